@@ -1,0 +1,90 @@
+"""Where the embedded default keeps things: one cache per user, one home per cluster instance."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parent.parent
+
+# Each instance has a network of its own, so that the tests' cluster can run beside the user's. The name is also the
+# network namespace's, the cgroup's and the bridge's suffix.
+_NETWORKS = {"dev": 0, "test": 1, "bench": 2}
+
+
+def cache() -> Path:
+    """Folder for what can be made again: tools, image layers, downloads. Losing it costs time only."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tensorplane"
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One embedded cluster on this machine: its name and every place and address that follows from the name."""
+
+    name: str = "dev"
+
+    def __post_init__(self) -> None:
+        if self.name not in _NETWORKS:
+            raise ValueError(f"TENSORPLANE_INSTANCE: got {self.name!r}, need one of {', '.join(_NETWORKS)}")
+
+    @classmethod
+    def current(cls) -> Instance:
+        """The instance that the environment names (TENSORPLANE_INSTANCE), `dev` by default."""
+        return cls(os.environ.get("TENSORPLANE_INSTANCE", "dev"))
+
+    @property
+    def home(self) -> Path:
+        """Folder for what must survive a restart: etcd, certificates, volumes, Pulumi's state, the passphrase."""
+        state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+        return state / "tensorplane" / self.name
+
+    @property
+    def run(self) -> Path:
+        """Folder for sockets and process ids; gone after a reboot."""
+        return Path("/run/tensorplane") / self.name
+
+    @property
+    def kubeconfig(self) -> Path:
+        """The administrator's kubeconfig; the stack's `embedded` cluster reads it from here."""
+        return self.home / "kubeconfig"
+
+    @property
+    def volumes(self) -> Path:
+        """Parent of the folders behind the embedded volumes."""
+        return self.home / "volumes"
+
+    @property
+    def namespace(self) -> str:
+        """Name of the network namespace and of the cgroup that hold the whole cluster."""
+        return f"tensorplane-{self.name}"
+
+    @property
+    def uplink(self) -> str:
+        """The one interface that the cluster adds to the host: the host's end of a veth pair."""
+        return f"tp-{self.name}"
+
+    def _net(self, second: int) -> str:
+        return f"10.{200 + 3 * _NETWORKS[self.name] + second}"
+
+    @property
+    def pod_cidr(self) -> str:
+        return f"{self._net(0)}.0.0/24"
+
+    @property
+    def service_cidr(self) -> str:
+        return f"{self._net(1)}.0.0/24"
+
+    @property
+    def node_ip(self) -> str:
+        """The bridge's address: node IP, gateway of the pods, and where the API server listens."""
+        return f"{self._net(0)}.0.1"
+
+    @property
+    def dns_ip(self) -> str:
+        return f"{self._net(1)}.0.10"
+
+    @property
+    def link(self) -> tuple[str, str]:
+        """Addresses of the veth pair's two ends: the host's, the cluster's (a /30)."""
+        return f"{self._net(2)}.0.1", f"{self._net(2)}.0.2"
