@@ -1,0 +1,37 @@
+"""Container images of the embedded cluster, built on this machine from Debian's and PyPI's packages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from embedded.fault import Fault
+from embedded.images.add_ons import add_ons
+from embedded.images.oci import Image, manifest_digest
+from embedded.progress import Step
+from embedded.tasks import Task
+
+__all__ = ["archives", "manifest_digest", "tasks"]
+
+
+def tasks() -> list[Task]:
+    """What is missing now; nothing when every image is in the cache."""
+    return [] if _cached(add_ons) else [Task("image add-ons", partial(_build, add_ons), after=("kubernetes",))]
+
+
+def archives() -> dict[str, Path]:
+    """Each image's OCI archive by the image's name."""
+    return {image.name: image.archive for image in add_ons()}
+
+
+def _cached(images: Callable[[], list[Image]]) -> bool:
+    try:
+        return all(image.archive.exists() for image in images())
+    except Fault:  # a program that goes into an image is not built yet
+        return False
+
+
+def _build(images: Callable[[], list[Image]], step: Step) -> None:
+    for image in images():
+        image.build(step)

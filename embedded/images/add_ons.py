@@ -1,0 +1,44 @@
+"""Images of programs that are one static file: the cluster's add-ons, under upstream's names, and the pods' sandbox."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from embedded.images import debian
+from embedded.images.layer import Recipe
+from embedded.images.oci import Image
+from embedded.progress import Step
+from embedded.toolchain import tools
+
+# Upstream's images start their program from this path, and upstream's manifests and charts may name it.
+_PROGRAMS = {
+    "tensorplane.local/coredns:1.13.1": ("coredns", "/coredns"),
+    "registry.k8s.io/kueue/kueue:v0.18.2": ("kueue", "/manager"),
+    "registry.k8s.io/jobset/jobset:v0.12.0": ("jobset", "/manager"),
+}
+
+PAUSE = Image(
+    "tensorplane.local/pause:1",
+    (Recipe("pause", debian.pause, sources=("debian.py",)),),
+    entrypoint=("/usr/bin/catatonit", "-P"),
+)
+
+
+def add_ons() -> list[Image]:
+    """All of them. A Fault names the program that is not built yet."""
+    return [PAUSE, *(_program(name, program, path) for name, (program, path) in _PROGRAMS.items())]
+
+
+def _program(name: str, program: str, path: str) -> Image:
+    binary = tools().path(program)
+
+    def make(root: Path, step: Step) -> None:
+        step.note(f"copying {program}")
+        shutil.copyfile(binary, root / path.lstrip("/"))
+        (root / path.lstrip("/")).chmod(0o755)
+        debian.accounts(root)
+
+    # The tools lie in folders named by what they were built from, so the path stands for the content.
+    recipe = Recipe(program, make, sources=("add_ons.py", "debian.py"), inputs=(str(binary),))
+    return Image(name, (recipe,), entrypoint=(path,))

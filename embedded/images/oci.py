@@ -1,0 +1,136 @@
+"""OCI images as single files: layers and a configuration become an archive that `ctr images import` knows by name."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import platform
+import re
+import tarfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from embedded.fault import Fault
+from embedded.images.layer import Layer, Recipe, keep_only
+from embedded.images.scratch import scratch
+from embedded.paths import cache
+from embedded.progress import Step
+
+_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
+_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
+_CONFIG = "application/vnd.oci.image.config.v1+json"
+# Not compressed: the archive never leaves the machine, and containerd unpacks a plain tar as fast as the disk takes it.
+_LAYER = "application/vnd.oci.image.layer.v1.tar"
+NONROOT = 65532
+
+
+@dataclass(frozen=True)
+class Image:
+    """An image by name: which layers it has, and what it starts."""
+
+    name: str
+    recipes: tuple[Recipe, ...]
+    entrypoint: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def archive(self) -> Path:
+        """Where the finished archive is, or will be."""
+        return cache() / "images" / f"{self._slug}-{self._key}.tar"
+
+    @property
+    def _slug(self) -> str:
+        return re.sub(r"[^A-Za-z0-9.]+", "-", self.name)
+
+    @property
+    def _key(self) -> str:
+        parts = [*(recipe.key for recipe in self.recipes), json.dumps(self._config([]), sort_keys=True)]
+        parts.append(Path(__file__).read_text())
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+    def build(self, step: Step) -> Path:
+        """Makes the archive, and the layers that are missing, unless it is in the cache."""
+        if self.archive.exists():
+            return self.archive
+        layers = [recipe.layer(step) for recipe in self.recipes]
+        step.note("writing the archive")
+        self.archive.parent.mkdir(parents=True, exist_ok=True)
+        with scratch(self._slug) as work:
+            _write(work / "image.tar", self.name, self._config(layers), layers)
+            keep_only((work / "image.tar").replace(self.archive), f"{self._slug}-????????????????.tar")
+        return self.archive
+
+    def _config(self, layers: Sequence[Layer]) -> dict[str, Any]:
+        return {
+            "architecture": architecture(),
+            "os": "linux",
+            "config": {
+                "User": f"{NONROOT}:{NONROOT}",
+                "Env": [f"{name}={value}" for name, value in {"PATH": "/usr/bin:/bin", **self.env}.items()],
+                "Entrypoint": list(self.entrypoint),
+                "WorkingDir": "/",
+                "Labels": dict(self.labels),
+            },
+            "rootfs": {"type": "layers", "diff_ids": [layer.digest for layer in layers]},
+        }
+
+
+def architecture() -> str:
+    """This machine's architecture, as images and Debian call it."""
+    machine = platform.machine()
+    if machine not in _ARCHITECTURES:
+        raise Fault(f"images: this machine is {machine}; they can be built for {', '.join(_ARCHITECTURES)}")
+    return _ARCHITECTURES[machine]
+
+
+def manifest_digest(archive: Path) -> str:
+    """Digest of an archive's one image: what a registry, and containerd's image list, name it by."""
+    with tarfile.open(archive) as opened:
+        index = opened.extractfile("index.json")
+        if index is None:
+            raise ValueError(f"{archive} is not an OCI archive")
+        digest: str = json.load(index)["manifests"][0]["digest"]
+        return digest
+
+
+def _write(target: Path, name: str, config: dict[str, Any], layers: Sequence[Layer]) -> None:
+    config_json = json.dumps(config, sort_keys=True).encode()
+    manifest_json = json.dumps(
+        {
+            "schemaVersion": 2,
+            "mediaType": _MANIFEST,
+            "config": _descriptor(_CONFIG, config_json),
+            "layers": [{"mediaType": _LAYER, "digest": layer.digest, "size": layer.size} for layer in layers],
+        }
+    ).encode()
+    named = {"io.containerd.image.name": name, "org.opencontainers.image.ref.name": name.rpartition(":")[2]}
+    index_json = json.dumps(
+        {"schemaVersion": 2, "manifests": [_descriptor(_MANIFEST, manifest_json) | {"annotations": named}]}
+    ).encode()
+    with target.open("wb") as file, tarfile.open(fileobj=file, mode="w") as archive:
+        _add(archive, "oci-layout", b'{"imageLayoutVersion": "1.0.0"}')
+        _add(archive, "index.json", index_json)
+        for blob in (manifest_json, config_json):
+            _add(archive, f"blobs/sha256/{hashlib.sha256(blob).hexdigest()}", blob)
+        for layer in layers:
+            entry = tarfile.TarInfo(f"blobs/sha256/{layer.sha256}")
+            entry.size = layer.size
+            with layer.path.open("rb") as data:
+                archive.addfile(entry, data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _add(archive: tarfile.TarFile, name: str, data: bytes) -> None:
+    entry = tarfile.TarInfo(name)
+    entry.size = len(data)
+    archive.addfile(entry, io.BytesIO(data))
+
+
+def _descriptor(media_type: str, data: bytes) -> dict[str, Any]:
+    return {"mediaType": media_type, "digest": f"sha256:{hashlib.sha256(data).hexdigest()}", "size": len(data)}
