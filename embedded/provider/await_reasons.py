@@ -1,0 +1,49 @@
+"""Why an object is not ready: its own words, its pods' words, warning events; each said once, and short."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from embedded.provider.await_verdict import Object, dig
+
+MOST = 8
+LONGEST = 400
+
+# The kubelet's events for what the pod's status already says better.
+_SAID_BY_PODS = {"BackOff", "Failed"}
+
+
+def gather(own: Iterable[str], pods: Sequence[str], events: Iterable[Object]) -> list[str]:
+    """Most important first: what the pods say, what the object says, then the newest events that add something."""
+    found: list[str] = []
+    for reason in (*pods, *own):
+        _add(found, reason, reason)
+    for event in sorted(events, key=_when, reverse=True):
+        if event.get("reason") in _SAID_BY_PODS and pods:
+            continue
+        about = dig(event, "involvedObject", "name", default="")
+        message = str(event.get("message", ""))
+        _add(found, message, f"[{event.get('reason', 'Warning')}] {message} ({about})")
+    return found[:MOST]
+
+
+def _add(found: list[str], message: str, words: str) -> None:
+    """Says nothing twice: not the same words, nor a message that another reason contains."""
+    core = _core(shorten(message))
+    if core and not any(core in said for said in found):
+        found.append(shorten(words))
+
+
+def _core(reason: str) -> str:
+    """The message without a leading `[Reason]`, which conditions and events prefix differently."""
+    return reason.partition("] ")[2] if reason.startswith("[") and "] " in reason else reason
+
+
+def shorten(reason: str) -> str:
+    line = " ".join(reason.split())
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
+
+
+def _when(event: Object) -> str:
+    series = dig(event, "series", "lastObservedTime")
+    return str(series or event.get("lastTimestamp") or event.get("eventTime") or "")
