@@ -8,7 +8,9 @@ from pathlib import Path
 
 from embedded.fault import Fault
 from embedded.images.add_ons import add_ons
+from embedded.images.layer import Recipe
 from embedded.images.oci import Image, manifest_digest
+from embedded.images.training import BASE, TENSORFLOW, training
 from embedded.progress import Step
 from embedded.tasks import Task
 
@@ -17,12 +19,21 @@ __all__ = ["archives", "manifest_digest", "tasks"]
 
 def tasks() -> list[Task]:
     """What is missing now; nothing when every image is in the cache."""
-    return [] if _cached(add_ons) else [Task("image add-ons", partial(_build, add_ons), after=("kubernetes",))]
+    missing: list[Task] = []
+    if not _cached(add_ons):
+        missing.append(Task("image add-ons", partial(_build, add_ons), after=("kubernetes",)))
+    if not training().archive.exists():
+        if not BASE.cached():
+            missing.append(Task("image base", partial(_layer, BASE)))
+        if not TENSORFLOW.cached():
+            missing.append(Task("image tensorflow", partial(_layer, TENSORFLOW), after=("image base",)))
+        missing.append(Task("image train", partial(_build, lambda: [training()]), after=("image tensorflow",)))
+    return missing
 
 
 def archives() -> dict[str, Path]:
     """Each image's OCI archive by the image's name."""
-    return {image.name: image.archive for image in add_ons()}
+    return {image.name: image.archive for image in (*add_ons(), training())}
 
 
 def _cached(images: Callable[[], list[Image]]) -> bool:
@@ -30,6 +41,10 @@ def _cached(images: Callable[[], list[Image]]) -> bool:
         return all(image.archive.exists() for image in images())
     except Fault:  # a program that goes into an image is not built yet
         return False
+
+
+def _layer(recipe: Recipe, step: Step) -> None:
+    recipe.layer(step)
 
 
 def _build(images: Callable[[], list[Image]], step: Step) -> None:

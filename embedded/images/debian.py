@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from embedded.fault import Fault
+from embedded.images.base_python import BasePython
 from embedded.images.oci import NONROOT
 from embedded.images.scratch import scratch
 from embedded.progress import Step
@@ -129,6 +130,7 @@ def base(root: Path, step: Step) -> None:
     (root / "usr/bin/busybox").replace(root / "usr/bin/sh")
     _slim(root)
     accounts(root)
+    BasePython(root).compile(root / f"usr/lib/{python}", root, step)
 
 
 def pause(root: Path, step: Step) -> None:

@@ -1,0 +1,34 @@
+"""Takes the symbol tables out of shared libraries, as sstrip does: a loader reads none of what it drops."""
+
+from __future__ import annotations
+
+import os
+import struct
+from pathlib import Path
+
+# The fields of a 64-bit little-endian ELF file header, the only kind on the machines that the images are built for.
+_HEADER = struct.Struct("<4sBB10xHHIQQQIHHHHHH")
+_SEGMENT = struct.Struct("<IIQQQQQQ")
+
+
+def strip(library: Path) -> int:
+    """Cuts the file off behind its last loaded segment and returns how many bytes went; 0 for what is no ELF file."""
+    with library.open("r+b") as file:
+        head = file.read(_HEADER.size)
+        if len(head) < _HEADER.size or head[:6] != b"\x7fELF\x02\x01":
+            return 0
+        fields = list(_HEADER.unpack(head))
+        segments_at, segment_size, segment_count = fields[7], fields[11], fields[12]
+        end = segments_at + segment_size * segment_count
+        for number in range(segment_count):
+            file.seek(segments_at + number * segment_size)
+            _, _, offset, _, _, size, _, _ = _SEGMENT.unpack(file.read(_SEGMENT.size))
+            end = max(end, offset + size)
+        dropped: int = file.seek(0, os.SEEK_END) - end
+        if segment_count == 0 or dropped <= 0:
+            return 0
+        fields[8], fields[13], fields[14], fields[15] = 0, 0, 0, 0  # where the section headers are, and how many
+        file.seek(0)
+        file.write(_HEADER.pack(*fields))
+        file.truncate(end)
+    return dropped

@@ -1,0 +1,72 @@
+"""Python packages for an image: PyPI's wheels for the image's Python, whatever Python runs here; slimmed, compiled."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from embedded.images import elf
+from embedded.images.base_python import BasePython
+from embedded.images.scratch import scratch
+from embedded.progress import Step
+from embedded.tasks import command
+
+# What a running program never reads: headers for building against a package, stubs for type checkers, tests.
+_UNUSED_PATHS = (
+    "bin",
+    "tensorflow/include",
+    "tensorflow/xla_aot_runtime_src",
+    "**/tests",
+    "**/testdata",
+    "**/*_test.py",
+    "**/*.a",
+    "**/*.h",
+    "**/*.pyi",
+    "**/*.pyx",
+    "**/*.pxd",
+    "*.dist-info/RECORD",
+    "*.dist-info/sboms",
+)
+
+
+def install(requirements: Sequence[Path], root: Path, python: BasePython, step: Step) -> None:
+    """Puts the pinned packages where the image's Python looks for them. Their dependencies are in the files too."""
+    target = root / f"usr/local/lib/python{python.version}/dist-packages"
+    target.mkdir(parents=True)
+    step.note("downloading Python packages")
+    with scratch("pip") as temporary:
+        command(
+            [
+                *(sys.executable, "-m", "pip", "install", "--no-input", "--disable-pip-version-check"),
+                *("--progress-bar", "off", "--no-deps", "--no-compile", "--only-binary", ":all:", "--target", target),
+                *("--implementation", "cp", "--python-version", python.version),
+                *(word for tag in _platforms(python) for word in ("--platform", tag)),
+                *(word for file in requirements for word in ("--requirement", file)),
+            ],
+            step=step,
+            # Beside the target, so that pip's last step is a rename; and swept if we are killed.
+            env={"TMPDIR": str(temporary)},
+        )
+    step.note("slimming")
+    _slim(target)
+    python.compile(target, root, step)
+
+
+def _platforms(python: BasePython) -> list[str]:
+    machine = platform.machine()
+    newest_first = [f"manylinux_2_{minor}_{machine}" for minor in range(python.glibc_minor(), 4, -1)]
+    return [*newest_first, f"manylinux2014_{machine}", f"manylinux2010_{machine}", f"manylinux1_{machine}"]
+
+
+def _slim(packages: Path) -> None:
+    for pattern in _UNUSED_PATHS:
+        for path in list(packages.glob(pattern)):
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+    for library in packages.rglob("*.so*"):
+        elf.strip(library)
