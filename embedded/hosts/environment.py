@@ -1,0 +1,44 @@
+"""The variables that `pulumi` needs in this project: where state and passphrase are."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+
+
+def pulumi_environment(home: Path, given: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Variables for running `pulumi` on the stacks of one home; what the user has set already stays as it is.
+
+    Makes the state's folder and the passphrase's file where they are missing.
+    """
+    wanted = {"PULUMI_BACKEND_URL": f"file://{_state(home)}", "PULUMI_SKIP_UPDATE_CHECK": "1"}
+    # The CLI reads the file first, so naming ours would override a passphrase that the user set.
+    if "PULUMI_CONFIG_PASSPHRASE" not in given:
+        wanted["PULUMI_CONFIG_PASSPHRASE_FILE"] = str(_passphrase(home))
+    return {name: given.get(name, value) for name, value in wanted.items()}
+
+
+def _state(home: Path) -> Path:
+    folder = home / "pulumi"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return folder
+
+
+def _passphrase(home: Path) -> Path:
+    path = home / "passphrase"
+    if not path.exists():
+        home.mkdir(parents=True, exist_ok=True)
+        # Whole and private from the first moment, also when two commands start at once: link fails if it exists.
+        draft = home / f".passphrase.{os.getpid()}"
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(secrets.token_urlsafe(32) + "\n")
+        try:
+            path.hardlink_to(draft)
+        except FileExistsError:
+            pass
+        finally:
+            draft.unlink()
+    return path

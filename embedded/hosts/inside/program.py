@@ -1,0 +1,118 @@
+"""Runs one Pulumi program in the user's Python: settings come as JSON on standard input, never in the environment.
+
+The configuration holds decrypted secrets; on standard input no program that the user's code starts inherits them.
+This file imports nothing of this project: the Python that runs it is the user's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import runpy
+import sys
+import traceback
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+SHOWN = 32
+"""Exit status that tells the language host: the user has seen why."""
+
+INTERRUPTED = 130
+
+
+def main() -> int:
+    """Configure the SDK, run the program to its end, say in one message what went wrong."""
+    request = json.load(sys.stdin)
+    here = str(Path(__file__).parent)
+    sys.path[:] = [folder for folder in sys.path if folder != here]
+    try:
+        import pulumi
+    except ImportError as error:
+        print(f"{sys.executable} cannot import the Pulumi SDK ({error}); {request['remedy']}", file=sys.stderr)
+        return SHOWN
+    pulumi.runtime.set_all_config(request["config"], request["secret_keys"])
+    pulumi.runtime.configure(pulumi.runtime.Settings(**request["settings"]))
+    sys.argv = [request["program"], *request["arguments"]]
+    # A failed program leaves futures that nobody awaits; asyncio would report each of them after the real message.
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
+    try:
+        _run(request["program"], request["settings"]["parallel"])
+    except KeyboardInterrupt:
+        _leave_at_once()
+    except SystemExit as leaving:
+        if leaving.code in (None, 0):
+            return 0
+        _error(f"the program left with sys.exit({leaving.code!r})")
+        return SHOWN
+    except pulumi.RunError as error:
+        _error(str(error))
+        return SHOWN
+    except BaseException as error:  # the program's own fault, whatever it is: shown with its traceback
+        _error("the program failed:\n" + _traceback(error))
+        return SHOWN
+    return 0
+
+
+def _run(program: str, parallel: int) -> None:
+    import pulumi
+
+    if Path(program).is_dir() and not (Path(program) / "__main__.py").exists():
+        raise pulumi.RunError(f"{Path(program).resolve()}: there is no __main__.py to run")
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    # The SDK blocks one thread for each resource operation under way and a few for what they wait for.
+    executor = ThreadPoolExecutor(max_workers=max(parallel, 1) * 4)
+    loop.set_default_executor(executor)
+    try:
+        loop.run_until_complete(pulumi.runtime.run_in_stack(lambda: _execute(program)))
+    finally:
+        executor.shutdown(wait=False, cancel_futures=True)
+        loop.close()
+
+
+def _execute(program: str) -> None:
+    try:
+        runpy.run_path(program, run_name="__main__")
+    except KeyboardInterrupt:
+        # The SDK would first wait for answers of an engine that is shutting down.
+        _leave_at_once()
+
+
+def _leave_at_once() -> None:
+    # Threads that wait for an engine which is shutting down would hold the interpreter's own exit up.
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(INTERRUPTED)
+
+
+def _error(message: str) -> None:
+    import pulumi
+
+    try:
+        pulumi.log.error(message)
+    except Exception:  # the engine is gone: standard error is what is left
+        print(message, file=sys.stderr)
+
+
+def _traceback(error: BaseException) -> str:
+    """The traceback from the first frame on that is the user's: not ours, asyncio's, runpy's or the SDK's start."""
+    import pulumi
+
+    ours: tuple[Any, ...] = (
+        __file__,
+        runpy.__file__,
+        "<frozen runpy>",
+        *asyncio.__path__,
+        *pulumi.runtime.__path__,
+    )
+    frame = error.__traceback__
+    while frame and frame.tb_frame.f_code.co_filename.startswith(ours):
+        frame = frame.tb_next
+    return "".join(traceback.format_exception(type(error), error, frame or error.__traceback__)).rstrip()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,90 @@
+"""Writes the launchers by which the Pulumi CLI finds our hosts, only where Pulumi's own are not to be had."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+from embedded.fault import Fault
+from embedded.hosts import plugins
+from embedded.paths import PROJECT
+
+_LANGUAGE = "pulumi-language-python"
+_KUBERNETES = "pulumi-resource-kubernetes"
+_MODULES = {_LANGUAGE: "embedded.hosts.serve", _KUBERNETES: "embedded.provider"}
+_DOWNLOAD_SECONDS = 60
+
+
+def install(bin_dir: Path, *, pulumi: Path | None = None) -> list[str]:
+    """Writes into `bin_dir` a launcher for each host that is missing, removes ours where Pulumi's own is there now.
+
+    `pulumi` is the CLI that will run; by default the toolchain's. Returns the names of the launchers in place.
+    The first call asks Pulumi's servers for their Kubernetes plugin before it puts ours in place.
+    """
+    cli = pulumi or _cli()
+    official = {
+        _LANGUAGE: bool(plugins.beside(cli, _LANGUAGE) or plugins.on_path(_LANGUAGE)),
+        _KUBERNETES: bool(plugins.on_path(_KUBERNETES) or plugins.cached("resource", "kubernetes")),
+    }
+    placed = []
+    for name, module in _MODULES.items():
+        launcher = bin_dir / name
+        if not official[name] and name == _KUBERNETES and not launcher.exists():
+            official[name] = _download(cli)
+        if official[name]:
+            if plugins.is_ours(launcher):
+                launcher.unlink()
+        elif not launcher.exists() or plugins.is_ours(launcher):
+            _write(launcher, _script(module))
+            placed.append(name)
+    return placed
+
+
+def _script(module: str) -> str:
+    # The project is put on this one process's path: a PYTHONPATH would reach the user's program and policy packs.
+    # `-P` keeps the folder that the CLI happens to stand in from shadowing modules.
+    code = (
+        f"import runpy, sys; sys.path.insert(0, {str(PROJECT)!r}); runpy.run_module({module!r}, {{}}, '__main__', True)"
+    )
+    return f'#!/bin/sh\n{plugins.MARK}\nexec {shlex.quote(sys.executable)} -P -c {shlex.quote(code)} "$@"\n'
+
+
+def _write(launcher: Path, text: str) -> None:
+    if launcher.exists() and launcher.read_text() == text:
+        return
+    draft = launcher.with_name(f".{launcher.name}.{os.getpid()}")
+    draft.write_text(text)
+    draft.chmod(0o755)
+    draft.replace(launcher)
+
+
+def _cli() -> Path | None:
+    from embedded.toolchain import tools  # not needed by the language host, which passes through this package
+
+    try:
+        return tools().path("pulumi")
+    except Fault:
+        return None
+
+
+def _download(cli: Path | None) -> bool:
+    """Whether Pulumi's own Kubernetes plugin could be had, in the version that the SDK asks for."""
+    if not cli:
+        return False
+    wanted = ["resource", "kubernetes", importlib.metadata.version("pulumi-kubernetes")]
+    environment = {**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "1"}
+    try:
+        subprocess.run(
+            [cli, "plugin", "install", *wanted, "--non-interactive"],
+            env=environment,
+            timeout=_DOWNLOAD_SECONDS,
+            capture_output=True,
+            check=True,
+        )
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
+        return False
+    return bool(plugins.cached("resource", "kubernetes"))

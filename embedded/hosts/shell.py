@@ -1,0 +1,61 @@
+"""Makes `. .venv/bin/activate && pulumi preview` work: the variables in the shell, `pulumi` in the folder."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+
+from embedded.hosts.environment import pulumi_environment
+from embedded.paths import Instance
+
+_BEGIN = "# >>> tensorplane: where `pulumi` keeps this project's state >>>"
+_END = "# <<< tensorplane <<<"
+_BLOCK = re.compile(rf"\n?{re.escape(_BEGIN)}.*?{re.escape(_END)}\n", re.DOTALL)
+
+
+def activate(venv: Path, *, home: Path | None = None, pulumi: Path | None = None) -> None:
+    """Adds the variables of `home` to VENV/bin/activate and puts `pulumi` beside it. Running it again changes nothing.
+
+    By default the current instance's home, and the CLI that the toolchain has.
+    """
+    script = venv / "bin" / "activate"
+    before = script.read_text()
+    block = _block(pulumi_environment(home or Instance.current().home, given={}))
+    after = _BLOCK.sub("", before).rstrip("\n") + "\n\n" + block
+    if after != before:
+        _replace(script, after)
+    _link(venv / "bin" / "pulumi", pulumi or _built())
+
+
+def _block(variables: Mapping[str, str]) -> str:
+    lines = []
+    for name, value in variables.items():
+        # As in `pulumi_environment`: what the user has set stays, and a passphrase of their own wins over our file.
+        names = [name, "PULUMI_CONFIG_PASSPHRASE"] if name.startswith("PULUMI_CONFIG_PASSPHRASE") else [name]
+        unset = " && ".join(f'[ -z "${{{each}+set}}" ]' for each in names)
+        lines.append(f"if {unset}; then export {name}={shlex.quote(value)}; fi")
+    return "\n".join([_BEGIN, *lines, _END]) + "\n"
+
+
+def _link(link: Path, pulumi: Path) -> None:
+    """A user's own `pulumi` in the folder, which is no link, stays."""
+    if (link.is_symlink() and link.readlink() == pulumi) or (link.exists() and not link.is_symlink()):
+        return
+    link.unlink(missing_ok=True)
+    link.symlink_to(pulumi)
+
+
+def _built() -> Path:
+    from embedded.toolchain import tools  # not needed by the language host, which passes through this package
+
+    return tools().path("pulumi")
+
+
+def _replace(script: Path, text: str) -> None:
+    draft = script.with_name(f".{script.name}.{os.getpid()}")
+    draft.write_text(text)
+    draft.chmod(script.stat().st_mode)
+    draft.replace(script)

@@ -1,0 +1,110 @@
+"""Finds the Python that a Pulumi program or policy pack runs on, and what is installed there."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from embedded.fault import Fault
+
+_INVENTORY = """
+import importlib.metadata, json, pathlib, sys
+plugins = []
+for d in importlib.metadata.distributions():
+    for f in d.files or []:
+        if f.name == "pulumi-plugin.json" and len(f.parts) == 2:
+            plugins.append(dict(json.loads(pathlib.Path(d.locate_file(f)).read_text()), distribution=d.version))
+print(json.dumps(plugins))
+"""
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """One Python: its program and, where it is a virtual environment's, that environment's folder."""
+
+    python: Path
+    home: Path | None
+
+    def environment(self, base: Mapping[str, str]) -> dict[str, str]:
+        """`base` as `activate` would change it, so that programs which the user's code starts see the same Python."""
+        variables = {name: value for name, value in base.items() if name != "PYTHONHOME"}
+        if self.home:
+            variables["VIRTUAL_ENV"] = str(self.home)
+            variables["PATH"] = os.pathsep.join([str(self.home / "bin"), base.get("PATH", os.defpath)])
+        return variables
+
+    def ask(self, *arguments: str) -> str:
+        """Output of one short run of this Python."""
+        result = subprocess.run([self.python, *arguments], capture_output=True, text=True, check=False)
+        if result.returncode:
+            last = (result.stderr.strip().splitlines() or ["no output"])[-1]
+            raise Fault(f"{self.python} {' '.join(arguments[:2])}: {last}")
+        return result.stdout
+
+    def version(self) -> str:
+        return self.ask("-I", "-c", "import platform; print(platform.python_version())").strip()
+
+    def packages(self, *, transitive: bool) -> list[dict[str, str]]:
+        """Installed distributions, as pip lists them; without `transitive` only those that no other one needs."""
+        only = [] if transitive else ["--not-required"]
+        listing: list[dict[str, str]] = json.loads(
+            self.ask("-m", "pip", "--disable-pip-version-check", "list", "--format", "json", *only)
+        )
+        return listing
+
+    def plugins(self) -> list[dict[str, Any]]:
+        """What each installed Pulumi SDK says of its resource plugin: `name`, `version`, `server`."""
+        found: list[dict[str, Any]] = json.loads(self.ask("-I", "-c", _INVENTORY))
+        return [
+            {**plugin, "version": plugin.get("version") or plugin["distribution"]}
+            for plugin in found
+            if plugin.get("resource") and plugin.get("name")
+        ]
+
+
+def interpreter(root: Path, options: Mapping[str, Any], *, file: str = "Pulumi.yaml") -> Interpreter:
+    """The Python that `runtime.options` of the project in `root` asks for; `file` is the file that says so."""
+    toolchain = options.get("toolchain", "pip")
+    if toolchain != "pip":
+        raise Fault(
+            f"{root / file}: runtime.options.toolchain: got {toolchain}, this language host runs virtual environments "
+            "made by pip or venv; set runtime.options.virtualenv to the environment's folder instead"
+        )
+    name = options.get("virtualenv")
+    if not name:
+        return _ambient()
+    home = root / str(name)
+    python = home / "bin" / "python"
+    if not os.access(python, os.X_OK):
+        raise Fault(
+            f"{root / file}: runtime.options.virtualenv: there is no virtual environment in {home}; make it with: "
+            f"python3 -m venv {home} && {python} -m pip install -r {root / 'requirements.txt'}"
+        )
+    return Interpreter(python, home)
+
+
+def installation(root: Path, options: Mapping[str, Any]) -> list[tuple[Interpreter, list[str]]]:
+    """What to run, in order, so that the project's environment exists and holds its requirements."""
+    name = options.get("virtualenv")
+    home = root / str(name) if name else None
+    python = Interpreter(home / "bin" / "python", home) if home else _ambient()
+    steps = []
+    if home and not python.python.exists():
+        steps.append((_ambient(), ["-m", "venv", str(home)]))
+    if (root / "requirements.txt").exists():
+        steps.append((python, ["-m", "pip", "install", "--disable-pip-version-check", "-r", "requirements.txt"]))
+    return steps
+
+
+def _ambient() -> Interpreter:
+    found = shutil.which("python3") or shutil.which("python")
+    if not found:
+        raise Fault("no python3 on PATH; install Python, or set runtime.options.virtualenv in Pulumi.yaml")
+    active = os.environ.get("VIRTUAL_ENV")
+    return Interpreter(Path(found), Path(active) if active else None)
