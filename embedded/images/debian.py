@@ -127,7 +127,10 @@ def base(root: Path, step: Step) -> None:
             (root / name).symlink_to(f"usr/{name}")
         apt.unpack(apt.closure([python, "libstdc++6", "busybox-static"]), root)
     (root / "usr/bin/python3").symlink_to(python)
-    (root / "usr/bin/busybox").replace(root / "usr/bin/sh")
+    # A shell and its tools, for people who look into a container with `kubectl exec`.
+    for applet in command([root / "usr/bin/busybox", "--list"]).split():
+        if not (root / "usr/bin" / applet).exists():
+            (root / "usr/bin" / applet).symlink_to("busybox")
     _slim(root)
     accounts(root)
     BasePython(root).compile(root / f"usr/lib/{python}", root, step)

@@ -7,7 +7,7 @@ import struct
 from pathlib import Path
 
 # The fields of a 64-bit little-endian ELF file header, the only kind on the machines that the images are built for.
-_HEADER = struct.Struct("<4sBB10xHHIQQQIHHHHHH")
+_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SEGMENT = struct.Struct("<IIQQQQQQ")
 
 
@@ -18,7 +18,7 @@ def strip(library: Path) -> int:
         if len(head) < _HEADER.size or head[:6] != b"\x7fELF\x02\x01":
             return 0
         fields = list(_HEADER.unpack(head))
-        segments_at, segment_size, segment_count = fields[7], fields[11], fields[12]
+        segments_at, segment_size, segment_count = fields[5], fields[9], fields[10]
         end = segments_at + segment_size * segment_count
         for number in range(segment_count):
             file.seek(segments_at + number * segment_size)
@@ -27,7 +27,7 @@ def strip(library: Path) -> int:
         dropped: int = file.seek(0, os.SEEK_END) - end
         if segment_count == 0 or dropped <= 0:
             return 0
-        fields[8], fields[13], fields[14], fields[15] = 0, 0, 0, 0  # where the section headers are, and how many
+        fields[6], fields[11], fields[12], fields[13] = 0, 0, 0, 0  # where the section headers are, and how many
         file.seek(0)
         file.write(_HEADER.pack(*fields))
         file.truncate(end)
