@@ -1,0 +1,53 @@
+"""The embedded cluster: a real Kubernetes in namespaces of its own on this machine.
+
+Each function imports what it needs when it is called: the first process inside the namespaces imports this package too,
+and holds on to its memory.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from embedded.paths import Instance
+
+if TYPE_CHECKING:
+    from embedded.progress import Step
+
+__all__ = ["is_running", "load_images", "remove", "start", "stop"]
+
+
+def start(instance: Instance, step: Step) -> None:
+    """Brings the cluster from any state to a Ready node whose DNS answers; quick when it is there already."""
+    from embedded.cluster import starting
+
+    starting.start(instance, step)
+
+
+def load_images(instance: Instance, step: Step) -> None:
+    """Imports every image that was built on this machine and is not in the running cluster yet."""
+    from embedded.cluster import image_store
+
+    image_store.load_all(instance, step)
+
+
+def is_running(instance: Instance) -> bool:
+    """Whether every process of the cluster is up."""
+    from embedded.cluster import processes, supervisor
+    from embedded.cluster.places import Places
+
+    alive = processes.find(instance)
+    return alive is not None and supervisor.all_running(alive.path(Places(instance).supervisor_socket))
+
+
+def stop(instance: Instance) -> None:
+    """Leaves no process, mount, interface, packet rule or cgroup; keeps data and images. Works after a kill -9."""
+    from embedded.cluster import stopping
+
+    stopping.stop(instance)
+
+
+def remove(instance: Instance) -> None:
+    """Stops the cluster and deletes its home, data included."""
+    from embedded.cluster import stopping
+
+    stopping.remove(instance)

@@ -1,0 +1,97 @@
+"""The instance's cgroup subtree: every process of the cluster and of its pods is in it, so it is also their list."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from embedded.fault import Fault
+from embedded.paths import Instance
+
+# Version 2 lets no process sit beside sub-groups, so the cluster's own are in a leaf next to the pods' groups.
+_LEAF = "system"
+
+
+def hierarchies() -> list[Path]:
+    """Mount point of each cgroup hierarchy: many in version 1, one in version 2, both kinds on a hybrid machine."""
+    mounts = [line.split() for line in Path("/proc/self/mounts").read_text().splitlines()]
+    return [Path(mount[1]) for mount in mounts if mount[2] in ("cgroup", "cgroup2")]
+
+
+def folders(instance: Instance) -> list[Path]:
+    """The instance's folder in each hierarchy, where it exists."""
+    return [folder for root in hierarchies() if (folder := root / instance.namespace).is_dir()]
+
+
+def create(instance: Instance) -> None:
+    """Makes the subtree in every hierarchy; the kubelet refuses a cgroup root that misses one."""
+    for root in hierarchies():
+        top = root / instance.namespace
+        for parent, folder in ((root, top), (top, top / _LEAF)):
+            _delegate(parent)
+            folder.mkdir(exist_ok=True)
+            _inherit_cpuset(parent, folder)
+
+
+def _delegate(parent: Path) -> None:
+    """Version 2: lets sub-groups use the controllers that the parent has."""
+    switch = parent / "cgroup.subtree_control"
+    if switch.exists():
+        for controller in (parent / "cgroup.controllers").read_text().split():
+            switch.write_text(f"+{controller}")
+
+
+def _inherit_cpuset(parent: Path, folder: Path) -> None:
+    """Version 1: a new cpuset is empty and takes no process until it names processors and memory nodes."""
+    for setting in ("cpuset.cpus", "cpuset.mems"):
+        if (folder / "tasks").exists() and (folder / setting).exists():
+            (folder / setting).write_text((parent / setting).read_text())
+
+
+def join(instance: Instance) -> None:
+    """Moves the calling process into the subtree; its children follow."""
+    for folder in folders(instance):
+        (folder / _LEAF / "cgroup.procs").write_text("0")
+
+
+def processes(instance: Instance) -> set[int]:
+    """Every process in the subtree, pods included."""
+    found: set[int] = set()
+    for folder in folders(instance):
+        for group in _groups(folder):
+            try:
+                found.update(int(pid) for pid in (group / "cgroup.procs").read_text().split())
+            except OSError:  # the group went away, or is of a kind that holds no processes
+                continue
+    found.discard(0)  # a process of another PID namespace, which is none of ours
+    return found
+
+
+def remove(instance: Instance, timeout: float = 10) -> None:
+    """Removes the empty subtree. The kernel may take a moment to let go of processes that just died."""
+    end = time.monotonic() + timeout
+    while left := _remove_once(instance):
+        if time.monotonic() > end:
+            raise Fault(f"{left}: cgroup cannot be removed, something still uses it: see {left}/cgroup.procs")
+        time.sleep(0.05)
+
+
+def _remove_once(instance: Instance) -> Path | None:
+    stuck: Path | None = None
+    for folder in folders(instance):
+        for group in _groups(folder):
+            try:
+                group.rmdir()
+            except FileNotFoundError:
+                continue
+            except OSError:
+                stuck = group
+    return stuck
+
+
+def _groups(folder: Path) -> Iterator[Path]:
+    """The folder and all its sub-groups, the deepest first."""
+    for path, _, _ in os.walk(folder, topdown=False):
+        yield Path(path)

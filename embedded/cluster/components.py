@@ -1,0 +1,168 @@
+"""The cluster's processes: the command line, the memory limits and the place in the start order of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from embedded.cluster import places
+from embedded.cluster.pki import NODE_NAME
+from embedded.cluster.places import Places
+
+
+@dataclass(frozen=True)
+class Component:
+    """One supervised process. Those of stage 1 are clients of the API server and start when it answers."""
+
+    name: str
+    stage: int
+    arguments: tuple[str, ...]
+    memory_mib: int
+    """Go's soft limit for its heap: the collector works harder near it, the process never dies of it."""
+
+    def command(self, programs: Path) -> list[str]:
+        return [str(programs / self.name), *self.arguments]
+
+
+PROGRAMS = (
+    "etcd",
+    "containerd",
+    "kube-apiserver",
+    "kube-controller-manager",
+    "kube-scheduler",
+    "kubelet",
+    "kube-proxy",
+)
+# Looked up in folders by containerd: its shim and the network plugins. `ctr` is for imports.
+HELPERS = ("containerd-shim-runc-v2", "ctr", "bridge", "host-local", "loopback", "portmap")
+
+
+def components(at: Places) -> list[Component]:
+    """Every process, in start order."""
+    return [
+        _etcd(at),
+        _containerd(at),
+        _apiserver(at),
+        _controller_manager(at),
+        _scheduler(at),
+        _kubelet(at),
+        _proxy(at),
+    ]
+
+
+def _etcd(at: Places) -> Component:
+    pem, authority = str(at.keys / "etcd.pem"), str(at.keys / "etcd-ca.crt")
+    client, peer = "https://127.0.0.1:2379", "https://127.0.0.1:2380"
+    arguments = (
+        f"--name={NODE_NAME}",
+        f"--data-dir={at.etcd}",
+        f"--listen-client-urls={client}",
+        f"--advertise-client-urls={client}",
+        f"--listen-peer-urls={peer}",
+        f"--initial-advertise-peer-urls={peer}",
+        f"--initial-cluster={NODE_NAME}={peer}",
+        f"--cert-file={pem}",
+        f"--key-file={pem}",
+        f"--trusted-ca-file={authority}",
+        "--client-cert-auth",
+        f"--peer-cert-file={pem}",
+        f"--peer-key-file={pem}",
+        f"--peer-trusted-ca-file={authority}",
+        "--peer-client-cert-auth",
+        "--log-level=warn",
+    )
+    return Component("etcd", 0, arguments, memory_mib=64)
+
+
+def _containerd(at: Places) -> Component:
+    arguments = ("--config", str(at.config / "containerd.toml"))
+    return Component("containerd", 0, arguments, memory_mib=64)
+
+
+def _apiserver(at: Places) -> Component:
+    keys, config, node = at.keys, at.config, at.instance.node_ip
+    arguments = (
+        f"--bind-address={node}",
+        f"--advertise-address={node}",
+        "--secure-port=6443",
+        f"--tls-cert-file={keys}/apiserver.pem",
+        f"--tls-private-key-file={keys}/apiserver.pem",
+        "--etcd-servers=https://127.0.0.1:2379",
+        f"--etcd-cafile={keys}/etcd-ca.crt",
+        f"--etcd-certfile={keys}/apiserver-etcd.pem",
+        f"--etcd-keyfile={keys}/apiserver-etcd.pem",
+        "--anonymous-auth=false",
+        f"--client-ca-file={keys}/ca.crt",
+        "--authorization-mode=Node,RBAC",
+        "--enable-admission-plugins=NodeRestriction",
+        f"--admission-control-config-file={config}/admission.yaml",
+        f"--encryption-provider-config={config}/encryption.json",
+        f"--service-cluster-ip-range={at.instance.service_cidr}",
+        "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
+        f"--service-account-key-file={keys}/service-account.pub",
+        f"--service-account-signing-key-file={keys}/service-account.pem",
+        f"--kubelet-certificate-authority={keys}/ca.crt",
+        f"--kubelet-client-certificate={keys}/apiserver-kubelet.pem",
+        f"--kubelet-client-key={keys}/apiserver-kubelet.pem",
+        "--kubelet-preferred-address-types=InternalIP",
+        f"--requestheader-client-ca-file={keys}/front-proxy-ca.crt",
+        "--requestheader-allowed-names=front-proxy-client",
+        "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+        "--requestheader-group-headers=X-Remote-Group",
+        "--requestheader-username-headers=X-Remote-User",
+        f"--proxy-client-cert-file={keys}/front-proxy.pem",
+        f"--proxy-client-key-file={keys}/front-proxy.pem",
+        f"--audit-policy-file={config}/audit.yaml",
+        f"--audit-log-path={at.logs}/audit.log",
+        "--audit-log-maxsize=10",
+        "--audit-log-maxbackup=1",
+        "--allow-privileged=true",  # Pod Security decides; storage drivers need it in their own namespace
+        "--profiling=false",
+        "--default-watch-cache-size=20",
+        "--delete-collection-workers=1",
+    )
+    return Component("kube-apiserver", 0, arguments, memory_mib=220)
+
+
+def _controller_manager(at: Places) -> Component:
+    keys = at.keys
+    arguments = (
+        f"--kubeconfig={at.config}/controller-manager.kubeconfig",
+        "--use-service-account-credentials",
+        f"--service-account-private-key-file={keys}/service-account.pem",
+        f"--root-ca-file={keys}/ca.crt",
+        f"--cluster-signing-cert-file={keys}/ca.crt",
+        f"--cluster-signing-key-file={keys}/ca.pem",
+        f"--service-cluster-ip-range={at.instance.service_cidr}",
+        f"--flex-volume-plugin-dir={places.KUBELET}/flexvolume",
+        "--secure-port=0",  # nobody reads its metrics here, so it listens on nothing
+        "--leader-elect=false",
+        "--profiling=false",
+        "--concurrent-gc-syncs=5",
+    )
+    return Component("kube-controller-manager", 1, arguments, memory_mib=80)
+
+
+def _scheduler(at: Places) -> Component:
+    arguments = (
+        f"--kubeconfig={at.config}/scheduler.kubeconfig",
+        "--secure-port=0",
+        "--leader-elect=false",
+        "--profiling=false",
+    )
+    return Component("kube-scheduler", 1, arguments, memory_mib=48)
+
+
+def _kubelet(at: Places) -> Component:
+    arguments = (
+        f"--config={at.config}/kubelet.yaml",
+        f"--kubeconfig={at.config}/kubelet.kubeconfig",
+        f"--hostname-override={NODE_NAME}",
+        f"--node-ip={at.instance.node_ip}",
+        f"--root-dir={places.KUBELET}",
+    )
+    return Component("kubelet", 1, arguments, memory_mib=64)
+
+
+def _proxy(at: Places) -> Component:
+    return Component("kube-proxy", 1, (f"--config={at.config}/proxy.yaml",), memory_mib=32)

@@ -1,0 +1,100 @@
+"""Everything an instance's processes read, written to its home; the fingerprint tells if a running one has the same."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from embedded import toolchain
+from embedded.cluster import (
+    cgroups,
+    components,
+    control_plane_config,
+    files,
+    first_process,
+    kubeconfig,
+    network,
+    node_config,
+    pki,
+    supervisor,
+)
+from embedded.cluster.places import Places
+
+# Code that decides what a start makes of the files below: when it changes, a running cluster is of the old kind.
+_CODE = (cgroups, first_process, network)
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """What is on disk now."""
+
+    components: list[components.Component]
+    fingerprint: str
+
+
+def write(at: Places) -> Configuration:
+    """Brings every file of the instance up to date."""
+    at.instance.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for folder in (at.etcd, at.containerd, at.kubelet, at.logs, at.config, at.instance.volumes):
+        folder.mkdir(mode=0o700, exist_ok=True)
+    programs = _link_programs(at)
+    pki.ensure(at.keys, pki.leaves(at.instance))
+    control_plane_config.encryption(at.config / "encryption.json")
+    wanted = components.components(at)
+    for path, content in _files(at, wanted).items():
+        files.write(path, content)
+    _copy_charts(at)
+    return Configuration(wanted, _fingerprint(at, programs))
+
+
+def _files(at: Places, wanted: list[components.Component]) -> dict[Path, bytes]:
+    texts = {
+        "admission.yaml": control_plane_config.admission(),
+        "audit.yaml": control_plane_config.audit(),
+        "containerd.toml": node_config.containerd(at),
+        "cni/10-tensorplane.conflist": node_config.cni(at),
+        "kubelet.yaml": node_config.kubelet(at),
+        "proxy.yaml": node_config.proxy(at),
+        at.supervisor_config.name: supervisor.render(at, wanted),
+    }
+    users = ("controller-manager", "scheduler", "kubelet", "proxy")
+    clients = {at.config / f"{user}.kubeconfig": kubeconfig.render(at.instance, at.keys, user) for user in users}
+    clients[at.instance.kubeconfig] = kubeconfig.render(at.instance, at.keys, "admin")
+    return {at.config / name: text.encode() for name, text in texts.items()} | clients
+
+
+def _link_programs(at: Places) -> list[str]:
+    """One folder with a link to each program; returns where they lead, for the fingerprint."""
+    at.programs.mkdir(mode=0o700, exist_ok=True)
+    targets = {name: toolchain.tools().path(name) for name in (*components.PROGRAMS, *components.HELPERS)}
+    for name, target in targets.items():
+        link = at.programs / name
+        if not link.is_symlink() or link.readlink() != target:
+            draft = link.with_name(f".{name}.draft")
+            draft.unlink(missing_ok=True)
+            draft.symlink_to(target)
+            draft.replace(link)
+    return [f"{name}={target}" for name, target in sorted(targets.items())]
+
+
+def _copy_charts(at: Places) -> None:
+    """The add-ons' charts, where the stack finds them. Tools' folders are named by content: same path, same charts."""
+    source, mark = toolchain.tools().charts, at.charts / ".source"
+    if mark.exists() and mark.read_text() == str(source):
+        return
+    draft = at.charts.with_name(".charts.draft")
+    for old in (draft, at.charts):
+        shutil.rmtree(old, ignore_errors=True)
+    shutil.copytree(source, draft)
+    (draft / mark.name).write_text(str(source))
+    draft.rename(at.charts)
+
+
+def _fingerprint(at: Places, programs: list[str]) -> str:
+    digest = hashlib.sha256("\n".join(programs).encode())
+    read = sorted(path for folder in (at.config, at.keys) for path in folder.rglob("*") if path.is_file())
+    for path in [*read, *(Path(str(module.__file__)) for module in _CODE)]:
+        digest.update(f"\0{path.name}\0".encode() + path.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,65 @@
+"""Configuration files of the API server: encryption at rest, the audit log's policy, admission."""
+
+from __future__ import annotations
+
+import base64
+import json
+import secrets
+from pathlib import Path
+
+import yaml
+
+from embedded.cluster import files
+
+
+def encryption(path: Path) -> None:
+    """Makes the key that secrets are encrypted with in etcd, once: without it, they cannot be read again."""
+    if path.exists():
+        return
+    key = {"name": "key1", "secret": base64.b64encode(secrets.token_bytes(32)).decode()}
+    config = {
+        "apiVersion": "apiserver.config.k8s.io/v1",
+        "kind": "EncryptionConfiguration",
+        "resources": [{"resources": ["secrets"], "providers": [{"secretbox": {"keys": [key]}}, {"identity": {}}]}],
+    }
+    files.write(path, json.dumps(config).encode())
+
+
+def audit() -> str:
+    """Who changed what, and who read a secret; never a body, so never a secret's value."""
+    quiet = [
+        {"group": "", "resources": ["events"]},
+        {"group": "events.k8s.io", "resources": ["events"]},
+        {"group": "coordination.k8s.io", "resources": ["leases"]},
+    ]
+    config = {
+        "apiVersion": "audit.k8s.io/v1",
+        "kind": "Policy",
+        "omitStages": ["RequestReceived"],
+        "omitManagedFields": True,
+        "rules": [
+            {"level": "None", "resources": quiet},
+            {"level": "None", "nonResourceURLs": ["/*"]},
+            {"level": "Metadata", "resources": [{"group": "", "resources": ["secrets"]}]},
+            {"level": "None", "verbs": ["get", "list", "watch"]},
+            {"level": "None", "userGroups": ["system:nodes"]},
+            {"level": "Metadata"},
+        ],
+    }
+    return yaml.safe_dump(config, sort_keys=False)
+
+
+def admission() -> str:
+    """Pod Security for namespaces that choose no level themselves: no privileged pods, no host's folders."""
+    pod_security = {
+        "apiVersion": "pod-security.admission.config.k8s.io/v1",
+        "kind": "PodSecurityConfiguration",
+        "defaults": {"enforce": "baseline", "enforce-version": "latest"},
+        "exemptions": {"usernames": [], "runtimeClasses": [], "namespaces": ["kube-system"]},
+    }
+    config = {
+        "apiVersion": "apiserver.config.k8s.io/v1",
+        "kind": "AdmissionConfiguration",
+        "plugins": [{"name": "PodSecurity", "configuration": pod_security}],
+    }
+    return yaml.safe_dump(config, sort_keys=False)

@@ -1,0 +1,73 @@
+"""The first process inside an instance's namespaces: arranges its mounts and kernel settings, then becomes supervisord.
+
+Whatever it mounts or writes below /run ends with it: the kernel takes the namespaces apart when their first process
+dies, however it dies.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from embedded.cluster import cgroups, places
+from embedded.cluster.host import run
+from embedded.cluster.places import Places
+from embedded.paths import Instance
+
+# What the kubelet wants these to be. They are the whole machine's, so it is shown files of ours instead of them.
+_MACHINE_SETTINGS = {
+    "vm/overcommit_memory": "1",
+    "vm/panic_on_oom": "0",
+    "kernel/panic": "10",
+    "kernel/panic_on_oops": "1",
+    "kernel/keys/root_maxkeys": "1000000",
+    "kernel/keys/root_maxbytes": "25000000",
+}
+# These belong to the network namespace alone. Replies between pods of one bridge pass the packet rules only if bridges
+# call them, and then services work between pods.
+_NETWORK_SETTINGS = {
+    "net/ipv4/ip_forward": "1",
+    "net/ipv6/conf/all/disable_ipv6": "1",
+    "net/bridge/bridge-nf-call-iptables": "1",
+}
+
+
+def main(name: str, fingerprint: str) -> None:
+    """Never returns: supervisord takes over this process."""
+    instance = Instance(name)
+    at = Places(instance)
+    cgroups.join(instance)
+    _mount(at)
+    _set_kernel()
+    instance.run.mkdir(mode=0o700, parents=True)
+    at.identity.write_text(json.dumps({"home": str(instance.home), "fingerprint": fingerprint}))
+    os.chdir("/")
+    os.execv(sys.executable, [sys.executable, "-m", "supervisor.supervisord", "-c", str(at.supervisor_config)])  # noqa: S606
+
+
+def _mount(at: Places) -> None:
+    # Mounts that pods make are seen by other pods that ask for it, and by nothing outside.
+    run("mount", "--make-rshared", "/")
+    run("mount", "-t", "tmpfs", "-o", "mode=0755,nosuid,nodev", "tmpfs", "/run")
+    for source, target in ((at.logs, places.LOGS), (at.kubelet, places.KUBELET)):
+        run("mount", "--bind", str(source), str(target))
+    run("mount", "-t", "tmpfs", "-o", "mode=0700", "tmpfs", str(places.CNI_STATE))
+
+
+def _set_kernel() -> None:
+    for setting, value in _NETWORK_SETTINGS.items():
+        path = Path("/proc/sys") / setting
+        if path.exists():
+            path.write_text(value)
+    stand_ins = Path("/run/sysctl")
+    stand_ins.mkdir(mode=0o700)
+    for setting, value in _MACHINE_SETTINGS.items():
+        stand_in = stand_ins / setting.replace("/", ".")
+        stand_in.write_text(value + "\n")
+        run("mount", "--bind", str(stand_in), f"/proc/sys/{setting}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

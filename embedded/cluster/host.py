@@ -1,0 +1,19 @@
+"""Runs the host's own small programs (ip, nft, mount) and turns their failures into a Fault."""
+
+from __future__ import annotations
+
+import subprocess
+
+from embedded.fault import Fault
+
+
+def run(*argv: str, stdin: str | None = None) -> str:
+    """The program's output; a Fault with its last error line if it fails or is absent."""
+    try:
+        done = subprocess.run(argv, input=stdin, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        raise Fault(f"{argv[0]}: not found on this machine: install it (see `make up`'s first check)") from None
+    if done.returncode != 0:
+        lines = (done.stderr or done.stdout).strip().splitlines() or [f"exit status {done.returncode}"]
+        raise Fault(f"{' '.join(argv)}: {lines[-1]}")
+    return done.stdout

@@ -1,0 +1,72 @@
+"""Brings the images that were built on this machine into the instance's containerd."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from embedded import images, toolchain
+from embedded.cluster import processes
+from embedded.cluster.host import run
+from embedded.cluster.places import Places
+from embedded.cluster.processes import Alive
+from embedded.fault import Fault
+from embedded.paths import Instance
+from embedded.progress import Step
+
+# The kubelet must never collect an image that no registry could bring back.
+_PINNED = "io.cri-containerd.pinned=pinned"
+# Images of up to this size are imported side by side; larger ones share layers, and would wait for each other anyway.
+_SMALL = 200 * 2**20
+
+
+class ImageStore:
+    """containerd's images, by way of its own client `ctr`."""
+
+    def __init__(self, at: Places, alive: Alive) -> None:
+        self._ctr = (str(toolchain.tools().path("ctr")), "--namespace", "k8s.io")
+        self._address = ("--address", str(alive.path(at.containerd_socket)))
+
+    def _call(self, *arguments: str) -> str:
+        return run(*self._ctr, *self._address, *arguments)
+
+    def digests(self) -> dict[str, str]:
+        """Each image's digest, by its name."""
+        table = (line.split() for line in self._call("images", "list").splitlines()[1:])
+        return {row[0]: row[2] for row in table}
+
+    def load(self, names: Iterable[str], step: Step) -> list[str]:
+        """Imports those of `names` that are not there with the digest of their archive; returns what it imported."""
+        archives, present = images.archives(), self.digests()
+        missing = [name for name in names if present.get(name) != images.manifest_digest(_built(archives, name))]
+        large = [name for name in missing if archives[name].stat().st_size > _SMALL]
+        small = [name for name in missing if name not in large]
+        with ThreadPoolExecutor(2) as pool:
+            for done in [pool.submit(self._import, name, archives[name], step) for name in small]:
+                done.result()
+        for name in large:
+            self._import(name, archives[name], step)
+        return missing
+
+    def _import(self, name: str, archive: Path, step: Step) -> None:
+        step.note(f"importing {name}")
+        self._call("images", "import", "--local", str(archive))
+        if name not in self.digests():
+            raise Fault(f"{archive}: holds no image {name}: remove it and run `make up` again")
+        self._call("images", "label", name, _PINNED)
+
+
+def _built(archives: dict[str, Path], name: str) -> Path:
+    archive = archives.get(name)
+    if archive is None or not archive.exists():
+        raise Fault(f"image {name}: not built yet: run `make up`")
+    return archive
+
+
+def load_all(instance: Instance, step: Step) -> list[str]:
+    """Imports every image that was built on this machine and is missing; returns what it imported."""
+    alive = processes.find(instance)
+    if alive is None:
+        raise Fault(f"cluster {instance.name}: it is stopped: start it with `make up`")
+    return ImageStore(Places(instance), alive).load(images.archives(), step)

@@ -1,0 +1,44 @@
+"""Kubeconfig files with their certificates inside, so that one file is all a client needs."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+import yaml
+
+from embedded.cluster import pki
+from embedded.paths import Instance
+
+
+def server(instance: Instance) -> str:
+    """The API server's address, the same for the host and for everything in the cluster."""
+    return f"https://{instance.node_ip}:6443"
+
+
+def render(instance: Instance, keys: Path, user: str) -> bytes:
+    """The kubeconfig of one of `pki.leaves`."""
+    name = instance.namespace
+    pem = keys / f"{user}.pem"
+    authority = _text((keys / "ca.crt").read_bytes())
+    content = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": name, "cluster": {"server": server(instance), "certificate-authority-data": authority}}],
+        "users": [
+            {
+                "name": f"{name}-{user}",
+                "user": {
+                    "client-certificate-data": _text(pki.certificate(pem)),
+                    "client-key-data": _text(pki.private_key(pem)),
+                },
+            }
+        ],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": f"{name}-{user}"}}],
+        "current-context": name,
+    }
+    return yaml.safe_dump(content, sort_keys=False).encode()
+
+
+def _text(content: bytes) -> str:
+    return base64.b64encode(content).decode()

@@ -1,0 +1,103 @@
+"""The instance's network: a namespace with the pods' bridge, one veth pair to the host, routes over it, no way out."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+from pathlib import Path
+from typing import Any
+
+from embedded.cluster.host import run
+from embedded.fault import Fault
+from embedded.paths import Instance
+
+BRIDGE = "pods0"
+UPLINK = "uplink"
+_NAMED = Path("/run/netns")
+
+# The host may open connections into the cluster; nothing inside may open one to the host or beyond it. A machine that
+# routes through this host is not the host, so only the host's own end of the pair is let in.
+_RULES = """
+table inet tensorplane {{
+  chain forward {{
+    type filter hook forward priority -10; policy accept;
+    ct state established,related accept
+    oifname "{uplink}" drop
+    iifname "{uplink}" ip saddr != {host} drop
+  }}
+  chain input {{
+    type filter hook input priority -10; policy accept;
+    iifname "{uplink}" ip saddr != {host} drop
+  }}
+  chain output {{
+    type filter hook output priority -10; policy accept;
+    ct state established,related accept
+    oifname "{uplink}" drop
+  }}
+}}
+"""
+
+
+def path(instance: Instance) -> Path:
+    """The named network namespace, as `ip netns` keeps it."""
+    return _NAMED / instance.namespace
+
+
+def create(instance: Instance) -> None:
+    """Makes namespace, bridge, veth pair, packet rules and routes. Expects none of them to be there."""
+    name, (host, inside) = instance.namespace, instance.link
+    run("ip", "netns", "add", name)
+    run("ip", "link", "add", instance.uplink, "type", "veth", "peer", "name", UPLINK, "netns", name)
+    within = ("ip", "-netns", name)
+    run(*within, "link", "set", "lo", "up")
+    run(*within, "link", "add", BRIDGE, "type", "bridge")
+    run(*within, "address", "add", f"{instance.node_ip}/24", "dev", BRIDGE)
+    run(*within, "link", "set", BRIDGE, "up")
+    run(*within, "address", "add", f"{inside}/30", "dev", UPLINK)
+    run(*within, "link", "set", UPLINK, "up")
+    rules = _RULES.format(uplink=UPLINK, host=host)
+    run("nsenter", f"--net={path(instance)}", "nft", "-f", "-", stdin=rules)
+    run("ip", "link", "set", instance.uplink, "addrgenmode", "none")
+    run("ip", "address", "add", f"{host}/30", "dev", instance.uplink)
+    run("ip", "link", "set", instance.uplink, "up")
+    for network in (instance.pod_cidr, instance.service_cidr):
+        run("ip", "route", "add", network, "via", inside, "dev", instance.uplink, "src", host)
+
+
+def delete(instance: Instance) -> None:
+    """Removes what `create` made, however much of it is there. Routes go with the link."""
+    if Path(f"/sys/class/net/{instance.uplink}").exists():
+        run("ip", "link", "delete", instance.uplink)
+    if path(instance).exists():
+        run("ip", "netns", "delete", instance.namespace)
+    # `ip netns` mounts /run/netns onto itself when it makes the first namespace and never takes that back.
+    if _NAMED.is_mount() and not any(_NAMED.iterdir()):
+        run("umount", str(_NAMED))
+
+
+def check_addresses(instance: Instance) -> None:
+    """A Fault if this machine already routes somewhere else what the cluster would use."""
+    wanted = [
+        ipaddress.IPv4Network(text, strict=False)
+        for text in (instance.pod_cidr, instance.service_cidr, f"{instance.link[0]}/30")
+    ]
+    routes = json.loads(run("ip", "-json", "-4", "route", "show", "table", "all") or "[]")
+    if faults := conflicts(wanted, routes, own=instance.uplink):
+        raise Fault(*faults)
+
+
+def conflicts(wanted: list[ipaddress.IPv4Network], routes: list[dict[str, Any]], own: str) -> list[str]:
+    """One line per route that overlaps a wanted network. Wider routes, such as a VPN's 10.0.0.0/8, do no harm."""
+    faults = []
+    for route in routes:
+        target = str(route.get("dst", "default"))
+        if target == "default" or route.get("dev") in (None, own) or route.get("type") == "broadcast":
+            continue
+        used = ipaddress.IPv4Network(target, strict=False)
+        for network in wanted:
+            if used.subnet_of(network):
+                faults.append(
+                    f"{network}: address range in use by {target} on {route['dev']}: the embedded cluster needs it; "
+                    f"take {route['dev']} down, or use another cluster: make up CONTEXT=…"
+                )
+    return faults

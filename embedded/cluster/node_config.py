@@ -1,0 +1,168 @@
+"""Configuration files of what makes the node: containerd, the pods' network, kubelet, kube-proxy."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import yaml
+
+from embedded.cluster import network, places
+from embedded.cluster.pki import NODE_NAME
+from embedded.cluster.places import Places
+
+SANDBOX_IMAGE = "tensorplane.local/pause:1"
+
+# Plugins that this node never uses; each would cost memory, or look for a disk layout that is not there.
+_UNUSED = [
+    "io.containerd.differ.v1.erofs",
+    "io.containerd.internal.v1.tracing",
+    "io.containerd.monitor.container.v1.restart",
+    "io.containerd.mount-handler.v1.erofs",
+    "io.containerd.nri.v1.nri",
+    "io.containerd.snapshotter.v1.blockfile",
+    "io.containerd.snapshotter.v1.btrfs",
+    "io.containerd.snapshotter.v1.devmapper",
+    "io.containerd.snapshotter.v1.erofs",
+    "io.containerd.snapshotter.v1.native",
+    "io.containerd.snapshotter.v1.zfs",
+    "io.containerd.tracing.processor.v1.otlp",
+]
+
+# `restrict_oom_score_adj`: root in a small virtual machine may lack CAP_SYS_RESOURCE, and runc dies without it.
+# `netns_mounts_under_state_dir`: pods' network namespaces end with the instance's private /run.
+_CONTAINERD = """version = 3
+root = {root}
+state = {state}
+imports = []
+disabled_plugins = {unused}
+
+[grpc]
+  address = {socket}
+
+[debug]
+  level = "warn"
+
+[plugins."io.containerd.cri.v1.images"]
+  snapshotter = "overlayfs"
+  [plugins."io.containerd.cri.v1.images".pinned_images]
+    sandbox = {sandbox}
+
+[plugins."io.containerd.cri.v1.runtime"]
+  restrict_oom_score_adj = true
+  netns_mounts_under_state_dir = true
+  [plugins."io.containerd.cri.v1.runtime".cni]
+    bin_dirs = [{programs}]
+    conf_dir = {cni}
+    use_internal_loopback = true
+
+[plugins."io.containerd.internal.v1.opt"]
+  path = {opt}
+
+[plugins."io.containerd.image-verifier.v1.bindir"]
+  bin_dir = {opt}
+"""
+
+
+def containerd(at: Places) -> str:
+    """containerd's own configuration, in TOML; JSON's strings and lists are TOML's."""
+    values = {
+        "root": at.containerd,
+        "state": at.containerd_state,
+        "socket": at.containerd_socket,
+        "sandbox": SANDBOX_IMAGE,
+        "programs": at.programs,
+        "cni": at.config / "cni",
+        "opt": at.containerd / "opt",
+    }
+    return _CONTAINERD.format(
+        unused=json.dumps(_UNUSED), **{key: json.dumps(str(value)) for key, value in values.items()}
+    )
+
+
+def cni(at: Places) -> str:
+    """One bridge for all pods, addresses handed out by the node, host ports by nftables."""
+    bridge = {
+        "type": "bridge",
+        "bridge": network.BRIDGE,
+        "isDefaultGateway": True,
+        "hairpinMode": True,
+        "ipam": {
+            "type": "host-local",
+            # In the private /run: after a restart no pod of before holds an address.
+            "dataDir": str(at.instance.run / "addresses"),
+            "ranges": [[{"subnet": at.instance.pod_cidr, "gateway": at.instance.node_ip}]],
+        },
+    }
+    ports = {"type": "portmap", "backend": "nftables", "capabilities": {"portMappings": True}}
+    return json.dumps({"cniVersion": "1.0.0", "name": "tensorplane", "plugins": [bridge, ports]}, indent=2)
+
+
+def kubelet(at: Places) -> str:
+    """KubeletConfiguration. Anonymous access, the read-only port and the unauthenticated health port are off."""
+    config: dict[str, Any] = {
+        "apiVersion": "kubelet.config.k8s.io/v1beta1",
+        "kind": "KubeletConfiguration",
+        "address": at.instance.node_ip,
+        "readOnlyPort": 0,
+        "healthzPort": 0,
+        "authentication": {
+            "anonymous": {"enabled": False},
+            "webhook": {"enabled": True},
+            "x509": {"clientCAFile": str(at.keys / "ca.crt")},
+        },
+        "authorization": {"mode": "Webhook"},
+        "tlsCertFile": str(at.keys / "kubelet-server.pem"),
+        "tlsPrivateKeyFile": str(at.keys / "kubelet-server.pem"),
+        "containerRuntimeEndpoint": f"unix://{at.containerd_socket}",
+        "cgroupDriver": "cgroupfs",
+        "cgroupRoot": f"/{at.instance.namespace}",
+        "failCgroupV1": False,
+        "failSwapOn": False,
+        "oomScoreAdj": 0,  # lowering it takes a capability that this root may lack
+        "clusterDomain": "cluster.local",
+        "clusterDNS": [at.instance.dns_ip],
+        "resolvConf": "",  # the host's name servers are out of reach from here
+        # Webhook servers start only when the kubelet has refreshed their mounted certificate: a minute by default.
+        "syncFrequency": "3s",
+        "containerLogMaxSize": "5Mi",
+        "containerLogMaxFiles": 2,
+        # Absolute: a share of a large disk that others fill would evict pods, and remove images that nobody can pull.
+        "evictionHard": {
+            "memory.available": "100Mi",
+            "nodefs.available": "1Gi",
+            "nodefs.inodesFree": "1%",
+            "imagefs.available": "1Gi",
+        },
+        "imageGCHighThresholdPercent": 100,
+        "systemReserved": {"memory": "512Mi"},
+        "volumePluginDir": str(places.KUBELET / "flexvolume"),
+    }
+    return yaml.safe_dump(config, sort_keys=False)
+
+
+def proxy(at: Places) -> str:
+    """KubeProxyConfiguration. Connection tracking keeps the kernel's own limits, which are the whole machine's."""
+    config = {
+        "apiVersion": "kubeproxy.config.k8s.io/v1alpha1",
+        "kind": "KubeProxyConfiguration",
+        "mode": "nftables",
+        "hostnameOverride": NODE_NAME,
+        "clusterCIDR": at.instance.pod_cidr,
+        "clientConnection": {"kubeconfig": str(at.config / "proxy.kubeconfig")},
+        "bindAddress": at.instance.node_ip,
+        "healthzBindAddress": "127.0.0.1:10256",
+        "metricsBindAddress": "127.0.0.1:10249",
+        "nodePortAddresses": ["primary"],
+        "oomScoreAdj": 0,
+        "nftables": {"minSyncPeriod": "100ms"},
+        "conntrack": {
+            "maxPerCore": 0,
+            "min": 0,
+            "tcpEstablishedTimeout": "0s",
+            "tcpCloseWaitTimeout": "0s",
+            "udpTimeout": "0s",
+            "udpStreamTimeout": "0s",
+        },
+    }
+    return yaml.safe_dump(config, sort_keys=False)

@@ -1,0 +1,80 @@
+"""Where an instance's files are inside its namespaces: what lasts in its home, what ends with it in a private /run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from embedded.paths import Instance
+
+# The same inside as on any node, so that charts find the kubelet where they expect it.
+KUBELET = Path("/var/lib/kubelet")
+CNI_STATE = Path("/var/lib/cni")
+LOGS = Path("/var/log")
+
+SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+@dataclass(frozen=True)
+class Places:
+    """The folders of an instance, by what they are for."""
+
+    instance: Instance
+
+    @property
+    def keys(self) -> Path:
+        return self.instance.home / "pki"
+
+    @property
+    def config(self) -> Path:
+        return self.instance.home / "config"
+
+    @property
+    def programs(self) -> Path:
+        """Links to every program by its own name: containerd and the kubelet look some up in folders."""
+        return self.instance.home / "bin"
+
+    @property
+    def etcd(self) -> Path:
+        return self.instance.home / "etcd"
+
+    @property
+    def containerd(self) -> Path:
+        return self.instance.home / "containerd"
+
+    @property
+    def kubelet(self) -> Path:
+        """Behind /var/lib/kubelet inside the namespaces."""
+        return self.instance.home / "kubelet"
+
+    @property
+    def logs(self) -> Path:
+        """Behind /var/log inside the namespaces."""
+        return self.instance.home / "logs"
+
+    @property
+    def charts(self) -> Path:
+        return self.instance.home / "charts"
+
+    @property
+    def supervisor_config(self) -> Path:
+        return self.config / "supervisord.conf"
+
+    # Sockets, below the private /run that only exists inside the mount namespace.
+
+    @property
+    def supervisor_socket(self) -> Path:
+        return self.instance.run / "supervisor.sock"
+
+    @property
+    def containerd_state(self) -> Path:
+        return self.instance.run / "containerd"
+
+    @property
+    def containerd_socket(self) -> Path:
+        return self.instance.run / "containerd.sock"
+
+    @property
+    def identity(self) -> Path:
+        """What runs here: the home that it belongs to and the fingerprint of its configuration."""
+        return self.instance.run / "identity"

@@ -1,0 +1,124 @@
+"""Finds, starts and kills an instance's processes by looking at the kernel, never at a file that may be stale."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from embedded.cluster import cgroups, network, places
+from embedded.cluster.places import Places
+from embedded.fault import Fault
+from embedded.paths import PROJECT, Instance
+
+# What the processes inside may know of the environment that started them; it holds no secret.
+_KEPT = ("HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "TENSORPLANE_HOME", "LANG")
+
+
+@dataclass(frozen=True)
+class Alive:
+    """A running instance: its first process, as this machine numbers it."""
+
+    pid: int
+
+    def path(self, inside: Path) -> Path:
+        """A path of the instance's mount namespace, reachable from here."""
+        return Path(f"/proc/{self.pid}/root{inside}")
+
+    def identity(self, at: Places) -> dict[str, str]:
+        """Home and fingerprint that it was started with; empty while it is still arranging its mounts."""
+        try:
+            found: dict[str, str] = json.loads(self.path(at.identity).read_text())
+        except (OSError, ValueError):
+            return {}
+        return found
+
+
+def find(instance: Instance) -> Alive | None:
+    """The first process of the instance's PID namespace, if there is one."""
+    for pid in members(instance):
+        numbers = _numbers(pid)
+        if len(numbers) == 2 and numbers[-1] == 1:
+            return Alive(pid)
+    return None
+
+
+def members(instance: Instance) -> set[int]:
+    """Every process in the instance's cgroup, and those that only entered its network so far."""
+    return cgroups.processes(instance) | _in_network(instance)
+
+
+def launch(instance: Instance, fingerprint: str) -> None:
+    """Starts the first process in namespaces of its own. It outlives us: `stop` ends it."""
+    at = Places(instance)
+    for folder in (places.KUBELET, places.CNI_STATE):
+        folder.mkdir(parents=True, exist_ok=True)  # mount points; `stop` removes them again if they are empty
+    environment = {key: os.environ[key] for key in _KEPT if key in os.environ}
+    environment |= {"PATH": places.SYSTEM_PATH, "PYTHONPATH": str(PROJECT)}
+    # Mounts and unmounts of the host reach the cluster, so it keeps no disk busy; its own do not reach the host.
+    unshare = ("unshare", "--mount", "--propagation=slave", "--pid", "--fork", "--kill-child", "--mount-proc")
+    first = (sys.executable, "-m", "embedded.cluster.first_process", instance.name, fingerprint)
+    with (at.logs / "first-process.log").open("wb") as log:
+        # `setsid --fork` gives it another parent at once: nobody has to wait for it.
+        subprocess.run(
+            ("setsid", "--fork", "nsenter", f"--net={network.path(instance)}", *unshare, *first),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env=environment,
+            cwd=PROJECT,
+            check=True,
+        )
+
+
+def kill(instance: Instance, timeout: float = 20) -> None:
+    """Kills all of them. The first process takes its PID namespace along; the loop catches what never was in it."""
+    end = time.monotonic() + timeout
+    if alive := find(instance):
+        _kill(alive.pid)
+    while left := members(instance):
+        if time.monotonic() > end:
+            raise Fault(f"cluster {instance.name}: processes {sorted(left)} cannot be killed: the kernel holds them")
+        if not find(instance):
+            for pid in left:
+                _kill(pid)
+        time.sleep(0.02)
+    for folder in (places.KUBELET, places.CNI_STATE):
+        with contextlib.suppress(OSError):  # absent, or somebody's own
+            folder.rmdir()
+
+
+def _kill(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def _numbers(pid: int) -> list[int]:
+    """The process's number in each PID namespace that it is in, ours first."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return []
+    line = next((line for line in status.splitlines() if line.startswith("NSpid:")), "")
+    return [int(number) for number in line.split()[1:]]
+
+
+def _in_network(instance: Instance) -> set[int]:
+    try:
+        wanted = network.path(instance).stat()
+    except OSError:
+        return set()
+    found = set()
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            with contextlib.suppress(OSError):
+                seen = (folder / "ns/net").stat()
+                if (seen.st_dev, seen.st_ino) == (wanted.st_dev, wanted.st_ino):
+                    found.add(int(folder.name))
+    return found

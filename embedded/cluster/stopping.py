@@ -1,0 +1,57 @@
+"""Ends an instance and looks afterwards if anything of it is left on the machine."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from embedded.cluster import cgroups, network, places, processes
+from embedded.cluster.host import run
+from embedded.cluster.lock import only_one
+from embedded.fault import Fault
+from embedded.paths import Instance
+
+
+def stop(instance: Instance) -> None:
+    """Idempotent, and the same after a kill -9. Data and containerd's images stay in the instance's home."""
+    with only_one(instance):
+        clean(instance)
+        if left := residue(instance):
+            raise Fault(*(f"cluster {instance.name}: {line} is still there after stopping: remove it" for line in left))
+
+
+def remove(instance: Instance) -> None:
+    """Stops the instance and deletes its home: etcd, keys, images, volumes, Pulumi's state."""
+    stop(instance)
+    with only_one(instance):
+        shutil.rmtree(instance.home, ignore_errors=True)
+        if instance.home.exists():
+            raise Fault(f"{instance.home}: cannot be deleted completely: something uses files in it")
+
+
+def clean(instance: Instance) -> None:
+    """Ends whatever is there, for a caller that holds the lock.
+
+    All at once, without asking the pods: etcd and containerd keep their data through that, as through a power cut,
+    and a worker's last checkpoint is a whole one.
+    """
+    processes.kill(instance)
+    network.delete(instance)
+    cgroups.remove(instance)
+
+
+def residue(instance: Instance) -> list[str]:
+    """What is left of the instance outside its home, one line each; empty after a clean stop."""
+    mounts = [line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()]
+    ours = (str(instance.home), str(instance.run), str(network.path(instance)))
+    links = (instance.uplink,)
+    return [
+        *(f"process {pid}" for pid in sorted(processes.members(instance))),
+        *(f"mount {target}" for target in mounts if target.startswith(ours)),
+        *(f"interface {name}" for name in links if Path(f"/sys/class/net/{name}").exists()),
+        *(f"network namespace {path}" for path in [network.path(instance)] if path.exists()),
+        *(f"route {line}" for line in run("ip", "route", "show").splitlines() if f"dev {instance.uplink} " in line),
+        *(f"cgroup {folder}" for folder in cgroups.folders(instance)),
+        *(f"folder {path}" for path in (instance.run,) if path.exists()),
+        *(f"folder {path}" for path in (places.CNI_STATE,) if path.exists() and not any(path.iterdir())),
+    ]

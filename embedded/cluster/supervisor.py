@@ -1,0 +1,143 @@
+"""supervisord, which keeps the cluster's processes running: its configuration, and questions to a running one."""
+
+from __future__ import annotations
+
+import http.client
+import re
+import shlex
+import xmlrpc.client
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from supervisor.xmlrpc import SupervisorTransport
+
+from embedded.cluster.components import Component
+from embedded.cluster.places import SYSTEM_PATH, Places
+from embedded.fault import Fault
+
+# How the components' loggers mark what went wrong: klog, zap in JSON, logrus, and Go itself.
+_ERROR = re.compile(r'^[EF]\d{4} |"level":"(error|fatal|panic)"|level=(error|fatal)|^panic:|^fatal error:|^Error')
+
+
+def render(at: Places, components: list[Component]) -> str:
+    """supervisord.conf. Nothing starts by itself: `start` starts the stages in order."""
+    head = f"""[unix_http_server]
+file={at.supervisor_socket}
+chmod=0700
+
+[supervisord]
+nodaemon=true
+silent=true
+user=root
+pidfile={at.supervisor_socket.with_suffix(".pid")}
+logfile={at.logs}/supervisord.log
+logfile_maxbytes=1MB
+logfile_backups=1
+loglevel=warn
+
+[rpcinterface:supervisor]
+supervisor.rpcinterface_factory=supervisor.rpcinterface:make_main_rpcinterface
+"""
+    return head.replace("%", "%%") + "".join(_program(at, component) for component in components)
+
+
+def _program(at: Places, component: Component) -> str:
+    # A small heap is worth more here than the collector's processor time; GOMEMLIMIT alone would let it double first.
+    environment = {
+        "GOMEMLIMIT": f"{component.memory_mib}MiB",
+        "GOGC": "50",
+        "PATH": f"{at.programs}:{SYSTEM_PATH}",
+    }
+    settings = {
+        "command": shlex.join(component.command(at.programs)),
+        "environment": ",".join(f'{name}="{value}"' for name, value in environment.items()),
+        "autostart": "false",
+        "autorestart": "true",
+        "startsecs": "1",
+        "startretries": "3",
+        "redirect_stderr": "true",
+        "stdout_logfile": str(log(at, component.name)),
+        "stdout_logfile_maxbytes": "5MB",
+        "stdout_logfile_backups": "1",
+    }
+    lines = (f"{key}={value}".replace("%", "%%") for key, value in settings.items())
+    return f"\n[program:{component.name}]\n" + "\n".join(lines) + "\n"
+
+
+def log(at: Places, component: str) -> Path:
+    """Where a component's output goes."""
+    return at.logs / f"{component}.log"
+
+
+def last_error(path: Path) -> str:
+    """The last line of a log that tells an error, or else its last line."""
+    try:
+        lines = [line.strip() for line in path.read_text(errors="replace").splitlines()[-400:] if line.strip()]
+    except OSError:
+        return "(no log)"
+    errors = [line for line in lines if _ERROR.search(line)]
+    return (errors or lines or ["(its log is empty)"])[-1][:300]
+
+
+@dataclass(frozen=True)
+class State:
+    """What supervisord knows of one process."""
+
+    name: str
+    word: str
+    started: int
+    """Seconds since 1970; 0 if never."""
+
+    @property
+    def is_up(self) -> bool:
+        return self.word in ("STARTING", "RUNNING")
+
+
+class Supervisor:
+    """A running supervisord, asked over its socket; any thread may."""
+
+    def __init__(self, socket: Path) -> None:
+        self._socket = socket
+
+    def _ask(self, method: str, *arguments: Any) -> Any:
+        # A connection of its own for each question: supervisor's transport is not made for threads.
+        transport = SupervisorTransport(None, None, serverurl=f"unix://{self._socket}")
+        with xmlrpc.client.ServerProxy("http://127.0.0.1", transport=transport) as server:
+            try:
+                return getattr(server.supervisor, method)(*arguments)
+            except http.client.HTTPException as error:
+                raise ConnectionError(f"supervisord: {error!r}") from None
+
+    def states(self) -> dict[str, State]:
+        """Every process's state; OSError while supervisord does not answer."""
+        answer = self._ask("getAllProcessInfo")
+        return {info["name"]: State(info["name"], info["statename"], int(info["start"])) for info in answer}
+
+    def start(self, names: list[str]) -> None:
+        """Starts those that are not up, without waiting for them."""
+        states = self.states()
+        for name in names:
+            if not states[name].is_up:
+                try:
+                    self._ask("startProcess", name, False)
+                except xmlrpc.client.Fault as fault:
+                    if "ALREADY_STARTED" not in fault.faultString:
+                        raise Fault(f"{name}: supervisord cannot start it: {fault.faultString}") from None
+
+    def check(self, at: Places) -> None:
+        """A Fault, a line each, for processes that supervisord gave up on."""
+        crashed = [state.name for state in self.states().values() if state.word == "FATAL"]
+        if crashed:
+            raise Fault(
+                *(f"{name} keeps crashing: {last_error(log(at, name))} (log: {log(at, name)})" for name in crashed)
+            )
+
+
+def all_running(socket: Path) -> bool:
+    """Whether a supervisord answers there, and every process of it is up for longer than a moment."""
+    try:
+        states = Supervisor(socket).states()
+    except OSError:
+        return False
+    return bool(states) and all(state.word == "RUNNING" for state in states.values())
