@@ -40,7 +40,7 @@ class Children:
             if self.stopping:
                 raise Stopped(f"{Path(argv[0]).name}: not started, because the run stops")
             child = subprocess.Popen(
-                [*_dies_with_us(), *argv],
+                _guarded(argv),
                 env=environment,
                 cwd=cwd,
                 stdin=subprocess.DEVNULL,
@@ -90,7 +90,11 @@ def _signal(child: subprocess.Popen[str], number: signal.Signals) -> None:
             os.killpg(child.pid, number)
 
 
-def _dies_with_us() -> list[str]:
-    # After `kill -9` of this process nothing here can run, so the kernel itself must end the child.
+def _guarded(argv: Sequence[str]) -> list[str]:
+    # After `kill -9` of this process nothing here can run, so the kernel itself must tell the child's session: it
+    # signals the guard, and the guard signals its whole group, so that no compiler or shell of the child's stays.
     setpriv = shutil.which("setpriv")
-    return [setpriv, "--pdeathsig", "TERM", "--"] if setpriv else []
+    return [setpriv, "--pdeathsig", "TERM", "--", "sh", "-c", _GUARD, *argv] if setpriv else list(argv)
+
+
+_GUARD = """trap 'trap - TERM; kill 0' TERM; "$0" "$@" & wait $!"""

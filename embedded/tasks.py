@@ -118,30 +118,56 @@ def command(
     cwd: Path | None = None,
     log: Path | None = None,
     watch: Callable[[str], None] | None = None,
+    timeout: float | None = None,
 ) -> str:
     """Runs a program to its end and returns its standard output. Not for programs that stay in the background.
 
     `env` is laid over this process's environment. Each line of output goes to the log, to `watch` or else to the
-    step's note. A failure is a Fault with the last lines and the log's path.
+    step's note. A failure is a Fault with the last lines and the log's path; so is a run past `timeout` seconds.
     """
     words = [str(word) for word in argv]
     log = log or cache() / "logs" / f"{_slug(step.name if step else Path(words[0]).name)}.log"
     child = _children.start(words, env, cwd)
     tail: deque[str] = deque(maxlen=_TAIL_LINES)
     listener = watch or (step.note if step else None)
+    deadline = _Deadline(child, timeout)
     try:
-        with _open_log(log) as sink:
+        with deadline, _open_log(log) as sink:
             output = _listen(child, _Sink(sink, tail, words, listener))
             code = child.wait()
     except BaseException:
         _children.end(child)
         raise
     _children.done(child)
+    if deadline.passed:
+        tail.append(f"no end after {timeout:.0f} s")
     if code and _children.stopping:
         raise Stopped(f"{Path(words[0]).name}: ended, because the run stops")
     if code:
         raise _fault(step.name if step else Path(words[0]).name, words, code, list(tail), log)
     return output
+
+
+class _Deadline:
+    """Ends a program that takes too long."""
+
+    def __init__(self, child: subprocess.Popen[str], seconds: float | None) -> None:
+        self.passed = False
+        self._child = child
+        self._timer = threading.Timer(seconds, self._end) if seconds else None
+
+    def _end(self) -> None:
+        self.passed = True
+        _children.end(self._child)
+
+    def __enter__(self) -> None:
+        if self._timer:
+            self._timer.daemon = True
+            self._timer.start()
+
+    def __exit__(self, *_: object) -> None:
+        if self._timer:
+            self._timer.cancel()
 
 
 class _Sink:
@@ -188,9 +214,10 @@ def _open_log(path: Path) -> IO[str]:
 def _fault(name: str, argv: list[str], code: int, tail: list[str], log: Path) -> Fault:
     what = f"{Path(argv[0]).name} {argv[1]}" if len(argv) > 1 else Path(argv[0]).name
     how = f"exit {code}" if code > 0 else f"signal {-code}"
-    why = cause(tail)
-    head = f"{name}: {what} failed ({how})" + (f": {why}" if why else "")
-    return Fault(head, *(f"  {line.strip()[:300]}" for line in tail[-_SHOWN_LINES:]), f"  log: {log}")
+    if why := cause(tail):
+        return Fault(f"{name}: {what} failed: {why} (log: {log})")
+    shown = [f"  {line.strip()[:300]}" for line in tail[-_SHOWN_LINES:]]
+    return Fault(f"{name}: {what} failed ({how})", *shown, f"  log: {log}")
 
 
 def _slug(name: str) -> str:

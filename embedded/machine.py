@@ -1,0 +1,137 @@
+"""Looks at this machine: what the embedded cluster needs from its kernel, its sizes and its system programs."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import platform
+import shutil
+import socket
+import struct
+import subprocess
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from embedded.toolchain.places import on_path
+
+_CGROUPS = Path("/sys/fs/cgroup")
+_TRIAL_SECONDS = 20
+
+
+@dataclass(frozen=True)
+class Route:
+    """One entry of the main routing table."""
+
+    network: ipaddress.IPv4Network
+    device: str
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What was found. Plain values, so that the rules over them need no machine."""
+
+    system: str = "Linux"
+    architecture: str = "x86_64"
+    is_root: bool = True
+    cgroup_version: int = 2
+    """0: no hierarchy is mounted; 1: one for each controller, also on hybrid machines; 2: the unified one."""
+    controllers: frozenset[str] = frozenset()
+    """Controllers that sub-groups may use."""
+    refusals: Mapping[str, str] = field(default_factory=dict)
+    """What a trial of each kernel feature said when it failed, by the feature's name; empty where all work."""
+    memory_mib: int = 0
+    free_mib: Mapping[str, int] = field(default_factory=dict)
+    """Free space of each file system that gets files, by the folder asked about."""
+    missing_packages: tuple[str, ...] = ()
+    has_apt: bool = True
+    routes: tuple[Route, ...] = ()
+
+
+def probe(folders: Iterable[Path], missing_packages: Iterable[str]) -> Machine:
+    """Looks at everything that can be looked at here; changes nothing outside throw-away namespaces."""
+    basics = Machine(
+        system=platform.system(),
+        architecture=platform.machine(),
+        is_root=os.geteuid() == 0,
+        missing_packages=tuple(missing_packages),
+        has_apt=bool(on_path("apt-get") and on_path("dpkg-deb")),
+        free_mib=_free(folders),
+    )
+    if basics.system != "Linux":
+        return basics
+    version, controllers = _cgroups()
+    return replace(
+        basics,
+        cgroup_version=version,
+        controllers=controllers,
+        refusals=_try_features() if basics.is_root else {},
+        memory_mib=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20,
+        routes=routes(Path("/proc/net/route").read_text()),
+    )
+
+
+def _cgroups() -> tuple[int, frozenset[str]]:
+    unified = _CGROUPS / "cgroup.controllers"
+    if unified.exists():
+        return 2, frozenset(unified.read_text().split())
+    mounts = [line.split() for line in Path("/proc/self/mounts").read_text().splitlines()]
+    options = {word for mount in mounts if mount[2] == "cgroup" for word in mount[3].split(",")}
+    known = {line.split()[0] for line in Path("/proc/cgroups").read_text().splitlines()[1:]}
+    return (1 if options & known else 0), frozenset(options & known)
+
+
+_OVERLAY = """
+mount -t tmpfs trial /mnt
+mkdir /mnt/lower /mnt/upper /mnt/work /mnt/merged
+mount -t overlay overlay -o lowerdir=/mnt/lower,upperdir=/mnt/upper,workdir=/mnt/work /mnt/merged
+"""
+# Each trial is real, in namespaces that end with it: a kernel's configuration file is not always there, modules load on
+# first use, and a container's limits show in no file. In order: feature, program that must be there, command.
+_TRIALS = (
+    ("namespaces", "unshare", ["unshare", "--mount", "--net", "--pid", "--ipc", "--uts", "--fork", "true"]),
+    ("overlayfs", "mount", ["unshare", "--mount", "sh", "-ec", _OVERLAY]),
+    ("veth", "ip", ["unshare", "--net", "ip", "link", "add", "trial0", "type", "veth", "peer", "name", "trial1"]),
+    ("bridge", "ip", ["unshare", "--net", "ip", "link", "add", "trial0", "type", "bridge"]),
+    ("nftables", "nft", ["unshare", "--net", "nft", "add table ip trial"]),
+)
+
+
+def _try_features() -> dict[str, str]:
+    found = {}
+    for feature, program, argv in _TRIALS:
+        # A program that is not installed yet leaves its feature untried; the first start of the cluster tells.
+        if on_path("unshare") and on_path(program) and (refusal := _try(argv)):
+            found[feature] = refusal
+    return found
+
+
+def _try(argv: list[str]) -> str:
+    try:
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=_TRIAL_SECONDS)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    lines = done.stderr.strip().splitlines()
+    return (lines[-1] if lines else f"exit {done.returncode}") if done.returncode else ""
+
+
+def _free(folders: Iterable[Path]) -> dict[str, int]:
+    found: dict[int, tuple[str, int]] = {}
+    for folder in folders:
+        place = next(path for path in (folder, *folder.parents) if path.exists())
+        found.setdefault(place.stat().st_dev, (str(folder), shutil.disk_usage(place).free >> 20))
+    return dict(found.values())
+
+
+def routes(table: str) -> tuple[Route, ...]:
+    """Reads the kernel's own table (/proc/net/route): `ip` may not be installed yet. The default route is left out."""
+    rows = [line.split() for line in table.splitlines()[1:]]
+    return tuple(
+        Route(ipaddress.IPv4Network((_address(row[1]), _address(row[7]))), row[0])
+        for row in rows
+        if row[7] != "00000000"
+    )
+
+
+def _address(text: str) -> str:
+    return socket.inet_ntoa(struct.pack("=I", int(text, 16)))

@@ -1,0 +1,119 @@
+"""Says before anything is built what this machine lacks for the embedded cluster: a line for each, and the way out."""
+
+from __future__ import annotations
+
+import ipaddress
+from pathlib import Path
+
+from embedded.fault import Fault
+from embedded.machine import Machine, probe
+from embedded.paths import Instance, cache
+from embedded.toolchain import debian, go_module
+
+ARCHITECTURES = ("x86_64", "aarch64")
+CONTROLLERS = ("cpu", "cpuset", "memory", "pids")
+MEMORY_MIB = 5 * 1024
+"""Two training pods and a server beside the control plane; also what linking the API server takes at most."""
+FIRST_MIB = 16 * 1024
+"""Module cache, build cache, tools, image layers and what containerd unpacks."""
+LATER_MIB = 2 * 1024
+"""Room for etcd, logs, checkpoints and models, once everything is built."""
+WIDE_PREFIX = 16
+"""A shorter route, such as a VPN's 10.0.0.0/8, may hold the cluster's ranges: the longer prefix wins."""
+
+WAY_OUT = "Or use a cluster that you have, by its name in your kubeconfig, for example: make up CONTEXT=kind-dev"
+
+
+def check(instance: Instance) -> None:
+    """A Fault with one line per missing thing."""
+    machine = probe((cache(), instance.home, Path.home()), debian.missing())
+    is_built = go_module.kubernetes().is_built and go_module.containerd().is_built
+    found = faults(machine, instance, LATER_MIB if is_built else FIRST_MIB)
+    if found:
+        raise Fault("This machine cannot run the embedded cluster:", *(f"  {line}" for line in found), WAY_OUT)
+
+
+def faults(machine: Machine, instance: Instance, disk_mib: int) -> list[str]:
+    """What is missing, a line each: what was found, what is needed, what to do."""
+    if machine.system != "Linux":
+        return [f"system: found {machine.system}, need Linux: use a Linux machine or a virtual one"]
+    return [
+        *_architecture(machine),
+        *_root(machine),
+        *_cgroups(machine),
+        *_features(machine),
+        *_sizes(machine, disk_mib),
+        *_packages(machine),
+        *_addresses(machine, instance),
+    ]
+
+
+def _architecture(machine: Machine) -> list[str]:
+    if machine.architecture in ARCHITECTURES:
+        return []
+    return [f"processor: found {machine.architecture}, need {' or '.join(ARCHITECTURES)} (TensorFlow has no others)"]
+
+
+def _root(machine: Machine) -> list[str]:
+    return [] if machine.is_root else ["user: not root: run it as root (sudo make up); containers and networks need it"]
+
+
+def _cgroups(machine: Machine) -> list[str]:
+    need = f"need version 2, or version 1, with {', '.join(CONTROLLERS)}"
+    if not machine.cgroup_version:
+        return [f"cgroups: none mounted, {need}: in a container, start it with cgroups writable (--privileged)"]
+    absent = [name for name in CONTROLLERS if name not in machine.controllers]
+    if not absent:
+        return []
+    return [
+        f"cgroups: version {machine.cgroup_version} without {', '.join(absent)}, {need}: "
+        "switch them on in the kernel's command line, or delegate them to this container"
+    ]
+
+
+_REMEDY = {
+    "namespaces": "in a container, start it with --privileged",
+    "overlayfs": "load the kernel's module: modprobe overlay",
+    "veth": "load the kernel's module: modprobe veth",
+    "bridge": "load the kernel's module: modprobe bridge",
+    "nftables": "load the kernel's module: modprobe nf_tables",
+}
+
+
+def _features(machine: Machine) -> list[str]:
+    refusals = machine.refusals
+    if "namespaces" in refusals:
+        # Every other trial runs in a namespace, so it says nothing of its own.
+        refusals = {"namespaces": refusals["namespaces"]}
+    return [f"{feature}: not usable here ({said}): {_REMEDY[feature]}" for feature, said in refusals.items()]
+
+
+def _sizes(machine: Machine, disk_mib: int) -> list[str]:
+    found = []
+    if machine.memory_mib < MEMORY_MIB:
+        found.append(f"memory: found {machine.memory_mib} MiB, need {MEMORY_MIB} MiB: use a larger machine")
+    for folder, free in machine.free_mib.items():
+        if free < disk_mib:
+            found.append(f"disk: {free} MiB free at {folder}, need {disk_mib} MiB: free some, or move the folder")
+    return found
+
+
+def _packages(machine: Machine) -> list[str]:
+    if machine.has_apt:
+        return []
+    programs = f" (and {', '.join(machine.missing_packages)} from it)" if machine.missing_packages else ""
+    return [f"apt: not found{programs}, need Debian or Ubuntu: images are made from its packages"]
+
+
+def _addresses(machine: Machine, instance: Instance) -> list[str]:
+    ranges = {
+        ipaddress.IPv4Network(instance.pod_cidr): "pods",
+        ipaddress.IPv4Network(instance.service_cidr): "services",
+        ipaddress.IPv4Network(f"{instance.link[0]}/30", strict=False): "the link to them",
+    }
+    return [
+        f"addresses: {route.network} is in use on {route.device}, need {wanted} for {use}: take {route.device} down"
+        for wanted, use in ranges.items()
+        for route in machine.routes
+        if route.device != instance.uplink and route.network.overlaps(wanted) and route.network.prefixlen >= WIDE_PREFIX
+    ]

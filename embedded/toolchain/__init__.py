@@ -1,0 +1,104 @@
+"""The programs that the embedded default runs on: where each is, and the tasks that get what is missing."""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import partial
+from pathlib import Path
+
+from embedded.fault import Fault
+from embedded.paths import Instance
+from embedded.progress import Step
+from embedded.tasks import Task
+from embedded.toolchain import debian, go_build, go_module, golang, pulumi, python_packages
+from embedded.toolchain.go_module import GoModule
+from embedded.toolchain.places import on_path
+
+__all__ = ["Tools", "project_environment", "tasks", "tools"]
+
+
+class Tools:
+    """Where each program is. Looking builds nothing."""
+
+    def __init__(self) -> None:
+        self._kubernetes = go_module.kubernetes()
+        self._modules = (self._kubernetes, go_module.containerd())
+
+    def path(self, program: str) -> Path:
+        """The program's file. A Fault when it is absent."""
+        found = pulumi.find() if program == "pulumi" else self._built(program) or self._system(program)
+        if not found:
+            raise Fault(f"{program}: not on this machine yet; `make up` gets it")
+        return found
+
+    @property
+    def charts(self) -> Path:
+        """Folder with the charts `kueue` and `jobset`, of the versions that the programs have."""
+        folder = self._kubernetes.folder / "charts"
+        if not folder.exists():
+            raise Fault("charts of Kueue and JobSet: not on this machine yet; `make up` gets them")
+        return folder
+
+    def _built(self, program: str) -> Path | None:
+        # Alone, helm is built where the rest of Kubernetes is not used.
+        modules = [*self._modules, go_module.helm()] if program == "helm" else self._modules
+        paths = (module.path(program) for module in modules if program in module.programs)
+        return next((path for path in paths if path.exists()), None)
+
+    def _system(self, program: str) -> Path | None:
+        return on_path(program) if program in debian.PROGRAMS else None
+
+
+def tools() -> Tools:
+    """Looks up programs; cheap enough to be called wherever one is needed."""
+    return Tools()
+
+
+def tasks(*, cluster: bool, pulumi: bool) -> list[Task]:
+    """What gets the missing tools: those of the embedded cluster, those that `pulumi up` needs, or only Python's."""
+    wanted = _cluster_tasks() if cluster else []
+    if pulumi:
+        wanted += _pulumi_tasks(with_helm=not cluster)
+    if python_packages.is_missing():
+        wanted.append(Task("python packages", python_packages.install))
+    return wanted
+
+
+def _cluster_tasks() -> list[Task]:
+    found = [Task("debian packages", debian.install)] if debian.missing() else []
+    modules = [module for module in (go_module.kubernetes(), go_module.containerd()) if not module.is_built]
+    if modules and not golang.find():
+        found.append(Task("go", _get_go))
+    return found + [_build_task(module) for module in modules]
+
+
+def _get_go(step: Step) -> None:
+    golang.obtain(step)
+
+
+def _pulumi_tasks(*, with_helm: bool) -> list[Task]:
+    # It asks for Pulumi's installer first, so it needs no Go yet and waits for nothing.
+    found = [] if pulumi.find() else [Task("pulumi", pulumi.obtain)]
+    if with_helm and not go_module.helm().is_built and not go_module.kubernetes().is_built:
+        found.append(_build_task(go_module.helm()))
+    return found
+
+
+def _build_task(module: GoModule) -> Task:
+    return Task(module.name, partial(go_build.build, module), after=("go",))
+
+
+def project_environment(instance: Instance | None = None) -> dict[str, str]:
+    """Variables for running `pulumi` in this project against one instance; what the user has set stays."""
+    from embedded.hosts.environment import pulumi_environment  # hosts use this package
+
+    at = instance or Instance.current()
+    programs = [str(Path(sys.prefix) / "bin"), str(tools().path("pulumi").parent)]
+    path = os.pathsep.join(dict.fromkeys([*programs, *os.environ.get("PATH", os.defpath).split(os.pathsep)]))
+    return {
+        **pulumi_environment(at.home),
+        "PATH": path,
+        "TENSORPLANE_HOME": str(at.home),
+        "KUBECONFIG": str(at.kubeconfig),
+    }

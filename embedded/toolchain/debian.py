@@ -1,0 +1,87 @@
+"""Installs from Debian (or Ubuntu) the system programs that the cluster calls and this machine lacks."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+from embedded.fault import Fault
+from embedded.progress import Step
+from embedded.tasks import command
+from embedded.toolchain.places import on_path
+
+PROGRAMS = {
+    "runc": "runc",  # starts containers
+    "nft": "nftables",  # the services' addresses, and the cluster's own firewall
+    "ip": "iproute2",  # the cluster's network
+    "nsenter": "util-linux",
+    "unshare": "util-linux",
+    "mount": "mount",
+    "tar": "tar",
+}
+"""Program -> package that ships it."""
+
+LISTS = Path("/var/lib/apt/lists")
+_STALE_SECONDS = 7 * 24 * 3600
+_LOCK_SECONDS = 300
+_APT = [
+    "apt-get",
+    "--quiet",
+    f"--option=DPkg::Lock::Timeout={_LOCK_SECONDS}",
+    "--option=Acquire::Retries=3",
+    "--option=Dpkg::Options::=--force-confold",
+]
+_SILENT = {"DEBIAN_FRONTEND": "noninteractive", "NEEDRESTART_MODE": "a", "LC_ALL": "C.UTF-8"}
+
+
+def missing() -> list[str]:
+    """Packages to install, sorted; nothing on a machine that has every program, whatever its distribution."""
+    return sorted({package for program, package in PROGRAMS.items() if not on_path(program)})
+
+
+def install(step: Step) -> None:
+    """Installs what is missing, and nothing that is only recommended."""
+    packages = missing()
+    if not packages:
+        return
+    if not on_path("apt-get"):
+        raise Fault(f"missing {', '.join(packages)}, and this machine has no apt-get: install them, then run it again")
+    _mend(step)
+    if _lists_are_old():
+        _update(step)
+    step.note(f"installing {', '.join(packages)}")
+    try:
+        _install(packages, step)
+    except Fault:
+        # The mirror has moved on since the lists were read: read them anew, once.
+        _update(step)
+        _install(packages, step)
+
+
+def _install(packages: list[str], step: Step) -> None:
+    command([*_APT, "install", "--yes", "--no-install-recommends", *packages], step=step, env=_SILENT)
+
+
+def _update(step: Step) -> None:
+    step.note("reading the package lists")
+    try:
+        command([*_APT, "update"], step=step, env=_SILENT)
+    except Fault:
+        # One unreachable source among several need not matter; if it does, the install says so.
+        step.note("some package lists could not be read")
+
+
+def _mend(step: Step) -> None:
+    """Finishes what a killed apt left half-configured; apt refuses to work before that."""
+    if any(Path("/var/lib/dpkg/updates").glob("[0-9]*")):
+        step.note("finishing an interrupted installation")
+        command(["dpkg", "--force-confold", "--configure", "--pending"], step=step, env=_SILENT)
+
+
+def _lists_are_old() -> bool:
+    lists = (
+        [entry.stat().st_mtime for entry in os.scandir(LISTS) if "_Packages" in entry.name] if LISTS.exists() else []
+    )
+    stamp = max([*lists, *([LISTS.stat().st_mtime] if lists else [])], default=0.0)
+    return time.time() - stamp > _STALE_SECONDS

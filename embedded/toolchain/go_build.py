@@ -1,0 +1,124 @@
+"""Builds a Go module into its folder: downloads of all modules side by side, compiles one after the other."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from embedded.fault import Fault
+from embedded.progress import Step
+from embedded.tasks import command
+from embedded.toolchain import golang
+from embedded.toolchain.go_module import GoModule
+from embedded.toolchain.golang import Go
+from embedded.toolchain.places import made_whole
+
+# What the rest of a run waits for longest comes first: images and the cluster need Kubernetes, `pulumi up` comes last.
+_ORDER = ("kubernetes", "containerd", "helm", "pulumi")
+
+
+class _Turns:
+    """One compile at a time, the most urgent of those that wait: a single one keeps every core busy by itself."""
+
+    def __init__(self) -> None:
+        self._free = threading.Condition()
+        self._waiting: list[int] = []
+        self._busy = False
+
+    @contextmanager
+    def turn(self, urgency: int) -> Iterator[None]:
+        with self._free:
+            self._waiting.append(urgency)
+            self._free.wait_for(lambda: not self._busy and urgency == min(self._waiting))
+            self._waiting.remove(urgency)
+            self._busy = True
+        try:
+            yield
+        finally:
+            with self._free:
+                self._busy = False
+                self._free.notify_all()
+
+
+_turns = _Turns()
+
+
+def build(module: GoModule, step: Step) -> None:
+    """Makes the module's folder, unless it is there."""
+    go = golang.obtain(step)
+    with made_whole(module.folder, step) as draft:
+        if draft:
+            _download(module, go, step)
+            step.note("waiting for its turn to compile")
+            with _turns.turn(_urgency(module)):
+                _compile(module, go, draft / "bin", step)
+            _copy_charts(module, go, draft / "charts", step)
+
+
+def _urgency(module: GoModule) -> int:
+    return _ORDER.index(module.name) if module.name in _ORDER else len(_ORDER)
+
+
+def _download(module: GoModule, go: Go, step: Step) -> None:
+    # Loading the packages fetches the modules that they are in and no others, unlike `go mod download`.
+    step.note("downloading its modules")
+    _ask(module, go, step, "-deps", "-f=", *module.flags, *module.packages)
+
+
+def _compile(module: GoModule, go: Go, folder: Path, step: Step) -> None:
+    step.note("counting its packages")
+    total = _count_stale(module, go, folder, step)
+    done = 0
+
+    def watch(line: str) -> None:
+        nonlocal done
+        done += 1
+        step.advance(done, total)
+        step.note(f"compiling {line}")
+
+    folder.mkdir()
+    arguments = ["build", "-v", *module.build_flags, "-o", f"{folder}/", *module.packages]
+    command([go.program, *arguments], step=step, env=go.environment, cwd=module.source, watch=watch)
+    missing = [name for name in module.programs if not (folder / name).exists()]
+    if missing:
+        raise Fault(f"{module.name}: go build made no {', '.join(missing)}: check the tool lines of its go.mod")
+
+
+def _count_stale(module: GoModule, go: Go, folder: Path, step: Step) -> int:
+    # A dry run names an action's folder for each package that the build cache lacks; the plan itself is not kept.
+    arguments = ["build", "-n", *module.build_flags, "-o", f"{folder}/", *module.packages]
+    count = 0
+
+    def watch(line: str) -> None:
+        nonlocal count
+        count += line.startswith("mkdir -p $WORK/b")
+
+    no_log = Path(os.devnull)
+    command([go.program, *arguments], step=step, env=go.environment, cwd=module.source, log=no_log, watch=watch)
+    return count
+
+
+def _copy_charts(module: GoModule, go: Go, folder: Path, step: Step) -> None:
+    if not module.charts:
+        return
+    # The module cache is verified against go.sum, so the charts are those of the very version that runs.
+    for line in _ask(module, go, step, "-m", "-f={{.Path}} {{.Dir}}", *module.charts).splitlines():
+        module_path, _, source = line.partition(" ")
+        name = Path(module_path).name
+        shutil.copytree(Path(source) / "charts" / name, folder / name, copy_function=shutil.copyfile)
+    for path in [folder, *folder.rglob("*")]:
+        path.chmod(0o755 if path.is_dir() else 0o644)
+
+
+def _ask(module: GoModule, go: Go, step: Step, *arguments: str) -> str:
+    """`go list`, with what it downloads as the step's note."""
+
+    def watch(line: str) -> None:
+        if line.startswith("go: downloading "):
+            step.note(line.removeprefix("go: "))
+
+    return command([go.program, "list", *arguments], step=step, env=go.environment, cwd=module.source, watch=watch)

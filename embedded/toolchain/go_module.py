@@ -1,0 +1,121 @@
+"""The Go modules that the tools are built from: what each yields and how it is asked for."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from embedded.toolchain.golang import MODULES
+from embedded.toolchain.places import tools_folder
+
+_KUBERNETES_VERSION = "k8s.io/component-base/version"
+_PULUMI_VERSION = "github.com/pulumi/pulumi/sdk/v3/go/common/version.Version"
+
+
+@dataclass(frozen=True)
+class GoModule:
+    """One module with pinned requirements, built into one folder that is named by everything that went in."""
+
+    name: str
+    source: Path
+    """Folder of go.mod, go.sum and the module's own main packages."""
+    only: tuple[str, ...] = ()
+    """Package paths to build. By default every tool of go.mod and every main of the module's own."""
+    flags: tuple[str, ...] = ()
+    versions: tuple[str, ...] = ()
+    """`variable=text` pairs that the linker sets; without them the programs do not know their own version."""
+    charts: tuple[str, ...] = ()
+    """Modules whose `charts/NAME` folder is kept beside the programs; NAME ends the module's path."""
+
+    @cached_property
+    def _mod(self) -> str:
+        return (self.source / "go.mod").read_text()
+
+    @property
+    def _mains(self) -> list[str]:
+        return sorted(path.parent.name for path in self.source.glob("*/main.go"))
+
+    @property
+    def packages(self) -> list[str]:
+        """What `go build` is asked for."""
+        return list(self.only) or ["tool", *(["./..."] if self._mains else [])]
+
+    @property
+    def programs(self) -> list[str]:
+        """Names of the programs that the build yields."""
+        if self.only:
+            return [Path(package).name for package in self.only]
+        block = re.search(r"^tool \(\n(.*?)^\)", self._mod, re.MULTILINE | re.DOTALL)
+        tools = block[1].split() if block else re.findall(r"^tool (\S+)$", self._mod, re.MULTILINE)
+        return sorted([*(Path(tool).name for tool in tools), *self._mains])
+
+    @property
+    def build_flags(self) -> list[str]:
+        """Flags of `go build`. Debug information is left out: it doubles the time to link and the size."""
+        linker = " ".join(["-s", "-w", *(f"-X {pair}" for pair in self.versions)])
+        return ["-trimpath", "-buildvcs=false", "-gcflags=all=-dwarf=false", *self.flags, f"-ldflags={linker}"]
+
+    @cached_property
+    def folder(self) -> Path:
+        """Where the finished programs lie: a name that changes with every input."""
+        digest = hashlib.sha256()
+        files = [self.source / "go.mod", self.source / "go.sum", *sorted(self.source.rglob("*.go"))]
+        for path in files:
+            digest.update(f"{path.relative_to(self.source)}\0".encode() + path.read_bytes() + b"\0")
+        recipe = (platform.machine(), *self.build_flags, *self.packages, *self.charts)
+        digest.update("\0".join(recipe).encode())
+        return tools_folder() / f"{self.name}-{digest.hexdigest()[:12]}"
+
+    @property
+    def is_built(self) -> bool:
+        return self.folder.exists()
+
+    def path(self, program: str) -> Path:
+        """Where the program is once the module is built."""
+        return self.folder / "bin" / program
+
+
+def required(source: Path, module: str) -> str:
+    """The version of a module that a go.mod requires, as `v1.2.3`."""
+    found = re.search(rf"^\s*(?:require )?{re.escape(module)} (v\S+)", (source / "go.mod").read_text(), re.MULTILINE)
+    if not found:
+        raise ValueError(f"{source / 'go.mod'} does not require {module}")
+    return found[1]
+
+
+def kubernetes() -> GoModule:
+    """Kubernetes with etcd, CoreDNS, the CNI plugins, helm, and the add-ons with their charts."""
+    source = MODULES / "kubernetes"
+    version = required(source, "k8s.io/kubernetes")
+    major, minor, _ = version.removeprefix("v").split(".")
+    return GoModule(
+        "kubernetes",
+        source,
+        versions=(
+            f"{_KUBERNETES_VERSION}.gitVersion={version}",
+            f"{_KUBERNETES_VERSION}.gitMajor={major}",
+            f"{_KUBERNETES_VERSION}.gitMinor={minor}",
+        ),
+        charts=("sigs.k8s.io/kueue", "sigs.k8s.io/jobset"),
+    )
+
+
+def helm() -> GoModule:
+    """helm alone, for a cluster that exists already: the provider installs charts with it."""
+    return GoModule("helm", MODULES / "kubernetes", only=("helm.sh/helm/v3/cmd/helm",))
+
+
+def containerd() -> GoModule:
+    """containerd, its shim and its client. The btrfs snapshotter would need C headers."""
+    return GoModule("containerd", MODULES / "containerd", flags=("-tags=no_btrfs",))
+
+
+def pulumi() -> GoModule:
+    """The Pulumi CLI. The Automation API refuses one that does not know its version."""
+    source = MODULES / "pulumi"
+    version = required(source, "github.com/pulumi/pulumi/pkg/v3")
+    return GoModule("pulumi", source, versions=(f"{_PULUMI_VERSION}={version}",))

@@ -1,0 +1,63 @@
+"""Where finished tools lie: content-addressed folders that appear whole or not at all."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from embedded.paths import cache
+from embedded.progress import Step
+
+# Where Debian keeps programs for root; a shell that became root by `su` may lack them on its PATH.
+_SYSTEM = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
+
+
+def tools_folder() -> Path:
+    """Parent of every tool's folder."""
+    return cache() / "tools"
+
+
+@contextmanager
+def made_whole(folder: Path, step: Step) -> Iterator[Path | None]:
+    """Gives an empty folder that becomes `folder` when the block ends well, or None when another run made it.
+
+    A killed run leaves a draft; the next one starts it anew. Two runs at once take turns.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with _turn(folder.with_name(f".{folder.name}.lock"), step):
+        if folder.exists():
+            yield None
+            return
+        draft = folder.with_name(f".{folder.name}.draft")
+        shutil.rmtree(draft, ignore_errors=True)
+        draft.mkdir()
+        try:
+            yield draft
+        except BaseException:
+            shutil.rmtree(draft, ignore_errors=True)
+            raise
+        draft.rename(folder)
+
+
+@contextmanager
+def _turn(lock: Path, step: Step) -> Iterator[None]:
+    # The kernel drops the lock with the process that holds it, however it ends.
+    with lock.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            step.note("another run is making it: waiting for that")
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def on_path(program: str, *, aside: tuple[Path, ...] = ()) -> Path | None:
+    """The program on this machine's PATH (or in a system folder), outside the folders `aside`."""
+    folders = [*os.environ.get("PATH", "").split(os.pathsep), *_SYSTEM]
+    search = os.pathsep.join(folder for folder in folders if folder and Path(folder) not in aside)
+    found = shutil.which(program, path=search)
+    return Path(found) if found else None
