@@ -7,10 +7,9 @@ from functools import partial
 from pathlib import Path
 
 from embedded.fault import Fault
-from embedded.images.add_ons import add_ons
+from embedded.images import add_ons, training
 from embedded.images.layer import Recipe
 from embedded.images.oci import Image, manifest_digest
-from embedded.images.training import BASE, TENSORFLOW, training
 from embedded.progress import Step
 from embedded.tasks import Task
 
@@ -20,20 +19,20 @@ __all__ = ["archives", "manifest_digest", "tasks"]
 def tasks() -> list[Task]:
     """What is missing now; nothing when every image is in the cache."""
     missing: list[Task] = []
-    if not _cached(add_ons):
-        missing.append(Task("image add-ons", partial(_build, add_ons), after=("kubernetes",)))
-    if not training().archive.exists():
-        if not BASE.cached():
-            missing.append(Task("image base", partial(_layer, BASE)))
-        if not TENSORFLOW.cached():
-            missing.append(Task("image tensorflow", partial(_layer, TENSORFLOW), after=("image base",)))
-        missing.append(Task("image train", partial(_build, lambda: [training()]), after=("image tensorflow",)))
+    if not _cached(add_ons.images):
+        missing.append(Task("image add-ons", partial(_build, add_ons.images), after=("kubernetes",)))
+    if not training.image().archive.exists():
+        if not training.BASE.cached():
+            missing.append(Task("image base", partial(_layer, training.BASE)))
+        if not training.TENSORFLOW.cached():
+            missing.append(Task("image tensorflow", partial(_layer, training.TENSORFLOW), after=("image base",)))
+        missing.append(Task("image train", partial(_build, lambda: [training.image()]), after=("image tensorflow",)))
     return missing
 
 
 def archives() -> dict[str, Path]:
     """Each image's OCI archive by the image's name."""
-    return {image.name: image.archive for image in (*add_ons(), training())}
+    return {image.name: image.archive for image in (*add_ons.images(), training.image())}
 
 
 def _cached(images: Callable[[], list[Image]]) -> bool:

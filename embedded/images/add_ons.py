@@ -25,7 +25,7 @@ PAUSE = Image(
 )
 
 
-def add_ons() -> list[Image]:
+def images() -> list[Image]:
     """All of them. A Fault names the program that is not built yet."""
     return [PAUSE, *(_program(name, program, path) for name, (program, path) in _PROGRAMS.items())]
 

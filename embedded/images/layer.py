@@ -10,7 +10,9 @@ import tarfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import BinaryIO, cast
+
+import zstandard
 
 from embedded.images.scratch import scratch
 from embedded.paths import cache
@@ -18,18 +20,24 @@ from embedded.progress import Step
 
 _HERE = Path(__file__).parent
 _CHUNK = 1 << 20
+_SUFFIX = ".tar.zst"
 
 
 @dataclass(frozen=True)
 class Layer:
-    """A finished layer: an uncompressed tar and its SHA-256."""
+    """A finished layer: a compressed tar in the cache. Its digests are in its name, so that they cost no reading."""
 
     path: Path
-    sha256: str
+
+    @property
+    def diff_id(self) -> str:
+        """SHA-256 of the tar before compression, in hexadecimal."""
+        return self.path.name.removesuffix(_SUFFIX).rsplit("-", 2)[1]
 
     @property
     def digest(self) -> str:
-        return f"sha256:{self.sha256}"
+        """SHA-256 of the file, in hexadecimal."""
+        return self.path.name.removesuffix(_SUFFIX).rsplit("-", 2)[2]
 
     @property
     def size(self) -> int:
@@ -37,7 +45,11 @@ class Layer:
 
     def extract(self, folder: Path) -> None:
         """Unpacks the layer, for programs of it that take part in making another layer."""
-        with tarfile.open(self.path) as archive:
+        with (
+            self.path.open("rb") as file,
+            zstandard.ZstdDecompressor().stream_reader(file) as data,
+            tarfile.open(fileobj=data, mode="r|") as archive,
+        ):
             archive.extractall(folder, filter="tar")
 
 
@@ -61,10 +73,8 @@ class Recipe:
         return content.hexdigest()[:16]
 
     def cached(self) -> Layer | None:
-        """The finished layer, if there is one. Its digest is in its name, so that looking it up reads no data."""
-        for path in (cache() / "layers").glob(f"{self.name}-{self.key}-*.tar"):
-            return Layer(path, path.stem.rpartition("-")[2])
-        return None
+        """The finished layer, if there is one."""
+        return next((Layer(path) for path in (cache() / "layers").glob(f"{self.name}-{self.key}-*{_SUFFIX}")), None)
 
     def layer(self, step: Step) -> Layer:
         """The finished layer, made now unless it is in the cache."""
@@ -75,11 +85,11 @@ class Recipe:
             root.mkdir()
             self.make(root, step)
             step.note("packing")
-            sha256 = pack(root, work / "layer.tar")
-            final = cache() / "layers" / f"{self.name}-{self.key}-{sha256}.tar"
+            diff_id, digest = pack(root, work / "layer")
+            final = cache() / "layers" / f"{self.name}-{self.key}-{diff_id}-{digest}{_SUFFIX}"
             final.parent.mkdir(parents=True, exist_ok=True)
-            keep_only((work / "layer.tar").replace(final), f"{self.name}-????????????????-*.tar")
-        return Layer(final, sha256)
+            keep_only((work / "layer").replace(final), f"{self.name}-{'?' * 16}-*{_SUFFIX}")
+        return Layer(final)
 
 
 def keep_only(path: Path, pattern: str) -> None:
@@ -89,27 +99,35 @@ def keep_only(path: Path, pattern: str) -> None:
             other.unlink(missing_ok=True)
 
 
-def pack(folder: Path, target: Path) -> str:
-    """Writes the folder as a tar and returns its SHA-256: sorted, no times, owned by root, modes free of the umask."""
+def pack(folder: Path, target: Path) -> tuple[str, str]:
+    """Writes the folder as a compressed tar; returns the SHA-256 of the tar and of the file.
+
+    Sorted, without times, owned by root, modes free of the umask. zstd's fastest level: for TensorFlow's layer it
+    takes 2 s on two cores, and containerd, which hashes what it imports, then takes 14 s in place of 19 s.
+    """
     with target.open("wb") as file:
-        writer = _Hashing(file)
-        with tarfile.open(fileobj=writer, mode="w|", format=tarfile.GNU_FORMAT, bufsize=_CHUNK) as archive:
-            for path in sorted(folder.rglob("*")):
-                _add(archive, path, str(path.relative_to(folder)))
+        compressed = _Hashing(file)
+        with zstandard.ZstdCompressor(level=1, threads=2).stream_writer(
+            cast(BinaryIO, compressed), closefd=False
+        ) as compressor:
+            plain = _Hashing(compressor)
+            with tarfile.open(fileobj=plain, mode="w|", format=tarfile.GNU_FORMAT, bufsize=_CHUNK) as archive:
+                for path in sorted(folder.rglob("*")):
+                    _add(archive, path, str(path.relative_to(folder)))
         file.flush()
         os.fsync(file.fileno())
-    return writer.sha256.hexdigest()
+    return plain.sha256.hexdigest(), compressed.sha256.hexdigest()
 
 
 class _Hashing(io.RawIOBase):
     """A file that hashes what is written to it."""
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: BinaryIO) -> None:
         super().__init__()
         self._file = file
         self.sha256 = hashlib.sha256()
 
-    def write(self, data: bytes) -> int:  # type: ignore[override]  # tarfile writes nothing but bytes
+    def write(self, data: bytes) -> int:  # type: ignore[override]  # tarfile and zstandard write nothing but bytes
         self.sha256.update(data)
         return self._file.write(data)
 

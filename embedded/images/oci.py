@@ -23,8 +23,7 @@ from embedded.progress import Step
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 _MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 _CONFIG = "application/vnd.oci.image.config.v1+json"
-# Not compressed: the archive never leaves the machine, and containerd unpacks a plain tar as fast as the disk takes it.
-_LAYER = "application/vnd.oci.image.layer.v1.tar"
+_LAYER = "application/vnd.oci.image.layer.v1.tar+zstd"
 NONROOT = 65532
 
 
@@ -76,7 +75,7 @@ class Image:
                 "WorkingDir": "/",
                 "Labels": dict(self.labels),
             },
-            "rootfs": {"type": "layers", "diff_ids": [layer.digest for layer in layers]},
+            "rootfs": {"type": "layers", "diff_ids": [f"sha256:{layer.diff_id}" for layer in layers]},
         }
 
 
@@ -105,7 +104,9 @@ def _write(target: Path, name: str, config: dict[str, Any], layers: Sequence[Lay
             "schemaVersion": 2,
             "mediaType": _MANIFEST,
             "config": _descriptor(_CONFIG, config_json),
-            "layers": [{"mediaType": _LAYER, "digest": layer.digest, "size": layer.size} for layer in layers],
+            "layers": [
+                {"mediaType": _LAYER, "digest": f"sha256:{layer.digest}", "size": layer.size} for layer in layers
+            ],
         }
     ).encode()
     named = {"io.containerd.image.name": name, "org.opencontainers.image.ref.name": name.rpartition(":")[2]}
@@ -118,7 +119,7 @@ def _write(target: Path, name: str, config: dict[str, Any], layers: Sequence[Lay
         for blob in (manifest_json, config_json):
             _add(archive, f"blobs/sha256/{hashlib.sha256(blob).hexdigest()}", blob)
         for layer in layers:
-            entry = tarfile.TarInfo(f"blobs/sha256/{layer.sha256}")
+            entry = tarfile.TarInfo(f"blobs/sha256/{layer.digest}")
             entry.size = layer.size
             with layer.path.open("rb") as data:
                 archive.addfile(entry, data)

@@ -34,7 +34,7 @@ TENSORFLOW = Recipe(
 ENVIRONMENT = {"TF_CPP_MIN_LOG_LEVEL": "1", "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def training() -> Image:
+def image() -> Image:
     """The image that training jobs run in."""
     return Image(
         "tensorplane.local/train:2.21.0", (BASE, TENSORFLOW), entrypoint=("/usr/bin/python3",), env=ENVIRONMENT
