@@ -16,6 +16,6 @@ __all__ = ["activate", "install", "policy_task"]
 def policy_task() -> Task:
     """The task "policy environment": makes policies/.venv hold what policies/requirements.txt says."""
     # Imported here because the language host's process passes through this module on each `pulumi` command.
-    from embedded.hosts import policy_environment
+    from embedded.hosts.policy_environment import task
 
-    return policy_environment.task()
+    return task()

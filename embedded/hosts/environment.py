@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import secrets
+import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -30,15 +32,11 @@ def _passphrase(home: Path) -> Path:
     path = home / "passphrase"
     if not path.exists():
         home.mkdir(parents=True, exist_ok=True)
-        # Whole and private from the first moment, also when two commands start at once: link fails if it exists.
-        draft = home / f".passphrase.{os.getpid()}"
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        # Whole and private from the first moment, also when two commands start at once: linking fails if it exists.
+        descriptor, draft = tempfile.mkstemp(prefix=".passphrase-", dir=home)
         with os.fdopen(descriptor, "w") as file:
             file.write(secrets.token_urlsafe(32) + "\n")
-        try:
+        with suppress(FileExistsError):
             path.hardlink_to(draft)
-        except FileExistsError:
-            pass
-        finally:
-            draft.unlink()
+        Path(draft).unlink()
     return path

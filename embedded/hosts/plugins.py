@@ -20,10 +20,10 @@ def is_ours(program: Path) -> bool:
         return False
 
 
-def on_path(program: str) -> Path | None:
+def on_path(program: str, *, but_not_in: Path | None = None) -> Path | None:
     """The first `program` on PATH that is not ours."""
     for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
-        found = shutil.which(program, path=folder) if folder else None
+        found = shutil.which(program, path=folder) if folder and Path(folder) != but_not_in else None
         if found and not is_ours(Path(found)):
             return Path(found)
     return None

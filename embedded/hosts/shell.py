@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
+from embedded.hosts import plugins
 from embedded.hosts.environment import pulumi_environment
 from embedded.paths import Instance
 
@@ -41,11 +42,15 @@ def _block(variables: Mapping[str, str]) -> str:
 
 
 def _link(link: Path, pulumi: Path) -> None:
-    """A user's own `pulumi` in the folder, which is no link, stays."""
-    if (link.is_symlink() and link.readlink() == pulumi) or (link.exists() and not link.is_symlink()):
+    """Only a CLI that PATH does not lead to gets a link: one that a package manager upgrades would leave it broken."""
+    if link.exists() and not link.is_symlink():
         return
-    link.unlink(missing_ok=True)
-    link.symlink_to(pulumi)
+    target = pulumi.resolve()
+    if plugins.on_path("pulumi", but_not_in=link.parent):
+        link.unlink(missing_ok=True)
+    elif link.resolve() != target:
+        link.unlink(missing_ok=True)
+        link.symlink_to(target)
 
 
 def _built() -> Path:

@@ -1,0 +1,72 @@
+"""What a person reads when a program cannot run or fails: the fault, where it is, what to do, and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.hosts.engine import Engine, Project
+
+
+def test_a_run_error_is_shown_as_its_lines(project: Project) -> None:
+    project.having(
+        "import pulumi\nraise pulumi.RunError('tensorplane:queues.a: unknown\\ntensorplane:queues.b: unknown')"
+    )
+    output = project.run("preview", fails=True)
+    assert "error: tensorplane:queues.a: unknown\n    tensorplane:queues.b: unknown\n" in output
+    assert "Traceback" not in output
+    assert "unhandled" not in output
+
+
+def test_a_crash_is_shown_from_the_users_first_line_on(project: Project) -> None:
+    project.having("def broken():\n    raise ValueError('boom')\n\nbroken()")
+    output = project.run("preview", fails=True)
+    assert "ValueError: boom" in output
+    assert f'File "{project.folder}/__main__.py", line 4, in <module>' in output
+    assert "runpy" not in output
+    assert "inside/program.py" not in output
+
+
+def test_an_error_inside_an_apply_fails_the_program(project: Project) -> None:
+    project.having("import pulumi\npulumi.export('x', pulumi.Output.from_input(0).apply(lambda zero: 1 / zero))")
+    output = project.run("preview", fails=True)
+    assert "ZeroDivisionError" in output
+
+
+def test_a_program_that_a_signal_ends_is_named(project: Project) -> None:
+    project.having("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)")
+    assert "the program ended without saying why: killed by SIGSEGV" in project.run("preview", fails=True)
+
+
+def test_leaving_with_a_status_is_a_failure(project: Project) -> None:
+    project.having("import sys\nsys.exit(3)")
+    assert "error: the program left with sys.exit(3)" in project.run("preview", fails=True)
+
+
+def test_a_missing_environment_says_how_to_make_it(engine: Engine, tmp_path: Path) -> None:
+    project = engine.project(tmp_path / "tiny", venv=".venv").started()
+    output = project.run("preview", fails=True)
+    venv = project.folder / ".venv"
+    assert (
+        f"{project.folder}/Pulumi.yaml: runtime.options.virtualenv: there is no virtual environment in {venv}" in output
+    )
+    assert f"python3 -m venv {venv} && {venv}/bin/python -m pip install -r" in output
+
+
+def test_install_makes_the_environment_and_a_missing_sdk_is_named(engine: Engine, tmp_path: Path) -> None:
+    project = engine.project(tmp_path / "tiny", "print('never reached')", venv=".venv").started()
+    (project.folder / "requirements.txt").write_text("# nothing beyond pip\n")
+    project.run("install", "--no-plugins")
+    assert (project.folder / ".venv" / "bin" / "python").exists()
+    output = project.run("preview", fails=True)
+    assert "cannot import the Pulumi SDK (No module named 'pulumi'); install it with: python -m pip" in output
+
+
+def test_an_unsupported_toolchain_is_named(engine: Engine, tmp_path: Path) -> None:
+    project = engine.project(tmp_path / "tiny").started()
+    (project.folder / "Pulumi.yaml").write_text("{name: tiny, runtime: {name: python, options: {toolchain: poetry}}}")
+    assert "runtime.options.toolchain: got poetry" in project.run("preview", fails=True)
+
+
+def test_a_folder_without_a_program_is_named(project: Project) -> None:
+    project.having("").folder.joinpath("__main__.py").unlink()
+    assert f"{project.folder}: there is no __main__.py to run" in project.run("preview", fails=True)

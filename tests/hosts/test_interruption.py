@@ -1,0 +1,79 @@
+"""However a command ends, no process that it started is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.hosts.engine import Engine, Project
+
+# Each process writes its own number: the program, what it started, and the language host above it.
+PROGRAM = """
+    import os, pathlib, subprocess
+    child = subprocess.Popen(["sleep", "1000"])
+    draft = pathlib.Path("numbers.new")
+    draft.write_text(f"{os.getpid()} {child.pid} {os.getppid()}")
+    draft.rename("numbers")
+    child.wait()
+"""
+SECONDS = 10
+
+
+@pytest.fixture
+def running(engine: Engine, tmp_path: Path) -> Project:
+    return engine.project(tmp_path / "tiny", PROGRAM).started()
+
+
+def numbers(project: Project) -> list[int]:
+    """Process numbers of the program, its child and the host, once all of them run."""
+    file = project.folder / "numbers"
+    until(file.exists)
+    return [int(number) for number in file.read_text().split()]
+
+
+def until(condition: object, seconds: float = SECONDS) -> None:
+    assert callable(condition)
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "did not happen in time"
+        time.sleep(0.05)
+
+
+def is_alive(number: int) -> bool:
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_stopped_cli_leaves_no_process(running: Project, number: signal.Signals) -> None:
+    cli = running.start("preview")
+    started = numbers(running)
+    cli.send_signal(number)
+    output, _ = cli.communicate(timeout=SECONDS)
+    assert cli.returncode != 0
+    until(lambda: not any(is_alive(each) for each in started))
+    assert "Traceback" not in output
+
+
+def test_a_killed_host_takes_its_program_along(running: Project) -> None:
+    cli = running.start("preview")
+    program, child, host = numbers(running)
+    os.kill(host, signal.SIGKILL)
+    cli.communicate(timeout=SECONDS)
+    assert cli.returncode != 0
+    until(lambda: not any(is_alive(each) for each in (program, child, host)))
+
+
+def test_a_program_that_ignores_the_interrupt_is_killed(running: Project) -> None:
+    running.having("import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n" + PROGRAM.replace("\n    ", "\n"))
+    cli = running.start("preview")
+    started = numbers(running)
+    cli.send_signal(signal.SIGINT)
+    cli.communicate(timeout=SECONDS)
+    until(lambda: not any(is_alive(each) for each in started))

@@ -1,0 +1,171 @@
+"""The rule gpu-quota: what it lets pass, what it refuses, and that it refuses what it cannot know."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.policies.conftest import Violations
+from tests.policies.stacks import UNKNOWN_NUMBER, UNKNOWN_OBJECT, Resource, pod, raw, template, workload
+
+DEPLOYMENT = "apps/v1:Deployment"
+
+
+def test_workloads_within_the_quota_pass(violations: Violations) -> None:
+    stack = [workload("TrainingJob", "digits", gpus=4.0), workload("ModelServer", "server", gpus=4.0)]
+    assert violations(*stack, maxGpus=8) == []
+
+
+def test_workloads_beyond_the_quota_are_named_with_what_each_asks_for(violations: Violations) -> None:
+    stack = [
+        workload("TrainingJob", "digits", gpus=8.0),
+        workload("ModelServer", "server", gpus=4.0),
+        workload("ModelServer", "small", gpus=0.0),
+    ]
+    assert violations(*stack, maxGpus=8) == [
+        "The workloads ask for 12 GPUs; the quota is 8. digits (TrainingJob): 8, server (ModelServer): 4. "
+        "Ask for fewer in their settings, or raise gpu-quota.maxGpus in policies/config.dev.json"
+    ]
+
+
+def test_without_configuration_no_gpu_is_allowed(violations: Violations) -> None:
+    assert violations(workload("TrainingJob", "digits", gpus=0.0)) == []
+    (message,) = violations(workload("TrainingJob", "digits", gpus=1.0))
+    assert "ask for 1 GPUs; the quota is 0" in message
+
+
+def test_a_stack_without_workloads_passes(violations: Violations) -> None:
+    assert violations(raw("core/v1:ConfigMap", "settings", None)) == []
+
+
+def test_an_unknown_number_fails_closed(violations: Violations) -> None:
+    (message,) = violations(workload("TrainingJob", "digits", gpus=UNKNOWN_NUMBER), maxGpus=64)
+    assert message == (
+        "digits (TrainingJob): how many GPUs it asks for is not known before the update (`gpus`). "
+        "Give `gpus` as a plain number in the workload's settings"
+    )
+
+
+def test_an_unknown_pod_fails_closed(violations: Violations) -> None:
+    (message,) = violations(raw(DEPLOYMENT, "app", UNKNOWN_OBJECT), maxGpus=64)
+    assert "app (Deployment)" in message
+    assert "`spec`" in message
+
+
+@pytest.mark.parametrize("gpus", [-1.0, 0.5, "many", True, None])
+def test_a_number_that_is_none_fails_closed(violations: Violations, gpus: object) -> None:
+    (message,) = violations(workload("Sweep", "search", gpus=gpus), maxGpus=64)
+    assert "is no number of GPUs" in message
+
+
+def test_a_workload_that_registers_nothing_fails_closed(violations: Violations) -> None:
+    (message,) = violations(workload("Pipeline", "nightly"), maxGpus=64)
+    assert "nightly (Pipeline): it registers no `gpus`" in message
+
+
+def test_a_workload_that_registers_nothing_is_counted_by_its_pods(violations: Violations) -> None:
+    stack = [workload("Pipeline", "nightly"), raw("core/v1:Pod", "step", pod(2), parent="nightly")]
+    assert violations(*stack, maxGpus=2) == []
+    (message,) = violations(*stack, maxGpus=1)
+    assert "step (Pod): 2" in message
+
+
+def test_what_a_workload_made_is_not_counted_again(violations: Violations) -> None:
+    stack = [
+        workload("Sweep", "search", gpus=4.0),
+        workload("TrainingJob", "trial", gpus=2.0, parent="search"),
+        raw("batch/v1:Job", "job", {"parallelism": 2, **template(pod(1))}, parent="trial"),
+    ]
+    assert violations(*stack, maxGpus=4) == []
+    (message,) = violations(*stack, maxGpus=3)
+    assert "ask for 4 GPUs" in message
+
+
+def test_capacity_that_other_components_register_is_no_request(violations: Violations) -> None:
+    assert violations(workload("Queue", "research", gpus=32.0)) == []
+
+
+RAW = {
+    "a pod": (raw("core/v1:Pod", "x", pod(2)), 2),
+    "a pod with a quantity in words": (raw("core/v1:Pod", "x", pod("2")), 2),
+    "slices of a GPU": (raw("core/v1:Pod", "x", pod(3, resource="nvidia.com/mig-1g.5gb")), 3),
+    "another vendor's GPUs": (raw("core/v1:Pod", "x", pod(1, resource="amd.com/gpu")), 1),
+    "a deployment": (raw(DEPLOYMENT, "x", {"replicas": 3, **template(pod(2))}), 6),
+    "a deployment of one replica": (raw(DEPLOYMENT, "x", template(pod(2))), 2),
+    "a stateful set": (raw("apps/v1:StatefulSet", "x", {"replicas": 2, **template(pod(1))}), 2),
+    "a job": (raw("batch/v1:Job", "x", {"parallelism": 4, "completions": 3, **template(pod(1))}), 3),
+    "a cron job": (raw("batch/v1:CronJob", "x", {"jobTemplate": {"spec": template(pod(1))}}), 1),
+    "a job set": (
+        raw(
+            "jobset.x-k8s.io/v1alpha2:JobSet",
+            "x",
+            {
+                "replicatedJobs": [
+                    {"replicas": 2, "template": {"spec": {"parallelism": 3, **template(pod(4))}}},
+                    {"template": {"spec": template(pod(1))}},
+                ]
+            },
+        ),
+        25,
+    ),
+    "init containers and sidecars": (
+        raw(
+            "core/v1:Pod",
+            "x",
+            {
+                "initContainers": [
+                    {"resources": {"limits": {"nvidia.com/gpu": 1}}, "restartPolicy": "Always"},
+                    {"resources": {"limits": {"nvidia.com/gpu": 4}}},
+                ],
+                "containers": [{"resources": {"requests": {"nvidia.com/gpu": 2}}}],
+            },
+        ),
+        5,
+    ),
+}
+
+
+@pytest.mark.parametrize(("resource", "gpus"), RAW.values(), ids=RAW.keys())
+def test_objects_outside_components_count(violations: Violations, resource: Resource, gpus: int) -> None:
+    assert violations(resource, maxGpus=gpus) == []
+    (message,) = violations(resource, maxGpus=gpus - 1)
+    assert f"ask for {gpus} GPUs" in message
+
+
+NO_GPUS = {
+    "a pod": raw("core/v1:Pod", "x", pod()),
+    "a deployment of unknown size": raw(DEPLOYMENT, "x", {"replicas": UNKNOWN_NUMBER, **template(pod())}),
+    "a daemon set": raw("apps/v1:DaemonSet", "x", template(pod())),
+    "an object with unknown parts": raw("core/v1:Service", "x", {"clusterIP": UNKNOWN_NUMBER}),
+    "a quota": raw("core/v1:ResourceQuota", "x", {"hard": {"requests.nvidia.com/gpu": 4}}),
+    "a cluster queue": raw(
+        "kueue.x-k8s.io/v1beta1:ClusterQueue",
+        "x",
+        {"resourceGroups": [{"flavors": [{"resources": [{"name": "nvidia.com/gpu", "nominalQuota": 8}]}]}]},
+    ),
+}
+
+
+@pytest.mark.parametrize("resource", NO_GPUS.values(), ids=NO_GPUS.keys())
+def test_objects_that_ask_for_no_gpu_pass(violations: Violations, resource: Resource) -> None:
+    assert violations(resource) == []
+
+
+UNCOUNTABLE = {
+    "a daemon set": raw("apps/v1:DaemonSet", "x", template(pod(1))),
+    "a custom resource": raw(
+        "argoproj.io/v1alpha1:Workflow", "x", {"templates": [{"container": pod(1)["containers"][0]}]}
+    ),
+    "a chart": raw("helm.sh/v3:Release", "x", {"values": {"worker": {"resources": {"limits": {"nvidia.com/gpu": 1}}}}}),
+    "a custom resource of unknown resources": raw(
+        "example.com/v1:Thing", "x", {"worker": {"resources": UNKNOWN_OBJECT}}
+    ),
+    "a deployment of unknown size": raw(DEPLOYMENT, "x", {"replicas": UNKNOWN_NUMBER, **template(pod(1))}),
+    "resource claims": raw("core/v1:Pod", "x", {"resourceClaims": [{"name": "gpu"}]}),
+}
+
+
+@pytest.mark.parametrize("resource", UNCOUNTABLE.values(), ids=UNCOUNTABLE.keys())
+def test_requests_that_give_no_number_fail_closed(violations: Violations, resource: Resource) -> None:
+    (message,) = violations(resource, maxGpus=64)
+    assert message.startswith("x (")
+    assert "known" in message or "claims" in message
