@@ -1,0 +1,326 @@
+"""Waiting against a real API server; the tests play the controllers by writing statuses.
+
+Source of the semantics: provider/pkg/await/await.go, await/condition/deleted.go and await/deployment.go of
+pulumi-kubernetes v4.32, and its CHANGELOG for `pulumi.com/waitFor`.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from embedded.provider import await_network
+from embedded.provider.api import Api
+from embedded.provider.await_ready import AwaitError, unready_reasons, wait_deleted, wait_ready
+from embedded.provider.gvk import GVK
+
+Object = dict[str, Any]
+
+MANAGER = "test"
+
+
+class Waiting:
+    """`wait_ready` in a thread, and what it said and returned."""
+
+    def __init__(self, api: Api, obj: Object, timeout: float | None = 30.0) -> None:
+        self.lines: list[str] = []
+        self.result: Object | None = None
+        self.error: AwaitError | None = None
+        self.cancelled = threading.Event()
+        self._arguments = (api, obj, timeout)
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        api, obj, timeout = self._arguments
+        try:
+            self.result = wait_ready(api, obj, timeout=timeout, cancelled=self.cancelled, log=self.lines.append)
+        except AwaitError as error:
+            self.error = error
+
+    @property
+    def is_over(self) -> bool:
+        return not self._thread.is_alive()
+
+    def end(self, seconds: float = 10.0) -> Waiting:
+        self._thread.join(seconds)
+        assert self.is_over, f"still waiting: {self.lines[-1:]}"
+        return self
+
+    def says(self, text: str, seconds: float = 10.0) -> None:
+        """Returns once a status line has the text: until then the wait must go on."""
+        end = time.monotonic() + seconds
+        while not any(text in line for line in self.lines):
+            assert not self.is_over
+            assert time.monotonic() < end, self.lines
+            time.sleep(0.05)
+
+
+@pytest.fixture
+def wait(api: Api) -> Iterator[Callable[..., Waiting]]:
+    """Starts waits; those still running at the end are cancelled."""
+    started: list[Waiting] = []
+
+    def start(obj: Object, timeout: float | None = 30.0) -> Waiting:
+        started.append(Waiting(api, obj, timeout))
+        return started[-1]
+
+    yield start
+    for waiting in started:
+        waiting.cancelled.set()
+        waiting.end()
+
+
+def set_status(api: Api, obj: Object, **status: Any) -> Object:
+    """What a controller does."""
+    meta = obj["metadata"]
+    gvk = GVK.of(obj)
+    path = api.path(gvk, meta.get("namespace"), meta["name"], "status")
+    merge = "application/merge-patch+json"
+    return api._json("PATCH", path, query=[("fieldManager", MANAGER)], body={"status": status}, content_type=merge)
+
+
+def create(api: Api, obj: Object) -> Object:
+    return api.create(obj, manager=MANAGER)
+
+
+def a_config_map(namespace: str, wait_for: str | None = None, **data: str) -> Object:
+    annotations = {"pulumi.com/waitFor": wait_for} if wait_for else {}
+    metadata = {"name": "settings", "namespace": namespace, "annotations": annotations}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+
+
+def a_pod(namespace: str, **annotations: str) -> Object:
+    named = {f"pulumi.com/{key}": value for key, value in annotations.items()}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "web", "namespace": namespace, "annotations": named},
+        "spec": {"containers": [{"name": "main", "image": "tensorplane.local/none:1"}]},
+    }
+
+
+def a_deployment(namespace: str) -> Object:
+    labels = {"app": "web"}
+    pod = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "main", "image": "none:1"}]}}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": namespace},
+        "spec": {"replicas": 1, "selector": {"matchLabels": labels}, "template": pod},
+    }
+
+
+def test_config_map_is_not_awaited(api: Api, namespace: str) -> None:
+    made = create(api, a_config_map(namespace))
+    assert wait_ready(api, made, timeout=None, cancelled=threading.Event(), log=print) is made
+
+
+def test_skip_await_returns_at_once(api: Api, namespace: str) -> None:
+    made = create(api, a_pod(namespace, skipAwait="true"))
+    assert wait_ready(api, made, timeout=None, cancelled=threading.Event(), log=print) is made
+
+
+def test_wait_for_returns_the_live_object_once_the_path_has_the_value(
+    api: Api, namespace: str, wait: Callable[..., Waiting]
+) -> None:
+    waiting = wait(create(api, a_config_map(namespace, "jsonpath={.data.state}=done", state="new")))
+    waiting.says("found 'new'")
+    api.apply(a_config_map(namespace, state="half"), manager=MANAGER, force=True)
+    waiting.says("found 'half'")
+    api.apply(a_config_map(namespace, state="done"), manager=MANAGER, force=True)
+    live = waiting.end().result
+    assert live is not None
+    assert live["data"] == {"state": "done"}
+
+
+def test_malformed_wait_for_is_an_error_of_the_made_object(
+    api: Api, namespace: str, wait: Callable[..., Waiting]
+) -> None:
+    error = wait(create(api, a_config_map(namespace, "state=done"))).end().error
+    assert error is not None
+    assert "pulumi.com/waitFor" in error.message
+
+
+def test_deployment_is_awaited_through_its_rollout(api: Api, namespace: str, wait: Callable[..., Waiting]) -> None:
+    deployment = create(api, a_deployment(namespace))
+    waiting = wait(deployment)
+    waiting.says("controller to see")
+    revision = {"deployment.kubernetes.io/revision": "1"}
+    gvk = GVK.of(deployment)
+    api.patch(gvk, "web", namespace, {"metadata": {"annotations": revision}}, manager=MANAGER)
+    set_status(api, deployment, observedGeneration=2)  # the API server counts the annotation as a change
+    waiting.says("create its ReplicaSet")
+    owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": deployment["metadata"]["uid"]}
+    metadata: Object = {"name": "web-1", "namespace": namespace, "labels": {"app": "web"}}
+    metadata |= {"annotations": revision, "ownerReferences": [owner]}
+    replica_set = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": metadata, "spec": deployment["spec"]}
+    replica_set["spec"] = {key: deployment["spec"][key] for key in ("replicas", "selector", "template")}
+    made = create(api, replica_set)
+    waiting.says("(0/1 Pods ready)")
+    set_status(api, made, replicas=1, readyReplicas=1)
+    waiting.says("(1/1 Pods ready)")
+    set_status(api, deployment, observedGeneration=2, conditions=[{"type": "Available", "status": "True"}])
+    assert waiting.end().result is not None
+
+
+def test_timeout_carries_the_pods_reason_and_the_object(api: Api, namespace: str, wait: Callable[..., Waiting]) -> None:
+    pod = create(api, a_pod(namespace, timeoutSeconds="2"))
+    trouble = {"reason": "ImagePullBackOff", "message": 'Back-off pulling image "none:1"'}
+    status = {"name": "main", "image": "none:1", "imageID": "", "ready": False, "restartCount": 0}
+    set_status(api, pod, phase="Pending", containerStatuses=[status | {"state": {"waiting": trouble}}])
+    started = time.monotonic()
+    error = wait(pod, None).end().error
+    assert error is not None
+    assert 2 <= time.monotonic() - started < 5
+    assert "timed out waiting to be Ready (after 2 s)" in error.message
+    assert error.reasons == ["container 'main': [ImagePullBackOff] Back-off pulling image \"none:1\""]
+    assert error.obj["status"]["containerStatuses"]
+
+
+def test_warning_events_become_reasons(api: Api, namespace: str, wait: Callable[..., Waiting]) -> None:
+    pod = create(api, a_pod(namespace))
+    meta = pod["metadata"]
+    about = {"apiVersion": "v1", "kind": "Pod", "name": "web", "namespace": namespace, "uid": meta["uid"]}
+    event = {"apiVersion": "v1", "kind": "Event", "metadata": {"name": "e", "namespace": namespace}}
+    words = {"type": "Warning", "reason": "FailedMount", "message": 'configmap "code" not found'}
+    create(api, event | words | {"involvedObject": about})
+    error = wait(pod, 1).end().error
+    assert error is not None
+    assert error.reasons == ['[FailedMount] configmap "code" not found (web)']
+
+
+def test_failed_pod_fails_without_waiting(api: Api, namespace: str, wait: Callable[..., Waiting]) -> None:
+    pod = create(api, a_pod(namespace))
+    waiting = wait(pod)
+    waiting.says("to be scheduled")
+    set_status(api, pod, phase="Failed", reason="Evicted", message="low on memory")
+    error = waiting.end(3).error
+    assert error is not None
+    assert "failed to initialize" in error.message
+    assert error.reasons == ["[Evicted] low on memory"]
+
+
+def test_cancellation_ends_the_wait_within_a_second(api: Api, namespace: str, wait: Callable[..., Waiting]) -> None:
+    waiting = wait(create(api, a_pod(namespace)), 600)
+    waiting.says("to be scheduled")
+    waiting.cancelled.set()
+    error = waiting.end(1).error
+    assert error is not None
+    assert "cancelled" in error.message
+
+
+def test_deletion_ends_the_wait(api: Api, namespace: str, wait: Callable[..., Waiting]) -> None:
+    pod = create(api, a_pod(namespace))
+    waiting = wait(pod, 600)
+    waiting.says("to be scheduled")
+    api.delete(GVK.of(pod), "web", namespace)
+    error = waiting.end().error
+    assert error is not None
+    assert "was deleted" in error.message
+
+
+def test_service_waits_until_its_endpoints_have_settled(
+    api: Api, namespace: str, wait: Callable[..., Waiting], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(await_network, "SETTLE_SECONDS", 2.0)
+    metadata = {"name": "web", "namespace": namespace}
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": metadata}
+    waiting = wait(create(api, service | {"spec": {"selector": {"app": "web"}, "ports": [{"port": 80}]}}))
+    waiting.says("Finding Pods")
+    labels = {"kubernetes.io/service-name": "web"}
+    ends: Object = {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4"}
+    ends |= {"metadata": metadata | {"labels": labels}}
+    endpoint: Object = {"addresses": ["10.1.2.3"], "conditions": {"ready": False}}
+    create(api, ends | {"endpoints": [endpoint]})
+    waiting.says("endpoints of Service")
+    api.apply(ends | {"endpoints": [endpoint | {"conditions": {"ready": True}}]}, manager=MANAGER, force=True)
+    settled = time.monotonic()
+    assert waiting.end().result is not None
+    assert time.monotonic() - settled >= 2
+
+
+def test_refresh_reports_what_is_not_ready(api: Api, namespace: str) -> None:
+    """await.go: Read returns the initialization error of the kinds that have `awaitRead`."""
+    pod = create(api, a_pod(namespace))
+    assert unready_reasons(api, pod) == [f"Waiting for Pod '{namespace}/web' to be scheduled"]
+    assert unready_reasons(api, create(api, a_config_map(namespace))) == []
+    skipped = {**pod, "metadata": pod["metadata"] | {"annotations": {"pulumi.com/skipAwait": "true"}}}
+    assert unready_reasons(api, skipped) == []
+
+
+def delete(api: Api, obj: Object, timeout: float, cancelled: threading.Event | None = None) -> list[str]:
+    lines: list[str] = []
+    wait_deleted(api, obj, timeout=timeout, cancelled=cancelled or threading.Event(), log=lines.append)
+    return lines
+
+
+def test_deletion_of_what_is_gone_returns_at_once(api: Api, namespace: str) -> None:
+    made = create(api, a_config_map(namespace))
+    api.delete(GVK.of(made), "settings", namespace)
+    started = time.monotonic()
+    delete(api, made, 30)
+    assert time.monotonic() - started < 2
+
+
+def test_another_object_of_the_same_name_is_not_waited_for(api: Api, namespace: str) -> None:
+    made = create(api, a_config_map(namespace))
+    api.delete(GVK.of(made), "settings", namespace)
+    create(api, a_config_map(namespace))
+    delete(api, made, 30)
+
+
+def test_finalizers_are_named_when_deletion_hangs(api: Api, namespace: str) -> None:
+    """deleted.go warns: "finalizers might be preventing deletion (…)" (issue 1418)."""
+    config_map = a_config_map(namespace)
+    config_map["metadata"]["finalizers"] = ["example.org/hold"]
+    made = create(api, config_map)
+    gvk = GVK.of(made)
+    api.delete(gvk, "settings", namespace)
+    with pytest.raises(AwaitError, match=r"still there after 1 s") as failure:
+        delete(api, made, 1)
+    assert failure.value.reasons == ["finalizers might be preventing deletion (example.org/hold)"]
+    release = threading.Timer(
+        1.0, api.patch, (gvk, "settings", namespace, {"metadata": {"finalizers": None}}), {"manager": MANAGER}
+    )
+    release.start()
+    assert "example.org/hold" in delete(api, made, 30)[0]
+
+
+def test_cancellation_ends_the_wait_for_deletion(api: Api, namespace: str) -> None:
+    made = create(api, a_config_map(namespace))
+    cancelled = threading.Event()
+    threading.Timer(0.5, cancelled.set).start()
+    started = time.monotonic()
+    with pytest.raises(AwaitError, match="cancelled"):
+        delete(api, made, 600, cancelled)
+    assert time.monotonic() - started < 2
+
+
+def test_crd_is_established_and_its_objects_are_awaited_by_condition(
+    api: Api, namespace: str, wait: Callable[..., Waiting]
+) -> None:
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    names = {"plural": "runs", "singular": "run", "kind": "Run"}
+    spec = {"group": f"{namespace}.example.org", "scope": "Namespaced", "names": names, "versions": [version]}
+    crd = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": spec}
+    made = create(api, crd | {"metadata": {"name": f"runs.{namespace}.example.org"}})
+    try:
+        assert wait(made).end().result is not None
+        annotations = {"pulumi.com/waitFor": '["condition=Done", "jsonpath={.spec.size}=3"]'}
+        metadata = {"name": "one", "namespace": namespace, "annotations": annotations}
+        run = {"apiVersion": f"{namespace}.example.org/v1", "kind": "Run", "metadata": metadata, "spec": {"size": 3}}
+        live = create(api, run)
+        waiting = wait(live)
+        waiting.says("condition Done=True")
+        done = {"status": {"conditions": [{"type": "Done", "status": "True"}]}}
+        api.patch(GVK.of(live), "one", namespace, done, manager=MANAGER)
+        assert waiting.end().result is not None
+    finally:
+        api.delete(GVK.of(made), made["metadata"]["name"])
+        delete(api, made, 30)
