@@ -38,10 +38,7 @@ class Engine:
         """A new project with a stack `dev` whose program is `program`."""
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "Pulumi.yaml").write_text(_SETTINGS.format(venv=venv))
-        return self.open(folder, folder.parent / f"{folder.name}-state").having(program)
-
-    def open(self, folder: Path, state: Path) -> Project:
-        """A project that exists, its stacks in a new state folder."""
+        state = folder.with_name(f"{folder.name}-state")
         state.mkdir()
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PULUMI_")}
         environment |= {
@@ -51,7 +48,7 @@ class Engine:
             "PULUMI_CONFIG_PASSPHRASE": "correct",
             "PULUMI_SKIP_UPDATE_CHECK": "1",
         }
-        return Project(folder, environment)
+        return Project(folder, environment).having(program)
 
 
 @dataclass(frozen=True)

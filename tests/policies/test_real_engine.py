@@ -1,0 +1,49 @@
+"""The pack on fixture projects through the real engine: `pulumi preview --policy-pack policies`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.hosts.engine import Engine
+from tests.policies.conftest import PACK
+
+HERE = Path(__file__).parent
+QUOTA_OF_FOUR = ["--policy-pack-config", str(HERE / "config.json")]
+
+
+@pytest.fixture(scope="module")
+def engine(pack_environment: None, tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    """The real CLI over our hosts, and the pack's environment."""
+    return Engine.at(tmp_path_factory.mktemp("engine"))
+
+
+def preview(engine: Engine, tmp_path: Path, name: str, *arguments: str, fails: bool) -> str:
+    """Output of one preview of a fixture with the pack."""
+    project = engine.project(tmp_path / name, (HERE / "fixtures" / f"{name}.py").read_text()).started()
+    return project.run("preview", "--policy-pack", str(PACK), *arguments, fails=fails)
+
+
+def test_a_compliant_stack_passes(engine: Engine, tmp_path: Path) -> None:
+    output = preview(engine, tmp_path, "compliant", *QUOTA_OF_FOUR, fails=False)
+    assert "tensorplane@v0.1.0" in output
+    assert "gpu-quota" not in output
+    assert "+ 3 to create" in output
+
+
+def test_a_violating_stack_is_refused_with_what_each_workload_asks_for(engine: Engine, tmp_path: Path) -> None:
+    output = preview(engine, tmp_path, "violating", *QUOTA_OF_FOUR, fails=True)
+    assert "[mandatory]" in output
+    assert "gpu-quota" in output
+    assert "The workloads ask for 6 GPUs; the quota is 4. search (Sweep): 4, server (ModelServer): 2." in output
+
+
+def test_without_configuration_no_gpu_is_allowed(engine: Engine, tmp_path: Path) -> None:
+    output = preview(engine, tmp_path, "compliant", fails=True)
+    assert "The workloads ask for 2 GPUs; the quota is 0. digits (TrainingJob): 2." in output
+
+
+def test_a_number_that_only_the_update_knows_is_refused(engine: Engine, tmp_path: Path) -> None:
+    output = preview(engine, tmp_path, "unknown", *QUOTA_OF_FOUR, fails=True)
+    assert "digits (TrainingJob): how many GPUs it asks for is not known before the update (`gpus`)." in output
