@@ -1,0 +1,95 @@
+"""The controllers that jobs need, from their own charts: JobSet runs gangs, Kueue decides when they start."""
+
+import json
+from typing import Any, Literal
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components import versions
+from components.cluster import Cluster
+from components.model import Model
+from components.namespace import MANAGED
+
+Source = Literal["chart", "present"]
+
+_SECONDS_TO_READY = 600
+
+
+class ControllersArgs(Model):
+    """Where each controller comes from. One that nothing in the stack needs is never installed."""
+
+    kueue: Source = "chart"
+    """`chart` installs Kueue at tensorplane's version; `present` uses the one that the cluster has."""
+    jobset: Source = "chart"
+    """`chart` installs JobSet at tensorplane's version; `present` uses the one that the cluster has."""
+
+
+class Controller(pulumi.ComponentResource):
+    """One controller, ready to take its custom resources once this exists."""
+
+    def __init__(
+        self,
+        chart: versions.Chart,
+        values: dict[str, Any],
+        *,
+        cluster: Cluster,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        props = {"version": chart.version, "image": f"{chart.image}:{chart.image_tag}"}
+        super().__init__("tensorplane:index:Controller", chart.name, props, opts)
+        location = cluster.args.chart(chart)
+        k8s.helm.v3.Release(
+            chart.name,
+            name=chart.name,
+            namespace=chart.namespace,
+            create_namespace=True,
+            chart=location["chart"],
+            version=location.get("version"),
+            values=values,
+            timeout=_SECONDS_TO_READY,
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+        self.register_outputs({"version": chart.version})
+
+
+def _image(chart: versions.Chart) -> dict[str, str]:
+    return {"repository": chart.image, "tag": chart.image_tag, "pullPolicy": "IfNotPresent"}
+
+
+def kueue_values() -> dict[str, Any]:
+    """Values of Kueue's chart: one small replica that manages jobs of tensorplane's namespaces and no others."""
+    # JSON is YAML: the chart parses it.
+    configuration = {
+        "apiVersion": "config.kueue.x-k8s.io/v1beta2",
+        "kind": "Configuration",
+        "health": {"healthProbeBindAddress": ":8081"},
+        "metrics": {"bindAddress": ":8443"},
+        "webhook": {"port": 9443},
+        "leaderElection": {"leaderElect": True, "resourceName": "c1f6bfd2.kueue.x-k8s.io"},
+        "clientConnection": {"qps": 50, "burst": 100},
+        "integrations": {"frameworks": ["batch/job", "jobset.x-k8s.io/jobset"]},
+        # The chart's webhooks fail closed. Without this, a Kueue that is down stops every Job of the cluster.
+        "managedJobsNamespaceSelector": {"matchLabels": MANAGED},
+    }
+    return {
+        "controllerManager": {
+            "replicas": 1,
+            "manager": {
+                "image": _image(versions.KUEUE),
+                "resources": {"requests": {"cpu": "50m", "memory": "96Mi"}, "limits": {"cpu": "2", "memory": "512Mi"}},
+            },
+        },
+        "managerConfig": {"controllerManagerConfigYaml": json.dumps(configuration)},
+    }
+
+
+def jobset_values() -> dict[str, Any]:
+    """Values of JobSet's chart: one small replica."""
+    return {
+        "image": _image(versions.JOBSET),
+        "controller": {
+            "replicas": 1,
+            "resources": {"requests": {"cpu": "50m", "memory": "48Mi"}, "limits": {"cpu": "2", "memory": "512Mi"}},
+        },
+    }

@@ -1,0 +1,220 @@
+"""Faults in the settings: each one line that names the key, what was found there and what is allowed."""
+
+import difflib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from types import NoneType, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+import pulumi
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from components.family import Variant
+from components.model import Model
+
+_SHOWN = 60
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing to change: the key's path below `tensorplane:`, and why."""
+
+    path: tuple[str, ...]
+    reason: str
+
+    def __str__(self) -> str:
+        return f"tensorplane:{'.'.join(self.path)}: {self.reason}"
+
+
+def stop(faults: Iterable[Fault]) -> None:
+    """End the program with every fault, a line each; return when there is none. Pulumi exits with 1, no traceback."""
+    lines = dict.fromkeys(str(fault) for fault in faults)
+    if lines:
+        raise pulumi.RunError("\n".join(lines))
+
+
+def did_you_mean(value: object, allowed: Iterable[str]) -> str:
+    """` (did you mean X?)` with the nearest allowed value, or nothing where none is near."""
+    by_lower = {option.lower(): option for option in allowed}
+    near = difflib.get_close_matches(str(value).lower(), by_lower, n=1)
+    return f" (did you mean {by_lower[near[0]]}?)" if near else ""
+
+
+def unknown_name(path: tuple[str, ...], what: str, name: str, known: Iterable[str]) -> Fault:
+    """The fault of a reference to something that the settings do not declare."""
+    have = sorted(known)
+    listed = f"have {', '.join(have)}" if have else f"there is no {what}"
+    return Fault(path, f"no {what} named {name!r}, {listed}{did_you_mean(name, have)}")
+
+
+def of_validation(error: ValidationError, model: type[Model], secret: frozenset[str]) -> list[Fault]:
+    """The faults in a validation error. `secret` names the top-level keys whose values must not be shown."""
+    found: dict[tuple[str, ...], Fault] = {}
+    for detail in error.errors(include_url=False):
+        # The other half of In[T]: "is not an Output" says nothing to people who write YAML.
+        if detail["type"] != "is_instance_of":
+            fault = _fault(detail, model, secret)
+            found.setdefault(fault.path, fault)
+    return list(found.values())
+
+
+def _fault(detail: ErrorDetails, root: type[Model], secret: frozenset[str]) -> Fault:
+    place = Place.of(root, detail["loc"])
+    if place.path and place.path[0] in secret:
+        return Fault(place.path[:1], "something in this secret value is not allowed; its text is not shown")
+    path = place.path
+    if detail["type"] in ("union_tag_invalid", "union_tag_not_found"):
+        path = (*path, "kind")
+    return Fault(path, _reason(detail, place))
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where in the settings an error is: the path as people write it, and the model around its last key."""
+
+    path: tuple[str, ...]
+    around: type[Model] | None
+
+    @classmethod
+    def of(cls, root: type[Model], location: tuple[int | str, ...]) -> "Place":
+        """Follow a pydantic location through the models, leaving out its marks for union members and dict keys."""
+        path: list[str] = []
+        around: type[Model] | None = None
+        here: Any = root
+        for part in location:
+            options = list(_options(here))
+            variant = _variant(options, part)
+            if variant is not None:
+                here = variant
+                continue
+            container = next((option for option in options if _is_container(option)), None)
+            if container is None or part == "[key]":
+                continue
+            path.append(str(part))
+            around = container if _is_model(container) else None
+            here = _inside(container, str(part))
+        return cls(tuple(path), around)
+
+
+def _options(annotation: Any) -> Iterator[Any]:
+    """The types that an annotation allows, without None and what Annotated adds."""
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        yield from _options(get_args(annotation)[0])
+    elif origin in (Union, UnionType):
+        for option in get_args(annotation):
+            yield from _options(option)
+    elif annotation is not NoneType:
+        yield annotation
+
+
+def _is_model(option: Any) -> bool:
+    return isinstance(option, type) and issubclass(option, Model)
+
+
+def _is_container(option: Any) -> bool:
+    return _is_model(option) or get_origin(option) in (dict, list, tuple)
+
+
+def _variant(options: list[Any], part: int | str) -> type[Variant] | None:
+    families = (option for option in options if _is_model(option) and issubclass(option, Variant) and option.is_family)
+    return next((family.variants[str(part)] for family in families if part in family.variants), None)
+
+
+def _inside(container: Any, key: str) -> Any:
+    if _is_model(container):
+        return next((f.annotation for n, f in container.model_fields.items() if key in (n, f.alias)), None)
+    return get_args(container)[-1]
+
+
+def _reason(detail: ErrorDetails, place: Place) -> str:
+    describe = _REASONS.get(detail["type"])
+    if describe is not None:
+        return describe(detail, place)
+    need = _NEEDS.get(detail["type"])
+    if need is None:
+        return f"got {_shown(detail['input'])}: {detail['msg']}"
+    return f"got {_shown(detail['input'])}, need {need.format(**detail.get('ctx', {}))}"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, Mapping):
+        return "a map"
+    if isinstance(value, list):
+        return "a list"
+    text = "nothing" if value is None else repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def _unknown_key(detail: ErrorDetails, place: Place) -> str:
+    fields = place.around.model_fields if place.around else {}
+    allowed = sorted(field.alias or name for name, field in fields.items())
+    return f"unknown setting, allowed here: {', '.join(allowed)}{did_you_mean(place.path[-1], allowed)}"
+
+
+def _missing(detail: ErrorDetails, place: Place) -> str:
+    field = next((f for n, f in _fields(place) if place.path[-1] in (n, f.alias)), None)
+    meaning = (field.description or "").split("\n")[0] if field else ""
+    return f"missing, it is required{': ' + meaning if meaning else ''}".rstrip(".")
+
+
+def _fields(place: Place) -> Iterable[tuple[str, Any]]:
+    return place.around.model_fields.items() if place.around else ()
+
+
+def _choice(detail: ErrorDetails, place: Place) -> str:
+    allowed = [option.strip("' ") for option in detail["ctx"]["expected"].replace(" or ", ",").split(",")]
+    return f"got {_shown(detail['input'])}, need {_any_of(allowed)}{did_you_mean(detail['input'], allowed)}"
+
+
+def _kind(detail: ErrorDetails, place: Place) -> str:
+    allowed = [option.strip("' ") for option in detail["ctx"]["expected_tags"].split(",")]
+    tag = detail["ctx"]["tag"]
+    return f"got {tag!r}, need {_any_of(allowed)}{did_you_mean(tag, allowed)}"
+
+
+def _no_kind(detail: ErrorDetails, place: Place) -> str:
+    return "missing, it is required: which kind this is"
+
+
+def _refused(detail: ErrorDetails, place: Place) -> str:
+    near = detail["ctx"]["near"]
+    suggestion = f" (did you mean {near}?)" if near else ""
+    return f"got {_shown(detail['input'])}, need {detail['ctx']['need']}{suggestion}"
+
+
+def _any_of(options: list[str]) -> str:
+    return options[0] if len(options) == 1 else f"{', '.join(options[:-1])} or {options[-1]}"
+
+
+_REASONS: dict[str, Callable[[ErrorDetails, Place], str]] = {
+    "extra_forbidden": _unknown_key,
+    "missing": _missing,
+    "literal_error": _choice,
+    "union_tag_invalid": _kind,
+    "union_tag_not_found": _no_kind,
+    "need": _refused,
+}
+_NEEDS = {
+    "int_parsing": "a whole number",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_parsing": "a number",
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "bool_parsing": "true or false",
+    "bool_type": "true or false",
+    "string_type": "text (quote it if it looks like a number)",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "dict_type": "a map of settings",
+    "model_type": "a map of settings",
+    "model_attributes_type": "a map of settings",
+    "greater_than": "more than {gt}",
+    "greater_than_equal": "at least {ge}",
+    "less_than": "less than {lt}",
+    "less_than_equal": "at most {le}",
+    "too_short": "at least {min_length} of them",
+    "string_too_short": "at least {min_length} characters",
+}

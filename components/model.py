@@ -1,0 +1,76 @@
+"""The base of every setting: a frozen model whose fields are at once YAML schema, constructor argument and docs."""
+
+from typing import Annotated, Any, NoReturn, TypeVar, Union
+
+import pulumi
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, InstanceOf
+from pydantic.alias_generators import to_camel
+from pydantic.json_schema import SkipJsonSchema
+from pydantic_core import PydanticCustomError
+
+T = TypeVar("T")
+In = Union[T, SkipJsonSchema[InstanceOf[pulumi.Output[Any]]]]  # noqa: UP007  # mypy takes no generic alias written with |
+"""A value, or one that another resource will produce. Only for leaves: what decides how many resources is plain."""
+
+
+class Model(BaseModel):
+    """Settings: camelCase in YAML, snake_case in Python, unknown keys refused, never changed after loading."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        alias_generator=to_camel,
+        populate_by_name=True,
+        use_attribute_docstrings=True,
+    )
+
+
+def refuse(need: str, near: str = "") -> NoReturn:
+    """Reject the value being validated: what is needed instead, and the nearest value that would do."""
+    raise PydanticCustomError("need", "need {need}", {"need": need, "near": near})
+
+
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
+_DIGITS = frozenset("0123456789")
+NAME_LIMIT = 63
+
+
+def _name(value: str) -> str:
+    valid = set(value) <= _LETTERS | _DIGITS | {"-"} and value[:1] in _LETTERS and value[-1:] != "-"
+    if not valid or len(value) > NAME_LIMIT:
+        refuse(
+            f"lower-case letters, digits and dashes, beginning with a letter, at most {NAME_LIMIT} characters",
+            _nearest_name(value),
+        )
+    return value
+
+
+def _nearest_name(value: str) -> str:
+    characters = [c if c in _LETTERS | _DIGITS else "-" for c in value.lower()]
+    return "".join(characters).lstrip("-0123456789")[:NAME_LIMIT].rstrip("-")
+
+
+Name = Annotated[str, AfterValidator(_name)]
+"""A DNS label (RFC 1035): what Kubernetes takes as the name of a service, and so of everything here."""
+
+
+def _relative_path(value: str) -> str:
+    parts = value.split("/")
+    if not value or "" in parts or "." in parts or ".." in parts:
+        refuse("a path relative to the volume's root, such as models/digits")
+    return value
+
+
+RelativePath = Annotated[str, AfterValidator(_relative_path)]
+"""A path inside a volume, without `.` and `..`."""
+
+
+class Resources(Model):
+    """What one pod may use. It is reserved on the node and counted against the queue."""
+
+    cpus: Annotated[float, Field(gt=0, le=1024)] = 1
+    """CPU cores, fractions allowed. A pod may use more while the node has idle ones."""
+    memory_gib: Annotated[float, Field(gt=0, le=65536)] = 2
+    """Memory in GiB. A pod that needs more is killed."""
+    gpus: Annotated[int, Field(ge=0, le=64)] = 0
+    """GPUs of this pod (`nvidia.com/gpu`)."""

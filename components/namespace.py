@@ -1,0 +1,57 @@
+"""The stack's namespace: pods under Pod Security `restricted`, no traffic but what a workload allows itself."""
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components import versions
+from components.labels import PART_OF, TENSORPLANE, labels
+
+MANAGED = {PART_OF: TENSORPLANE[PART_OF]}
+"""The label by which controllers know tensorplane's namespaces, and leave all others alone."""
+
+_POD_SECURITY = {
+    f"pod-security.kubernetes.io/{mode}{suffix}": value
+    for mode in ("enforce", "audit", "warn")
+    for suffix, value in (("", "restricted"), ("-version", versions.POD_SECURITY))
+}
+# NodeLocal DNSCache answers on this link-local address, which no selector matches.
+_NODE_LOCAL_DNS = "169.254.20.10/32"
+
+
+class Namespace(pulumi.ComponentResource):
+    """A namespace in which pods are restricted and traffic is denied; DNS is allowed, workloads allow the rest.
+
+    `protect` refuses its deletion: deleting a namespace deletes the claims of its volumes.
+    """
+
+    name: pulumi.Output[str]
+
+    def __init__(self, name: str, *, protect: bool, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("tensorplane:index:Namespace", name, {"name": name, "protect": protect}, opts)
+        namespace = k8s.core.v1.Namespace(
+            name,
+            metadata={"name": name, "labels": {**TENSORPLANE, **_POD_SECURITY}},
+            opts=pulumi.ResourceOptions(parent=self, protect=protect, retain_on_delete=protect),
+        )
+        self.plain_name = name
+        self.name = namespace.metadata["name"]
+        self._policy("default-deny", {"pod_selector": {}, "policy_types": ["Ingress", "Egress"]})
+        self._policy("allow-dns", {"pod_selector": {}, "policy_types": ["Egress"], "egress": [_DNS]})
+        self.register_outputs({"name": self.name})
+
+    def _policy(self, name: str, spec: k8s.networking.v1.NetworkPolicySpecArgsDict) -> None:
+        k8s.networking.v1.NetworkPolicy(
+            f"{self.plain_name}-{name}",
+            metadata={"name": name, "namespace": self.name, "labels": labels(self.plain_name, "network")},
+            spec=spec,
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+
+
+_DNS: k8s.networking.v1.NetworkPolicyEgressRuleArgsDict = {
+    "to": [
+        {"namespace_selector": {"match_labels": {"kubernetes.io/metadata.name": "kube-system"}}},
+        {"ip_block": {"cidr": _NODE_LOCAL_DNS}},
+    ],
+    "ports": [{"protocol": "UDP", "port": 53}, {"protocol": "TCP", "port": 53}],
+}

@@ -1,0 +1,138 @@
+"""The whole stack: its settings as one model, names cross-checked, and the resources that they come to."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Annotated, Any, TypeVar
+
+import pulumi
+from pydantic import Field
+
+from components import controllers, faults, queue, versions
+from components import settings as stack_settings
+from components.cluster import Cluster, ClusterArgs, with_context
+from components.cluster.embedded import Embedded
+from components.controllers import Controller, ControllersArgs
+from components.faults import Fault
+from components.model import NAME_LIMIT, Model, Name
+from components.namespace import Namespace
+from components.queue import Queue, QueueArgs
+from components.settings import Settings
+from components.volume import Volume, VolumeArgs
+from workloads import Declared, Platform, Workload, WorkloadArgs
+
+T = TypeVar("T")
+
+
+class StackConfig(Model):
+    """Everything under `tensorplane:` in Pulumi.<stack>.yaml. Maps are keyed by name; others refer to the name."""
+
+    cluster: Annotated[ClusterArgs, Field(default_factory=Embedded)]
+    """The cluster: `embedded` (this machine, the default) or `existing` (a context of your kubeconfig)."""
+    namespace: Name | None = None
+    """Namespace of the stack's objects; `tensorplane-<stack>` by default."""
+    controllers: ControllersArgs = ControllersArgs()
+    """Where Kueue and JobSet come from."""
+    volumes: Annotated[dict[Name, VolumeArgs], Field(default_factory=dict)]
+    """Storage that outlives what mounts it."""
+    queues: Annotated[dict[Name, QueueArgs], Field(default_factory=dict)]
+    """What shares the cluster between jobs."""
+    workloads: Annotated[dict[Name, WorkloadArgs], Field(default_factory=dict)]
+    """Training jobs and model servers."""
+
+    @classmethod
+    def load(cls, settings: Settings | None = None) -> "StackConfig":
+        """The settings of the running stack, or `pulumi.RunError` with every fault in them, a line each."""
+        settings = settings or Settings.of_stack()
+        settings = replace(settings, tree=with_context(settings.tree))
+        config, found = stack_settings.validated(cls, settings)
+        faults.stop([*found, *config.check(settings)])
+        return config
+
+    def check(self, settings: Settings) -> Iterator[Fault]:
+        """What is wrong beyond the shape: names that nobody declares, combinations that cannot work."""
+        declared = Declared(
+            cluster=self.cluster,
+            volumes=_declared(settings, "volumes", self.volumes),
+            queues=_declared(settings, "queues", self.queues),
+        )
+        yield from self._check_backends()
+        yield from self._check_queue_names()
+        for name, workload in self.workloads.items():
+            yield from workload.check(name, declared)
+
+    def _check_backends(self) -> Iterator[Fault]:
+        for name, volume in self.volumes.items():
+            backend = volume.backend_on(self.cluster)
+            if backend.clusters is not None and self.cluster.kind not in backend.clusters:
+                need = f"it needs cluster kind {' or '.join(sorted(backend.clusters))}"
+                yield Fault(
+                    ("volumes", name, "backend"), f"got {backend.kind} on cluster kind {self.cluster.kind}, {need}"
+                )
+
+    def _check_queue_names(self) -> Iterator[Fault]:
+        namespace = self.namespace_name
+        for name in self.queues:
+            room = NAME_LIMIT - len(queue.cluster_wide_name(namespace, ""))
+            if len(name) > room:
+                yield Fault(
+                    ("queues", name), f"the name has {len(name)} characters, at most {room} in namespace {namespace}"
+                )
+
+    @property
+    def namespace_name(self) -> str:
+        """The namespace in use."""
+        return self.namespace or f"tensorplane-{pulumi.get_stack()}"
+
+
+def _declared(settings: Settings, section: str, valid: Mapping[str, T]) -> dict[str, T | None]:
+    """Every declared name: a reference to something faulty is not a second fault."""
+    raw = settings.tree.get(section)
+    names = {str(name) for name in raw} if isinstance(raw, Mapping) else set()
+    return {name: valid.get(name) for name in sorted(names | set(valid))}
+
+
+def build(config: StackConfig) -> Mapping[str, Any]:
+    """Create the stack's resources; the result is what it exports."""
+    cluster = Cluster("cluster", config.cluster)
+    inside = pulumi.ResourceOptions(provider=cluster.provider)
+    namespace = Namespace(
+        config.namespace_name, protect=any(volume.retain for volume in config.volumes.values()), opts=inside
+    )
+    volumes = {
+        name: Volume(name, args, cluster=config.cluster, namespace=namespace, opts=inside)
+        for name, args in config.volumes.items()
+    }
+    job_controllers, queues = _scheduling(config, cluster, namespace, inside)
+    platform = Platform(cluster, namespace, volumes, queues, job_controllers)
+    workloads = {name: args.build(name, platform, inside) for name, args in config.workloads.items()}
+    return _outputs(cluster, namespace, workloads)
+
+
+def _scheduling(
+    config: StackConfig, cluster: Cluster, namespace: Namespace, inside: pulumi.ResourceOptions
+) -> tuple[list[pulumi.Resource], dict[str, Queue]]:
+    """The controllers that the stack needs, and its queues. A stack without jobs installs none."""
+    job_controllers: list[pulumi.Resource] = []
+    if config.controllers.jobset == "chart" and any(w.kind == "trainingJob" for w in config.workloads.values()):
+        job_controllers.append(Controller(versions.JOBSET, controllers.jobset_values(), cluster=cluster, opts=inside))
+    if not config.queues:
+        return job_controllers, {}
+    ready = inside
+    if config.controllers.kueue == "chart":
+        # Beside JobSet, not after it: Kueue waits for JobSet's API by itself.
+        kueue = Controller(versions.KUEUE, controllers.kueue_values(), cluster=cluster, opts=inside)
+        ready = pulumi.ResourceOptions.merge(inside, pulumi.ResourceOptions(depends_on=[kueue]))
+    flavor = queue.any_node(namespace, ready)
+    queues = {
+        name: Queue(name, args, namespace=namespace, flavor=flavor, opts=ready) for name, args in config.queues.items()
+    }
+    return job_controllers, queues
+
+
+def _outputs(cluster: Cluster, namespace: Namespace, workloads: Mapping[str, Workload]) -> dict[str, Any]:
+    return {
+        "cluster": cluster.args.kind,
+        "namespace": namespace.name,
+        "gpus": sum(workload.gpus for workload in workloads.values()),
+        "workloads": {name: dict(workload.outputs) for name, workload in workloads.items()},
+    }

@@ -1,0 +1,40 @@
+"""Fixtures of the unit tests: the stack built under Pulumi mocks, and goldens of what it registers."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.unit import rendering
+from tests.unit.rendering import Golden, Render, Rendered
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same places on every machine, and no cluster but the one that the settings name."""
+    monkeypatch.setenv("TENSORPLANE_HOME", "/instance-home")
+    monkeypatch.delenv("TENSORPLANE_CONTEXT", raising=False)
+    monkeypatch.delenv("PULUMI_CONFIG", raising=False)
+
+
+@pytest.fixture
+def render() -> Render:
+    """Run a program as Pulumi would, and see what it registered."""
+    return rendering.run
+
+
+@pytest.fixture
+def golden() -> Golden:
+    """Compare with the recorded rendering; `UPDATE_GOLDEN=1` records it anew, and the review reads the diff."""
+
+    def compare(name: str, rendered: Rendered) -> None:
+        path = GOLDEN / f"{name}.yaml"
+        text = rendering.recordable(rendered)
+        if os.environ.get("UPDATE_GOLDEN"):
+            path.write_text(text)
+        assert path.exists(), f"no golden {path.name}: record it with UPDATE_GOLDEN=1"
+        assert text == path.read_text()
+
+    return compare

@@ -1,0 +1,140 @@
+"""The stack built under Pulumi mocks: what it asked the engine to register, and that as text for goldens."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pulumi
+import pulumi.runtime
+import yaml
+from pulumi.runtime import rpc
+from pulumi.runtime.mocks import MockMonitor
+
+from components.settings import Settings
+
+PROJECT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Registered:
+    """One resource as the engine was asked to register it."""
+
+    type: str
+    name: str
+    inputs: Mapping[str, Any]
+    options: Mapping[str, Any]
+
+
+class Echo(pulumi.runtime.Mocks):
+    """Resources come out as they went in, with what an API server adds and the stack reads."""
+
+    def call(self, args: pulumi.runtime.MockCallArgs) -> tuple[dict[str, Any], list[tuple[str, str]] | None]:
+        raise AssertionError(f"the stack must not call providers, it called {args.token}")
+
+    def new_resource(self, args: pulumi.runtime.MockResourceArgs) -> tuple[str, dict[str, Any]]:
+        state = dict(args.inputs)
+        if args.typ == "kubernetes:core/v1:Service":
+            state["spec"] = {**state["spec"], "clusterIP": "10.0.0.10"}
+        return f"{args.name}-id", state
+
+
+class Recorder(MockMonitor):
+    """Keeps what a mock does not hand on: the options of each registration."""
+
+    def __init__(self) -> None:
+        super().__init__(Echo())
+        self.registered: list[Registered] = []
+
+    def RegisterResource(self, request: Any) -> Any:  # noqa: N802  # the gRPC method's name
+        answer = super().RegisterResource(request)  # type: ignore[no-untyped-call]
+        if request.type != "pulumi:pulumi:Stack":
+            inputs = rpc.deserialize_properties(request.object)
+            self.registered.append(Registered(request.type, request.name, inputs, _options(request)))
+        return answer
+
+
+def _options(request: Any) -> dict[str, Any]:
+    """The options that matter, without the defaults; names instead of URNs."""
+    options = {
+        "parent": "" if "pulumi:pulumi:Stack" in request.parent else request.parent.split("::")[-1],
+        "provider": request.provider.split("::")[-2] if request.provider else "",
+        "dependsOn": sorted(
+            f"{urn.split('::')[2].split('$')[-1].split(':')[-1]} {urn.split('::')[-1]}" for urn in request.dependencies
+        ),
+        "protect": request.protect,
+        "retainOnDelete": request.retainOnDelete,
+        "ignoreChanges": sorted(request.ignoreChanges),
+    }
+    return {key: value for key, value in options.items() if value}
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """Everything that a program registered, and what it exported."""
+
+    resources: list[Registered]
+    exports: Mapping[str, Any]
+
+    def one(self, kind: str, name: str | None = None) -> Registered:
+        """The only resource of a type whose token ends so, and of this name where one is given."""
+        found = [r for r in self.resources if r.type.endswith(f":{kind}") and name in (None, r.name)]
+        assert len(found) == 1, f"{len(found)} resources of kind {kind}, name {name}"
+        return found[0]
+
+    def all(self, kind: str) -> list[Registered]:
+        """The resources of a type whose token ends so, by name."""
+        return sorted((r for r in self.resources if r.type.endswith(f":{kind}")), key=lambda r: r.name)
+
+
+Program = Callable[[], Mapping[str, Any] | None]
+Render = Callable[[Program], Rendered]
+Golden = Callable[[str, Rendered], None]
+
+
+def run(program: Program) -> Rendered:
+    """Run a program as Pulumi would, against a recording mock."""
+    recorder = Recorder()
+    exports: dict[str, Any] = {}
+    pulumi.runtime.set_mocks(Echo(), project="tensorplane", stack="dev", monitor=recorder)
+
+    @pulumi.runtime.test  # type: ignore[untyped-decorator]
+    def body() -> Any:
+        made = program() or {}
+        return pulumi.Output.from_input(dict(made)).apply(exports.update)
+
+    body()
+    return Rendered(sorted(recorder.registered, key=lambda r: (r.type, r.name)), exports)
+
+
+def settings_of(path: Path) -> Settings:
+    """The settings in a stack's file, as Pulumi would hand them over."""
+    config = yaml.safe_load(path.read_text())["config"]
+    return Settings({key.removeprefix("tensorplane:"): value for key, value in config.items()})
+
+
+_HASHED = re.compile(r"(?<=-)[0-9a-f]{8}(?![0-9a-z])")
+
+
+def recordable(rendered: Rendered) -> str:
+    """Resources as text. What follows from the content of code has a test of its own, and is left out here."""
+    rows = [
+        {"type": r.type, "name": r.name, "inputs": _neutral(r.inputs), "options": dict(r.options)}
+        for r in rendered.resources
+    ]
+    rows.append({"exports": _neutral(rendered.exports)})
+    return yaml.safe_dump(rows, sort_keys=False, width=120)
+
+
+def _neutral(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        files = value.get("kind") == "ConfigMap"
+        return {
+            k: sorted(v) if files and k in ("data", "binaryData") else _neutral(v) for k, v in sorted(value.items())
+        }
+    if isinstance(value, list):
+        return [_neutral(item) for item in value]
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return _HASHED.sub("<hash>", value) if isinstance(value, str) else value

@@ -1,0 +1,61 @@
+"""What runs on the platform: training jobs and model servers, each declared by its `kind`."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pulumi
+
+from components.cluster import Cluster, ClusterArgs
+from components.family import Variant, load_family
+from components.faults import Fault
+from components.namespace import Namespace
+from components.queue import Queue, QueueArgs
+from components.volume import Volume, VolumeArgs
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What the settings declare for workloads to refer to, by name; None where the declaration itself is faulty."""
+
+    cluster: ClusterArgs
+    volumes: Mapping[str, VolumeArgs | None]
+    queues: Mapping[str, QueueArgs | None]
+
+
+@dataclass(frozen=True)
+class Platform:
+    """What exists for workloads to run on."""
+
+    cluster: Cluster
+    namespace: Namespace
+    volumes: Mapping[str, Volume]
+    queues: Mapping[str, Queue]
+    controllers: Sequence[pulumi.Resource]
+    """What must be ready before a job can be created."""
+
+
+class WorkloadArgs(Variant, family=True):
+    """Settings of one workload."""
+
+    kind: str
+
+    def check(self, name: str, declared: Declared) -> Iterator[Fault]:
+        """What is wrong with these settings beyond their shape: references, files, names, sizes."""
+        raise NotImplementedError
+
+    def build(self, name: str, platform: Platform, opts: pulumi.ResourceOptions) -> "Workload":
+        """Create the workload."""
+        raise NotImplementedError
+
+
+class Workload(pulumi.ComponentResource):
+    """A workload, and what the stack says about it when it is deployed."""
+
+    outputs: Mapping[str, Any]
+    """Names, URLs and GPUs, exported under the workload's name."""
+    gpus: int
+    """GPUs that its pods ask for together."""
+
+
+load_family(__name__, __path__)

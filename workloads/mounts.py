@@ -1,0 +1,85 @@
+"""Where a workload's pods see volumes, and places on them: settings, their checks, and the pod's mounts."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, model_validator
+
+from components.faults import Fault, unknown_name
+from components.model import Model, RelativePath, refuse
+from components.volume import Volume, VolumeArgs
+from workloads.pod import RESERVED, VolumeMount
+
+
+def _mount_path(value: str) -> str:
+    parts = value.split("/")
+    if parts[0] or len(parts) < 2 or any(part in ("", ".", "..") for part in parts[1:]) or ":" in value:
+        refuse("an absolute path such as /models")
+    if any(value == taken or value.startswith(f"{taken}/") for taken in RESERVED):
+        refuse(f"a path outside of {', '.join(RESERVED)}")
+    return value
+
+
+class MountArgs(Model):
+    """Where a volume appears in the pods. The path alone will do: `models: /models`."""
+
+    path: Annotated[str, AfterValidator(_mount_path)]
+    """Absolute path in the pods."""
+    read_only: bool = False
+    """Mount it without the right to write."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _path_alone(cls, value: Any) -> Any:
+        return {"path": value} if isinstance(value, str) else value
+
+
+class Location(Model):
+    """A folder on a volume."""
+
+    volume: str
+    """Name of the volume."""
+    path: RelativePath
+    """Folder, relative to the volume's root. Made when it is first written."""
+
+
+def check_volume(name: str, at: tuple[str, ...], declared: Mapping[str, VolumeArgs | None]) -> Iterator[Fault]:
+    """Whether the settings declare the volume."""
+    if name not in declared:
+        yield unknown_name(at, "volume", name, declared)
+
+
+def check(
+    mounts: Mapping[str, MountArgs], at: tuple[str, ...], declared: Mapping[str, VolumeArgs | None]
+) -> Iterator[Fault]:
+    """Volumes that nobody declared, and two volumes in one place."""
+    seen: dict[str, str] = {}
+    for volume, mount in mounts.items():
+        yield from check_volume(volume, (*at, volume), declared)
+        other = seen.setdefault(mount.path, volume)
+        if other != volume:
+            yield Fault((*at, volume), f"{mount.path} is already where volume {other} is mounted, need another path")
+
+
+def check_location(
+    location: Location, at: tuple[str, ...], mounts: Mapping[str, MountArgs], declared: Mapping[str, VolumeArgs | None]
+) -> Iterator[Fault]:
+    """A place to write must be on a volume that the pods mount, and may write."""
+    if location.volume not in declared:
+        yield unknown_name((*at, "volume"), "volume", location.volume, declared)
+    elif location.volume not in mounts:
+        yield Fault((*at, "volume"), f"volume {location.volume} is not mounted here, add it to `volumes`")
+    elif mounts[location.volume].read_only:
+        yield Fault((*at, "volume"), f"volume {location.volume} is mounted read-only here, so nothing can be written")
+
+
+def inside(location: Location, mounts: Mapping[str, MountArgs]) -> str:
+    """The path at which pods see a place."""
+    return f"{mounts[location.volume].path}/{location.path}"
+
+
+def of(mounts: Mapping[str, MountArgs], volumes: Mapping[str, Volume]) -> list[VolumeMount]:
+    """The pod's mounts, in an order that does not depend on the file's."""
+    return [
+        VolumeMount(volumes[name].claim_name, mount.path, mount.read_only) for name, mount in sorted(mounts.items())
+    ]

@@ -1,0 +1,144 @@
+"""Pod specs that pass Pod Security `restricted`, as plain data in Kubernetes' own spelling."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from components import quantity
+from components.model import Resources
+from workloads.files import Bundle
+
+USER = 65532
+"""User and group of every container: the one that distroless images call nonroot."""
+APP = "/opt/tensorplane/app"
+"""Where a workload's own files are, and its working directory."""
+LIBRARY = "/opt/tensorplane/lib"
+"""Where tensorplane's `runtime` package is; on PYTHONPATH."""
+GPU = "nvidia.com/gpu"
+RESERVED = ("/tmp", "/opt/tensorplane", "/proc", "/sys", "/dev", "/etc")  # noqa: S108  # paths in the pod
+"""Paths where no volume may be mounted."""
+
+
+@dataclass(frozen=True)
+class VolumeMount:
+    """A claim of the namespace and where the pod sees it."""
+
+    claim: str
+    path: str
+    read_only: bool = False
+
+
+@dataclass(frozen=True)
+class Container:
+    """The one container of a pod."""
+
+    image: str
+    resources: Resources
+    command: Sequence[str] = ()
+    env: Sequence[Mapping[str, Any]] = ()
+    ports: Mapping[str, int] = field(default_factory=dict)
+    volumes: Sequence[VolumeMount] = ()
+    files: Mapping[str, Bundle] = field(default_factory=dict)
+    """Files by the directory in which they appear."""
+    readiness: Mapping[str, Any] | None = None
+
+
+def spec(name: str, container: Container, *, grace_seconds: int, restart_policy: str = "Always") -> dict[str, Any]:
+    """A pod of one container. The service account is the workload's own and its token is not mounted."""
+    pod: dict[str, Any] = {
+        "serviceAccountName": name,
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "restartPolicy": restart_policy,
+        "terminationGracePeriodSeconds": grace_seconds,
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": USER,
+            "runAsGroup": USER,
+            "fsGroup": USER,
+            "fsGroupChangePolicy": "OnRootMismatch",
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "containers": [_container(container)],
+        "volumes": _volumes(container),
+    }
+    if container.resources.gpus:
+        pod["tolerations"] = [{"key": GPU, "operator": "Exists", "effect": "NoSchedule"}]
+    return pod
+
+
+def _container(container: Container) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "name": "main",
+        "image": container.image,
+        "imagePullPolicy": "IfNotPresent",
+        "env": [*_ENVIRONMENT, *container.env],
+        "resources": _resources(container.resources),
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
+        "volumeMounts": _mounts(container),
+    }
+    if container.command:
+        made["command"] = list(container.command)
+    if APP in container.files:
+        made["workingDir"] = APP
+    if container.ports:
+        made["ports"] = [{"name": name, "containerPort": port} for name, port in container.ports.items()]
+    if container.readiness:
+        made["readinessProbe"] = dict(container.readiness)
+    return made
+
+
+def variables(values: Mapping[str, str]) -> list[dict[str, str]]:
+    """Environment variables as a container lists them."""
+    return [{"name": name, "value": value} for name, value in values.items()]
+
+
+# The user has no entry in an image's /etc/passwd, and only /tmp can be written.
+_ENVIRONMENT = variables({"HOME": "/tmp", "USER": "tensorplane"})  # noqa: S108
+
+
+def _resources(asked: Resources) -> dict[str, Any]:
+    """Memory is limited to what is reserved; idle CPU may be used beyond it, because throttling slows every step."""
+    memory = quantity.gibibytes(asked.memory_gib)
+    requests = {"cpu": quantity.cpus(asked.cpus), "memory": memory}
+    limits = {"memory": memory}
+    if asked.gpus:
+        requests[GPU] = limits[GPU] = str(asked.gpus)
+    return {"requests": requests, "limits": limits}
+
+
+def _mounts(container: Container) -> list[dict[str, Any]]:
+    return [
+        {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108
+        *({"name": _files_name(at), "mountPath": at, "readOnly": True} for at in container.files),
+        *(
+            {"name": f"volume-{index}", "mountPath": mount.path, **_read_only(mount)}
+            for index, mount in enumerate(container.volumes)
+        ),
+    ]
+
+
+def _volumes(container: Container) -> list[dict[str, Any]]:
+    return [
+        {"name": "tmp", "emptyDir": {}},
+        *(
+            {"name": _files_name(at), "configMap": {"name": bundle.name, "items": bundle.items}}
+            for at, bundle in container.files.items()
+        ),
+        *(
+            {"name": f"volume-{index}", "persistentVolumeClaim": {"claimName": mount.claim, **_read_only(mount)}}
+            for index, mount in enumerate(container.volumes)
+        ),
+    ]
+
+
+def _read_only(mount: VolumeMount) -> dict[str, bool]:
+    return {"readOnly": True} if mount.read_only else {}
+
+
+def _files_name(directory: str) -> str:
+    return f"files-{directory.rsplit('/', 1)[-1]}"

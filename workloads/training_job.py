@@ -1,0 +1,219 @@
+"""Training jobs: a strategy's pods as a JobSet with TF_CONFIG, admitted by a queue, restarted as a gang."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import pulumi
+import pulumi_kubernetes as k8s
+from pydantic import AfterValidator, Field
+
+from components import versions
+from components.faults import Fault, unknown_name
+from components.model import In, Name, RelativePath, Resources, refuse
+from components.queue import QueueArgs
+from workloads import Declared, Platform, Workload, WorkloadArgs, files, job_set, mounts, pod, tf_config
+from workloads.owner import Owner
+from workloads.strategies import Strategy
+from workloads.tf_config import Role
+
+_OURS = ("TF_CONFIG", "TF_TASK_INDEX", "MODEL_DIR", "CHECKPOINT_DIR", "PYTHONPATH", "HOME", "USER")
+
+
+def _variable(name: str) -> str:
+    if name in _OURS:
+        refuse("another name: tensorplane sets this variable itself")
+    if not name.replace("_", "a").isidentifier() or not name.isascii():
+        refuse("letters, digits and underscores, beginning with a letter or an underscore")
+    return name
+
+
+Variable = Annotated[str, AfterValidator(_variable)]
+Text = Annotated[str, Field(coerce_numbers_to_str=True)]
+
+
+class Checkpoints(mounts.Location):
+    """Where runs keep what they need to resume."""
+
+    path: RelativePath = "checkpoints"
+    """Folder on it. Every run has a folder of its own inside, named like the run."""
+
+
+class TrainingJobArgs(WorkloadArgs):
+    """Settings of a training job. A changed job is a new run, with a name of its own; what it wrote stays."""
+
+    kind: Literal["trainingJob"] = "trainingJob"
+
+    command: Annotated[list[str], Field(min_length=1)]
+    """What every pod runs, in the directory of `files`."""
+    strategy: Strategy
+    """How the job spreads over pods: a strategy of `tf.distribute`."""
+    image: In[str] | None = None
+    """Container image; by default TensorFlow at tensorplane's version, with GPU support where GPUs are asked for."""
+    files: Annotated[dict[files.Target, files.Source], Field(default_factory=dict)]
+    """Code and small data: path in the pod -> file of the project, or `package:NAME/PATH`. At most 1 MiB in all."""
+    env: Annotated[dict[Variable, In[Text]], Field(default_factory=dict)]
+    """Environment variables, beside TF_CONFIG, MODEL_DIR and CHECKPOINT_DIR."""
+    resources: Resources = Resources()
+    """What each pod may use."""
+    volumes: Annotated[dict[Name, mounts.MountArgs], Field(default_factory=dict)]
+    """Volumes and where the pods see them: `models: /models`."""
+    model: mounts.Location | None = None
+    """Where the trained model goes: MODEL_DIR. Versions are folders in it, numbered from 1."""
+    checkpoints: Checkpoints | None = None
+    """Where checkpoints go: CHECKPOINT_DIR."""
+    queue: str | None = None
+    """Queue that admits the job. Without one it starts at once."""
+    max_restarts: Annotated[int, Field(ge=0, le=1000)] = 3
+    """Restarts of the whole job after failures of its own; those after lost nodes and evictions are not counted."""
+    grace_seconds: Annotated[int, Field(ge=0, le=86400)] = 30
+    """Seconds between SIGTERM and SIGKILL: no shorter than saving a checkpoint takes."""
+
+    def check(self, name: str, declared: Declared) -> Iterator[Fault]:
+        at = ("workloads", name)
+        longest = job_set.longest_name(self.strategy.roles())
+        if len(name) > longest:
+            yield Fault(at, f"the name has {len(name)} characters, at most {longest} leave room for those of its pods")
+        yield from files.check(self.files, (*at, "files"))
+        yield from mounts.check(self.volumes, (*at, "volumes"), declared.volumes)
+        if self.model:
+            yield from mounts.check_location(self.model, (*at, "model"), self.volumes, declared.volumes)
+        if self.checkpoints:
+            yield from mounts.check_location(self.checkpoints, (*at, "checkpoints"), self.volumes, declared.volumes)
+        if self.queue is not None:
+            if self.queue not in declared.queues:
+                yield unknown_name((*at, "queue"), "queue", self.queue, declared.queues)
+            elif queue := declared.queues[self.queue]:
+                yield from self._check_quota(queue, (*at, "queue"))
+
+    def _check_quota(self, queue: QueueArgs, at: tuple[str, ...]) -> Iterator[Fault]:
+        total = self.total()
+        for what, asked, held in (
+            ("CPUs", total.cpus, queue.cpus),
+            ("GiB of memory", total.memory_gib, queue.memory_gib),
+            ("GPUs", total.gpus, queue.gpus),
+        ):
+            if asked > held:
+                reason = f"the job asks for {asked:g} {what} in all, but queue {self.queue} holds {held:g}"
+                yield Fault(at, f"{reason}: it would never start")
+
+    def total(self) -> "Total":
+        """What the job's pods ask for together."""
+        roles = self.strategy.roles()
+        pods = sum(role.replicas for role in roles)
+        accelerated = sum(role.replicas for role in roles if role.accelerated)
+        return Total(
+            pods=pods,
+            cpus=pods * self.resources.cpus,
+            memory_gib=pods * self.resources.memory_gib,
+            gpus=accelerated * self.resources.gpus,
+        )
+
+    def places(self, run: str) -> dict[str, str]:
+        """The variables that tell the code where to write."""
+        places = {}
+        if self.model:
+            places["MODEL_DIR"] = mounts.inside(self.model, self.volumes)
+        if self.checkpoints:
+            places["CHECKPOINT_DIR"] = f"{mounts.inside(self.checkpoints, self.volumes)}/{run}"
+        return places
+
+    def build(self, name: str, platform: Platform, opts: pulumi.ResourceOptions) -> "TrainingJob":
+        return TrainingJob(name, self, platform=platform, opts=opts)
+
+
+@dataclass(frozen=True)
+class Total:
+    """What several pods ask for together."""
+
+    pods: int
+    cpus: float
+    memory_gib: float
+    gpus: int
+
+    def props(self) -> dict[str, float]:
+        """As policies read them."""
+        return {"pods": self.pods, "cpus": self.cpus, "memoryGib": self.memory_gib, "gpus": self.gpus}
+
+
+class TrainingJob(Workload):
+    """A run of a training job."""
+
+    def __init__(
+        self, name: str, args: TrainingJobArgs, *, platform: Platform, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        total = args.total()
+        image = args.image or platform.cluster.args.images.training(args.resources.gpus)
+        props = {"strategy": args.strategy.kind, "image": image, "queue": args.queue, **total.props()}
+        super().__init__("tensorplane:index:TrainingJob", name, props, opts)
+        owner = Owner(self, name, platform.namespace, "training")
+        code = {
+            pod.APP: files.bundle(f"{name}-files", {to: files.located(source) for to, source in args.files.items()}),
+            f"{pod.LIBRARY}/runtime": files.runtime_library(name),
+        }
+        code = {at: content for at, content in code.items() if content.content}
+        made = pulumi.Output.all(image=image, env=dict(args.env)).apply(
+            lambda known: _run(owner, args, platform, code, known["image"], known["env"])
+        )
+        # A secret in `env` makes everything derived from it secret; the name tells nothing of it.
+        run = pulumi.Output.unsecret(made.apply(lambda made: made[0]))
+        needed: list[pulumi.Resource] = [
+            *(owner.config_map(content) for content in code.values()),
+            owner.service_account(),
+            owner.allow_peers(),
+            *(platform.volumes[volume] for volume in sorted(args.volumes)),
+            *platform.controllers,
+            *([platform.queues[args.queue]] if args.queue else []),
+        ]
+        k8s.apiextensions.CustomResource(
+            name,
+            api_version=versions.JOBSET_API,
+            kind="JobSet",
+            metadata=owner.metadata(run, labels=platform.queues[args.queue].labels if args.queue else None),
+            spec=made.apply(lambda made: made[1]),
+            # `suspend` is Kueue's: true until it admits the job.
+            opts=pulumi.ResourceOptions(parent=self, depends_on=needed, ignore_changes=["spec.suspend"]),
+        )
+        self.gpus = total.gpus
+        self.outputs = {"kind": args.kind, "jobSet": run, "queue": args.queue, "pods": total.pods, "gpus": total.gpus}
+        self.register_outputs(dict(self.outputs))
+
+
+def _run(
+    owner: Owner,
+    args: TrainingJobArgs,
+    platform: Platform,
+    code: Mapping[str, files.Bundle],
+    image: str,
+    env: Mapping[str, str],
+) -> tuple[str, dict[str, Any]]:
+    """The name and the spec of the run that these settings come to."""
+    roles = args.strategy.roles()
+
+    def pod_of(run: str, role: Role) -> dict[str, Any]:
+        container = pod.Container(
+            image=image,
+            resources=args.resources if role.accelerated else args.resources.model_copy(update={"gpus": 0}),
+            command=args.command,
+            env=[
+                *tf_config.environment(run, roles, role),
+                *pod.variables({"PYTHONPATH": pod.LIBRARY, **args.places(run)}),
+                *pod.variables(dict(sorted(env.items()))),
+            ],
+            ports={"tensorflow": tf_config.PORT} if role.in_cluster else {},
+            volumes=mounts.of(args.volumes, platform.volumes),
+            files=code,
+        )
+        return pod.spec(owner.name, container, grace_seconds=args.grace_seconds, restart_policy="Never")
+
+    def spec(run: str) -> dict[str, Any]:
+        return job_set.spec(
+            run,
+            roles,
+            lambda role: pod_of(run, role),
+            deciding=args.strategy.deciding(),
+            labels=owner.labels,
+            max_restarts=args.max_restarts,
+        )
+
+    return job_set.named_by_content(owner.name, spec)
