@@ -1,0 +1,88 @@
+"""Fixtures of the helm tests: a session with the API server, the resource, a chart, inputs checked against it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from embedded.fault import Fault
+from embedded.provider import helm_process
+from embedded.provider.api import Api
+from embedded.provider.engine import Engine
+from embedded.provider.gvk import GVK
+from embedded.provider.helm_release import ReleaseResource
+from embedded.provider.session import Session
+from embedded.provider.settings import Settings
+from embedded.provider.values import Properties
+
+URN = "urn:pulumi:dev::shop::kubernetes:helm.sh/v3:Release::tiny"
+OTHER_URN = "urn:pulumi:prod::shop::kubernetes:helm.sh/v3:Release::tiny"
+
+# Nothing runs pods here, so this one is never ready: whoever waits for it waits until the time is up.
+NEVER_READY = """
+apiVersion: v1
+kind: Pod
+metadata: {name: never}
+spec: {containers: [{name: main, image: "none:1"}]}
+"""
+
+SETTINGS = """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: {{ .Release.Name }}-settings}
+data: {greeting: {{ .Values.greeting | quote }}, size: {{ .Values.size | quote }}}
+"""
+
+
+@pytest.fixture(scope="session")
+def helm_is_there() -> None:
+    try:
+        helm_process.program()
+    except Fault as fault:
+        pytest.fail(f"helm tests cannot run: {fault}")
+
+
+@pytest.fixture
+def session(kubeconfig: dict[str, Any], helm_is_there: None) -> Session:
+    session = Session(Engine(None))
+    session.configure(Settings(kubeconfig=yaml.safe_dump(kubeconfig)))
+    assert session.is_reachable, session.unreachable
+    return session
+
+
+@pytest.fixture
+def helm(session: Session) -> ReleaseResource:
+    return ReleaseResource(session)
+
+
+@pytest.fixture
+def chart(tmp_path: Path) -> Path:
+    """A chart of one ConfigMap; the tests add what they need."""
+    folder = tmp_path / "tiny"
+    (folder / "templates").mkdir(parents=True)
+    (folder / "Chart.yaml").write_text("{apiVersion: v2, name: tiny, version: 0.1.0, appVersion: '7'}")
+    (folder / "values.yaml").write_text("{greeting: hello, size: 1}")
+    (folder / "templates" / "settings.yaml").write_text(SETTINGS)
+    return folder
+
+
+@pytest.fixture
+def inputs(helm: ReleaseResource, chart: Path, namespace: str) -> Callable[..., Properties]:
+    """Checked inputs of a release of the chart in the test's own namespace."""
+
+    def make(**given: Any) -> Properties:
+        news = {"chart": str(chart), "name": "web", "namespace": namespace} | given
+        checked, failures = helm.check({}, news, b"seed", URN)
+        assert failures == []
+        return checked
+
+    return make
+
+
+def settings_of(api: Api, namespace: str, name: str = "web-settings") -> dict[str, str]:
+    """What the chart made of its values."""
+    return dict(api.get(GVK("", "v1", "ConfigMap"), name, namespace)["data"])
