@@ -1,0 +1,52 @@
+"""Starts the provider the way the engine starts a plugin: prints the port, serves until it is told to end."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from concurrent import futures
+from types import FrameType
+
+import grpc
+from pulumi.runtime.proto import provider_pb2_grpc
+
+from embedded.provider import official
+from embedded.provider.servicer import Servicer
+
+# Each awaited object holds a thread, and `Cancel` must find a free one.
+_THREADS = 512
+_MAX_MESSAGE = 400 * 1024 * 1024  # the engine's own limit
+
+
+def main(arguments: list[str]) -> int:
+    found = official.installed()
+    if found:
+        print(
+            f"embedded Kubernetes provider: not started, Pulumi's own plugin is installed in {found}", file=sys.stderr
+        )
+        return 1
+    addresses = [argument for argument in arguments if not argument.startswith("-")]
+    servicer = Servicer(addresses[0] if addresses else None)
+    options = [(f"grpc.max_{way}_message_length", _MAX_MESSAGE) for way in ("send", "receive")]
+    server = grpc.server(futures.ThreadPoolExecutor(_THREADS), options=options)
+    provider_pb2_grpc.add_ResourceProviderServicer_to_server(servicer, server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    print(port, flush=True)
+    ended = threading.Event()
+
+    def end(number: int, frame: FrameType | None) -> None:
+        servicer.session.cancelled.set()
+        ended.set()
+
+    # Ctrl-C reaches the whole process group; the engine then cancels in its own order, and ends us when it is done.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, end)
+    ended.wait()
+    server.stop(grace=2).wait()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,120 @@
+"""Who owns which field of an object, as server-side apply records it in `metadata.managedFields`."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from embedded.provider import paths
+from embedded.provider.api import Api
+from embedded.provider.gvk import GVK
+
+Object = dict[str, Any]
+Fields = dict[str, Any]
+
+CREATOR = "pulumi-kubernetes"
+"""The name under which objects are created; the first update hands their fields over to the state's own manager."""
+
+_PULUMI = ("pulumi-resource-kubernetes", CREATOR, f"{CREATOR}.exe")
+# Managers whose fields the first apply takes over: this program's earlier writes, and kubectl's.
+_ABSORBED = {
+    *((name, "Update") for name in _PULUMI),
+    ("kubectl", "Apply"),
+    ("kubectl", "Update"),
+    ("before-first-apply", "Update"),
+}
+
+
+def absorb(live: Object, manager: str) -> list[Object] | None:
+    """`managedFields` in which `manager` owns what creation wrote; None when there is nothing to hand over."""
+    entries = live["metadata"].get("managedFields") or []
+    taken = [entry for entry in entries if _is_absorbed(entry)]
+    if not taken:
+        return None
+    kept = [entry for entry in entries if not _is_absorbed(entry)]
+    own = next((e for e in kept if e["manager"] == manager and e["operation"] == "Apply" and not _subresource(e)), None)
+    fields: Fields = copy.deepcopy(own["fieldsV1"]) if own else {}
+    for entry in taken:
+        _merge(fields, entry.get("fieldsV1", {}))
+    others = [entry for entry in kept if entry is not own]
+    base = own or taken[-1]
+    return [*others, {**base, "manager": manager, "operation": "Apply", "fieldsV1": fields}]
+
+
+def hand_over(api: Api, live: Object, manager: str) -> Object:
+    """Makes `manager` the owner of what creation wrote; the object itself does not change."""
+    entries = absorb(live, manager)
+    if entries is None:
+        return live
+    metadata = live["metadata"]
+    # With the version in the patch, the server refuses it if the object changed since it was read.
+    patch = [
+        {"op": "replace", "path": "/metadata/managedFields", "value": entries},
+        {"op": "replace", "path": "/metadata/resourceVersion", "value": metadata["resourceVersion"]},
+    ]
+    return api.patch(
+        GVK.of(live),
+        metadata["name"],
+        metadata.get("namespace"),
+        patch,
+        manager=manager,
+        content_type="application/json-patch+json",
+    )
+
+
+def relinquish(api: Api, obj: Object, manager: str) -> None:
+    """Gives up every field that `manager` owns: an apply of nothing."""
+    metadata = obj["metadata"]
+    identity = {key: metadata[key] for key in ("name", "namespace") if metadata.get(key)}
+    api.apply({"apiVersion": obj["apiVersion"], "kind": obj["kind"], "metadata": identity}, manager=manager)
+
+
+def must_force(obj: Object, live: Object | None, *, preview: bool) -> bool:
+    """Whether an apply must overrule other managers for reasons that are not the user's: the records say so."""
+    if live is None:
+        return preview
+    entries = live["metadata"].get("managedFields") or []
+    if not entries:
+        return True  # made before server-side apply: a manager of no name owns everything
+    return preview and any(e["operation"] == "Update" and e["manager"] in _PULUMI for e in entries)
+
+
+def respect_ignored(obj: Object, live: Object, manager: str, ignored: list[str]) -> None:
+    """Leaves ignored fields as they are in the cluster.
+
+    A field that only others own is not sent at all, so that no conflict arises and no ownership is claimed; any other
+    is sent with its live value, because leaving out an owned field would delete it.
+    """
+    ours: Fields = {}
+    theirs: Fields = {}
+    for entry in live["metadata"].get("managedFields") or []:
+        _merge(ours if entry["manager"] == manager else theirs, entry.get("fieldsV1", {}))
+    for text in ignored:
+        path = paths.parse(text)
+        if _owns(theirs, path) and not _owns(ours, path):
+            paths.remove(obj, path)
+            continue
+        found, value = paths.find(live, path)
+        if found:
+            paths.put(obj, path, copy.deepcopy(value))
+
+
+def _is_absorbed(entry: Object) -> bool:
+    return (entry["manager"], entry["operation"]) in _ABSORBED and not _subresource(entry)
+
+
+def _subresource(entry: Object) -> str:
+    return str(entry.get("subresource") or "")
+
+
+def _merge(into: Fields, fields: Fields) -> None:
+    for key, value in fields.items():
+        _merge(into.setdefault(key, {}), value)
+
+
+def _owns(fields: Fields, path: paths.Path) -> bool:
+    for part in path:
+        if f"f:{part}" not in fields:
+            return False
+        fields = fields[f"f:{part}"]
+    return True

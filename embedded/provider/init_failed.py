@@ -1,0 +1,23 @@
+"""The error for an object that was written but is not ready: the engine keeps its state and tries again next time."""
+
+from __future__ import annotations
+
+from embedded.provider.await_ready import AwaitError
+from embedded.provider.values import Properties
+
+
+class InitFailedError(Exception):
+    """Carries what the state must remember; the servicer turns it into the wire's `ErrorResourceInitFailed`."""
+
+    def __init__(self, identity: str, message: str, reasons: list[str], state: Properties) -> None:
+        super().__init__(message)
+        self.identity = identity
+        self.message = message
+        self.reasons = reasons
+        self.state = state
+        self.inputs: Properties = {}  # only a read tells the engine new inputs
+
+    @classmethod
+    def after(cls, error: AwaitError, identity: str, state: Properties) -> InitFailedError:
+        """From a wait that did not end well."""
+        return cls(identity, str(error), [error.message, *error.reasons], state)

@@ -1,0 +1,96 @@
+"""Brings inputs into the form in which the API server keeps them, so that only real differences show."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Any
+
+from embedded.provider import kinds
+from embedded.provider.values import has_unknown
+
+Object = dict[str, Any]
+
+_READ_ONLY_METADATA = (
+    "creationTimestamp",
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
+    "generation",
+    "managedFields",
+    "resourceVersion",
+    "uid",
+)
+
+
+def normalize(obj: Object) -> Object:
+    """Changes `obj` in place and returns it."""
+    if not has_unknown(obj):
+        if kinds.is_secret(obj):
+            _normalize_secret(obj)
+        elif kinds.is_crd(obj):
+            _normalize_crd(obj)
+    metadata = obj.get("metadata")
+    if isinstance(metadata, dict):
+        for key in _READ_ONLY_METADATA:
+            metadata.pop(key, None)
+    return obj
+
+
+def prune(source: Any, shape: Any) -> Any:
+    """The part of `source` that `shape` has too: live state without what the cluster filled in."""
+    if isinstance(source, dict) and isinstance(shape, dict):
+        return {key: prune(value, shape[key]) for key, value in source.items() if key in shape}
+    if isinstance(source, list) and isinstance(shape, list):
+        return [prune(value, wanted) for value, wanted in zip(source, shape, strict=False)]
+    return source
+
+
+def without_dropped_zeroes(new: Any, old: Any, live: Any) -> Any:
+    """`new` without the empty values that were given before too and that the server does not keep.
+
+    `hostNetwork: false` or `env: []` are not stored; without this they would be added again by every update.
+    """
+    if isinstance(new, dict):
+        old, live = (part if isinstance(part, dict) else {} for part in (old, live))
+        return {
+            key: without_dropped_zeroes(value, old.get(key), live.get(key))
+            for key, value in new.items()
+            if key in live or key not in old or not (_is_zero(value) and old[key] == value)
+        }
+    if isinstance(new, list):
+        return [without_dropped_zeroes(value, _at(old, i), _at(live, i)) for i, value in enumerate(new)]
+    return new
+
+
+def _at(values: Any, index: int) -> Any:
+    return values[index] if isinstance(values, list) and index < len(values) else None
+
+
+def _is_zero(value: Any) -> bool:
+    return value is None or value is False or value in ("", [], {}) or (value == 0 and value is not False)
+
+
+def _normalize_secret(obj: Object) -> None:
+    """`stringData` becomes base64 in `data`, as the server writes it; base64 loses its line breaks."""
+    texts = obj.get("stringData")
+    if texts and all(isinstance(text, str) for text in texts.values()):
+        encoded = {key: base64.b64encode(text.encode()).decode() for key, text in texts.items()}
+        obj["data"] = {**(obj.get("data") or {}), **encoded}
+        del obj["stringData"]
+    else:
+        for key, value in (obj.get("data") or {}).items():
+            obj["data"][key] = _canonical_base64(value)
+
+
+def _canonical_base64(value: Any) -> Any:
+    try:
+        return base64.b64encode(base64.b64decode("".join(value.split()), validate=True)).decode()
+    except (AttributeError, binascii.Error):
+        return value  # the API server says what is wrong with it
+
+
+def _normalize_crd(obj: Object) -> None:
+    obj.pop("status", None)
+    spec = obj.get("spec")
+    if isinstance(spec, dict) and spec.get("preserveUnknownFields") is False:
+        del spec["preserveUnknownFields"]

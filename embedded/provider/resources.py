@@ -1,0 +1,70 @@
+"""What can be done with a resource, whichever kind of thing it is: a Kubernetes object, or a Helm release."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from embedded.provider import check, create, delete, diff, read, update
+from embedded.provider.check import Autonaming
+from embedded.provider.diff import Difference
+from embedded.provider.session import Session
+from embedded.provider.values import Properties
+
+
+class Resources(Protocol):
+    """The engine's operations, on decoded properties."""
+
+    def check(self, urn: str, olds: Properties, news: Properties, seed: bytes, names: Autonaming) -> Properties: ...
+    def diff(self, urn: str, identity: str, state: Properties, news: Properties, ignored: list[str]) -> Difference: ...
+    def preview_create(self, urn: str, news: Properties) -> Properties: ...
+    def create(self, urn: str, news: Properties, timeout: float) -> tuple[str, Properties]: ...
+    def read(
+        self, urn: str, identity: str, inputs: Properties, state: Properties
+    ) -> tuple[str, Properties, Properties]: ...
+    def preview_update(
+        self, urn: str, identity: str, state: Properties, news: Properties, ignored: list[str]
+    ) -> Properties: ...
+    def update(
+        self, urn: str, identity: str, state: Properties, news: Properties, ignored: list[str], timeout: float
+    ) -> Properties: ...
+    def delete(self, urn: str, identity: str, state: Properties, timeout: float) -> None: ...
+
+
+class Objects:
+    """Kubernetes objects of any kind."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def check(self, urn: str, olds: Properties, news: Properties, seed: bytes, names: Autonaming) -> Properties:
+        if not self._session.is_reachable and self._session.settings.skip_update_unreachable:
+            self._session.engine.warn(urn, "skipUpdateUnreachable is set and the cluster cannot be reached: skipped")
+            return olds
+        return check.check(self._session, urn, olds, news, seed, names)
+
+    def diff(self, urn: str, identity: str, state: Properties, news: Properties, ignored: list[str]) -> Difference:
+        return diff.diff(self._session, urn, state, news, ignored)
+
+    def preview_create(self, urn: str, news: Properties) -> Properties:
+        return create.preview(self._session, urn, news)
+
+    def create(self, urn: str, news: Properties, timeout: float) -> tuple[str, Properties]:
+        return create.create(self._session, urn, news, timeout)
+
+    def read(
+        self, urn: str, identity: str, inputs: Properties, state: Properties
+    ) -> tuple[str, Properties, Properties]:
+        return read.read(self._session, urn, identity, inputs, state)
+
+    def preview_update(
+        self, urn: str, identity: str, state: Properties, news: Properties, ignored: list[str]
+    ) -> Properties:
+        return update.preview(self._session, urn, state, news, ignored)
+
+    def update(
+        self, urn: str, identity: str, state: Properties, news: Properties, ignored: list[str], timeout: float
+    ) -> Properties:
+        return update.update(self._session, urn, state, news, ignored, timeout)
+
+    def delete(self, urn: str, identity: str, state: Properties, timeout: float) -> None:
+        delete.delete(self._session, urn, identity, state, timeout)

@@ -1,0 +1,96 @@
+"""What all operations on resources share: the connection, the settings, the engine's log, the cancellation."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from embedded.fault import Fault
+from embedded.provider import kinds, kubeconfig
+from embedded.provider.api import Api
+from embedded.provider.api_error import ApiError
+from embedded.provider.engine import Engine
+from embedded.provider.gvk import GVK
+from embedded.provider.settings import Settings
+
+
+class Session:
+    """One configured provider. `api` is there only while the cluster answers."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.settings = Settings()
+        self.cancelled = threading.Event()
+        self.kubeconfig: kubeconfig.Kubeconfig = {}
+        self.namespace = ""
+        self.unreachable = "it is not configured"
+        self._api: Api | None = None
+        self._working_on = threading.local()
+        # CRDs of this program, which the server may not know yet: whether their kinds live in namespaces.
+        self._declared: dict[tuple[str, str], bool] = {}
+
+    def configure(self, settings: Settings) -> None:
+        """Connects. A cluster that cannot be reached is no error yet: some operations can do without."""
+        self.settings = settings
+        try:
+            config = kubeconfig.with_overrides(kubeconfig.load(settings.kubeconfig), settings)
+            api = Api(kubeconfig.connect(config), self._warn)
+            api.version()
+        except Fault as fault:
+            self.unreachable = str(fault)
+        except ApiError as error:
+            self.unreachable = error.message
+        else:
+            self.unreachable = ""
+            self.kubeconfig = config
+            self.namespace = settings.namespace or kubeconfig.namespace(config)
+            self._api = api
+
+    @property
+    def is_reachable(self) -> bool:
+        return self._api is not None
+
+    @property
+    def api(self) -> Api:
+        if self._api is None:
+            raise Fault(f"the Kubernetes cluster cannot be reached: {self.unreachable}")
+        return self._api
+
+    def working_on(self, urn: str) -> None:
+        """Notes which resource this thread works for, so that the server's warnings appear beside it."""
+        self._working_on.urn = urn
+
+    def status(self, urn: str) -> Callable[[str], None]:
+        """A function that shows why a resource takes its time."""
+        return lambda message: self.engine.status(urn, message)
+
+    def declare(self, crd: dict[str, Any]) -> None:
+        """Remembers a CRD that the program is about to make."""
+        spec = crd.get("spec")
+        if isinstance(spec, dict) and isinstance(spec.get("names"), dict):
+            key = (str(spec.get("group")), str(spec["names"].get("kind")))
+            self._declared[key] = spec.get("scope") == "Namespaced"
+
+    def is_namespaced(self, gvk: GVK) -> bool:
+        """Whether objects of a kind live in namespaces; a kind that nobody knows is taken to."""
+        declared = self._declared.get((gvk.group, gvk.kind))
+        if declared is not None and not kinds.is_built_in(gvk):
+            return declared
+        try:
+            return self.api.resource(gvk).namespaced
+        except (ApiError, Fault):
+            return True
+
+    def knows(self, gvk: GVK) -> bool:
+        """Whether the server can take objects of a kind now."""
+        if not self.is_reachable:
+            return False
+        try:
+            self.api.resource(gvk)
+        except ApiError:
+            return False
+        return True
+
+    def _warn(self, message: str) -> None:
+        self.engine.warn(getattr(self._working_on, "urn", ""), message)
