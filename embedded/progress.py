@@ -157,7 +157,7 @@ def duration(seconds: float) -> str:
     """Seconds as a person says them: `0.4 s`, `12 s`, `5 min 9 s`."""
     if seconds < 10:
         return f"{seconds:.1f} s"
-    if seconds < 60:
+    if seconds < 59.5:
         return f"{seconds:.0f} s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s"

@@ -66,7 +66,7 @@ def _urgency(module: GoModule) -> int:
 def _download(module: GoModule, go: Go, step: Step) -> None:
     # Loading the packages fetches the modules that they are in and no others, unlike `go mod download`.
     step.note("downloading its modules")
-    _ask(module, go, step, "-deps", "-f=", *module.flags, *module.packages)
+    _ask(module, go, step, "-deps", "-f={{with .Error}}{{.}}{{end}}", *module.flags, *module.packages)
 
 
 def _compile(module: GoModule, go: Go, folder: Path, step: Step) -> None:

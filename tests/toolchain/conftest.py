@@ -1,0 +1,72 @@
+"""A cache of each test's own for tools, with the user's caches of Go and pip behind it, so that tests stay quick."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from embedded.progress import Step
+from embedded.toolchain import golang, places
+from embedded.toolchain.go_module import GoModule
+from embedded.toolchain.golang import Go
+
+_MAIN = """package main
+
+import "fmt"
+
+func main() { fmt.Println("built by", name) }
+
+const name = "the test"
+"""
+
+
+@pytest.fixture(scope="session")
+def go() -> Go:
+    """The Go that builds this project: the machine's own, or PyPI's in the user's cache."""
+    return golang.obtain(Step("go"))
+
+
+@pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, go: Go) -> Path:
+    """An empty cache of tensorplane. Go's and pip's caches, which hang on the same variable, stay the user's."""
+    asked = [str(go.program), "env", "GOCACHE"]
+    monkeypatch.setenv("GOCACHE", subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip())
+    pip = [sys.executable, "-m", "pip", "cache", "dir"]
+    monkeypatch.setenv("PIP_CACHE_DIR", subprocess.run(pip, capture_output=True, text=True, check=True).stdout.strip())
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "tensorplane"
+
+
+@pytest.fixture
+def only_on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """Makes a PATH of nothing but the named programs (and those that `command` itself uses); gives its folder."""
+
+    def reduce(*programs: Path) -> Path:
+        folder = tmp_path / "path"
+        folder.mkdir()
+        own = [Path(found) for name in ("sh", "setpriv") if (found := shutil.which(name))]
+        for program in (*own, *programs):
+            (folder / program.name).symlink_to(program)
+        monkeypatch.setenv("PATH", str(folder))
+        monkeypatch.setattr(places, "_SYSTEM", ())
+        return folder
+
+    return reduce
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> GoModule:
+    """A module without requirements whose one program says who built it."""
+    source = tmp_path / "tiny"
+    (source / "hello").mkdir(parents=True)
+    (source / "go.mod").write_text("module tensorplane.dev/tests/tiny\n\ngo 1.26\n")
+    (source / "go.sum").write_text("")
+    # Different in each test, so that Go's build cache never has it.
+    (source / "hello" / "main.go").write_text(f"{_MAIN}\n// {time.time_ns()}\n")
+    return GoModule("tiny", source, only=("./hello",))

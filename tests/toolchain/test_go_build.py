@@ -1,0 +1,168 @@
+"""Builds of Go modules: named by content, whole or absent, verified."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from embedded.fault import Fault
+from embedded.paths import PROJECT
+from embedded.progress import Step
+from embedded.toolchain import go_build, go_module
+from embedded.toolchain.go_module import GoModule
+from embedded.toolchain.golang import Go
+
+
+def test_a_build_reports_how_far_it_is(own_cache: Path, tiny: GoModule) -> None:
+    step = Step("tiny")
+    go_build.build(tiny, step)
+    note, done, total = step.state()
+    assert tiny.is_built and tiny.path("hello").exists()
+    assert note == "compiling tensorplane.dev/tests/tiny/hello"
+    assert 0 < done <= total < 10, "the standard library's packages are in the build cache already"
+
+
+def test_a_built_module_is_not_built_again(own_cache: Path, tiny: GoModule) -> None:
+    go_build.build(tiny, Step("tiny"))
+    before = tiny.path("hello").stat().st_mtime_ns
+    go_build.build(tiny, Step("tiny"))
+    assert tiny.path("hello").stat().st_mtime_ns == before
+
+
+def test_every_input_changes_the_folder_and_nothing_else_does(own_cache: Path, tiny: GoModule) -> None:
+    def folder() -> str:
+        return replace(tiny).folder.name
+
+    seen = {folder()}
+    (tiny.source / "README.md").write_text("not compiled")
+    assert {folder()} == seen
+    for name, text in (("go.mod", "// more\n"), ("go.sum", "\n"), ("hello/main.go", "\n")):
+        path = tiny.source / name
+        path.write_text(path.read_text() + text)
+        assert folder() not in seen, name
+        seen.add(folder())
+    assert replace(tiny, flags=("-tags=x",)).folder.name not in seen
+    assert replace(tiny, versions=("main.name=y",)).folder.name not in seen
+
+
+def test_linker_versions_reach_the_program(own_cache: Path, tiny: GoModule) -> None:
+    main = tiny.source / "hello" / "main.go"
+    main.write_text(main.read_text().replace("const name", "var name"))
+    built = replace(tiny, versions=("main.name=v1.2.3",))
+    go_build.build(built, Step("tiny"))
+    assert subprocess.run([built.path("hello")], capture_output=True, text=True).stdout == "built by v1.2.3\n"
+
+
+def test_a_compile_error_is_told_and_leaves_nothing(own_cache: Path, tiny: GoModule) -> None:
+    (tiny.source / "hello" / "main.go").write_text("package main\n\nfunc main() { undefined() }\n")
+    with pytest.raises(Fault, match="undefined: undefined"):
+        go_build.build(tiny, Step("tiny"))
+    assert [path.name for path in (own_cache / "tools").iterdir() if path.is_dir()] == []
+
+
+_BUILD = """
+import sys
+from pathlib import Path
+from embedded.progress import Step
+from embedded.toolchain import go_build
+from embedded.toolchain.go_module import GoModule
+go_build.build(GoModule("tiny", Path(sys.argv[1]), only=("./hello",)), Step("tiny"))
+"""
+
+
+def test_a_build_killed_half_way_is_done_again(
+    own_cache: Path, tiny: GoModule, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draft = tiny.folder.with_name(f".{tiny.folder.name}.draft")
+    # An empty build cache makes it compile the standard library first: seconds in which it can be killed.
+    empty = {**os.environ, "GOCACHE": str(tmp_path / "empty")}
+    build = subprocess.Popen([sys.executable, "-c", _BUILD, str(tiny.source)], cwd=PROJECT, env=empty)
+    _wait_for(lambda: (draft / "bin").exists() and any((tmp_path / "empty").glob("*/*-d")))
+    build.send_signal(signal.SIGKILL)
+    build.wait()
+    assert draft.exists() and not tiny.is_built
+    _wait_for(lambda: not _runs_below(tmp_path))
+
+    go_build.build(tiny, Step("tiny"))
+    assert not draft.exists()
+    assert subprocess.run([tiny.path("hello")], capture_output=True, text=True).stdout == "built by the test\n"
+
+
+def test_two_runs_at_once_build_once(own_cache: Path, tiny: GoModule) -> None:
+    argv = [sys.executable, "-c", _BUILD, str(tiny.source)]
+    runs = [subprocess.Popen(argv, cwd=PROJECT, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    errors = [run.communicate(timeout=60)[1] for run in runs]
+    assert [run.returncode for run in runs] == [0, 0], errors
+    log = (own_cache / "logs" / "tiny.log").read_text()
+    assert log.count("build -v") == 1
+
+
+def test_a_module_that_differs_from_its_recorded_checksum_is_refused(own_cache: Path, tmp_path: Path, go: Go) -> None:
+    source = tmp_path / "containerd"
+    shutil.copytree(go_module.containerd().source, source)
+    sums = source / "go.sum"
+    lines = sums.read_text().splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith("github.com/containerd/containerd/v2 "))
+    lines[at] = lines[at][:-3] + ("A" if lines[at][-3] != "A" else "B") + lines[at][-2:]
+    sums.write_text("\n".join(lines) + "\n")
+    module = replace(go_module.containerd(), source=source)
+    with pytest.raises(Fault, match="recorded checksum"):
+        go_build.build(module, Step("containerd"))
+    assert not module.is_built
+
+
+def test_a_module_that_go_sum_does_not_know_is_refused(own_cache: Path, tiny: GoModule) -> None:
+    mod = tiny.source / "go.mod"
+    mod.write_text(mod.read_text() + "\nrequire github.com/google/uuid v1.6.0\n")
+    main = tiny.source / "hello" / "main.go"
+    main.write_text(main.read_text().replace('import "fmt"', 'import "fmt"\nimport _ "github.com/google/uuid"'))
+    with pytest.raises(Fault, match=r"missing go\.sum entry"):
+        go_build.build(tiny, Step("tiny"))
+
+
+def test_without_network_one_line_says_what_to_do(
+    own_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GOMODCACHE", str(tmp_path / "modules"))
+    for name in ("HTTPS_PROXY", "https_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:0")
+    with pytest.raises(Fault) as caught:
+        go_build.build(go_module.containerd(), Step("containerd"))
+    (line,) = caught.value.lines
+    assert line.startswith("containerd: go list failed: no network: ")
+
+
+def test_the_modules_name_their_programs_and_versions() -> None:
+    kubernetes = go_module.kubernetes()
+    assert {"kubelet", "kube-apiserver", "etcd", "coredns", "helm", "kueue", "jobset"} <= set(kubernetes.programs)
+    version = go_module.required(kubernetes.source, "k8s.io/kubernetes")
+    assert f"k8s.io/component-base/version.gitVersion={version}" in kubernetes.versions
+    assert go_module.containerd().programs == ["containerd", "containerd-shim-runc-v2", "ctr"]
+    assert go_module.pulumi().programs == ["pulumi"]
+
+
+def _wait_for(question: Callable[[], bool]) -> None:
+    until = time.monotonic() + 60
+    while not question():
+        assert time.monotonic() < until, "waited in vain"
+        time.sleep(0.05)
+
+
+def _runs_below(folder: Path) -> bool:
+    """Whether a process still names a path of this test on its command line."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            found.append(path.read_bytes())
+        except OSError:
+            continue
+    return any(str(folder).encode() in line for line in found if b"pytest" not in line)
