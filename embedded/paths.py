@@ -36,8 +36,7 @@ class Instance:
     @property
     def home(self) -> Path:
         """Folder for what must survive a restart: etcd, certificates, volumes, Pulumi's state, the passphrase."""
-        state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
-        return state / "tensorplane" / self.name
+        return _state() / self.name
 
     @property
     def run(self) -> Path:
@@ -88,3 +87,12 @@ class Instance:
     def link(self) -> tuple[str, str]:
         """Addresses of the veth pair's two ends: the host's, the cluster's (a /30)."""
         return f"{self._net(2)}.0.1", f"{self._net(2)}.0.2"
+
+
+def context_home(context: str) -> Path:
+    """Folder for Pulumi's state and settings of the dev stack on a cluster of the user's own."""
+    return _state() / "contexts" / "".join(c if c.isalnum() or c in "-_." else "-" for c in context)
+
+
+def _state() -> Path:
+    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "tensorplane"

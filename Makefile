@@ -1,0 +1,62 @@
+# The commands of tensorplane. `make help` lists them; settings are in Pulumi.<stack>.yaml.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+VENV := .venv
+BIN := $(VENV)/bin
+STACK ?= dev
+# A context of your kubeconfig: use that cluster; nothing of a cluster is built or started here.
+CONTEXT ?=
+export TENSORPLANE_CONTEXT := $(CONTEXT)
+
+.PHONY: help up down status preview purge tools test test-unit lint types bench
+
+help: ## List the commands.
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+up: $(VENV)/.bootstrapped ## Build what is missing, start the cluster, deploy the dev stack, train and serve its model.
+	@$(BIN)/python -m embedded up
+
+down: $(VENV)/.bootstrapped ## Stop the embedded cluster. Data, tools and images stay.
+	@$(BIN)/python -m embedded down
+
+status: $(VENV)/.bootstrapped ## Show nodes, pods, volumes, queue and URLs.
+	@$(BIN)/python -m embedded status
+
+purge: $(VENV)/.bootstrapped ## Stop the embedded cluster and delete its data (asks first).
+	@$(BIN)/python -m embedded purge
+
+preview: tools ## Show what `pulumi up` would change, with the policies' verdicts: make preview STACK=dev
+	@$(BIN)/python -m cli preview --stack $(STACK)
+
+tools: $(VENV)/.bootstrapped ## Build or find the tools that previews and tests need.
+	@$(BIN)/python -m embedded tools
+
+test: tools-test lint types ## Everything: lint, types, unit, contract, policy and end-to-end tests.
+	@$(BIN)/python -m pytest tests
+
+tools-test: $(VENV)/.bootstrapped
+	@$(BIN)/python -m embedded tools --all
+
+test-unit: $(VENV)/.tested ## The unit tests alone: no engine, no cluster, under a minute.
+	@$(BIN)/python -m pytest tests/unit
+
+lint: $(VENV)/.tested ## Lint and formatting (ruff).
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+
+types: $(VENV)/.tested ## Types (mypy --strict).
+	@$(BIN)/mypy .
+
+bench: tools-test ## Measure the figures: make bench, or make bench ONLY=name
+	@$(BIN)/python -m bench $(ONLY)
+
+# What `embedded/` itself runs on: a small environment, there in seconds. It installs the rest beside its other work.
+$(VENV)/.bootstrapped: embedded/requirements.txt embedded/bootstrap.sh
+	@bash embedded/bootstrap.sh $(VENV)
+	@touch $@
+
+$(VENV)/.tested: $(VENV)/.bootstrapped requirements.txt tests/requirements.txt
+	@$(BIN)/python -m embedded tools --python
+	@touch $@

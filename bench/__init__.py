@@ -1,0 +1,1 @@
+"""Measured figures: `make bench`, or `make bench ONLY=name`."""

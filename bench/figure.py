@@ -1,0 +1,62 @@
+"""What a figure is, and how figures are printed and recorded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from embedded.paths import PROJECT
+
+RESULTS = PROJECT / "bench" / "results.json"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One measured value; `peer` says what it was compared with in the same run."""
+
+    value: float
+    peer: str = ""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure: what is measured, in which unit, and the goal as `<= 90` or `>= 0.95`."""
+
+    name: str
+    goal: str
+    unit: str
+    measure: Callable[[], Measured]
+
+    def met(self, value: float) -> bool:
+        """Whether a value reaches the goal."""
+        sign, limit = self.goal.split()
+        return value <= float(limit) if sign == "<=" else value >= float(limit)
+
+
+def record(figure: Figure, measured: Measured, results: Path = RESULTS) -> None:
+    """Write one value into the results, beside those measured before."""
+    known = json.loads(results.read_text()) if results.exists() else {}
+    known[figure.name] = {
+        "measured": round(measured.value, 3),
+        "goal": figure.goal,
+        "met": figure.met(measured.value),
+        "unit": figure.unit,
+    }
+    results.write_text(json.dumps(known, indent=2, sort_keys=True) + "\n")
+
+
+def show(console: Console, rows: list[tuple[Figure, Measured]]) -> None:
+    """Print the table of what was measured."""
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("figure", "measured", "goal", "peer"):
+        table.add_column(heading)
+    for figure, measured in rows:
+        style = "green" if figure.met(measured.value) else "bold red"
+        value = f"[{style}]{measured.value:.3g} {figure.unit}[/{style}]"
+        table.add_row(figure.name, value, f"{figure.goal} {figure.unit}", measured.peer)
+    console.print(table)

@@ -1,0 +1,58 @@
+"""`python -m embedded COMMAND`, behind the Makefile: parses, calls, turns faults into lines and exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from embedded import up as main_job
+from embedded.fault import Fault
+from embedded.paths import Instance
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m embedded", description="The embedded default of tensorplane.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("up", help="build what is missing, start the cluster, deploy, train, serve")
+    commands.add_parser("down", help="stop the cluster; data stays")
+    commands.add_parser("status", help="nodes, pods, volumes, queue, URLs")
+    purge = commands.add_parser("purge", help="stop the cluster and delete its data")
+    purge.add_argument("--yes", action="store_true", help="do not ask")
+    tools = commands.add_parser("tools", help="build or find the tools")
+    which = tools.add_mutually_exclusive_group()
+    which.add_argument("--all", action="store_true", help="also what the tests need: the cluster's programs and images")
+    which.add_argument("--python", action="store_true", help="the Python packages alone")
+    return parser
+
+
+def _run(args: argparse.Namespace) -> None:
+    match args.command:
+        case "up":
+            main_job.up(os.environ.get("TENSORPLANE_CONTEXT", ""))
+        case "down":
+            main_job.down(Instance.current())
+        case "status":
+            main_job.status(os.environ.get("TENSORPLANE_CONTEXT", ""))
+        case "purge":
+            main_job.purge(Instance.current(), confirmed=args.yes)
+        case "tools":
+            main_job.prepare(everything=args.all, python_only=args.python)
+
+
+def main() -> int:
+    """Run the command; 0 when it worked, 1 after faults (printed, a line each), 130 after Ctrl-C."""
+    args = _parser().parse_args()
+    try:
+        _run(args)
+    except Fault as fault:
+        print(*fault.lines, sep="\n", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("Interrupted. The same command goes on from here.", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

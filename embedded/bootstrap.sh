@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Makes the virtual environment that everything else starts from: embedded/bootstrap.sh FOLDER
+set -euo pipefail
+venv=$1
+here=$(dirname "$0")
+
+say() { printf '%s\n' "$*" >&2; }
+
+if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+    say "python3: found $(python3 --version 2>&1 || true), need Python 3.11 or newer on PATH."
+    exit 1
+fi
+
+if [ ! -x "$venv/bin/pip" ]; then
+    printf 'python environment: %s\n' "$venv"
+    if ! python3 -m venv "$venv" >/dev/null 2>&1; then
+        # Debian ships the standard library's venv without pip in a package of its own.
+        if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+            { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends python3-venv; } >/dev/null 2>&1 || true
+        fi
+        rm -rf "$venv"
+        if ! python3 -m venv "$venv" >/dev/null; then
+            say "python3 -m venv failed: install your system's package for it (Debian: apt-get install python3-venv), then run the command again."
+            exit 1
+        fi
+    fi
+fi
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+if ! "$venv/bin/pip" install --disable-pip-version-check --quiet -r "$here/requirements.txt" >"$log" 2>&1; then
+    tail -n 5 "$log" >&2
+    say "Python packages could not be installed: check the network and pip's configuration, then run the command again."
+    exit 1
+fi

@@ -1,0 +1,112 @@
+"""The last lines of `make up`: a held-out digit as the server sees it, its accuracy over all of them, URLs, times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from examples.digits.data import held_out
+from rich.console import Console, Group, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from embedded.fault import Fault
+from embedded.kube import Kube
+from embedded.progress import duration
+from embedded.watch import Outputs
+
+Image = Sequence[Sequence[float]]
+_REST_PORT = 8501
+_BATCH = 128
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What the model server said of the held-out digits."""
+
+    image: Image
+    label: int
+    scores: Sequence[float]
+    right: int
+    total: int
+
+    @property
+    def predicted(self) -> int:
+        return max(range(len(self.scores)), key=lambda digit: self.scores[digit])
+
+    @property
+    def accuracy(self) -> float:
+        return self.right / self.total
+
+
+def ask(api: Kube, outputs: Outputs) -> Answers:
+    """Send every held-out digit to the server; the first one is the one to show."""
+    images, digits = held_out()
+    scores: list[list[float]] = []
+    for start in range(0, len(images), _BATCH):
+        scores += _predict(api, outputs, images[start : start + _BATCH].tolist())
+    right = sum(max(range(10), key=row.__getitem__) == digit for row, digit in zip(scores, digits, strict=True))
+    return Answers(images[0].tolist(), int(digits[0]), scores[0], right, len(digits))
+
+
+def _predict(api: Kube, outputs: Outputs, images: Sequence[Image]) -> list[list[float]]:
+    path = f"/v1/models/{outputs.model}:predict"
+    status, answer = api.service(outputs.namespace, outputs.service, _REST_PORT, path, {"instances": images})
+    if status != 200:
+        raise Fault(f"model server {outputs.service}: {path} answered {status}: {answer}")
+    predictions: list[list[float]] = answer["predictions"]
+    return predictions
+
+
+def show(console: Console, outputs: Outputs, answers: Answers) -> None:
+    """Print the picture, the answer, the accuracy and where to ask for more."""
+    console.print()
+    console.print(_side_by_side(_digit(answers), _scores(answers)))
+    console.print(
+        f"The server's answer for this held-out digit: [bold]{answers.predicted}[/bold] (it is {answers.label}). "
+        f"Of all {answers.total} held-out digits it has [bold]{answers.accuracy:.1%}[/bold] right.\n"
+    )
+    for name, url in outputs.urls.items():
+        console.print(f"{name:<5} {url}", soft_wrap=True)
+    console.print()
+
+
+def _side_by_side(left: RenderableType, right: RenderableType) -> Table:
+    grid = Table.grid(padding=(0, 3))
+    grid.add_row(left, right)
+    return grid
+
+
+def _digit(answers: Answers) -> Panel:
+    # A pixel is two cells wide, so that it looks square; 0 is paper and 16 is ink, as in the data set.
+    rows = []
+    for row in answers.image:
+        text = Text()
+        for ink in row:
+            grey = round(255 * min(max(ink / 16, 0), 1))
+            text.append(_SHADES[round(ink / 16 * (len(_SHADES) - 1))] * 2, style=f"rgb({grey},{grey},{grey})")
+        rows.append(text)
+    return Panel(Group(*rows), title="a held-out digit", expand=False, padding=(0, 1))
+
+
+_SHADES = " ░▒▓█"
+
+
+def _scores(answers: Answers) -> Table:
+    table = Table(box=None, show_header=False, padding=(0, 1))
+    for digit, score in enumerate(answers.scores):
+        style = "bold green" if digit == answers.predicted else "dim"
+        table.add_row(str(digit), "█" * round(score * 30) or "▏", f"{score:.3f}", style=style)
+    return table
+
+
+def times(durations: dict[str, float], total: float) -> Table:
+    """How long each stage took; stages run side by side, so the sum exceeds the total."""
+    table = Table(title="Time", title_justify="left", box=None, padding=(0, 2, 0, 0))
+    table.add_column("stage")
+    table.add_column("took", justify="right")
+    for name, seconds in durations.items():
+        table.add_row(name, duration(seconds))
+    table.add_row("[bold]all[/bold]", f"[bold]{duration(total)}[/bold]")
+    return table
