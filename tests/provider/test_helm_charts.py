@@ -1,0 +1,78 @@
+"""The charts that the stack installs, with its values for them: they render, and nothing speaks against them."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from components import controllers, versions
+from embedded import toolchain
+from embedded.fault import Fault
+from embedded.provider.helm_chart import located
+from embedded.provider.helm_live import objects
+from embedded.provider.helm_process import Helm, program
+from embedded.provider.helm_release import ReleaseResource
+from embedded.provider.session import Session
+from embedded.provider.values import UNKNOWN, plain
+from embedded.toolchain import golang
+
+pytest_plugins = ["tests.provider.helm_fixtures"]
+
+CASES = [
+    pytest.param(versions.KUEUE, controllers.kueue_values, id="kueue"),
+    pytest.param(versions.JOBSET, controllers.jobset_values, id="jobset"),
+]
+
+
+def chart_folder(name: str) -> Path:
+    """The chart inside the Go module that the toolchain builds, also where nothing is built yet."""
+    try:
+        return toolchain.tools().charts / name
+    except Fault:
+        go = golang.find()
+        assert go is not None, f"the chart of {name} is not here: run `make up` once, or install Go"
+        argv = [str(go.program), "list", "-m", "-f", "{{.Dir}}", f"sigs.k8s.io/{name}"]
+        folder = subprocess.run(argv, cwd=golang.MODULES / "kubernetes", capture_output=True, text=True, check=True)
+        return Path(folder.stdout.strip()) / "charts" / name
+
+
+@pytest.mark.parametrize(("chart", "chart_values"), CASES)
+def test_chart_passes_check_and_preview_with_the_stacks_values(
+    helm: ReleaseResource, chart: versions.Chart, chart_values: Callable[[], dict[str, Any]]
+) -> None:
+    news = {
+        "chart": str(chart_folder(chart.name)),
+        "name": chart.name,
+        "namespace": chart.namespace,
+        "createNamespace": True,
+        "values": chart_values(),
+        "timeout": 600,
+    }
+    urn = f"urn:pulumi:dev::tensorplane::kubernetes:helm.sh/v3:Release::{chart.name}"
+    inputs, failures = helm.check({}, news, b"seed", urn)
+    assert failures == []
+    assert inputs["version"] == chart.version
+    assert helm.create(urn, inputs, preview=True)[1]["status"] is UNKNOWN
+
+
+@pytest.mark.parametrize(("chart", "chart_values"), CASES)
+def test_chart_renders_the_stacks_image_and_one_replica(
+    session: Session, chart: versions.Chart, chart_values: Callable[[], dict[str, Any]]
+) -> None:
+    helm = Helm(program(), session.kubeconfig, {}, session.cancelled)
+    release = {"chart": str(chart_folder(chart.name)), "version": "", "devel": False, "verify": False}
+    with located(helm, release) as found:
+        arguments = ("template", "--include-crds", "--values", "-", "--namespace", chart.namespace, "--", chart.name)
+        manifest = helm.run(*arguments, found.reference, values=plain(chart_values()))
+    rendered = list(objects(manifest))
+    deployments = [obj for obj in rendered if obj["kind"] == "Deployment"]
+    assert [obj["spec"]["replicas"] for obj in deployments] == [1]
+    images = {box["image"] for box in deployments[0]["spec"]["template"]["spec"]["containers"]}
+    assert images == {f"{chart.image}:{chart.image_tag}"}
+    assert any(obj["kind"] == "CustomResourceDefinition" for obj in rendered)
+    assert yaml.safe_dump(rendered)  # plain data, no YAML tags of a library
