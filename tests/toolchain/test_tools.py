@@ -1,0 +1,75 @@
+"""What is missing becomes tasks, what is there is found, and nothing is asked for twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from embedded.fault import Fault
+from embedded.toolchain import go_module, project_environment, python_packages, tasks, tools
+from embedded.toolchain.go_module import GoModule
+from tests.toolchain.stand_in_program import script
+
+
+@pytest.fixture(autouse=True)
+def fresh_pins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if this environment had the packages of these pins."""
+    monkeypatch.setattr(python_packages, "is_missing", lambda: False)
+
+
+def _finish(module: GoModule) -> None:
+    for program in module.programs:
+        module.path(program).parent.mkdir(parents=True, exist_ok=True)
+        script(module.path(program), "echo v3.246.0")
+
+
+def test_a_bare_machine_gets_everything(own_cache: Path, only_on_path: Callable[..., Path]) -> None:
+    only_on_path()
+    wanted = {task.name: task.after for task in tasks(cluster=True, pulumi=True)}
+    assert wanted == {
+        "debian packages": (),
+        "go": (),
+        "kubernetes": ("go",),
+        "containerd": ("go",),
+        "pulumi": (),
+    }
+
+
+def test_an_existing_cluster_needs_the_cli_and_helm_alone(own_cache: Path, only_on_path: Callable[..., Path]) -> None:
+    only_on_path()
+    assert [task.name for task in tasks(cluster=False, pulumi=True)] == ["pulumi", "helm"]
+    assert tasks(cluster=False, pulumi=False) == []
+
+
+def test_what_is_there_is_found_and_asked_for_no_more(own_cache: Path, only_on_path: Callable[..., Path]) -> None:
+    only_on_path(*(Path("/bin/true").with_name(name) for name in ("mount", "tar")))
+    for module in (go_module.kubernetes(), go_module.containerd(), go_module.pulumi()):
+        _finish(module)
+    assert [task.name for task in tasks(cluster=True, pulumi=True)] == ["debian packages"]
+    assert tasks(cluster=False, pulumi=True) == []
+    assert tools().path("helm") == go_module.kubernetes().path("helm")
+    assert tools().path("ctr") == go_module.containerd().path("ctr")
+    assert tools().path("mount").name == "mount"
+    assert tools().path("pulumi") == go_module.pulumi().path("pulumi")
+
+
+def test_an_absent_program_is_a_fault_that_names_it(own_cache: Path) -> None:
+    with pytest.raises(Fault, match="kubelet: not on this machine yet; `make up` gets it"):
+        tools().path("kubelet")
+    with pytest.raises(Fault, match="charts of Kueue and JobSet: not on this machine yet"):
+        _ = tools().charts
+
+
+def test_the_projects_environment_finds_the_cli_and_the_state(
+    own_cache: Path, only_on_path: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    only_on_path()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    _finish(go_module.pulumi())
+    variables = project_environment()
+    home = tmp_path / "state" / "tensorplane" / "dev"
+    assert str(go_module.pulumi().folder / "bin") in variables["PATH"].split(":")
+    assert variables["KUBECONFIG"] == str(home / "kubeconfig")
+    assert variables["PULUMI_BACKEND_URL"] == f"file://{home}/pulumi"
