@@ -123,5 +123,11 @@ def _private_repository(helm: Helm, url: str, repository: Mapping[str, Any]) -> 
         private_file(yaml.safe_dump({"apiVersion": "v1", "repositories": [entry]})) as (path, descriptor),
     ):
         options = ("--repository-config", path, "--repository-cache", cache)
-        helm.run("repo", "update", _REPOSITORY, *options, descriptors=(descriptor,), in_cluster=False)
+        arguments = ("repo", "update", "--fail-on-repo-update-fail", _REPOSITORY, *options)
+        try:
+            helm.run(*arguments, descriptors=(descriptor,), in_cluster=False)
+        except HelmError as error:
+            # Helm prints the cause, indented, and then only says that there was one.
+            causes = [line.strip() for line in error.output.splitlines() if line.startswith("\t")]
+            raise HelmError("; ".join(causes) or str(error)) from None
         yield options, descriptor

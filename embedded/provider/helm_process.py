@@ -33,7 +33,11 @@ _SETTINGS = {
 
 
 class HelmError(Exception):
-    """Helm said no: its own message, without its usage texts and warnings."""
+    """Helm said no: its own message, without its usage texts and warnings, and what it printed before."""
+
+    def __init__(self, message: str, output: str = "") -> None:
+        super().__init__(message)
+        self.output = output
 
 
 class CancelledError(HelmError):
@@ -116,7 +120,7 @@ class Helm:
         if stopped:
             raise CancelledError("the operation was cancelled")
         if child.returncode != 0:
-            raise HelmError(_message(errors) or f"helm ended with exit code {child.returncode}")
+            raise HelmError(_message(errors) or f"helm ended with exit code {child.returncode}", output)
         return output
 
 
