@@ -29,10 +29,16 @@ def create(instance: Instance) -> None:
     """Makes the subtree in every hierarchy; the kubelet refuses a cgroup root that misses one."""
     for root in hierarchies():
         top = root / instance.namespace
-        for parent, folder in ((root, top), (top, top / _LEAF)):
-            _delegate(parent)
-            folder.mkdir(exist_ok=True)
-            _inherit_cpuset(parent, folder)
+        try:
+            for parent, folder in ((root, top), (top, top / _LEAF)):
+                _delegate(parent)
+                folder.mkdir(exist_ok=True)
+                _inherit_cpuset(parent, folder)
+        except OSError as error:
+            raise Fault(
+                f"{error.filename}: {error.strerror}: the cluster needs cgroups that it may write to: "
+                "in a container, start that with its own writable cgroup namespace"
+            ) from None
 
 
 def _delegate(parent: Path) -> None:

@@ -71,12 +71,12 @@ def _etcd(at: Places) -> Component:
         "--peer-client-cert-auth",
         "--log-level=warn",
     )
-    return Component("etcd", 0, arguments, memory_mib=64)
+    return Component("etcd", 0, arguments, memory_mib=100)
 
 
 def _containerd(at: Places) -> Component:
     arguments = ("--config", str(at.config / "containerd.toml"))
-    return Component("containerd", 0, arguments, memory_mib=64)
+    return Component("containerd", 0, arguments, memory_mib=100)
 
 
 def _apiserver(at: Places) -> Component:
@@ -121,7 +121,7 @@ def _apiserver(at: Places) -> Component:
         "--default-watch-cache-size=20",
         "--delete-collection-workers=1",
     )
-    return Component("kube-apiserver", 0, arguments, memory_mib=220)
+    return Component("kube-apiserver", 0, arguments, memory_mib=300)
 
 
 def _controller_manager(at: Places) -> Component:
@@ -140,7 +140,7 @@ def _controller_manager(at: Places) -> Component:
         "--profiling=false",
         "--concurrent-gc-syncs=5",
     )
-    return Component("kube-controller-manager", 1, arguments, memory_mib=80)
+    return Component("kube-controller-manager", 1, arguments, memory_mib=150)
 
 
 def _scheduler(at: Places) -> Component:
@@ -150,7 +150,7 @@ def _scheduler(at: Places) -> Component:
         "--leader-elect=false",
         "--profiling=false",
     )
-    return Component("kube-scheduler", 1, arguments, memory_mib=48)
+    return Component("kube-scheduler", 1, arguments, memory_mib=100)
 
 
 def _kubelet(at: Places) -> Component:
@@ -161,8 +161,8 @@ def _kubelet(at: Places) -> Component:
         f"--node-ip={at.instance.node_ip}",
         f"--root-dir={places.KUBELET}",
     )
-    return Component("kubelet", 1, arguments, memory_mib=64)
+    return Component("kubelet", 1, arguments, memory_mib=100)
 
 
 def _proxy(at: Places) -> Component:
-    return Component("kube-proxy", 1, (f"--config={at.config}/proxy.yaml",), memory_mib=32)
+    return Component("kube-proxy", 1, (f"--config={at.config}/proxy.yaml",), memory_mib=64)

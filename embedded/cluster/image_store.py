@@ -14,6 +14,7 @@ from embedded.cluster.processes import Alive
 from embedded.fault import Fault
 from embedded.paths import Instance
 from embedded.progress import Step
+from embedded.tasks import command
 
 # The kubelet must never collect an image that no registry could bring back.
 _PINNED = "io.cri-containerd.pinned=pinned"
@@ -43,15 +44,16 @@ class ImageStore:
         large = [name for name in missing if archives[name].stat().st_size > _SMALL]
         small = [name for name in missing if name not in large]
         with ThreadPoolExecutor(2) as pool:
-            for done in [pool.submit(self._import, name, archives[name], step) for name in small]:
+            for done in [pool.submit(self.add, name, archives[name], step) for name in small]:
                 done.result()
         for name in large:
-            self._import(name, archives[name], step)
+            self.add(name, archives[name], step)
         return missing
 
-    def _import(self, name: str, archive: Path, step: Step) -> None:
+    def add(self, name: str, archive: Path, step: Step) -> None:
+        """Imports one archive, which holds the image of that name."""
         step.note(f"importing {name}")
-        self._call("images", "import", "--local", str(archive))
+        command([*self._ctr, *self._address, "images", "import", "--local", str(archive)], step=step)
         if name not in self.digests():
             raise Fault(f"{archive}: holds no image {name}: remove it and run `make up` again")
         self._call("images", "label", name, _PINNED)

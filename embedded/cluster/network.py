@@ -53,11 +53,14 @@ def create(instance: Instance) -> None:
     run(*within, "link", "add", BRIDGE, "type", "bridge")
     run(*within, "address", "add", f"{instance.node_ip}/24", "dev", BRIDGE)
     run(*within, "link", "set", BRIDGE, "up")
+    # The API server calls webhooks by their Service's address, and the kernel wants a route before rules can change it.
+    run(*within, "route", "add", instance.service_cidr, "dev", BRIDGE, "src", instance.node_ip)
     run(*within, "address", "add", f"{inside}/30", "dev", UPLINK)
     run(*within, "link", "set", UPLINK, "up")
     rules = _RULES.format(uplink=UPLINK, host=host)
     run("nsenter", f"--net={path(instance)}", "nft", "-f", "-", stdin=rules)
-    run("ip", "link", "set", instance.uplink, "addrgenmode", "none")
+    if Path("/proc/sys/net/ipv6").exists():  # an address of that kind would have no use
+        run("ip", "link", "set", instance.uplink, "addrgenmode", "none")
     run("ip", "address", "add", f"{host}/30", "dev", instance.uplink)
     run("ip", "link", "set", instance.uplink, "up")
     for network in (instance.pod_cidr, instance.service_cidr):
@@ -71,8 +74,13 @@ def delete(instance: Instance) -> None:
     if path(instance).exists():
         run("ip", "netns", "delete", instance.namespace)
     # `ip netns` mounts /run/netns onto itself when it makes the first namespace and never takes that back.
-    if _NAMED.is_mount() and not any(_NAMED.iterdir()):
+    if str(_NAMED) in mounts() and not any(_NAMED.iterdir()):
         run("umount", str(_NAMED))
+
+
+def mounts() -> list[str]:
+    """Where this machine has something mounted."""
+    return [line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()]
 
 
 def check_addresses(instance: Instance) -> None:

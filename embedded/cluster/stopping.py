@@ -42,12 +42,11 @@ def clean(instance: Instance) -> None:
 
 def residue(instance: Instance) -> list[str]:
     """What is left of the instance outside its home, one line each; empty after a clean stop."""
-    mounts = [line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()]
     ours = (str(instance.home), str(instance.run), str(network.path(instance)))
     links = (instance.uplink,)
     return [
         *(f"process {pid}" for pid in sorted(processes.members(instance))),
-        *(f"mount {target}" for target in mounts if target.startswith(ours)),
+        *(f"mount {target}" for target in network.mounts() if target.startswith(ours)),
         *(f"interface {name}" for name in links if Path(f"/sys/class/net/{name}").exists()),
         *(f"network namespace {path}" for path in [network.path(instance)] if path.exists()),
         *(f"route {line}" for line in run("ip", "route", "show").splitlines() if f"dev {instance.uplink} " in line),

@@ -1,0 +1,165 @@
+"""`make status`: what is in a cluster, read through its API and drawn as tables. It works on any cluster."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from embedded.cluster.service_urls import urls
+from embedded.kube import Kube
+
+Object = dict[str, Any]
+
+_QUEUES = "/apis/kueue.x-k8s.io"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the API answered; everything below is drawn from it alone."""
+
+    nodes: list[Object]
+    pods: list[Object]
+    claims: list[Object]
+    volumes: list[Object]
+    services: list[Object]
+    queues: list[Object] = field(default_factory=list)
+    workloads: list[Object] = field(default_factory=list)
+
+
+def gather(api: Kube) -> Facts:
+    """Asks a cluster. Kueue's part is empty where Kueue is not installed."""
+    group = api.get(_QUEUES)
+    kueue = f"/apis/{group['preferredVersion']['groupVersion']}" if group else None
+    return Facts(
+        nodes=api.items("/api/v1/nodes"),
+        pods=api.items("/api/v1/pods"),
+        claims=api.items("/api/v1/persistentvolumeclaims"),
+        volumes=api.items("/api/v1/persistentvolumes"),
+        services=api.items("/api/v1/services"),
+        queues=api.items(f"{kueue}/localqueues") if kueue else [],
+        workloads=api.items(f"{kueue}/workloads") if kueue else [],
+    )
+
+
+def render(facts: Facts, now: datetime.datetime, *, routed: bool) -> RenderableType:
+    """The tables, those that have rows. `routed`: this machine reaches the cluster's own addresses."""
+    tables = [
+        _table("Nodes", ("name", "state", "version", "processors", "memory", "GPUs"), [_node(o) for o in facts.nodes]),
+        _table("Pods", ("namespace", "name", "state", "ready", "restarts", "age"), [_pod(o, now) for o in facts.pods]),
+        _table("Volumes", ("namespace", "claim", "state", "size", "volume"), _volumes(facts)),
+        _table(
+            "Queues", ("namespace", "queue", "cluster queue", "waiting", "running"), [_queue(o) for o in facts.queues]
+        ),
+        _table("Queued work", ("namespace", "name", "queue", "state", "age"), [_work(o, now) for o in facts.workloads]),
+        _table("URLs", ("namespace", "service", "port", "URL"), urls(facts.services, facts.nodes, routed=routed)),
+    ]
+    return Group(*(Padding(table, (0, 0, 1, 0)) for table in tables if table.row_count))
+
+
+def _table(title: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", header_style="dim", box=None, pad_edge=False)
+    for column in columns:
+        table.add_column(column, no_wrap=column in ("name", "URL"), overflow="fold")
+    for row in sorted(rows):
+        table.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in row))
+    return table
+
+
+_STYLES = {
+    **dict.fromkeys(("Ready", "Running", "Bound", "Admitted"), "green"),
+    **dict.fromkeys(("Pending", "Waiting", "ContainerCreating", "Released", "Available"), "yellow"),
+    **dict.fromkeys(("NotReady", "Failed", "Error", "CrashLoopBackOff", "ImagePullBackOff", "Lost"), "red"),
+}
+
+
+def _node(node: Object) -> tuple[str, ...]:
+    status = node["status"]
+    can = status.get("allocatable", {})
+    state = "Ready" if condition(node, "Ready") else "NotReady"
+    if node["spec"].get("unschedulable"):
+        state += ", cordoned"
+    gpus = can.get("nvidia.com/gpu", "0")
+    version = status.get("nodeInfo", {}).get("kubeletVersion", "")
+    return node["metadata"]["name"], state, version, can.get("cpu", ""), gibibytes(can.get("memory", "")), gpus
+
+
+def _pod(pod: Object, now: datetime.datetime) -> tuple[str, ...]:
+    containers = pod["status"].get("containerStatuses", [])
+    ready = f"{sum(bool(each.get('ready')) for each in containers)}/{len(pod['spec']['containers'])}"
+    restarts = str(sum(each.get("restartCount", 0) for each in containers))
+    return *_identity(pod), pod_state(pod), ready, restarts, age(pod, now)
+
+
+def pod_state(pod: Object) -> str:
+    """The reason that a container gives, or else the pod's own, or its phase: the word that tells most."""
+    if pod["metadata"].get("deletionTimestamp"):
+        return "Terminating"
+    status = pod["status"]
+    reasons = [
+        state["reason"]
+        for container in (*status.get("initContainerStatuses", []), *status.get("containerStatuses", []))
+        for kind in ("waiting", "terminated")
+        if (state := container.get("state", {}).get(kind)) and state.get("reason") not in (None, "Completed")
+    ]
+    return str((reasons or [status.get("reason") or status.get("phase", "Unknown")])[0])
+
+
+def _volumes(facts: Facts) -> list[tuple[str, ...]]:
+    """Claims with their volumes, then the volumes that no claim holds: data may be on them."""
+    rows: list[tuple[str, ...]] = [
+        (
+            *_identity(claim),
+            claim["status"].get("phase", "Unknown"),
+            claim["status"].get("capacity", {}).get("storage", ""),
+            claim["spec"].get("volumeName", ""),
+        )
+        for claim in facts.claims
+    ]
+    held = {row[-1] for row in rows}
+    for volume in facts.volumes:
+        name = volume["metadata"]["name"]
+        if name not in held:
+            size = volume["spec"].get("capacity", {}).get("storage", "")
+            rows.append(("", "", volume["status"].get("phase", "Unknown"), size, name))
+    return rows
+
+
+def _queue(queue: Object) -> tuple[str, ...]:
+    status = queue.get("status", {})
+    waiting, running = str(status.get("pendingWorkloads", 0)), str(status.get("admittedWorkloads", 0))
+    return *_identity(queue), queue["spec"]["clusterQueue"], waiting, running
+
+
+def _work(work: Object, now: datetime.datetime) -> tuple[str, ...]:
+    state = next((word for word in ("Finished", "Evicted", "Admitted") if condition(work, word)), "Waiting")
+    return *_identity(work), work["spec"].get("queueName", ""), state, age(work, now)
+
+
+def _identity(thing: Object) -> tuple[str, str]:
+    return thing["metadata"].get("namespace", ""), thing["metadata"]["name"]
+
+
+def condition(thing: Object, kind: str) -> bool:
+    """Whether a condition of the object is True."""
+    conditions = thing.get("status", {}).get("conditions", [])
+    return any(each["type"] == kind and each["status"] == "True" for each in conditions)
+
+
+def gibibytes(quantity: str) -> str:
+    """A node's memory (`24013532Ki`) in GiB."""
+    return f"{int(quantity.removesuffix('Ki')) / 2**20:.1f} GiB" if quantity.endswith("Ki") else quantity
+
+
+def age(thing: Object, now: datetime.datetime) -> str:
+    """How long it has been there, in its largest unit."""
+    seconds = int((now - datetime.datetime.fromisoformat(thing["metadata"]["creationTimestamp"])).total_seconds())
+    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= length:
+            return f"{seconds // length} {unit}"
+    return f"{seconds} s"
