@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -37,13 +38,16 @@ def main(arguments: list[str]) -> int:
     ended = threading.Event()
 
     def end(number: int, frame: FrameType | None) -> None:
-        servicer.session.cancelled.set()
         ended.set()
 
     # Ctrl-C reaches the whole process group; the engine then cancels in its own order, and ends us when it is done.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, end)
-    ended.wait()
+    engine = os.getppid()
+    # A killed engine says no goodbye; nobody would ever end this process then.
+    while not ended.wait(1.0) and os.getppid() == engine:
+        pass
+    servicer.session.cancelled.set()
     server.stop(grace=2).wait()
     return 0
 

@@ -43,7 +43,7 @@ def _indent(texts: Iterable[str]) -> list[str]:
 def _refused_fields(error: ApiError) -> list[str]:
     """Strict validation names every unknown field in one long sentence."""
     if "strict decoding error" in error.message:
-        return _UNKNOWN_FIELD.findall(error.message)
+        return sorted(_UNKNOWN_FIELD.findall(error.message))
     undeclared = _UNDECLARED.findall(error.message)
     return [f'unknown field "{text.split(":")[0].lstrip(".")}"' for text in undeclared]
 

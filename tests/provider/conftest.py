@@ -1,0 +1,44 @@
+"""Fixtures of the provider's tests: a real API server, a namespace per test, a provider driven as the engine does."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from embedded.provider import kubeconfig as kubeconfigs
+from embedded.provider.api import Api
+from embedded.provider.gvk import GVK
+from tests.provider import control_plane
+from tests.provider.driver import Driver, configured
+
+
+@pytest.fixture(scope="session")
+def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+    """An administrator's kubeconfig of a cluster that lives as long as the session."""
+    with control_plane.running(tmp_path_factory.mktemp("control-plane")) as config:
+        yield config
+
+
+@pytest.fixture(scope="session")
+def api(kubeconfig: dict[str, Any]) -> Api:
+    return Api(kubeconfigs.connect(kubeconfig))
+
+
+@pytest.fixture
+def namespace(api: Api) -> Iterator[str]:
+    """A namespace of the test's own."""
+    name = f"test-{secrets.token_hex(4)}"
+    api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}, manager="tests")
+    yield name
+    api.delete(GVK("", "v1", "Namespace"), name)
+
+
+@pytest.fixture(scope="session")
+def provider(kubeconfig: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driver]:
+    """A provider process that the tests share; those that end or cancel it start one of their own."""
+    with configured(tmp_path_factory.mktemp("pulumi-home"), kubeconfig) as driver:
+        yield driver

@@ -1,0 +1,144 @@
+"""A real Kubernetes API on loopback for the tests of a session: etcd, kube-apiserver, and two controllers.
+
+The garbage collector ends foreground deletions and the namespace controller ends namespaces; nothing else acts, so that
+the tests say what becomes of the objects.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import secrets
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from embedded.fault import Fault
+from embedded.provider import kubeconfig
+from embedded.provider.api import Api
+from embedded.provider.api_error import ApiError
+from embedded.toolchain import tools
+
+START_SECONDS = 60
+
+
+@contextlib.contextmanager
+def running(folder: Path) -> Iterator[dict[str, Any]]:
+    """Starts everything, yields an administrator's kubeconfig, and leaves no process behind."""
+    with contextlib.ExitStack() as stack:
+        etcd, peer, secure = (_free_port() for _ in range(3))
+        stack.enter_context(_program(folder, "etcd", *_etcd(folder, etcd, peer)))
+        stack.enter_context(_program(folder, "kube-apiserver", *_apiserver(folder, etcd, secure)))
+        config = _kubeconfig(folder, secure)
+        (folder / "kubeconfig").write_text(yaml.safe_dump(config))
+        _wait_until_ready(folder, config)
+        stack.enter_context(_program(folder, "kube-controller-manager", *_controllers(folder)))
+        yield config
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+@contextlib.contextmanager
+def _program(folder: Path, name: str, *arguments: str) -> Iterator[None]:
+    try:
+        binary = tools().path(name)
+    except Fault as fault:
+        pytest.fail(f"the provider's tests cannot run here: {fault}")
+    # setpriv: the program ends with the tests even where those are killed.
+    command = ["setpriv", "--pdeathsig", "KILL", str(binary), *arguments]
+    with (folder / f"{name}.log").open("wb") as log, subprocess.Popen(command, stdout=log, stderr=log) as process:
+        try:
+            yield
+        finally:
+            process.kill()
+
+
+def _etcd(folder: Path, client: int, peer: int) -> list[str]:
+    return [
+        f"--data-dir={folder / 'etcd'}",
+        "--unsafe-no-fsync",
+        f"--listen-client-urls=http://127.0.0.1:{client}",
+        f"--advertise-client-urls=http://127.0.0.1:{client}",
+        f"--listen-peer-urls=http://127.0.0.1:{peer}",
+    ]
+
+
+def _apiserver(folder: Path, etcd: int, secure: int) -> list[str]:
+    key = folder / "service-account.key"
+    key.write_bytes(
+        rsa.generate_private_key(65537, 2048).private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
+        )
+    )
+    (folder / "token").write_text(secrets.token_hex(16))
+    (folder / "tokens.csv").write_text(f"{(folder / 'token').read_text()},tester,1,system:masters\n")
+    return [
+        f"--etcd-servers=http://127.0.0.1:{etcd}",
+        f"--cert-dir={folder / 'certificates'}",
+        "--bind-address=127.0.0.1",
+        "--advertise-address=127.0.0.1",
+        "--endpoint-reconciler-type=none",
+        f"--secure-port={secure}",
+        "--service-cluster-ip-range=10.96.0.0/24",
+        f"--token-auth-file={folder / 'tokens.csv'}",
+        "--authorization-mode=RBAC",
+        "--anonymous-auth=false",
+        "--disable-admission-plugins=ServiceAccount",
+        "--service-account-issuer=https://kubernetes.default.svc",
+        f"--service-account-key-file={key}",
+        f"--service-account-signing-key-file={key}",
+    ]
+
+
+def _controllers(folder: Path) -> list[str]:
+    return [
+        f"--kubeconfig={folder / 'kubeconfig'}",
+        "--controllers=garbage-collector-controller,namespace-controller",
+        "--leader-elect=false",
+        "--secure-port=0",
+    ]
+
+
+def _kubeconfig(folder: Path, port: int) -> dict[str, Any]:
+    certificate = folder / "certificates" / "apiserver.crt"
+    end = time.monotonic() + START_SECONDS
+    while not certificate.is_file() and time.monotonic() < end:
+        time.sleep(0.05)
+    cluster = {
+        "server": f"https://127.0.0.1:{port}",
+        "certificate-authority-data": base64.b64encode(certificate.read_bytes()).decode(),
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "tests", "cluster": cluster}],
+        "users": [{"name": "tests", "user": {"token": (folder / "token").read_text()}}],
+        "contexts": [{"name": "tests", "context": {"cluster": "tests", "user": "tests"}}],
+        "current-context": "tests",
+    }
+
+
+def _wait_until_ready(folder: Path, config: dict[str, Any]) -> None:
+    api = Api(kubeconfig.connect(config))
+    end = time.monotonic() + START_SECONDS
+    while True:
+        try:
+            api.text("/readyz")
+        except ApiError as error:
+            if time.monotonic() > end:
+                log = (folder / "kube-apiserver.log").read_text()[-2000:]
+                pytest.fail(f"the API server is not ready: {error.message}\n{log}")
+            time.sleep(0.1)
+        else:
+            return

@@ -1,0 +1,168 @@
+"""Drives the provider process over gRPC the way the engine does, and plays the engine for its log."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent import futures
+from pathlib import Path
+from typing import Any
+
+import grpc
+import yaml
+from google.protobuf import empty_pb2
+from google.rpc import status_pb2
+from pulumi.runtime.proto import engine_pb2_grpc, provider_pb2, provider_pb2_grpc
+
+from embedded.paths import PROJECT
+from embedded.provider.values import Properties, decode, encode
+
+CONFIG_MAP = "kubernetes:core/v1:ConfigMap"
+SECRET = "kubernetes:core/v1:Secret"
+
+
+def urn(token: str, name: str = "thing") -> str:
+    return f"urn:pulumi:test::tests::{token}::{name}"
+
+
+class Failed(Exception):
+    """An operation that the provider refused; `state` is there when the object was made nevertheless."""
+
+    def __init__(self, error: grpc.RpcError) -> None:
+        super().__init__(error.details())
+        self.message: str = error.details()
+        self.state: Properties | None = None
+        self.identity = ""
+        self.reasons: list[str] = []
+        for key, value in error.trailing_metadata() or ():
+            if key == "grpc-status-details-bin":
+                detail = provider_pb2.ErrorResourceInitFailed()
+                status_pb2.Status.FromString(value).details[0].Unpack(detail)
+                self.state, self.identity = decode(detail.properties), detail.id
+                self.reasons = list(detail.reasons)
+
+
+class RecordingEngine(engine_pb2_grpc.EngineServicer):
+    """Keeps what the provider says."""
+
+    def __init__(self) -> None:
+        self.said: list[Any] = []
+
+    def Log(self, request: Any, context: Any) -> Any:  # noqa: N802 - gRPC's name
+        self.said.append(request)
+        return empty_pb2.Empty()
+
+    def texts(self, *, ephemeral: bool) -> list[str]:
+        return [message.message for message in self.said if message.ephemeral == ephemeral]
+
+
+class Driver:
+    """One configured provider process."""
+
+    def __init__(self, channel: grpc.Channel, engine: RecordingEngine, process: subprocess.Popen[str]) -> None:
+        self.stub = provider_pb2_grpc.ResourceProviderStub(channel)
+        self.engine = engine
+        self.process = process
+
+    def configure(self, kubeconfig: str, **settings: str) -> Any:
+        variables = {f"kubernetes:config:{key}": value for key, value in settings.items()}
+        variables["kubernetes:config:kubeconfig"] = kubeconfig
+        request = provider_pb2.ConfigureRequest(variables=variables, acceptSecrets=True, acceptResources=True)
+        return self._call(self.stub.Configure, request)
+
+    def check(self, token: str, news: Properties, olds: Properties | None = None, **more: Any) -> Properties:
+        """Checked inputs; a failure is raised."""
+        name = more.pop("name", "thing")
+        request = provider_pb2.CheckRequest(urn=urn(token, name), olds=encode(olds or {}), news=encode(news), **more)
+        response = self._call(self.stub.Check, request)
+        if response.failures:
+            raise CheckFailed([failure.reason for failure in response.failures])
+        return decode(response.inputs)
+
+    def diff(self, token: str, state: Properties, news: Properties, *, ignore: tuple[str, ...] = ()) -> Any:
+        request = provider_pb2.DiffRequest(
+            urn=urn(token), id="x", olds=encode(state), news=encode(news), ignoreChanges=ignore
+        )
+        return self._call(self.stub.Diff, request)
+
+    def create(self, token: str, inputs: Properties, *, timeout: float = 0) -> tuple[str, Properties]:
+        request = provider_pb2.CreateRequest(urn=urn(token), properties=encode(inputs), timeout=timeout)
+        response = self._call(self.stub.Create, request)
+        return response.id, decode(response.properties)
+
+    def preview(self, token: str, inputs: Properties) -> Properties:
+        request = provider_pb2.CreateRequest(urn=urn(token), properties=encode(inputs), preview=True)
+        response = self._call(self.stub.Create, request)
+        assert response.id == ""
+        return decode(response.properties)
+
+    def update(
+        self, token: str, state: Properties, news: Properties, *, preview: bool = False, ignore: tuple[str, ...] = ()
+    ) -> Properties:
+        request = provider_pb2.UpdateRequest(
+            urn=urn(token), id="x", olds=encode(state), news=encode(news), preview=preview, ignoreChanges=ignore
+        )
+        return decode(self._call(self.stub.Update, request).properties)
+
+    def read(
+        self, token: str, identity: str, inputs: Properties | None = None, state: Properties | None = None
+    ) -> tuple[str, Properties, Properties]:
+        request = provider_pb2.ReadRequest(
+            urn=urn(token), id=identity, inputs=encode(inputs or {}), properties=encode(state or {})
+        )
+        response = self._call(self.stub.Read, request)
+        return response.id, decode(response.properties), decode(response.inputs)
+
+    def delete(self, token: str, identity: str, state: Properties, *, timeout: float = 0) -> None:
+        request = provider_pb2.DeleteRequest(urn=urn(token), id=identity, properties=encode(state), timeout=timeout)
+        self._call(self.stub.Delete, request)
+
+    def cancel(self) -> None:
+        self._call(self.stub.Cancel, empty_pb2.Empty())
+
+    def _call(self, method: Any, request: Any) -> Any:
+        try:
+            return method(request, timeout=60)
+        except grpc.RpcError as error:
+            raise Failed(error) from None
+
+
+class CheckFailed(Exception):
+    """Inputs that `Check` refused, a reason each."""
+
+    def __init__(self, reasons: list[str]) -> None:
+        super().__init__("\n".join(reasons))
+        self.reasons = reasons
+
+
+@contextlib.contextmanager
+def started(home: Path) -> Iterator[Driver]:
+    """A provider process of its own, not configured yet; `home` stands for a user without Pulumi's plugins."""
+    engine = RecordingEngine()
+    server = grpc.server(futures.ThreadPoolExecutor(4))
+    engine_pb2_grpc.add_EngineServicer_to_server(engine, server)
+    address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
+    server.start()
+    command = [sys.executable, "-m", "embedded.provider", address]
+    environment = {**os.environ, "PULUMI_HOME": str(home)}
+    process = subprocess.Popen(command, cwd=PROJECT, env=environment, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        port = int(process.stdout.readline())
+        with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
+            yield Driver(channel, engine, process)
+    finally:
+        process.terminate()
+        process.wait(10)
+        process.stdout.close()
+        server.stop(None)
+
+
+@contextlib.contextmanager
+def configured(home: Path, kubeconfig: dict[str, Any], **settings: str) -> Iterator[Driver]:
+    with started(home) as driver:
+        driver.configure(yaml.safe_dump(kubeconfig), **settings)
+        yield driver
