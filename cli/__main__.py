@@ -1,0 +1,40 @@
+"""`python -m cli COMMAND`: questions about a stack. Parses, calls, and turns faults into lines and exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+from cli import preview
+from embedded.fault import Fault
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m cli", description="Questions about a stack of tensorplane.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    asked = commands.add_parser("preview", help="what `pulumi up` would change, with the policies' verdicts")
+    asked.add_argument("--stack", default="dev", help="name of a Pulumi.<stack>.yaml (default: dev)")
+    asked.add_argument("--report", type=Path, default=Path("preview.md"), help="where the Markdown goes")
+    return parser
+
+
+def main() -> int:
+    """Run the command; 0 when it worked, 1 after faults (printed, a line each), 130 after Ctrl-C."""
+    args = _parser().parse_args()
+    context = os.environ.get("TENSORPLANE_CONTEXT", "")
+    try:
+        return preview.run(args.stack, context, args.report, Console(highlight=False))
+    except Fault as fault:
+        print(*fault.lines, sep="\n", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("Interrupted; nothing was changed.", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,105 @@
+"""`python -m cli preview`: the real preview with the policy pack, as a table here and as Markdown for a reviewer."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO
+
+from rich.console import Console
+
+from cli import markdown, report, table
+from embedded import toolchain
+from embedded.children import Children
+from embedded.hosts.environment import pulumi_environment
+from embedded.hosts.stack_settings import StackSettings
+from embedded.paths import PROJECT, Instance, context_home
+
+_STREAM = {"PULUMI_ENABLE_STREAMING_JSON_PREVIEW": "1"}
+_PACK = PROJECT / "policies"
+
+
+@dataclass(frozen=True)
+class Preview:
+    """One stack to preview: its settings, and the CLI with what it runs with."""
+
+    settings: StackSettings
+    pulumi: Path
+    environment: Mapping[str, str]
+    pack: Path = _PACK
+
+    @classmethod
+    def of(cls, stack: str, context: str) -> Preview:
+        """The stack on the embedded cluster, or on the one that a kubeconfig's context names."""
+        home = context_home(context) if context else Instance.current().home
+        environment = toolchain.project_environment() | pulumi_environment(home)
+        environment |= {"TENSORPLANE_HOME": str(home), "TENSORPLANE_CONTEXT": context}
+        if context:
+            environment.pop("KUBECONFIG", None)
+        return cls(StackSettings(stack, home), toolchain.tools().path("pulumi"), environment)
+
+    def run(self, watch: Callable[[report.Event], None] = lambda event: None) -> report.Report:
+        """Asks the engine what an update would do. Nothing in the cluster or in the state changes."""
+        self.settings.make_stack(self.pulumi, self.environment)
+        children = Children()
+        child = children.start(self._command(), {**self.environment, **_STREAM}, self.settings.project)
+        complaints: list[str] = []
+        aside = threading.Thread(target=_listen, args=(child.stderr, complaints), daemon=True)
+        aside.start()
+        events = []
+        try:
+            for event in _events(child.stdout, complaints):
+                events.append(event)
+                watch(event)
+            code = child.wait()
+        except BaseException:
+            children.end(child)
+            raise
+        aside.join()
+        found = report.of(self.settings.name, events, failed=code != 0)
+        if code and not (found.faults or any(verdict.messages for verdict in found.verdicts)):
+            # It ended before the engine ran, so there was no event to tell why.
+            return replace(found, faults=tuple(line.removeprefix("error: ") for line in complaints))
+        return found
+
+    def _command(self) -> list[str]:
+        command = [str(self.pulumi), "preview", "--json", "--non-interactive", "--color=never"]
+        command += ["--stack", self.settings.name, "--config-file", str(self.settings.file)]
+        command += ["--policy-pack", str(self.pack)]
+        quota = self.pack / f"config.{self.settings.name}.json"
+        return [*command, "--policy-pack-config", str(quota)] if quota.exists() else command
+
+
+def run(stack: str, context: str, file: Path, console: Console) -> int:
+    """Previews, prints the table, writes the Markdown to `file`. 0 when an update may go ahead, else 1."""
+    preview = Preview.of(stack, context)
+    seen: set[str] = set()
+    with console.status(f"previewing {stack}") as status:
+
+        def watch(event: report.Event) -> None:
+            if step := event.get("resourcePreEvent"):
+                seen.add(step["metadata"]["urn"])
+                status.update(f"previewing {stack}: {len(seen)} resources")
+
+        found = preview.run(watch)
+    console.print(table.render(found))
+    file.write_text(markdown.render(found))
+    console.print(f"Report: {file}", style="dim", highlight=False)
+    return 1 if found.failed else 0
+
+
+def _events(stream: IO[str] | None, complaints: list[str]) -> Iterator[report.Event]:
+    for line in stream or ():
+        try:
+            yield json.loads(line)
+        except json.JSONDecodeError:  # what the CLI says before it streams events
+            complaints.append(line.strip())
+
+
+def _listen(stream: IO[str] | None, lines: list[str]) -> None:
+    for line in stream or ():
+        if line.startswith("error: "):
+            lines.append(line.strip())

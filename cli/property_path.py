@@ -1,0 +1,77 @@
+"""Property paths as the engine writes them (`spec.containers[0].env["A.B"]`), and values as texts that hide secrets."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+SECRET = "[secret]"  # noqa: S105 (the text that stands for one)
+UNKNOWN = "(known after the update)"
+_SIGNATURE = "4dabf18193072939515e22adb298388d"  # marks Pulumi's own kinds of value: a secret, an asset, a reference
+_UNKNOWN_VALUES = frozenset(
+    {
+        "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7",
+        "3eeb2bf0-c639-47a8-9e75-3b44932eb421",
+        "04da6b54-80e4-46f7-96ec-b56ff0331ba9",
+        "6a19a0b0-7e62-4c92-b797-7f8e31da9cc2",
+        "030794c1-ac77-496b-92df-f27374a8bd58",
+        "e48ece36-62e2-4504-bad9-02848725956a",
+        "dd056dcd-154b-4c76-9bd3-c8f88648b5ff",
+    }
+)
+_STEP = re.compile(r"""\["(?P<quoted>(?:[^"\\]|\\.)*)"\]|\[(?P<index>\d+)\]|\.?(?P<name>[^.\[]+)""")
+_LIMIT = 60
+
+
+class _Absent:
+    """Nothing is there; None is a value."""
+
+
+ABSENT = _Absent()
+
+
+def find(value: Any, path: str) -> Any:
+    """The value at a path, or ABSENT. A secret on the way is the answer: what is inside it is not to be shown."""
+    for step in _STEP.finditer(path):
+        if isinstance(value, dict) and _SIGNATURE in value:
+            return value
+        if (index := step["index"]) is not None:
+            inside = isinstance(value, list) and int(index) < len(value)
+            value = value[int(index)] if inside else ABSENT
+        else:
+            quoted = step["quoted"]
+            name = step["name"] if quoted is None else quoted.replace('\\"', '"')
+            value = value.get(name, ABSENT) if isinstance(value, dict) else ABSENT
+    return value
+
+
+def differences(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Paths at which two values differ, each with the engine's word for how: add, delete or update."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for name in sorted(old.keys() | new.keys()):
+            step = f'["{name}"]' if set(name) & set(".[]") else f".{name}" if path else name
+            yield from differences(old.get(name, ABSENT), new.get(name, ABSENT), path + step)
+    elif isinstance(old, list) and isinstance(new, list):
+        for index in range(max(len(old), len(new))):
+            before, after = (values[index] if index < len(values) else ABSENT for values in (old, new))
+            yield from differences(before, after, f"{path}[{index}]")
+    elif old != new:
+        yield path, "add" if old is ABSENT else "delete" if new is ABSENT else "update"
+
+
+def text(value: Any) -> str:
+    """A value on one short line; secrets and unknown values by what they are."""
+    if value is ABSENT:
+        return ""
+    line = json.dumps(_masked(value), ensure_ascii=False, sort_keys=True)
+    return line if len(line) <= _LIMIT else line[: _LIMIT - 1] + "…"
+
+
+def _masked(value: Any) -> Any:
+    if isinstance(value, dict):
+        return SECRET if _SIGNATURE in value else {key: _masked(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_masked(inner) for inner in value]
+    return UNKNOWN if isinstance(value, str) and value in _UNKNOWN_VALUES else value

@@ -1,0 +1,44 @@
+"""The report of a preview as a table for the terminal."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from cli.markdown import summary
+from cli.report import Report
+
+_STYLES = {"create": "green", "update": "yellow", "replace": "magenta", "delete": "red"}
+
+
+def render(report: Report) -> RenderableType:
+    """Changes, verdicts and faults, the most important last: it is what stays on the screen."""
+    parts: list[RenderableType] = []
+    if report.changes:
+        parts.append(_changes(report))
+    parts += [Text(f"warning: {line}", style="yellow") for line in report.warnings]
+    if report.changes or not report.failed:
+        parts.append(Text(f"{report.stack}: {summary(report)}", style="bold"))
+    for verdict in report.verdicts:
+        if not verdict.messages:
+            parts.append(Text(f"policy {verdict.policy}: kept", style="green"))
+        style = "red" if verdict.level == "mandatory" else "yellow"
+        parts += [Text(f"policy {verdict.policy} ({verdict.level}): {line}", style=style) for line in verdict.messages]
+    parts += [Text(line, style="red") for line in report.faults]
+    return Group(*parts)
+
+
+def _changes(report: Report) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for heading in ("change", "resource", "properties"):
+        table.add_column(heading)
+    for change in report.changes:
+        properties = Text("\n").join(Text(_line(each.path, each.old, each.new)) for each in change.properties)
+        operation = Text(change.operation, style=_STYLES.get(change.operation, ""))
+        table.add_row(operation, Text(f"{change.type} {change.name}"), properties)
+    return table
+
+
+def _line(path: str, old: str, new: str) -> str:
+    return f"{path}: {' → '.join(value for value in (old, new) if value)}".removesuffix(": ")

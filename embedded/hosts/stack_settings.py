@@ -1,0 +1,79 @@
+"""A stack's settings as `pulumi` reads them: a copy in the home, so that Pulumi's salt never lands in the checkout."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from embedded.fault import Fault
+from embedded.paths import PROJECT
+
+_SALT = re.compile(r"^encryptionsalt:.*\n?", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class StackSettings:
+    """The settings of one stack in one home.
+
+    Pulumi writes the salt of the passphrase into the settings, and reformats them. Each home has a passphrase of its
+    own, so the salt belongs to the home, and the project's file stays as it is in version control.
+    """
+
+    name: str
+    home: Path
+    project: Path = PROJECT
+
+    @property
+    def folder(self) -> Path:
+        return self.home / "settings"
+
+    @property
+    def file(self) -> Path:
+        """The copy that `pulumi --config-file` takes."""
+        return self.folder / f"Pulumi.{self.name}.yaml"
+
+    def refresh(self) -> None:
+        """Copies the project's settings, and keeps the salt that this home has."""
+        source = self.project / self.file.name
+        if not source.exists():
+            names = sorted(path.name.split(".")[1] for path in self.project.glob("Pulumi.*.yaml"))
+            raise Fault(f"stack {self.name}: there is no {source.name}; have {', '.join(names) or 'none'}")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(self.project / "Pulumi.yaml", self.folder / "Pulumi.yaml")
+        text = source.read_text()
+        salt = _SALT.search(self.file.read_text()) if self.file.exists() else None
+        # Values that somebody encrypted in the project's file are readable by that file's own salt alone.
+        if salt and "secure:" not in text:
+            text = salt.group(0).rstrip("\n") + "\n" + _SALT.sub("", text)
+        self.file.write_text(text)
+
+    def make_stack(self, pulumi: Path, environment: Mapping[str, str]) -> None:
+        """Makes the stack where it does not exist, and selects it for plain `pulumi` commands where none is selected."""
+        self.refresh()
+        listed = json.loads(_call([pulumi, "stack", "ls", "--json"], self.folder, environment))
+        if not any(stack["name"].split("/")[-1] == self.name for stack in listed):
+            _call([pulumi, "stack", "init", self.name, "--no-select"], self.folder, environment)
+        selected = json.loads(_call([pulumi, "stack", "ls", "--json"], self.project, environment))
+        if not any(stack["current"] for stack in selected):
+            _call([pulumi, "stack", "select", self.name], self.project, environment)
+
+
+def _call(arguments: list[str | Path], folder: Path, environment: Mapping[str, str]) -> str:
+    result = subprocess.run(
+        [*arguments, "--non-interactive", "--color=never"],
+        cwd=folder,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if result.returncode:
+        words = " ".join(str(word) for word in arguments[1:])
+        raise Fault(f"pulumi {words}: {(result.stderr or result.stdout).strip().removeprefix('error: ')}")
+    return result.stdout

@@ -1,0 +1,96 @@
+"""Events of one preview as CLI 3.246.0 streams them: every kind that the report knows, cut to what it reads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Event = dict[str, Any]
+
+STACK = "urn:pulumi:dev::tensorplane::"
+SECRET = {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", "ciphertext": "[secret]"}
+UNKNOWN_TEXT = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
+
+
+def step(operation: str, token: str, name: str, old: Any = None, new: Any = None, **more: Any) -> Event:
+    """What the engine says before it would touch a resource."""
+    states = {
+        "old": None if old is None else {"inputs": old},
+        "new": None if new is None else {"inputs": new},
+    }
+    metadata = {"op": operation, "urn": f"{STACK}{token}::{name}", "type": token, "detailedDiff": None}
+    return {"resourcePreEvent": {"metadata": {**metadata, **states, **more}, "planning": True}}
+
+
+def said(severity: str, message: str) -> Event:
+    return {"diagnosticEvent": {"prefix": f"{severity}: ", "message": message, "severity": severity}}
+
+
+def detailed(**kinds: str) -> dict[str, Any]:
+    return {path.replace("__", "."): {"diffKind": kind, "inputDiff": True} for path, kind in kinds.items()}
+
+
+_PACK = {"policyPackName": "tensorplane", "policyPackVersion": "0.1.0"}
+_DEPLOYMENT = {"replicas": 1, "image": "server:1", "paused": True}
+
+CHANGES: list[Event] = [
+    said("warning", "using pulumi-language-python from $PATH at .venv/bin/pulumi-language-python\n"),
+    said("debug", "registering resource\n"),
+    step("same", "pulumi:pulumi:Stack", "tensorplane-dev", {}, {}),
+    step("same", "tensorplane:index:Namespace", "main", {}, {}),
+    step("create", "tensorplane:index:ModelServer", "server", None, {"gpus": 2}),
+    step(
+        "update",
+        "tensorplane:index:TrainingJob",
+        "digits",
+        {"gpus": 1, "env": [{"name": "A"}], "token": SECRET, "labels": {"app.kubernetes.io/name": "x|y"}},
+        {"gpus": 2, "env": [{"name": "B"}, {"name": "C"}], "token": SECRET, "labels": {}},
+    ),
+    step(
+        "update",
+        "kubernetes:apps/v1:Deployment",
+        "server",
+        {"spec": _DEPLOYMENT},
+        {"spec": {"replicas": 3, "image": UNKNOWN_TEXT, "password": SECRET}},
+        detailedDiff=detailed(
+            spec__replicas="update", spec__image="update", spec__paused="delete", spec__password="add"
+        ),
+    ),
+    step(
+        "update",
+        "kubernetes:core/v1:Secret",
+        "token",
+        {"stringData": {"token": "plain old"}},
+        {"stringData": {"token": "plain new"}},
+        detailedDiff=detailed(stringData__token="update"),
+    ),
+    step("create-replacement", "kubernetes:batch/v1:Job", "once", {"a": 1}, {"a": 2}),
+    step(
+        "replace",
+        "kubernetes:batch/v1:Job",
+        "once",
+        {"spec": {"template": "old"}},
+        {"spec": {"template": "new"}},
+        detailedDiff=detailed(spec__template="update-replace"),
+    ),
+    step("delete-replaced", "kubernetes:batch/v1:Job", "once", {"a": 1}),
+    step("delete", "kubernetes:core/v1:ConfigMap", "old", {"data": {}}),
+]
+KEPT: list[Event] = [{"policyAnalyzeStackSummaryEvent": {**_PACK, "passed": ["gpu-quota"]}}]
+VIOLATED: list[Event] = [
+    {
+        "policyEvent": {
+            **_PACK,
+            "policyName": "gpu-quota",
+            "enforcementLevel": "mandatory",
+            "message": "The GPUs that a stack's workloads ask for stay within the stack's quota.\n"
+            "The workloads ask for 4 GPUs; the quota is 0.\n",
+        }
+    },
+    {"policyAnalyzeStackSummaryEvent": {**_PACK, "failed": ["gpu-quota"]}},
+    said("error", "preview failed\n"),
+]
+FAULTS: list[Event] = [
+    said(
+        "error", "tensorplane:queues.research.gpus.t44: unknown accelerator (did you mean t4?)\nvolumes.b: no backend\n"
+    )
+]

@@ -1,0 +1,129 @@
+"""The report of a preview: its Markdown as recorded, its table, and the whole command through the real engine."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from cli import markdown, property_path, report, table
+from cli.preview import Preview
+from embedded.fault import Fault
+from embedded.hosts.stack_settings import StackSettings
+from tests.hosts import preview_events as events
+from tests.hosts.engine import Engine
+
+GOLDEN = Path(__file__).parent / "golden"
+CASES = {
+    "changes": report.of("dev", [*events.CHANGES, *events.KEPT]),
+    "violated": report.of("dev", [*events.CHANGES[:5], *events.VIOLATED], failed=True),
+    "faults": report.of("dev", events.FAULTS, failed=True),
+    "nothing": report.of("dev", [*events.CHANGES[:4], *events.KEPT]),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_markdown_is_as_recorded(name: str) -> None:
+    recorded, rendered = GOLDEN / f"{name}.md", markdown.render(CASES[name])
+    if os.environ.get("UPDATE_GOLDEN"):
+        recorded.write_text(rendered)
+    assert rendered == recorded.read_text()
+
+
+def test_no_report_shows_a_secret() -> None:
+    output = io.StringIO()
+    Console(file=output, width=200).print(table.render(CASES["changes"]))
+    for text in (markdown.render(CASES["changes"]), output.getvalue()):
+        assert "plain" not in text
+        assert "ciphertext" not in text
+        assert "[secret]" in text
+
+
+def test_the_table_ends_with_faults_and_verdicts() -> None:
+    output = io.StringIO()
+    Console(file=output, width=200).print(table.render(CASES["violated"]))
+    assert output.getvalue().splitlines()[-1].startswith("policy gpu-quota (mandatory): The workloads ask for 4 GPUs")
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("a.b", 1),
+        ('a["x.y/z"]', 2),
+        ("list[1].c", 3),
+        ("list[7].c", property_path.ABSENT),
+        ("a.b.c", property_path.ABSENT),
+        ("secret.inside", events.SECRET),
+    ],
+)
+def test_paths_lead_to_values(path: str, value: object) -> None:
+    tree = {"a": {"b": 1, "x.y/z": 2}, "list": [{}, {"c": 3}], "secret": events.SECRET}
+    assert property_path.find(tree, path) == value
+
+
+def test_long_values_are_cut() -> None:
+    assert len(property_path.text("x" * 1000)) == 60
+
+
+PROGRAM = """
+    import pulumi
+
+    class TrainingJob(pulumi.ComponentResource):
+        def __init__(self, name, gpus, token):
+            super().__init__("tensorplane:index:TrainingJob", name, {"gpus": gpus, "token": token})
+            self.register_outputs({"gpus": gpus})
+
+    config = pulumi.Config()
+    TrainingJob("digits", config.require_int("gpus"), pulumi.Output.secret("s3cret"))
+"""
+
+
+@pytest.fixture
+def preview(engine: Engine, tmp_path: Path) -> Preview:
+    """A project whose stack does not exist yet, with a pack-less quota file of its own."""
+    project = engine.project(tmp_path / "tiny", PROGRAM)
+    (project.folder / "Pulumi.dev.yaml").write_text("config:\n  tiny:gpus: 2 # a comment\n")
+    settings = StackSettings("dev", tmp_path / "home", project.folder)
+    environment = {name: value for name, value in project.environment.items() if name.startswith(("PULUMI_", "PATH"))}
+    return Preview(settings, engine.programs / "pulumi", environment)
+
+
+def test_the_real_preview_makes_the_stack_and_leaves_the_checkout_alone(preview: Preview) -> None:
+    """The pack's own `config.dev.json` allows no GPU; the program asks for two."""
+    before = (preview.settings.project / "Pulumi.dev.yaml").read_text()
+    found = preview.run()
+    assert found.failed
+    assert [(change.operation, change.type, change.name) for change in found.changes] == [
+        ("create", "TrainingJob", "digits")
+    ]
+    (verdict,) = found.verdicts
+    assert verdict.level == "mandatory"
+    assert verdict.messages[0].startswith("The workloads ask for 2 GPUs; the quota is 0. digits (TrainingJob): 2.")
+    assert "s3cret" not in markdown.render(found)
+    assert (preview.settings.project / "Pulumi.dev.yaml").read_text() == before
+    assert "encryptionsalt" in preview.settings.file.read_text()
+
+
+def test_the_programs_own_faults_are_shown_as_they_are(preview: Preview) -> None:
+    program = "import pulumi\nraise pulumi.RunError('queues.a: unknown\\nqueues.b: unknown')"
+    (preview.settings.project / "__main__.py").write_text(program)
+    found = preview.run()
+    assert found.failed
+    assert found.faults == ("queues.a: unknown", "queues.b: unknown")
+    assert found.verdicts == ()
+
+
+def test_a_fault_before_the_engine_runs_is_shown(preview: Preview) -> None:
+    settings = preview.settings.project / "Pulumi.yaml"
+    settings.write_text(settings.read_text().replace("virtualenv: ", "virtualenv: missing"))
+    (fault,) = preview.run().faults
+    assert "runtime.options.virtualenv: there is no virtual environment in" in fault
+
+
+def test_an_unknown_stack_is_named_with_those_there_are(preview: Preview) -> None:
+    other = Preview(StackSettings("prod", preview.settings.home, preview.settings.project), preview.pulumi, {})
+    with pytest.raises(Fault, match=r"stack prod: there is no Pulumi\.prod\.yaml; have dev"):
+        other.run()
