@@ -45,7 +45,7 @@ class StackConfig(Model):
         settings = settings or Settings.of_stack()
         settings = replace(settings, tree=with_context(settings.tree))
         config, found = stack_settings.validated(cls, settings)
-        faults.stop([*found, *config.check(settings)])
+        faults.stop([*found, *faults.without_consequences(config.check(settings), found)])
         return config
 
     def check(self, settings: Settings) -> Iterator[Fault]:

@@ -1,7 +1,7 @@
 """Faults in the settings: each one line that names the key, what was found there and what is allowed."""
 
 import difflib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -16,12 +16,18 @@ from components.model import Model
 _SHOWN = 60
 
 
+Key = tuple[str, ...]
+"""A key below `tensorplane:`, from the outermost inwards."""
+
+
 @dataclass(frozen=True)
 class Fault:
-    """One thing to change: the key's path below `tensorplane:`, and why."""
+    """One thing to change: the key, and why."""
 
-    path: tuple[str, ...]
+    path: Key
     reason: str
+    given: tuple[Key, ...] = ()
+    """Other keys that this was concluded from. Where one of them is at fault itself, the conclusion may be wrong."""
 
     def __str__(self) -> str:
         return f"tensorplane:{'.'.join(self.path)}: {self.reason}"
@@ -34,6 +40,19 @@ def stop(faults: Iterable[Fault]) -> None:
         raise pulumi.RunError("\n".join(lines))
 
 
+def without_consequences(faults: Iterable[Fault], causes: Sequence[Fault]) -> Iterator[Fault]:
+    """The faults that were not concluded from what other faults are about."""
+    doubtful = [cause.path for cause in causes]
+    for fault in faults:
+        if not any(_overlap(path, cause) for path in fault.given for cause in doubtful):
+            yield fault
+
+
+def _overlap(one: Key, other: Key) -> bool:
+    length = min(len(one), len(other))
+    return one[:length] == other[:length]
+
+
 def did_you_mean(value: object, allowed: Iterable[str]) -> str:
     """` (did you mean X?)` with the nearest allowed value, or nothing where none is near."""
     by_lower = {option.lower(): option for option in allowed}
@@ -41,16 +60,16 @@ def did_you_mean(value: object, allowed: Iterable[str]) -> str:
     return f" (did you mean {by_lower[near[0]]}?)" if near else ""
 
 
-def unknown_name(path: tuple[str, ...], what: str, name: str, known: Iterable[str]) -> Fault:
-    """The fault of a reference to something that the settings do not declare."""
+def unknown_name(path: Key, what: str, name: str, known: Iterable[str]) -> Fault:
+    """The fault of a reference to something that the settings do not declare under `<what>s`."""
     have = sorted(known)
     listed = f"have {', '.join(have)}" if have else f"there is no {what}"
-    return Fault(path, f"no {what} named {name!r}, {listed}{did_you_mean(name, have)}")
+    return Fault(path, f"no {what} named {name!r}, {listed}{did_you_mean(name, have)}", given=((f"{what}s", name),))
 
 
 def of_validation(error: ValidationError, model: type[Model], secret: frozenset[str]) -> list[Fault]:
     """The faults in a validation error. `secret` names the top-level keys whose values must not be shown."""
-    found: dict[tuple[str, ...], Fault] = {}
+    found: dict[Key, Fault] = {}
     for detail in error.errors(include_url=False):
         # The other half of In[T]: "is not an Output" says nothing to people who write YAML.
         if detail["type"] != "is_instance_of":
@@ -73,7 +92,7 @@ def _fault(detail: ErrorDetails, root: type[Model], secret: frozenset[str]) -> F
 class Place:
     """Where in the settings an error is: the path as people write it, and the model around its last key."""
 
-    path: tuple[str, ...]
+    path: Key
     around: type[Model] | None
 
     @classmethod
@@ -211,10 +230,10 @@ _NEEDS = {
     "dict_type": "a map of settings",
     "model_type": "a map of settings",
     "model_attributes_type": "a map of settings",
-    "greater_than": "more than {gt}",
-    "greater_than_equal": "at least {ge}",
-    "less_than": "less than {lt}",
-    "less_than_equal": "at most {le}",
+    "greater_than": "more than {gt:g}",
+    "greater_than_equal": "at least {ge:g}",
+    "less_than": "less than {lt:g}",
+    "less_than_equal": "at most {le:g}",
     "too_short": "at least {min_length} of them",
     "string_too_short": "at least {min_length} characters",
 }

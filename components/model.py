@@ -21,6 +21,7 @@ class Model(BaseModel):
         frozen=True,
         alias_generator=to_camel,
         populate_by_name=True,
+        allow_inf_nan=False,
         use_attribute_docstrings=True,
     )
 

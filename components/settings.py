@@ -10,7 +10,7 @@ from pulumi.runtime import config as pulumi_config
 from pydantic import ValidationError
 
 from components import faults
-from components.faults import Fault
+from components.faults import Fault, Key
 from components.model import Model
 
 M = TypeVar("M", bound=Model)
@@ -49,8 +49,8 @@ def validated(model: type[M], settings: Settings) -> tuple[M, list[Fault]]:
     checked in the same run; it must not be built.
     """
     tree = copy.deepcopy(settings.tree)
-    found: dict[tuple[str, ...], Fault] = {}
-    removed: set[tuple[str, ...]] = set()
+    found: dict[Key, Fault] = {}
+    removed: set[Key] = set()
     while True:
         try:
             return model.model_validate(tree, by_alias=True, by_name=False), list(found.values())
@@ -63,7 +63,7 @@ def validated(model: type[M], settings: Settings) -> tuple[M, list[Fault]]:
                 removed |= {path, _remove(tree, path)}
 
 
-def _remove(tree: dict[str, Any], path: tuple[str, ...]) -> tuple[str, ...]:
+def _remove(tree: dict[str, Any], path: Key) -> Key:
     """Take the faulty value out of the tree, or, where it is missing, the smallest part around it that exists."""
     node: Any = tree
     parents: list[Any] = []

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from components.faults import Fault, did_you_mean
+from components.faults import Fault, Key, did_you_mean
 from components.model import refuse
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -95,7 +95,7 @@ def located(source: str) -> Path:
     return Path(spec.submodule_search_locations[0]) / inside
 
 
-def check(files: Mapping[str, str], at: tuple[str, ...]) -> Iterator[Fault]:
+def check(files: Mapping[str, str], at: Key) -> Iterator[Fault]:
     """What is wrong with a `files` map: sources that are not there, targets inside each other, too much in all."""
     sizes: dict[str, int] = {}
     for target, source in files.items():

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, model_validator
 
-from components.faults import Fault, unknown_name
+from components.faults import Fault, Key, unknown_name
 from components.model import Model, RelativePath, refuse
 from components.volume import Volume, VolumeArgs
 from workloads.pod import RESERVED, VolumeMount
@@ -43,15 +43,13 @@ class Location(Model):
     """Folder, relative to the volume's root. Made when it is first written."""
 
 
-def check_volume(name: str, at: tuple[str, ...], declared: Mapping[str, VolumeArgs | None]) -> Iterator[Fault]:
+def check_volume(name: str, at: Key, declared: Mapping[str, VolumeArgs | None]) -> Iterator[Fault]:
     """Whether the settings declare the volume."""
     if name not in declared:
         yield unknown_name(at, "volume", name, declared)
 
 
-def check(
-    mounts: Mapping[str, MountArgs], at: tuple[str, ...], declared: Mapping[str, VolumeArgs | None]
-) -> Iterator[Fault]:
+def check(mounts: Mapping[str, MountArgs], at: Key, declared: Mapping[str, VolumeArgs | None]) -> Iterator[Fault]:
     """Volumes that nobody declared, and two volumes in one place."""
     seen: dict[str, str] = {}
     for volume, mount in mounts.items():
@@ -62,13 +60,14 @@ def check(
 
 
 def check_location(
-    location: Location, at: tuple[str, ...], mounts: Mapping[str, MountArgs], declared: Mapping[str, VolumeArgs | None]
+    location: Location, at: Key, mounts: Mapping[str, MountArgs], declared: Mapping[str, VolumeArgs | None]
 ) -> Iterator[Fault]:
     """A place to write must be on a volume that the pods mount, and may write."""
     if location.volume not in declared:
         yield unknown_name((*at, "volume"), "volume", location.volume, declared)
     elif location.volume not in mounts:
-        yield Fault((*at, "volume"), f"volume {location.volume} is not mounted here, add it to `volumes`")
+        reason = f"volume {location.volume} is not mounted here, add it to `volumes`"
+        yield Fault((*at, "volume"), reason, given=((*at[:-1], "volumes"),))
     elif mounts[location.volume].read_only:
         yield Fault((*at, "volume"), f"volume {location.volume} is mounted read-only here, so nothing can be written")
 

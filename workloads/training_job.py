@@ -9,7 +9,7 @@ import pulumi_kubernetes as k8s
 from pydantic import AfterValidator, Field
 
 from components import versions
-from components.faults import Fault, unknown_name
+from components.faults import Fault, Key, unknown_name
 from components.model import In, Name, RelativePath, Resources, refuse
 from components.queue import QueueArgs
 from workloads import Declared, Platform, Workload, WorkloadArgs, files, job_set, mounts, pod, tf_config
@@ -86,16 +86,21 @@ class TrainingJobArgs(WorkloadArgs):
             elif queue := declared.queues[self.queue]:
                 yield from self._check_quota(queue, (*at, "queue"))
 
-    def _check_quota(self, queue: QueueArgs, at: tuple[str, ...]) -> Iterator[Fault]:
+    def _check_quota(self, queue: QueueArgs, at: Key) -> Iterator[Fault]:
         total = self.total()
-        for what, asked, held in (
-            ("CPUs", total.cpus, queue.cpus),
-            ("GiB of memory", total.memory_gib, queue.memory_gib),
-            ("GPUs", total.gpus, queue.gpus),
-        ):
-            if asked > held:
-                reason = f"the job asks for {asked:g} {what} in all, but queue {self.queue} holds {held:g}"
-                yield Fault(at, f"{reason}: it would never start")
+        over = [
+            (f"{asked:g} {what}", f"{held:g}")
+            for what, asked, held in (
+                ("CPUs", total.cpus, queue.cpus),
+                ("GiB of memory", total.memory_gib, queue.memory_gib),
+                ("GPUs", total.gpus, queue.gpus),
+            )
+            if asked > held
+        ]
+        if over:
+            asked, held = (" and ".join(parts) for parts in zip(*over, strict=True))
+            reason = f"the job asks for {asked} in all, but queue {self.queue} holds {held}: it would never start"
+            yield Fault(at, reason, given=((*at[:-1], "strategy"), (*at[:-1], "resources")))
 
     def total(self) -> "Total":
         """What the job's pods ask for together."""

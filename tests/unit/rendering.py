@@ -46,6 +46,7 @@ class Recorder(MockMonitor):
     def __init__(self) -> None:
         super().__init__(Echo())
         self.registered: list[Registered] = []
+        self.completed: list[str] = []
 
     def RegisterResource(self, request: Any) -> Any:  # noqa: N802  # the gRPC method's name
         answer = super().RegisterResource(request)  # type: ignore[no-untyped-call]
@@ -54,15 +55,26 @@ class Recorder(MockMonitor):
             self.registered.append(Registered(request.type, request.name, inputs, _options(request)))
         return answer
 
+    def RegisterResourceOutputs(self, request: Any) -> Any:  # noqa: N802  # the gRPC method's name
+        kind, name = _kind_and_name(request.urn)
+        if kind != "pulumi:pulumi:Stack":
+            self.completed.append(f"{kind} {name}")
+        return super().RegisterResourceOutputs(request)  # type: ignore[no-untyped-call]
+
+
+def _kind_and_name(urn: str) -> tuple[str, str]:
+    *_, kinds, name = urn.split("::")
+    return kinds.split("$")[-1], name
+
 
 def _options(request: Any) -> dict[str, Any]:
     """The options that matter, without the defaults; names instead of URNs."""
+    parent = _kind_and_name(request.parent) if request.parent else ("", "")
+    needed = (_kind_and_name(urn) for urn in request.dependencies)
     options = {
-        "parent": "" if "pulumi:pulumi:Stack" in request.parent else request.parent.split("::")[-1],
+        "parent": "" if parent[0] == "pulumi:pulumi:Stack" else parent[1],
         "provider": request.provider.split("::")[-2] if request.provider else "",
-        "dependsOn": sorted(
-            f"{urn.split('::')[2].split('$')[-1].split(':')[-1]} {urn.split('::')[-1]}" for urn in request.dependencies
-        ),
+        "dependsOn": sorted(f"{kind.split(':')[-1]} {name}" for kind, name in needed),
         "protect": request.protect,
         "retainOnDelete": request.retainOnDelete,
         "ignoreChanges": sorted(request.ignoreChanges),
@@ -76,6 +88,8 @@ class Rendered:
 
     resources: list[Registered]
     exports: Mapping[str, Any]
+    completed: list[str]
+    """Components that registered outputs, as `token name`."""
 
     def one(self, kind: str, name: str | None = None) -> Registered:
         """The only resource of a type whose token ends so, and of this name where one is given."""
@@ -105,7 +119,7 @@ def run(program: Program) -> Rendered:
         return pulumi.Output.from_input(dict(made)).apply(exports.update)
 
     body()
-    return Rendered(sorted(recorder.registered, key=lambda r: (r.type, r.name)), exports)
+    return Rendered(sorted(recorder.registered, key=lambda r: (r.type, r.name)), exports, recorder.completed)
 
 
 def settings_of(path: Path) -> Settings:

@@ -1,0 +1,257 @@
+"""Bad settings are refused before anything is built: every fault at once, a line each that names its key."""
+
+import copy
+import itertools
+import random
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pulumi
+import pytest
+import yaml
+
+import stack
+from components.settings import Settings
+from tests.unit.rendering import PROJECT, settings_of
+
+DEV = PROJECT / "Pulumi.dev.yaml"
+MUTANTS: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "mutants.yaml").read_text())
+
+
+def faults_of(tree: dict[str, Any], secret: frozenset[str] = frozenset()) -> list[str]:
+    """The lines that a user would read; none where the settings are accepted."""
+    try:
+        stack.StackConfig.load(Settings(tree, secret))
+    except pulumi.RunError as error:
+        return str(error).split("\n")
+    return []
+
+
+def dev() -> dict[str, Any]:
+    """The dev stack's settings, to be spoiled."""
+    return copy.deepcopy(settings_of(DEV).tree)
+
+
+def keys_of(lines: Iterable[str]) -> list[str]:
+    """The settings that lines are about."""
+    return sorted(line.split(": ")[0].removeprefix("tensorplane:") for line in lines)
+
+
+def spoil(tree: dict[str, Any], mutant: dict[str, Any]) -> None:
+    """Change or remove one setting."""
+    *parents, last = (mutant.get("put") or mutant["drop"]).split("/")
+    for key in parents:
+        tree = tree.setdefault(key, {})
+    if "drop" in mutant:
+        del tree[last]
+    else:
+        tree[last] = mutant["value"]
+
+
+def put(tree: dict[str, Any], path: str, value: Any) -> None:
+    """Change one setting."""
+    spoil(tree, {"put": path, "value": value})
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: str(mutant["says"].split(" (")[0]))
+def test_one_fault_is_one_line(mutant: dict[str, Any]) -> None:
+    tree = dev()
+    spoil(tree, mutant)
+    assert faults_of(tree) == [f"tensorplane:{mutant['says']}"]
+
+
+def test_the_unspoiled_settings_are_accepted() -> None:
+    assert faults_of(dev()) == []
+
+
+def test_accepts_what_the_context_variable_makes_of_the_stack(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TENSORPLANE_CONTEXT", "kind-dev")
+    config = stack.StackConfig.load(Settings(dev()))
+    assert config.cluster.model_dump() == {"kind": "existing", "context": "kind-dev", "kubeconfig": None}
+    assert config.volumes["models"].backend_on(config.cluster).kind == "storageClass"
+
+
+def test_a_backend_must_exist_on_the_cluster() -> None:
+    tree = dev()
+    tree["cluster"] = {"kind": "existing", "context": "kind-dev"}
+    tree["volumes"]["models"]["backend"] = {"kind": "embedded"}
+    assert faults_of(tree) == [
+        "tensorplane:volumes.models.backend: got embedded on cluster kind existing, it needs cluster kind embedded"
+    ]
+
+
+def test_two_volumes_in_one_place() -> None:
+    tree = dev()
+    tree["volumes"]["data"] = {"sizeGib": 1}
+    tree["workloads"]["digits"]["volumes"]["data"] = "/models"
+    reason = "/models is already where volume models is mounted, need another path"
+    assert faults_of(tree) == [f"tensorplane:workloads.digits.volumes.data: {reason}"]
+
+
+def test_nothing_can_be_written_to_a_read_only_mount() -> None:
+    tree = dev()
+    tree["workloads"]["digits"]["volumes"] = {"models": {"path": "/models", "readOnly": True}}
+    reason = "volume models is mounted read-only here, so nothing can be written"
+    assert faults_of(tree) == [
+        f"tensorplane:workloads.digits.model.volume: {reason}",
+        f"tensorplane:workloads.digits.checkpoints.volume: {reason}",
+    ]
+
+
+def test_a_place_must_be_mounted() -> None:
+    tree = dev()
+    del tree["workloads"]["digits"]["checkpoints"]
+    tree["workloads"]["digits"]["volumes"] = {}
+    assert faults_of(tree) == [
+        "tensorplane:workloads.digits.model.volume: volume models is not mounted here, add it to `volumes`"
+    ]
+
+
+@pytest.mark.parametrize(("workers", "longest"), [(2, 37), (100, 36)])
+def test_a_job_name_leaves_room_for_its_pods(workers: int, longest: int) -> None:
+    tree = dev()
+    job = tree["workloads"].pop("digits")
+    job["strategy"]["workers"], job["queue"] = workers, None
+    tree["workloads"] = {"n" * (longest + 1): job}
+    reason = f"the name has {longest + 1} characters, at most {longest} leave room for those of its pods"
+    assert faults_of(tree) == [f"tensorplane:workloads.{'n' * (longest + 1)}: {reason}"]
+    tree["workloads"] = {"n" * longest: job}
+    assert faults_of(tree) == []
+
+
+def test_a_queue_name_leaves_room_for_the_namespace() -> None:
+    tree = {"namespace": "n" * 40, "queues": {"q" * 30: {"cpus": 1, "memoryGib": 1}}}
+    assert faults_of(tree) == [
+        f"tensorplane:queues.{'q' * 30}: the name has 30 characters, at most 22 in namespace {'n' * 40}"
+    ]
+
+
+class TestFiles:
+    """Sources of `files` are looked up before anything is built."""
+
+    def of(self, files: dict[str, str]) -> list[str]:
+        tree = dev()
+        tree["workloads"]["digits"]["files"] = files
+        return [line.removeprefix("tensorplane:workloads.digits.") for line in faults_of(tree)]
+
+    def test_missing(self) -> None:
+        assert self.of({"train.py": "examples/digits/trian.py"}) == [
+            "files.train.py: examples/digits/trian.py: no such file (did you mean train.py?)"
+        ]
+
+    def test_missing_package(self) -> None:
+        assert self.of({"x.csv": "package:sklaern/x.csv"}) == [
+            "files.x.csv: package:sklaern/x.csv: no Python package 'sklaern' is installed"
+        ]
+
+    def test_missing_inside_a_package(self) -> None:
+        assert self.of({"x.csv": "package:sklearn/datasets/data/digit.csv.gz"}) == [
+            "files.x.csv: package:sklearn/datasets/data/digit.csv.gz: no such file (did you mean digits.csv.gz?)"
+        ]
+
+    def test_outside_the_project(self) -> None:
+        need = "need a file of the project (examples/digits/train.py) or of a Python package (package:NAME/data.csv)"
+        assert self.of({"x": "/etc/passwd"}) == [f"files.x: got '/etc/passwd', {need}"]
+        assert self.of({"x": "../x"}) == [f"files.x: got '../x', {need}"]
+
+    def test_a_file_inside_a_file(self) -> None:
+        train = "examples/digits/train.py"
+        assert self.of({"a": train, "a/b": train}) == ["files.a/b: 'a' is a file here, so nothing can be inside it"]
+
+    def test_too_much(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("workloads.files.PROJECT", tmp_path)
+        (tmp_path / "fits").write_bytes(bytes(1024 * 1024))
+        (tmp_path / "one").write_bytes(b"1")
+        assert self.of({"fits": "fits"}) == []
+        assert self.of({"fits": "fits", "one": "one"}) == [
+            "files: 1048577 bytes in all, at most 1048576 fit (the largest: fits). "
+            "Put data on a volume or into the image"
+        ]
+
+
+def test_every_fault_of_a_file_at_once() -> None:
+    tree = dev()
+    put(tree, "volumez", {})
+    put(tree, "namespace", "Vision_Team")
+    put(tree, "volumes/models/sizeGib", -1)
+    put(tree, "queues/default/memory", 2)
+    put(tree, "workloads/digits/maxRestarts", "many")
+    put(tree, "workloads/digits/env/TF_CONFIG", "{}")
+    put(tree, "workloads/digits/checkpoints/volume", "modles")
+    put(tree, "workloads/digits-server/kind", "modelserver")
+    assert keys_of(faults_of(tree)) == [
+        "namespace",
+        "queues.default.memory",
+        "volumes.models.sizeGib",
+        "volumez",
+        "workloads.digits-server.kind",
+        "workloads.digits.checkpoints.volume",
+        "workloads.digits.env.TF_CONFIG",
+        "workloads.digits.maxRestarts",
+    ]
+
+
+def test_any_two_faults_in_different_places_are_both_reported() -> None:
+    # Not those that replace a whole section, and with it the other's place, nor those about the sum of a job.
+    local = [m for m in MUTANTS if "/" in m.get("put", "") and "would never start" not in m["says"]]
+    pairs = [
+        (one, two)
+        for one, two in itertools.combinations(local, 2)
+        if one["put"].split("/")[:2] != two["put"].split("/")[:2]
+    ]
+    assert len(pairs) > 300
+    for one, two in random.Random(3).sample(pairs, 150):
+        tree = dev()
+        spoil(tree, one)
+        spoil(tree, two)
+        assert keys_of(faults_of(tree)) == keys_of(f"tensorplane:{mutant['says']}" for mutant in (one, two))
+
+
+class TestSecrets:
+    """A value that is stored encrypted is in no error message."""
+
+    def test_wrong_type(self) -> None:
+        lines = faults_of({"namespace": "Hunter 2!"}, frozenset({"namespace"}))
+        assert lines == ["tensorplane:namespace: something in this secret value is not allowed; its text is not shown"]
+
+    def test_anything_inside(self) -> None:
+        secret = "correct-horse"
+        tree = {"workloads": {secret: {"kind": secret, "queue": secret, "env": {secret: [secret]}}}}
+        lines = faults_of(tree, frozenset({"workloads"}))
+        assert len(lines) == 1
+        assert secret not in lines[0]
+
+
+class TestAsPulumiRunsIt:
+    """The whole program: settings from the engine's configuration, a clean end, nothing registered."""
+
+    def run(self, config: dict[str, str], secret: list[str]) -> str:
+        pulumi.runtime.set_all_config(config, secret)
+        try:
+            with pytest.raises(pulumi.RunError) as caught:
+                stack.StackConfig.load()
+        finally:
+            pulumi.runtime.set_all_config({}, [])
+        return str(caught.value)
+
+    def test_reads_all_keys_of_its_project_and_no_others(self) -> None:
+        message = self.run({"tensorplane:volumez": "{}", "kubernetes:context": "x", "tensorplane:cluster": "kind"}, [])
+        assert message.split("\n") == [
+            "tensorplane:cluster: got 'kind', need a map of settings",
+            "tensorplane:volumez: unknown setting, allowed here: cluster, controllers, namespace, queues, volumes, "
+            "workloads (did you mean volumes?)",
+        ]
+
+    def test_broken_json_is_a_fault_too(self) -> None:
+        assert self.run({"tensorplane:volumes": '{"a": '}, []).startswith("tensorplane:volumes: got")
+
+    def test_hides_what_pulumi_says_is_secret(self) -> None:
+        assert "hunter2" not in self.run({"tensorplane:namespace": "hunter2!"}, ["tensorplane:namespace"])
+
+
+def test_a_set_number_may_arrive_as_text() -> None:
+    """`pulumi config set --path` stores "5"."""
+    tree = dev()
+    tree["volumes"]["models"]["sizeGib"] = "5"
+    assert stack.StackConfig.load(Settings(tree)).volumes["models"].size_gib == 5

@@ -1,0 +1,59 @@
+"""What the stack imports, and in which direction."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.unit.rendering import PROJECT
+
+MAY_IMPORT = {
+    "components": {"components"},
+    "workloads": {"components", "workloads"},
+    "stack.py": {"components", "workloads"},
+    "__main__.py": {"stack"},
+    "runtime": {"runtime"},
+    "policies": {"policies", "rules"},
+    "embedded": {"embedded"},
+}
+OURS = {"components", "workloads", "stack", "runtime", "policies", "rules", "embedded", "cli"}
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Top-level packages that a file imports."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.split(".")[0]
+
+
+def sources(part: str) -> list[Path]:
+    path = PROJECT / part
+    if path.is_file():
+        return [path]
+    return [source for source in path.rglob("*.py") if ".venv" not in source.parts]
+
+
+@pytest.mark.parametrize("part", MAY_IMPORT)
+def test_imports_go_one_way(part: str) -> None:
+    files = sources(part)
+    assert files
+    wrong = {
+        f"{path.relative_to(PROJECT)} imports {name}"
+        for path in files
+        for name in set(imported(path)) & OURS - MAY_IMPORT[part]
+    }
+    assert not wrong
+
+
+def test_building_the_stack_imports_no_tensorflow_and_no_cloud() -> None:
+    program = "import sys; sys.path.insert(0, '.'); import stack; print(*sys.modules)"
+    shown = subprocess.run([sys.executable, "-c", program], cwd=PROJECT, capture_output=True, text=True, check=True)
+    modules = {name.split(".")[0] for name in shown.stdout.split()}
+    assert "pulumi_kubernetes" in modules
+    heavy = {"tensorflow", "keras", "numpy", "sklearn", "pulumi_aws", "pulumi_gcp", "pulumi_azure_native", "kubernetes"}
+    assert not modules & heavy

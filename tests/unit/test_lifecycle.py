@@ -1,0 +1,87 @@
+"""What protects data, what waits for what, and what is installed at all."""
+
+import copy
+from typing import Any
+
+import stack
+from components.settings import Settings
+from tests.unit.rendering import PROJECT, Render, Rendered, settings_of
+
+EXISTING = PROJECT / "examples" / "existing-cluster.yaml"
+DEV = PROJECT / "Pulumi.dev.yaml"
+
+
+def built(render: Render, tree: dict[str, Any]) -> Rendered:
+    return render(lambda: stack.build(stack.StackConfig.load(Settings(tree))))
+
+
+def test_data_is_protected_with_all_that_holds_it(render: Render) -> None:
+    rendered = built(render, settings_of(DEV).tree)
+    for kind in ("PersistentVolume", "PersistentVolumeClaim", "Namespace"):
+        (resource,) = [r for r in rendered.all(kind) if r.type.startswith("kubernetes:")]
+        assert resource.options["protect"], kind
+        assert resource.options["retainOnDelete"], kind
+    assert rendered.one("PersistentVolume").inputs["spec"]["persistentVolumeReclaimPolicy"] == "Retain"
+
+
+def test_what_need_not_be_kept_is_not_protected(render: Render) -> None:
+    tree = copy.deepcopy(settings_of(DEV).tree)
+    tree["volumes"]["models"]["retain"] = False
+    assert not [r.name for r in built(render, tree).resources if r.options.get("protect")]
+
+
+def test_one_volume_to_keep_is_enough_to_keep_the_namespace(render: Render) -> None:
+    rendered = built(render, settings_of(EXISTING).tree)
+    protected = {(r.type.split(":")[-1], r.name) for r in rendered.resources if r.options.get("protect")}
+    assert protected == {("Namespace", "vision"), ("PersistentVolumeClaim", "models")}
+
+
+def test_jobs_wait_for_controllers_queue_and_volume(render: Render) -> None:
+    rendered = built(render, settings_of(DEV).tree)
+    needed = rendered.one("JobSet").options["dependsOn"]
+    assert {"Release jobset", "LocalQueue default", "PersistentVolumeClaim models"} <= set(needed)
+    assert rendered.one("ResourceFlavor").options["dependsOn"] == ["Release kueue"]
+    assert rendered.one("JobSet").options["ignoreChanges"] == ["spec.suspend"]
+
+
+def test_nothing_waits_for_training(render: Render) -> None:
+    rendered = built(render, settings_of(DEV).tree)
+    for kind in ("Deployment", "Service"):
+        assert rendered.one(kind).inputs["metadata"]["annotations"] == {"pulumi.com/skipAwait": "true"}
+    assert not [need for need in rendered.one("Deployment").options["dependsOn"] if "JobSet" in need]
+
+
+def test_controllers_are_installed_where_something_needs_them(render: Render) -> None:
+    tree = copy.deepcopy(settings_of(DEV).tree)
+    assert [r.name for r in built(render, tree).all("Release")] == ["jobset", "kueue"]
+    del tree["queues"], tree["workloads"]["digits"]["queue"]
+    assert [r.name for r in built(render, tree).all("Release")] == ["jobset"]
+    del tree["workloads"]["digits"]
+    assert built(render, tree).all("Release") == []
+
+
+def test_controllers_of_the_cluster_are_used(render: Render) -> None:
+    rendered = built(render, settings_of(EXISTING).tree)
+    assert rendered.all("Release") == []
+    assert rendered.one("LocalQueue").inputs["spec"]["clusterQueue"] == "vision-research"
+
+
+def test_charts_come_from_the_instance_on_embedded_and_from_the_registry_elsewhere(render: Render) -> None:
+    tree = copy.deepcopy(settings_of(DEV).tree)
+    assert built(render, tree).one("Release", "kueue").inputs["chart"] == "/instance-home/charts/kueue"
+    tree["cluster"] = {"kind": "existing", "context": "kind-dev"}
+    release = built(render, tree).one("Release", "kueue").inputs
+    assert (release["chart"], release["version"]) == ("oci://registry.k8s.io/kueue/charts/kueue", "0.18.2")
+
+
+def test_a_budget_for_disruptions_needs_a_second_replica(render: Render) -> None:
+    assert built(render, settings_of(DEV).tree).all("PodDisruptionBudget") == []
+    budget = built(render, settings_of(EXISTING).tree).one("PodDisruptionBudget")
+    assert budget.inputs["spec"]["maxUnavailable"] == 1
+
+
+def test_every_component_registers_its_outputs(render: Render) -> None:
+    rendered = built(render, settings_of(DEV).tree)
+    components = {f"{r.type} {r.name}" for r in rendered.resources if r.type.startswith("tensorplane:")}
+    assert components
+    assert components == set(rendered.completed)

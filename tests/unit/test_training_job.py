@@ -1,0 +1,151 @@
+"""Training jobs: a run is named by its content, code travels in ConfigMaps, secrets stay secret."""
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pulumi
+import pytest
+
+import stack
+from components.settings import Settings
+from tests.unit.rendering import PROJECT, Render, Rendered, settings_of
+from workloads import files
+
+
+def built(render: Render, tree: dict[str, Any]) -> Rendered:
+    return render(lambda: stack.build(stack.StackConfig.load(Settings(tree))))
+
+
+def run_name(rendered: Rendered) -> str:
+    name: str = rendered.one("JobSet").inputs["metadata"]["name"]
+    return name
+
+
+@pytest.fixture
+def tree() -> dict[str, Any]:
+    return copy.deepcopy(settings_of(PROJECT / "Pulumi.dev.yaml").tree)
+
+
+class TestRunName:
+    """The hash in a run's name changes with what the run does, and with nothing else."""
+
+    def test_stays(self, render: Render, tree: dict[str, Any]) -> None:
+        before = run_name(built(render, tree))
+        tree["workloads"]["digits-server"]["resources"]["memoryGib"] = 2
+        tree["volumes"]["models"]["sizeGib"] = 20
+        tree["queues"]["default"]["cpus"] = 1.5
+        assert run_name(built(render, tree)) == before
+        job = tree["workloads"]["digits"]
+        job["files"] = dict(reversed(job["files"].items()))
+        assert run_name(built(render, tree)) == before
+
+    @pytest.mark.parametrize(
+        ("key", "value"),
+        [
+            ("env", {"STEPS": 401}),
+            ("command", ["python3", "-O", "train.py"]),
+            ("resources", {"cpus": 0.3, "memoryGib": 1.25}),
+            ("strategy", {"kind": "multiWorkerMirrored", "workers": 1}),
+            ("image", "example.com/train@sha256:0"),
+            ("maxRestarts", 4),
+            ("model", {"volume": "models", "path": "other"}),
+        ],
+    )
+    def test_changes_with_the_settings(self, render: Render, tree: dict[str, Any], key: str, value: Any) -> None:
+        before = run_name(built(render, tree))
+        tree["workloads"]["digits"][key] = value
+        after = run_name(built(render, tree))
+        assert after != before
+        assert after.startswith("digits-")
+
+    def test_changes_with_the_code(
+        self, render: Render, tree: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(files, "PROJECT", tmp_path)
+        tree["workloads"]["digits"]["files"] = {"train.py": "train.py"}
+        (tmp_path / "train.py").write_text("print(1)")
+        first = run_name(built(render, tree))
+        (tmp_path / "train.py").write_text("print(2)")
+        second = run_name(built(render, tree))
+        (tmp_path / "runtime").mkdir()
+        (tmp_path / "runtime" / "__init__.py").write_text("")
+        third = run_name(built(render, tree))
+        assert len({first, second, third}) == 3
+
+
+def test_the_run_keeps_its_checkpoints_apart(render: Render, tree: dict[str, Any]) -> None:
+    rendered = built(render, tree)
+    (job,) = rendered.one("JobSet").inputs["spec"]["replicatedJobs"]
+    (container,) = job["template"]["spec"]["template"]["spec"]["containers"]
+    env = {variable["name"]: variable.get("value") for variable in container["env"]}
+    assert env["MODEL_DIR"] == "/models/digits"
+    assert env["CHECKPOINT_DIR"] == f"/models/checkpoints/{run_name(rendered)}"
+    assert env["STEPS"] == "400"
+    names = [variable["name"] for variable in container["env"]]
+    assert names.index("TF_TASK_INDEX") < names.index("TF_CONFIG")
+
+
+def test_outputs_from_other_resources_are_taken(render: Render) -> None:
+    def program() -> Any:
+        job = stack.StackConfig.model_validate(
+            {
+                "workloads": {
+                    "hello": {
+                        "kind": "trainingJob",
+                        "strategy": {"kind": "single"},
+                        "command": ["true"],
+                        "image": pulumi.Output.from_input("example.com/train@sha256:1"),
+                        "env": {"TOKEN": pulumi.Output.secret("hunter2")},
+                    }
+                }
+            }
+        )
+        return stack.build(job)
+
+    rendered = render(program)
+    registered = rendered.one("JobSet")
+    # The SDK's mark of a secret, around the whole spec: the engine encrypts it in the state.
+    assert registered.inputs["spec"]["4dabf18193072939515e22adb298388d"] == "1b47061264138c4ac30d75fd1eb44270"
+    assert "hunter2" not in str({**registered.inputs, "spec": None})
+    assert "hunter2" not in str(rendered.exports)
+    assert registered.inputs["metadata"]["name"].startswith("hello-")
+
+
+def test_gpus_go_to_pods_and_totals(render: Render) -> None:
+    rendered = render(lambda: stack.build(stack.StackConfig.load(settings_of(PROJECT / "examples" / "gpu-job.yaml"))))
+    assert rendered.exports["gpus"] == 9
+    assert rendered.one("TrainingJob").inputs["gpus"] == 8
+    assert rendered.one("ModelServer").inputs["gpus"] == 1
+    (job,) = rendered.one("JobSet").inputs["spec"]["replicatedJobs"]
+    pod = job["template"]["spec"]["template"]["spec"]
+    assert pod["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] == "2"
+    assert pod["containers"][0]["image"] == "tensorflow/tensorflow:2.21.0-gpu"
+    assert pod["tolerations"] == [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}]
+
+
+class TestBundle:
+    """Files as ConfigMap data."""
+
+    def test_bytes_that_are_no_text_travel_as_base64(self, tmp_path: Path) -> None:
+        (tmp_path / "a.py").write_text("é = 1")
+        (tmp_path / "b.gz").write_bytes(b"\x1f\x8b\xff")
+        bundle = files.bundle("x", {"pkg/a.py": tmp_path / "a.py", "b.gz": tmp_path / "b.gz"})
+        assert bundle.data() == ({"1.a.py": "é = 1"}, {"0.b.gz": "H4v/"})
+        assert bundle.items == [{"key": "0.b.gz", "path": "b.gz"}, {"key": "1.a.py", "path": "pkg/a.py"}]
+
+    def test_the_name_tells_content_and_paths_apart(self, tmp_path: Path) -> None:
+        (tmp_path / "a").write_text("1")
+        (tmp_path / "b").write_text("2")
+        names = {
+            files.bundle("x", {"a": tmp_path / "a"}).name,
+            files.bundle("x", {"b": tmp_path / "a"}).name,
+            files.bundle("x", {"a": tmp_path / "b"}).name,
+            files.bundle("x", {"a": tmp_path / "a", "b": tmp_path / "b"}).name,
+        }
+        assert len(names) == 4
+
+    def test_the_digits_are_the_ones_that_scikit_learn_ships(self) -> None:
+        path = files.located("package:sklearn/datasets/data/digits.csv.gz")
+        assert path.is_file()
+        assert 10_000 < path.stat().st_size < files.LIMIT_BYTES
