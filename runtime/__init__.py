@@ -1,0 +1,1 @@
+"""What runs inside training containers, ours and public ones: it needs the standard library and TensorFlow, no more."""

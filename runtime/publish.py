@@ -1,0 +1,52 @@
+"""Publishing a model where a server looks for versions: complete and durable, or not there; never over another."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+_RUN = Path("assets.extra") / "run"
+
+
+def publish(write: Callable[[Path], object], base: Path, *, run: str) -> int:
+    """Makes what `write` puts into a folder the next version below `base`, and returns its number, from 1.
+
+    `run` names who publishes. A run that has published before, and was restarted since, gets its version again.
+    """
+    base.mkdir(parents=True, exist_ok=True)
+    versions = sorted(int(path.name) for path in base.iterdir() if path.name.isdecimal())
+    for version in versions:
+        if _published_by(base / str(version)) == run:
+            return version
+    # Servers take folders with a number for a name, so this one is invisible to them.
+    draft = base / f".draft-{run}"
+    shutil.rmtree(draft, ignore_errors=True)
+    write(draft)
+    (draft / _RUN).parent.mkdir(exist_ok=True)
+    (draft / _RUN).write_text(run)
+    _flush(draft)
+    version = max(versions, default=0) + 1
+    # A folder with content is never replaced by a rename: who comes second gets an error.
+    draft.rename(base / str(version))
+    _sync(base)
+    return version
+
+
+def _published_by(folder: Path) -> str | None:
+    marker = folder / _RUN
+    return marker.read_text() if marker.exists() else None
+
+
+def _flush(folder: Path) -> None:
+    for path in (*folder.rglob("*"), folder):
+        _sync(path)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,126 @@
+"""What the runtime library promises short of a training run: places, orders of examples, publishing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import tensorflow as tf
+
+from runtime.cluster import Place
+from runtime.data import Order
+from runtime.publish import publish
+
+
+# Before its first use: TensorFlow settles its devices then. Two replicas are to be had without a GPU this way.
+tf.config.set_logical_device_configuration(
+    tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2
+)
+
+
+def _environment(cluster: dict[str, list[str]], kind: str, index: int) -> dict[str, str]:
+    return {"TF_CONFIG": json.dumps({"cluster": cluster, "task": {"type": kind, "index": index}})}
+
+
+def test_without_tf_config_the_process_is_alone_and_chief() -> None:
+    place = Place.current({})
+    assert (place.workers, place.index, place.is_chief) == (1, 0, True)
+
+
+def test_worker_0_is_chief_where_no_chief_is_named() -> None:
+    workers = {"worker": ["a:1", "b:1", "c:1"]}
+    places = [Place.current(_environment(workers, "worker", index)) for index in range(3)]
+    assert [place.is_chief for place in places] == [True, False, False]
+    assert {place.workers for place in places} == {3}
+
+
+def test_a_chief_comes_before_the_workers() -> None:
+    cluster = {"chief": ["a:1"], "worker": ["b:1"]}
+    assert Place.current(_environment(cluster, "chief", 0)) == Place(2, 0)
+    assert Place.current(_environment(cluster, "worker", 0)) == Place(2, 1)
+
+
+@pytest.mark.parametrize(
+    ("cluster", "kind", "index", "says"),
+    [
+        ({"worker": ["a:1"]}, "worker", 1, "none of the cluster's 1 tasks"),
+        ({"worker": ["a:1"]}, "chief", 0, "none of the cluster's 1 tasks"),
+        ({"worker": ["a:1"], "ps": ["b:1"]}, "worker", 0, "not ps, worker"),
+    ],
+)
+def test_a_wrong_tf_config_is_refused(cluster: dict[str, list[str]], kind: str, index: int, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        Place.current(_environment(cluster, kind, index))
+
+
+def test_each_pass_over_the_data_has_every_example_once_in_a_new_order() -> None:
+    order = Order(examples=12, global_batch=4, seed=1)
+    steps = [order.indices(tf.constant(step, tf.int64), 0, 1).numpy().tolist() for step in range(6)]
+    first, second = sum(steps[:3], []), sum(steps[3:], [])
+    assert sorted(first) == sorted(second) == list(range(12))
+    assert first != second
+    assert first != list(range(12))
+
+
+def test_replicas_share_a_batch_and_together_see_what_one_would() -> None:
+    order = Order(examples=100, global_batch=8, seed=3)
+    step = tf.constant(5, tf.int64)
+    shares = [order.indices(step, replica, 4).numpy().tolist() for replica in range(4)]
+    assert sum(shares, []) == order.indices(step, 0, 1).numpy().tolist()
+
+
+def test_batches_from_a_later_step_on_are_those_of_the_whole_run() -> None:
+    order = Order(examples=50, global_batch=10, seed=2)
+    strategy = tf.distribute.get_strategy()
+    whole = [batch.numpy().tolist() for batch, _ in zip(order.batches(strategy, tf.identity, first_step=0), range(7))]
+    later = [batch.numpy().tolist() for batch, _ in zip(order.batches(strategy, tf.identity, first_step=4), range(3))]
+    assert later == whole[4:]
+
+
+def test_a_batch_that_cannot_be_shared_is_refused() -> None:
+    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+    with pytest.raises(ValueError, match="a global batch of 9 cannot be shared by 2 replicas"):
+        Order(examples=10, global_batch=9, seed=1).batches(strategy, tf.identity, first_step=0)
+
+
+def _write(text: str) -> Callable[[Path], None]:
+    def write(folder: Path) -> None:
+        folder.mkdir()
+        (folder / "saved_model.pb").write_text(text)
+
+    return write
+
+
+def test_runs_get_versions_in_turn_and_a_run_keeps_its_own(tmp_path: Path) -> None:
+    base = tmp_path / "digits"
+    assert publish(_write("one"), base, run="a") == 1
+    assert publish(_write("two"), base, run="b") == 2
+    assert publish(_write("other"), base, run="a") == 1
+    assert (base / "1/saved_model.pb").read_text() == "one", "what is published stays"
+    assert sorted(path.name for path in base.iterdir()) == ["1", "2"]
+
+
+def test_a_killed_publication_is_invisible_and_done_anew(tmp_path: Path) -> None:
+    def killed(folder: Path) -> None:
+        folder.mkdir()
+        (folder / "saved_model.pb").write_text("half")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        publish(killed, tmp_path, run="a")
+    assert not [path for path in tmp_path.iterdir() if path.name.isdecimal()]
+    assert publish(_write("whole"), tmp_path, run="a") == 1
+    assert (tmp_path / "1/saved_model.pb").read_text() == "whole"
+    assert [path.name for path in tmp_path.iterdir()] == ["1"]
+
+
+def test_who_loses_a_race_for_a_version_gets_an_error_and_replaces_nothing(tmp_path: Path) -> None:
+    def slow(folder: Path) -> None:
+        _write("late")(folder)
+        publish(_write("early"), tmp_path, run="early")
+
+    with pytest.raises(OSError, match="not empty"):
+        publish(slow, tmp_path, run="late")
+    assert (tmp_path / "1/saved_model.pb").read_text() == "early"
