@@ -55,9 +55,14 @@ def _overlap(one: Key, other: Key) -> bool:
 
 def did_you_mean(value: object, allowed: Iterable[str]) -> str:
     """` (did you mean X?)` with the nearest allowed value, or nothing where none is near."""
+    near = _nearest(value, allowed)
+    return f" (did you mean {near}?)" if near else ""
+
+
+def _nearest(value: object, allowed: Iterable[str]) -> str | None:
     by_lower = {option.lower(): option for option in allowed}
     near = difflib.get_close_matches(str(value).lower(), by_lower, n=1)
-    return f" (did you mean {by_lower[near[0]]}?)" if near else ""
+    return by_lower[near[0]] if near else None
 
 
 def unknown_name(path: Key, what: str, name: str, known: Iterable[str]) -> Fault:
@@ -69,13 +74,21 @@ def unknown_name(path: Key, what: str, name: str, known: Iterable[str]) -> Fault
 
 def of_validation(error: ValidationError, model: type[Model], secret: frozenset[str]) -> list[Fault]:
     """The faults in a validation error. `secret` names the top-level keys whose values must not be shown."""
+    # The other half of In[T] is left out: "is not an Output" says nothing to people who write YAML.
+    details = [detail for detail in error.errors(include_url=False) if detail["type"] != "is_instance_of"]
+    misspelt = {_meant(Place.of(model, detail["loc"])) for detail in details if detail["type"] == "extra_forbidden"}
     found: dict[Key, Fault] = {}
-    for detail in error.errors(include_url=False):
-        # The other half of In[T]: "is not an Output" says nothing to people who write YAML.
-        if detail["type"] != "is_instance_of":
+    for detail in details:
+        if detail["type"] != "missing" or Place.of(model, detail["loc"]).path not in misspelt:
             fault = _fault(detail, model, secret)
             found.setdefault(fault.path, fault)
     return list(found.values())
+
+
+def _meant(place: "Place") -> Key | None:
+    """The key that a misspelt one stands for: that one is not missing as well."""
+    near = _nearest(place.path[-1], place.allowed())
+    return (*place.path[:-1], near) if near else None
 
 
 def _fault(detail: ErrorDetails, root: type[Model], secret: frozenset[str]) -> Fault:
@@ -94,6 +107,10 @@ class Place:
 
     path: Key
     around: type[Model] | None
+
+    def allowed(self) -> list[str]:
+        """The keys that the model around knows, as people write them."""
+        return sorted(field.alias or name for name, field in _fields(self))
 
     @classmethod
     def of(cls, root: type[Model], location: tuple[int | str, ...]) -> "Place":
@@ -167,8 +184,7 @@ def _shown(value: object) -> str:
 
 
 def _unknown_key(detail: ErrorDetails, place: Place) -> str:
-    fields = place.around.model_fields if place.around else {}
-    allowed = sorted(field.alias or name for name, field in fields.items())
+    allowed = place.allowed()
     return f"unknown setting, allowed here: {', '.join(allowed)}{did_you_mean(place.path[-1], allowed)}"
 
 

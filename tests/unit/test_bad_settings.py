@@ -39,14 +39,17 @@ def keys_of(lines: Iterable[str]) -> list[str]:
 
 
 def spoil(tree: dict[str, Any], mutant: dict[str, Any]) -> None:
-    """Change or remove one setting."""
-    *parents, last = (mutant.get("put") or mutant["drop"]).split("/")
+    """Change, remove or rename one setting."""
+    (path,) = (mutant[change] for change in ("put", "drop", "rename") if change in mutant)
+    *parents, last = path.split("/")
     for key in parents:
         tree = tree.setdefault(key, {})
-    if "drop" in mutant:
+    if "put" in mutant:
+        tree[last] = mutant["value"]
+    elif "drop" in mutant:
         del tree[last]
     else:
-        tree[last] = mutant["value"]
+        tree[mutant["to"]] = tree.pop(last)
 
 
 def put(tree: dict[str, Any], path: str, value: Any) -> None:
