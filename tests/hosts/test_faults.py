@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import venv
 from pathlib import Path
 
+from embedded.hosts.virtualenv import installation
 from tests.hosts.engine import Engine, Project
 
 
@@ -45,20 +47,32 @@ def test_leaving_with_a_status_is_a_failure(project: Project) -> None:
 def test_a_missing_environment_says_how_to_make_it(engine: Engine, tmp_path: Path) -> None:
     project = engine.project(tmp_path / "tiny", venv=".venv").started()
     output = project.run("preview", fails=True)
-    venv = project.folder / ".venv"
-    assert (
-        f"{project.folder}/Pulumi.yaml: runtime.options.virtualenv: there is no virtual environment in {venv}" in output
-    )
-    assert f"python3 -m venv {venv} && {venv}/bin/python -m pip install -r" in output
+    wanted = project.folder / ".venv"
+    assert f"{project.folder}/Pulumi.yaml: runtime.options.virtualenv: there is no virtual environment in" in output
+    assert f"python3 -m venv {wanted} && {wanted}/bin/python -m pip install -r" in output
 
 
-def test_install_makes_the_environment_and_a_missing_sdk_is_named(engine: Engine, tmp_path: Path) -> None:
+def test_an_environment_without_the_sdk_says_what_to_install(engine: Engine, tmp_path: Path) -> None:
     project = engine.project(tmp_path / "tiny", "print('never reached')", venv=".venv").started()
-    (project.folder / "requirements.txt").write_text("# nothing beyond pip\n")
-    project.run("install", "--no-plugins")
-    assert (project.folder / ".venv" / "bin" / "python").exists()
+    venv.create(project.folder / ".venv", symlinks=True)
     output = project.run("preview", fails=True)
     assert "cannot import the Pulumi SDK (No module named 'pulumi'); install it with: python -m pip" in output
+
+
+def test_install_puts_the_requirements_into_the_environment(engine: Engine, tmp_path: Path) -> None:
+    project = engine.project(tmp_path / "tiny")
+    (project.folder / "requirements.txt").write_text("pulumi\n")
+    assert "Requirement already satisfied: pulumi" in project.run("install", "--no-plugins")
+    (project.folder / "requirements.txt").write_text("./there-is-no-such-folder\n")
+    assert "exit status 1" in project.run("install", "--no-plugins", fails=True)
+
+
+def test_install_makes_a_missing_environment_first(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").touch()
+    (_, first), (python, second) = installation(tmp_path, {"virtualenv": "env"})
+    assert first == ["-m", "venv", str(tmp_path / "env")]
+    assert python.python == tmp_path / "env" / "bin" / "python"
+    assert second[:3] == ["-m", "pip", "install"]
 
 
 def test_an_unsupported_toolchain_is_named(engine: Engine, tmp_path: Path) -> None:
