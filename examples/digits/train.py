@@ -13,8 +13,6 @@ import time
 from pathlib import Path
 
 _STARTED = time.monotonic()
-print("tensorplane: started", flush=True)
-
 # By hand: `python examples/digits/train.py`. In a pod the library is mounted, and on PYTHONPATH.
 if "PYTHONPATH" not in os.environ:
     sys.path.append(str(Path(__file__).resolve().parents[2]))
@@ -22,6 +20,7 @@ if "PYTHONPATH" not in os.environ:
 from runtime.stop import StopRequest  # noqa: E402
 
 STOP = StopRequest()
+print("tensorplane: started", flush=True)  # before TensorFlow, which takes seconds
 
 import numpy as np  # noqa: E402
 import tensorflow as tf  # noqa: E402

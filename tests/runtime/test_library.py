@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import chain, islice
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,6 @@ import tensorflow as tf
 from runtime.cluster import Place
 from runtime.data import Order
 from runtime.publish import publish
-
 
 # Before its first use: TensorFlow settles its devices then. Two replicas are to be had without a GPU this way.
 tf.config.set_logical_device_configuration(
@@ -58,7 +58,7 @@ def test_a_wrong_tf_config_is_refused(cluster: dict[str, list[str]], kind: str, 
 def test_each_pass_over_the_data_has_every_example_once_in_a_new_order() -> None:
     order = Order(examples=12, global_batch=4, seed=1)
     steps = [order.indices(tf.constant(step, tf.int64), 0, 1).numpy().tolist() for step in range(6)]
-    first, second = sum(steps[:3], []), sum(steps[3:], [])
+    first, second = list(chain(*steps[:3])), list(chain(*steps[3:]))
     assert sorted(first) == sorted(second) == list(range(12))
     assert first != second
     assert first != list(range(12))
@@ -68,14 +68,14 @@ def test_replicas_share_a_batch_and_together_see_what_one_would() -> None:
     order = Order(examples=100, global_batch=8, seed=3)
     step = tf.constant(5, tf.int64)
     shares = [order.indices(step, replica, 4).numpy().tolist() for replica in range(4)]
-    assert sum(shares, []) == order.indices(step, 0, 1).numpy().tolist()
+    assert list(chain(*shares)) == order.indices(step, 0, 1).numpy().tolist()
 
 
 def test_batches_from_a_later_step_on_are_those_of_the_whole_run() -> None:
     order = Order(examples=50, global_batch=10, seed=2)
     strategy = tf.distribute.get_strategy()
-    whole = [batch.numpy().tolist() for batch, _ in zip(order.batches(strategy, tf.identity, first_step=0), range(7))]
-    later = [batch.numpy().tolist() for batch, _ in zip(order.batches(strategy, tf.identity, first_step=4), range(3))]
+    whole = [batch.numpy().tolist() for batch in islice(order.batches(strategy, tf.identity, first_step=0), 7)]
+    later = [batch.numpy().tolist() for batch in islice(order.batches(strategy, tf.identity, first_step=4), 3)]
     assert later == whole[4:]
 
 
