@@ -47,10 +47,16 @@ def _validate(args: StackValidationArgs, report: ReportViolation) -> None:
     total = sum(asked.values())
     if total > quota:
         found = ", ".join(f"{who}: {gpus}" for who, gpus in sorted(asked.items()) if gpus)
-        report(f"The workloads ask for {total} GPUs; the quota is {quota}. {found}. {_change(args.resources)}")
+        message = f"The workloads ask for {total} GPUs; the quota is {quota}. {found}. {_change(args.resources)}"
+        report(message, _stack(args.resources))
 
 
 _ADVICE = "Give `gpus` as a plain number in the workload's settings"
+
+
+def _stack(resources: list[PolicyResource]) -> str | None:
+    # Named, because `pulumi policy analyze` (3.246) panics on a violation without a resource.
+    return next((resource.urn for resource in resources if resource.resource_type == "pulumi:pulumi:Stack"), None)
 
 
 def _change(resources: list[PolicyResource]) -> str:

@@ -19,6 +19,14 @@ def engine(pack_environment: None, tmp_path_factory: pytest.TempPathFactory) -> 
     return Engine.at(tmp_path_factory.mktemp("engine"))
 
 
+def test_the_pack_replays_on_a_saved_state(engine: Engine, tmp_path: Path) -> None:
+    project = engine.project(tmp_path / "compliant", (HERE / "fixtures" / "compliant.py").read_text()).started()
+    project.run("up", "--yes", "--skip-preview")
+    analyze = ["policy", "analyze", "--stack", "dev", "--policy-pack", str(PACK)]
+    project.run(*analyze, *QUOTA_OF_FOUR)
+    assert "The workloads ask for 2 GPUs; the quota is 0." in project.run(*analyze, fails=True)
+
+
 def preview(engine: Engine, tmp_path: Path, name: str, *arguments: str, fails: bool) -> str:
     """Output of one preview of a fixture with the pack."""
     project = engine.project(tmp_path / name, (HERE / "fixtures" / f"{name}.py").read_text()).started()
