@@ -54,17 +54,18 @@ class StackSettings:
         self.file.write_text(text)
 
     def make_stack(self, pulumi: Path, environment: Mapping[str, str]) -> None:
-        """Makes the stack where it does not exist, and selects it for plain `pulumi` commands where none is selected."""
+        """Makes the stack where it does not exist; selects it for plain `pulumi` commands where none is selected."""
         self.refresh()
-        listed = json.loads(_call([pulumi, "stack", "ls", "--json"], self.folder, environment))
+        listed = json.loads(call([pulumi, "stack", "ls", "--json"], self.folder, environment))
         if not any(stack["name"].split("/")[-1] == self.name for stack in listed):
-            _call([pulumi, "stack", "init", self.name, "--no-select"], self.folder, environment)
-        selected = json.loads(_call([pulumi, "stack", "ls", "--json"], self.project, environment))
+            call([pulumi, "stack", "init", self.name, "--no-select"], self.folder, environment)
+        selected = json.loads(call([pulumi, "stack", "ls", "--json"], self.project, environment))
         if not any(stack["current"] for stack in selected):
-            _call([pulumi, "stack", "select", self.name], self.project, environment)
+            call([pulumi, "stack", "select", self.name], self.project, environment)
 
 
-def _call(arguments: list[str | Path], folder: Path, environment: Mapping[str, str]) -> str:
+def call(arguments: list[str | Path], folder: Path, environment: Mapping[str, str]) -> str:
+    """What a quick `pulumi` command prints. A Fault with its own words when it fails."""
     result = subprocess.run(
         [*arguments, "--non-interactive", "--color=never"],
         cwd=folder,
