@@ -9,11 +9,7 @@ import threading
 from concurrent import futures
 from types import FrameType
 
-import grpc
-from pulumi.runtime.proto import provider_pb2_grpc
-
 from embedded.provider import official
-from embedded.provider.servicer import Servicer
 
 # Each awaited object holds a thread, and `Cancel` must find a free one.
 _THREADS = 512
@@ -21,13 +17,30 @@ _MAX_MESSAGE = 400 * 1024 * 1024  # the engine's own limit
 
 
 def main(arguments: list[str]) -> int:
+    engine = os.getppid()
     found = official.installed()
     if found:
-        print(
-            f"embedded Kubernetes provider: not started, Pulumi's own plugin is installed in {found}", file=sys.stderr
-        )
+        print(f"embedded Kubernetes provider: not started, Pulumi's own plugin is installed in {found}", file=sys.stderr)
         return 1
-    addresses = [argument for argument in arguments if not argument.startswith("-")]
+    ended = threading.Event()
+
+    def end(number: int, frame: FrameType | None) -> None:
+        ended.set()
+
+    # Ctrl-C reaches the whole process group; the engine then cancels in its own order, and ends us when it is done.
+    # Set before anything slow is imported: a start that is interrupted must not print a traceback.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, end)
+    _serve([argument for argument in arguments if not argument.startswith("-")], ended, engine)
+    return 0
+
+
+def _serve(addresses: list[str], ended: threading.Event, engine: int) -> None:
+    import grpc
+    from pulumi.runtime.proto import provider_pb2_grpc
+
+    from embedded.provider.servicer import Servicer
+
     servicer = Servicer(addresses[0] if addresses else None)
     options = [(f"grpc.max_{way}_message_length", _MAX_MESSAGE) for way in ("send", "receive")]
     server = grpc.server(futures.ThreadPoolExecutor(_THREADS), options=options)
@@ -35,21 +48,11 @@ def main(arguments: list[str]) -> int:
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     print(port, flush=True)
-    ended = threading.Event()
-
-    def end(number: int, frame: FrameType | None) -> None:
-        ended.set()
-
-    # Ctrl-C reaches the whole process group; the engine then cancels in its own order, and ends us when it is done.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, end)
-    engine = os.getppid()
     # A killed engine says no goodbye; nobody would ever end this process then.
     while not ended.wait(1.0) and os.getppid() == engine:
         pass
     servicer.session.cancelled.set()
     server.stop(grace=2).wait()
-    return 0
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from pulumi.runtime.proto import provider_pb2
@@ -16,6 +17,8 @@ from embedded.provider.values import Properties, has_unknown
 Autonaming = provider_pb2.CheckRequest.AutonamingOptions | None
 Object = dict[str, Any]
 
+_MANAGED_BY = "app.kubernetes.io/managed-by"
+
 
 def check(
     session: Session, urn: str, olds: Properties, news: Properties, seed: bytes, autonaming: Autonaming
@@ -29,7 +32,9 @@ def check(
     if kinds.is_patch(token, obj) and not naming.is_named(obj):
         raise Fault("a Patch resource must say which object it patches: set metadata.name")
     if olds:
-        naming.adopt(obj, checkpoint.from_properties(olds))
+        old = checkpoint.from_properties(olds)
+        naming.adopt(obj, old)
+        _keep_managed_by(obj, old)
     else:
         naming.assign(obj, kinds.name(urn), seed, autonaming)
     if naming.is_generated(obj):
@@ -39,6 +44,16 @@ def check(
     if kinds.is_crd(obj):
         session.declare(obj)
     return checkpoint.to_properties(obj, news)
+
+
+def _keep_managed_by(obj: Object, old: Object) -> None:
+    """Keeps the label that client-side apply put on its objects, so that it does not show as a change."""
+    manager = os.environ.get("PULUMI_KUBERNETES_MANAGED_BY_LABEL", "pulumi")
+    labels = naming.metadata(old).get("labels")
+    if isinstance(labels, dict) and labels.get(_MANAGED_BY) == manager:
+        kept = naming.metadata(obj).setdefault("labels", {})
+        if isinstance(kept, dict):
+            kept[_MANAGED_BY] = manager
 
 
 def _place(session: Session, obj: Object) -> None:

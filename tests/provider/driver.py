@@ -14,8 +14,7 @@ from typing import Any
 import grpc
 import yaml
 from google.protobuf import empty_pb2
-from google.rpc import status_pb2
-from pulumi.runtime.proto import engine_pb2_grpc, provider_pb2, provider_pb2_grpc
+from pulumi.runtime.proto import engine_pb2_grpc, provider_pb2, provider_pb2_grpc, status_pb2
 
 from embedded.paths import PROJECT
 from embedded.provider.values import Properties, decode, encode
@@ -149,8 +148,8 @@ def started(home: Path) -> Iterator[Driver]:
     command = [sys.executable, "-m", "embedded.provider", address]
     environment = {**os.environ, "PULUMI_HOME": str(home)}
     process = subprocess.Popen(command, cwd=PROJECT, env=environment, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
     try:
-        assert process.stdout is not None
         port = int(process.stdout.readline())
         with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
             yield Driver(channel, engine, process)

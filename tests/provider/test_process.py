@@ -1,0 +1,145 @@
+"""The provider as a process: how it starts, when it refuses to, how it ends; and its configuration."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from google.protobuf import empty_pb2
+from pulumi.runtime.proto import provider_pb2
+
+from embedded.paths import PROJECT
+from embedded.provider.values import UNKNOWN, Properties, Secret, encode
+from tests.provider.driver import Driver, Failed, configured, started, urn
+
+PROVIDER = "urn:pulumi:test::tests::pulumi:providers:kubernetes::cluster"
+DEFAULT = "urn:pulumi:test::tests::pulumi:providers:kubernetes::default_4_34_2"
+
+
+def run(home: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "embedded.provider", "127.0.0.1:1"]
+    environment = {**os.environ, "PULUMI_HOME": str(home)}
+    return subprocess.run(command, cwd=PROJECT, env=environment, capture_output=True, text=True, timeout=30)
+
+
+def test_it_steps_aside_for_the_official_plugin(tmp_path: Path) -> None:
+    plugin = tmp_path / "plugins" / "resource-kubernetes-v4.34.2"
+    plugin.mkdir(parents=True)
+    refused = run(tmp_path)
+    assert refused.returncode == 1
+    assert refused.stdout == ""
+    assert refused.stderr.splitlines() == [
+        f"embedded Kubernetes provider: not started, Pulumi's own plugin is installed in {plugin}"
+    ]
+
+
+def test_an_unfinished_download_of_the_official_plugin_does_not_count(tmp_path: Path) -> None:
+    """Source: pulumi's workspace plugins: `<folder>.partial` stands beside a folder until it is complete."""
+    (tmp_path / "plugins" / "resource-kubernetes-v4.34.2").mkdir(parents=True)
+    (tmp_path / "plugins" / "resource-kubernetes-v4.34.2.partial").touch()
+    with started(tmp_path) as provider:
+        assert provider.stub.GetPluginInfo(empty_pb2.Empty()).version == "4.34.2"
+
+
+def test_it_answers_what_the_engine_asks_first(provider: Driver) -> None:
+    handshake = provider.stub.Handshake(provider_pb2.ProviderHandshakeRequest(engine_address="127.0.0.1:1"))
+    assert handshake.accept_secrets
+    assert not handshake.accept_outputs
+    schema = provider.stub.GetSchema(provider_pb2.GetSchemaRequest()).schema
+    assert yaml.safe_load(schema) == {"name": "kubernetes", "version": "4.34.2"}
+
+
+def test_it_ends_on_sigterm_and_survives_the_terminals_ctrl_c(tmp_path: Path) -> None:
+    with started(tmp_path) as provider:
+        provider.process.send_signal(signal.SIGINT)
+        assert provider.stub.GetPluginInfo(empty_pb2.Empty()).version
+        provider.process.send_signal(signal.SIGTERM)
+        assert provider.process.wait(10) == 0
+
+
+KILLED_ENGINE = """
+import os, subprocess, sys
+provider = subprocess.Popen([sys.executable, "-m", "embedded.provider", "127.0.0.1:1"], stdout=subprocess.PIPE)
+provider.stdout.readline()
+print(provider.pid, flush=True)
+os.kill(os.getpid(), 9)
+"""
+
+
+def test_it_ends_when_the_engine_was_killed(tmp_path: Path) -> None:
+    environment = {**os.environ, "PULUMI_HOME": str(tmp_path)}
+    command = [sys.executable, "-c", KILLED_ENGINE]
+    engine = subprocess.run(command, cwd=PROJECT, env=environment, capture_output=True, text=True, timeout=30)
+    assert engine.returncode == -signal.SIGKILL
+    pid = int(engine.stdout)
+    end = time.monotonic() + 10
+    while Path(f"/proc/{pid}/cmdline").exists() and time.monotonic() < end:
+        time.sleep(0.1)
+    assert not Path(f"/proc/{pid}/cmdline").exists()
+
+
+def test_unsupported_settings_are_refused_in_one_line(kubeconfig: dict[str, Any], tmp_path: Path) -> None:
+    with started(tmp_path) as provider:
+        for setting, value in {"enableServerSideApply": "false", "renderYamlToDirectory": "out"}.items():
+            with pytest.raises(Failed, match=setting) as failure:
+                provider.configure(yaml.safe_dump(kubeconfig), **{setting: value})
+            assert len(failure.value.message.splitlines()) == 1
+
+
+def test_a_kubeconfig_may_be_a_path(kubeconfig: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    path.write_text(yaml.safe_dump(kubeconfig))
+    with started(tmp_path) as provider:
+        provider.configure(str(path))
+        inputs = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}
+        assert provider.read("kubernetes:core/v1:Namespace", "default", inputs)[0] == "default"
+
+
+def test_no_key_stays_on_disk(kubeconfig: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    with configured(tmp_path, kubeconfig):
+        assert list(folder.rglob("*")) == []
+
+
+def config_faults(provider: Driver, news: Properties, which: str = PROVIDER) -> list[str]:
+    request = provider_pb2.CheckRequest(urn=which, news=encode(news))
+    return [failure.reason for failure in provider.stub.CheckConfig(request).failures]
+
+
+def test_strict_mode_wants_an_explicit_provider(provider: Driver) -> None:
+    """Source: CheckConfig in provider.go."""
+    assert config_faults(provider, {"strictMode": "true", "kubeconfig": "k", "context": "c"}) == []
+    assert config_faults(provider, {"strictMode": "true"}, DEFAULT) == [
+        "strict mode prohibits default provider",
+        'strict mode requires Provider "kubeconfig" argument',
+        'strict mode requires Provider "context" argument',
+    ]
+
+
+def replaced(provider: Driver, olds: Properties, news: Properties) -> list[str]:
+    request = provider_pb2.DiffRequest(urn=urn("pulumi:providers:kubernetes"), olds=encode(olds), news=encode(news))
+    return list(provider.stub.DiffConfig(request).replaces)
+
+
+def test_only_another_cluster_replaces_what_is_in_it(provider: Driver, kubeconfig: dict[str, Any]) -> None:
+    """Source: DiffConfig in provider.go."""
+    same = Secret(yaml.safe_dump(kubeconfig))
+    other_user = {**kubeconfig, "users": [{"name": "tests", "user": {"token": "rotated"}}]}
+    moved = {**kubeconfig, "clusters": [{"name": "tests", "cluster": {"server": "https://elsewhere"}}]}
+    assert replaced(provider, {"kubeconfig": same}, {"kubeconfig": same}) == []
+    assert replaced(provider, {"kubeconfig": same}, {"kubeconfig": yaml.safe_dump(other_user)}) == []
+    assert replaced(provider, {"kubeconfig": same}, {"kubeconfig": yaml.safe_dump(moved)}) == ["kubeconfig"]
+    assert replaced(provider, {"kubeconfig": same}, {"kubeconfig": UNKNOWN}) == ["kubeconfig"]
+    assert replaced(provider, {"namespace": "a"}, {"namespace": "b"}) == []
+    named = {"clusterIdentifier": "prod"}
+    assert replaced(provider, {"kubeconfig": same, **named}, {"kubeconfig": yaml.safe_dump(moved), **named}) == []
+    assert replaced(provider, named, {"clusterIdentifier": "other"}) == ["clusterIdentifier"]
