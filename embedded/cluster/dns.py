@@ -15,8 +15,8 @@ _LABELS = {"k8s-app": "kube-dns"}
 # Above 1024, so that the container needs no capability; the Service maps 53 to it.
 _PORT = 1053
 
-# Without `forward`: names outside the cluster are refused at once, since pods cannot leave it.
-_COREFILE = f""".:{_PORT} {{
+# No other zones and no `forward`: names outside the cluster are refused at once, since pods cannot leave it.
+_COREFILE = f"""cluster.local:{_PORT} in-addr.arpa:{_PORT} ip6.arpa:{_PORT} {{
     errors
     health {{
         lameduck 1s

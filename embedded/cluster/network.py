@@ -95,8 +95,8 @@ def check_addresses(instance: Instance) -> None:
 
 
 def conflicts(wanted: list[ipaddress.IPv4Network], routes: list[dict[str, Any]], own: str) -> list[str]:
-    """One line per route that overlaps a wanted network. Wider routes, such as a VPN's 10.0.0.0/8, do no harm."""
-    faults = []
+    """One line per interface with a route inside a wanted network. A wider one, such as a VPN's 10.0.0.0/8, does no harm."""
+    faults: dict[tuple[str, str], str] = {}
     for route in routes:
         target = str(route.get("dst", "default"))
         if target == "default" or route.get("dev") in (None, own) or route.get("type") == "broadcast":
@@ -104,8 +104,9 @@ def conflicts(wanted: list[ipaddress.IPv4Network], routes: list[dict[str, Any]],
         used = ipaddress.IPv4Network(target, strict=False)
         for network in wanted:
             if used.subnet_of(network):
-                faults.append(
-                    f"{network}: address range in use by {target} on {route['dev']}: the embedded cluster needs it; "
-                    f"take {route['dev']} down, or use another cluster: make up CONTEXT=…"
+                faults.setdefault(
+                    (str(network), route["dev"]),
+                    f"{network}: address range in use by {target} on {route['dev']}: the embedded cluster needs it: "
+                    f"take {route['dev']} down, or use another cluster: make up CONTEXT=…",
                 )
-    return faults
+    return list(faults.values())

@@ -77,21 +77,25 @@ def launch(instance: Instance, fingerprint: str) -> None:
         )
 
 
-def kill(instance: Instance, timeout: float = 20) -> None:
-    """Kills all of them. The first process takes its PID namespace along; the loop catches what never was in it."""
-    end = time.monotonic() + timeout
+def kill(instance: Instance, timeout: float = 10) -> None:
+    """Kills all of them: the first process, which takes its PID namespace along, then what never was in that."""
     if alive := find(instance):
         _kill(alive.pid)
-    while left := members(instance):
-        if time.monotonic() > end:
-            raise Fault(f"cluster {instance.name}: processes {sorted(left)} cannot be killed: the kernel holds them")
-        if not find(instance):
-            for pid in left:
-                _kill(pid)
-        time.sleep(0.02)
+        _wait_until_none(instance, timeout)
+    for pid in members(instance):
+        _kill(pid)
+    if left := _wait_until_none(instance, timeout):
+        raise Fault(f"cluster {instance.name}: processes {sorted(left)} cannot be killed: the kernel holds them")
     for folder in (places.KUBELET, places.CNI_STATE):
         with contextlib.suppress(OSError):  # absent, or somebody's own
             folder.rmdir()
+
+
+def _wait_until_none(instance: Instance, timeout: float) -> set[int]:
+    end = time.monotonic() + timeout
+    while (left := members(instance)) and time.monotonic() < end:
+        time.sleep(0.02)
+    return left
 
 
 def _kill(pid: int) -> None:

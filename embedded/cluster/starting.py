@@ -99,6 +99,8 @@ def _converge(at: Places, alive: Alive, wanted: Configuration, step: Step) -> No
         add_ons.result()
     wait.until("the node", lambda: api.node_is_ready(supervised.states()["kubelet"].started), "kubelet")
     wait.until("the cluster's DNS", lambda: dns.answers(at.instance), "kube-proxy")
+    # A process that just came back counts as running when it has stayed up for a second.
+    wait.until("the cluster", lambda: supervisor.all_running(alive.path(at.supervisor_socket)), "supervisord")
 
 
 def _import_add_ons(at: Places, alive: Alive, wait: _Wait, step: Step) -> None:

@@ -59,7 +59,7 @@ def render(facts: Facts, now: datetime.datetime, *, routed: bool) -> RenderableT
         _table("Queued work", ("namespace", "name", "queue", "state", "age"), [_work(o, now) for o in facts.workloads]),
         _table("URLs", ("namespace", "service", "port", "URL"), urls(facts.services, facts.nodes, routed=routed)),
     ]
-    return Group(*(Padding(table, (0, 0, 1, 0)) for table in tables if table.row_count))
+    return Group(*(Padding(table, (0, 0, 1, 0), expand=False) for table in tables if table.row_count))
 
 
 def _table(title: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> Table:

@@ -1,0 +1,123 @@
+"""A pod with BusyBox for the tests: an image made of Debian's busybox-static, a web page, and commands inside it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from kubernetes import client, config
+from kubernetes.stream import stream
+
+from embedded.cluster import processes
+from embedded.cluster.image_store import ImageStore
+from embedded.cluster.places import Places
+from embedded.images import debian
+from embedded.images.layer import Recipe
+from embedded.images.oci import Image
+from embedded.images.scratch import scratch
+from embedded.paths import Instance
+from embedded.progress import Step
+from embedded.provider.api import GVK, Api
+
+IMAGE = "tensorplane.test/shell:1"
+PORT = 8080
+PAGE = "served by a pod"
+
+
+def _busybox(root: Path, step: Step) -> None:
+    with scratch("shell") as folder:
+        debian.Apt(folder, step).unpack(["busybox-static"], root)
+
+
+def load_image(instance: Instance, step: Step) -> None:
+    """Builds the image, once per machine, and imports it."""
+    recipe = Recipe("test-shell", _busybox, sources=("debian.py",))
+    image = Image(IMAGE, (recipe,), entrypoint=("/bin/busybox",))
+    alive = processes.find(instance)
+    assert alive, "the cluster is not running"
+    ImageStore(Places(instance), alive).add(IMAGE, image.build(step), step)
+
+
+class Pod:
+    """The pod and the Service in front of it."""
+
+    name, namespace = "shell", "default"
+
+    def __init__(self, instance: Instance, api: Api) -> None:
+        self._instance, self._api = instance, api
+
+    def created(self) -> Pod:
+        """Applies both and waits until the pod runs."""
+        for manifest in (_pod(self.name), _service(self.name)):
+            self._api.apply(manifest, manager="test", force=True)
+        end = time.monotonic() + 20
+        while self.status().get("phase") != "Running":
+            assert time.monotonic() < end, self.status()
+            time.sleep(0.1)
+        return self
+
+    def status(self) -> dict[str, Any]:
+        status: dict[str, Any] = self._api.get(GVK("", "v1", "Pod"), self.name, self.namespace)["status"]
+        return status
+
+    def service_address(self) -> str:
+        return str(self._api.get(GVK("", "v1", "Service"), self.name, self.namespace)["spec"]["clusterIP"])
+
+    def run(self, *command: str) -> tuple[int, str]:
+        """Exit status and output of a BusyBox command inside the pod."""
+        connection = stream(
+            client.CoreV1Api(
+                config.new_client_from_config(str(self._instance.kubeconfig))
+            ).connect_get_namespaced_pod_exec,
+            self.name,
+            self.namespace,
+            command=["/bin/busybox", *command],
+            stdout=True,
+            stderr=True,
+            _preload_content=False,
+        )
+        connection.run_forever(timeout=30)
+        output = connection.read_stdout() + connection.read_stderr()
+        return int(connection.returncode or 0), output
+
+    def ask(self, address: str, port: int, line: str) -> str:
+        """What an address answers to one line; empty if nothing is to be reached there."""
+        script = f"printf '{line}\\r\\n\\r\\n' | busybox nc -w 2 {address} {port}"
+        status, output = self.run("sh", "-c", script)
+        return output if status == 0 else ""
+
+
+def _pod(name: str) -> dict[str, Any]:
+    script = f"echo '{PAGE}' > /tmp/index.html && exec busybox httpd -f -p {PORT} -h /tmp"
+    container = {
+        "name": name,
+        "image": IMAGE,
+        "args": ["sh", "-c", script],
+        "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}],
+        "securityContext": {
+            "runAsNonRoot": True,
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "default", "labels": {"app": name}},
+        "spec": {
+            "containers": [container],
+            "volumes": [{"name": "tmp", "emptyDir": {}}],
+            "terminationGracePeriodSeconds": 0,
+        },
+    }
+
+
+def _service(name: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"selector": {"app": name}, "ports": [{"name": "http", "port": 80, "targetPort": PORT}]},
+    }

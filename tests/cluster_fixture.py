@@ -1,0 +1,44 @@
+"""A real embedded cluster for tests: instance `test`, in a home of its own, always stopped and deleted at the end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from embedded import cluster
+from embedded.paths import Instance
+from embedded.progress import Step
+
+NAME = "test"
+
+
+@contextlib.contextmanager
+def own_home(folder: Path) -> Iterator[Instance]:
+    """The `test` instance with everything of it below `folder`; whatever an earlier, killed run left is ended first.
+
+    Programs that a test starts find the same instance: its places are in the environment.
+    """
+    ours = {"XDG_STATE_HOME": str(folder), "TENSORPLANE_INSTANCE": NAME}
+    before = {key: os.environ.get(key) for key in (*ours, "TENSORPLANE_HOME")}
+    os.environ.pop("TENSORPLANE_HOME", None)
+    os.environ.update(ours)
+    instance = Instance(NAME)
+    try:
+        cluster.stop(instance)
+        yield instance
+    finally:
+        cluster.remove(instance)
+        for key, value in before.items():
+            os.environ.pop(key, None)
+            if value is not None:
+                os.environ[key] = value
+
+
+@contextlib.contextmanager
+def running(folder: Path) -> Iterator[Instance]:
+    """The same, started: node Ready, DNS answering, images of add-ons not loaded yet."""
+    with own_home(folder) as instance:
+        cluster.start(instance, Step("cluster"))
+        yield instance
