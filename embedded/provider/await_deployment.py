@@ -23,6 +23,7 @@ from embedded.provider.await_verdict import (
 )
 
 _REVISION = "deployment.kubernetes.io/revision"
+_HASH = "pod-template-hash"
 
 
 def check(deployment: Object, related: Related) -> Verdict:
@@ -53,11 +54,25 @@ def pods(deployment: Object, related: Related) -> list[Object]:
 
 
 def _current_set(deployment: Object, related: Related) -> Object | None:
+    """The ReplicaSet of the present pod template.
+
+    The revision alone does not tell: with the Recreate strategy the controller reports the new generation as seen while
+    the old ReplicaSet still has the newest revision and all of its pods.
+    """
     revision = dig(deployment, "metadata", "annotations", _REVISION)
+    template = _comparable(dig(deployment, "spec", "template", default={}))
     for found in related.get("ReplicaSet", ()):
-        if revision and dig(found, "metadata", "annotations", _REVISION) == revision:
+        is_newest = revision is not None and dig(found, "metadata", "annotations", _REVISION) == revision
+        if is_newest and _comparable(dig(found, "spec", "template", default={})) == template:
             return found
     return None
+
+
+def _comparable(template: Object) -> Object:
+    """A pod template without what the controller adds to its copy: how the controller itself compares them."""
+    metadata = {key: value for key, value in dig(template, "metadata", default={}).items() if value is not None}
+    labels = {key: value for key, value in metadata.get("labels", {}).items() if key != _HASH}
+    return {"metadata": metadata | {"labels": labels}, "spec": template.get("spec")}
 
 
 def _rolled_out(deployment: Object) -> bool:

@@ -40,7 +40,8 @@ def check(obj: Object, related: Related) -> Verdict:
 def check_crd(crd: Object, related: Related) -> Verdict:
     """Established, so that its objects can be made next; refused names never get there.
 
-    pulumi-kubernetes does not wait here but repeats an object's create until its kind exists; this saves the repeats.
+    pulumi-kubernetes does not wait here but repeats an object's create until its kind is served. That is still needed,
+    because the server serves the kind a moment later, but seldom.
     """
     name = full_name(crd)
     names = condition(crd, "NamesAccepted")

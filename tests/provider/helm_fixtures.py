@@ -11,31 +11,12 @@ import yaml
 
 from embedded.fault import Fault
 from embedded.provider import helm_process
-from embedded.provider.api import Api
 from embedded.provider.engine import Engine
-from embedded.provider.gvk import GVK
 from embedded.provider.helm_release import ReleaseResource
 from embedded.provider.session import Session
 from embedded.provider.settings import Settings
 from embedded.provider.values import Properties
-
-URN = "urn:pulumi:dev::shop::kubernetes:helm.sh/v3:Release::tiny"
-OTHER_URN = "urn:pulumi:prod::shop::kubernetes:helm.sh/v3:Release::tiny"
-
-# Nothing runs pods here, so this one is never ready: whoever waits for it waits until the time is up.
-NEVER_READY = """
-apiVersion: v1
-kind: Pod
-metadata: {name: never}
-spec: {containers: [{name: main, image: "none:1"}]}
-"""
-
-SETTINGS = """
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: {{ .Release.Name }}-settings}
-data: {greeting: {{ .Values.greeting | quote }}, size: {{ .Values.size | quote }}}
-"""
+from tests.provider.helm_support import SETTINGS, URN
 
 
 @pytest.fixture(scope="session")
@@ -81,8 +62,3 @@ def inputs(helm: ReleaseResource, chart: Path, namespace: str) -> Callable[..., 
         return checked
 
     return make
-
-
-def settings_of(api: Api, namespace: str, name: str = "web-settings") -> dict[str, str]:
-    """What the chart made of its values."""
-    return dict(api.get(GVK("", "v1", "ConfigMap"), name, namespace)["data"])

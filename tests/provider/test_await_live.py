@@ -1,91 +1,27 @@
-"""Waiting against a real API server; the tests play the controllers by writing statuses.
+"""Waiting against a real API server; the tests play the kubelet by writing pods' statuses.
 
-Source of the semantics: provider/pkg/await/await.go, await/condition/deleted.go and await/deployment.go of
-pulumi-kubernetes v4.32, and its CHANGELOG for `pulumi.com/waitFor`.
+Source of the semantics: provider/pkg/await/await.go and await/condition/deleted.go of pulumi-kubernetes v4.32, and its
+CHANGELOG for `pulumi.com/waitFor`.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from embedded.provider import await_network
 from embedded.provider.api import Api
+from embedded.provider.api_error import ApiError
 from embedded.provider.await_ready import AwaitError, unready_reasons, wait_deleted, wait_ready
 from embedded.provider.gvk import GVK
+from tests.provider.await_support import MANAGER, Waiting, create, set_status
+
+pytest_plugins = ["tests.provider.await_fixtures"]
 
 Object = dict[str, Any]
-
-MANAGER = "test"
-
-
-class Waiting:
-    """`wait_ready` in a thread, and what it said and returned."""
-
-    def __init__(self, api: Api, obj: Object, timeout: float | None = 30.0) -> None:
-        self.lines: list[str] = []
-        self.result: Object | None = None
-        self.error: AwaitError | None = None
-        self.cancelled = threading.Event()
-        self._arguments = (api, obj, timeout)
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-
-    def _run(self) -> None:
-        api, obj, timeout = self._arguments
-        try:
-            self.result = wait_ready(api, obj, timeout=timeout, cancelled=self.cancelled, log=self.lines.append)
-        except AwaitError as error:
-            self.error = error
-
-    @property
-    def is_over(self) -> bool:
-        return not self._thread.is_alive()
-
-    def end(self, seconds: float = 10.0) -> Waiting:
-        self._thread.join(seconds)
-        assert self.is_over, f"still waiting: {self.lines[-1:]}"
-        return self
-
-    def says(self, text: str, seconds: float = 10.0) -> None:
-        """Returns once a status line has the text: until then the wait must go on."""
-        end = time.monotonic() + seconds
-        while not any(text in line for line in self.lines):
-            assert not self.is_over
-            assert time.monotonic() < end, self.lines
-            time.sleep(0.05)
-
-
-@pytest.fixture
-def wait(api: Api) -> Iterator[Callable[..., Waiting]]:
-    """Starts waits; those still running at the end are cancelled."""
-    started: list[Waiting] = []
-
-    def start(obj: Object, timeout: float | None = 30.0) -> Waiting:
-        started.append(Waiting(api, obj, timeout))
-        return started[-1]
-
-    yield start
-    for waiting in started:
-        waiting.cancelled.set()
-        waiting.end()
-
-
-def set_status(api: Api, obj: Object, **status: Any) -> Object:
-    """What a controller does."""
-    meta = obj["metadata"]
-    gvk = GVK.of(obj)
-    path = api.path(gvk, meta.get("namespace"), meta["name"], "status")
-    merge = "application/merge-patch+json"
-    return api._json("PATCH", path, query=[("fieldManager", MANAGER)], body={"status": status}, content_type=merge)
-
-
-def create(api: Api, obj: Object) -> Object:
-    return api.create(obj, manager=MANAGER)
 
 
 def a_config_map(namespace: str, wait_for: str | None = None, **data: str) -> Object:
@@ -101,17 +37,6 @@ def a_pod(namespace: str, **annotations: str) -> Object:
         "kind": "Pod",
         "metadata": {"name": "web", "namespace": namespace, "annotations": named},
         "spec": {"containers": [{"name": "main", "image": "tensorplane.local/none:1"}]},
-    }
-
-
-def a_deployment(namespace: str) -> Object:
-    labels = {"app": "web"}
-    pod = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "main", "image": "none:1"}]}}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "web", "namespace": namespace},
-        "spec": {"replicas": 1, "selector": {"matchLabels": labels}, "template": pod},
     }
 
 
@@ -144,28 +69,6 @@ def test_malformed_wait_for_is_an_error_of_the_made_object(
     error = wait(create(api, a_config_map(namespace, "state=done"))).end().error
     assert error is not None
     assert "pulumi.com/waitFor" in error.message
-
-
-def test_deployment_is_awaited_through_its_rollout(api: Api, namespace: str, wait: Callable[..., Waiting]) -> None:
-    deployment = create(api, a_deployment(namespace))
-    waiting = wait(deployment)
-    waiting.says("controller to see")
-    revision = {"deployment.kubernetes.io/revision": "1"}
-    gvk = GVK.of(deployment)
-    api.patch(gvk, "web", namespace, {"metadata": {"annotations": revision}}, manager=MANAGER)
-    set_status(api, deployment, observedGeneration=2)  # the API server counts the annotation as a change
-    waiting.says("create its ReplicaSet")
-    owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": deployment["metadata"]["uid"]}
-    metadata: Object = {"name": "web-1", "namespace": namespace, "labels": {"app": "web"}}
-    metadata |= {"annotations": revision, "ownerReferences": [owner]}
-    replica_set = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": metadata, "spec": deployment["spec"]}
-    replica_set["spec"] = {key: deployment["spec"][key] for key in ("replicas", "selector", "template")}
-    made = create(api, replica_set)
-    waiting.says("(0/1 Pods ready)")
-    set_status(api, made, replicas=1, readyReplicas=1)
-    waiting.says("(1/1 Pods ready)")
-    set_status(api, deployment, observedGeneration=2, conditions=[{"type": "Available", "status": "True"}])
-    assert waiting.end().result is not None
 
 
 def test_timeout_carries_the_pods_reason_and_the_object(api: Api, namespace: str, wait: Callable[..., Waiting]) -> None:
@@ -222,26 +125,6 @@ def test_deletion_ends_the_wait(api: Api, namespace: str, wait: Callable[..., Wa
     error = waiting.end().error
     assert error is not None
     assert "was deleted" in error.message
-
-
-def test_service_waits_until_its_endpoints_have_settled(
-    api: Api, namespace: str, wait: Callable[..., Waiting], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(await_network, "SETTLE_SECONDS", 2.0)
-    metadata = {"name": "web", "namespace": namespace}
-    service = {"apiVersion": "v1", "kind": "Service", "metadata": metadata}
-    waiting = wait(create(api, service | {"spec": {"selector": {"app": "web"}, "ports": [{"port": 80}]}}))
-    waiting.says("Finding Pods")
-    labels = {"kubernetes.io/service-name": "web"}
-    ends: Object = {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4"}
-    ends |= {"metadata": metadata | {"labels": labels}}
-    endpoint: Object = {"addresses": ["10.1.2.3"], "conditions": {"ready": False}}
-    create(api, ends | {"endpoints": [endpoint]})
-    waiting.says("endpoints of Service")
-    api.apply(ends | {"endpoints": [endpoint | {"conditions": {"ready": True}}]}, manager=MANAGER, force=True)
-    settled = time.monotonic()
-    assert waiting.end().result is not None
-    assert time.monotonic() - settled >= 2
 
 
 def test_refresh_reports_what_is_not_ready(api: Api, namespace: str) -> None:
@@ -301,6 +184,18 @@ def test_cancellation_ends_the_wait_for_deletion(api: Api, namespace: str) -> No
     assert time.monotonic() - started < 2
 
 
+def create_patiently(api: Api, obj: Object) -> Object:
+    """As the provider does: the server serves a kind a moment after it calls its CRD established."""
+    end = time.monotonic() + 10
+    while True:
+        try:
+            return create(api, obj)
+        except ApiError as error:
+            assert error.not_found
+            assert time.monotonic() < end
+            time.sleep(0.1)
+
+
 def test_crd_is_established_and_its_objects_are_awaited_by_condition(
     api: Api, namespace: str, wait: Callable[..., Waiting]
 ) -> None:
@@ -315,7 +210,7 @@ def test_crd_is_established_and_its_objects_are_awaited_by_condition(
         annotations = {"pulumi.com/waitFor": '["condition=Done", "jsonpath={.spec.size}=3"]'}
         metadata = {"name": "one", "namespace": namespace, "annotations": annotations}
         run = {"apiVersion": f"{namespace}.example.org/v1", "kind": "Run", "metadata": metadata, "spec": {"size": 3}}
-        live = create(api, run)
+        live = create_patiently(api, run)
         waiting = wait(live)
         waiting.says("condition Done=True")
         done = {"status": {"conditions": [{"type": "Done", "status": "True"}]}}

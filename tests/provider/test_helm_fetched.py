@@ -28,7 +28,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from embedded.provider import helm_process
 from embedded.provider.helm_release import ReleaseResource
 from embedded.provider.values import Secret
-from tests.provider.helm_fixtures import URN
+from tests.provider.helm_support import URN
 
 pytest_plugins = ["tests.provider.helm_fixtures"]
 

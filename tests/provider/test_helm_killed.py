@@ -22,7 +22,7 @@ from embedded.provider.api import Api
 from embedded.provider.gvk import GVK
 from embedded.provider.helm_release import ReleaseError, ReleaseResource
 from embedded.provider.values import Properties, plain
-from tests.provider.helm_fixtures import NEVER_READY, OTHER_URN, URN, settings_of
+from tests.provider.helm_support import NEVER_READY, OTHER_URN, URN, settings_of
 
 pytest_plugins = ["tests.provider.helm_fixtures"]
 

@@ -19,7 +19,7 @@ from embedded.provider.gvk import GVK
 from embedded.provider.helm_release import ReleaseError, ReleaseFailedError, ReleaseResource
 from embedded.provider.session import Session
 from embedded.provider.values import UNKNOWN, Properties, Secret, plain
-from tests.provider.helm_fixtures import NEVER_READY, OTHER_URN, URN, settings_of
+from tests.provider.helm_support import NEVER_READY, OTHER_URN, URN, settings_of
 
 pytest_plugins = ["tests.provider.helm_fixtures"]
 

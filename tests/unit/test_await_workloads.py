@@ -19,6 +19,10 @@ from embedded.provider.await_verdict import is_owned
 Object = dict[str, Any]
 
 
+def a_template() -> Object:
+    return {"metadata": {}, "spec": {"volumes": [{"persistentVolumeClaim": {"claimName": "data"}}]}}
+
+
 def a_deployment(revision: str = "1") -> Object:
     """As the API server shows one whose rollout is complete."""
     return {
@@ -33,7 +37,7 @@ def a_deployment(revision: str = "1") -> Object:
         "spec": {
             "replicas": 2,
             "selector": {"matchLabels": {"app": "web"}},
-            "template": {"spec": {"volumes": [{"persistentVolumeClaim": {"claimName": "data"}}]}},
+            "template": a_template(),
         },
         "status": {
             "observedGeneration": int(revision),
@@ -49,7 +53,7 @@ def its_related(revision: str = "1") -> dict[str, list[Object]]:
     annotations = {"deployment.kubernetes.io/revision": revision}
     current: Object = {
         "metadata": {"name": "web-1", "uid": "rs", "annotations": annotations},
-        "spec": {"replicas": 2},
+        "spec": {"replicas": 2, "template": a_template() | {"metadata": {"labels": {"pod-template-hash": "5c"}}}},
         "status": {"readyReplicas": 2},
     }
     claim = {"metadata": {"name": "data"}, "status": {"phase": "Bound"}}
@@ -135,6 +139,13 @@ def test_deployment_rollout_needs_new_replica_set_available_from_the_second_revi
 
 def test_deployment_old_replica_set_does_not_count_for_a_new_revision() -> None:
     assert not await_deployment.check(a_deployment("2"), its_related("1")).ready
+
+
+def test_deployment_old_replica_set_of_the_newest_revision_does_not_count() -> None:
+    """With the Recreate strategy the new generation is reported as seen before the new ReplicaSet exists."""
+    deployment = a_deployment()
+    deployment["spec"]["template"]["spec"]["containers"] = [{"image": "new"}]
+    assert not await_deployment.check(deployment, its_related()).ready
 
 
 def test_deployment_ready_replicas_are_compared_with_the_live_replica_set() -> None:

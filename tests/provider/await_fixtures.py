@@ -1,0 +1,25 @@
+"""Fixtures of the await tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from embedded.provider.api import Api
+from tests.provider.await_support import Object, Waiting
+
+
+@pytest.fixture
+def wait(api: Api) -> Iterator[Callable[..., Waiting]]:
+    """Starts waits; those still running at the end are cancelled."""
+    started: list[Waiting] = []
+
+    def start(obj: Object, timeout: float | None = 30.0) -> Waiting:
+        started.append(Waiting(api, obj, timeout))
+        return started[-1]
+
+    yield start
+    for waiting in started:
+        waiting.cancelled.set()
+        waiting.end()

@@ -1,0 +1,231 @@
+"""Waiting for what Kubernetes' own controllers do; the tests play only the kubelet, by writing pods' statuses.
+
+Source of the semantics: the "waits until" docs of the SDK's classes (provider/pkg/gen/additionalComments.go) and
+provider/pkg/await/*.go of pulumi-kubernetes v4.32.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import yaml
+
+from embedded.provider import await_network
+from embedded.provider.api import Api
+from embedded.provider.await_ready import unready_reasons
+from embedded.provider.gvk import GVK
+from embedded.toolchain import tools
+from tests.provider.await_support import MANAGER, Waiting, create, set_status
+
+pytest_plugins = ["tests.provider.await_fixtures"]
+
+Object = dict[str, Any]
+Wait = Callable[..., Waiting]
+
+POD = GVK("", "v1", "Pod")
+LABELS = {"app": "web"}
+
+
+CONTROLLERS = (
+    "daemonset",
+    "deployment",
+    "endpointslice",
+    "job",
+    "replicaset",
+    "replicationcontroller",
+    "resourcequota",
+    "statefulset",
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def controllers(kubeconfig: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The controllers of these tests, beside the few that the session's control plane has."""
+    folder = tmp_path_factory.mktemp("controllers")
+    (folder / "kubeconfig").write_text(yaml.safe_dump(kubeconfig))
+    names = ",".join(f"{name}-controller" for name in CONTROLLERS)
+    options = [f"--kubeconfig={folder / 'kubeconfig'}", f"--controllers={names}", "--leader-elect=false"]
+    program = str(tools().path("kube-controller-manager"))
+    # setpriv: the controllers end with the tests even where those are killed.
+    argv = ["setpriv", "--pdeathsig", "KILL", program, *options, "--secure-port=0"]
+    with (folder / "log").open("wb") as log, subprocess.Popen(argv, stdout=log, stderr=log) as process:
+        yield
+        process.kill()
+
+
+def a_workload(kind: str, namespace: str, **spec: Any) -> Object:
+    pod: Object = {"metadata": {"labels": LABELS}, "spec": {"containers": [{"name": "main", "image": "none:1"}]}}
+    full = {"replicas": 2, "selector": {"matchLabels": LABELS}, "template": pod} | spec
+    return {
+        "apiVersion": "apps/v1",
+        "kind": kind,
+        "metadata": {"name": "web", "namespace": namespace},
+        "spec": {key: value for key, value in full.items() if value is not None},
+    }
+
+
+def a_job(namespace: str, **spec: Any) -> Object:
+    pod = {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "none:1"}]}}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "train", "namespace": namespace},
+        "spec": {"template": pod, "backoffLimit": 0} | spec,
+    }
+
+
+def pods(api: Api, namespace: str, count: int) -> list[Object]:
+    """The pods that controllers made, once there are so many."""
+    end = time.monotonic() + 20
+    while True:
+        found = [pod for pod in api.list(POD, namespace) if "deletionTimestamp" not in pod["metadata"]]
+        if len(found) == count:
+            return found
+        assert time.monotonic() < end, f"{len(found)} pods, want {count}"
+        time.sleep(0.1)
+
+
+def run_pod(api: Api, pod: Object) -> None:
+    """What a kubelet reports of a pod that became ready. One without an address is in no Service."""
+    ready = [{"type": kind, "status": "True"} for kind in ("PodScheduled", "Initialized", "ContainersReady", "Ready")]
+    addresses = {"podIP": "10.1.2.3", "podIPs": [{"ip": "10.1.2.3"}]}
+    set_status(api, pod, phase="Running", conditions=ready, **addresses)
+
+
+def end_pod(api: Api, pod: Object, exit_code: int, message: str = "") -> None:
+    ended = {"exitCode": exit_code, "reason": "Error" if exit_code else "Completed", "message": message}
+    status = {"name": "main", "image": "none:1", "imageID": "", "ready": False, "restartCount": 0}
+    phase = "Failed" if exit_code else "Succeeded"
+    set_status(api, pod, phase=phase, containerStatuses=[status | {"state": {"terminated": ended}}])
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "StatefulSet"])
+def test_workload_is_ready_when_its_last_pod_is(api: Api, namespace: str, wait: Wait, kind: str) -> None:
+    parallel = {"podManagementPolicy": "Parallel", "serviceName": "web"} if kind == "StatefulSet" else {}
+    waiting = wait(create(api, a_workload(kind, namespace, **parallel)))
+    first, second = pods(api, namespace, 2)
+    run_pod(api, first)
+    waiting.says("(1/2 Pods ready)")
+    run_pod(api, second)
+    live = waiting.end().result
+    assert live is not None
+    assert live["status"]["readyReplicas"] == 2
+    assert unready_reasons(api, live) == []
+
+
+def test_deployment_update_is_awaited_until_the_new_pods_are_ready(api: Api, namespace: str, wait: Wait) -> None:
+    deployment = a_workload("Deployment", namespace, replicas=1, strategy={"type": "Recreate"})
+    waiting = wait(create(api, deployment))
+    run_pod(api, pods(api, namespace, 1)[0])
+    assert waiting.end().result is not None
+    deployment["spec"]["template"]["spec"]["containers"][0]["image"] = "none:2"
+    waiting = wait(api.apply(deployment, manager=MANAGER, force=True))
+    for old in pods(api, namespace, 1):
+        if old["spec"]["containers"][0]["image"] == "none:1":
+            api.delete(POD, old["metadata"]["name"], namespace)
+    waiting.says("(0/1 Pods ready)")
+    run_pod(api, pods(api, namespace, 1)[0])
+    live = waiting.end().result
+    assert live is not None
+    assert live["metadata"]["annotations"]["deployment.kubernetes.io/revision"] == "2"
+
+
+def test_deployment_error_carries_its_pods_reason_once(api: Api, namespace: str, wait: Wait) -> None:
+    deployment = create(api, a_workload("Deployment", namespace))
+    trouble = {"reason": "ErrImagePull", "message": "none:1: not found"}
+    status = {"name": "main", "image": "none:1", "imageID": "", "ready": False, "restartCount": 0}
+    for pod in pods(api, namespace, 2):
+        set_status(api, pod, containerStatuses=[status | {"state": {"waiting": trouble}}])
+    error = wait(deployment, 3).end().error
+    assert error is not None
+    assert "timed out" in error.message
+    assert error.reasons[0].endswith("and 1 more] container 'main': [ErrImagePull] none:1: not found")
+    assert sum("ErrImagePull" in reason for reason in error.reasons) == 1
+    assert any("0 of 2 Pods" in reason for reason in error.reasons)
+
+
+def test_deployment_that_quota_forbids_says_so(api: Api, namespace: str, wait: Wait) -> None:
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none", "namespace": namespace}}
+    made = create(api, quota | {"spec": {"hard": {"pods": "0"}}})
+    assert wait(made).end().result is not None
+    error = wait(create(api, a_workload("Deployment", namespace)), 5).end().error
+    assert error is not None
+    assert any("exceeded quota" in reason for reason in error.reasons)
+
+
+def test_daemon_set_without_nodes_is_ready(api: Api, namespace: str, wait: Wait) -> None:
+    daemon_set = a_workload("DaemonSet", namespace, replicas=None)
+    daemon_set["spec"]["template"]["spec"]["nodeSelector"] = {"no": "such-node"}
+    assert wait(create(api, daemon_set)).end().result is not None
+
+
+def test_job_is_awaited_until_it_completes(api: Api, namespace: str, wait: Wait) -> None:
+    waiting = wait(create(api, a_job(namespace)))
+    pod = pods(api, namespace, 1)[0]
+    waiting.says("active: 1")
+    end_pod(api, pod, 0)
+    live = waiting.end(20).result
+    assert live is not None
+    assert live["status"]["succeeded"] == 1
+
+
+def test_failed_job_fails_at_once_with_its_pods_last_words(api: Api, namespace: str, wait: Wait) -> None:
+    waiting = wait(create(api, a_job(namespace)))
+    end_pod(api, pods(api, namespace, 1)[0], 3, "no such dataset")
+    error = waiting.end(20).error
+    assert error is not None
+    assert "failed to initialize" in error.message
+    assert "exit code 3: no such dataset" in error.reasons[0]
+    assert any("BackoffLimitExceeded" in reason for reason in error.reasons)
+
+
+def test_suspended_job_is_waited_for_until_the_time_is_up(api: Api, namespace: str, wait: Wait) -> None:
+    error = wait(create(api, a_job(namespace, suspend=True)), 2).end().error
+    assert error is not None
+    assert "timed out" in error.message
+    assert "suspended" in error.reasons[0]
+
+
+@pytest.mark.parametrize(("mode", "ready"), [("WaitForFirstConsumer", True), ("Immediate", False)])
+def test_pending_claim_is_ready_only_where_it_waits_for_its_first_consumer(
+    api: Api, namespace: str, wait: Wait, mode: str, ready: bool
+) -> None:
+    storage = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": namespace}}
+    made = create(api, storage | {"provisioner": "example.org/none", "volumeBindingMode": mode})
+    metadata = {"name": "data", "namespace": namespace}
+    spec: Object = {"storageClassName": namespace, "accessModes": ["ReadWriteOnce"]}
+    spec |= {"resources": {"requests": {"storage": "1Mi"}}}
+    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec}
+    try:
+        waiting = wait(create(api, claim), 3).end()
+        assert (waiting.result is not None) == ready
+        if waiting.error:
+            assert "the claim is Pending" in waiting.error.reasons[0]
+    finally:
+        api.delete(GVK.of(made), namespace)
+
+
+def test_service_waits_for_its_pods_and_then_until_they_settle(
+    api: Api, namespace: str, wait: Wait, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(await_network, "SETTLE_SECONDS", 2.0)
+    # Endpoints exist for pods on nodes only.
+    node = create(api, {"apiVersion": "v1", "kind": "Node", "metadata": {"name": namespace}})
+    deployment = a_workload("Deployment", namespace, replicas=1)
+    deployment["spec"]["template"]["spec"] |= {"nodeName": namespace, "terminationGracePeriodSeconds": 0}
+    create(api, deployment)
+    pod = pods(api, namespace, 1)[0]
+    not_ready = [{"type": "Ready", "status": "False"}]
+    set_status(api, pod, phase="Running", conditions=not_ready, podIP="10.1.2.3", podIPs=[{"ip": "10.1.2.3"}])
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web", "namespace": namespace}}
+    waiting = wait(create(api, service | {"spec": {"selector": LABELS, "ports": [{"port": 80}]}}))
+    waiting.says("1 of 1 endpoints are not ready")
+    run_pod(api, pod)
+    started = time.monotonic()
+    assert waiting.end().result is not None
+    assert time.monotonic() - started >= 1.9
+    api.delete(GVK.of(node), namespace)
