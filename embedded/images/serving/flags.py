@@ -1,0 +1,46 @@
+"""Command line: the flags of tensorflow_model_server that the stand-in honours. All others are refused by name."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Flags:
+    """What the server was asked to do. Defaults are those of main.cc and of the image's entry point."""
+
+    port: int
+    rest_api_port: int
+    model_name: str
+    model_base_path: Path
+    file_system_poll_wait_seconds: int
+    max_num_load_retries: int
+    load_retry_interval_micros: int
+    tensorflow_intra_op_parallelism: int
+    tensorflow_inter_op_parallelism: int
+
+
+def parse(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> Flags:
+    """Reads the flags, over the image's environment variables. What is wrong ends the process: a line, and code 2."""
+    parser = argparse.ArgumentParser(prog="serving-stand-in", allow_abbrev=False, description=__doc__)
+    name = environment.get("MODEL_NAME", "model")
+    parser.add_argument("--port", type=int, default=8500, help="gRPC port; 0 for none")
+    parser.add_argument("--rest_api_port", type=int, default=8501, help="REST port; 0 for none")
+    parser.add_argument("--model_name", default=name)
+    parser.add_argument("--model_base_path", type=Path, help="default: $MODEL_BASE_PATH/$MODEL_NAME")
+    parser.add_argument("--file_system_poll_wait_seconds", type=int, default=1, help="0: look once")
+    parser.add_argument("--max_num_load_retries", type=int, default=5)
+    parser.add_argument("--load_retry_interval_micros", type=int, default=60_000_000)
+    parser.add_argument("--tensorflow_intra_op_parallelism", type=int, default=0, help="0: TensorFlow decides")
+    parser.add_argument("--tensorflow_inter_op_parallelism", type=int, default=0, help="0: TensorFlow decides")
+    known, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        names = ", ".join(word.partition("=")[0] for word in unknown)
+        parser.error(f"the stand-in does not know {names}; tensorflow_model_server may")
+    if known.model_base_path is None:
+        known.model_base_path = Path(environment.get("MODEL_BASE_PATH", "/models")) / name
+    return Flags(**vars(known))

@@ -1,0 +1,61 @@
+"""The protocol's messages that both APIs answer with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import grpc
+import numpy as np
+import tensorflow as tf
+from tensorflow.core.framework import tensor_pb2
+from tensorflow_serving.apis import get_model_metadata_pb2, get_model_status_pb2, model_pb2
+
+from .model import Version
+from .versions import Status
+
+# Which field of a TensorProto holds the values of a type. Clients read these, and tensor_content only when asked to.
+_FIELDS = {
+    tf.float32: "float_val",
+    tf.float64: "double_val",
+    tf.int64: "int64_val",
+    tf.uint32: "uint32_val",
+    tf.uint64: "uint64_val",
+    tf.bool: "bool_val",
+    tf.string: "string_val",
+    **dict.fromkeys((tf.int32, tf.int16, tf.int8, tf.uint16, tf.uint8), "int_val"),
+}
+
+
+def model_spec(name: str, number: int, signature_name: str = "") -> model_pb2.ModelSpec:
+    """Which version answered."""
+    spec = model_pb2.ModelSpec(name=name, signature_name=signature_name)
+    spec.version.value = number
+    return spec
+
+
+def model_status(statuses: Mapping[int, Status]) -> get_model_status_pb2.GetModelStatusResponse:
+    """The state of each version."""
+    response = get_model_status_pb2.GetModelStatusResponse()
+    for number, status in statuses.items():
+        entry = response.model_version_status.add(version=number, state=status.state.value)
+        entry.status.error_code = grpc.StatusCode.UNKNOWN.value[0] if status.error else 0
+        entry.status.error_message = status.error
+    return response
+
+
+def signature_map(version: Version) -> get_model_metadata_pb2.SignatureDefMap:
+    """The version's signatures."""
+    signatures = get_model_metadata_pb2.SignatureDefMap()
+    for name, signature in version.signature_defs.items():
+        signatures.signature_def[name].CopyFrom(signature)
+    return signatures
+
+
+def tensor(array: np.ndarray) -> tensor_pb2.TensorProto:
+    """An array as the API sends it."""
+    dtype = tf.string if array.dtype.kind in "OS" else tf.as_dtype(array.dtype)
+    if dtype not in _FIELDS:
+        return tf.make_tensor_proto(array)
+    message = tensor_pb2.TensorProto(dtype=dtype.as_datatype_enum, tensor_shape=tf.TensorShape(array.shape).as_proto())
+    getattr(message, _FIELDS[dtype]).extend(array.ravel().tolist())
+    return message

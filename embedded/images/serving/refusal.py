@@ -1,0 +1,49 @@
+"""The one error of the API: a canonical status code and a message, which REST and gRPC each say in their own way."""
+
+from __future__ import annotations
+
+import grpc
+import tensorflow as tf
+
+# http_server.cc, ToHTTPStatusCode
+_HTTP = {
+    grpc.StatusCode.INVALID_ARGUMENT: 400,
+    grpc.StatusCode.FAILED_PRECONDITION: 400,
+    grpc.StatusCode.OUT_OF_RANGE: 400,
+    grpc.StatusCode.NOT_FOUND: 404,
+    grpc.StatusCode.ALREADY_EXISTS: 409,
+    grpc.StatusCode.ABORTED: 409,
+    grpc.StatusCode.PERMISSION_DENIED: 403,
+    grpc.StatusCode.RESOURCE_EXHAUSTED: 429,
+    grpc.StatusCode.UNAUTHENTICATED: 401,
+    grpc.StatusCode.UNIMPLEMENTED: 501,
+    grpc.StatusCode.UNAVAILABLE: 503,
+}
+_BY_NUMBER = {code.value[0]: code for code in grpc.StatusCode}
+
+
+class Refusal(Exception):
+    """A request that is not answered, and why."""
+
+    def __init__(self, code: grpc.StatusCode, message: str) -> None:
+        super().__init__(message)
+        self.code, self.message = code, message
+
+    @property
+    def http_status(self) -> int:
+        return _HTTP.get(self.code, 500)
+
+
+def invalid(message: str) -> Refusal:
+    """The request itself is wrong."""
+    return Refusal(grpc.StatusCode.INVALID_ARGUMENT, message)
+
+
+def not_found(message: str) -> Refusal:
+    """What the request names is not there."""
+    return Refusal(grpc.StatusCode.NOT_FOUND, message)
+
+
+def from_tensorflow(error: tf.errors.OpError) -> Refusal:
+    """What TensorFlow itself refused, under its own code."""
+    return Refusal(_BY_NUMBER.get(error.error_code, grpc.StatusCode.INTERNAL), error.message)

@@ -1,0 +1,85 @@
+"""TF Serving's REST API: model status, metadata, predict."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Awaitable, Callable
+from urllib.parse import unquote
+
+import grpc
+from google.protobuf.json_format import MessageToDict
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from . import json_tensors, messages
+from .refusal import Refusal, invalid
+from .versions import Versions
+
+HEADER = "X-Tensorplane-Stand-In"
+_MODEL = r"/v1/models/(?P<name>[^/:]+)(?:/versions/(?P<version>\d+)|/labels/(?P<label>[^/:]+))?"
+_POST = re.compile(_MODEL + r":(?P<method>classify|regress|predict)", re.IGNORECASE)
+_GET = re.compile(_MODEL + r"(?:/(?P<part>metadata))?", re.IGNORECASE)
+
+
+def application(versions: Versions) -> Starlette:
+    """The REST API as an ASGI application."""
+    return Starlette(routes=[Route("/{path:path}", _endpoint(versions), methods=["GET", "POST"])])
+
+
+def _endpoint(versions: Versions) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:
+        body = await request.body()
+        # In a thread, so that a slow prediction delays no other request.
+        return await run_in_threadpool(_respond, versions, request.method, request.scope["path"], body)
+
+    return endpoint
+
+
+def _respond(versions: Versions, method: str, path: str, body: bytes) -> Response:
+    try:
+        status, content = 200, _answer(versions, method, path, body)
+    except Refusal as refusal:
+        status, content = refusal.http_status, json.dumps({"error": refusal.message}).encode()
+    return Response(content, status, {HEADER: "tensorflow/serving"}, "application/json")
+
+
+def _answer(versions: Versions, method: str, path: str, body: bytes) -> bytes:
+    found = (_POST if method == "POST" else _GET).fullmatch(path)
+    if not found:
+        raise invalid(f"Malformed request: {method} {path}")
+    if found["label"]:
+        raise Refusal(grpc.StatusCode.UNIMPLEMENTED, f"the stand-in has no version labels ({found['label']})")
+    name, number = unquote(found["name"]), int(found["version"]) if found["version"] else None
+    if method == "POST":
+        return _predict(versions, name, number, found["method"].lower(), body)
+    if found["part"]:
+        return _metadata(versions, name, number)
+    status = messages.model_status(versions.statuses(name, number))
+    return json.dumps(MessageToDict(status, always_print_fields_with_no_presence=True), indent=1).encode()
+
+
+def _predict(versions: Versions, name: str, number: int | None, method: str, body: bytes) -> bytes:
+    if method != "predict":
+        raise Refusal(grpc.StatusCode.UNIMPLEMENTED, f"the stand-in answers predict, not {method}")
+    version = versions.get(name, number)
+    document = json_tensors.parse(body)
+    signature_name = document.get("signature_name", "")
+    inputs, rows = json_tensors.read(document, version.signature(signature_name))
+    return json_tensors.write(version.predict(inputs, signature_name), rows=rows)
+
+
+def _metadata(versions: Versions, name: str, number: int | None) -> bytes:
+    version = versions.get(name, number)
+    model, signatures = messages.model_spec(name, version.number), messages.signature_map(version)
+    as_json = {"preserving_proto_field_name": True, "always_print_fields_with_no_presence": True}
+    return json.dumps(
+        {
+            "model_spec": MessageToDict(model, **as_json),
+            "metadata": {"signature_def": MessageToDict(signatures, **as_json)},
+        },
+        indent=1,
+    ).encode()

@@ -1,0 +1,139 @@
+"""Starts the stand-in as its image does, with a small model of many signatures; leaves no process behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+
+_IMAGES = Path(__file__).resolve().parents[2] / "embedded" / "images"
+
+
+class HalfPlus(tf.Module):  # type: ignore[misc]  # TensorFlow has no types
+    """x / 2 + n, as TF Serving's own test models compute; and what else a signature can be."""
+
+    def __init__(self, n: float) -> None:
+        super().__init__()
+        self.n = tf.Variable(n)
+
+    def save(self, folder: Path) -> None:
+        """Writes it as a SavedModel, the way a trainer publishes one: beside, then by a rename."""
+        floats = tf.TensorSpec([None], tf.float32, name="x")
+        signatures = {
+            "serving_default": tf.function(self._half_plus).get_concrete_function(floats),
+            "two": tf.function(self._two).get_concrete_function(
+                tf.TensorSpec([None], tf.float32, name="a"), tf.TensorSpec([None, 2], tf.int32, name="b")
+            ),
+            "text": tf.function(self._text).get_concrete_function(tf.TensorSpec([None], tf.string, name="s")),
+            "picky": tf.function(self._picky).get_concrete_function(floats),
+        }
+        draft = folder.parent / f".draft-{folder.name}"
+        tf.saved_model.save(self, str(draft), signatures)
+        draft.rename(folder)
+
+    def _half_plus(self, x: tf.Tensor) -> dict[str, tf.Tensor]:
+        return {"y": x / 2 + self.n}
+
+    def _two(self, a: tf.Tensor, b: tf.Tensor) -> dict[str, tf.Tensor]:
+        return {"sum": a + tf.cast(tf.reduce_sum(b, axis=1), tf.float32), "b": b}
+
+    def _text(self, s: tf.Tensor) -> dict[str, tf.Tensor]:
+        return {"upper": tf.strings.upper(s), "raw_bytes": s}
+
+    def _picky(self, x: tf.Tensor) -> dict[str, tf.Tensor]:
+        with tf.control_dependencies([tf.debugging.assert_positive(x, "only positive numbers")]):
+            return {"y": tf.identity(x)}
+
+
+class Server:
+    """A running stand-in."""
+
+    def __init__(self, process: subprocess.Popen[str], grpc_port: int, rest_port: int, log: Path) -> None:
+        self.process, self.log = process, log
+        self.grpc_address, self.rest = f"127.0.0.1:{grpc_port}", f"http://127.0.0.1:{rest_port}"
+
+    def get(self, path: str) -> tuple[int, Any]:
+        return self._ask(urllib.request.Request(self.rest + path))
+
+    def post(self, path: str, body: Any) -> tuple[int, Any]:
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        return self._ask(urllib.request.Request(self.rest + path, data, method="POST"))
+
+    def predict(self, **body: Any) -> tuple[int, Any]:
+        return self.post("/v1/models/half:predict", body)
+
+    def wait(self, path: str, status: int, seconds: float = 40) -> Any:
+        """Asks until the answer has the status."""
+        deadline = time.monotonic() + seconds
+        answer: Any = None
+        while time.monotonic() < deadline:
+            try:
+                answer = self.get(path)
+            except OSError as error:
+                answer = error
+            else:
+                if answer[0] == status:
+                    return answer[1]
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.1)
+        raise AssertionError(f"{path}: {answer}, not {status}:\n{self.log.read_text()}")
+
+    def _ask(self, request: urllib.request.Request) -> tuple[int, Any]:
+        try:
+            with urllib.request.urlopen(request, timeout=20) as answer:
+                return answer.status, json.load(answer)
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, json.load(error)
+
+
+def arguments(*flags: str) -> list[str]:
+    """The command line that starts the stand-in."""
+    return [sys.executable, "-m", "serving", *flags]
+
+
+def environment(packages: Path, base: Path) -> dict[str, str]:
+    """What its image and the pod set."""
+    return {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": f"{_IMAGES}:{packages}",
+        "MODEL_NAME": "half",
+        "MODEL_BASE_PATH": str(base),
+    }
+
+
+@contextmanager
+def running(packages: Path, base: Path) -> Iterator[Server]:
+    """A stand-in over the models below `base`, stopped at the end."""
+    grpc_port, rest_port = _free_ports()
+    log = base / "server.log"
+    with log.open("w") as sink:
+        process = subprocess.Popen(
+            arguments(f"--port={grpc_port}", f"--rest_api_port={rest_port}"),
+            env=environment(packages, base),
+            stdout=sink,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+    try:
+        yield Server(process, grpc_port, rest_port, log)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _free_ports() -> tuple[int, int]:
+    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
+        return one.getsockname()[1], other.getsockname()[1]

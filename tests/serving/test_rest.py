@@ -1,0 +1,157 @@
+"""The REST API, as tensorflow/serving documents it in tensorflow_serving/g3doc/api_rest.md; sections are named below.
+
+Status codes are those of tensorflow_serving/model_servers/http_server.cc, ToHTTPStatusCode.
+"""
+
+from __future__ import annotations
+
+import math
+import urllib.request
+from typing import Any
+
+import pytest
+
+from tests.serving.server import Server
+
+
+# "Predict API", "Specifying input tensors in row format"; the numbers are those of "Example".
+def test_rows_of_one_input_give_a_list_of_predictions(server: Server) -> None:
+    assert server.predict(instances=[1.0, 2.0, 5.0]) == (200, {"predictions": [3.5, 4.0, 5.5]})
+
+
+def test_a_row_may_name_its_one_input(server: Server) -> None:
+    assert server.predict(instances=[{"x": 1.0}, {"x": 2.0}]) == (200, {"predictions": [3.5, 4.0]})
+
+
+def test_rows_of_several_inputs_are_objects_and_so_are_their_predictions(server: Server) -> None:
+    rows = [{"a": 1.5, "b": [1, 2]}, {"a": 0, "b": [3, 4]}]
+    assert server.predict(signature_name="two", instances=rows) == (
+        200,
+        {"predictions": [{"b": [1, 2], "sum": 4.5}, {"b": [3, 4], "sum": 7.0}]},
+    )
+
+
+# "Specifying input tensors in column format"
+def test_columns_of_one_input_give_outputs_without_a_name(server: Server) -> None:
+    assert server.predict(inputs=[1.0, 2.0]) == (200, {"outputs": [3.5, 4.0]})
+    assert server.predict(inputs={"x": [1.0, 2.0]}) == (200, {"outputs": [3.5, 4.0]})
+
+
+def test_columns_of_several_inputs_give_outputs_by_name(server: Server) -> None:
+    columns = {"a": [1.5, 0], "b": [[1, 2], [3, 4]]}
+    assert server.predict(signature_name="two", inputs=columns) == (
+        200,
+        {"outputs": {"sum": [4.5, 7.0], "b": [[1, 2], [3, 4]]}},
+    )
+
+
+# "Encoding binary values", "Output of binary values"
+def test_strings_are_text_or_base64_and_outputs_named_bytes_are_base64(server: Server) -> None:
+    status, answer = server.predict(signature_name="text", instances=["abc", {"b64": "/wA="}])
+    assert status == 200
+    assert [row["raw_bytes"] for row in answer["predictions"]] == [{"b64": "YWJj"}, {"b64": "/wA="}]
+    assert answer["predictions"][0]["upper"] == "ABC"
+
+
+# "JSON conformance"
+def test_nan_and_infinity_go_in_and_come_out(server: Server) -> None:
+    status, answer = server.post("/v1/models/half:predict", b'{"instances": [NaN, Infinity, -Infinity]}')
+    assert status == 200
+    assert math.isnan(answer["predictions"][0])
+    assert answer["predictions"][1:] == [math.inf, -math.inf]
+
+
+def test_floats_come_back_as_the_shortest_decimal_of_their_type(server: Server) -> None:
+    with urllib.request.urlopen(f"{server.rest}/v1/models/half:predict", b'{"instances": [0.2]}') as answer:
+        assert b"3.1]" in answer.read(), "not the float64 neighbour, 3.0999999046325684"
+
+
+# "Predict API", "URL"
+def test_a_version_can_be_asked_for(server: Server) -> None:
+    assert server.post("/v1/models/half/versions/3:predict", {"instances": [1.0]}) == (200, {"predictions": [3.5]})
+
+
+# "Model status API" and its example
+def test_model_status(server: Server) -> None:
+    expected = {
+        "model_version_status": [
+            {"version": "3", "state": "AVAILABLE", "status": {"error_code": "OK", "error_message": ""}}
+        ]
+    }
+    assert server.get("/v1/models/half") == (200, expected)
+    assert server.get("/v1/models/half/versions/3") == (200, expected)
+
+
+# "Model Metadata API"
+def test_model_metadata(server: Server) -> None:
+    status, answer = server.get("/v1/models/half/metadata")
+    assert status == 200
+    assert answer["model_spec"] == {"name": "half", "signature_name": "", "version": "3"}
+    signatures = answer["metadata"]["signature_def"]["signature_def"]
+    assert {"serving_default", "two", "text"} <= signatures.keys()
+    image = signatures["two"]["inputs"]["b"]
+    assert image["dtype"] == "DT_INT32"
+    assert [size["size"] for size in image["tensor_shape"]["dim"]] == ["-1", "2"]
+    assert signatures["two"]["method_name"] == "tensorflow/serving/predict"
+
+
+# The introduction: an error is an object with the key `error`.
+@pytest.mark.parametrize(
+    ("path", "body", "status", "says"),
+    [
+        ("half:predict", {"instances": ["one"]}, 400, "is not of expected type: float"),
+        ("half:predict", {"instances": [True]}, 400, "is not of expected type: float"),
+        ("half:predict", {"instances": [[1.0], [1.0, 2.0]]}, 400, "different sizes"),
+        ("half:predict", {"instances": [[1.0]]}, 400, "shape"),
+        ("half:predict", {"instances": 1.0}, 400, "instances"),
+        ("half:predict", {"instances": []}, 400, "instances"),
+        ("half:predict", {"instances": [1.0], "inputs": [1.0]}, 400, "instances"),
+        ("half:predict", {}, 400, "Missing 'inputs' or 'instances' key"),
+        ("half:predict", {"signature_name": 5, "instances": [1.0]}, 400, "'signature_name' key must be a string"),
+        ("half:predict", {"signature_name": "no", "instances": [1.0]}, 400, '"no" not found in signature def'),
+        ("half:predict", {"signature_name": "two", "instances": [1.0]}, 400, "expecting list of objects"),
+        ("half:predict", {"signature_name": "two", "instances": [{"a": 1}]}, 400, "keys must be equal to: a,b"),
+        ("half:predict", {"signature_name": "two", "inputs": {"a": [1]}}, 400, "Missing named input: b"),
+        ("half:predict", {"signature_name": "two", "inputs": {"a": [1], "b": [[1, 2.5]]}}, 400, "type: int32"),
+        ("half:predict", {"signature_name": "two", "inputs": {"a": [1], "b": [[1, 2**40]]}}, 400, "type: int32"),
+        ("half:predict", {"signature_name": "text", "instances": [{"b64": "%"}]}, 400, "base64"),
+        ("half:predict", {"signature_name": "picky", "instances": [-1.0]}, 400, "only positive numbers"),
+        ("half:predict", b"{", 400, "JSON Parse error"),
+        ("half:predict", b"", 400, "JSON Parse error: The document is empty"),
+        ("half:predict", b"[1]", 400, "Is not object"),
+        ("other:predict", {"instances": [1.0]}, 404, "Servable not found for request: Latest(other)"),
+        ("half/versions/9:predict", {"instances": [1.0]}, 404, "Servable not found for request: Specific(half, 9)"),
+        ("half:sing", {"instances": [1.0]}, 400, "Malformed request: POST /v1/models/half:sing"),
+        ("half:classify", {"examples": []}, 501, "stand-in answers predict, not classify"),
+        ("half/labels/stable:predict", {"instances": [1.0]}, 501, "no version labels (stable)"),
+    ],
+)
+def test_a_wrong_request_gets_its_code_and_reason(server: Server, path: str, body: Any, status: int, says: str) -> None:
+    code, answer = server.post(f"/v1/models/{path}", body)
+    assert code == status
+    assert answer.keys() == {"error"}
+    assert says in answer["error"]
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "says"),
+    [
+        ("/v1/models/other", 404, "Could not find any versions of model other"),
+        ("/v1/models/half/versions/9", 404, "Could not find version 9 of model half"),
+        ("/v1/models/other/metadata", 404, "Servable not found for request: Latest(other)"),
+        ("/v1/models/half/nothing", 400, "Malformed request: GET /v1/models/half/nothing"),
+        ("/", 400, "Malformed request: GET /"),
+    ],
+)
+def test_what_is_not_there_is_not_found(server: Server, path: str, status: int, says: str) -> None:
+    code, answer = server.get(path)
+    assert code == status
+    assert says in answer["error"]
+
+
+# Not TF Serving's: whoever looks at a response can tell that this is not TF Serving.
+def test_every_answer_says_that_it_comes_from_a_stand_in(server: Server) -> None:
+    with urllib.request.urlopen(f"{server.rest}/v1/models/half") as answer:
+        assert answer.headers["X-Tensorplane-Stand-In"] == "tensorflow/serving"
+        assert answer.headers["Content-Type"] == "application/json"
+    assert "stand-in for tensorflow/serving" in server.log.read_text()
