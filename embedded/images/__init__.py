@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from embedded.fault import Fault
-from embedded.images import add_ons, training
+from embedded.images import add_ons, serving_image, training
 from embedded.images.layer import Recipe
 from embedded.images.oci import Image, manifest_digest
 from embedded.progress import Step
@@ -18,34 +17,42 @@ __all__ = ["archives", "manifest_digest", "tasks"]
 
 def tasks() -> list[Task]:
     """What is missing now; nothing when every image is in the cache."""
-    missing: list[Task] = []
-    if not _cached(add_ons.images):
-        missing.append(Task("image add-ons", partial(_build, add_ons.images), after=("kubernetes",)))
-    if not training.image().archive.exists():
-        if not training.BASE.cached():
-            missing.append(Task("image base", partial(_layer, training.BASE)))
-        if not training.TENSORFLOW.cached():
-            missing.append(Task("image tensorflow", partial(_layer, training.TENSORFLOW), after=("image base",)))
-        missing.append(Task("image train", partial(_build, lambda: [training.image()]), after=("image tensorflow",)))
+    images = {name: image for name, image in _python_images().items() if not image.archive.exists()}
+    needed = {recipe.name for image in images.values() for recipe in image.recipes if not recipe.cached()}
+    missing = [] if _cached_add_ons() else [Task("image add-ons", _build_add_ons, after=("kubernetes",))]
+    if training.BASE.name in needed:
+        missing.append(Task("image base", partial(_layer, training.BASE)))
+    if training.TENSORFLOW.name in needed:
+        missing.append(Task("image tensorflow", partial(_layer, training.TENSORFLOW), after=("image base",)))
+    for name, image in images.items():
+        missing.append(Task(name, partial(_build, image), after=("image base", "image tensorflow")))
     return missing
 
 
 def archives() -> dict[str, Path]:
     """Each image's OCI archive by the image's name."""
-    return {image.name: image.archive for image in (*add_ons.images(), training.image())}
+    return {image.name: image.archive for image in (*add_ons.images(), *_python_images().values())}
 
 
-def _cached(images: Callable[[], list[Image]]) -> bool:
+def _python_images() -> dict[str, Image]:
+    return {"image train": training.image(), "image serving": serving_image.image()}
+
+
+def _cached_add_ons() -> bool:
     try:
-        return all(image.archive.exists() for image in images())
+        return all(image.archive.exists() for image in add_ons.images())
     except Fault:  # a program that goes into an image is not built yet
         return False
 
 
+def _build_add_ons(step: Step) -> None:
+    for image in add_ons.images():
+        image.build(step)
+
+
+def _build(image: Image, step: Step) -> None:
+    image.build(step)
+
+
 def _layer(recipe: Recipe, step: Step) -> None:
     recipe.layer(step)
-
-
-def _build(images: Callable[[], list[Image]], step: Step) -> None:
-    for image in images():
-        image.build(step)

@@ -17,6 +17,10 @@ class BasePython:
         self._program = next(path for path in root.glob("usr/bin/python3.*") if path.suffix[1:].isdigit())
         self.version = self._program.name.removeprefix("python")
 
+    def packages(self, root: Path) -> Path:
+        """Where it looks for packages that are no part of Debian, below another layer's root."""
+        return root / f"usr/local/lib/python{self.version}/dist-packages"
+
     def run(self, *arguments: str | Path, step: Step | None = None) -> str:
         """Runs it to its end and returns what it printed."""
         argv = [self._loader, "--library-path", self._loader.parent, self._program, *arguments]

@@ -126,7 +126,8 @@ def base(root: Path, step: Step) -> None:
             (root / "usr" / name).mkdir(parents=True)
             (root / name).symlink_to(f"usr/{name}")
         apt.unpack(apt.closure([python, "libstdc++6", "busybox-static"]), root)
-    (root / "usr/bin/python3").symlink_to(python)
+    for name in ("python3", "python"):  # as the public TensorFlow image has them
+        (root / "usr/bin" / name).symlink_to(python)
     # A shell and its tools, for people who look into a container with `kubectl exec`.
     for applet in command([root / "usr/bin/busybox", "--list"]).split():
         if not (root / "usr/bin" / applet).exists():

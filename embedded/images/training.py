@@ -20,7 +20,7 @@ BASE = Recipe("base", debian.base, sources=("debian.py", "base_python.py"), inpu
 def _tensorflow(root: Path, step: Step) -> None:
     with scratch("base") as base:
         BASE.layer(step).extract(base)
-        wheels.install([_REQUIREMENTS], root, BasePython(base), step)
+        wheels.install(_REQUIREMENTS, root, BasePython(base), step)
 
 
 TENSORFLOW = Recipe(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 import shutil
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from embedded.images import elf
@@ -32,10 +31,10 @@ _UNUSED_PATHS = (
 )
 
 
-def install(requirements: Sequence[Path], root: Path, python: BasePython, step: Step) -> None:
-    """Puts the pinned packages where the image's Python looks for them. Their dependencies are in the files too."""
-    target = root / f"usr/local/lib/python{python.version}/dist-packages"
-    target.mkdir(parents=True)
+def install(requirements: Path, root: Path, python: BasePython, step: Step) -> None:
+    """Puts the pinned packages where the image's Python looks for them. Their dependencies are in the file too."""
+    target = python.packages(root)
+    target.mkdir(parents=True, exist_ok=True)
     step.note("downloading Python packages")
     with scratch("pip") as temporary:
         command(
@@ -44,7 +43,7 @@ def install(requirements: Sequence[Path], root: Path, python: BasePython, step: 
                 *("--progress-bar", "off", "--no-deps", "--no-compile", "--only-binary", ":all:", "--target", target),
                 *("--implementation", "cp", "--python-version", python.version),
                 *(word for tag in _platforms(python) for word in ("--platform", tag)),
-                *(word for file in requirements for word in ("--requirement", file)),
+                *("--requirement", requirements),
             ],
             step=step,
             # Beside the target, so that pip's last step is a rename; and swept if we are killed.
