@@ -28,7 +28,6 @@ class Embedded(Backend):
                 "capacity": {"storage": quantity.gibibytes(request.size_gib)},
                 "access_modes": request.access_modes,
                 "persistent_volume_reclaim_policy": "Retain",
-                "storage_class_name": "",
                 "local": {"path": str(embedded.home() / "volumes" / request.name)},
                 "node_affinity": {"required": {"node_selector_terms": [{"match_expressions": [_ON_THE_NODE]}]}},
                 # Only this claim may bind it, whatever other claims wait for a volume of this size.

@@ -43,7 +43,7 @@ class TestRunName:
     @pytest.mark.parametrize(
         ("key", "value"),
         [
-            ("env", {"STEPS": 401}),
+            ("env", {"STEPS": 601}),
             ("command", ["python3", "-O", "train.py"]),
             ("resources", {"cpus": 0.3, "memoryGib": 1.25}),
             ("strategy", {"kind": "multiWorkerMirrored", "workers": 1}),
@@ -81,7 +81,7 @@ def test_the_run_keeps_its_checkpoints_apart(render: Render, tree: dict[str, Any
     env = {variable["name"]: variable.get("value") for variable in container["env"]}
     assert env["MODEL_DIR"] == "/models/digits"
     assert env["CHECKPOINT_DIR"] == f"/models/checkpoints/{run_name(rendered)}"
-    assert env["STEPS"] == "400"
+    assert env["STEPS"] == "600"
     names = [variable["name"] for variable in container["env"]]
     assert names.index("TF_TASK_INDEX") < names.index("TF_CONFIG")
 
