@@ -57,10 +57,10 @@ class Kube:
             return int(error.status or 0), error.body
         return answer.status, json.loads(answer.data)
 
-    def delete(self, path: str) -> None:
+    def delete(self, path: str, **query: str) -> None:
         """Delete one object; no error where it is gone."""
         try:
-            self._call("DELETE", path, {})
+            self._call("DELETE", path, query)
         except client.ApiException as error:
             if error.status != 404:
                 raise Fault(f"DELETE {path}: {_message(error)}") from None

@@ -15,6 +15,7 @@ from embedded import cluster, hosts, images, preflight, showcase, toolchain, wat
 from embedded.deploy import Stack
 from embedded.fault import Fault
 from embedded.hosts.environment import pulumi_environment
+from embedded.hosts.stack_settings import StackSettings
 from embedded.kube import Kube
 from embedded.paths import PROJECT, Instance, context_home
 from embedded.progress import Progress
@@ -74,7 +75,7 @@ def open_stack(target: Target) -> Stack:
     _make_volume_folders(target)
     hosts.install(Path(sys.executable).parent)
     environment = toolchain.project_environment(target.instance) if target.embedded else _context_environment(target)
-    return Stack(STACK, target.home, toolchain.tools().path("pulumi"), environment)
+    return Stack(StackSettings(STACK, target.home), toolchain.tools().path("pulumi"), environment)
 
 
 def _context_environment(target: Target) -> dict[str, str]:
@@ -130,7 +131,8 @@ def down(instance: Instance) -> None:
 def status(context: str) -> None:
     """Print nodes, pods, volumes, queue and URLs."""
     target = Target(context, Instance.current())
-    Console(highlight=False).print(cluster.report(target.instance))
+    report = cluster.report(target.instance) if target.embedded else cluster.report_on(target.api())
+    Console(highlight=False).print(report)
 
 
 def purge(instance: Instance, *, confirmed: bool) -> None:

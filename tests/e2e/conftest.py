@@ -1,0 +1,58 @@
+"""The dev stack on a cluster of the tests' own: deployed once, for all end-to-end tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from embedded import cluster, up
+from embedded.deploy import Stack
+from embedded.kube import Kube
+from embedded.paths import Instance
+from embedded.progress import Step
+from embedded.watch import Outputs
+from tests import cluster_fixture
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """The dev stack after `pulumi up`."""
+
+    instance: Instance
+    stack: Stack
+    outputs: Outputs
+    kube: Kube
+    ready_after_up: bool
+    """Whether the server was Ready when `pulumi up` returned."""
+
+    def server(self) -> dict[str, object]:
+        """The server's Deployment status."""
+        path = f"/apis/apps/v1/namespaces/{self.outputs.namespace}/deployments/{self.outputs.deployment}"
+        found = self.kube.get(path)
+        assert found is not None
+        status: dict[str, object] = found.get("status", {})
+        return status
+
+
+@pytest.fixture(scope="package")
+def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
+    """The `test` cluster with its images."""
+    with cluster_fixture.running(tmp_path_factory.mktemp("state")) as running:
+        cluster.load_images(running, Step("load images"))
+        yield running
+
+
+@pytest.fixture(scope="package")
+def deployed(instance: Instance) -> Deployed:
+    """The dev stack, as `make up` deploys it; its job may still be running."""
+    stack = up.open_stack(up.Target("", instance))
+    step = Step("pulumi up")
+    stack.prepare(step)
+    stack.up(step)
+    outputs = Outputs.of(stack.outputs())
+    kube = Kube.of(instance.kubeconfig)
+    path = f"/apis/apps/v1/namespaces/{outputs.namespace}/deployments/{outputs.deployment}"
+    ready = bool((kube.get(path) or {}).get("status", {}).get("readyReplicas"))
+    return Deployed(instance, stack, outputs, kube, ready)

@@ -1,0 +1,106 @@
+"""`pulumi up` killed at any moment: the next one converges, nothing is orphaned, nothing is done by hand."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from embedded.deploy import Stack
+from embedded.progress import Step
+from tests.e2e import project
+from tests.e2e.conftest import Deployed
+
+KILLS = 4
+NAMESPACE = "tensorplane-killed"
+# Kueue and JobSet are there already: this stack shares the cluster with the dev stack.
+SETTINGS = f"""
+config:
+  tensorplane:namespace: {NAMESPACE}
+  tensorplane:controllers: {{kueue: present, jobset: present}}
+  tensorplane:volumes: {{scratch: {{sizeGib: 1, retain: false}}}}
+  tensorplane:queues: {{small: {{priority: low, cpus: 1, memoryGib: 1}}}}
+  tensorplane:workloads:
+    server: {{kind: modelServer, model: {{volume: scratch, path: nothing}}, resources: {{cpus: 0.1, memoryGib: 0.5}}}}
+"""
+
+
+@pytest.fixture
+def stack(deployed: Deployed, tmp_path: Path) -> Stack:
+    named = replace(deployed.stack, settings=replace(deployed.stack.settings, name="killed"))
+    made = project.with_settings(named, tmp_path, SETTINGS)
+    made.prepare(Step("prepare"))
+    return made
+
+
+def _killed_after(stack: Stack, seconds: float) -> None:
+    arguments = ["up", "--yes", "--skip-preview", "--non-interactive", "--config-file", str(stack.settings.file)]
+    child = subprocess.Popen(
+        [str(stack.pulumi), *arguments, "--stack", stack.settings.name],
+        cwd=stack.settings.project,
+        env=os.environ | stack.environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    time.sleep(seconds)
+    # The engine alone, as the kernel's out-of-memory killer would; its children notice by themselves.
+    with contextlib.suppress(ProcessLookupError):
+        child.send_signal(signal.SIGKILL)
+    child.wait()
+
+
+def _state(stack: Stack) -> dict[str, Any]:
+    exported = subprocess.run(
+        [stack.pulumi, "stack", "export", "--stack", stack.settings.name],
+        cwd=stack.settings.folder, env=os.environ | stack.environment, check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    deployment: dict[str, Any] = json.loads(exported.stdout)["deployment"]
+    return deployment
+
+
+def _live(deployed: Deployed) -> set[str]:
+    """Kinds and names of what exists in the stack's namespace and was not made by a controller."""
+    found = set()
+    for group, kind in (
+        ("/api/v1", "configmaps"),
+        ("/api/v1", "services"),
+        ("/api/v1", "serviceaccounts"),
+        ("/api/v1", "persistentvolumeclaims"),
+        ("/apis/apps/v1", "deployments"),
+        ("/apis/networking.k8s.io/v1", "networkpolicies"),
+        ("/apis/kueue.x-k8s.io/v1beta2", "localqueues"),
+    ):
+        for one in deployed.kube.items(f"{group}/namespaces/{NAMESPACE}/{kind}"):
+            if one["metadata"]["name"] not in ("default", "kube-root-ca.crt"):
+                found.add(f"{kind}/{one['metadata']['name']}")
+    return found
+
+
+def test_kills_leave_nothing_for_a_person_to_do(deployed: Deployed, stack: Stack) -> None:
+    random.seed(3)
+    for _ in range(KILLS):
+        _killed_after(stack, random.uniform(1.0, 4.0))
+        stack.prepare(Step("prepare"))
+    stack.up(Step("pulumi up"))
+
+    state = _state(stack)
+    assert not state.get("pending_operations")
+    ids = [one["id"] for one in state["resources"] if one["type"].startswith("kubernetes:")]
+    known = {one.split("/")[-1] for one in ids}
+    live = _live(deployed)
+    assert live
+    assert {name.split("/")[1] for name in live} <= known, "an object that the stack does not know is an orphan"
+    assert set(stack.up(Step("pulumi up"))) == {"same"}
+
+    stack.destroy(Step("destroy"))
+    assert _live(deployed) == set()
