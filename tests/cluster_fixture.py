@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from embedded import cluster
+from embedded import cluster, images
 from embedded.paths import Instance
 from embedded.progress import Step
 
@@ -40,5 +40,8 @@ def own_home(folder: Path) -> Iterator[Instance]:
 def running(folder: Path) -> Iterator[Instance]:
     """The same, started: node Ready, DNS answering, images of add-ons not loaded yet."""
     with own_home(folder) as instance:
+        for task in images.tasks():
+            if task.name == "image add-ons":  # in the cache already, unless this test is run alone
+                task.run(Step(task.name))
         cluster.start(instance, Step("cluster"))
         yield instance

@@ -32,6 +32,14 @@ class ImageStore:
     def _call(self, *arguments: str) -> str:
         return run(*self._ctr, *self._address, *arguments)
 
+    def answers(self) -> bool:
+        """Whether containerd is there and takes requests."""
+        try:
+            self._call("version")
+        except Fault:
+            return False
+        return True
+
     def digests(self) -> dict[str, str]:
         """Each image's digest, by its name."""
         table = (line.split() for line in self._call("images", "list").splitlines()[1:])

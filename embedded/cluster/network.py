@@ -67,6 +67,14 @@ def create(instance: Instance) -> None:
         run("ip", "route", "add", network, "via", inside, "dev", instance.uplink, "src", host)
 
 
+def is_whole(instance: Instance) -> bool:
+    """Whether the host still has its way into the cluster: a network manager may have taken it."""
+    if not Path(f"/sys/class/net/{instance.uplink}").exists():
+        return False
+    routes = {route["dst"] for route in json.loads(run("ip", "-json", "route", "show", "dev", instance.uplink))}
+    return {instance.pod_cidr, instance.service_cidr} <= routes
+
+
 def delete(instance: Instance) -> None:
     """Removes what `create` made, however much of it is there. Routes go with the link."""
     if Path(f"/sys/class/net/{instance.uplink}").exists():
@@ -95,7 +103,7 @@ def check_addresses(instance: Instance) -> None:
 
 
 def conflicts(wanted: list[ipaddress.IPv4Network], routes: list[dict[str, Any]], own: str) -> list[str]:
-    """One line per interface with a route inside a wanted network. A wider one, such as a VPN's 10.0.0.0/8, does no harm."""
+    """One line per interface with a route inside a wanted network. A wider one, as a VPN may have, does no harm."""
     faults: dict[tuple[str, str], str] = {}
     for route in routes:
         target = str(route.get("dst", "default"))

@@ -88,6 +88,8 @@ class State:
     word: str
     started: int
     """Seconds since 1970; 0 if never."""
+    pid: int
+    """0 if it is not there now."""
 
     @property
     def is_up(self) -> bool:
@@ -112,7 +114,10 @@ class Supervisor:
     def states(self) -> dict[str, State]:
         """Every process's state; OSError while supervisord does not answer."""
         answer = self._ask("getAllProcessInfo")
-        return {info["name"]: State(info["name"], info["statename"], int(info["start"])) for info in answer}
+        return {
+            info["name"]: State(info["name"], info["statename"], int(info["start"]), int(info["pid"]))
+            for info in answer
+        }
 
     def start(self, names: list[str]) -> None:
         """Starts those that are not up, without waiting for them."""
@@ -125,13 +130,27 @@ class Supervisor:
                     if "ALREADY_STARTED" not in fault.faultString:
                         raise Fault(f"{name}: supervisord cannot start it: {fault.faultString}") from None
 
-    def check(self, at: Places) -> None:
-        """A Fault, a line each, for processes that supervisord gave up on."""
-        crashed = [state.name for state in self.states().values() if state.word == "FATAL"]
-        if crashed:
-            raise Fault(
-                *(f"{name} keeps crashing: {last_error(log(at, name))} (log: {log(at, name)})" for name in crashed)
-            )
+
+class CrashWatch:
+    """Tells crashing from starting. supervisord gives up on what crashes at once, never on what takes a second to."""
+
+    _LIMIT = 4
+
+    def __init__(self, at: Places, supervised: Supervisor) -> None:
+        self._at, self._supervised = at, supervised
+        self._pids: dict[str, set[int]] = {}
+
+    def check(self) -> None:
+        """A Fault, a line each, for processes that came up and went away again too often since the watch began."""
+        crashing = []
+        for state in self._supervised.states().values():
+            seen = self._pids.setdefault(state.name, set())
+            seen.update({state.pid} - {0})
+            if state.word == "FATAL" or len(seen) >= self._LIMIT:
+                crashing.append(state.name)
+        if crashing:
+            lines = ((name, log(self._at, name)) for name in crashing)
+            raise Fault(*(f"{name} keeps crashing: {last_error(path)} (log: {path})" for name, path in lines))
 
 
 def all_running(socket: Path) -> bool:

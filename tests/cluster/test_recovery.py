@@ -135,6 +135,25 @@ def test_a_starter_killed_at_any_moment_is_made_good_by_the_next(instance: Insta
     assert cluster.is_running(instance)
 
 
+def test_a_supervisor_that_ends_half_way_is_one_line(instance: Instance) -> None:
+    cluster.stop(instance)
+    starter = subprocess.Popen([sys.executable, "-c", _START], cwd=PROJECT, stderr=subprocess.PIPE, text=True)
+    eventually(lambda: _pids(instance, "kube-apiserver"), 20)
+    alive = processes.find(instance)
+    assert alive
+    os.kill(alive.pid, signal.SIGKILL)
+    _, errors = starter.communicate(timeout=30)
+    assert "Fault: cluster test: its supervisor ended while it started" in errors
+    assert "run `make up` again" in errors
+
+
+def test_a_lost_uplink_is_made_anew(instance: Instance) -> None:
+    cluster.start(instance, Step("cluster"))
+    run("ip", "link", "delete", instance.uplink)
+    cluster.start(instance, Step("cluster"))
+    assert cluster.is_running(instance)
+
+
 def test_a_component_that_keeps_crashing_is_named_with_its_log(instance: Instance) -> None:
     cluster.stop(instance)
     database = instance.home / "etcd/member/snap/db"

@@ -1,0 +1,95 @@
+"""Questions to a cluster that is coming up, asked until the answer is yes or something is found to be broken."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import http.client
+import ssl
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from embedded.cluster import kubeconfig, supervisor
+from embedded.cluster.pki import NODE_NAME
+from embedded.cluster.places import Places
+from embedded.cluster.supervisor import Supervisor
+from embedded.fault import Fault
+from embedded.provider.api import GVK, Api, ApiError
+
+_PATIENCE = 120.0
+"""Seconds that one answer may take before that is a fault. On two idle processors all of them take 7."""
+_NODE = GVK("", "v1", "Node")
+
+
+def api_is_ready(at: Places) -> bool:
+    """Asked by hand with a short timeout: an API server without etcd takes the question and answers when it dies."""
+    trusting = ssl.create_default_context(cafile=str(at.keys / "ca.crt"))
+    trusting.load_cert_chain(at.keys / "admin.pem")
+    try:
+        with urllib.request.urlopen(f"{kubeconfig.server(at.instance)}/readyz", context=trusting, timeout=2) as answer:  # noqa: S310
+            return bool(answer.read() == b"ok")
+    except (OSError, http.client.HTTPException):
+        return False
+
+
+class Patient:
+    """The API of a cluster that comes up: its refusals mean `not yet`."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def applied(self, manifest: dict[str, Any]) -> Callable[[], bool]:
+        """A condition that tries to apply the object: its namespace, or its kind, may come a moment later."""
+
+        def attempt() -> bool:
+            try:
+                self._api.apply(manifest, manager="tensorplane", force=True)
+            except ApiError as error:
+                if error.status in (400, 422):
+                    raise Fault(f"{manifest['kind']} {manifest['metadata']['name']}: {error}") from None
+                return False
+            return True
+
+        return attempt
+
+    def node_is_ready(self, since: int) -> bool:
+        """Whether the kubelet that runs now said so; what an earlier one said is in etcd, too."""
+        with contextlib.suppress(ApiError):
+            conditions = self._api.get(_NODE, NODE_NAME)["status"].get("conditions", [])
+            ready = next((found for found in conditions if found["type"] == "Ready"), None)
+            return ready is not None and ready["status"] == "True" and _seconds(ready["lastHeartbeatTime"]) >= since
+        return False
+
+
+def _seconds(time_of_day: str) -> float:
+    return datetime.datetime.fromisoformat(time_of_day).timestamp()
+
+
+class Wait:
+    """Waits for one thing after the other, and says which component is at fault when it does not come."""
+
+    def __init__(self, at: Places, supervised: Supervisor) -> None:
+        self._at, self._crashes = at, supervisor.CrashWatch(at, supervised)
+
+    def until(self, what: str, condition: Callable[[], bool], culprit: str) -> None:
+        for _ in self._ticks():
+            try:
+                if condition():
+                    return
+                self._crashes.check()
+            except OSError:
+                raise Fault(self._half_way()) from None
+        log = supervisor.log(self._at, culprit)
+        raise Fault(f"{what}: not ready after {_PATIENCE:.0f} s: {supervisor.last_error(log)} (log: {log})")
+
+    def _ticks(self) -> Iterator[None]:
+        end = time.monotonic() + _PATIENCE
+        while time.monotonic() < end:
+            yield
+            time.sleep(0.1)
+
+    def _half_way(self) -> str:
+        name, log = self._at.instance.name, self._at.logs / "supervisord.log"
+        return f"cluster {name}: its supervisor ended while it started (log: {log}): run `make up` again"

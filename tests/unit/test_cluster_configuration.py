@@ -1,0 +1,118 @@
+"""The files and command lines of the cluster's processes: nothing anonymous, nothing on the host's addresses."""
+
+from __future__ import annotations
+
+import base64
+import configparser
+import shlex
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from embedded.cluster import components, control_plane_config, dns, kubeconfig, node_config, pki, supervisor
+from embedded.cluster.places import Places
+from embedded.paths import Instance
+
+
+@pytest.fixture
+def at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Places:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "100% odd 'place'"))
+    return Places(Instance("test"))
+
+
+def _supervised(at: Places) -> dict[str, list[str]]:
+    """Each command as supervisord would split it."""
+    parser = configparser.ConfigParser()
+    parser.read_string(supervisor.render(at, components.components(at)))
+    programs = [section for section in parser.sections() if section.startswith("program:")]
+    return {section.removeprefix("program:"): shlex.split(parser[section]["command"]) for section in programs}
+
+
+def test_commands_survive_an_odd_path(at: Places) -> None:
+    commands = _supervised(at)
+    assert list(commands) == list(components.PROGRAMS)
+    for component in components.components(at):
+        assert commands[component.name] == [str(at.programs / component.name), *component.arguments]
+
+
+def test_every_listener_is_the_bridges_or_loopback(at: Places) -> None:
+    text = "\n".join(argument for command in _supervised(at).values() for argument in command)
+    everything = text + node_config.kubelet(at) + node_config.proxy(at) + node_config.containerd(at)
+    assert "0.0.0.0" not in everything
+    commands = _supervised(at)
+    assert f"--bind-address={at.instance.node_ip}" in commands["kube-apiserver"]
+    assert "--listen-client-urls=https://127.0.0.1:2379" in commands["etcd"]
+    for silent in ("kube-controller-manager", "kube-scheduler"):
+        assert "--secure-port=0" in commands[silent]
+
+
+def test_nothing_is_anonymous_and_rbac_decides(at: Places) -> None:
+    api = _supervised(at)["kube-apiserver"]
+    assert {"--anonymous-auth=false", "--authorization-mode=Node,RBAC"} <= set(api)
+    kubelet = yaml.safe_load(node_config.kubelet(at))
+    assert kubelet["authentication"]["anonymous"] == {"enabled": False}
+    assert kubelet["authorization"] == {"mode": "Webhook"}
+    assert (kubelet["readOnlyPort"], kubelet["healthzPort"]) == (0, 0)
+    assert "--client-cert-auth" in _supervised(at)["etcd"]
+
+
+def test_containerd_runs_without_the_capability_that_this_root_may_lack(at: Places) -> None:
+    config = tomllib.loads(node_config.containerd(at))
+    assert config["root"] == str(at.instance.home / "containerd")
+    runtime = config["plugins"]["io.containerd.cri.v1.runtime"]
+    assert runtime["restrict_oom_score_adj"] is True
+    assert runtime["cni"]["bin_dirs"] == [str(at.programs)]
+
+
+def test_the_kubelet_keeps_its_cgroups_and_evicts_by_absolute_figures(at: Places) -> None:
+    kubelet = yaml.safe_load(node_config.kubelet(at))
+    assert kubelet["cgroupRoot"] == "/tensorplane-test"
+    assert kubelet["evictionHard"]["nodefs.available"].endswith("Gi")
+    assert kubelet["imageGCHighThresholdPercent"] == 100
+
+
+def test_secrets_come_first_in_encryption_and_the_key_stays(tmp_path: Path) -> None:
+    path = tmp_path / "encryption.json"
+    control_plane_config.encryption(path)
+    before = path.read_text()
+    [rule] = yaml.safe_load(before)["resources"]
+    assert rule["resources"] == ["secrets"]
+    assert list(rule["providers"][0]) == ["secretbox"]
+    assert len(base64.b64decode(rule["providers"][0]["secretbox"]["keys"][0]["secret"])) == 32
+    assert path.stat().st_mode & 0o077 == 0
+    control_plane_config.encryption(path)
+    assert path.read_text() == before
+
+
+def test_the_audit_log_never_holds_a_body() -> None:
+    levels = {rule["level"] for rule in yaml.safe_load(control_plane_config.audit())["rules"]}
+    assert levels == {"None", "Metadata"}
+
+
+def test_a_kubeconfig_needs_no_other_file(at: Places, tmp_path: Path) -> None:
+    pki.ensure(tmp_path / "pki", pki.leaves(at.instance))
+    config: dict[str, Any] = yaml.safe_load(kubeconfig.render(at.instance, tmp_path / "pki", "admin"))
+    assert config["current-context"] == "tensorplane-test"
+    [entry] = config["clusters"]
+    assert entry["cluster"]["server"] == "https://10.203.0.1:6443"
+    for text in (entry["cluster"]["certificate-authority-data"], *config["users"][0]["user"].values()):
+        assert base64.b64decode(text).startswith(b"-----BEGIN ")
+
+
+def test_the_dns_pod_needs_no_right_on_its_node(at: Places) -> None:
+    manifests = {manifest["kind"]: manifest for manifest in dns.manifests(at.instance)}
+    pod = manifests["Deployment"]["spec"]["template"]["spec"]
+    [container] = pod["containers"]
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"]},
+        "readOnlyRootFilesystem": True,
+    }
+    assert all(port["containerPort"] > 1024 for port in container["ports"])
+    verbs = {verb for rule in manifests["ClusterRole"]["rules"] for verb in rule["verbs"]}
+    assert verbs == {"list", "watch"}
+    assert manifests["Service"]["spec"]["clusterIP"] == "10.204.0.10"

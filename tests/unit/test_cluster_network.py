@@ -1,0 +1,37 @@
+"""Which routes of a machine stand in the way of the cluster's addresses."""
+
+from __future__ import annotations
+
+import ipaddress
+
+import pytest
+
+from embedded.cluster import network
+
+WANTED = [ipaddress.IPv4Network(text) for text in ("10.200.0.0/24", "10.201.0.0/24")]
+
+
+@pytest.mark.parametrize(
+    "route",
+    [
+        {"dst": "default", "dev": "eth0"},
+        {"dst": "10.0.0.0/8", "dev": "tun0"},
+        {"dst": "10.200.1.0/24", "dev": "eth0"},
+        {"dst": "10.200.0.0/24", "dev": "tp-dev"},
+        {"type": "unreachable", "dst": "10.200.0.0/24"},
+    ],
+)
+def test_these_do_no_harm(route: dict[str, str]) -> None:
+    assert network.conflicts(WANTED, [route], own="tp-dev") == []
+
+
+def test_each_interface_in_the_way_is_one_line() -> None:
+    routes = [
+        {"dst": "10.200.0.0/25", "dev": "eth1"},
+        {"type": "local", "dst": "10.200.0.7", "dev": "eth1"},
+        {"dst": "10.201.0.64/26", "dev": "docker0"},
+    ]
+    lines = network.conflicts(WANTED, routes, own="tp-dev")
+    assert [line.split(":")[0] for line in lines] == ["10.200.0.0/24", "10.201.0.0/24"]
+    assert "10.200.0.0/25 on eth1" in lines[0]
+    assert "10.201.0.64/26 on docker0" in lines[1]
