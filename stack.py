@@ -45,7 +45,8 @@ class StackConfig(Model):
         settings = settings or Settings.of_stack()
         settings = replace(settings, tree=with_context(settings.tree))
         config, found = stack_settings.validated(cls, settings)
-        faults.stop([*found, *faults.without_consequences(config.check(settings), found)])
+        wrong = faults.without_consequences(config.check(settings), found)
+        faults.stop([*found, *faults.hiding(wrong, settings.secret)])
         return config
 
     def check(self, settings: Settings) -> Iterator[Fault]:

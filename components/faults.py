@@ -15,7 +15,6 @@ from components.model import Model
 
 _SHOWN = 60
 
-
 Key = tuple[str, ...]
 """A key below `tensorplane:`, from the outermost inwards."""
 
@@ -46,6 +45,17 @@ def without_consequences(faults: Iterable[Fault], causes: Sequence[Fault]) -> It
     for fault in faults:
         if not any(_overlap(path, cause) for path in fault.given for cause in doubtful):
             yield fault
+
+
+def hiding(faults: Iterable[Fault], secret: frozenset[str]) -> Iterator[Fault]:
+    """The faults, without the text of those that tell what is below a secret top-level key."""
+    for fault in faults:
+        told = {path[0] for path in (fault.path, *fault.given)} & secret
+        yield _hidden(min(told)) if told else fault
+
+
+def _hidden(key: str) -> Fault:
+    return Fault((key,), "something in this secret value is not allowed; its text is not shown")
 
 
 def _overlap(one: Key, other: Key) -> bool:
@@ -93,9 +103,9 @@ def _meant(place: "Place") -> Key | None:
 
 def _fault(detail: ErrorDetails, root: type[Model], secret: frozenset[str]) -> Fault:
     place = Place.of(root, detail["loc"])
-    if place.path and place.path[0] in secret:
-        return Fault(place.path[:1], "something in this secret value is not allowed; its text is not shown")
     path = place.path
+    if path[0] in secret and (len(path) > 1 or detail["type"] != "extra_forbidden"):
+        return _hidden(path[0])
     if detail["type"] in ("union_tag_invalid", "union_tag_not_found"):
         path = (*path, "kind")
     return Fault(path, _reason(detail, place))

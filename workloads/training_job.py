@@ -100,7 +100,9 @@ class TrainingJobArgs(WorkloadArgs):
         if over:
             asked, held = (" and ".join(parts) for parts in zip(*over, strict=True))
             reason = f"the job asks for {asked} in all, but queue {self.queue} holds {held}: it would never start"
-            yield Fault(at, reason, given=((*at[:-1], "strategy"), (*at[:-1], "resources")))
+            yield Fault(
+                at, reason, given=((*at[:-1], "strategy"), (*at[:-1], "resources"), ("queues", str(self.queue)))
+            )
 
     def total(self) -> "Total":
         """What the job's pods ask for together."""

@@ -225,6 +225,19 @@ class TestSecrets:
         assert len(lines) == 1
         assert secret not in lines[0]
 
+    @pytest.mark.parametrize("section", ["workloads", "queues"])
+    def test_names_in_a_reference(self, section: str) -> None:
+        tree = dev()
+        tree["queues"] = {"hunter2": tree["queues"]["default"]}
+        tree["workloads"]["digits"]["queue"] = "hunter3"
+        lines = faults_of(tree, frozenset({section}))
+        assert lines == [f"tensorplane:{section}: something in this secret value is not allowed; its text is not shown"]
+
+    def test_the_key_itself_is_no_secret(self) -> None:
+        (line,) = faults_of({"tokn": "hunter2"}, frozenset({"tokn"}))
+        assert line.startswith("tensorplane:tokn: unknown setting")
+        assert "hunter2" not in line
+
 
 class TestAsPulumiRunsIt:
     """The whole program: settings from the engine's configuration, a clean end, nothing registered."""
