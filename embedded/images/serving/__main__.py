@@ -1,80 +1,14 @@
-"""Starts the stand-in: both servers, the watch over the model's folder, and a drain on SIGTERM."""
+"""Starts the stand-in. Flags come first: a wrong one is refused before TensorFlow is imported, which takes seconds."""
 
 from __future__ import annotations
 
-import logging
-import os
-import signal
 import sys
-import threading
 
-# TensorFlow and gRPC read these when they are imported.
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
-
-import tensorflow as tf
-import uvicorn
-
-from . import flags, grpc_api, rest
-from .versions import Versions
-
-log = logging.getLogger("serving-stand-in")
-DRAIN_SECONDS = 20
-
-
-def main() -> int:
-    """Serves until SIGTERM or SIGINT, finishes the requests that are being answered, and returns the exit code."""
-    asked = flags.parse(sys.argv[1:])
-    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.INFO, stream=sys.stdout)
-    log.info("this is tensorplane's stand-in for tensorflow/serving, on TensorFlow %s", tf.__version__)
-    tf.config.threading.set_intra_op_parallelism_threads(asked.tensorflow_intra_op_parallelism)
-    tf.config.threading.set_inter_op_parallelism_threads(asked.tensorflow_inter_op_parallelism)
-    versions = Versions(
-        asked.model_name,
-        asked.model_base_path,
-        retries=asked.max_num_load_retries,
-        retry_seconds=asked.load_retry_interval_micros / 1e6,
-    )
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
-    threading.Thread(
-        target=versions.watch, args=(asked.file_system_poll_wait_seconds, stop), name="watch", daemon=True
-    ).start()
-    try:
-        return _serve(asked, versions, stop)
-    except OSError as error:
-        log.error("%s: another process may use it; ports are set by --port and --rest_api_port", error)
-        return 1
-
-
-def _serve(asked: flags.Flags, versions: Versions, stop: threading.Event) -> int:
-    grpc_server = grpc_api.server(versions, asked.port) if asked.port else None
-    if grpc_server:
-        grpc_server.start()
-        log.info("gRPC API at port %d", asked.port)
-    try:
-        if not asked.rest_api_port:
-            stop.wait()
-            return 0
-        config = uvicorn.Config(
-            rest.application(versions),
-            host="0.0.0.0",  # noqa: S104 - a server in a pod is reached at the pod's address
-            port=asked.rest_api_port,
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=DRAIN_SECONDS,
-        )
-        listening = config.bind_socket()
-        log.info("REST API at port %d", asked.rest_api_port)
-        # It drains on SIGTERM by itself, and then hands the signal to our handler.
-        uvicorn.Server(config).run(sockets=[listening])
-        return 0
-    finally:
-        if grpc_server:
-            grpc_server.stop(DRAIN_SECONDS).wait()
-        log.info("stopped")
-
+from . import flags
 
 if __name__ == "__main__":
-    sys.exit(main())
+    asked = flags.parse(sys.argv[1:])
+
+    from .servers import serve
+
+    sys.exit(serve(asked))
