@@ -20,16 +20,17 @@ def main(arguments: list[str]) -> int:
     engine = os.getppid()
     found = official.installed()
     if found:
-        print(f"embedded Kubernetes provider: not started, Pulumi's own plugin is installed in {found}", file=sys.stderr)
+        message = f"not started, Pulumi's own plugin is installed in {found}"
+        print(f"embedded Kubernetes provider: {message}", file=sys.stderr)
         return 1
     ended = threading.Event()
 
     def end(number: int, frame: FrameType | None) -> None:
         ended.set()
 
-    # Ctrl-C reaches the whole process group; the engine then cancels in its own order, and ends us when it is done.
+    # The engine ends its plugins with SIGINT; a terminal's Ctrl-C does not reach their process group.
     # Set before anything slow is imported: a start that is interrupted must not print a traceback.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, end)
     signal.signal(signal.SIGTERM, end)
     _serve([argument for argument in arguments if not argument.startswith("-")], ended, engine)
     return 0

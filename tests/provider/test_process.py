@@ -56,12 +56,14 @@ def test_it_answers_what_the_engine_asks_first(provider: Driver) -> None:
     assert yaml.safe_load(schema) == {"name": "kubernetes", "version": "4.34.2"}
 
 
-def test_it_ends_on_sigterm_and_survives_the_terminals_ctrl_c(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_it_ends_when_the_engine_says_so(tmp_path: Path, how: signal.Signals) -> None:
+    """Source: TerminateProcessGroup in pulumi's sdk/go/common/util/cmdutil: SIGINT, and SIGKILL some seconds later."""
     with started(tmp_path) as provider:
-        provider.process.send_signal(signal.SIGINT)
-        assert provider.stub.GetPluginInfo(empty_pb2.Empty()).version
-        provider.process.send_signal(signal.SIGTERM)
+        began = time.monotonic()
+        provider.process.send_signal(how)
         assert provider.process.wait(10) == 0
+        assert time.monotonic() - began < 4, "the engine would have killed it"
 
 
 KILLED_ENGINE = """

@@ -1,0 +1,110 @@
+"""Programs for the real engine, run in a process of their own: `python -m tests.provider.engine_programs REQUEST`.
+
+REQUEST is a JSON object: the path of a `kubeconfig`, and `steps`, each an `action` (up, refresh, destroy, cancel), the
+`program` with its `arguments`, and the `settings` of its Provider. Printed is a JSON list with an answer per step. A
+failed or killed engine leaves the Python of its inline program in disorder, which the tests' own must not suffer.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pulumi
+import pulumi_kubernetes as k8s
+from pulumi import automation
+
+Program = Callable[[k8s.Provider], None]
+
+GROUP = "engine.tensorplane.local"
+
+
+def crd() -> Any:
+    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}}}
+    return {
+        "group": GROUP,
+        "scope": "Namespaced",
+        "names": {"kind": "Thing", "plural": "things"},
+        "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}],
+    }
+
+
+def world(data: dict[str, str], size: int = 1) -> Program:
+    """A namespace, what is in it, a CRD and its object: all made in one run."""
+
+    def program(provider: k8s.Provider) -> None:
+        inside = pulumi.ResourceOptions(provider=provider)
+        namespace = k8s.core.v1.Namespace("room", opts=inside)
+        metadata = k8s.meta.v1.ObjectMetaArgs(namespace=namespace.metadata.name)
+        # Background: the garbage collector learns of a new kind within half a minute only.
+        in_background = {"pulumi.com/deletionPropagationPolicy": "background"}
+        settings = k8s.core.v1.ConfigMap("settings", metadata=metadata, data=data, opts=inside)
+        password = pulumi.Output.secret("correct-horse-battery")
+        k8s.core.v1.Secret("login", metadata=metadata, string_data={"password": password}, opts=inside)
+        definition = k8s.apiextensions.v1.CustomResourceDefinition(
+            "things", metadata={"name": f"things.{GROUP}"}, spec=crd(), opts=inside
+        )
+        k8s.apiextensions.CustomResource(
+            "thing",
+            api_version=f"{GROUP}/v1",
+            kind="Thing",
+            metadata={"namespace": namespace.metadata.name, "annotations": in_background},
+            spec={"size": size},
+            opts=pulumi.ResourceOptions(provider=provider, depends_on=[definition]),
+        )
+        pulumi.export("namespace", namespace.metadata.name)
+        pulumi.export("settings", settings.metadata.name)
+
+    return program
+
+
+def waiting_pod(namespace: str, *, skip: bool) -> Program:
+    """A pod that is never ready, since nothing runs pods here: its creation is pending until it is not awaited."""
+    annotations = {"pulumi.com/skipAwait": "true"} if skip else {}
+
+    def program(provider: k8s.Provider) -> None:
+        k8s.core.v1.Pod(
+            "pod",
+            metadata={"name": "pod", "namespace": namespace, "annotations": annotations},
+            spec={"containers": [{"name": "main", "image": "a:1"}], "termination_grace_period_seconds": 0},
+            opts=pulumi.ResourceOptions(provider=provider),
+        )
+
+    return program
+
+
+PROGRAMS: dict[str, Callable[..., Program]] = {"world": world, "waiting_pod": waiting_pod}
+
+
+def run(kubeconfig: str, steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Carries out the steps on one stack. A step that fails is told, and the next one begins."""
+    step = steps[0]
+
+    def inline() -> None:
+        provider = k8s.Provider("cluster", kubeconfig=pulumi.Output.secret(kubeconfig), **step["settings"])
+        PROGRAMS[step["program"]](**step["arguments"])(provider)
+
+    stack = automation.create_or_select_stack("test", project_name="tests", program=inline)
+    answers = []
+    for step in steps:
+        answers.append(_answer(getattr(stack, step["action"])))
+    return answers
+
+
+def _answer(action: Callable[[], Any]) -> dict[str, Any]:
+    try:
+        result = action()
+    except automation.CommandError as error:
+        return {"error": str(error)}
+    outputs = {key: output.value for key, output in getattr(result, "outputs", {}).items()}
+    summary = getattr(result, "summary", None)
+    changes = dict(summary.resource_changes or {}) if summary else {}
+    return {"changes": changes, "outputs": outputs, "said": getattr(result, "stdout", "")}
+
+
+if __name__ == "__main__":
+    REQUEST = json.loads(sys.argv[1])
+    print(json.dumps(run(Path(REQUEST["kubeconfig"]).read_text(), REQUEST["steps"])))

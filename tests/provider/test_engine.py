@@ -1,0 +1,147 @@
+"""The real engine runs programs of the official SDK through the provider.
+
+What a killed run leaves follows pulumi: resources in the making are pending operations of the state, and what the next
+run makes of them follows Create in pulumi-kubernetes v4.32 (provider/pkg/await/await.go).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from embedded.fault import Fault
+from embedded.paths import PROJECT
+from embedded.provider.api import Api
+from embedded.provider.api_error import ApiError
+from embedded.provider.gvk import GVK
+from embedded.toolchain import tools
+
+CM = GVK("", "v1", "ConfigMap")
+NAMESPACE = GVK("", "v1", "Namespace")
+POD = GVK("", "v1", "Pod")
+
+
+class Engine:
+    """One stack with a state of its own, run by the real engine."""
+
+    def __init__(self, folder: Path, kubeconfig: dict[str, Any]) -> None:
+        self.state = folder / "state"
+        self.state.mkdir()
+        self._kubeconfig = folder / "kubeconfig"
+        self._kubeconfig.write_text(yaml.safe_dump(kubeconfig))
+        launcher = folder / "bin" / "pulumi-resource-kubernetes"
+        launcher.parent.mkdir()
+        command = f'exec {sys.executable} -m embedded.provider "$@"'
+        launcher.write_text(f"#!/bin/sh\nexport PYTHONPATH={PROJECT}\n{command}\n")
+        launcher.chmod(0o755)
+        self._environment = {
+            **os.environ,
+            "PATH": os.pathsep.join([str(launcher.parent), str(tools().path("pulumi").parent), os.environ["PATH"]]),
+            "PULUMI_BACKEND_URL": f"file://{self.state}",
+            "PULUMI_CONFIG_PASSPHRASE": "tests",
+            "PULUMI_HOME": str(folder / "home"),
+            "PULUMI_SKIP_UPDATE_CHECK": "1",
+        }
+
+    def start(self, *steps: dict[str, Any]) -> subprocess.Popen[str]:
+        request = {"kubeconfig": str(self._kubeconfig), "steps": steps}
+        return subprocess.Popen(
+            [sys.executable, "-m", "tests.provider.engine_programs", json.dumps(request)],
+            cwd=PROJECT,
+            env=self._environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+
+    def run(self, *steps: dict[str, Any]) -> list[Any]:
+        """The engine's answers, one per step."""
+        with self.start(*steps) as process:
+            answer, _ = process.communicate(timeout=240)
+        answers: list[Any] = json.loads(answer)
+        return answers
+
+
+def step(action: str, program: str, settings: dict[str, Any] | None = None, **arguments: Any) -> dict[str, Any]:
+    return {"action": action, "program": program, "settings": settings or {}, "arguments": arguments}
+
+
+@pytest.fixture
+def engine(kubeconfig: dict[str, Any], tmp_path: Path) -> Engine:
+    try:
+        return Engine(tmp_path, kubeconfig)
+    except Fault as fault:
+        pytest.fail(f"the engine's tests cannot run here: {fault}")
+
+
+def test_a_programs_life(engine: Engine, api: Api) -> None:
+    first: dict[str, Any] = {"data": {"a": "1"}, "size": 1}
+    second: dict[str, Any] = {"data": {"a": "2"}, "size": 2}
+    made, again, changed = engine.run(
+        step("up", "world", **first), step("up", "world", **first), step("up", "world", **second)
+    )
+    assert "error" not in made, made["error"]
+    assert made["changes"] == {"create": 7}
+    namespace, name = made["outputs"]["namespace"], made["outputs"]["settings"]
+    assert name.startswith("settings-")
+    states = [path.read_text() for path in engine.state.rglob("*.json")]
+    assert states
+    for text in [made["said"], *states]:
+        assert "correct-horse-battery" not in text
+        assert "Y29ycmVjdC1ob3JzZS1iYXR0ZXJ5" not in text
+
+    assert again["changes"] == {"same": 7}
+
+    assert changed["changes"] == {"same": 5, "replace": 1, "update": 1}
+    new_name = changed["outputs"]["settings"]
+    assert new_name != name, "a replacement with an automatic name gets a new one; the old object goes after it"
+    assert api.get(CM, new_name, namespace)["data"] == {"a": "2"}
+    with pytest.raises(ApiError, match="not found"):
+        api.get(CM, name, namespace)
+
+    api.delete(CM, new_name, namespace)
+    refreshed, destroyed = engine.run(step("refresh", "world", **second), step("destroy", "world", **second))
+    assert refreshed["changes"] == {"same": 6, "delete": 1}
+    assert "error" not in destroyed, destroyed["error"]
+    with pytest.raises(ApiError, match="not found"):
+        api.get(NAMESPACE, namespace)
+
+
+def children(pid: int) -> list[int]:
+    """The programs that a process started."""
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def test_after_kill_9_the_next_run_follows_pulumi(engine: Engine, api: Api, namespace: str) -> None:
+    """The pod is there but not in the state. Source: Creation in await.go, upsertExistingObjects of the Provider."""
+    with engine.start(step("up", "waiting_pod", namespace=namespace, skip=False)) as run:
+        end = time.monotonic() + 60
+        while not api.list(POD, namespace):
+            assert time.monotonic() < end
+            assert run.poll() is None
+            time.sleep(0.1)
+        for child in children(run.pid):
+            os.kill(child, signal.SIGKILL)
+        run.kill()
+    uid = api.get(POD, "pod", namespace)["metadata"]["uid"]
+
+    pod: dict[str, Any] = {"namespace": namespace, "skip": True}
+    _, refused, upserted = engine.run(
+        step("cancel", "waiting_pod", **pod),  # removes the killed run's lock
+        step("up", "waiting_pod", **pod),
+        step("up", "waiting_pod", {"upsert_existing_objects": True}, **pod),
+    )
+    assert "already exists" in refused["error"]
+    assert upserted["changes"]["create"] == 1
+    assert api.get(POD, "pod", namespace)["metadata"]["uid"] == uid, "the object is taken over, not made twice"
+    engine.run(step("destroy", "waiting_pod", **pod))
+    assert api.list(POD, namespace) == []
