@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from embedded.fault import Fault
 from embedded.provider import await_ready, checkpoint, explain, field_managers, kinds, naming, object_annotations
 from embedded.provider.api_error import ApiError
 from embedded.provider.gvk import GVK
@@ -73,7 +74,7 @@ def _write(
 ) -> Object:
     api = session.api
     name, namespace = old["metadata"]["name"], old["metadata"].get("namespace")
-    live = api.get(GVK.of(obj), name, namespace)
+    live = _live(session, obj, name, namespace)
     metadata = naming.metadata(obj)
     metadata.setdefault("name", name)
     if kinds.is_crd(obj):
@@ -89,6 +90,17 @@ def _write(
     forced = object_annotations.is_true(obj, object_annotations.PATCH_FORCE) or session.settings.enable_patch_force
     force = forced or field_managers.must_force(obj, live, preview=dry_run)
     return api.apply(obj, manager=manager, force=force, dry_run=dry_run)
+
+
+def _live(session: Session, obj: Object, name: str, namespace: str | None) -> Object:
+    try:
+        return session.api.get(GVK.of(obj), name, namespace)
+    except ApiError as error:
+        if error.not_found and not error.no_match:
+            where = f"{namespace}/{name}" if namespace else name
+            hint = "make it again with `pulumi up --refresh`"
+            raise Fault(f"{obj['kind']} {where} is gone from the cluster: {hint}") from None
+        raise
 
 
 def _read(session: Session, old: Object) -> Object | None:

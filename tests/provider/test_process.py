@@ -48,11 +48,12 @@ def test_an_unfinished_download_of_the_official_plugin_does_not_count(tmp_path: 
         assert provider.stub.GetPluginInfo(empty_pb2.Empty()).version == "4.34.2"
 
 
-def test_it_answers_what_the_engine_asks_first(provider: Driver) -> None:
-    handshake = provider.stub.Handshake(provider_pb2.ProviderHandshakeRequest(engine_address="127.0.0.1:1"))
+def test_it_answers_what_the_engine_asks_first(tmp_path: Path) -> None:
+    with started(tmp_path) as provider:
+        handshake = provider.stub.Handshake(provider_pb2.ProviderHandshakeRequest(engine_address="127.0.0.1:1"))
+        schema = provider.stub.GetSchema(provider_pb2.GetSchemaRequest()).schema
     assert handshake.accept_secrets
     assert not handshake.accept_outputs
-    schema = provider.stub.GetSchema(provider_pb2.GetSchemaRequest()).schema
     assert yaml.safe_load(schema) == {"name": "kubernetes", "version": "4.34.2"}
 
 
