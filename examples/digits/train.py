@@ -24,6 +24,7 @@ print("tensorplane: started", flush=True)  # before TensorFlow, which takes seco
 
 import numpy as np  # noqa: E402
 import tensorflow as tf  # noqa: E402
+from data import SEED, load  # noqa: E402
 from tensorflow import keras  # noqa: E402
 
 from runtime.checkpoints import Checkpoints  # noqa: E402
@@ -32,19 +33,7 @@ from runtime.data import Order  # noqa: E402
 from runtime.loop import Loop, Schedule, say  # noqa: E402
 from runtime.publish import publish  # noqa: E402
 
-Arrays = tuple[np.ndarray, np.ndarray]
-
 DATA = Path(__file__).parent / "digits.csv.gz"
-HELD_OUT = 0.2
-
-
-def load(seed: int) -> tuple[Arrays, Arrays]:
-    """Images and digits: those to train on, and those held out, which follow from the seed."""
-    table = np.loadtxt(DATA, delimiter=",", dtype=np.float32)
-    table = table[np.random.default_rng(seed).permutation(len(table))]
-    images, digits = table[:, :64].reshape(-1, 8, 8), table[:, 64].astype(np.int64)
-    held_out = round(len(table) * HELD_OUT)
-    return (images[held_out:], digits[held_out:]), (images[:held_out], digits[:held_out])
 
 
 def network() -> keras.Model:
@@ -66,7 +55,7 @@ def network() -> keras.Model:
 
 def main() -> None:
     """Trains, measures on the held-out digits, publishes."""
-    seed = int(os.environ.get("SEED", "7"))
+    seed = int(os.environ.get("SEED", SEED))
     schedule = Schedule(steps=int(os.environ.get("STEPS", "600")), save_every=int(os.environ.get("SAVE_EVERY", "100")))
     model_dir, checkpoint_dir = Path(os.environ["MODEL_DIR"]), Path(os.environ["CHECKPOINT_DIR"])
 
@@ -78,7 +67,7 @@ def main() -> None:
 
     place = Place.current()
     strategy = place.strategy()
-    (images, digits), held_out = load(seed)
+    (images, digits), held_out = load(DATA, seed)
     order = Order(examples=len(digits), global_batch=int(os.environ.get("GLOBAL_BATCH", "64")), seed=seed)
 
     with strategy.scope():

@@ -6,6 +6,7 @@ import json
 import stat
 import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -39,7 +40,7 @@ def test_the_printed_rest_url_answers_this_machine(served: Deployed) -> None:
     assert [version["state"] for version in status["model_version_status"]] == ["AVAILABLE"]
 
 
-def test_the_printed_grpc_address_answers_this_machine(served: Deployed) -> None:
+def test_the_printed_grpc_address_answers_this_machine(served: Deployed, stubs: Path) -> None:
     # Imported here: the stubs bring TensorFlow along.
     import grpc
     from tensorflow_serving.apis import get_model_metadata_pb2, prediction_service_pb2_grpc

@@ -49,7 +49,8 @@ class Program:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        shutil.copy(PROJECT / "examples/digits/train.py", folder)
+        for name in ("train.py", "data.py"):
+            shutil.copy(PROJECT / "examples/digits" / name, folder)
         shutil.copy(_DIGITS, folder)
 
     def checkpoints(self, run: str) -> Path:

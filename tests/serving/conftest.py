@@ -1,40 +1,13 @@
-"""TF Serving's gRPC stubs for the tests, and one stand-in that the tests of requests share."""
+"""One stand-in that the tests of requests share."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from embedded.images.scratch import scratch
-from embedded.paths import PROJECT, cache
 from tests.serving.server import HalfPlus, Server, running
-
-
-@pytest.fixture(scope="session")
-def stubs() -> Path:
-    """A folder with tensorflow-serving-api.
-
-    It asks for the package `tensorflow`, whose files would lie over those of `tensorflow-cpu` in the project's
-    environment. So it is installed alone, once, into the cache.
-    """
-    lines = (PROJECT / "embedded/images/serving/requirements.txt").read_text().splitlines()
-    pin = next(line.split()[0] for line in lines if line.startswith("tensorflow-serving-api=="))
-    folder = cache() / "test-packages" / pin
-    if not folder.exists():
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with scratch("test-packages") as work:
-            target = work / "packages"
-            subprocess.run(
-                [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", target, pin], check=True
-            )
-            target.replace(folder)
-    if str(folder) not in sys.path:
-        sys.path.append(str(folder))
-    return folder
 
 
 @pytest.fixture(scope="session")
