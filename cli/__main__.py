@@ -7,9 +7,8 @@ import os
 import sys
 from pathlib import Path
 
-from rich.console import Console
-
 from cli import preview
+from embedded import terminal
 from embedded.fault import Fault
 
 
@@ -19,21 +18,31 @@ def _parser() -> argparse.ArgumentParser:
     asked = commands.add_parser("preview", help="what `pulumi up` would change, with the policies' verdicts")
     asked.add_argument("--stack", default="dev", help="name of a Pulumi.<stack>.yaml (default: dev)")
     asked.add_argument("--report", type=Path, default=Path("preview.md"), help="where the Markdown goes")
+    commands.add_parser("settings", help="every key of a stack's settings, as Markdown")
     return parser
 
 
 def main() -> int:
     """Run the command; 0 when it worked, 1 after faults (printed, a line each), 130 after Ctrl-C."""
     args = _parser().parse_args()
+    if args.command == "settings":
+        return _print_settings()
     context = os.environ.get("TENSORPLANE_CONTEXT", "")
     try:
-        return preview.run(args.stack, context, args.report, Console(highlight=False))
+        return preview.run(args.stack, context, args.report, terminal.console())
     except Fault as fault:
         print(*fault.lines, sep="\n", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("Interrupted; nothing was changed.", file=sys.stderr)
         return 130
+
+
+def _print_settings() -> int:
+    from cli import settings_reference  # the whole stack behind it takes a second to import
+
+    print(settings_reference.render(), end="")
+    return 0
 
 
 if __name__ == "__main__":

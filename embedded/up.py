@@ -9,15 +9,13 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
-
-from embedded import cluster, hosts, images, preflight, showcase, toolchain, watch
+from embedded import cluster, hosts, images, preflight, showcase, terminal, toolchain, watch
 from embedded.deploy import Stack
 from embedded.fault import Fault
 from embedded.hosts.environment import pulumi_environment
 from embedded.hosts.stack_settings import StackSettings
 from embedded.kube import Kube
-from embedded.paths import PROJECT, Instance, context_home
+from embedded.paths import Instance, context_home
 from embedded.progress import Progress
 from embedded.tasks import Task, run_all
 
@@ -47,7 +45,7 @@ class Target:
 def up(context: str) -> None:
     """Bring the dev stack to its end state and show it. Running it again changes nothing."""
     began = time.monotonic()
-    console = Console(highlight=False)
+    console = terminal.console()
     target = Target(context, Instance.current())
     if target.embedded:
         preflight.check(target.instance)
@@ -72,10 +70,12 @@ def up(context: str) -> None:
 
 def open_stack(target: Target) -> Stack:
     """The dev stack on this target, its state in the target's home."""
-    _make_volume_folders(target)
+    settings = StackSettings(STACK, target.home)
+    if target.embedded:
+        _make_volume_folders(settings, target.instance)
     hosts.install(Path(sys.executable).parent)
     environment = toolchain.project_environment(target.instance) if target.embedded else _context_environment(target)
-    return Stack(StackSettings(STACK, target.home), toolchain.tools().path("pulumi"), environment)
+    return Stack(settings, toolchain.tools().path("pulumi"), environment)
 
 
 def _context_environment(target: Target) -> dict[str, str]:
@@ -97,14 +97,13 @@ def _tasks(target: Target) -> list[Task]:
     ]
 
 
-def _make_volume_folders(target: Target) -> None:
-    if target.embedded:
-        for name in watch.volumes_of(PROJECT / f"Pulumi.{STACK}.yaml"):
-            folder = target.instance.volumes / name
-            folder.mkdir(parents=True, exist_ok=True)
-            # The group that every pod runs as; the set-group-id bit keeps what pods make in it readable to the next.
-            shutil.chown(folder, group=65532)
-            folder.chmod(0o2770)
+def _make_volume_folders(settings: StackSettings, instance: Instance) -> None:
+    for name in settings.section("volumes"):
+        folder = instance.volumes / str(name)
+        folder.mkdir(parents=True, exist_ok=True)
+        # The group that every pod runs as; the set-group-id bit keeps what pods make in it readable to the next.
+        shutil.chown(folder, group=65532)
+        folder.chmod(0o2770)
 
 
 def prepare(*, everything: bool, python_only: bool) -> None:
@@ -114,7 +113,7 @@ def prepare(*, everything: bool, python_only: bool) -> None:
         tasks.append(hosts.policy_task())
     if everything:
         tasks += images.tasks()
-    with Progress(Console(highlight=False)) as progress:
+    with Progress(terminal.console()) as progress:
         run_all(tasks, progress)
     if not python_only:
         hosts.install(Path(sys.executable).parent)
@@ -132,7 +131,7 @@ def status(context: str) -> None:
     """Print nodes, pods, volumes, queue and URLs."""
     target = Target(context, Instance.current())
     report = cluster.report(target.instance) if target.embedded else cluster.report_on(target.api())
-    Console(highlight=False).print(report)
+    terminal.console().print(report)
 
 
 def purge(instance: Instance, *, confirmed: bool) -> None:

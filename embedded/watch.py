@@ -5,10 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
-
-import yaml
 
 from embedded.fault import Fault
 from embedded.kube import Kube
@@ -46,13 +43,6 @@ class Outputs:
             model=server["model"],
             urls={"REST": server["rest"], "gRPC": server["grpc"]},
         )
-
-
-def volumes_of(settings: Path) -> list[str]:
-    """Names of the volumes that a settings file declares; the stack itself says what is wrong with it."""
-    config = (yaml.safe_load(settings.read_text()) or {}).get("config") or {}
-    volumes = config.get("tensorplane:volumes")
-    return sorted(map(str, volumes)) if isinstance(volumes, dict) else []
 
 
 def training(api: Kube, outputs: Outputs, step: Step) -> None:

@@ -10,6 +10,9 @@ import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from embedded.fault import Fault
 from embedded.paths import PROJECT
@@ -37,6 +40,13 @@ class StackSettings:
     def file(self) -> Path:
         """The copy that `pulumi --config-file` takes."""
         return self.folder / f"Pulumi.{self.name}.yaml"
+
+    def section(self, name: str) -> dict[str, Any]:
+        """One section under `tensorplane:`, unchecked: the stack itself says what is wrong with it."""
+        source = self.project / self.file.name
+        config = (yaml.safe_load(source.read_text()) or {}).get("config") if source.exists() else None
+        found = (config or {}).get(f"tensorplane:{name}")
+        return found if isinstance(found, dict) else {}
 
     def refresh(self) -> None:
         """Copies the project's settings, and keeps the salt that this home has."""
