@@ -1,4 +1,4 @@
-"""A real embedded cluster for tests: instance `test`, in a home of its own, always stopped and deleted at the end."""
+"""A real embedded cluster for tests: an instance in a home of its own, always stopped and deleted at the end."""
 
 from __future__ import annotations
 
@@ -8,23 +8,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from embedded import cluster, images
+from embedded.cluster.lock import only_one
 from embedded.paths import Instance
 from embedded.progress import Step
 
-NAME = "test"
-
 
 @contextlib.contextmanager
-def own_home(folder: Path) -> Iterator[Instance]:
-    """The `test` instance with everything of it below `folder`; whatever an earlier, killed run left is ended first.
+def own_home(folder: Path, name: str = "test") -> Iterator[Instance]:
+    """The instance `name` with everything of it below `folder`; whatever an earlier, killed run left is ended first.
 
     Programs that a test starts find the same instance: its places are in the environment.
     """
-    ours = {"XDG_STATE_HOME": str(folder), "TENSORPLANE_INSTANCE": NAME}
+    ours = {"XDG_STATE_HOME": str(folder), "TENSORPLANE_INSTANCE": name}
     before = {key: os.environ.get(key) for key in (*ours, "TENSORPLANE_HOME")}
     os.environ.pop("TENSORPLANE_HOME", None)
     os.environ.update(ours)
-    instance = Instance(NAME)
+    instance = Instance(name)
     try:
         cluster.stop(instance)
         yield instance
@@ -37,9 +36,9 @@ def own_home(folder: Path) -> Iterator[Instance]:
 
 
 @contextlib.contextmanager
-def running(folder: Path) -> Iterator[Instance]:
+def running(folder: Path, name: str = "test") -> Iterator[Instance]:
     """The same, started: node Ready, DNS answering, images of add-ons not loaded yet."""
-    with own_home(folder) as instance:
+    with own_home(folder, name) as instance:
         for task in images.tasks():
             if task.name == "image add-ons":  # in the cache already, unless this test is run alone
                 task.run(Step(task.name))

@@ -38,8 +38,8 @@ class Deployed:
 
 @pytest.fixture(scope="package")
 def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
-    """The `test` cluster with its images."""
-    with cluster_fixture.running(tmp_path_factory.mktemp("state")) as running:
+    """A running cluster with its images."""
+    with cluster_fixture.running(tmp_path_factory.mktemp("state"), "e2e") as running:
         cluster.load_images(running, Step("load images"))
         yield running
 

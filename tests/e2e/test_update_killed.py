@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
+from embedded import linked_project
 from embedded.deploy import Stack
 from embedded.progress import Step
-from tests.e2e import project
 from tests.e2e.conftest import Deployed
 
 KILLS = 4
@@ -37,7 +37,7 @@ config:
 @pytest.fixture
 def stack(deployed: Deployed, tmp_path: Path) -> Stack:
     named = replace(deployed.stack, settings=replace(deployed.stack.settings, name="killed"))
-    made = project.with_settings(named, tmp_path, SETTINGS)
+    made = linked_project.with_settings(named, tmp_path, SETTINGS)
     made.prepare(Step("prepare"))
     return made
 

@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 
-from embedded import watch
+from embedded import linked_project, watch
 from embedded.kube import Kube
 from embedded.paths import PROJECT
 from embedded.progress import Step
 from embedded.watch import Outputs
-from tests.e2e import project
 from tests.e2e.conftest import Deployed
 
 STEPS = 6000
@@ -27,7 +26,7 @@ def long_run(deployed: Deployed, tmp_path: Path) -> Outputs:
     text = (PROJECT / "Pulumi.dev.yaml").read_text()
     settings = re.sub(r"STEPS: \d+", f"STEPS: {STEPS}, SAVE_EVERY: {SAVE_EVERY}", text)
     assert settings != text
-    stack = project.with_settings(deployed.stack, tmp_path, settings)
+    stack = linked_project.with_settings(deployed.stack, tmp_path, settings)
     stack.prepare(Step("prepare"))
     stack.up(Step("pulumi up"))
     return Outputs.of(stack.outputs())
