@@ -13,6 +13,7 @@ from embedded.provider import official
 
 # Each awaited object holds a thread, and `Cancel` must find a free one.
 _THREADS = 512
+_PARENT_CHECK_SECONDS = 0.1
 _MAX_MESSAGE = 400 * 1024 * 1024  # the engine's own limit
 
 
@@ -49,9 +50,11 @@ def _serve(addresses: list[str], ended: threading.Event, engine: int) -> None:
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     print(port, flush=True)
-    # A killed engine says no goodbye; nobody would ever end this process then.
-    while not ended.wait(1.0) and os.getppid() == engine:
-        pass
+    while not ended.wait(_PARENT_CHECK_SECONDS):
+        if os.getppid() != engine:
+            # A killed engine says no goodbye. What goes on without it is in no state, so it stops here and now: the
+            # next update looks up what its pending operations came to, and must not be overtaken.
+            os._exit(1)
     servicer.session.cancelled.set()
     server.stop(grace=2).wait()
 
