@@ -25,10 +25,14 @@ def own_home(folder: Path, name: str = "test") -> Iterator[Instance]:
     os.environ.update(ours)
     instance = Instance(name)
     try:
-        cluster.stop(instance)
-        yield instance
+        # Another run of the tests on this machine has the same instance: the later one waits.
+        with only_one(instance, timeout=500, use="testing"):
+            cluster.stop(instance)
+            try:
+                yield instance
+            finally:
+                cluster.remove(instance)
     finally:
-        cluster.remove(instance)
         for key, value in before.items():
             os.environ.pop(key, None)
             if value is not None:

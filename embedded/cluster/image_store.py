@@ -61,7 +61,7 @@ class ImageStore:
     def add(self, name: str, archive: Path, step: Step) -> None:
         """Imports one archive, which holds the image of that name."""
         step.note(f"importing {name}")
-        command([*self._ctr, *self._address, "images", "import", "--local", str(archive)], step=step)
+        command([*self._ctr, *self._address, "images", "import", "--local", str(archive)])
         if name not in self.digests():
             raise Fault(f"{archive}: holds no image {name}: remove it and run `make up` again")
         self._call("images", "label", name, _PINNED)

@@ -14,9 +14,12 @@ from embedded.paths import Instance
 
 
 @contextlib.contextmanager
-def only_one(instance: Instance, timeout: float = 60) -> Iterator[None]:
-    """Holds a socket of the abstract namespace: no file that could be left behind, no race about removing one."""
-    address = f"\0{instance.namespace}.lock"
+def only_one(instance: Instance, timeout: float = 60, use: str = "starting or stopping") -> Iterator[None]:
+    """Holds a socket of the abstract namespace: no file that could be left behind, no race about removing one.
+
+    Each `use` is a lock of its own: tests hold theirs while they start and stop the instance many times.
+    """
+    address = f"\0{instance.namespace} {use}"
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as held:
         end = time.monotonic() + timeout
         while True:
@@ -25,16 +28,15 @@ def only_one(instance: Instance, timeout: float = 60) -> Iterator[None]:
                 break
             except OSError:
                 if time.monotonic() > end:
-                    raise Fault(_busy(instance, address)) from None
+                    raise Fault(_busy(instance, address, use)) from None
             time.sleep(0.1)
         held.listen()
         yield
 
 
-def _busy(instance: Instance, address: str) -> str:
+def _busy(instance: Instance, address: str, use: str) -> str:
     return (
-        f"cluster {instance.name}: process {_holder(address)} is starting or stopping it: "
-        "wait until it is done, or end that process"
+        f"cluster {instance.name}: process {_holder(address)} is {use} it: wait until it is done, or end that process"
     )
 
 

@@ -55,7 +55,7 @@ def _program(at: Places, component: Component) -> str:
         "autostart": "false",
         "autorestart": "true",
         "startsecs": "1",
-        "startretries": "3",
+        "startretries": "2",
         "redirect_stderr": "true",
         "stdout_logfile": str(log(at, component.name)),
         "stdout_logfile_maxbytes": "5MB",

@@ -15,12 +15,16 @@ import pytest
 from rich.console import Console
 
 from embedded import cluster
-from embedded.cluster import processes
+from embedded.cluster import dns, memory, processes
 from embedded.cluster.host import run
+from embedded.cluster.image_store import ImageStore
+from embedded.cluster.node_config import SANDBOX_IMAGE
+from embedded.cluster.places import Places
 from embedded.kube import Kube
 from embedded.paths import Instance
 from embedded.progress import Step
 from embedded.provider.api import GVK, Api, ApiError
+from embedded.toolchain import tools
 from tests.cluster import shell
 from tests.cluster.conftest import eventually
 
@@ -156,6 +160,27 @@ def test_a_pod_reaches_neither_the_host_nor_beyond(
     assert "HTTP/1" in shell_pod.ask(shell_pod.service_address(), 80, "GET / HTTP/1.0")
     for address, port in ((host, host_listener), ("192.0.2.1", 80), ("198.51.100.1", 80)):
         assert shell_pod.ask(address, port, "GET / HTTP/1.0") == "", f"{address}:{port} can be reached"
+
+
+def test_images_are_imported_once_and_never_collected(instance: Instance, shell_pod: shell.Pod) -> None:
+    alive = processes.find(instance)
+    assert alive
+    store = ImageStore(Places(instance), alive)
+    needed = (SANDBOX_IMAGE, dns.IMAGE)
+    assert {*needed, shell.IMAGE} <= store.digests().keys()
+    assert store.load(needed, Step("images")) == []
+    address = str(alive.path(Places(instance).containerd_socket))
+    listed = run(str(tools().path("ctr")), "--namespace", "k8s.io", "--address", address, "images", "list")
+    for name in (*needed, shell.IMAGE):
+        [line] = [line for line in listed.splitlines() if line.startswith(f"{name} ")]
+        assert "io.cri-containerd.pinned=pinned" in line
+
+
+def test_the_cluster_without_add_ons_takes_little_memory(instance: Instance) -> None:
+    share = memory.by_program(instance)
+    assert {"kube-apiserver", "etcd", "kubelet", "containerd", "coredns"} <= share.keys()
+    # The limit is 1.2 GiB with Kueue and JobSet, which add 250 MiB and what they make the API server hold.
+    assert sum(share.values()) < 800 * 2**20, share
 
 
 def test_starting_again_is_quick_and_changes_nothing(instance: Instance, kube: Kube, shell_pod: shell.Pod) -> None:

@@ -71,6 +71,17 @@ def test_the_look_for_remains_sees_a_running_cluster(instance: Instance) -> None
     assert kinds == {"process", "mount", "interface", "namespace", "route", "cgroup", "file"}
 
 
+def test_an_instance_that_runs_from_another_home_is_left_alone(
+    instance: Instance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.start(instance, Step("cluster"))
+    before = processes.find(instance)
+    with monkeypatch.context() as elsewhere, pytest.raises(Fault, match="it runs already, with its data in"):
+        elsewhere.setenv("XDG_STATE_HOME", str(tmp_path))
+        cluster.start(Instance("test"), Step("cluster"))
+    assert processes.find(instance) == before
+
+
 def test_nothing_remains_after_stop_but_the_data(instance: Instance, api: Api) -> None:
     meta = {"name": "kept", "namespace": "default"}
     api.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {"a": "b"}}, manager="test")
@@ -120,6 +131,13 @@ def _pids(instance: Instance, component: str) -> list[int]:
     return found
 
 
+def test_a_lost_uplink_is_made_anew(instance: Instance) -> None:
+    cluster.start(instance, Step("cluster"))
+    run("ip", "link", "delete", instance.uplink)
+    cluster.start(instance, Step("cluster"))
+    assert cluster.is_running(instance)
+
+
 def test_a_starter_killed_at_any_moment_is_made_good_by_the_next(instance: Instance) -> None:
     moments = [0.3, 0.6, 0.9, 1.2, 2.0, 3.5]
     random.Random(int(time.time())).shuffle(moments)
@@ -145,13 +163,6 @@ def test_a_supervisor_that_ends_half_way_is_one_line(instance: Instance) -> None
     _, errors = starter.communicate(timeout=30)
     assert "Fault: cluster test: its supervisor ended while it started" in errors
     assert "run `make up` again" in errors
-
-
-def test_a_lost_uplink_is_made_anew(instance: Instance) -> None:
-    cluster.start(instance, Step("cluster"))
-    run("ip", "link", "delete", instance.uplink)
-    cluster.start(instance, Step("cluster"))
-    assert cluster.is_running(instance)
 
 
 def test_a_component_that_keeps_crashing_is_named_with_its_log(instance: Instance) -> None:
@@ -199,14 +210,3 @@ def test_a_full_disk_is_one_line(instance: Instance, tmp_path: Path, monkeypatch
     finally:
         run("umount", str(tmp_path))
     assert len(fault.value.lines) == 1
-
-
-def test_an_instance_that_runs_from_another_home_is_left_alone(
-    instance: Instance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cluster.start(instance, Step("cluster"))
-    before = processes.find(instance)
-    with monkeypatch.context() as elsewhere, pytest.raises(Fault, match="it runs already, with its data in"):
-        elsewhere.setenv("XDG_STATE_HOME", str(tmp_path))
-        cluster.start(Instance("test"), Step("cluster"))
-    assert processes.find(instance) == before
