@@ -2,36 +2,54 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 
 from rich.console import Console
 
-from bench import figure, main_job, memory, pods, training
+from bench import figure, instance, main_job, memory, pods, quiet, training
+from bench.figure import Figure, Measured
+from embedded import terminal
 from embedded.fault import Fault
 
 FIGURES = {one.name: one for one in (*main_job.FIGURES, *memory.FIGURES, *pods.FIGURES, *training.FIGURES)}
 
 
 def main(names: list[str]) -> int:
-    """Measure the named figures, or all but the cold start, which takes long and is asked for by name."""
+    """Measure the named figures, or all but the cold start, which takes long and is asked for by name.
+
+    0 when all were measured, whether they reach their goals or not; 1 when one could not be, 130 after Ctrl-C.
+    """
+    # `kill` ends it as Ctrl-C does: with everything it started removed.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     unknown = [name for name in names if name not in FIGURES]
     if unknown:
         print(f"{', '.join(unknown)}: no such figure; there are {', '.join(FIGURES)}", file=sys.stderr)
         return 1
-    console = Console(highlight=False)
-    rows = []
+    console = terminal.console()
+    rows: list[tuple[Figure, Measured]] = []
     try:
-        for name in names or [name for name in FIGURES if name != main_job.COLD]:
-            console.print(f"measuring {name} …", style="dim")
-            measured = FIGURES[name].measure()
-            figure.record(FIGURES[name], measured)
-            rows.append((FIGURES[name], measured))
+        with instance.alone():
+            for name in names or [name for name in FIGURES if name != main_job.COLD]:
+                rows.append(_measure(FIGURES[name], console))
     except Fault as fault:
         print(*fault.lines, sep="\n", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("Interrupted; what the measurement had started is removed.", file=sys.stderr)
+        return 130
     finally:
         figure.show(console, rows)
     return 0
+
+
+def _measure(one: Figure, console: Console) -> tuple[Figure, Measured]:
+    console.print(f"{one.name}: waiting for a quiet machine …", style="dim")
+    load = quiet.wait_for_low_load()
+    console.print(f"{one.name}: measuring, load {load:.1f} …", style="dim")
+    measured = one.measure()
+    figure.record(one, measured)
+    return one, measured
 
 
 if __name__ == "__main__":

@@ -2,60 +2,37 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import tempfile
 import time
 from pathlib import Path
 
+from bench import instance
 from bench.figure import Figure, Measured
-from embedded.fault import Fault
 from embedded.paths import PROJECT
+from embedded.progress import Step
+from embedded.tasks import command
 
 COLD = "cold-up"
-_INSTANCE = {"TENSORPLANE_INSTANCE": "bench", "TENSORPLANE_CONTEXT": ""}
 
 
-def _make(target: str, project: Path = PROJECT, **environment: str) -> float:
+def _up(project: Path = PROJECT, **environment: str) -> float:
+    environment |= {"TENSORPLANE_INSTANCE": instance.BENCH.name}
     began = time.monotonic()
-    done = subprocess.run(
-        ["make", target],
-        cwd=project,
-        env=os.environ | _INSTANCE | environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        raise Fault(f"make {target} failed:", *done.stdout.splitlines()[-10:])
+    command(["make", "up", "CONTEXT="], step=Step("make up for bench"), cwd=project, env=environment)
     return time.monotonic() - began
 
 
-def _purge() -> None:
-    subprocess.run(
-        [PROJECT / ".venv/bin/python", "-m", "embedded", "purge", "--yes"],
-        cwd=PROJECT, env=os.environ | _INSTANCE, check=True, stdout=subprocess.DEVNULL,
-    )  # fmt: skip
-
-
 def _cached() -> Measured:
-    _purge()
-    try:
-        return Measured(_make("up"), "nothing running, no state; tools and images in the cache")
-    finally:
-        _purge()
+    with instance.fresh():
+        return Measured(_up(), "nothing running, no state; tools and images in the cache")
 
 
 def _second() -> Measured:
-    _purge()
-    try:
-        first = _make("up")
-        return Measured(_make("up"), f"the first took {first:.0f} s")
-    finally:
-        _purge()
+    with instance.fresh():
+        first = _up()
+        return Measured(_up(), f"the first took {first:.0f} s")
 
 
 def _cold() -> Measured:
@@ -68,10 +45,10 @@ def _cold() -> Measured:
         "PIP_CACHE_DIR": str(scratch / "pip"),
     }
     try:
-        subprocess.run(["git", "clone", "--quiet", PROJECT, project], check=True)
-        return Measured(_make("up", project, **caches) / 60, "a clean clone, every cache empty")
+        with instance.fresh():
+            subprocess.run(["git", "clone", "--quiet", PROJECT, project], check=True)
+            return Measured(_up(project, **caches) / 60, "a clean clone, every cache empty")
     finally:
-        _purge()
         subprocess.run(["chmod", "-R", "u+w", scratch], check=False)
         shutil.rmtree(scratch)
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
+import itertools
 import json
 import os
 import random
-import signal
+import re
 import subprocess
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,9 @@ from embedded.deploy import Stack
 from embedded.progress import Step
 from tests.e2e.conftest import Deployed
 
-KILLS = 4
+KILLS = int(os.environ.get("TENSORPLANE_KILLS", "4"))
+SEED = int(os.environ.get("TENSORPLANE_SEED", "3"))
+LINES = 20
 NAMESPACE = "tensorplane-killed"
 # Kueue and JobSet are there already: this stack shares the cluster with the dev stack.
 SETTINGS = f"""
@@ -42,21 +43,23 @@ def stack(deployed: Deployed, tmp_path: Path) -> Stack:
     return made
 
 
-def _killed_after(stack: Stack, seconds: float) -> None:
+def _killed_at(stack: Stack, line: int) -> None:
+    """Runs `pulumi up` and kills it when it has printed so many lines about resources that it creates."""
     arguments = ["up", "--yes", "--skip-preview", "--non-interactive", "--config-file", str(stack.settings.file)]
     child = subprocess.Popen(
         [str(stack.pulumi), *arguments, "--stack", stack.settings.name],
         cwd=stack.settings.project,
         env=os.environ | stack.environment,
-        stdout=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        start_new_session=True,
+        text=True,
     )
-    time.sleep(seconds)
-    # The engine alone, as the kernel's out-of-memory killer would; its children notice by themselves.
-    with contextlib.suppress(ProcessLookupError):
-        child.send_signal(signal.SIGKILL)
-    child.wait()
+    with child:
+        lines = (one for one in child.stdout or () if re.search(r" kubernetes:\S+ \S+ creat(ing|ed) ", one))
+        for _ in itertools.islice(lines, line):
+            pass
+        # The engine alone, as the kernel's out-of-memory killer would; its children notice by themselves.
+        child.kill()
 
 
 def _state(stack: Stack) -> dict[str, Any]:
@@ -69,7 +72,7 @@ def _state(stack: Stack) -> dict[str, Any]:
 
 
 def _live(deployed: Deployed) -> set[str]:
-    """Kinds and names of what exists in the stack's namespace and was not made by a controller."""
+    """Names of what exists in the stack's namespace and was not made by a controller."""
     found = set()
     for group, kind in (
         ("/api/v1", "configmaps"),
@@ -82,25 +85,26 @@ def _live(deployed: Deployed) -> set[str]:
     ):
         for one in deployed.kube.items(f"{group}/namespaces/{NAMESPACE}/{kind}"):
             if one["metadata"]["name"] not in ("default", "kube-root-ca.crt"):
-                found.add(f"{kind}/{one['metadata']['name']}")
+                found.add(one["metadata"]["name"])
     return found
 
 
 def test_kills_leave_nothing_for_a_person_to_do(deployed: Deployed, stack: Stack) -> None:
-    random.seed(3)
+    moments = random.Random(SEED)
     for _ in range(KILLS):
-        _killed_after(stack, random.uniform(1.0, 4.0))
+        _killed_at(stack, moments.randint(1, LINES))
         stack.prepare(Step("prepare"))
+        stack.up(Step("pulumi up"))
+
+        state = _state(stack)
+        assert not state.get("pending_operations")
+        ids = [one["id"] for one in state["resources"] if one["type"].startswith("kubernetes:")]
+        live = _live(deployed)
+        assert live
+        assert live <= {one.split("/")[-1] for one in ids}, "an object that the stack does not know is an orphan"
+
+        stack.destroy(Step("destroy"))
+        assert _live(deployed) == set()
     stack.up(Step("pulumi up"))
-
-    state = _state(stack)
-    assert not state.get("pending_operations")
-    ids = [one["id"] for one in state["resources"] if one["type"].startswith("kubernetes:")]
-    known = {one.split("/")[-1] for one in ids}
-    live = _live(deployed)
-    assert live
-    assert {name.split("/")[1] for name in live} <= known, "an object that the stack does not know is an orphan"
     assert set(stack.up(Step("pulumi up"))) == {"same"}
-
     stack.destroy(Step("destroy"))
-    assert _live(deployed) == set()

@@ -1,0 +1,107 @@
+"""The digits program as a person would launch it: two processes on this machine that meet on the loopback interface.
+
+They run in the training image's own files, unpacked from the same layers, so that Python, TensorFlow and every library
+are the pods' to the byte; what differs is what tensorplane adds: containers, pod network, DNS, limits, a control plane.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+
+from embedded.images import training
+from embedded.images.oci import NONROOT
+from embedded.paths import PROJECT
+from embedded.progress import Progress, Step
+from embedded.tasks import Task, command, run_all
+
+_APP = Path("opt/tensorplane/app")
+_LIBRARY = Path("opt/tensorplane/lib")
+_FOLDERS = ("proc", "dev", "tmp")
+# The mounts, and what the program starts, end with its namespaces.
+_ENTER = 'mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && exec chroot --userspec={user}:{user} "$0" "$@"'
+WORKERS = 2
+
+Line = tuple[float, str]
+
+
+class Program:
+    """The image's files in a folder, with the program beside them, as a pod sees it."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        for recipe in training.image().recipes:
+            recipe.layer(Step("image")).extract(root)
+        for name in _FOLDERS:
+            (root / name).mkdir(exist_ok=True)
+        (root / "tmp").chmod(0o1777)
+
+    def add(self, files: dict[str, Path]) -> None:
+        """Puts the program's files and tensorplane's library where pods have them."""
+        for name, source in files.items():
+            target = self._root / _APP / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, target)
+        library = self._root / _LIBRARY / "runtime"
+        shutil.copytree(PROJECT / "runtime", library, ignore=shutil.ignore_patterns("__pycache__"))
+
+    def run(self, run: str, script: str, settings: dict[str, str]) -> list[Line]:
+        """The chief's lines with the time of each, after all workers have ended."""
+        written = self._root / "models" / run
+        written.mkdir(parents=True)
+        shutil.chown(written, NONROOT, NONROOT)
+        places = {"MODEL_DIR": f"/models/{run}/model", "CHECKPOINT_DIR": f"/models/{run}/checkpoints"}
+        addresses = [f"127.0.0.1:{port}" for port in _free_ports(WORKERS)]
+        lines: list[Line] = []
+        tasks = []
+        for index in range(WORKERS):
+            config = {"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}}
+            environment = {**settings, **places, "TF_CONFIG": json.dumps(config)}
+            listener = _stamping(lines) if index == 0 else _ignoring
+            task = partial(self._worker, script, environment, listener)
+            tasks.append(Task(f"worker {index} by hand", task))
+        with Progress(Console(quiet=True)) as progress:
+            run_all(tasks, progress)
+        return lines
+
+    def _worker(self, script: str, settings: dict[str, str], listener: Callable[[str], None], _: Step) -> None:
+        environment = {
+            **training.ENVIRONMENT,
+            **settings,
+            "PATH": "/usr/bin:/bin",
+            "PYTHONPATH": f"/{_LIBRARY}",
+            "HOME": "/tmp",  # noqa: S108  # inside the image, as in a pod
+            "USER": "tensorplane",
+        }
+        enter = _ENTER.format(user=NONROOT)
+        command(
+            [
+                *("unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", enter, self._root),
+                *("/bin/busybox", "env", "-i", *(f"{name}={value}" for name, value in environment.items())),
+                *("/usr/bin/python3", f"/{_APP}/{script}"),
+            ],
+            watch=listener,
+        )
+
+
+def _stamping(lines: list[Line]) -> Callable[[str], None]:
+    return lambda line: lines.append((time.time(), line))
+
+
+def _ignoring(_: str) -> None:
+    pass
+
+
+def _free_ports(count: int) -> list[int]:
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports

@@ -1,0 +1,122 @@
+"""The `bench` cluster: for one measurement at a time, from nothing, and gone afterwards however that ends."""
+
+from __future__ import annotations
+
+import fcntl
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench import quiet
+from embedded import cluster, linked_project, up, watch
+from embedded.cluster import processes
+from embedded.cluster.places import Places
+from embedded.deploy import Stack
+from embedded.fault import Fault
+from embedded.kube import Kube
+from embedded.paths import Instance, cache
+from embedded.progress import Step
+from embedded.watch import Outputs
+
+BENCH = Instance("bench")
+_CONTROLLERS = ("kueue-system", "jobset-system")
+_READY_SECONDS = 120
+
+
+@dataclass(frozen=True)
+class Running:
+    """The started cluster and the dev stack that goes onto it."""
+
+    kube: Kube
+    stack: Stack
+
+    def deploy(self) -> Outputs:
+        """The dev stack, its model trained and served."""
+        self._update(self.stack)
+        outputs = Outputs.of(self.stack.outputs())
+        watch.training(self.kube, outputs, Step("training"))
+        watch.serving(self.kube, outputs, Step("serving"))
+        return outputs
+
+    def deploy_with(self, settings: str, folder: Path) -> Stack:
+        """The stack with other settings, by way of a folder of links; waits for no workload."""
+        stack = linked_project.with_settings(self.stack, folder, settings)
+        self._update(stack)
+        return stack
+
+    def _update(self, stack: Stack) -> None:
+        step = Step("pulumi up")
+        stack.prepare(step)
+        stack.up(step)
+
+    def wait_for_controllers(self) -> None:
+        """Until every pod of Kueue and JobSet is Ready again: a stopped cluster's were, too, as etcd remembers it."""
+        end = time.monotonic() + _READY_SECONDS
+        while not all(self._ready(namespace) for namespace in _CONTROLLERS):
+            if time.monotonic() > end:
+                raise Fault(f"Kueue and JobSet: not Ready within {_READY_SECONDS} s")
+            time.sleep(0.5)
+
+    def _ready(self, namespace: str) -> bool:
+        pods = self.kube.items(f"/api/v1/namespaces/{namespace}/pods")
+        conditions = [c for pod in pods for c in pod["status"].get("conditions", []) if c["type"] == "Ready"]
+        return all(condition["status"] == "True" for condition in conditions)
+
+
+def remove() -> None:
+    """Ends the cluster and deletes its data, also what a killed measurement left; never somebody else's."""
+    alive = processes.find(BENCH)
+    home = alive.identity(Places(BENCH)).get("home") if alive else None
+    if home and home != str(BENCH.home):
+        raise Fault(f"cluster {BENCH.name}: it runs with its data in {home}, so it is not ours to stop: stop it there")
+    cluster.remove(BENCH)
+
+
+@contextmanager
+def fresh() -> Iterator[None]:
+    """Nothing of the cluster before and nothing after."""
+    remove()
+    try:
+        yield
+    finally:
+        remove()
+
+
+@contextmanager
+def running() -> Iterator[Running]:
+    """A new cluster with every image, and nothing deployed."""
+    with fresh():
+        start()
+        cluster.load_images(BENCH, Step("load images"))
+        yield Running(Kube.of(BENCH.kubeconfig), up.open_stack(up.Target("", BENCH)))
+
+
+def start() -> None:
+    """Starts it, with the data that it has."""
+    cluster.start(BENCH, Step("cluster"))
+
+
+def stop() -> None:
+    """Stops it; its data stays."""
+    cluster.stop(BENCH)
+
+
+def settle(seconds: float) -> None:
+    """Lets what was started come to rest."""
+    quiet.wait_for_idle_processors()
+    time.sleep(seconds)
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Keeps a second `make bench` from removing the first one's cluster."""
+    lock = cache() / "bench.lock"
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Fault("another `make bench` measures on this machine: wait until it is done") from None
+        yield

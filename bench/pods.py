@@ -1,0 +1,68 @@
+"""How long a pod on the TensorFlow image takes from its POST to the first line of the user's code."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from typing import Any
+
+from kubernetes import client, config
+
+from bench import instance
+from bench.figure import Figure, Measured
+from components import versions
+from components.model import Resources
+from embedded.fault import Fault
+from embedded.kube import Kube
+from workloads import pod
+from workloads.files import Bundle
+
+_PODS = 9
+_PAUSE_SECONDS = 3.0
+_LIMIT_SECONDS = 60
+_CODE = Bundle("first-line", {"main.py": b"import time\n\nprint(time.time(), flush=True)\n"})
+
+
+def _manifest(name: str) -> dict[str, Any]:
+    """The pod that a training job would have: the same image, identity, limits, and code from a ConfigMap."""
+    container = pod.Container(
+        image=versions.images("embedded").train,
+        resources=Resources(cpus=0.4, memory_gib=1.25),
+        command=["python3", "main.py"],
+        files={pod.APP: _CODE},
+    )
+    made = pod.template("default", {}, container, grace_seconds=0, restart_policy="Never")
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": made["spec"]}
+
+
+def _start_seconds(core: client.CoreV1Api, kube: Kube, namespace: str, name: str) -> float:
+    path = f"/api/v1/namespaces/{namespace}/pods/{name}"
+    manifest = _manifest(name)
+    posted = time.time()
+    core.create_namespaced_pod(namespace, manifest)
+    end = time.monotonic() + _LIMIT_SECONDS
+    while (found := kube.get(path) or {}).get("status", {}).get("phase") != "Succeeded":
+        if time.monotonic() > end:
+            raise Fault(f"pod {name}: {found.get('status')}")
+        time.sleep(0.2)
+    # The pod's clock is this machine's.
+    started = float(kube.text(f"{path}/log")) - posted
+    kube.delete(path)
+    return started
+
+
+def _measure() -> Measured:
+    with instance.running() as bench:
+        namespace = bench.deploy().namespace
+        core = client.CoreV1Api(config.new_client_from_config(str(instance.BENCH.kubeconfig)))
+        texts, _ = _CODE.data()
+        core.create_namespaced_config_map(namespace, {"metadata": {"name": _CODE.name}, "data": texts})
+        instance.settle(_PAUSE_SECONDS)
+        taken = []
+        for number in range(_PODS):
+            taken.append(_start_seconds(core, bench.kube, namespace, f"first-line-{number}"))
+            time.sleep(_PAUSE_SECONDS)
+    return Measured(statistics.median(taken), f"{_PODS} pods, {min(taken):.2f} to {max(taken):.2f} s")
+
+
+FIGURES = (Figure("pod-start", "<= 3", "s", _measure),)

@@ -1,0 +1,50 @@
+"""Waits for a quiet machine: what else runs would be in the figures."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from embedded.fault import Fault
+
+LOAD_LIMIT = 1.5
+_PATIENCE_SECONDS = 600.0
+_IDLE_SHARE = 0.8
+_LOOK_SECONDS = 3.0
+
+
+def wait_for_low_load(
+    load: Callable[[], float] = lambda: os.getloadavg()[0],
+    sleep: Callable[[float], None] = time.sleep,
+    patience: float = _PATIENCE_SECONDS,
+) -> float:
+    """The load average of the last minute, once it is low. A Fault when it stays high: a figure would mean nothing."""
+    for _ in range(int(patience // 5)):
+        if load() <= LOAD_LIMIT:
+            return load()
+        sleep(5)
+    raise Fault(
+        f"this machine is busy: load {load():.1f} for {patience / 60:.0f} minutes, figures need {LOAD_LIMIT} or less: "
+        "end what else runs (make down) and measure again"
+    )
+
+
+def wait_for_idle_processors(patience: float = 120) -> None:
+    """Returns when the processors are mostly idle: what was started just now has settled."""
+    end = time.monotonic() + patience
+    before = _processor_ticks()
+    while time.monotonic() < end:
+        time.sleep(_LOOK_SECONDS)
+        now = _processor_ticks()
+        if (now[0] - before[0]) >= _IDLE_SHARE * (now[1] - before[1]):
+            return
+        before = now
+    raise Fault(f"this machine is busy: its processors were never {_IDLE_SHARE:.0%} idle in {patience:.0f} s")
+
+
+def _processor_ticks() -> tuple[int, int]:
+    """Idle ticks and all ticks since the machine started."""
+    ticks = [int(word) for word in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
+    return ticks[3] + ticks[4], sum(ticks)

@@ -1,0 +1,42 @@
+"""Steps per second from a training log, and what several pairs of them say about a ratio."""
+
+from __future__ import annotations
+
+import random
+import re
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from embedded.fault import Fault
+
+_STEP = re.compile(r"tensorplane: step=(\d+) loss=")
+_RESAMPLES = 10_000
+
+
+def steps_per_second(lines: Iterable[tuple[float, str]], warm_up: int) -> float:
+    """Of the steps after the first `warm_up`, saving checkpoints included; each line comes with its time."""
+    reached = [(at, int(found.group(1))) for at, line in lines if (found := _STEP.search(line))]
+    steady = [(at, step) for at, step in reached if step >= warm_up]
+    if len(steady) < 2:
+        raise Fault(f"the training log has {len(steady)} lines after step {warm_up}, so there is no rate to measure")
+    (began, first), (ended, last) = steady[0], steady[-1]
+    return (last - first) / (ended - began)
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """The median of paired ratios and where it lies with 95 % confidence."""
+
+    median: float
+    low: float
+    high: float
+
+
+def paired(pairs: Sequence[tuple[float, float]], seed: int = 1) -> Ratio:
+    """Ratio of each pair's first to its second; the interval is a bootstrap's."""
+    ratios = [first / second for first, second in pairs]
+    chance = random.Random(seed)  # noqa: S311  # no secret
+    medians = sorted(statistics.median(chance.choices(ratios, k=len(ratios))) for _ in range(_RESAMPLES))
+    low, high = medians[round(0.025 * _RESAMPLES)], medians[round(0.975 * _RESAMPLES) - 1]
+    return Ratio(statistics.median(ratios), low, high)

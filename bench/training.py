@@ -1,0 +1,116 @@
+"""Steps per second of the digits training through tensorplane, beside the same program launched by hand."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from bench import instance, rate
+from bench.by_hand import Line, Program
+from bench.figure import Figure, Measured
+from bench.instance import Running
+from embedded.fault import Fault
+from embedded.images.scratch import scratch
+from embedded.kube import Kube
+from embedded.paths import PROJECT
+from workloads import files
+
+_PAIRS = 1
+_STEPS = 3000
+_WARM_UP = 1000
+_SETTLE_SECONDS = 5
+_LIMIT_SECONDS = 600
+_WORKLOADS, _JOB = "tensorplane:workloads", "digits"
+
+
+def _measure() -> Measured:
+    """Interleaved: the machine changes its mind about its speed, and a pair sees the same machine."""
+    pairs = []
+    with scratch("bench") as folder, instance.running() as bench:
+        bench.deploy()  # the controllers come with it
+        job = _settings()["config"][_WORKLOADS][_JOB]
+        program = Program(folder / "by-hand")
+        program.add({target: files.located(source) for target, source in job["files"].items()})
+        for pair in range(_PAIRS):
+            with _stopped_cluster():
+                instance.settle(_SETTLE_SECONDS)
+                lines = program.run(f"run-{pair}", job["command"][-1], {"STEPS": str(_STEPS)})
+                by_hand = rate.steps_per_second(lines, _WARM_UP)
+            bench.wait_for_controllers()
+            instance.settle(_SETTLE_SECONDS)
+            lines = _through_tensorplane(bench, f"run-{pair}", folder)
+            pairs.append((rate.steps_per_second(lines, _WARM_UP), by_hand))
+    return _measured(pairs)
+
+
+def _measured(pairs: list[tuple[float, float]]) -> Measured:
+    ratio = rate.paired(pairs)
+    through, by_hand = (statistics.median(column) for column in zip(*pairs, strict=True))
+    return Measured(
+        ratio.median,
+        f"by hand {by_hand:.0f} steps/s, through tensorplane {through:.0f} (medians of {len(pairs)} pairs); "
+        f"95 % interval {ratio.low:.3f} to {ratio.high:.3f}",
+    )
+
+
+@contextmanager
+def _stopped_cluster() -> Iterator[None]:
+    """By hand there is no control plane that takes its share of the processors."""
+    instance.stop()
+    yield
+    instance.start()
+
+
+def _settings() -> dict[str, Any]:
+    tree: dict[str, Any] = yaml.safe_load((PROJECT / "Pulumi.dev.yaml").read_text())
+    return tree
+
+
+def _long_run(run: str) -> str:
+    """The dev stack's job alone, long enough, as a run of its own for each measurement."""
+    tree = _settings()
+    job = tree["config"][_WORKLOADS][_JOB]
+    job["env"] = {"STEPS": _STEPS, "RUN": run}
+    tree["config"][_WORKLOADS] = {_JOB: job}
+    return yaml.safe_dump(tree)
+
+
+def _through_tensorplane(bench: Running, run: str, folder: Path) -> list[Line]:
+    """The chief's lines with the time of each, after the run has ended."""
+    stack = bench.deploy_with(_long_run(run), folder)
+    outputs = stack.outputs()
+    namespace, job_set = outputs["namespace"], outputs["workloads"][_JOB]["jobSet"]
+    _wait_until_completed(bench.kube, namespace, job_set)
+    labels = f"jobset.sigs.k8s.io/jobset-name={job_set},batch.kubernetes.io/job-completion-index=0"
+    (chief,) = bench.kube.items(f"/api/v1/namespaces/{namespace}/pods", labelSelector=labels)
+    log = bench.kube.text(f"/api/v1/namespaces/{namespace}/pods/{chief['metadata']['name']}/log", timestamps="true")
+    return [stamped(line) for line in log.splitlines()]
+
+
+def stamped(line: str) -> Line:
+    """A line of a log that was asked for with timestamps."""
+    at, _, text = line.partition(" ")
+    return datetime.fromisoformat(at).timestamp(), text
+
+
+def _wait_until_completed(kube: Kube, namespace: str, job_set: str) -> None:
+    """Looks seldom and at little, because looking takes processor time from the run."""
+    end = time.monotonic() + _LIMIT_SECONDS
+    while True:
+        found = kube.get(f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/{namespace}/jobsets/{job_set}") or {}
+        conditions = {c["type"] for c in found.get("status", {}).get("conditions", []) if c["status"] == "True"}
+        if "Completed" in conditions:
+            return
+        if "Failed" in conditions or time.monotonic() > end:
+            raise Fault(f"training job {job_set}: not completed, its conditions: {sorted(conditions)}")
+        time.sleep(2)
+
+
+FIGURES = (Figure("training-ratio", ">= 0.95", "x", _measure),)
