@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from embedded.cluster import places
 from embedded.cluster.pki import NODE_NAME
 from embedded.cluster.places import Places
 
@@ -134,7 +133,7 @@ def _controller_manager(at: Places) -> Component:
         f"--cluster-signing-cert-file={keys}/ca.crt",
         f"--cluster-signing-key-file={keys}/ca.pem",
         f"--service-cluster-ip-range={at.instance.service_cidr}",
-        f"--flex-volume-plugin-dir={places.KUBELET}/flexvolume",
+        f"--flex-volume-plugin-dir={at.kubelet_root}/flexvolume",
         "--secure-port=0",  # nobody reads its metrics here, so it listens on nothing
         "--leader-elect=false",
         "--profiling=false",
@@ -159,7 +158,7 @@ def _kubelet(at: Places) -> Component:
         f"--kubeconfig={at.config}/kubelet.kubeconfig",
         f"--hostname-override={NODE_NAME}",
         f"--node-ip={at.instance.node_ip}",
-        f"--root-dir={places.KUBELET}",
+        f"--root-dir={at.kubelet_root}",
     )
     return Component("kubelet", 1, arguments, memory_mib=100)
 

@@ -41,7 +41,6 @@ def main(name: str, fingerprint: str) -> None:
     cgroups.join(instance)
     _mount(at)
     _set_kernel()
-    instance.run.mkdir(mode=0o700, parents=True)
     at.identity.write_text(json.dumps({"home": str(instance.home), "fingerprint": fingerprint}))
     os.chdir("/")
     os.execv(sys.executable, [sys.executable, "-m", "supervisor.supervisord", "-c", str(at.supervisor_config)])  # noqa: S606
@@ -51,9 +50,9 @@ def _mount(at: Places) -> None:
     # Mounts that pods make are seen by other pods that ask for it, and by nothing outside.
     run("mount", "--make-rshared", "/")
     run("mount", "-t", "tmpfs", "-o", "mode=0755,nosuid,nodev", "tmpfs", "/run")
-    for source, target in ((at.logs, places.LOGS), (at.kubelet, places.KUBELET)):
+    at.kubelet_root.mkdir(mode=0o700, parents=True)
+    for source, target in ((at.logs, places.LOGS), (at.kubelet, at.kubelet_root)):
         run("mount", "--bind", str(source), str(target))
-    run("mount", "-t", "tmpfs", "-o", "mode=0700", "tmpfs", str(places.CNI_STATE))
 
 
 def _set_kernel() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import json
 from pathlib import Path
 from typing import Any
 
 from embedded.cluster.host import run
+from embedded.cluster.places import CNI_NOTES
 from embedded.fault import Fault
 from embedded.paths import Instance
 
@@ -81,9 +83,19 @@ def delete(instance: Instance) -> None:
         run("ip", "link", "delete", instance.uplink)
     if path(instance).exists():
         run("ip", "netns", "delete", instance.namespace)
+    for note in notes(instance):
+        note.unlink(missing_ok=True)
+    for folder in (CNI_NOTES, CNI_NOTES.parent):
+        with contextlib.suppress(OSError):  # absent, or with notes of another instance or program
+            folder.rmdir()
     # `ip netns` mounts /run/netns onto itself when it makes the first namespace and never takes that back.
     if str(_NAMED) in mounts() and not any(_NAMED.iterdir()):
         run("umount", str(_NAMED))
+
+
+def notes(instance: Instance) -> list[Path]:
+    """What the network plugins' library noted about the instance's pods."""
+    return list(CNI_NOTES.glob(f"{instance.namespace}-*"))
 
 
 def mounts() -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from embedded.cluster import network, places
+from embedded.cluster import network
 from embedded.cluster.pki import NODE_NAME
 from embedded.cluster.places import Places
 
@@ -95,7 +95,7 @@ def cni(at: Places) -> str:
         },
     }
     ports = {"type": "portmap", "backend": "nftables", "capabilities": {"portMappings": True}}
-    return json.dumps({"cniVersion": "1.0.0", "name": "tensorplane", "plugins": [bridge, ports]}, indent=2)
+    return json.dumps({"cniVersion": "1.0.0", "name": at.instance.namespace, "plugins": [bridge, ports]}, indent=2)
 
 
 def kubelet(at: Places) -> str:
@@ -136,7 +136,7 @@ def kubelet(at: Places) -> str:
         },
         "imageGCHighThresholdPercent": 100,
         "systemReserved": {"memory": "512Mi"},
-        "volumePluginDir": str(places.KUBELET / "flexvolume"),
+        "volumePluginDir": str(at.kubelet_root / "flexvolume"),
     }
     return yaml.safe_dump(config, sort_keys=False)
 

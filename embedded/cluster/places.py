@@ -7,9 +7,9 @@ from pathlib import Path
 
 from embedded.paths import Instance
 
-# The same inside as on any node, so that charts find the kubelet where they expect it.
-KUBELET = Path("/var/lib/kubelet")
-CNI_STATE = Path("/var/lib/cni")
+# What the network plugins' library notes about pods. Its place is compiled in, and it has to be the host's: as a mount
+# point, the folder would belong to every instance at once, and one that removed it would take it from the others.
+CNI_NOTES = Path("/var/lib/cni/results")
 LOGS = Path("/var/log")
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -44,7 +44,7 @@ class Places:
 
     @property
     def kubelet(self) -> Path:
-        """Behind /var/lib/kubelet inside the namespaces."""
+        """Behind `kubelet_root` inside the namespaces."""
         return self.instance.home / "kubelet"
 
     @property
@@ -60,7 +60,12 @@ class Places:
     def supervisor_config(self) -> Path:
         return self.config / "supervisord.conf"
 
-    # Sockets, below the private /run that only exists inside the mount namespace.
+    # Below the private /run that only exists inside the mount namespace.
+
+    @property
+    def kubelet_root(self) -> Path:
+        """A short path: the kubelet makes sockets below it, and their paths may have 107 bytes."""
+        return self.instance.run / "kubelet"
 
     @property
     def supervisor_socket(self) -> Path:

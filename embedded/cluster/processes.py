@@ -57,8 +57,6 @@ def members(instance: Instance) -> set[int]:
 def launch(instance: Instance, fingerprint: str) -> None:
     """Starts the first process in namespaces of its own. It outlives us: `stop` ends it."""
     at = Places(instance)
-    for folder in (places.KUBELET, places.CNI_STATE):
-        folder.mkdir(parents=True, exist_ok=True)  # mount points; `stop` removes them again if they are empty
     environment = {key: os.environ[key] for key in _KEPT if key in os.environ}
     environment |= {"PATH": places.SYSTEM_PATH, "PYTHONPATH": str(PROJECT)}
     # Mounts and unmounts of the host reach the cluster, so it keeps no disk busy; its own do not reach the host.
@@ -86,9 +84,6 @@ def kill(instance: Instance, timeout: float = 10) -> None:
         _kill(pid)
     if left := _wait_until_none(instance, timeout):
         raise Fault(f"cluster {instance.name}: processes {sorted(left)} cannot be killed: the kernel holds them")
-    for folder in (places.KUBELET, places.CNI_STATE):
-        with contextlib.suppress(OSError):  # absent, or somebody's own
-            folder.rmdir()
 
 
 def _wait_until_none(instance: Instance, timeout: float) -> set[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from embedded.cluster import cgroups, network, places, processes
+from embedded.cluster import cgroups, network, processes
 from embedded.cluster.host import run
 from embedded.cluster.lock import only_one
 from embedded.fault import Fault
@@ -52,5 +52,5 @@ def residue(instance: Instance) -> list[str]:
         *(f"route {line}" for line in run("ip", "route", "show").splitlines() if f"dev {instance.uplink} " in line),
         *(f"cgroup {folder}" for folder in cgroups.folders(instance)),
         *(f"folder {path}" for path in (instance.run,) if path.exists()),
-        *(f"folder {path}" for path in (places.CNI_STATE,) if path.exists() and not any(path.iterdir())),
+        *(f"file {path}" for path in network.notes(instance)),
     ]

@@ -41,7 +41,7 @@ def remains(instance: Instance) -> list[str]:
         "route": f"ip route show table all | grep -E '{instance.uplink}|{instance.pod_cidr}|{instance.service_cidr}'",
         "packet rules": "nft list ruleset | grep -E 'tensorplane|kube-proxy'",
         "cgroup": f"find /sys/fs/cgroup -name '{instance.namespace}*'",
-        "file": f"find /run/tensorplane /run/netns /var/lib/cni -path '*{instance.name}*' 2>/dev/null",
+        "file": f"find /run/tensorplane /run/netns /var/lib/cni -path '*{instance.namespace}*' 2>/dev/null",
     }
     found = {
         what: subprocess.run(look, shell=True, capture_output=True, text=True).stdout for what, look in looks.items()
@@ -69,6 +69,18 @@ def test_the_look_for_remains_sees_a_running_cluster(instance: Instance) -> None
     cluster.start(instance, Step("cluster"))
     kinds = {line.partition(":")[0] for line in remains(instance)}
     assert kinds == {"process", "mount", "interface", "namespace", "route", "cgroup", "file"}
+
+
+def test_it_mounts_nothing_on_folders_that_another_instance_may_remove(instance: Instance) -> None:
+    alive = processes.find(instance)
+    assert alive
+    theirs, ours = (
+        {line.split()[4] for line in Path(f"/proc/{pid}/mountinfo").read_text().splitlines()}
+        for pid in (alive.pid, "self")
+    )
+    assert "/run" in theirs
+    kept = ("/run", "/proc/", "/var/log", str(instance.home))
+    assert {target for target in theirs - ours if not target.startswith(kept)} == set()
 
 
 def test_an_instance_that_runs_from_another_home_is_left_alone(
