@@ -73,7 +73,7 @@ def _values(annotation: Any, path: str, known: dict[type[Model], str]) -> str:
             return word
     origin, args = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
-        return _values(args[0], path, known) + _limits(args[1:])
+        return _values(args[0], path, known) + _limits(args[0], args[1:])
     if origin in (Union, types.UnionType):
         return " or ".join(_values(option, path, known) for option in args if not _is_hidden(option))
     if origin is Literal:
@@ -108,11 +108,15 @@ def _anchor(title: str) -> str:
     return "".join(c for c in title.lower().replace(" ", "-") if c.isalnum() or c in "-_")
 
 
-def _limits(metadata: tuple[Any, ...]) -> str:
+def _limits(limited: Any, metadata: tuple[Any, ...]) -> str:
     parts = [part for each in metadata for part in (each.metadata if isinstance(each, FieldInfo) else [each])]
     low = [_low(part) for part in parts if isinstance(part, annotated_types.Ge | annotated_types.Gt)]
     high = [f"at most {part.le:,}" for part in parts if isinstance(part, annotated_types.Le)]
-    least = [f"at least {part.min_length}" for part in parts if isinstance(part, annotated_types.MinLen)]
+    least = [
+        "not empty" if limited is str and part.min_length == 1 else f"at least {part.min_length}"
+        for part in parts
+        if isinstance(part, annotated_types.MinLen)
+    ]
     return "".join(f", {text}" for text in (*low, *high, *least))
 
 
