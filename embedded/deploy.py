@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,10 +36,14 @@ class Stack:
         """Make the stack exist, and mend what a killed update left behind."""
         self.settings.make_stack(self.pulumi, self.environment)
         recover.break_stale_locks(self.home / "pulumi", self.settings.name)
-        pending = recover.pending_creates(json.loads(self._call("stack", "export")))
-        if pending is not None:
+        settled = recover.settled(json.loads(self._call("stack", "export")))
+        if settled is not None:
             step.note("an earlier update was cut off: reading back what it had begun")
-            self._update(["refresh", *recover.refresh_arguments(pending)], step)
+            with tempfile.NamedTemporaryFile("w", suffix=".json", dir=self.home) as file:
+                json.dump(settled, file)
+                file.flush()
+                self._call("stack", "import", "--file", file.name)
+            self._update(["refresh"], step)
 
     def up(self, step: Step) -> dict[str, int]:
         """`pulumi up`; the number of resources per operation (`same`, `create`, …) that it came to."""
@@ -73,7 +78,8 @@ class Stack:
         except Stopped:
             raise
         except Fault as fault:
-            errors = diagnostics(log.read_text())
+            # The log begins with earlier runs; each starts with its command line.
+            errors = diagnostics(log.read_text().rpartition(f" $ {self.pulumi} ")[2])
             raise Fault(*errors, f"  log: {log}") if errors else fault from None
 
     def _call(self, *arguments: str) -> str:
@@ -81,11 +87,14 @@ class Stack:
 
 
 def diagnostics(output: str) -> list[str]:
-    """The errors of the last update in `output`, as a person wants them: the resource, then what is wrong with it."""
-    section = output.rpartition("\nDiagnostics:\n")[2].partition("\nResources:\n")[0]
+    """The errors of the update in `output`, as a person wants them: the resource, then what is wrong with it.
+
+    None where it ended before it came to any resource.
+    """
+    section = output.partition("\nDiagnostics:\n")[2].partition("\nResources:\n")[0]
     lines = [line for line in section.splitlines() if line.strip() and not _NOISE.search(line)]
     # A resource's heading without a line under it had only noise to say.
-    following = [*lines[1:], ""]
+    following = [*lines, ""][1:]
     kept = [
         line for line, after in zip(lines, following, strict=True) if not _HEADING.match(line) or after[:4] == "    "
     ]

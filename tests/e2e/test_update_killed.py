@@ -19,7 +19,7 @@ from embedded.deploy import Stack
 from embedded.progress import Step
 from tests.e2e.conftest import Deployed
 
-KILLS = int(os.environ.get("TENSORPLANE_KILLS", "4"))
+KILLS = int(os.environ.get("TENSORPLANE_KILLS", "3"))
 SEED = int(os.environ.get("TENSORPLANE_SEED", "3"))
 LINES = 20
 NAMESPACE = "tensorplane-killed"
