@@ -13,13 +13,13 @@ _RUN = Path("assets.extra") / "run"
 def publish(write: Callable[[Path], object], base: Path, *, run: str) -> int:
     """Makes what `write` puts into a folder the next version below `base`, and returns its number, from 1.
 
-    `run` names who publishes. A run that has published before, and was restarted since, gets its version again.
+    `run` names who publishes. A run that published the newest version, and was restarted since, gets it again. One that
+    others have published after is back on purpose, and its model has to be the newest again: servers take that.
     """
     base.mkdir(parents=True, exist_ok=True)
-    versions = sorted(int(path.name) for path in base.iterdir() if path.name.isdecimal())
-    for version in versions:
-        if _published_by(base / str(version)) == run:
-            return version
+    newest = max((int(path.name) for path in base.iterdir() if path.name.isdecimal()), default=0)
+    if newest and _published_by(base / str(newest)) == run:
+        return newest
     # Servers take folders with a number for a name, so this one is invisible to them.
     draft = base / f".draft-{run}"
     shutil.rmtree(draft, ignore_errors=True)
@@ -27,7 +27,7 @@ def publish(write: Callable[[Path], object], base: Path, *, run: str) -> int:
     (draft / _RUN).parent.mkdir(exist_ok=True)
     (draft / _RUN).write_text(run)
     _flush(draft)
-    version = max(versions, default=0) + 1
+    version = newest + 1
     # A folder with content is never replaced by a rename: who comes second gets an error.
     draft.rename(base / str(version))
     _sync(base)

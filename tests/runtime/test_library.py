@@ -93,13 +93,20 @@ def _write(text: str) -> Callable[[Path], None]:
     return write
 
 
-def test_runs_get_versions_in_turn_and_a_run_keeps_its_own(tmp_path: Path) -> None:
+def test_runs_get_versions_in_turn_and_a_restarted_run_keeps_its_own(tmp_path: Path) -> None:
     base = tmp_path / "digits"
     assert publish(_write("one"), base, run="a") == 1
     assert publish(_write("two"), base, run="b") == 2
-    assert publish(_write("other"), base, run="a") == 1
-    assert (base / "1/saved_model.pb").read_text() == "one", "what is published stays"
+    assert publish(_write("other"), base, run="b") == 2
+    assert (base / "2/saved_model.pb").read_text() == "two", "what is published stays"
     assert sorted(path.name for path in base.iterdir()) == ["1", "2"]
+
+
+def test_a_run_that_comes_back_after_another_is_served_again(tmp_path: Path) -> None:
+    for run in ("a", "b"):
+        publish(_write(run), tmp_path, run=run)
+    assert publish(_write("a"), tmp_path, run="a") == 3
+    assert (tmp_path / "1/saved_model.pb").read_text() == (tmp_path / "3/saved_model.pb").read_text() == "a"
 
 
 def test_a_killed_publication_is_invisible_and_done_anew(tmp_path: Path) -> None:
