@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Annotated, Any, TypeVar
 
 import pulumi
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
 from components import controllers, faults, queue, versions
 from components import settings as stack_settings
@@ -13,7 +13,7 @@ from components.cluster import Cluster, ClusterArgs, with_context
 from components.cluster.embedded import Embedded
 from components.controllers import Controller, ControllersArgs
 from components.faults import Fault
-from components.model import NAME_LIMIT, Model, Name
+from components.model import NAME_LIMIT, NAME_NEEDS, Model, Name, is_name
 from components.namespace import Namespace
 from components.queue import Queue, QueueArgs
 from components.settings import Settings
@@ -21,6 +21,8 @@ from components.volume import Volume, VolumeArgs
 from workloads import Declared, Platform, Workload, WorkloadArgs
 
 T = TypeVar("T")
+
+_ACCOUNT_OF_EVERY_NAMESPACE = "default"
 
 
 class StackConfig(Model):
@@ -39,6 +41,8 @@ class StackConfig(Model):
     workloads: Annotated[dict[Name, WorkloadArgs], Field(default_factory=dict)]
     """Training jobs and model servers."""
 
+    _encrypted: frozenset[str] = PrivateAttr(default=frozenset())
+
     @classmethod
     def load(cls, settings: Settings | None = None) -> "StackConfig":
         """The settings of the running stack, or `pulumi.RunError` with every fault in them, a line each."""
@@ -47,6 +51,7 @@ class StackConfig(Model):
         config, found = stack_settings.validated(cls, settings)
         wrong = faults.without_consequences(config.check(settings), found)
         faults.stop([*found, *faults.hiding(wrong, settings.secret)])
+        config._encrypted = settings.secret
         return config
 
     def check(self, settings: Settings) -> Iterator[Fault]:
@@ -56,10 +61,18 @@ class StackConfig(Model):
             volumes=_declared(settings, "volumes", self.volumes),
             queues=_declared(settings, "queues", self.queues),
         )
+        yield from self._check_namespace()
         yield from self._check_backends()
         yield from self._check_queue_names()
         for name, workload in self.workloads.items():
+            if name == _ACCOUNT_OF_EVERY_NAMESPACE:
+                yield Fault(("workloads", name), "the name of a service account that every namespace has, need another")
             yield from workload.check(name, declared)
+
+    def _check_namespace(self) -> Iterator[Fault]:
+        if not is_name(self.namespace_name):
+            reason = f"missing, and the stack's name would make it {self.namespace_name}; need {NAME_NEEDS}"
+            yield Fault(("namespace",), reason)
 
     def _check_backends(self) -> Iterator[Fault]:
         for name, volume in self.volumes.items():
@@ -104,7 +117,8 @@ def build(config: StackConfig) -> Mapping[str, Any]:
         for name, args in config.volumes.items()
     }
     job_controllers, queues = _scheduling(config, cluster, namespace, inside)
-    platform = Platform(cluster, namespace, volumes, queues, job_controllers)
+    encrypted = "workloads" in config._encrypted
+    platform = Platform(cluster, namespace, volumes, queues, job_controllers, encrypted)
     workloads = {name: args.build(name, platform, inside) for name, args in config.workloads.items()}
     return _outputs(cluster, namespace, workloads)
 

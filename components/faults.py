@@ -261,5 +261,5 @@ _NEEDS = {
     "less_than": "less than {lt:g}",
     "less_than_equal": "at most {le:g}",
     "too_short": "at least {min_length} of them",
-    "string_too_short": "at least {min_length} characters",
+    "string_too_short": "some text",
 }

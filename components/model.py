@@ -34,15 +34,18 @@ def refuse(need: str, near: str = "") -> NoReturn:
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
 _DIGITS = frozenset("0123456789")
 NAME_LIMIT = 63
+NAME_NEEDS = f"lower-case letters, digits and dashes, beginning with a letter, at most {NAME_LIMIT} characters"
+
+
+def is_name(value: str) -> bool:
+    """Whether Kubernetes takes this as a name."""
+    valid = set(value) <= _LETTERS | _DIGITS | {"-"} and value[:1] in _LETTERS and value[-1:] != "-"
+    return valid and len(value) <= NAME_LIMIT
 
 
 def _name(value: str) -> str:
-    valid = set(value) <= _LETTERS | _DIGITS | {"-"} and value[:1] in _LETTERS and value[-1:] != "-"
-    if not valid or len(value) > NAME_LIMIT:
-        refuse(
-            f"lower-case letters, digits and dashes, beginning with a letter, at most {NAME_LIMIT} characters",
-            _nearest_name(value),
-        )
+    if not is_name(value):
+        refuse(NAME_NEEDS, _nearest_name(value))
     return value
 
 
@@ -53,6 +56,10 @@ def _nearest_name(value: str) -> str:
 
 Name = Annotated[str, AfterValidator(_name)]
 """A DNS label (RFC 1035): what Kubernetes takes as the name of a service, and so of everything here."""
+
+
+Filled = Annotated[str, Field(min_length=1)]
+"""Text where an empty one would silently mean something else."""
 
 
 def _relative_path(value: str) -> str:

@@ -14,8 +14,9 @@ _POD_SECURITY = {
     for mode in ("enforce", "audit", "warn")
     for suffix, value in (("", "restricted"), ("-version", versions.POD_SECURITY))
 }
-# NodeLocal DNSCache answers on this link-local address, which no selector matches.
+# Link-local addresses, which no selector matches.
 _NODE_LOCAL_DNS = "169.254.20.10/32"
+_GKE_CLOUD_DNS = "169.254.169.254/32"
 
 
 class Namespace(pulumi.ComponentResource):
@@ -52,6 +53,7 @@ _DNS: k8s.networking.v1.NetworkPolicyEgressRuleArgsDict = {
     "to": [
         {"namespace_selector": {"match_labels": {"kubernetes.io/metadata.name": "kube-system"}}},
         {"ip_block": {"cidr": _NODE_LOCAL_DNS}},
+        {"ip_block": {"cidr": _GKE_CLOUD_DNS}},
     ],
     "ports": [{"protocol": "UDP", "port": 53}, {"protocol": "TCP", "port": 53}],
 }

@@ -22,7 +22,7 @@ class QueueArgs(Model):
     """Settings of one queue: what its jobs may hold together, and how much they matter."""
 
     priority: Literal["low", "normal", "high"] = "normal"
-    """Who goes first, and who may stop whom, among jobs that want the same machines."""
+    """Kueue's priority of the queue's jobs. It decides nothing between queues yet: each has a share of its own."""
     cpus: Annotated[float, Field(gt=0)]
     """CPU cores that the queue's running jobs may hold together."""
     memory_gib: Annotated[float, Field(gt=0)]
@@ -50,7 +50,8 @@ class Flavor:
 def any_node(namespace: Namespace, opts: pulumi.ResourceOptions) -> Flavor:
     """The one flavor that all queues draw from for now: any node of the cluster."""
     name = f"{namespace.plain_name}-any-node"
-    return Flavor(name, _kueue("ResourceFlavor", name, labels(name, "queue"), {}, opts))
+    # A label's value is shorter than a name may be.
+    return Flavor(name, _kueue("ResourceFlavor", name, labels(namespace.plain_name, "queue"), {}, opts))
 
 
 class Queue(pulumi.ComponentResource):

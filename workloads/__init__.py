@@ -33,6 +33,12 @@ class Platform:
     queues: Mapping[str, Queue]
     controllers: Sequence[pulumi.Resource]
     """What must be ready before a job can be created."""
+    encrypted: bool
+    """Whether the workloads' settings are stored encrypted, as a whole: Pulumi does not tell which value is why."""
+
+    def guarded(self, value: Any) -> pulumi.Output[Any]:
+        """The value, secret where settings are: what follows from it stays encrypted in the state."""
+        return pulumi.Output.secret(value) if self.encrypted else pulumi.Output.from_input(value)
 
 
 class WorkloadArgs(Variant, family=True):

@@ -5,12 +5,14 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from components.model import NAME_LIMIT
 from workloads.tf_config import Role
 
 _HASH_LENGTH = 8
 _POD_SUFFIX = "-abcde"
 """What a Job appends to the names of its pods; JobSet counts it when it checks their length."""
-NAME_LIMIT = 63
+EXIT_SAVED = 75
+"""Exit code of a pod that was asked to stop and can go on from its checkpoint (`runtime/stop.py`; sysexits.h)."""
 
 
 def longest_name(roles: Sequence[Role]) -> int:
@@ -19,13 +21,16 @@ def longest_name(roles: Sequence[Role]) -> int:
     return NAME_LIMIT - 1 - _HASH_LENGTH - longest - len(_POD_SUFFIX)
 
 
-def named_by_content(name: str, build: Callable[[str], dict[str, Any]]) -> tuple[str, dict[str, Any]]:
+def named_by_content(
+    name: str, build: Callable[[str], dict[str, Any]], marks: Mapping[str, str]
+) -> tuple[str, dict[str, Any]]:
     """A run's name and spec, from what makes a spec for a name.
 
-    A changed job must be a new run: a JobSet's spec cannot change, and pods of an old run that still end would be taken
-    for workers of the new one. So the name carries a hash of the spec.
+    A changed job must be a new run: a JobSet's spec cannot change, nor can, once Kueue has admitted it, the `marks` of
+    its queue; and pods of an old run that still end would be taken for workers of the new one. So the name carries a
+    hash of both.
     """
-    text = json.dumps(build(name), sort_keys=True)
+    text = json.dumps([build(name), dict(marks)], sort_keys=True)
     run = f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:_HASH_LENGTH]}"
     return run, build(run)
 
@@ -33,10 +38,9 @@ def named_by_content(name: str, build: Callable[[str], dict[str, Any]]) -> tuple
 def spec(
     run: str,
     roles: Sequence[Role],
-    pod_of: Callable[[Role], dict[str, Any]],
+    template_of: Callable[[Role], dict[str, Any]],
     *,
     deciding: Sequence[str],
-    labels: Mapping[str, str],
     max_restarts: int,
 ) -> dict[str, Any]:
     """The spec of a JobSet whose pods find each other under the names that TF_CONFIG holds."""
@@ -56,11 +60,11 @@ def spec(
             ],
         },
         # No ttlSecondsAfterFinished: a run that vanished would look undone to the next `pulumi up --refresh`.
-        "replicatedJobs": [_replicated_job(role, pod_of(role), labels) for role in roles],
+        "replicatedJobs": [_replicated_job(role, template_of(role)) for role in roles],
     }
 
 
-def _replicated_job(role: Role, pod: dict[str, Any], labels: Mapping[str, str]) -> dict[str, Any]:
+def _replicated_job(role: Role, template: dict[str, Any]) -> dict[str, Any]:
     return {
         "name": role.name,
         "replicas": 1,
@@ -71,12 +75,15 @@ def _replicated_job(role: Role, pod: dict[str, Any], labels: Mapping[str, str]) 
                 "completionMode": "Indexed",
                 # The first failed pod fails its Job, and so restarts the gang: TensorFlow's peers cannot go on alone.
                 "backoffLimit": 0,
-                # A lost node or an eviction is nobody's error, and counts against no limit (see the rule above).
-                "podFailurePolicy": {"rules": [{"action": "FailJob", "onPodConditions": [_DISRUPTED]}]},
-                "template": {"metadata": {"labels": dict(labels)}, "spec": pod},
+                # A lost node or an eviction is nobody's error, and counts against no limit (see the rule above). Who
+                # is evicted tells its peers, and they may be gone before it is: they end with a code of their own.
+                "podFailurePolicy": {
+                    "rules": [
+                        {"action": "FailJob", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
+                        {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [EXIT_SAVED]}},
+                    ]
+                },
+                "template": template,
             }
         },
     }
-
-
-_DISRUPTED = {"type": "DisruptionTarget", "status": "True"}

@@ -8,7 +8,8 @@ import pulumi_kubernetes as k8s
 from pydantic import Field
 
 from components.faults import Fault
-from components.model import In, Resources
+from components.model import Filled, In, Resources
+from components.volume import Volume
 from workloads import Declared, Platform, Workload, WorkloadArgs, mounts, pod
 from workloads.owner import Owner
 
@@ -30,7 +31,7 @@ class ModelServerArgs(WorkloadArgs):
     """Where the model's numbered versions are. The last part of the path is the model's name for clients."""
     replicas: Annotated[int, Field(ge=1, le=1000)] = 1
     """Number of server pods."""
-    image: In[str] | None = None
+    image: In[Filled] | None = None
     """Container image that answers TF Serving's API; tensorflow/serving by default, on `embedded` its stand-in."""
     resources: Resources = Resources()
     """What each pod may use."""
@@ -58,7 +59,7 @@ class ModelServer(Workload):
     def __init__(
         self, name: str, args: ModelServerArgs, *, platform: Platform, opts: pulumi.ResourceOptions | None = None
     ) -> None:
-        image = args.image or platform.cluster.args.images.serving(args.resources.gpus)
+        image = platform.guarded(args.image or platform.cluster.args.images.serving(args.resources.gpus))
         gpus = args.replicas * args.resources.gpus
         props = {"model": args.model_name, "image": image, "replicas": args.replicas, "gpus": gpus}
         super().__init__("tensorplane:index:ModelServer", name, props, opts)
@@ -66,10 +67,7 @@ class ModelServer(Workload):
         volume = platform.volumes[args.model.volume]
         needed: list[pulumi.Resource] = [owner.service_account(), volume]
         owner.allow_clients([GRPC_PORT, REST_PORT])
-        known: pulumi.Output[str] = pulumi.Output.from_input(image)
-        template: Any = known.apply(
-            lambda image: {"metadata": {"labels": owner.labels}, "spec": _pod(name, args, image, volume.claim_name)}
-        )
+        template: Any = image.apply(lambda image: _pod(owner, args, image, volume))
         deployment = k8s.apps.v1.Deployment(
             name,
             metadata=owner.metadata(annotations=_NOT_AWAITED),
@@ -120,13 +118,13 @@ class ModelServer(Workload):
         )
 
 
-def _pod(name: str, args: ModelServerArgs, image: str, claim: str) -> dict[str, Any]:
+def _pod(owner: Owner, args: ModelServerArgs, image: str, volume: Volume) -> dict[str, Any]:
     container = pod.Container(
         image=image,
         resources=args.resources,
         env=pod.variables({"MODEL_NAME": args.model_name, "MODEL_BASE_PATH": args.base_path}),
         ports={"grpc": GRPC_PORT, "rest": REST_PORT},
-        volumes=[pod.VolumeMount(claim, _ROOT, read_only=True)],
+        volumes=[pod.VolumeMount(volume.claim_name, _ROOT, read_only=True, one_node=volume.one_node)],
         # It answers once a version is loaded. No liveness probe: a server without a model waits and must not be killed.
         readiness={
             "httpGet": {"path": f"/v1/models/{args.model_name}/metadata", "port": "rest"},
@@ -135,4 +133,4 @@ def _pod(name: str, args: ModelServerArgs, image: str, claim: str) -> dict[str, 
             "failureThreshold": 3,
         },
     )
-    return pod.spec(name, container, grace_seconds=30)
+    return pod.template(owner.name, owner.labels, container, grace_seconds=30)

@@ -15,8 +15,8 @@ def _mount_path(value: str) -> str:
     parts = value.split("/")
     if parts[0] or len(parts) < 2 or any(part in ("", ".", "..") for part in parts[1:]) or ":" in value:
         refuse("an absolute path such as /models")
-    if any(value == taken or value.startswith(f"{taken}/") for taken in RESERVED):
-        refuse(f"a path outside of {', '.join(RESERVED)}")
+    if any(f"{value}/".startswith(f"{taken}/") or taken.startswith(f"{value}/") for taken in RESERVED):
+        refuse(f"a path neither inside nor around {', '.join(RESERVED)}")
     return value
 
 
@@ -80,5 +80,6 @@ def inside(location: Location, mounts: Mapping[str, MountArgs]) -> str:
 def of(mounts: Mapping[str, MountArgs], volumes: Mapping[str, Volume]) -> list[VolumeMount]:
     """The pod's mounts, in an order that does not depend on the file's."""
     return [
-        VolumeMount(volumes[name].claim_name, mount.path, mount.read_only) for name, mount in sorted(mounts.items())
+        VolumeMount(volumes[name].claim_name, mount.path, mount.read_only, volumes[name].one_node)
+        for name, mount in sorted(mounts.items())
     ]

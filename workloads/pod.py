@@ -17,6 +17,8 @@ LIBRARY = "/opt/tensorplane/lib"
 GPU = "nvidia.com/gpu"
 RESERVED = ("/tmp", "/opt/tensorplane", "/proc", "/sys", "/dev", "/etc")  # noqa: S108  # paths in the pod
 """Paths where no volume may be mounted."""
+_MEETING = "volumes.tensorplane"
+"""Prefix of the labels by which pods that share a one-node volume find each other's node."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,8 @@ class VolumeMount:
     claim: str
     path: str
     read_only: bool = False
+    one_node: bool = False
+    """Whether the claim is for the pods of one node: those that mount it must meet there, or they never start."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +47,33 @@ class Container:
     readiness: Mapping[str, Any] | None = None
 
 
-def spec(name: str, container: Container, *, grace_seconds: int, restart_policy: str = "Always") -> dict[str, Any]:
-    """A pod of one container. The service account is the workload's own and its token is not mounted."""
+def template(
+    name: str,
+    labels: Mapping[str, str],
+    container: Container,
+    *,
+    grace_seconds: int,
+    restart_policy: str = "Always",
+) -> dict[str, Any]:
+    """A pod of one container, as a controller's template.
+
+    The service account is the workload's own and its token is not mounted.
+    """
+    spec = _spec(name, container, grace_seconds, restart_policy)
+    meeting = {f"{_MEETING}/{mount.claim}": "mounted" for mount in container.volumes if mount.one_node}
+    if meeting:
+        spec["affinity"] = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": _on_one_node(meeting)}}
+    return {"metadata": {"labels": {**labels, **meeting}}, "spec": spec}
+
+
+def _on_one_node(meeting: Mapping[str, str]) -> list[dict[str, Any]]:
+    return [
+        {"labelSelector": {"matchLabels": {key: value}}, "topologyKey": "kubernetes.io/hostname"}
+        for key, value in meeting.items()
+    ]
+
+
+def _spec(name: str, container: Container, grace_seconds: int, restart_policy: str) -> dict[str, Any]:
     pod: dict[str, Any] = {
         "serviceAccountName": name,
         "automountServiceAccountToken": False,

@@ -8,9 +8,9 @@ import pulumi
 import pulumi_kubernetes as k8s
 from pydantic import AfterValidator, Field
 
-from components import versions
+from components import quantity, versions
 from components.faults import Fault, Key, unknown_name
-from components.model import In, Name, RelativePath, Resources, refuse
+from components.model import Filled, In, Name, RelativePath, Resources, refuse
 from components.queue import QueueArgs
 from workloads import Declared, Platform, Workload, WorkloadArgs, files, job_set, mounts, pod, tf_config
 from workloads.owner import Owner
@@ -48,12 +48,15 @@ class TrainingJobArgs(WorkloadArgs):
     """What every pod runs, in the directory of `files`."""
     strategy: Strategy
     """How the job spreads over pods: a strategy of `tf.distribute`."""
-    image: In[str] | None = None
+    image: In[Filled] | None = None
     """Container image; by default TensorFlow at tensorplane's version, with GPU support where GPUs are asked for."""
     files: Annotated[dict[files.Target, files.Source], Field(default_factory=dict)]
     """Code and small data: path in the pod -> file of the project, or `package:NAME/PATH`. At most 1 MiB in all."""
     env: Annotated[dict[Variable, In[Text]], Field(default_factory=dict)]
-    """Environment variables, beside TF_CONFIG, MODEL_DIR and CHECKPOINT_DIR."""
+    """Environment variables, beside TF_CONFIG, MODEL_DIR and CHECKPOINT_DIR.
+
+    One set with `pulumi config set --secret` is encrypted in the state; in the cluster, who may read the job reads it.
+    """
     resources: Resources = Resources()
     """What each pod may use."""
     volumes: Annotated[dict[Name, mounts.MountArgs], Field(default_factory=dict)]
@@ -65,7 +68,11 @@ class TrainingJobArgs(WorkloadArgs):
     queue: str | None = None
     """Queue that admits the job. Without one it starts at once."""
     max_restarts: Annotated[int, Field(ge=0, le=1000)] = 3
-    """Restarts of the whole job after failures of its own; those after lost nodes and evictions are not counted."""
+    """Restarts of the whole job after failures. Those after evictions are not counted.
+
+    Nor is an end with exit code 75: a pod that was asked to stop and saved, which is how tensorplane's `runtime` ends.
+    The failure of a pod whose peer's node has vanished is counted.
+    """
     grace_seconds: Annotated[int, Field(ge=0, le=86400)] = 30
     """Seconds between SIGTERM and SIGKILL: no shorter than saving a checkpoint takes."""
 
@@ -91,8 +98,8 @@ class TrainingJobArgs(WorkloadArgs):
         over = [
             (f"{asked:g} {what}", f"{held:g}")
             for what, asked, held in (
-                ("CPUs", total.cpus, queue.cpus),
-                ("GiB of memory", total.memory_gib, queue.memory_gib),
+                ("CPUs", total.cpus, quantity.millicores(queue.cpus) / 1000),
+                ("GiB of memory", total.memory_gib, quantity.mebibytes(queue.memory_gib) / 1024),
                 ("GPUs", total.gpus, queue.gpus),
             )
             if asked > held
@@ -105,14 +112,14 @@ class TrainingJobArgs(WorkloadArgs):
             )
 
     def total(self) -> "Total":
-        """What the job's pods ask for together."""
+        """What the job's pods ask for together, each rounded as Kubernetes will see it."""
         roles = self.strategy.roles()
         pods = sum(role.replicas for role in roles)
         accelerated = sum(role.replicas for role in roles if role.accelerated)
         return Total(
             pods=pods,
-            cpus=pods * self.resources.cpus,
-            memory_gib=pods * self.resources.memory_gib,
+            cpus=pods * quantity.millicores(self.resources.cpus) / 1000,
+            memory_gib=pods * quantity.mebibytes(self.resources.memory_gib) / 1024,
             gpus=accelerated * self.resources.gpus,
         )
 
@@ -150,7 +157,7 @@ class TrainingJob(Workload):
         self, name: str, args: TrainingJobArgs, *, platform: Platform, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         total = args.total()
-        image = args.image or platform.cluster.args.images.training(args.resources.gpus)
+        image = platform.guarded(args.image or platform.cluster.args.images.training(args.resources.gpus))
         props = {"strategy": args.strategy.kind, "image": image, "queue": args.queue, **total.props()}
         super().__init__("tensorplane:index:TrainingJob", name, props, opts)
         owner = Owner(self, name, platform.namespace, "training")
@@ -162,7 +169,7 @@ class TrainingJob(Workload):
         made = pulumi.Output.all(image=image, env=dict(args.env)).apply(
             lambda known: _run(owner, args, platform, code, known["image"], known["env"])
         )
-        # A secret in `env` makes everything derived from it secret; the name tells nothing of it.
+        # A secret among the settings makes everything derived from it secret; the name tells nothing of it.
         run = pulumi.Output.unsecret(made.apply(lambda made: made[0]))
         needed: list[pulumi.Resource] = [
             *(owner.config_map(content) for content in code.values()),
@@ -176,7 +183,7 @@ class TrainingJob(Workload):
             name,
             api_version=versions.JOBSET_API,
             kind="JobSet",
-            metadata=owner.metadata(run, labels=platform.queues[args.queue].labels if args.queue else None),
+            metadata=owner.metadata(run, labels=_queue_labels(args, platform)),
             spec=made.apply(lambda made: made[1]),
             # `suspend` is Kueue's: true until it admits the job.
             opts=pulumi.ResourceOptions(parent=self, depends_on=needed, ignore_changes=["spec.suspend"]),
@@ -184,6 +191,10 @@ class TrainingJob(Workload):
         self.gpus = total.gpus
         self.outputs = {"kind": args.kind, "jobSet": run, "queue": args.queue, "pods": total.pods, "gpus": total.gpus}
         self.register_outputs(dict(self.outputs))
+
+
+def _queue_labels(args: TrainingJobArgs, platform: Platform) -> Mapping[str, str]:
+    return platform.queues[args.queue].labels if args.queue else {}
 
 
 def _run(
@@ -197,7 +208,7 @@ def _run(
     """The name and the spec of the run that these settings come to."""
     roles = args.strategy.roles()
 
-    def pod_of(run: str, role: Role) -> dict[str, Any]:
+    def template_of(run: str, role: Role) -> dict[str, Any]:
         container = pod.Container(
             image=image,
             resources=args.resources if role.accelerated else args.resources.model_copy(update={"gpus": 0}),
@@ -211,16 +222,17 @@ def _run(
             volumes=mounts.of(args.volumes, platform.volumes),
             files=code,
         )
-        return pod.spec(owner.name, container, grace_seconds=args.grace_seconds, restart_policy="Never")
+        return pod.template(
+            owner.name, owner.labels, container, grace_seconds=args.grace_seconds, restart_policy="Never"
+        )
 
     def spec(run: str) -> dict[str, Any]:
         return job_set.spec(
             run,
             roles,
-            lambda role: pod_of(run, role),
+            lambda role: template_of(run, role),
             deciding=args.strategy.deciding(),
-            labels=owner.labels,
             max_restarts=args.max_restarts,
         )
 
-    return job_set.named_by_content(owner.name, spec)
+    return job_set.named_by_content(owner.name, spec, _queue_labels(args, platform))

@@ -7,6 +7,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components.cluster import ClusterArgs, Connection
+from components.model import Filled
 
 
 class Existing(ClusterArgs):
@@ -14,9 +15,9 @@ class Existing(ClusterArgs):
 
     kind: Literal["existing"] = "existing"
 
-    context: str
+    context: Filled
     """Context of the kubeconfig, as `kubectl config get-contexts` lists it."""
-    kubeconfig: str | None = None
+    kubeconfig: Filled | None = None
     """Path of the kubeconfig; the one that kubectl uses by default."""
 
     def connect(self, name: str, opts: pulumi.ResourceOptions) -> Connection:

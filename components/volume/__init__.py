@@ -77,7 +77,7 @@ class VolumeArgs(Model):
     backend: Backend | None = None
     """What stores it. The cluster's usual one by default: `embedded` there, a StorageClass elsewhere."""
     access_modes: Annotated[list[AccessMode], Field(min_length=1)] | None = None
-    """How pods may mount it. By default what the backend offers; a StorageClass ReadWriteOnce: the pods of one node."""
+    """How pods may mount it; by default ReadWriteMany on `embedded`, elsewhere ReadWriteOnce: all on one node."""
     retain: bool = True
     """Refuse to delete the volume. Set it to false, and deploy that, before removing a volume and its data."""
 
@@ -111,4 +111,6 @@ class Volume(pulumi.ComponentResource):
         self.claim = backend.provision(request, keep)
         self.claim_name = name
         """Name of the claim in the stack's namespace."""
+        self.one_node = set(modes) == {"ReadWriteOnce"}
+        """Whether only the pods of one node can mount it."""
         self.register_outputs({"claimName": self.claim.metadata["name"], "sizeGib": args.size_gib})

@@ -5,6 +5,7 @@ from typing import Literal
 import pulumi
 import pulumi_kubernetes as k8s
 
+from components.model import Filled
 from components.volume import Backend, Request
 
 
@@ -13,7 +14,7 @@ class StorageClass(Backend):
 
     kind: Literal["storageClass"] = "storageClass"
 
-    name: str | None = None
+    name: Filled | None = None
     """Name of the StorageClass; the cluster's default class where absent."""
 
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:

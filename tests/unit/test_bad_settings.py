@@ -130,6 +130,25 @@ def test_a_queue_name_leaves_room_for_the_namespace() -> None:
     ]
 
 
+def test_a_stack_whose_name_makes_no_namespace_must_name_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pulumi, "get_stack", lambda: "team.Dev")
+    need = "lower-case letters, digits and dashes, beginning with a letter, at most 63 characters"
+    assert faults_of({}) == [
+        f"tensorplane:namespace: missing, and the stack's name would make it tensorplane-team.Dev; need {need}"
+    ]
+    assert faults_of({"namespace": "team-dev"}) == []
+
+
+@pytest.mark.parametrize(("cpus", "holds", "fits"), [(0.1, 0.3, True), (0.1, 0.29, False), (0.3334, 1.001, False)])
+def test_a_queue_holds_what_kubernetes_will_count(cpus: float, holds: float, fits: bool) -> None:
+    """3 x 0.1 is a little more than 0.3 to a computer; 0.3334 cores are 334 thousandths in each pod."""
+    tree = dev()
+    put(tree, "queues/default", {"cpus": holds, "memoryGib": 100})
+    put(tree, "workloads/digits/strategy/workers", 3)
+    put(tree, "workloads/digits/resources/cpus", cpus)
+    assert (faults_of(tree) == []) is fits
+
+
 class TestFiles:
     """Sources of `files` are looked up before anything is built."""
 

@@ -80,6 +80,16 @@ def test_a_budget_for_disruptions_needs_a_second_replica(render: Render) -> None
     assert budget.inputs["spec"]["maxUnavailable"] == 1
 
 
+def test_labels_fit_the_longest_names(render: Render) -> None:
+    tree = copy.deepcopy(settings_of(DEV).tree)
+    tree["namespace"] = "n" * 61
+    tree["queues"] = {"q": tree["queues"]["default"]}
+    tree["workloads"]["digits"]["queue"] = "q"
+    labels = [r.inputs["metadata"].get("labels", {}) for r in built(render, tree).resources if "metadata" in r.inputs]
+    assert len(labels) > 10
+    assert max(len(str(value)) for each in labels for value in each.values()) == 63
+
+
 def test_every_component_registers_its_outputs(render: Render) -> None:
     rendered = built(render, settings_of(DEV).tree)
     components = {f"{r.type} {r.name}" for r in rendered.resources if r.type.startswith("tensorplane:")}

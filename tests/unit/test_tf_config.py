@@ -57,7 +57,7 @@ def test_the_longest_name_fits_and_no_longer_one_does(roles: list[Role], data: s
 @given(workers=st.integers(1, 1000))
 def test_workers_are_one_indexed_job_of_the_jobset(workers: int) -> None:
     roles = MultiWorkerMirrored(workers=workers).roles()
-    spec = job_set.spec("r", roles, lambda role: {}, deciding=["worker"], labels={}, max_restarts=0)
+    spec = job_set.spec("r", roles, lambda role: {}, deciding=["worker"], max_restarts=0)
     (job,) = spec["replicatedJobs"]
     assert (job["name"], job["replicas"]) == ("worker", 1)
     assert job["template"]["spec"]["completions"] == job["template"]["spec"]["parallelism"] == workers

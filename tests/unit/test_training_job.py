@@ -9,8 +9,12 @@ import pytest
 
 import stack
 from components.settings import Settings
+from runtime.stop import EXIT_SAVED
 from tests.unit.rendering import PROJECT, Render, Rendered, settings_of
 from workloads import files
+
+SECRET_MARK = "4dabf18193072939515e22adb298388d"
+"""The key by which the SDK marks a value as secret."""
 
 
 def built(render: Render, tree: dict[str, Any]) -> Rendered:
@@ -50,6 +54,7 @@ class TestRunName:
             ("image", "example.com/train@sha256:0"),
             ("maxRestarts", 4),
             ("model", {"volume": "models", "path": "other"}),
+            ("queue", None),
         ],
     )
     def test_changes_with_the_settings(self, render: Render, tree: dict[str, Any], key: str, value: Any) -> None:
@@ -106,10 +111,47 @@ def test_outputs_from_other_resources_are_taken(render: Render) -> None:
     rendered = render(program)
     registered = rendered.one("JobSet")
     # The SDK's mark of a secret, around the whole spec: the engine encrypts it in the state.
-    assert registered.inputs["spec"]["4dabf18193072939515e22adb298388d"] == "1b47061264138c4ac30d75fd1eb44270"
+    assert registered.inputs["spec"][SECRET_MARK] == "1b47061264138c4ac30d75fd1eb44270"
     assert "hunter2" not in str({**registered.inputs, "spec": None})
     assert "hunter2" not in str(rendered.exports)
     assert registered.inputs["metadata"]["name"].startswith("hello-")
+
+
+def test_what_follows_from_an_encrypted_setting_is_encrypted_in_the_state(render: Render, tree: dict[str, Any]) -> None:
+    """Pulumi decrypts a section for the program, and does not say which of its values was the secret one."""
+    tree["workloads"]["digits"]["env"]["TOKEN"] = "hunter2"
+    tree["workloads"]["digits"]["command"] = ["true", "hunter2"]
+    tree["workloads"]["digits-server"]["image"] = "example.com/hunter2"
+    secret = Settings(tree, frozenset({"workloads"}))
+    rendered = render(lambda: stack.build(stack.StackConfig.load(secret)))
+    assert SECRET_MARK in rendered.one("JobSet").inputs["spec"]
+    assert SECRET_MARK in rendered.one("Deployment").inputs["spec"]
+    for resource in rendered.resources:
+        plain = {key: value for key, value in resource.inputs.items() if SECRET_MARK not in str(value)}
+        assert "hunter2" not in str(plain), resource.name
+    assert "hunter2" not in str(rendered.exports)
+
+
+def test_pods_of_a_one_node_volume_meet_on_a_node(render: Render, tree: dict[str, Any]) -> None:
+    """A ReadWriteOnce volume is attached to one node; a pod that starts on another waits for it for ever."""
+    tree["cluster"] = {"kind": "existing", "context": "gke"}
+    rendered = built(render, tree)
+    (job,) = rendered.one("JobSet").inputs["spec"]["replicatedJobs"]
+    meeting = {"volumes.tensorplane/models": "mounted"}
+    term = {"labelSelector": {"matchLabels": meeting}, "topologyKey": "kubernetes.io/hostname"}
+    for template in (job["template"]["spec"]["template"], rendered.one("Deployment").inputs["spec"]["template"]):
+        assert meeting.items() <= template["metadata"]["labels"].items()
+        affinity = template["spec"]["affinity"]["podAffinity"]
+        assert affinity == {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    tree["volumes"]["models"]["accessModes"] = ["ReadWriteMany"]
+    (job,) = built(render, tree).one("JobSet").inputs["spec"]["replicatedJobs"]
+    assert "affinity" not in job["template"]["spec"]["template"]["spec"]
+
+
+def test_a_pod_that_saved_when_asked_to_stop_costs_no_restart(render: Render, tree: dict[str, Any]) -> None:
+    (job,) = built(render, tree).one("JobSet").inputs["spec"]["replicatedJobs"]
+    rules = job["template"]["spec"]["podFailurePolicy"]["rules"]
+    assert {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [EXIT_SAVED]}} in rules
 
 
 def test_gpus_go_to_pods_and_totals(render: Render) -> None:
