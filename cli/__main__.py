@@ -10,6 +10,7 @@ from pathlib import Path
 from cli import preview
 from embedded import terminal
 from embedded.fault import Fault
+from embedded.paths import PROJECT
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -18,6 +19,8 @@ def _parser() -> argparse.ArgumentParser:
     asked = commands.add_parser("preview", help="what `pulumi up` would change, with the policies' verdicts")
     asked.add_argument("--stack", default="dev", help="name of a Pulumi.<stack>.yaml (default: dev)")
     asked.add_argument("--report", type=Path, default=Path("preview.md"), help="where the Markdown goes")
+    checked = commands.add_parser("check", help="what is wrong with a stack's settings, a line each")
+    checked.add_argument("--stack", default="dev", help="name of a Pulumi.<stack>.yaml (default: dev)")
     commands.add_parser("settings", help="every key of a stack's settings, as Markdown")
     return parser
 
@@ -29,6 +32,8 @@ def main() -> int:
         return _print_settings()
     context = os.environ.get("TENSORPLANE_CONTEXT", "")
     try:
+        if args.command == "check":
+            return _check(args.stack)
         return preview.run(args.stack, context, args.report, terminal.console())
     except Fault as fault:
         print(*fault.lines, sep="\n", file=sys.stderr)
@@ -36,6 +41,13 @@ def main() -> int:
     except KeyboardInterrupt:
         print("Interrupted; nothing was changed.", file=sys.stderr)
         return 130
+
+
+def _check(stack: str) -> int:
+    from cli import check  # as below
+
+    check.run(PROJECT / f"Pulumi.{stack}.yaml")
+    return 0
 
 
 def _print_settings() -> int:

@@ -15,9 +15,9 @@ from cli import markdown, report, table
 from embedded import cluster, toolchain
 from embedded.children import Children
 from embedded.fault import Fault
-from embedded.hosts.environment import pulumi_environment
 from embedded.hosts.stack_settings import StackSettings
-from embedded.paths import PROJECT, Instance, context_home
+from embedded.paths import PROJECT
+from embedded.target import Target
 
 _STREAM = {"PULUMI_ENABLE_STREAMING_JSON_PREVIEW": "1"}
 _PACK = PROJECT / "policies"
@@ -35,17 +35,11 @@ class Preview:
     @classmethod
     def of(cls, stack: str, context: str) -> Preview:
         """The stack on the embedded cluster, or on the one that a kubeconfig's context names."""
-        home = context_home(context) if context else Instance.current().home
-        settings = StackSettings(stack, home)
-        embedded = not context and settings.section("cluster").get("kind", "embedded") == "embedded"
-        if embedded and not cluster.is_running(Instance.current()):
+        target = Target.of(context, stack=stack)
+        if target.embedded and not cluster.is_running(target.instance):
             # The API server judges what would be applied, so a preview needs one.
             raise Fault("The embedded cluster is stopped, and a preview asks it. Start it with: make up")
-        environment = toolchain.project_environment() | pulumi_environment(home)
-        environment |= {"TENSORPLANE_HOME": str(home), "TENSORPLANE_CONTEXT": context}
-        if context:
-            environment.pop("KUBECONFIG", None)
-        return cls(settings, toolchain.tools().path("pulumi"), environment)
+        return cls(StackSettings(stack, target.home), toolchain.tools().path("pulumi"), target.environment())
 
     def run(self, watch: Callable[[report.Event], None] = lambda event: None) -> report.Report:
         """Asks the engine what an update would do. Nothing in the cluster or in the state changes."""

@@ -7,6 +7,7 @@ import os
 import sys
 
 from embedded import up as main_job
+from embedded.causes import cause
 from embedded.fault import Fault
 from embedded.paths import Instance
 
@@ -47,6 +48,10 @@ def main() -> int:
         _run(args)
     except Fault as fault:
         print(*fault.lines, sep="\n", file=sys.stderr)
+        return 1
+    except OSError as error:
+        # Our own files: what the programs that we start have to say comes as a Fault.
+        print(cause([str(error)]) or f"{error.filename or 'this machine'}: {error.strerror or error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("Interrupted. The same command goes on from here.", file=sys.stderr)

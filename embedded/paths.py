@@ -6,6 +6,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from embedded.fault import Fault
+
 PROJECT = Path(__file__).resolve().parent.parent
 
 # Each instance has a network of its own, so that the tests' cluster can run beside the user's. The name is also the
@@ -26,7 +28,7 @@ class Instance:
 
     def __post_init__(self) -> None:
         if self.name not in _NETWORKS:
-            raise ValueError(f"TENSORPLANE_INSTANCE: got {self.name!r}, need one of {', '.join(_NETWORKS)}")
+            raise Fault(f"TENSORPLANE_INSTANCE: got {self.name!r}, need one of {', '.join(_NETWORKS)}")
 
     @classmethod
     def current(cls) -> Instance:

@@ -3,50 +3,37 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from embedded import cluster, hosts, images, preflight, showcase, terminal, toolchain, watch
 from embedded.deploy import Stack
 from embedded.fault import Fault
-from embedded.hosts.environment import pulumi_environment
 from embedded.hosts.stack_settings import StackSettings
 from embedded.kube import Kube
-from embedded.paths import Instance, context_home
-from embedded.progress import Progress
+from embedded.paths import PROJECT, Instance
+from embedded.progress import Progress, Step
+from embedded.target import STACK, Target
 from embedded.tasks import Task, run_all
 
-STACK = "dev"
+__all__ = ["STACK", "Target", "down", "open_stack", "prepare", "purge", "status", "up"]
+
+# A name with a slash in it would be a folder elsewhere; the stack itself refuses it.
+_NAME = re.compile(r"[a-z0-9-]+")
 _NEXT = "Next: make status, or change STEPS in Pulumi.dev.yaml and look at make preview."
-
-
-@dataclass(frozen=True)
-class Target:
-    """The cluster of this run: the embedded one, or the one that a kubeconfig's context names."""
-
-    context: str
-    instance: Instance
-
-    @property
-    def embedded(self) -> bool:
-        return not self.context
-
-    @property
-    def home(self) -> Path:
-        return self.instance.home if self.embedded else context_home(self.context)
-
-    def api(self) -> Kube:
-        return Kube.of(self.instance.kubeconfig) if self.embedded else Kube.of(None, self.context)
 
 
 def up(context: str) -> None:
     """Bring the dev stack to its end state and show it. Running it again changes nothing."""
     began = time.monotonic()
     console = terminal.console()
-    target = Target(context, Instance.current())
+    target = Target.of(context)
     if target.embedded:
         preflight.check(target.instance)
     with Progress(console) as progress:
@@ -55,17 +42,22 @@ def up(context: str) -> None:
         with progress.step("pulumi up") as step:
             stack.prepare(step)
             changes = stack.up(step)
-        outputs = watch.Outputs.of(stack.outputs())
-        api = target.api()
-        with progress.step("training") as step:
-            watch.training(api, outputs, step)
-        with progress.step("serving") as step:
-            watch.serving(api, outputs, step)
-            answers = showcase.ask(api, outputs)
-    showcase.show(console, outputs, answers)
+        outputs = stack.outputs()
+        served = _follow(target.api(), outputs, progress) if watch.has_job_and_server(outputs) else None
+    if served:
+        showcase.show(console, *served)
     times = showcase.times(progress.durations, time.monotonic() - began)
     changed = any(count for operation, count in changes.items() if operation != "same")
     console.print(times, _NEXT if changed else f"Nothing changes: the cluster is as Pulumi.{STACK}.yaml says.\n{_NEXT}")
+
+
+def _follow(api: Kube, raw: dict[str, Any], progress: Progress) -> tuple[watch.Outputs, showcase.Answers]:
+    outputs = watch.Outputs.of(raw)
+    with progress.step("training") as step:
+        watch.training(api, outputs, step)
+    with progress.step("serving") as step:
+        watch.serving(api, outputs, step)
+        return outputs, showcase.ask(api, outputs)
 
 
 def open_stack(target: Target) -> Stack:
@@ -73,33 +65,40 @@ def open_stack(target: Target) -> Stack:
     settings = StackSettings(STACK, target.home)
     if target.embedded:
         _make_volume_folders(settings, target.instance)
-    hosts.install(Path(sys.executable).parent)
-    environment = toolchain.project_environment(target.instance) if target.embedded else _context_environment(target)
-    return Stack(settings, toolchain.tools().path("pulumi"), environment)
-
-
-def _context_environment(target: Target) -> dict[str, str]:
-    path = os.pathsep.join([str(Path(sys.prefix) / "bin"), os.environ.get("PATH", os.defpath)])
-    return {**pulumi_environment(target.home), "PATH": path, "TENSORPLANE_CONTEXT": target.context}
+    _make_pulumi_work_here()
+    return Stack(settings, toolchain.tools().path("pulumi"), target.environment())
 
 
 def _tasks(target: Target) -> list[Task]:
     tasks = toolchain.tasks(cluster=target.embedded, pulumi=True)
+    check = Task("settings", partial(_check_settings, target), after=("python packages",))
     if not target.embedded:
-        return tasks
+        return [*tasks, check]
     tasks += images.tasks()
     before = tuple(task.name for task in tasks)
     add_ons = tuple(name for name in before if name in {"debian packages", "kubernetes", "containerd", "image add-ons"})
     return [
         *tasks,
-        Task("cluster", lambda step: cluster.start(target.instance, step), after=add_ons),
+        check,
+        Task("cluster", lambda step: cluster.start(target.instance, step), after=(check.name, *add_ons)),
         Task("load images", lambda step: cluster.load_images(target.instance, step), after=("cluster", *before)),
     ]
 
 
+def _check_settings(target: Target, step: Step) -> None:
+    # In a process of its own: what checks them is the stack, which nothing here imports.
+    environment = {**os.environ, "TENSORPLANE_CONTEXT": target.override}
+    argv = [sys.executable, "-m", "cli", "check", "--stack", STACK]
+    checked = subprocess.run(
+        argv, cwd=PROJECT, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True
+    )
+    if checked.returncode:
+        raise Fault(*checked.stderr.strip().splitlines())
+
+
 def _make_volume_folders(settings: StackSettings, instance: Instance) -> None:
-    for name in settings.section("volumes"):
-        folder = instance.volumes / str(name)
+    for name in filter(_NAME.fullmatch, map(str, settings.section("volumes"))):
+        folder = instance.volumes / name
         folder.mkdir(parents=True, exist_ok=True)
         # The group that every pod runs as; the set-group-id bit keeps what pods make in it readable to the next.
         shutil.chown(folder, group=65532)
@@ -116,8 +115,14 @@ def prepare(*, everything: bool, python_only: bool) -> None:
     with Progress(terminal.console()) as progress:
         run_all(tasks, progress)
     if not python_only:
-        hosts.install(Path(sys.executable).parent)
-        hosts.activate(Path(sys.executable).parent.parent)
+        _make_pulumi_work_here()
+
+
+def _make_pulumi_work_here() -> None:
+    """What `. .venv/bin/activate && pulumi preview` needs. It follows the stack's file, not this one command."""
+    venv = Path(sys.prefix)
+    hosts.install(venv / "bin")
+    hosts.activate(venv, home=Target.of("", Instance()).home)
 
 
 def down(instance: Instance) -> None:
@@ -129,7 +134,7 @@ def down(instance: Instance) -> None:
 
 def status(context: str) -> None:
     """Print nodes, pods, volumes, queue and URLs."""
-    target = Target(context, Instance.current())
+    target = Target.of(context)
     report = cluster.report(target.instance) if target.embedded else cluster.report_on(target.api())
     terminal.console().print(report)
 

@@ -45,6 +45,11 @@ class Outputs:
         )
 
 
+def has_job_and_server(outputs: dict[str, Any]) -> bool:
+    """Whether there is anything to follow: somebody may have taken the job or the server out of the settings."""
+    return {"trainingJob", "modelServer"} <= {workload["kind"] for workload in outputs["workloads"].values()}
+
+
 def training(api: Kube, outputs: Outputs, step: Step) -> None:
     """Wait until the JobSet completed. A failed one is a Fault with the last lines of its first failed pod."""
     path = f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/{outputs.namespace}/jobsets/{outputs.job_set}"

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from embedded.fault import Fault
-from embedded.hosts import plugins
+from embedded.hosts import plugins, whole_file
 from embedded.paths import PROJECT
 
 _LANGUAGE = "pulumi-language-python"
@@ -39,7 +39,7 @@ def install(bin_dir: Path, *, pulumi: Path | None = None) -> list[str]:
             if plugins.is_ours(launcher):
                 launcher.unlink()
         elif not launcher.exists() or plugins.is_ours(launcher):
-            _write(launcher, _script(module))
+            whole_file.write(launcher, _script(module), mode=0o755)
             placed.append(name)
     return placed
 
@@ -51,15 +51,6 @@ def _script(module: str) -> str:
         f"import runpy, sys; sys.path.insert(0, {str(PROJECT)!r}); runpy.run_module({module!r}, {{}}, '__main__', True)"
     )
     return f'#!/bin/sh\n{plugins.MARK}\nexec {shlex.quote(sys.executable)} -P -c {shlex.quote(code)} "$@"\n'
-
-
-def _write(launcher: Path, text: str) -> None:
-    if launcher.exists() and launcher.read_text() == text:
-        return
-    draft = launcher.with_name(f".{launcher.name}.{os.getpid()}")
-    draft.write_text(text)
-    draft.chmod(0o755)
-    draft.replace(launcher)
 
 
 def _cli() -> Path | None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
-from embedded.hosts import plugins
+from embedded.hosts import plugins, whole_file
 from embedded.hosts.environment import pulumi_environment
 from embedded.paths import Instance
 
@@ -26,8 +25,7 @@ def activate(venv: Path, *, home: Path | None = None, pulumi: Path | None = None
     before = script.read_text()
     block = _block(pulumi_environment(home or Instance.current().home, given={}))
     after = _BLOCK.sub("", before).rstrip("\n") + "\n\n" + block
-    if after != before:
-        _replace(script, after)
+    whole_file.write(script, after)
     _link(venv / "bin" / "pulumi", pulumi or _built())
 
 
@@ -57,10 +55,3 @@ def _built() -> Path:
     from embedded.toolchain import tools  # not needed by the language host, which passes through this package
 
     return tools().path("pulumi")
-
-
-def _replace(script: Path, text: str) -> None:
-    draft = script.with_name(f".{script.name}.{os.getpid()}")
-    draft.write_text(text)
-    draft.chmod(script.stat().st_mode)
-    draft.replace(script)

@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 
 from embedded.fault import Fault
+from embedded.hosts import whole_file
 from embedded.paths import PROJECT
 
 _SALT = re.compile(r"^encryptionsalt:.*\n?", re.MULTILINE)
@@ -43,9 +44,7 @@ class StackSettings:
 
     def section(self, name: str) -> dict[str, Any]:
         """One section under `tensorplane:`, unchecked: the stack itself says what is wrong with it."""
-        source = self.project / self.file.name
-        config = (yaml.safe_load(source.read_text()) or {}).get("config") if source.exists() else None
-        found = (config or {}).get(f"tensorplane:{name}")
+        found = declared(self.project / self.file.name).get(f"tensorplane:{name}")
         return found if isinstance(found, dict) else {}
 
     def refresh(self) -> None:
@@ -61,7 +60,7 @@ class StackSettings:
         # Values that somebody encrypted in the project's file are readable by that file's own salt alone.
         if salt and "secure:" not in text:
             text = salt.group(0).rstrip("\n") + "\n" + _SALT.sub("", text)
-        self.file.write_text(text)
+        whole_file.write(self.file, text)
 
     def make_stack(self, pulumi: Path, environment: Mapping[str, str]) -> None:
         """Makes the stack where it does not exist; selects it for plain `pulumi` commands where none is selected."""
@@ -72,6 +71,16 @@ class StackSettings:
         selected = json.loads(call([pulumi, "stack", "ls", "--json"], self.project, environment))
         if not any(stack["current"] for stack in selected):
             call([pulumi, "stack", "select", self.name], self.project, environment)
+
+
+def declared(source: Path) -> dict[str, Any]:
+    """What a stack's file has under `config:`, unchecked; nothing where there is no such file."""
+    try:
+        whole = yaml.safe_load(source.read_text()) if source.exists() else None
+    except yaml.YAMLError as error:
+        raise Fault(f"{source.name}: not YAML: {' '.join(str(error).split())}") from None
+    config = whole.get("config") if isinstance(whole, dict) else None
+    return config if isinstance(config, dict) else {}
 
 
 def call(arguments: list[str | Path], folder: Path, environment: Mapping[str, str]) -> str:

@@ -1,0 +1,36 @@
+"""`python -m cli check`: what is wrong with a stack's settings, told without an engine and without a cluster."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pulumi
+
+from embedded.fault import Fault
+from embedded.hosts.stack_settings import declared
+from stack import StackConfig
+
+_PROJECT_NAME = "tensorplane"
+
+
+def run(file: Path) -> None:
+    """A Fault with a line for each thing that is wrong in a Pulumi.<stack>.yaml."""
+    config = declared(file)
+    if any(isinstance(value, dict) and "secure" in value for value in config.values()):
+        return  # only the engine can read what is encrypted; it runs the same check
+    pulumi.runtime.set_all_config({_key(key): _stored(value) for key, value in config.items()})
+    pulumi.runtime.configure(pulumi.runtime.Settings(project=_PROJECT_NAME, stack=file.name.split(".")[1]))
+    try:
+        StackConfig.load()
+    except pulumi.RunError as error:
+        raise Fault(*str(error).splitlines()) from None
+
+
+def _stored(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, default=str)
+
+
+def _key(written: object) -> str:
+    # Pulumi takes a key without a namespace as the project's own.
+    return str(written) if ":" in str(written) else f"{_PROJECT_NAME}:{written}"

@@ -1,0 +1,61 @@
+"""Which cluster a command is about: the embedded one, or one that a context of a kubeconfig names."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from embedded import toolchain
+from embedded.hosts.environment import pulumi_environment
+from embedded.hosts.stack_settings import StackSettings
+from embedded.kube import Kube
+from embedded.paths import Instance, context_home
+
+STACK = "dev"
+
+
+@dataclass(frozen=True)
+class Target:
+    """One cluster and where the stack's state on it is kept."""
+
+    context: str
+    """Context of the kubeconfig; empty for the embedded cluster."""
+    instance: Instance
+    kubeconfig: Path | None = None
+    """Where the context is; None means where kubectl looks."""
+    override: str = ""
+    """The context, where the caller named it over the stack's file."""
+
+    @classmethod
+    def of(cls, context: str, instance: Instance | None = None, *, stack: str = STACK) -> Target:
+        """The cluster of `context`, else the one that the stack's file names. A faulty file names the embedded one."""
+        instance = instance or Instance.current()
+        if context:
+            return cls(context, instance, override=context)
+        named = StackSettings(stack, instance.home).section("cluster")
+        wanted = named.get("context")
+        if named.get("kind") != "existing" or not isinstance(wanted, str):
+            return cls("", instance)
+        kubeconfig = named.get("kubeconfig")
+        return cls(wanted, instance, Path(str(kubeconfig)).expanduser() if kubeconfig else None)
+
+    @property
+    def embedded(self) -> bool:
+        return not self.context
+
+    @property
+    def home(self) -> Path:
+        return self.instance.home if self.embedded else context_home(self.context)
+
+    def environment(self) -> dict[str, str]:
+        """Variables for running `pulumi` in the project against this cluster; what the user has set stays."""
+        chosen = {"TENSORPLANE_CONTEXT": self.override}
+        if self.embedded:
+            return toolchain.project_environment(self.instance) | chosen
+        path = os.pathsep.join([str(Path(sys.prefix) / "bin"), os.environ.get("PATH", os.defpath)])
+        return {**pulumi_environment(self.home), "PATH": path, **chosen}
+
+    def api(self) -> Kube:
+        return Kube.of(self.instance.kubeconfig) if self.embedded else Kube.of(self.kubeconfig, self.context)
