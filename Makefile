@@ -10,6 +10,12 @@ STACK ?= dev
 # A context of your kubeconfig: use that cluster; nothing of a cluster is built or started here.
 CONTEXT ?=
 export TENSORPLANE_CONTEXT := $(CONTEXT)
+# CI may have no HOME, which Go needs. The locale is for reading what programs say, and for printing more than ASCII.
+export HOME := $(or $(HOME),$(shell echo ~))
+export LC_ALL := C.UTF-8
+
+# Two goals at once would install into the same environment.
+.NOTPARALLEL:
 
 .PHONY: help up down status preview purge tools test test-unit lint types bench
 

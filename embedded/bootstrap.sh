@@ -11,12 +11,17 @@ if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; 
     exit 1
 fi
 
-if [ ! -x "$venv/bin/pip" ]; then
+# Made anew where it is half-made, of a Python that was upgraded since, or of a folder that was moved.
+if ! "$venv/bin/python" -m pip --version >/dev/null 2>&1; then
     printf 'python environment: %s\n' "$venv"
+    rm -rf "$venv"
     if ! python3 -m venv "$venv" >/dev/null 2>&1; then
         # Debian ships the standard library's venv without pip in a package of its own.
         if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-            { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends python3-venv; } >/dev/null 2>&1 || true
+            {
+                apt-get update || true # one source among several may be out of reach
+                DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends python3-venv || true
+            } >/dev/null 2>&1
         fi
         rm -rf "$venv"
         if ! python3 -m venv "$venv" >/dev/null; then
@@ -28,8 +33,8 @@ fi
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-if ! "$venv/bin/pip" install --disable-pip-version-check --quiet -r "$here/requirements.txt" >"$log" 2>&1; then
+if ! "$venv/bin/python" -m pip install --disable-pip-version-check --quiet -r "$here/requirements.txt" >"$log" 2>&1; then
     tail -n 5 "$log" >&2
-    say "Python packages could not be installed: check the network and pip's configuration, then run the command again."
+    say "Python packages could not be installed: check the network, the free disk space and pip's configuration, then run the command again."
     exit 1
 fi

@@ -98,7 +98,9 @@ class Helm:
         return copied
 
     def _environment(self, kubeconfig: str) -> dict[str, str]:
-        environment = {key: value for key, value in os.environ.items() if not key.startswith(("PULUMI_", "KUBE"))}
+        # A shell's own HELM_KUBECONTEXT or HELM_KUBEAPISERVER would lead to another cluster.
+        foreign = ("PULUMI_", "KUBE", "HELM_KUBE", "HELM_NAMESPACE")
+        environment = {key: value for key, value in os.environ.items() if not key.startswith(foreign)}
         for setting, variable in _SETTINGS.items():
             if self._settings.get(setting):
                 environment[variable] = str(self._settings[setting])
