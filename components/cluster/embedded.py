@@ -41,8 +41,11 @@ class Embedded(ClusterArgs):
         return Connection(provider, pulumi.Output.from_input(kubeconfig))
 
     def address(self, service: k8s.core.v1.Service) -> pulumi.Output[str]:
-        # This machine has a route to the cluster's services, and no way to resolve their names.
-        return service.spec["cluster_ip"]
+        # This machine has a route to the cluster's services, and no way to resolve their names. The preview of a new
+        # service has no address yet: where even the namespace is new, the API server cannot be asked for one.
+        return pulumi.Output.all(service.spec.cluster_ip, super().address(service)).apply(
+            lambda found: found[0] or found[1]
+        )
 
     def chart(self, chart: versions.Chart) -> dict[str, str]:
         return {"chart": str(home() / "charts" / chart.name)}

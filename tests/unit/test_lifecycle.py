@@ -1,11 +1,14 @@
 """What protects data, what waits for what, and what is installed at all."""
 
 import copy
+import re
 from typing import Any
+
+import pytest
 
 import stack
 from components.settings import Settings
-from tests.unit.rendering import PROJECT, Render, Rendered, settings_of
+from tests.unit.rendering import PROJECT, Echo, Render, Rendered, settings_of
 
 EXISTING = PROJECT / "examples" / "existing-cluster.yaml"
 DEV = PROJECT / "Pulumi.dev.yaml"
@@ -80,6 +83,13 @@ def test_a_budget_for_disruptions_needs_a_second_replica(render: Render) -> None
     assert budget.inputs["spec"]["maxUnavailable"] == 1
 
 
+def test_a_preview_on_an_empty_cluster_needs_no_address(render: Render, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first preview: nobody has given the service an address."""
+    monkeypatch.setattr(Echo, "new_resource", lambda self, args: (args.name, dict(args.inputs)))
+    exported = built(render, settings_of(DEV).tree).exports["workloads"]["digits-server"]
+    assert exported["grpc"] == "digits-server.tensorplane-dev.svc:8500"
+
+
 def test_labels_fit_the_longest_names(render: Render) -> None:
     tree = copy.deepcopy(settings_of(DEV).tree)
     tree["namespace"] = "n" * 61
@@ -95,3 +105,11 @@ def test_every_component_registers_its_outputs(render: Render) -> None:
     components = {f"{r.type} {r.name}" for r in rendered.resources if r.type.startswith("tensorplane:")}
     assert components
     assert components == set(rendered.completed)
+
+
+def test_the_gpu_quota_knows_every_workload_there_is() -> None:
+    """A policy imports nothing of the stack: it names the components that it counts."""
+    sources = "".join(path.read_text() for path in (PROJECT / "workloads").glob("*.py"))
+    built = set(re.findall(r'super\(\).__init__\("(tensorplane:index:\w+)"', sources))
+    assert {"tensorplane:index:ModelServer", "tensorplane:index:TrainingJob"} <= built
+    assert built <= set(re.findall(r'"(tensorplane:index:\w+)"', (PROJECT / "policies/rules/gpu_quota.py").read_text()))
