@@ -16,7 +16,6 @@ from embedded.fault import Fault
 from embedded.kube import Kube
 from embedded.progress import duration
 from embedded.watch import Outputs
-from examples.digits.data import load
 
 Image = Sequence[Sequence[float]]
 _REST_PORT = 8501
@@ -44,6 +43,8 @@ class Answers:
 
 def ask(api: Kube, outputs: Outputs) -> Answers:
     """Send every held-out digit to the server; the first one is the one to show."""
+    from examples.digits.data import load  # needs NumPy, which comes with the user's packages, after this start
+
     _, (images, digits) = load(_data())
     scores: list[list[float]] = []
     for start in range(0, len(images), _BATCH):
