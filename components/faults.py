@@ -29,7 +29,8 @@ class Fault:
     """Other keys that this was concluded from. Where one of them is at fault itself, the conclusion may be wrong."""
 
     def __str__(self) -> str:
-        return f"tensorplane:{'.'.join(self.path)}: {self.reason}"
+        # Keys are told as they were written, and YAML lets them hold anything.
+        return " ".join(f"tensorplane:{'.'.join(self.path)}: {self.reason}".splitlines())
 
 
 def stop(faults: Iterable[Fault]) -> None:

@@ -130,6 +130,14 @@ def test_a_queue_name_leaves_room_for_the_namespace() -> None:
     ]
 
 
+def test_a_key_of_two_lines_is_a_fault_of_one() -> None:
+    tree = dev()
+    tree["volumes"]["models"]["size\nGib"] = 1
+    assert [line.split(": ")[:2] for line in faults_of(tree)] == [
+        ["tensorplane:volumes.models.size Gib", "unknown setting, allowed here"]
+    ]
+
+
 def test_a_stack_whose_name_makes_no_namespace_must_name_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pulumi, "get_stack", lambda: "team.Dev")
     need = "lower-case letters, digits and dashes, beginning with a letter, at most 63 characters"
