@@ -51,12 +51,12 @@ _WORKLOAD = "workload"
 
 
 def _pods(api: Kube, namespace: str) -> dict[str, str]:
-    """A name for each pod's uid: its app's, or `workload` for those of the stack's own namespace."""
+    """A name for each pod's uid: its controller's, or `workload` for those of the stack's own namespace."""
     names = {}
     for pod in api.items("/api/v1/pods"):
         about = pod["metadata"]
-        is_workload = about["namespace"] == namespace
-        names[about["uid"]] = _WORKLOAD if is_workload else about["namespace"].removesuffix("-system")
+        controller = about["name"].rsplit("-", 2)[0]
+        names[about["uid"]] = _WORKLOAD if about["namespace"] == namespace else controller
     return names
 
 
