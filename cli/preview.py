@@ -86,7 +86,12 @@ def run(stack: str, context: str, file: Path, console: Console) -> int:
 
         found = preview.run(watch)
     console.print(table.render(found))
-    file.write_text(markdown.render(found))
+    try:
+        file.write_text(markdown.render(found))
+    except OSError as error:
+        raise Fault(
+            f"The report cannot be written to {file}: {error.strerror}. Name another place with --report"
+        ) from None
     console.print(f"Report: {file}", style="dim", highlight=False)
     return 1 if found.failed else 0
 
