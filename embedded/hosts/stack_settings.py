@@ -57,9 +57,10 @@ class StackSettings:
         shutil.copyfile(self.project / "Pulumi.yaml", self.folder / "Pulumi.yaml")
         text = source.read_text()
         salt = _SALT.search(self.file.read_text()) if self.file.exists() else None
-        # Values that somebody encrypted in the project's file are readable by that file's own salt alone.
-        if salt and "secure:" not in text:
-            text = salt.group(0).rstrip("\n") + "\n" + _SALT.sub("", text)
+        # Values that somebody encrypted in the project's file are readable by that file's own salt alone. Without such
+        # values, a salt in it is what plain `pulumi` added, perhaps on another machine with another passphrase.
+        if "secure:" not in text:
+            text = (salt.group(0).rstrip("\n") + "\n" if salt else "") + _SALT.sub("", text)
         whole_file.write(self.file, text)
 
     def make_stack(self, pulumi: Path, environment: Mapping[str, str]) -> None:
