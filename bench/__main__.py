@@ -39,7 +39,8 @@ def main(names: list[str]) -> int:
         print("Interrupted; what the measurement had started is removed.", file=sys.stderr)
         return 130
     finally:
-        figure.show(console, rows)
+        if rows:
+            figure.show(console, rows)
     return 0
 
 
