@@ -98,7 +98,7 @@ def _check_settings(target: Target, step: Step) -> None:
 
 def _make_volume_folders(settings: StackSettings, instance: Instance) -> None:
     for name in filter(_NAME.fullmatch, map(str, settings.section("volumes"))):
-        folder = instance.volumes / name
+        folder = instance.volumes / settings.namespace / name
         folder.mkdir(parents=True, exist_ok=True)
         # The group that every pod runs as; the set-group-id bit keeps what pods make in it readable to the next.
         shutil.chown(folder, group=65532)

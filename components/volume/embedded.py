@@ -12,7 +12,7 @@ from components.volume import AccessMode, Backend, Request
 
 
 class Embedded(Backend):
-    """A folder on this machine, `volumes/<name>` in the instance's home. Every pod of the node can share it."""
+    """A folder of this machine, `volumes/<namespace>/<name>` in the instance's home. Every pod can share it."""
 
     kind: Literal["embedded"] = "embedded"
 
@@ -20,7 +20,8 @@ class Embedded(Backend):
     clusters: ClassVar[frozenset[str] | None] = frozenset({"embedded"})
 
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
-        name = f"{request.namespace.plain_name}-{request.name}"
+        namespace = request.namespace.plain_name
+        name = f"{namespace}-{request.name}"
         volume = k8s.core.v1.PersistentVolume(
             name,
             metadata={"name": name, "labels": labels(request.name, "volume")},
@@ -28,7 +29,7 @@ class Embedded(Backend):
                 "capacity": {"storage": quantity.gibibytes(request.size_gib)},
                 "access_modes": request.access_modes,
                 "persistent_volume_reclaim_policy": "Retain",
-                "local": {"path": str(embedded.home() / "volumes" / request.name)},
+                "local": {"path": str(embedded.home() / "volumes" / namespace / request.name)},
                 "node_affinity": {"required": {"node_selector_terms": [{"match_expressions": [_ON_THE_NODE]}]}},
                 # Only this claim may bind it, whatever other claims wait for a volume of this size.
                 "claim_ref": {

@@ -47,6 +47,12 @@ class StackSettings:
         found = declared(self.project / self.file.name).get(f"tensorplane:{name}")
         return found if isinstance(found, dict) else {}
 
+    @property
+    def namespace(self) -> str:
+        """The namespace of the stack's objects, as the stack itself finds it."""
+        named = declared(self.project / self.file.name).get("tensorplane:namespace")
+        return named if isinstance(named, str) else f"tensorplane-{self.name}"
+
     def refresh(self) -> None:
         """Copies the project's settings, and keeps the salt that this home has."""
         source = self.project / self.file.name

@@ -53,7 +53,7 @@ def test_the_printed_grpc_address_answers_this_machine(served: Deployed, stubs: 
 
 
 def test_version_1_is_on_the_volume_whole_and_alone(served: Deployed) -> None:
-    model = served.instance.volumes / "models" / "digits"
+    model = served.instance.volumes / served.outputs.namespace / "models" / "digits"
     assert [path.name for path in model.iterdir() if not path.name.startswith(".")] == ["1"]
     assert (model / "1" / "saved_model.pb").stat().st_size > 0
 
