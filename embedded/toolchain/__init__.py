@@ -11,7 +11,7 @@ from embedded.fault import Fault
 from embedded.paths import Instance
 from embedded.progress import Step
 from embedded.tasks import Task
-from embedded.toolchain import debian, go_build, go_module, golang, pulumi, python_packages
+from embedded.toolchain import debian, go_build, go_module, golang, helm, pulumi, python_packages
 from embedded.toolchain.go_module import GoModule
 from embedded.toolchain.places import on_path
 
@@ -80,8 +80,9 @@ def _get_go(step: Step) -> None:
 def _pulumi_tasks(*, with_helm: bool) -> list[Task]:
     # It asks for Pulumi's installer first, so it needs no Go yet and waits for nothing.
     found = [] if pulumi.find() else [Task("pulumi", pulumi.obtain)]
-    if with_helm and not go_module.helm().is_built and not go_module.kubernetes().is_built:
-        found.append(_build_task(go_module.helm()))
+    if with_helm and helm.is_missing():
+        # After the CLI and the SDK: they tell which plugin to ask for.
+        found.append(Task("helm", helm.obtain, after=("pulumi", "python packages")))
     return found
 
 

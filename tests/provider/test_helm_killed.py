@@ -41,8 +41,8 @@ getattr(ReleaseResource(session), work["verb"])(*work["arguments"])
 """
 
 
-def kill_half_way(kubeconfig: dict[str, Any], verb: str, *arguments: Any) -> None:
-    """Runs an operation in a process of its own, and kills that with SIGKILL while its helm waits."""
+def kill_half_way(kubeconfig: dict[str, Any], api: Api, namespace: str, verb: str, *arguments: Any) -> None:
+    """Runs an operation in a process of its own, and kills that with SIGKILL while its helm waits for a pod."""
     work = json.dumps({"kubeconfig": kubeconfig, "verb": verb, "arguments": arguments})
     child = subprocess.Popen([sys.executable, "-c", textwrap.dedent(KILLED)], stdin=subprocess.PIPE, text=True)
     assert child.stdin is not None
@@ -50,7 +50,7 @@ def kill_half_way(kubeconfig: dict[str, Any], verb: str, *arguments: Any) -> Non
     child.stdin.close()
     helms = wait_for(lambda: [pid for pid in children_of(child.pid) if is_waiting_helm(pid)])
     assert all("open sesame" not in command_line(pid) and "token" not in command_line(pid) for pid in helms)
-    time.sleep(1.5)  # the release is recorded and its objects are made; now helm waits
+    wait_for(lambda: api.list(GVK("", "v1", "Pod"), namespace))  # made after the release was recorded
     os.kill(child.pid, signal.SIGKILL)
     child.wait()
     wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in helms))
@@ -87,7 +87,7 @@ def test_killed_install_is_taken_up_by_the_next_run(
 ) -> None:
     (chart / "templates" / "never.yaml").write_text(NEVER_READY)
     given = inputs(values={"greeting": "open sesame"}, timeout=120)
-    kill_half_way(kubeconfig, "create", URN, given)
+    kill_half_way(kubeconfig, api, namespace, "create", URN, given)
     found = helm.read(f"{namespace}/web", given, given)
     assert found is not None
     assert found[2]["status"]["status"] == "pending-install"
@@ -111,7 +111,7 @@ def test_killed_upgrade_is_taken_up_by_the_next_run(
     identity, outputs = helm.create(URN, inputs())
     (chart / "templates" / "never.yaml").write_text(NEVER_READY)
     given = inputs(values={"size": 8}, timeout=120)
-    kill_half_way(kubeconfig, "update", identity, URN, plain(outputs), given)
+    kill_half_way(kubeconfig, api, namespace, "update", identity, URN, plain(outputs), given)
     (chart / "templates" / "never.yaml").unlink()
     outputs = helm.update(identity, URN, outputs, inputs(values={"size": 9}))
     assert outputs["status"]["status"] == "deployed"

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from embedded import hosts
 from embedded.fault import Fault
+from embedded.progress import Step
 from embedded.toolchain import go_module, project_environment, python_packages, tasks, tools
 from embedded.toolchain.go_module import GoModule
 from tests.toolchain.stand_in_program import script
 
 
 @pytest.fixture(autouse=True)
-def fresh_pins(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if this environment had the packages of these pins."""
+def fresh_pins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As if this environment had the packages of these pins, and the user no plugin of Pulumi's."""
     monkeypatch.setattr(python_packages, "is_missing", lambda: False)
+    monkeypatch.setenv("PULUMI_HOME", str(tmp_path / "pulumi"))
 
 
 def _finish(module: GoModule) -> None:
@@ -41,6 +45,35 @@ def test_an_existing_cluster_needs_the_cli_and_helm_alone(own_cache: Path, only_
     only_on_path()
     assert [task.name for task in tasks(cluster=False, pulumi=True)] == ["pulumi", "helm"]
     assert tasks(cluster=False, pulumi=False) == []
+
+
+def test_pulumis_own_plugin_makes_helm_needless(own_cache: Path, only_on_path: Callable[..., Path]) -> None:
+    only_on_path()
+    (Path(os.environ["PULUMI_HOME"]) / "plugins" / "resource-kubernetes-v4.34.2").mkdir(parents=True)
+    assert [task.name for task in tasks(cluster=False, pulumi=True)] == ["pulumi"]
+
+
+@pytest.mark.parametrize(("version", "wanted"), [("v3.19.2+g1", ["pulumi"]), ("v4.0.0+g1", ["pulumi", "helm"])])
+def test_the_users_own_helm_is_used_where_its_flags_are_those_of_helm_3(
+    own_cache: Path, only_on_path: Callable[..., Path], tmp_path: Path, version: str, wanted: list[str]
+) -> None:
+    only_on_path(script(tmp_path / "helm", f"echo {version}"))
+    assert [task.name for task in tasks(cluster=False, pulumi=True)] == wanted
+
+
+def test_a_plugin_that_can_be_downloaded_is_not_followed_by_a_build_of_helm(
+    own_cache: Path, only_on_path: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    only_on_path()
+
+    def download(folder: Path) -> list[str]:
+        (Path(os.environ["PULUMI_HOME"]) / "plugins" / "resource-kubernetes-v4.34.2").mkdir(parents=True)
+        return []
+
+    monkeypatch.setattr(hosts, "install", download)
+    (task,) = (task for task in tasks(cluster=False, pulumi=True) if task.name == "helm")
+    task.run(Step("helm"))
+    assert not go_module.helm().is_built
 
 
 def test_what_is_there_is_found_and_asked_for_no_more(own_cache: Path, only_on_path: Callable[..., Path]) -> None:

@@ -1,0 +1,44 @@
+"""Gets helm for a cluster of the user's own, where anything calls it: Pulumi's Kubernetes plugin has helm built in."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from embedded.progress import Step
+from embedded.toolchain import go_build, go_module
+from embedded.toolchain.places import on_path
+
+_PLUGIN = "pulumi-resource-kubernetes"
+
+
+def is_missing() -> bool:
+    """Whether our provider would run here and has no helm to call."""
+    from embedded.hosts import plugins  # hosts use this package
+
+    if plugins.on_path(_PLUGIN) or plugins.cached("resource", "kubernetes"):
+        return False
+    return not (go_module.helm().is_built or go_module.kubernetes().is_built or _is_third(on_path("helm")))
+
+
+def obtain(step: Step) -> None:
+    """Asks for Pulumi's plugin first, which makes helm needless; else builds helm."""
+    from embedded import hosts
+
+    step.note("asking for Pulumi's own Kubernetes plugin")
+    hosts.install(Path(sys.prefix) / "bin")
+    if is_missing():
+        go_build.build(go_module.helm(), step)
+
+
+def _is_third(program: Path | None) -> bool:
+    # Its flags are not those of helm 2 or 4.
+    if not program:
+        return False
+    try:
+        argv = [str(program), "version", "--short"]
+        said = subprocess.run(argv, capture_output=True, text=True, timeout=20).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return said.startswith("v3.")
