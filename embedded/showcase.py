@@ -6,6 +6,7 @@ import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.panel import Panel
@@ -41,16 +42,27 @@ class Answers:
         return self.right / self.total
 
 
-def ask(api: Kube, outputs: Outputs) -> Answers:
-    """Send every held-out digit to the server; the first one is the one to show."""
+def ask(api: Kube, outputs: Outputs) -> Answers | None:
+    """Send every held-out digit to the server; the first one is the one to show. None where it serves no such model."""
     from examples.digits.data import load  # needs NumPy, which comes with the user's packages, after this start
 
     _, (images, digits) = load(_data())
+    if not _takes_digits(api, outputs, images[:1].tolist()):
+        return None
     scores: list[list[float]] = []
     for start in range(0, len(images), _BATCH):
-        scores += _predict(api, outputs, images[start : start + _BATCH].tolist())
+        scores += _predict(api, outputs, images[start : start + _BATCH].tolist())[1]["predictions"]
     right = sum(max(range(10), key=row.__getitem__) == digit for row, digit in zip(scores, digits, strict=True))
     return Answers(images[0].tolist(), int(digits[0]), scores[0], right, len(digits))
+
+
+def _takes_digits(api: Kube, outputs: Outputs, images: Sequence[Image]) -> bool:
+    # Whoever has made the dev stack theirs serves a model of their own: it refuses an image, or answers otherwise.
+    status, answer = _predict(api, outputs, images)
+    if status not in (200, 400):
+        raise Fault(f"model server {outputs.service}: a prediction of {outputs.model} answered {status}: {answer}")
+    rows = answer.get("predictions") if status == 200 else None
+    return isinstance(rows, list) and isinstance(rows[0], list) and len(rows[0]) == 10
 
 
 def _data() -> Path:
@@ -61,23 +73,20 @@ def _data() -> Path:
     return Path(package.origin).parent / "datasets" / "data" / "digits.csv.gz"
 
 
-def _predict(api: Kube, outputs: Outputs, images: Sequence[Image]) -> list[list[float]]:
+def _predict(api: Kube, outputs: Outputs, images: Sequence[Image]) -> tuple[int, Any]:
     path = f"/v1/models/{outputs.model}:predict"
-    status, answer = api.service(outputs.namespace, outputs.service, _REST_PORT, path, {"instances": images})
-    if status != 200:
-        raise Fault(f"model server {outputs.service}: {path} answered {status}: {answer}")
-    predictions: list[list[float]] = answer["predictions"]
-    return predictions
+    return api.service(outputs.namespace, outputs.service, _REST_PORT, path, {"instances": images})
 
 
-def show(console: Console, outputs: Outputs, answers: Answers) -> None:
+def show(console: Console, outputs: Outputs, answers: Answers | None) -> None:
     """Print the picture, the answer, the accuracy and where to ask for more."""
     console.print()
-    console.print(_side_by_side(_digit(answers), _scores(answers)))
-    console.print(
-        f"The server's answer for this held-out digit: [bold]{answers.predicted}[/bold] (it is {answers.label}). "
-        f"Of all {answers.total} held-out digits it has [bold]{answers.accuracy:.1%}[/bold] right.\n"
-    )
+    if answers:
+        console.print(_side_by_side(_digit(answers), _scores(answers)))
+        console.print(
+            f"The server's answer for this held-out digit: [bold]{answers.predicted}[/bold] (it is {answers.label}). "
+            f"Of all {answers.total} held-out digits it has [bold]{answers.accuracy:.1%}[/bold] right.\n"
+        )
     for name, url in outputs.urls.items():
         console.print(f"{name:<5} {url}", soft_wrap=True)
     console.print()

@@ -51,7 +51,7 @@ def up(context: str) -> None:
     console.print(times, _NEXT if changed else f"Nothing changes: the cluster is as Pulumi.{STACK}.yaml says.\n{_NEXT}")
 
 
-def _follow(api: Kube, raw: dict[str, Any], progress: Progress) -> tuple[watch.Outputs, showcase.Answers]:
+def _follow(api: Kube, raw: dict[str, Any], progress: Progress) -> tuple[watch.Outputs, showcase.Answers | None]:
     outputs = watch.Outputs.of(raw)
     with progress.step("training") as step:
         watch.training(api, outputs, step)

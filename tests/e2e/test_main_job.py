@@ -29,6 +29,7 @@ def test_up_waits_neither_for_training_nor_for_the_server(deployed: Deployed) ->
 
 def test_the_server_is_right_about_the_held_out_digits(served: Deployed) -> None:
     answers = showcase.ask(served.kube, served.outputs)
+    assert answers is not None
     assert answers.total == 359
     assert answers.accuracy >= 0.95
     assert answers.predicted == answers.label
