@@ -47,6 +47,6 @@ def test_the_makefile_gives_programs_a_home_and_a_language(tmp_path: Path) -> No
     shown = tmp_path / "shown.mk"
     shown.write_text('shown:\n\t@echo "$$HOME $$LC_ALL"\n')
     environment |= {"LANG": "de_DE.ISO-8859-1"}
-    argv = ["make", "-f", PROJECT / "Makefile", "-f", shown, "shown"]
+    argv = ["make", "-f", str(PROJECT / "Makefile"), "-f", str(shown), "shown"]
     done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=True)
     assert done.stdout == f"{pwd.getpwuid(os.getuid()).pw_dir} C.UTF-8\n"
