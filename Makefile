@@ -7,6 +7,8 @@ MAKEFLAGS += --no-print-directory
 VENV := .venv
 BIN := $(VENV)/bin
 STACK ?= dev
+# Which part of the nightly counts: part/parts.
+export SHARD ?= 1/10
 # A context of your kubeconfig: use that cluster; nothing of a cluster is built or started here.
 CONTEXT ?=
 export TENSORPLANE_CONTEXT := $(CONTEXT)
@@ -17,10 +19,10 @@ export LC_ALL := C.UTF-8
 # Two goals at once would install into the same environment.
 .NOTPARALLEL:
 
-.PHONY: help up down status preview purge tools test test-unit lint types bench
+.PHONY: help up down status preview purge tools test test-unit test-nightly lint types bench
 
 help: ## List the commands.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 up: $(VENV)/.bootstrapped ## Build what is missing, start the cluster, deploy the dev stack, train and serve its model.
 	@$(BIN)/python -m embedded up
@@ -48,6 +50,11 @@ tools-test: $(VENV)/.bootstrapped
 
 test-unit: $(VENV)/.tested ## The unit tests alone: no engine, no cluster, under a minute.
 	@$(BIN)/python -m pytest tests/unit
+
+# A shard is its own seed, so it can be run again alone and gives the same: 100 kills in all.
+test-nightly: tools-test ## The heavier counts, in shards: make test-nightly SHARD=1/10
+	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_KILLS=$$((100 / $${SHARD#*/})) \
+		$(BIN)/python -m pytest tests/e2e/test_update_killed.py --timeout 0
 
 lint: $(VENV)/.tested ## Lint and formatting (ruff).
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
