@@ -74,14 +74,15 @@ def _tasks(target: Target) -> list[Task]:
     check = Task("settings", partial(_check_settings, target), after=("python packages",))
     if not target.embedded:
         return [*tasks, check]
-    tasks += images.tasks()
-    before = tuple(task.name for task in tasks)
-    add_ons = tuple(name for name in before if name in {"debian packages", "kubernetes", "containerd", "image add-ons"})
+    archives = images.tasks()
+    tasks += archives
+    add_ons = ("debian packages", "kubernetes", "containerd", "image add-ons")
+    images_built = tuple(task.name for task in archives)
     return [
         *tasks,
         check,
         Task("cluster", lambda step: cluster.start(target.instance, step), after=(check.name, *add_ons)),
-        Task("load images", lambda step: cluster.load_images(target.instance, step), after=("cluster", *before)),
+        Task("load images", lambda step: cluster.load_images(target.instance, step), after=("cluster", *images_built)),
     ]
 
 
