@@ -16,7 +16,7 @@ from tests import cluster_fixture
 from tests.cluster import shell
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
     """The `test` cluster, running when the first test begins."""
     with cluster_fixture.running(tmp_path_factory.mktemp("state")) as running:
@@ -35,7 +35,7 @@ def api(instance: Instance) -> Api:
     return Api(config.new_client_from_config(str(instance.kubeconfig)))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def shell_pod(instance: Instance) -> shell.Pod:
     """A pod that serves a page and runs commands, made once."""
     shell.load_image(instance, Step("shell image"))

@@ -60,7 +60,7 @@ class Run:
 
 def test_a_killed_worker_restarts_the_gang_from_its_checkpoint(deployed: Deployed, long_run: Outputs) -> None:
     run = Run(deployed.kube, long_run)
-    run.said(r"saved=\d+", 120)
+    saved = int(run.said(r"saved=(\d+)", 120).group(1))
     chief, victim = run.newest(0), run.newest(1)
     assert chief and victim
 
@@ -69,8 +69,8 @@ def test_a_killed_worker_restarts_the_gang_from_its_checkpoint(deployed: Deploye
 
     first_line = run.said(rf" step=(\d+) steps={STEPS} ", 120, not_by=chief["metadata"]["name"])
     step = int(first_line.group(1))
-    assert 0 < step < STEPS, "it goes on, and does not begin again"
-    assert step % SAVE_EVERY == 0, "it goes on from a step that was saved"
+    # Whoever is left is asked to stop, and may save once more.
+    assert saved <= step < STEPS, "it goes on from what was saved, and does not begin again"
     watch.training(deployed.kube, long_run, Step("training"))
     job_set = deployed.kube.get(
         f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/{long_run.namespace}/jobsets/{long_run.job_set}"

@@ -1,0 +1,1 @@
+"""End-to-end tests: the dev stack on a cluster of their own."""
