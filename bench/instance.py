@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import fcntl
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench import quiet
 from embedded import cluster, linked_project, up, watch
 from embedded.cluster import processes
+from embedded.cluster.lock import only_one
 from embedded.cluster.places import Places
 from embedded.deploy import Stack
 from embedded.fault import Fault
 from embedded.kube import Kube
-from embedded.paths import Instance, cache
+from embedded.paths import Instance
 from embedded.progress import Step
 from embedded.watch import Outputs
 
@@ -109,14 +109,6 @@ def settle(seconds: float) -> None:
     time.sleep(seconds)
 
 
-@contextmanager
-def alone() -> Iterator[None]:
+def alone() -> AbstractContextManager[None]:
     """Keeps a second `make bench` from removing the first one's cluster."""
-    lock = cache() / "bench.lock"
-    lock.parent.mkdir(parents=True, exist_ok=True)
-    with lock.open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise Fault("another `make bench` measures on this machine: wait until it is done") from None
-        yield
+    return only_one(BENCH, timeout=0, use="measuring on")

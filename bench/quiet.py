@@ -31,20 +31,20 @@ def wait_for_low_load(
     )
 
 
-def wait_for_idle_processors(patience: float = 120) -> None:
+def wait_for_idle_processors(patience: float = _PATIENCE_SECONDS) -> None:
     """Returns when the processors are mostly idle: what was started just now has settled."""
+    allowed = (1 - _IDLE_SHARE) * (os.cpu_count() or 1) * _LOOK_SECONDS
     end = time.monotonic() + patience
-    before = _processor_ticks()
     while time.monotonic() < end:
+        before = busy_seconds()
         time.sleep(_LOOK_SECONDS)
-        now = _processor_ticks()
-        if (now[0] - before[0]) >= _IDLE_SHARE * (now[1] - before[1]):
+        if busy_seconds() - before <= allowed:
             return
-        before = now
     raise Fault(f"this machine is busy: its processors were never {_IDLE_SHARE:.0%} idle in {patience:.0f} s")
 
 
-def _processor_ticks() -> tuple[int, int]:
-    """Idle ticks and all ticks since the machine started."""
+def busy_seconds() -> float:
+    """What all processors have done since the machine started, in seconds of one."""
     ticks = [int(word) for word in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
-    return ticks[3] + ticks[4], sum(ticks)
+    idle, waiting_for_disks = ticks[3], ticks[4]
+    return (sum(ticks) - idle - waiting_for_disks) / os.sysconf("SC_CLK_TCK")
