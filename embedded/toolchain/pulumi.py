@@ -80,8 +80,9 @@ def _install(step: Step) -> bool:
 def is_reachable(url: str) -> bool:
     """Whether an address answers, soon. A proxy that the environment names is used."""
     request = urllib.request.Request(url, method="HEAD")  # noqa: S310, an https address of this file's
+    # An opener of its own: `urlopen` keeps the proxies that it found when the process first called it.
     try:
-        with urllib.request.urlopen(request, timeout=_REACH_SECONDS):  # noqa: S310
+        with urllib.request.build_opener().open(request, timeout=_REACH_SECONDS):
             return True
     except OSError:
         return False
