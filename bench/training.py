@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from embedded.kube import Kube
 from embedded.paths import PROJECT
 from workloads import files
 
-_PAIRS, _ATTEMPTS = 5, 12
+_ROUNDS, _ATTEMPTS = 7, 14
 _STEPS = 5000
 _WARM_UP = 1000
 _SETTLE_SECONDS = 5
@@ -30,48 +31,65 @@ _LIMIT_SECONDS = 600
 _WORKLOADS, _JOB = "tensorplane:workloads", "digits"
 
 
+@dataclass(frozen=True)
+class _Round:
+    """Steps per second of one program, launched three ways on the same machine within minutes."""
+
+    through: float
+    """By tensorplane."""
+    beside: float
+    """By hand, with the cluster running: as on a machine whose control plane is at work anyway."""
+    alone: float
+    """By hand, with the cluster stopped: what its control plane takes from a machine of two processors is in it."""
+
+
 def _measure() -> Measured:
-    """Interleaved: the machine changes its mind about its speed, and a pair sees the same machine."""
-    pairs: list[tuple[float, float]] = []
+    """In rounds: the machine changes its mind about its speed, and a round sees the same machine."""
+    rounds: list[_Round] = []
     with scratch("bench") as folder, instance.running() as bench:
         bench.deploy()  # the controllers come with it
         job = _settings()["config"][_WORKLOADS][_JOB]
         program = Program(folder / "by-hand")
         program.add({target: files.located(source) for target, source in job["files"].items()})
+        script = job["command"][-1]
         for attempt in range(_ATTEMPTS):
-            by_hand, by_hand_others = _by_hand(program, job["command"][-1], f"run-{attempt}")
+            instance.stop()
+            alone, while_alone = _by_hand(program, script, f"alone-{attempt}")
+            instance.start()
             bench.wait_for_controllers()
-            through, through_others = _through_tensorplane(bench, f"run-{attempt}", folder)
-            others = max(by_hand_others, through_others)
+            beside, while_beside = _by_hand(program, script, f"beside-{attempt}")
+            through, while_through = _through_tensorplane(bench, f"run-{attempt}", folder)
+            others = max(while_alone, while_beside, while_through)
             counts = others <= OTHERS_LIMIT
-            pairs += [(through, by_hand)] if counts else []
+            rounds += [_Round(through, beside, alone)] if counts else []
             print(
-                f"by hand {by_hand:.0f} steps/s, through tensorplane {through:.0f}; others took {others:.2f} processors"
-                f"{'' if counts else ': does not count'} ({len(pairs)} of {_PAIRS} pairs)",
+                f"by hand {beside:.0f} steps/s, through tensorplane {through:.0f}, by hand with the cluster stopped "
+                f"{alone:.0f}; others took {others:.2f} processors{'' if counts else ': does not count'} "
+                f"({len(rounds)} of {_ROUNDS} rounds)",
                 flush=True,
             )
-            if len(pairs) == _PAIRS:
-                return _measured(pairs)
-    raise Fault(f"this machine is busy: {len(pairs)} of {_ATTEMPTS} pairs of runs had it for themselves")
+            if len(rounds) == _ROUNDS:
+                return _measured(rounds)
+    raise Fault(f"this machine is busy: {len(rounds)} of {_ATTEMPTS} rounds had it for themselves")
 
 
-def _measured(pairs: list[tuple[float, float]]) -> Measured:
-    ratio = rate.paired(pairs)
-    through, by_hand = (statistics.median(column) for column in zip(*pairs, strict=True))
+def _measured(rounds: list[_Round]) -> Measured:
+    ratio = rate.paired([(each.through, each.beside) for each in rounds])
+    to_alone = rate.paired([(each.through, each.alone) for each in rounds])
+    through, beside = (statistics.median(getattr(each, way) for each in rounds) for way in ("through", "beside"))
     return Measured(
         ratio.median,
-        f"by hand {by_hand:.0f} steps/s, through tensorplane {through:.0f} (medians of {len(pairs)} pairs); "
-        f"95 % interval {ratio.low:.3f} to {ratio.high:.3f}",
+        f"by hand {beside:.0f} steps/s, through tensorplane {through:.0f} (medians of {len(rounds)} rounds); "
+        f"95 % interval {ratio.low:.3f} to {ratio.high:.3f}; "
+        f"to by hand with the cluster stopped: {to_alone.median:.3f} ({to_alone.low:.3f} to {to_alone.high:.3f})",
     )
 
 
 def _by_hand(program: Program, script: str, run: str) -> tuple[float, float]:
-    """Steps per second, and what others used; without a cluster, which would take its share of the processors."""
-    instance.stop()
+    """Steps per second, and what others used."""
     instance.settle(_SETTLE_SECONDS)
     with Others(instance.BENCH) as others:
         lines = program.run(run, script, {"STEPS": str(_STEPS)})
-    instance.start()
     return rate.steps_per_second(lines, _WARM_UP), others.share
 
 

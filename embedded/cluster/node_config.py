@@ -155,7 +155,8 @@ def proxy(at: Places) -> str:
         "metricsBindAddress": "127.0.0.1:10249",
         "nodePortAddresses": ["primary"],
         "oomScoreAdj": 0,
-        "nftables": {"minSyncPeriod": "100ms"},
+        # A service's replies come back through the node, which undoes the translation, also between pods of the bridge.
+        "nftables": {"minSyncPeriod": "100ms", "masqueradeAll": True},
         "conntrack": {
             "maxPerCore": 0,
             "min": 0,
