@@ -7,14 +7,16 @@ from typing import Annotated, Any, TypeVar
 import pulumi
 from pydantic import Field, PrivateAttr
 
-from components import controllers, faults, queue, versions
+from components import controllers, faults, fleet, queue, versions
 from components import settings as stack_settings
 from components.cluster import Cluster, ClusterArgs, with_context
 from components.cluster.embedded import Embedded
 from components.controllers import Controller, ControllersArgs
 from components.faults import Fault
+from components.fleet import Fleet
 from components.model import NAME_LIMIT, NAME_NEEDS, Model, Name, is_name
 from components.namespace import Namespace
+from components.node_group import NodeGroupArgs
 from components.queue import Queue, QueueArgs
 from components.settings import Settings
 from components.volume import Volume, VolumeArgs
@@ -29,7 +31,9 @@ class StackConfig(Model):
     """Everything under `tensorplane:` in Pulumi.<stack>.yaml. Maps are keyed by name; others refer to the name."""
 
     cluster: Annotated[ClusterArgs, Field(default_factory=Embedded)]
-    """The cluster: `embedded` (this machine, the default) or `existing` (a context of your kubeconfig)."""
+    """The cluster: `embedded` (this machine, the default), `existing` (a context of your kubeconfig), or a cloud's."""
+    node_groups: Annotated[dict[Name, NodeGroupArgs], Field(default_factory=dict)]
+    """The cluster's machines, a group for each kind. On an existing cluster they describe the nodes that are there."""
     namespace: Name | None = None
     """Namespace of the stack's objects; `tensorplane-<stack>` by default."""
     controllers: ControllersArgs = ControllersArgs()
@@ -56,8 +60,12 @@ class StackConfig(Model):
 
     def check(self, settings: Settings) -> Iterator[Fault]:
         """What is wrong beyond the shape: names that nobody declares, combinations that cannot work."""
+        machines, wrong = fleet.of(self.node_groups, self.cluster.site)
+        yield from wrong
+        yield from self.cluster.check(machines.groups)
         declared = Declared(
             cluster=self.cluster,
+            fleet=machines,
             volumes=_declared(settings, "volumes", self.volumes),
             queues=_declared(settings, "queues", self.queues),
         )
@@ -93,6 +101,11 @@ class StackConfig(Model):
                 )
 
     @property
+    def fleet(self) -> Fleet:
+        """The node groups, with what the catalog makes of their settings."""
+        return fleet.of(self.node_groups, self.cluster.site)[0]
+
+    @property
     def namespace_name(self) -> str:
         """The namespace in use."""
         return self.namespace or f"tensorplane-{pulumi.get_stack()}"
@@ -107,7 +120,7 @@ def _declared(settings: Settings, section: str, valid: Mapping[str, T]) -> dict[
 
 def build(config: StackConfig) -> Mapping[str, Any]:
     """Create the stack's resources; the result is what it exports."""
-    cluster = Cluster("cluster", config.cluster)
+    cluster = Cluster("cluster", config.cluster, config.fleet)
     inside = pulumi.ResourceOptions(provider=cluster.provider)
     namespace = Namespace(
         config.namespace_name, protect=any(volume.retain for volume in config.volumes.values()), opts=inside
@@ -145,7 +158,10 @@ def _scheduling(
 
 
 def _outputs(cluster: Cluster, namespace: Namespace, workloads: Mapping[str, Workload]) -> dict[str, Any]:
+    machines = cluster.fleet
+    fleet_facts = {"gpusMax": machines.gpus_max, "hourlyUsdMax": machines.hourly_usd_max} if machines.groups else {}
     return {
+        **fleet_facts,
         "cluster": cluster.args.kind,
         "namespace": namespace.name,
         "gpus": sum(workload.gpus for workload in workloads.values()),

@@ -78,7 +78,7 @@ def _values(annotation: Any, path: str, known: dict[type[Model], str]) -> str:
         return " or ".join(_values(option, path, known) for option in args if not _is_hidden(option))
     if origin is Literal:
         return " or ".join(f"`{value}`" for value in args)
-    if origin is list:
+    if origin in (list, tuple):
         return f"list of {_values(args[0], path, known)}"
     if origin is dict:
         key = _values(args[0], path, known)
@@ -98,7 +98,7 @@ def _models(model: type[Model], path: str, known: dict[type[Model], str]) -> str
     links = []
     for choice in choices:
         at = known.setdefault(choice, path)
-        shown = f"kind {choice.model_fields['kind'].default}" if is_family else "settings"
+        shown = f"kind {choice.model_fields['kind'].default}" if "kind" in choice.model_fields else "settings"
         links.append(f"[{shown}](#{_anchor(_title(choice, at))})")
     return " or ".join(links)
 
@@ -132,7 +132,7 @@ def _default(field: FieldInfo) -> str:
         return f"`{{kind: {value.model_dump()['kind']}}}`"
     if isinstance(value, Model):
         return "its defaults"
-    if value is None or value == {}:
+    if value in (None, {}, ()):
         return "none"
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"
 

@@ -1,4 +1,6 @@
-"""The labels that every object carries, in Kubernetes' recommended keys."""
+"""The labels that every object carries, in Kubernetes' recommended keys, and what Kubernetes takes as a label."""
+
+import re
 
 NAME = "app.kubernetes.io/name"
 COMPONENT = "app.kubernetes.io/component"
@@ -9,3 +11,24 @@ TENSORPLANE = {PART_OF: "tensorplane", "app.kubernetes.io/managed-by": "pulumi"}
 def labels(name: str, component: str) -> dict[str, str]:
     """The labels of one object: whose it is (`name`) and what part of it (`component`)."""
     return {NAME: name, COMPONENT: component, **TENSORPLANE}
+
+
+LABEL_KEY_NEEDS = (
+    "letters, digits, dashes, dots and underscores between letters or digits, at most 63, perhaps after a domain and /"
+)
+LABEL_VALUE_NEEDS = "letters, digits, dashes, dots and underscores between letters or digits, at most 63"
+_PART = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
+_DOMAIN = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*")
+_DOMAIN_LIMIT = 253
+
+
+def is_label_key(key: str) -> bool:
+    """Whether Kubernetes takes this as the key of a label or a taint."""
+    domain, slash, name = key.rpartition("/")
+    fits = not slash or (len(domain) <= _DOMAIN_LIMIT and _DOMAIN.fullmatch(domain) is not None)
+    return fits and _PART.fullmatch(name) is not None
+
+
+def is_label_value(value: str) -> bool:
+    """Whether Kubernetes takes this as the value of a label or a taint."""
+    return value == "" or _PART.fullmatch(value) is not None

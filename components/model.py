@@ -82,3 +82,7 @@ class Resources(Model):
     """Memory in GiB. A pod that needs more is killed."""
     gpus: Annotated[int, Field(ge=0, le=64)] = 0
     """GPUs of this pod (`nvidia.com/gpu`)."""
+    accelerator: Filled | None = None
+    """The card that they are, by its name in the catalog: t4, h100-80gb. Any card of the fleet by default."""
+    node_group: Filled | None = None
+    """The node group that the pod runs on. It gets in whatever more taints that group has. Any by default."""

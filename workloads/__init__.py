@@ -9,6 +9,7 @@ import pulumi
 from components.cluster import Cluster, ClusterArgs
 from components.family import Variant, load_family
 from components.faults import Fault
+from components.fleet import Fleet
 from components.namespace import Namespace
 from components.queue import Queue, QueueArgs
 from components.volume import Volume, VolumeArgs
@@ -19,6 +20,8 @@ class Declared:
     """What the settings declare for workloads to refer to, by name; None where the declaration itself is faulty."""
 
     cluster: ClusterArgs
+    fleet: Fleet
+    """The node groups; without those that are faulty."""
     volumes: Mapping[str, VolumeArgs | None]
     queues: Mapping[str, QueueArgs | None]
 

@@ -1,6 +1,6 @@
 """Model servers: a Deployment that serves the newest version of a model on a volume, by TF Serving's REST and gRPC."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 import pulumi
@@ -47,6 +47,7 @@ class ModelServerArgs(WorkloadArgs):
         return f"{_ROOT}/{self.model.path}".rsplit("/", 1)[0]
 
     def check(self, name: str, declared: Declared) -> Iterator[Fault]:
+        yield from declared.fleet.check(self.resources, ("workloads", name, "resources"))
         yield from mounts.check_volume(self.model.volume, ("workloads", name, "model", "volume"), declared.volumes)
 
     def build(self, name: str, platform: Platform, opts: pulumi.ResourceOptions) -> "ModelServer":
@@ -67,7 +68,8 @@ class ModelServer(Workload):
         volume = platform.volumes[args.model.volume]
         needed: list[pulumi.Resource] = [owner.service_account(), volume]
         owner.allow_clients([GRPC_PORT, REST_PORT])
-        template: Any = image.apply(lambda image: _pod(owner, args, image, volume))
+        placement = platform.cluster.fleet.placement(args.resources, interruptible=False)
+        template: Any = image.apply(lambda image: _pod(owner, args, image, volume, placement))
         deployment = k8s.apps.v1.Deployment(
             name,
             metadata=owner.metadata(annotations=_NOT_AWAITED),
@@ -118,7 +120,9 @@ class ModelServer(Workload):
         )
 
 
-def _pod(owner: Owner, args: ModelServerArgs, image: str, volume: Volume) -> dict[str, Any]:
+def _pod(
+    owner: Owner, args: ModelServerArgs, image: str, volume: Volume, placement: Mapping[str, Any]
+) -> dict[str, Any]:
     container = pod.Container(
         image=image,
         resources=args.resources,
@@ -133,4 +137,4 @@ def _pod(owner: Owner, args: ModelServerArgs, image: str, volume: Volume) -> dic
             "failureThreshold": 3,
         },
     )
-    return pod.template(owner.name, owner.labels, container, grace_seconds=30)
+    return pod.template(owner.name, owner.labels, container, grace_seconds=30, placement=placement)

@@ -54,12 +54,13 @@ def template(
     *,
     grace_seconds: int,
     restart_policy: str = "Always",
+    placement: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """A pod of one container, as a controller's template.
+    """A pod of one container, as a controller's template. `placement` is what leads it to its nodes.
 
     The service account is the workload's own and its token is not mounted.
     """
-    spec = _spec(name, container, grace_seconds, restart_policy)
+    spec = {**_spec(name, container, grace_seconds, restart_policy), **placement}
     meeting = {f"{_MEETING}/{mount.claim}": "mounted" for mount in container.volumes if mount.one_node}
     if meeting:
         spec["affinity"] = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": _on_one_node(meeting)}}
@@ -74,7 +75,7 @@ def _on_one_node(meeting: Mapping[str, str]) -> list[dict[str, Any]]:
 
 
 def _spec(name: str, container: Container, grace_seconds: int, restart_policy: str) -> dict[str, Any]:
-    pod: dict[str, Any] = {
+    return {
         "serviceAccountName": name,
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
@@ -91,9 +92,6 @@ def _spec(name: str, container: Container, grace_seconds: int, restart_policy: s
         "containers": [_container(container)],
         "volumes": _volumes(container),
     }
-    if container.resources.gpus:
-        pod["tolerations"] = [{"key": GPU, "operator": "Exists", "effect": "NoSchedule"}]
-    return pod
 
 
 def _container(container: Container) -> dict[str, Any]:

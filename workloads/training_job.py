@@ -81,6 +81,7 @@ class TrainingJobArgs(WorkloadArgs):
         longest = job_set.longest_name(self.strategy.roles())
         if len(name) > longest:
             yield Fault(at, f"the name has {len(name)} characters, at most {longest} leave room for those of its pods")
+        yield from declared.fleet.check(self.resources, (*at, "resources"))
         yield from files.check(self.files, (*at, "files"))
         yield from mounts.check(self.volumes, (*at, "volumes"), declared.volumes)
         if self.model:
@@ -197,6 +198,10 @@ def _queue_labels(args: TrainingJobArgs, platform: Platform) -> Mapping[str, str
     return platform.queues[args.queue].labels if args.queue else {}
 
 
+def _without_gpus(resources: Resources) -> Resources:
+    return resources.model_copy(update={"gpus": 0, "accelerator": None, "node_group": None})
+
+
 def _run(
     owner: Owner,
     args: TrainingJobArgs,
@@ -209,9 +214,10 @@ def _run(
     roles = args.strategy.roles()
 
     def template_of(run: str, role: Role) -> dict[str, Any]:
+        resources = args.resources if role.accelerated else _without_gpus(args.resources)
         container = pod.Container(
             image=image,
-            resources=args.resources if role.accelerated else args.resources.model_copy(update={"gpus": 0}),
+            resources=resources,
             command=args.command,
             env=[
                 *tf_config.environment(run, roles, role),
@@ -223,7 +229,13 @@ def _run(
             files=code,
         )
         return pod.template(
-            owner.name, owner.labels, container, grace_seconds=args.grace_seconds, restart_policy="Never"
+            owner.name,
+            owner.labels,
+            container,
+            grace_seconds=args.grace_seconds,
+            restart_policy="Never",
+            # What has checkpoints loses little when its machine is taken back.
+            placement=platform.cluster.fleet.placement(resources, interruptible=args.checkpoints is not None),
         )
 
     def spec(run: str) -> dict[str, Any]:

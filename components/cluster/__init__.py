@@ -1,7 +1,7 @@
 """The cluster that everything else runs on: one shape for every kind of cluster."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -9,7 +9,12 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components import versions
+from components.catalog import Cloud
 from components.family import Variant, load_family
+from components.faults import Fault
+from components.fleet import Fleet
+from components.node_group import Shape
+from components.node_shape import Site
 
 CONTEXT_VARIABLE = "TENSORPLANE_CONTEXT"
 """Environment variable with a context of the kubeconfig: deploy there, whatever cluster the stack's file names."""
@@ -32,8 +37,30 @@ class ClusterArgs(Variant, family=True):
     volume_backend: ClassVar[str] = "storageClass"
     """Kind of the backend of volumes that name none."""
 
-    def connect(self, name: str, opts: pulumi.ResourceOptions) -> Connection:
-        """Create what this kind needs, as children named after `name`, and a provider that talks to it."""
+    catalog: ClassVar[Cloud | None] = None
+    """Whose machines its node groups have; None where no catalog lists them."""
+    automatic_taints: ClassVar[frozenset[str]] = frozenset()
+    """Keys of the taints that the cloud puts on nodes by itself."""
+
+    @property
+    def place(self) -> str | None:
+        """The region, by which the catalog knows what is sold and at what price."""
+        return None
+
+    @property
+    def site(self) -> Site:
+        """What of the cluster decides how its node groups come out."""
+        return Site(self.kind, self.catalog, self.place, self.automatic_taints)
+
+    def check(self, groups: Mapping[str, Shape]) -> Iterator[Fault]:
+        """What is wrong with these settings beyond their shape, and with the node groups on this kind of cluster."""
+        yield from ()
+
+    def connect(self, name: str, groups: Mapping[str, Shape], opts: pulumi.ResourceOptions) -> Connection:
+        """Create what this kind needs, as children named after `name`, and a provider that talks to it.
+
+        Each group gets a `NodeGroup` with the cloud's resources below it.
+        """
         raise NotImplementedError
 
     def chart(self, chart: versions.Chart) -> dict[str, str]:
@@ -56,15 +83,23 @@ class Cluster(pulumi.ComponentResource):
     kubeconfig: pulumi.Output[str | None]
     """Path or content of the kubeconfig; None means the one that kubectl would use."""
 
-    def __init__(self, name: str, args: ClusterArgs, *, opts: pulumi.ResourceOptions | None = None) -> None:
-        super().__init__("tensorplane:index:Cluster", name, {"kind": args.kind}, opts)
-        connection = args.connect(name, pulumi.ResourceOptions(parent=self))
+    def __init__(
+        self, name: str, args: ClusterArgs, fleet: Fleet, *, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        super().__init__("tensorplane:index:Cluster", name, {"kind": args.kind, **_totals(fleet)}, opts)
+        connection = args.connect(name, fleet.groups, pulumi.ResourceOptions(parent=self))
         self.name = name
+        self.fleet = fleet
         self.args = args
         self.provider = connection.provider
         self.kubeconfig = connection.kubeconfig
         self.native = connection.native
-        self.register_outputs({"kind": args.kind, "kubeconfig": self.kubeconfig})
+        self.register_outputs({"kind": args.kind, "kubeconfig": self.kubeconfig, **_totals(fleet)})
+
+
+def _totals(fleet: Fleet) -> dict[str, Any]:
+    """What policies read of the whole fleet. A cluster that brings its nodes says nothing of them."""
+    return {"gpusMax": fleet.gpus_max, "hourlyUsdMax": fleet.hourly_usd_max} if fleet.groups else {}
 
 
 def with_context(tree: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The cluster that `make up` starts on this machine. Its files, in a folder that both sides know, are the interface."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -9,6 +10,7 @@ import pulumi_kubernetes as k8s
 
 from components import versions
 from components.cluster import ClusterArgs, Connection
+from components.node_group import NodeGroup, Shape
 
 NODE = "tensorplane"
 """Name of the cluster's one node."""
@@ -29,7 +31,7 @@ class Embedded(ClusterArgs):
 
     volume_backend: ClassVar[str] = "embedded"
 
-    def connect(self, name: str, opts: pulumi.ResourceOptions) -> Connection:
+    def connect(self, name: str, groups: Mapping[str, Shape], opts: pulumi.ResourceOptions) -> Connection:
         kubeconfig = str(home() / "kubeconfig")
         provider = k8s.Provider(
             name,
@@ -38,6 +40,8 @@ class Embedded(ClusterArgs):
             cluster_identifier=f"embedded-{NODE}",
             opts=opts,
         )
+        for shape in groups.values():
+            NodeGroup(shape, opts).done()
         return Connection(provider, pulumi.Output.from_input(kubeconfig))
 
     def address(self, service: k8s.core.v1.Service) -> pulumi.Output[str]:

@@ -1,0 +1,83 @@
+"""What a row of the catalog says: accelerators, the machines that carry them, what those cost."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Cloud = Literal["eks", "gke", "aks"]
+
+
+@dataclass(frozen=True)
+class Accelerator:
+    """One card or chip, the same on every cloud."""
+
+    name: str
+    """As settings name it: t4, a100-80gb, tpu-v5e."""
+    kind: Literal["gpu", "tpu"]
+    product: str
+    """As GPU Feature Discovery labels it; a TPU's, as GKE does."""
+    architecture: str
+    year: int
+    """Of the architecture; orders cards from old to new."""
+    memory_gib: float
+    compute_capability: str | None
+    nvlink: bool
+    mps: bool
+    time_slicing: bool
+    mig: tuple[str, ...]
+    """MIG profiles; none where the card cannot be partitioned."""
+    tensorflow: bool
+    """Whether TensorFlow's own wheels run on it."""
+    source: str
+
+    @property
+    def resource(self) -> str:
+        """The extended resource by which pods ask for it."""
+        return "nvidia.com/gpu" if self.kind == "gpu" else "google.com/tpu"
+
+
+@dataclass(frozen=True)
+class Withdrawn:
+    """What was sold once, and what to use now."""
+
+    name: str
+    successor: str
+    reason: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One machine type of one cloud."""
+
+    cloud: Cloud
+    name: str
+    vcpus: int
+    memory_gib: float
+    arch: Literal["amd64", "arm64"]
+    accelerator: str | None
+    count: int
+    """Accelerators per machine."""
+    cloud_accelerator: str | None
+    """What the cloud calls the accelerator where it wants that: GKE's guest accelerator type, a TPU's label value."""
+    attached: bool
+    """Whether the accelerators are added to a plain machine (GKE's N1) and are no part of the type."""
+    image: str
+    """EKS: AMI type; GKE: image type; AKS: OS SKU."""
+    efa: int
+    """EFA network interfaces; 0 where there are none."""
+    gpudirect: str | None
+    """GPUDirect variant of the network: RDMA, TCPX, TCPXO; None where there is none."""
+    topology: str | None
+    """Chips of a TPU slice on one machine, such as 2x4."""
+    source: str
+
+
+@dataclass(frozen=True)
+class Price:
+    """List price in US dollars of one machine for one hour: an estimate, as of its date."""
+
+    on_demand: float | None
+    spot: float | None
+    region: str
+    date: str
+    source: str

@@ -1,0 +1,288 @@
+"""From a node group's settings to its shape: machine, labels and taints out of the catalog, every fault on the way."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from components import catalog
+from components.catalog import Accelerator, Cloud, Machine
+from components.faults import Fault, did_you_mean
+from components.labels import LABEL_KEY_NEEDS, LABEL_VALUE_NEEDS, is_label_key, is_label_value
+from components.node_group import (
+    ACCELERATOR,
+    DOMAIN,
+    GENERATION,
+    GPU_PRESENT,
+    GROUP,
+    NO_ACCELERATOR,
+    PLUGIN_CONFIG,
+    PRODUCT,
+    SPOT,
+    TIER,
+    Mig,
+    Mps,
+    NodeGroupArgs,
+    Shape,
+    Taint,
+    TimeSlicing,
+)
+
+_RESERVED = (f"{DOMAIN}/", "kubernetes.io/", "k8s.io/", "nvidia.com/", "cloud.google.com/", "eks.amazonaws.com/")
+_OWN_PREFIX_NEEDS = "need a prefix of your own: the system's and tensorplane's labels follow from the group's settings"
+
+
+@dataclass(frozen=True)
+class Site:
+    """What of a cluster decides how its node groups come out."""
+
+    kind: str
+    """Kind of the cluster."""
+    cloud: Cloud | None
+    """Whose machines; None where no catalog lists them."""
+    region: str | None
+    automatic_taints: frozenset[str] = frozenset()
+    """Keys of the taints that the cloud sets by itself."""
+
+
+def resolve(name: str, args: NodeGroupArgs, site: Site) -> tuple[Shape | None, list[Fault]]:
+    """The group's shape and the faults in its settings. No shape where the machine cannot be told."""
+    path = ("nodeGroups", name)
+    found = [*_counts(path, args), *_labels(path, args), *_taints(path, args)]
+    card, faults = _card(path, args)
+    machines, more = _machines(path, args, card, site)
+    found += [
+        *faults,
+        *more,
+        *_zones(path, args, machines, site),
+        *_sharing(path, args, card),
+        *_capacity(path, args, site),
+    ]
+    if faults or more:
+        return None, found
+    return _shape(name, args, card, machines, site), found
+
+
+def _shape(
+    name: str, args: NodeGroupArgs, card: Accelerator | None, machines: tuple[Machine, ...], site: Site
+) -> Shape:
+    machine = machines[0] if machines else None
+    if card is None and machine and machine.accelerator:
+        card = catalog.ACCELERATORS[machine.accelerator]
+    per_node = (machine.count if machine else args.per_node) if card else 0
+    price = catalog.price(site.cloud, machine.name, site.region) if site.cloud and machine and site.region else None
+    return Shape(
+        name=name,
+        args=args,
+        machine=machine,
+        alternatives=machines[1:],
+        accelerator=card,
+        per_node=per_node,
+        labels={**_own_labels(name, args, card), **dict(sorted(args.labels.items()))},
+        taints=tuple(_own_taints(args, card, site)),
+        hourly_usd=(price.spot if args.spot else price.on_demand) if price else None,
+        resources={card.resource: per_node * _pods_per_card(args)} if card else {},
+    )
+
+
+def _own_labels(name: str, args: NodeGroupArgs, card: Accelerator | None) -> dict[str, str]:
+    labels = {GROUP: name, ACCELERATOR: card.name if card else NO_ACCELERATOR}
+    if card:
+        labels |= {PRODUCT: card.product, GENERATION: card.architecture, TIER: str(card.year)}
+    if card and card.kind == "gpu":
+        labels[GPU_PRESENT] = "true"
+        if args.sharing:
+            labels[PLUGIN_CONFIG] = plugin_config(args)
+    if args.spot:
+        labels[SPOT] = "true"
+    return labels
+
+
+def plugin_config(args: NodeGroupArgs) -> str:
+    """Name of the device plugin's configuration that shares a group's GPUs as its settings say."""
+    match args.sharing:
+        case TimeSlicing(replicas=replicas):
+            return f"time-slicing-{replicas}"
+        case Mps(replicas=replicas):
+            return f"mps-{replicas}"
+        case Mig(profile=profile):
+            return f"mig-{profile}"
+    return "whole"
+
+
+def _own_taints(args: NodeGroupArgs, card: Accelerator | None, site: Site) -> Iterator[Taint]:
+    if card:
+        yield Taint(card.resource, "present", "NoSchedule", by_cloud=card.resource in site.automatic_taints)
+    if args.spot:
+        yield Taint(SPOT, "true", "NoSchedule")
+    for taint in args.taints:
+        yield Taint(taint.key, taint.value, taint.effect)
+
+
+def _pods_per_card(args: NodeGroupArgs) -> int:
+    match args.sharing:
+        case TimeSlicing(replicas=replicas) | Mps(replicas=replicas):
+            return replicas
+        case Mig(profile=profile):
+            # A profile begins with its share of the card's seven compute slices: 2g.20gb.
+            return max(1, 7 // int(profile.split("g", 1)[0]))
+    return 1
+
+
+def _card(path: tuple[str, ...], args: NodeGroupArgs) -> tuple[Accelerator | None, list[Fault]]:
+    if args.accelerator is None:
+        return None, []
+    if card := catalog.ACCELERATORS.get(args.accelerator):
+        return card, []
+    where = (*path, "accelerator")
+    if gone := catalog.WITHDRAWN.get(args.accelerator.lower()):
+        return None, [Fault(where, f"{args.accelerator} is withdrawn ({gone.reason}): use {gone.successor}")]
+    near = did_you_mean(args.accelerator, catalog.ACCELERATORS)
+    return None, [Fault(where, f"unknown accelerator {args.accelerator!r}{near}: make catalog lists them")]
+
+
+def _machines(
+    path: tuple[str, ...], args: NodeGroupArgs, card: Accelerator | None, site: Site
+) -> tuple[tuple[Machine, ...], list[Fault]]:
+    """The machines that fit, the preferred one first."""
+    if args.accelerator and not card:
+        return (), []
+    if site.cloud is None:
+        return (), list(_without_catalog(path, args, site))
+    if args.machine is None and card is None:
+        return (), [Fault(path, "missing: accelerator or machine, one of them")]
+    if card is None:
+        return _named(path, args, site.cloud)
+    fitting = catalog.offers(site.cloud, card.name, args.per_node)
+    if not fitting:
+        return (), [_no_offer(path, args, card, site.cloud, site.kind)]
+    if args.machine is None:
+        # A region may sell only some of them; which it does not is said where it sells none.
+        here = tuple(m for m in fitting if not site.region or catalog.sold(site.cloud, m.name, site.region) != ())
+        return (here or fitting), []
+    chosen = tuple(m for m in fitting if m.name == args.machine)
+    if not chosen:
+        names = [m.name for m in fitting]
+        reason = f"got {args.machine}, which has not {args.per_node} {card.name}; need {', '.join(names)}"
+        return (), [Fault((*path, "machine"), reason + did_you_mean(args.machine, names))]
+    return (*chosen, *(m for m in fitting if m.name != args.machine)), []
+
+
+def _without_catalog(path: tuple[str, ...], args: NodeGroupArgs, site: Site) -> Iterator[Fault]:
+    if args.machine:
+        yield Fault((*path, "machine"), f"cluster kind {site.kind} has no machine types: leave it out")
+
+
+def _named(path: tuple[str, ...], args: NodeGroupArgs, cloud: Cloud) -> tuple[tuple[Machine, ...], list[Fault]]:
+    name = args.machine or ""
+    if found := catalog.machine(cloud, name):
+        return (found,), []
+    if gone := catalog.WITHDRAWN_MACHINES.get(name):
+        return (), [Fault((*path, "machine"), f"{name} is withdrawn ({gone.reason}): use {gone.successor}")]
+    near = did_you_mean(name, catalog.machine_names(cloud))
+    return (), [Fault((*path, "machine"), f"unknown machine {name!r} on {cloud}{near}")]
+
+
+def _no_offer(path: tuple[str, ...], args: NodeGroupArgs, card: Accelerator, cloud: Cloud, kind: str) -> Fault:
+    counts = catalog.counts(cloud, card.name)
+    if counts:
+        nearest = min(counts, key=lambda count: (abs(count - args.per_node), count))
+        listed = ", ".join(map(str, counts))
+        reason = f"no machine of {kind} has {args.per_node} {card.name}, machines have {listed} (nearest: {nearest})"
+        return Fault((*path, "perNode"), reason)
+    sellers = [other for other in ("eks", "gke", "aks") if catalog.counts(other, card.name)]
+    where = f"; {', '.join(sellers)} have it" if sellers else ""
+    return Fault((*path, "accelerator"), f"{kind} has no machine with {card.name}{where}{_nearest_card(card, cloud)}")
+
+
+def _nearest_card(card: Accelerator, cloud: Cloud) -> str:
+    here = [
+        other
+        for other in catalog.ACCELERATORS.values()
+        if other.kind == card.kind and catalog.counts(cloud, other.name)
+    ]
+    if not here:
+        return ""
+    near = min(here, key=lambda other: (abs(other.year - card.year), abs(other.memory_gib - card.memory_gib)))
+    return f" (nearest on {cloud}: {near.name})"
+
+
+def _counts(path: tuple[str, ...], args: NodeGroupArgs) -> Iterator[Fault]:
+    if args.min > args.max:
+        yield Fault((*path, "min"), f"got {args.min} with max {args.max}, need at most {args.max}")
+
+
+def _zones(path: tuple[str, ...], args: NodeGroupArgs, machines: tuple[Machine, ...], site: Site) -> Iterator[Fault]:
+    if site.cloud is None or site.region is None:
+        return
+    known = catalog.zones(site.cloud, site.region)
+    for zone in args.zones if known else ():
+        if zone not in known:
+            reason = f"no zone {zone!r} in {site.region}, it has {', '.join(known)}{did_you_mean(zone, known)}"
+            yield Fault((*path, "zones"), reason)
+    if not machines:
+        return
+    key = (*path, "machine" if args.machine else "accelerator")
+    name = machines[0].name
+    selling = catalog.sold(site.cloud, name, site.region)
+    if selling == ():
+        others = [r for r in catalog.regions(site.cloud) if catalog.sold(site.cloud, name, r)]
+        elsewhere = f": sold in {', '.join(others[:6])}" if others else ""
+        yield Fault(key, f"{name} is not sold in {site.region}{elsewhere}", given=(("cluster",),))
+    elif selling:
+        for zone in args.zones:
+            if zone in known and zone not in selling:
+                yield Fault((*path, "zones"), f"{name} is not sold in zone {zone}: sold in {', '.join(selling)}")
+
+
+_MIG_PROFILE = re.compile(r"[1-7]g\.\d+gb(\+me)?")
+
+
+def _sharing(path: tuple[str, ...], args: NodeGroupArgs, card: Accelerator | None) -> Iterator[Fault]:
+    sharing, where = args.sharing, (*path, "sharing")
+    if sharing is None:
+        return
+    if args.accelerator is None or (card and card.kind != "gpu"):
+        yield Fault(where, "only GPUs are shared: need an accelerator that is a GPU")
+    elif card and isinstance(sharing, Mig):
+        if not card.mig:
+            able = [other.name for other in catalog.ACCELERATORS.values() if other.mig]
+            yield Fault(where, f"{card.name} has no MIG: {', '.join(able)} have, or use kind timeSlicing")
+        elif sharing.profile not in card.mig:
+            near = did_you_mean(sharing.profile, card.mig)
+            yield Fault(
+                (*where, "profile"), f"{card.name} has no {sharing.profile}, it has {', '.join(card.mig)}{near}"
+            )
+    elif card and isinstance(sharing, Mps) and not card.mps:
+        yield Fault(where, f"{card.name} cannot do mps, use kind timeSlicing")
+
+
+def _capacity(path: tuple[str, ...], args: NodeGroupArgs, site: Site) -> Iterator[Fault]:
+    if args.reserved and args.spot:
+        yield Fault((*path, "spot"), "true with a reservation: reserved machines are not spot, leave out one of them")
+    if args.reserved and args.reserved.capacity_block and site.kind != "eks":
+        where = (*path, "reserved", "capacityBlock")
+        yield Fault(where, f"true on cluster kind {site.kind}, only eks has capacity blocks: need false")
+    if args.provisioner == "automatic" and site.kind not in ("eks", "gke"):
+        yield Fault(
+            (*path, "provisioner"), f"automatic on cluster kind {site.kind}, only eks and gke have it: need group"
+        )
+
+
+def _labels(path: tuple[str, ...], args: NodeGroupArgs) -> Iterator[Fault]:
+    for key, value in args.labels.items():
+        where = (*path, "labels", key)
+        if not is_label_key(key):
+            yield Fault(where, f"not a label key, need {LABEL_KEY_NEEDS}")
+        elif key.split("/")[0].endswith(tuple(prefix.rstrip("/") for prefix in _RESERVED)) and "/" in key:
+            yield Fault(where, _OWN_PREFIX_NEEDS)
+        if not is_label_value(value):
+            yield Fault(where, f"got {value!r}, need {LABEL_VALUE_NEEDS}")
+
+
+def _taints(path: tuple[str, ...], args: NodeGroupArgs) -> Iterator[Fault]:
+    for index, taint in enumerate(args.taints):
+        where = (*path, "taints", str(index))
+        if not is_label_key(taint.key):
+            yield Fault((*where, "key"), f"got {taint.key!r}, need {LABEL_KEY_NEEDS}")
+        if not is_label_value(taint.value):
+            yield Fault((*where, "value"), f"got {taint.value!r}, need {LABEL_VALUE_NEEDS}")
