@@ -1,0 +1,140 @@
+"""A stack's node groups together: what tells them apart, and what leads each pod to the right one."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from components import fleet
+from components.fleet import Fleet
+from components.model import Resources
+from components.node_group import NodeGroupArgs
+from components.node_shape import Site
+
+OWN = Site("existing", None, None)
+EKS = Site("eks", "eks", "us-west-2")
+GROUPS: dict[str, dict[str, Any]] = {
+    "cpu": {"min": 1},
+    "old": {"accelerator": "t4"},
+    "new": {"accelerator": "h100-80gb", "perNode": 8},
+    "cheap": {"accelerator": "t4", "spot": True},
+    "team": {
+        "accelerator": "h100-80gb",
+        "perNode": 8,
+        "taints": [{"key": "team", "value": "a", "effect": "NoExecute"}],
+    },
+}
+
+
+def made(groups: dict[str, dict[str, Any]], site: Site = OWN) -> tuple[Fleet, list[str]]:
+    """The fleet of some settings, and the lines about what is wrong with it."""
+    parsed = {
+        name: NodeGroupArgs.model_validate({"max": 4, **settings}, by_alias=True, by_name=False)
+        for name, settings in groups.items()
+    }
+    found, faults = fleet.of(parsed, site)
+    return found, [str(fault).removeprefix("tensorplane:") for fault in faults]
+
+
+def takes(placement: dict[str, Any], found: Fleet, gpus: int = 0) -> set[str]:
+    """The groups that a scheduler would consider: labels match, every taint is tolerated, the GPUs are there."""
+    tolerated = {(t["key"], t["effect"]) for t in placement.get("tolerations", [])}
+    selector = placement.get("nodeSelector", {}).items()
+    return {
+        name
+        for name, shape in found.groups.items()
+        if selector <= shape.labels.items()
+        and all((t.key, t.effect) in tolerated for t in shape.taints)
+        and gpus <= shape.resources.get("nvidia.com/gpu", 0)
+    }
+
+
+@pytest.mark.parametrize(
+    ("asked", "interruptible", "groups"),
+    [
+        ({}, False, {"cpu"}),
+        ({}, True, {"cpu"}),
+        ({"gpus": 1}, False, {"old", "new"}),
+        ({"gpus": 1}, True, {"old", "new", "cheap"}),
+        ({"gpus": 1, "accelerator": "t4"}, False, {"old"}),
+        ({"gpus": 1, "accelerator": "t4"}, True, {"old", "cheap"}),
+        ({"gpus": 8, "accelerator": "h100-80gb"}, True, {"new"}),
+        ({"gpus": 8, "node_group": "team"}, False, {"team"}),
+        ({"gpus": 1, "node_group": "cheap"}, True, {"cheap"}),
+    ],
+)
+def test_a_pod_may_go_where_it_is_meant_to_and_nowhere_else(
+    asked: dict[str, Any], interruptible: bool, groups: set[str]
+) -> None:
+    found, wrong = made(GROUPS)
+    assert wrong == []
+    resources = Resources(**asked)
+    assert takes(found.placement(resources, interruptible=interruptible), found, resources.gpus) == groups
+
+
+def test_a_gpu_pod_tolerates_the_usual_taint_also_where_no_group_is_declared() -> None:
+    assert Fleet().placement(Resources(gpus=1), interruptible=False) == {
+        "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}]
+    }
+    assert Fleet().placement(Resources(), interruptible=True) == {}
+
+
+_TAINT = st.fixed_dictionaries(
+    {"key": st.sampled_from(["team", "a/b", "x"]), "effect": st.sampled_from(["NoSchedule", "NoExecute"])}
+)
+
+
+@given(st.lists(st.lists(_TAINT, max_size=3), min_size=1, max_size=5))
+def test_a_daemon_set_reaches_every_node_whatever_its_taints(taints: list[list[dict[str, str]]]) -> None:
+    groups = {f"g{i}": {"accelerator": "t4", "labels": {"i": str(i)}, "taints": own} for i, own in enumerate(taints)}
+    found, _ = made(groups)
+    assert takes({"tolerations": found.tolerations}, found) == set(groups)
+
+
+@pytest.mark.parametrize(
+    ("asked", "line"),
+    [
+        ({"accelerator": "t4"}, "r.accelerator: got t4 with gpus 0: need gpus, at least 1"),
+        (
+            {"gpus": 1, "accelerator": "t44"},
+            "r.accelerator: no node group with 't44', groups have h100-80gb, t4 (did you mean t4?)",
+        ),
+        (
+            {"gpus": 1, "node_group": "odl"},
+            "r.nodeGroup: no node group named 'odl', have cheap, cpu, new, old, team (did you mean old?)",
+        ),
+        ({"gpus": 2, "accelerator": "t4"}, "r.gpus: got 2, a node of t4 has 1: no node could ever take the pod"),
+        ({"gpus": 16}, "r.gpus: got 16, a node of any node group has 8: no node could ever take the pod"),
+    ],
+)
+def test_what_no_group_has_is_refused(asked: dict[str, Any], line: str) -> None:
+    found, _ = made(GROUPS)
+    assert [str(f).removeprefix("tensorplane:") for f in found.check(Resources(**asked), ("r",))] == [line]
+
+
+def test_groups_that_nothing_tells_apart_are_refused() -> None:
+    _, wrong = made({"one": {"accelerator": "t4"}, "two": {"accelerator": "t4", "min": 2}})
+    assert wrong == [
+        "nodeGroups.two: nothing tells it from one: need another machine, zones, label or taint, or one group for both"
+    ]
+
+
+@pytest.mark.parametrize("difference", [{"spot": True}, {"labels": {"x": "y"}}, {"taints": [{"key": "x"}]}])
+def test_one_difference_is_enough(difference: dict[str, Any]) -> None:
+    assert made({"one": {"accelerator": "t4"}, "two": {"accelerator": "t4", **difference}})[1] == []
+
+
+def test_a_new_cluster_needs_nodes_for_its_own_pods() -> None:
+    line = (
+        "nodeGroups: no group for the cluster's own pods: need one without accelerator, spot and taints, "
+        "with min at least 1"
+    )
+    assert made({"gpu": {"accelerator": "t4", "min": 1}, "cpu": {"machine": "m7i.2xlarge"}}, EKS)[1] == [line]
+    assert made({"gpu": {"accelerator": "t4"}, "cpu": {"machine": "m7i.2xlarge", "min": 1}}, EKS)[1] == []
+
+
+def test_a_full_fleet_in_numbers() -> None:
+    found, _ = made(GROUPS)
+    assert found.gpus_max == 4 * (1 + 8 + 1 + 8)
+    assert found.hourly_usd_max is None
