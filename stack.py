@@ -63,6 +63,8 @@ class StackConfig(Model):
         machines, wrong = fleet.of(self.node_groups, self.cluster.site)
         yield from wrong
         yield from self.cluster.check(machines.groups)
+        if self.workloads:
+            yield from machines.check_reach({workload.resources.node_group for workload in self.workloads.values()})
         declared = Declared(
             cluster=self.cluster,
             fleet=machines,

@@ -1,6 +1,6 @@
 """All node groups of a stack: resolved, checked against each other, and what pods need in order to run on them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,6 +50,18 @@ class Fleet:
             taints.add(("nvidia.com/gpu", "NoSchedule"))
         found = [{"key": key, "operator": "Exists", "effect": effect} for key, effect in sorted(taints)]
         return {key: value for key, value in (("nodeSelector", selector), ("tolerations", found)) if value}
+
+    def check_reach(self, named: Collection[str | None]) -> Iterator[Fault]:
+        """Groups with taints of their own that no workload names: nothing of the stack could ever run there."""
+        for name, shape in self.groups.items():
+            if shape.args.taints and name not in named:
+                taint = shape.args.taints[0]
+                yield Fault(
+                    ("nodeGroups", name, "taints"),
+                    f"no workload tolerates {taint.key}={taint.value}:{taint.effect}: name the group in a workload's "
+                    f"resources (nodeGroup: {name}), or leave the taint out",
+                    given=(("workloads",),),
+                )
 
     def _usable(self, resources: Resources) -> Iterator[Shape]:
         """The groups that a pod may be meant for. Without an accelerator, that is no group that has one."""

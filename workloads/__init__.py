@@ -10,6 +10,7 @@ from components.cluster import Cluster, ClusterArgs
 from components.family import Variant, load_family
 from components.faults import Fault
 from components.fleet import Fleet
+from components.model import Resources
 from components.namespace import Namespace
 from components.queue import Queue, QueueArgs
 from components.volume import Volume, VolumeArgs
@@ -48,6 +49,8 @@ class WorkloadArgs(Variant, family=True):
     """Settings of one workload."""
 
     kind: str
+    resources: Resources = Resources()
+    """What each pod may use."""
 
     def check(self, name: str, declared: Declared) -> Iterator[Fault]:
         """What is wrong with these settings beyond their shape: references, files, names, sizes."""

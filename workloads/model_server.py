@@ -8,7 +8,7 @@ import pulumi_kubernetes as k8s
 from pydantic import Field
 
 from components.faults import Fault
-from components.model import Filled, In, Resources
+from components.model import Filled, In
 from components.volume import Volume
 from workloads import Declared, Platform, Workload, WorkloadArgs, mounts, pod
 from workloads.owner import Owner
@@ -33,8 +33,6 @@ class ModelServerArgs(WorkloadArgs):
     """Number of server pods."""
     image: In[Filled] | None = None
     """Container image that answers TF Serving's API; tensorflow/serving by default, on `embedded` its stand-in."""
-    resources: Resources = Resources()
-    """What each pod may use."""
 
     @property
     def model_name(self) -> str:

@@ -57,8 +57,6 @@ class TrainingJobArgs(WorkloadArgs):
 
     One set with `pulumi config set --secret` is encrypted in the state; in the cluster, who may read the job reads it.
     """
-    resources: Resources = Resources()
-    """What each pod may use."""
     volumes: Annotated[dict[Name, mounts.MountArgs], Field(default_factory=dict)]
     """Volumes and where the pods see them: `models: /models`."""
     model: mounts.Location | None = None

@@ -138,3 +138,12 @@ def test_a_full_fleet_in_numbers() -> None:
     found, _ = made(GROUPS)
     assert found.gpus_max == 4 * (1 + 8 + 1 + 8)
     assert found.hourly_usd_max is None
+
+
+def test_a_taint_that_no_workload_tolerates_is_refused() -> None:
+    found, _ = made(GROUPS)
+    assert [str(f).removeprefix("tensorplane:") for f in found.check_reach({None, "old"})] == [
+        "nodeGroups.team.taints: no workload tolerates team=a:NoExecute: name the group in a workload's resources "
+        "(nodeGroup: team), or leave the taint out"
+    ]
+    assert list(found.check_reach({"team"})) == []
