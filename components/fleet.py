@@ -1,12 +1,15 @@
 """All node groups of a stack: resolved, checked against each other, and what pods need in order to run on them."""
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
 from typing import Any
 
 from components.faults import Fault, did_you_mean
 from components.model import Resources
-from components.node_group import ACCELERATOR, GROUP, SPOT, NodeGroupArgs, Shape, Taint
+from components.node_group import ACCELERATOR, GROUP, NO_ACCELERATOR, SPOT, NodeGroupArgs, Shape, Taint
 from components.node_shape import Site, resolve
 
 
@@ -40,16 +43,66 @@ class Fleet:
             selector[ACCELERATOR] = resources.accelerator
         if resources.node_group:
             selector[GROUP] = resources.node_group
-        taints = {
-            (t.key, t.effect)
-            for s in self._usable(resources)
-            for t in s.taints
-            if _tolerable(t, s, resources, interruptible)
-        }
-        if resources.gpus:
-            taints.add(("nvidia.com/gpu", "NoSchedule"))
+        taints = {_GPU_TAINT} if resources.gpus else set()
+        if shape := self.groups.get(resources.node_group or ""):
+            taints |= {_told(taint) for taint in shape.taints if _is_for(taint, shape, resources.gpus, interruptible)}
+            taints |= {(taint.key, taint.effect) for taint in shape.args.taints}
+        else:
+            taints |= self._open_taints.get((_wanted(resources), interruptible), set())
         found = [{"key": key, "operator": "Exists", "effect": effect} for key, effect in sorted(taints)]
         return {key: value for key, value in (("nodeSelector", selector), ("tolerations", found)) if value}
+
+    @cached_property
+    def _open_taints(self) -> Mapping[tuple[str, bool], set[tuple[str, str]]]:
+        """What pods tolerate that name no group, by the card that they want and whether they can be interrupted."""
+        found: dict[tuple[str, bool], set[tuple[str, str]]] = defaultdict(set)
+        for shape in self.groups.values():
+            for want, interruptible in product(_wants(shape), (False, True)):
+                gpus = shape.per_node
+                own = {_told(taint) for taint in shape.taints if _is_for(taint, shape, gpus, interruptible)}
+                found[want, interruptible] |= own
+        return found
+
+    @cached_property
+    def _most(self) -> Mapping[str, int]:
+        """The most GPUs that one node offers, by the card that pods want."""
+        found: dict[str, int] = {}
+        for shape in self.groups.values():
+            for want in _wants(shape):
+                found[want] = max(found.get(want, 0), sum(shape.resources.values()))
+        return found
+
+    @cached_property
+    def _cards(self) -> list[str]:
+        return sorted({shape.accelerator.name for shape in self.groups.values() if shape.accelerator})
+
+    def check(self, resources: Resources, at: tuple[str, ...]) -> Iterator[Fault]:
+        """What a pod asks for and no group has."""
+        if resources.accelerator and not resources.gpus:
+            yield Fault((*at, "accelerator"), f"got {resources.accelerator} with gpus 0: need gpus, at least 1")
+        if not self.groups:
+            return
+        if resources.accelerator and resources.accelerator not in self._cards:
+            listed = f"groups have {', '.join(self._cards)}" if self._cards else "no group has one"
+            reason = f"no node group with {resources.accelerator!r}, {listed}"
+            near = did_you_mean(resources.accelerator, self._cards)
+            yield Fault((*at, "accelerator"), reason + near, given=(("nodeGroups",),))
+        elif resources.node_group and resources.node_group not in self.groups:
+            near = did_you_mean(resources.node_group, self.groups)
+            reason = f"no node group named {resources.node_group!r}, have {', '.join(sorted(self.groups))}{near}"
+            yield Fault((*at, "nodeGroup"), reason, given=(("nodeGroups",),))
+        elif resources.node_group:
+            yield from self._check_group(self.groups[resources.node_group], resources, at)
+        elif resources.gpus > (most := self._most.get(_wanted(resources), 0)):
+            yield _too_many(resources, resources.accelerator or "any node group", most, at)
+
+    def _check_group(self, shape: Shape, resources: Resources, at: tuple[str, ...]) -> Iterator[Fault]:
+        card = shape.accelerator.name if shape.accelerator else NO_ACCELERATOR
+        if resources.accelerator and resources.accelerator != card:
+            reason = f"got {shape.name}, whose nodes have {card}: need a group with {resources.accelerator}"
+            yield Fault((*at, "nodeGroup"), reason, given=(("nodeGroups",),))
+        elif resources.gpus > (most := sum(shape.resources.values())):
+            yield _too_many(resources, shape.name, most, at)
 
     def check_reach(self, named: Collection[str | None]) -> Iterator[Fault]:
         """Groups with taints of their own that no workload names: nothing of the stack could ever run there."""
@@ -63,57 +116,36 @@ class Fleet:
                     given=(("workloads",),),
                 )
 
-    def _usable(self, resources: Resources) -> Iterator[Shape]:
-        """The groups that a pod may be meant for. Without an accelerator, that is no group that has one."""
-        for name, shape in self.groups.items():
-            card = shape.accelerator.name if shape.accelerator else None
-            named = resources.node_group in (None, name)
-            wanted = card is None if not resources.gpus else card is not None
-            if named and wanted and resources.accelerator in (None, card):
-                yield shape
 
-    def check(self, resources: Resources, at: tuple[str, ...]) -> Iterator[Fault]:
-        """What a pod asks for and no group has."""
-        if resources.accelerator and not resources.gpus:
-            yield Fault((*at, "accelerator"), f"got {resources.accelerator} with gpus 0: need gpus, at least 1")
-        if not self.groups:
-            return
-        cards = sorted({s.accelerator.name for s in self.groups.values() if s.accelerator})
-        if resources.accelerator and resources.accelerator not in cards:
-            listed = f"groups have {', '.join(cards)}" if cards else "no group has one"
-            near = did_you_mean(resources.accelerator, cards)
-            yield Fault(
-                (*at, "accelerator"),
-                f"no node group with {resources.accelerator!r}, {listed}{near}",
-                given=(("nodeGroups",),),
-            )
-        if resources.node_group and resources.node_group not in self.groups:
-            near = did_you_mean(resources.node_group, self.groups)
-            reason = f"no node group named {resources.node_group!r}, have {', '.join(sorted(self.groups))}{near}"
-            yield Fault((*at, "nodeGroup"), reason, given=(("nodeGroups",),))
-            return
-        yield from self._check_size(resources, at)
-
-    def _check_size(self, resources: Resources, at: tuple[str, ...]) -> Iterator[Fault]:
-        if not resources.gpus or (resources.accelerator and resources.accelerator not in self._cards()):
-            return
-        most = max((sum(shape.resources.values()) for shape in self._usable(resources)), default=0)
-        if resources.gpus > most:
-            where = resources.node_group or resources.accelerator or "any node group"
-            reason = f"got {resources.gpus}, a node of {where} has {most}: no node could ever take the pod"
-            yield Fault((*at, "gpus"), reason, given=(("nodeGroups",),))
-
-    def _cards(self) -> set[str]:
-        return {shape.accelerator.name for shape in self.groups.values() if shape.accelerator}
+_ANY_CARD = "any"
+_GPU_TAINT = ("nvidia.com/gpu", "NoSchedule")
 
 
-def _tolerable(taint: Taint, shape: Shape, resources: Resources, interruptible: bool) -> bool:
-    """The group's own taints are tolerated by those that it is for; further ones, by those that name the group."""
+def _wants(shape: Shape) -> tuple[str, ...]:
+    """What pods may want that this group has."""
+    if shape.accelerator is None:
+        return (NO_ACCELERATOR,)
+    return (shape.accelerator.name, _ANY_CARD) if shape.accelerator.kind == "gpu" else (shape.accelerator.name,)
+
+
+def _wanted(resources: Resources) -> str:
+    return (resources.accelerator or _ANY_CARD) if resources.gpus else NO_ACCELERATOR
+
+
+def _told(taint: Taint) -> tuple[str, str]:
+    return taint.key, taint.effect
+
+
+def _is_for(taint: Taint, shape: Shape, gpus: int, interruptible: bool) -> bool:
+    """Whether a pod tolerates a taint because of what it is; those from the settings, it does for naming the group."""
     if shape.accelerator and taint.key == shape.accelerator.resource:
-        return bool(resources.gpus)
-    if taint.key == SPOT:
-        return interruptible
-    return resources.node_group == shape.name
+        return bool(gpus)
+    return taint.key == SPOT and interruptible
+
+
+def _too_many(resources: Resources, where: str, most: int, at: tuple[str, ...]) -> Fault:
+    reason = f"got {resources.gpus}, a node of {where} has {most}: no node could ever take the pod"
+    return Fault((*at, "gpus"), reason, given=(("nodeGroups",),))
 
 
 def of(settings: Mapping[str, NodeGroupArgs], site: Site) -> tuple[Fleet, list[Fault]]:
