@@ -25,7 +25,7 @@ help: ## List the commands.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 up: $(VENV)/.bootstrapped ## Build what is missing, start the cluster, deploy the dev stack, train and serve its model.
-	@$(BIN)/python -m embedded up
+	@$(BIN)/python -m embedded up --stack $(STACK)
 
 down: $(VENV)/.bootstrapped ## Stop the embedded cluster. Data, tools and images stay.
 	@$(BIN)/python -m embedded down

@@ -12,10 +12,14 @@ from embedded.fault import Fault
 from embedded.paths import Instance
 
 
+_MAIN = "dev"
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m embedded", description="The embedded default of tensorplane.")
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("up", help="build what is missing, start the cluster, deploy, train, serve")
+    up = commands.add_parser("up", help="build what is missing, start the cluster, deploy, train, serve")
+    up.add_argument("--stack", default=_MAIN, help=f"the main job is the stack {_MAIN}'s; another name is refused")
     commands.add_parser("down", help="stop the cluster; data stays")
     commands.add_parser("status", help="nodes, pods, volumes, queue, URLs")
     purge = commands.add_parser("purge", help="stop the cluster and delete its data")
@@ -29,6 +33,11 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(args: argparse.Namespace) -> None:
     match args.command:
+        case "up" if args.stack != _MAIN:
+            raise Fault(
+                f"STACK={args.stack}: `make up` runs the main job, which is the stack {_MAIN}'s. For another: "
+                f"make preview STACK={args.stack}, then . .venv/bin/activate && pulumi up --stack {args.stack}"
+            )
         case "up":
             main_job.up(os.environ.get("TENSORPLANE_CONTEXT", ""))
         case "down":
