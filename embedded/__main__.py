@@ -10,16 +10,14 @@ from embedded import up as main_job
 from embedded.causes import cause
 from embedded.fault import Fault
 from embedded.paths import Instance
-
-
-_MAIN = "dev"
+from embedded.target import STACK
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m embedded", description="The embedded default of tensorplane.")
     commands = parser.add_subparsers(dest="command", required=True)
     up = commands.add_parser("up", help="build what is missing, start the cluster, deploy, train, serve")
-    up.add_argument("--stack", default=_MAIN, help=f"the main job is the stack {_MAIN}'s; another name is refused")
+    up.add_argument("--stack", default=STACK, help=f"the main job is the stack {STACK}'s; another name is refused")
     commands.add_parser("down", help="stop the cluster; data stays")
     commands.add_parser("status", help="nodes, pods, volumes, queue, URLs")
     purge = commands.add_parser("purge", help="stop the cluster and delete its data")
@@ -33,9 +31,9 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(args: argparse.Namespace) -> None:
     match args.command:
-        case "up" if args.stack != _MAIN:
+        case "up" if args.stack != STACK:
             raise Fault(
-                f"STACK={args.stack}: `make up` runs the main job, which is the stack {_MAIN}'s. For another: "
+                f"STACK={args.stack}: `make up` runs the main job, which is the stack {STACK}'s. For another: "
                 f"make preview STACK={args.stack}, then . .venv/bin/activate && pulumi up --stack {args.stack}"
             )
         case "up":
