@@ -39,18 +39,25 @@ def install(bin_dir: Path, *, pulumi: Path | None = None) -> list[str]:
             if plugins.is_ours(launcher):
                 launcher.unlink()
         elif not launcher.exists() or plugins.is_ours(launcher):
-            whole_file.write(launcher, _script(module), mode=0o755)
+            note = "`make up` writes it, and removes it when Pulumi's own plugin is there"
+            write(launcher, module, note=note)
             placed.append(name)
     return placed
 
 
-def _script(module: str) -> str:
+def write(launcher: Path, module: str, *arguments: str, note: str) -> None:
+    """Writes a launcher of one of this project's modules; `arguments` come before those of who starts it."""
+    whole_file.write(launcher, _script(module, arguments, note), mode=0o755)
+
+
+def _script(module: str, arguments: tuple[str, ...], note: str) -> str:
     # The project is put on this one process's path: a PYTHONPATH would reach the user's program and policy packs.
     # `-P` keeps the folder that the CLI happens to stand in from shadowing modules.
     code = (
         f"import runpy, sys; sys.path.insert(0, {str(PROJECT)!r}); runpy.run_module({module!r}, {{}}, '__main__', True)"
     )
-    return f'#!/bin/sh\n{plugins.MARK}\nexec {shlex.quote(sys.executable)} -P -c {shlex.quote(code)} "$@"\n'
+    start = shlex.join([sys.executable, "-P", "-c", code, *arguments])
+    return f'#!/bin/sh\n{plugins.MARK}: {note}\nexec {start} "$@"\n'
 
 
 def _cli() -> Path | None:

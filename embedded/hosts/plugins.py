@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-MARK = "# tensorplane's launcher: `make up` writes it, and removes it when Pulumi's own plugin is there"
+MARK = "# tensorplane's launcher"
+"""How a launcher begins that this package wrote."""
 
 
 def is_ours(program: Path) -> bool:

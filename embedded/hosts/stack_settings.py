@@ -69,12 +69,21 @@ class StackSettings:
             text = (salt.group(0).rstrip("\n") + "\n" if salt else "") + _SALT.sub("", text)
         whole_file.write(self.file, text)
 
-    def make_stack(self, pulumi: Path, environment: Mapping[str, str]) -> None:
-        """Makes the stack where it does not exist; selects it for plain `pulumi` commands where none is selected."""
+    def has_stack(self, pulumi: Path, environment: Mapping[str, str]) -> bool:
+        """Whether the stack exists where the environment keeps the project's stacks."""
+        listed = json.loads(call([pulumi, "stack", "ls", "--json"], self.project, environment))
+        return any(stack["name"].split("/")[-1] == self.name for stack in listed)
+
+    def make_stack(self, pulumi: Path, environment: Mapping[str, str], *, select: bool = True) -> None:
+        """Makes the stack where it does not exist; selects it for plain `pulumi` commands where none is selected.
+
+        Without `select` it leaves that alone, for a stack that will not stay.
+        """
         self.refresh()
-        listed = json.loads(call([pulumi, "stack", "ls", "--json"], self.folder, environment))
-        if not any(stack["name"].split("/")[-1] == self.name for stack in listed):
+        if not self.has_stack(pulumi, environment):
             call([pulumi, "stack", "init", self.name, "--no-select"], self.folder, environment)
+        if not select:
+            return
         selected = json.loads(call([pulumi, "stack", "ls", "--json"], self.project, environment))
         if not any(stack["current"] for stack in selected):
             call([pulumi, "stack", "select", self.name], self.project, environment)

@@ -1,0 +1,90 @@
+"""Which clouds' providers the preview-only one stands in for, and its launchers, which are there for one preview.
+
+No launcher ever lies where a plain `pulumi up` looks, and the provider itself refuses whatever is no preview.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from embedded.hosts import launchers, plugins
+
+_MODULE = "embedded.preview_provider"
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """One cloud's package, and where its own tools look for credentials."""
+
+    package: str
+    variables: tuple[str, ...]
+    """Environment variables, each of which gives credentials or says which to take."""
+    files: tuple[tuple[str, str, str], ...]
+    """Files with credentials: the variable that names the file or its folder, its place else, a file in the folder."""
+
+    def has_credentials(self, environment: Mapping[str, str]) -> bool:
+        """Whether there are credentials, valid or not. Those of a machine's own identity do not show."""
+        home = Path(environment.get("HOME") or Path.home())
+        places = (Path(environment.get(variable) or home / place) / file for variable, place, file in self.files)
+        return any(environment.get(name) for name in self.variables) or any(place.is_file() for place in places)
+
+    @property
+    def has_plugin(self) -> bool:
+        """Whether Pulumi's own plugin is on this machine."""
+        return bool(plugins.on_path(f"pulumi-resource-{self.package}") or plugins.cached("resource", self.package))
+
+    @property
+    def has_sdk(self) -> bool:
+        return importlib.util.find_spec(f"pulumi_{self.package.replace('-', '_')}") is not None
+
+
+CLOUDS = (
+    Cloud(
+        "aws",
+        (
+            "AWS_ACCESS_KEY_ID",
+            "AWS_PROFILE",
+            "AWS_WEB_IDENTITY_TOKEN_FILE",
+            "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+            "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+        ),
+        (("AWS_SHARED_CREDENTIALS_FILE", ".aws/credentials", ""),),
+    ),
+    Cloud(
+        "gcp",
+        ("GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_CREDENTIALS", "GOOGLE_OAUTH_ACCESS_TOKEN"),
+        (("CLOUDSDK_CONFIG", ".config/gcloud", "application_default_credentials.json"),),
+    ),
+    Cloud(
+        "azure-native",
+        ("ARM_CLIENT_ID", "ARM_USE_MSI", "ARM_USE_OIDC", "AZURE_CLIENT_ID"),
+        (("AZURE_CONFIG_DIR", ".azure", "azureProfile.json"),),
+    ),
+)
+
+
+def needed(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Each package that needs a stand-in here, and why: Pulumi's plugin is missing, or the credentials are."""
+    found = {}
+    for cloud in CLOUDS:
+        if cloud.has_sdk and not cloud.has_plugin:
+            found[cloud.package] = "Pulumi's plugin is not installed"
+        elif cloud.has_sdk and not cloud.has_credentials(environment):
+            found[cloud.package] = "there are no credentials"
+    return found
+
+
+@contextmanager
+def on_path(packages: Iterable[str], path: str) -> Iterator[str]:
+    """A PATH on which the engine finds stand-ins for these packages first, while the context lasts."""
+    with tempfile.TemporaryDirectory(prefix="tensorplane-stand-ins-") as folder:
+        for package in packages:
+            launcher = Path(folder) / f"pulumi-resource-{package}"
+            launchers.write(launcher, _MODULE, package, note="for one preview")
+        yield os.pathsep.join([folder, path])

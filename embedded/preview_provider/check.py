@@ -1,0 +1,174 @@
+"""Compares inputs with the types that the SDK declares for them: names, required ones, kinds of value, enumerations."""
+
+from __future__ import annotations
+
+import difflib
+import enum
+import typing
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from embedded.preview_provider import properties
+from embedded.provider import paths
+from embedded.provider.values import Secret, Unknown, plain
+
+_ASSETS = frozenset({"Asset", "Archive"})
+_SIGNATURE = "4dabf18193072939515e22adb298388d"  # marks Pulumi's own kinds of value, such as an asset
+_LISTED = 12
+_WORDS: dict[Any, str] = {
+    str: "a string",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    list: "a list",
+    Sequence: "a list",
+    dict: "a map",
+    Mapping: "a map",
+}
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """One thing that is wrong with a resource's inputs, and where."""
+
+    path: paths.Path
+    reason: str
+    certain: bool = True
+    """False where the SDK knows better values, and takes others too: Azure's enumerations grow without it."""
+
+    @property
+    def property(self) -> str:
+        """The place as the engine writes it: `scalingConfig.minSize`."""
+        return paths.render(self.path)
+
+
+def inputs(values: Mapping[str, Any], arguments: type, name: str) -> list[Wrong]:
+    """Everything that is wrong with the inputs of one resource. Unknown values are taken to be right."""
+    return list(_object(values, arguments, (), name, hidden=False))
+
+
+def names(values: Mapping[str, Any], arguments: type, name: str) -> list[Wrong]:
+    """Unknown and missing names alone, for values that come as JSON in strings (a provider's settings)."""
+    known = properties.of(arguments)
+    return [*_unknown(values, known, (), name), *_missing(values, known, (), name)]
+
+
+def _object(values: Mapping[str, Any], cls: type, path: paths.Path, name: str, *, hidden: bool) -> Iterator[Wrong]:
+    known = properties.of(cls)
+    yield from _unknown(values, known, path, name)
+    yield from _missing(values, known, path, name)
+    for key, value in values.items():
+        if found := known.get(key):
+            yield from _value(value, found.types, (*path, key), hidden)
+
+
+def _unknown(
+    values: Mapping[str, Any], known: Mapping[str, properties.Property], path: paths.Path, name: str
+) -> Iterator[Wrong]:
+    for key in values:
+        if key not in known and not key.startswith("__"):
+            spellings = [*known, *(each.python_name for each in known.values())]
+            near = difflib.get_close_matches(key, spellings, n=1)
+            hint = f" (did you mean {near[0]}?)" if near else f"; it has {_listed(sorted(known))}"
+            yield Wrong((*path, key), f"{name} has no such property{hint}")
+
+
+def _missing(
+    values: Mapping[str, Any], known: Mapping[str, properties.Property], path: paths.Path, name: str
+) -> Iterator[Wrong]:
+    for each in known.values():
+        if each.required and plain(values.get(each.name)) is None:
+            yield Wrong((*path, each.name), f"missing, and {name} requires it")
+
+
+def _value(value: Any, options: tuple[Any, ...], path: paths.Path, hidden: bool) -> Iterator[Wrong]:
+    """The value against the alternative that it fits best. What is `hidden` is in a secret and not to be shown."""
+    if isinstance(value, Secret):
+        value, hidden = value.value, True
+    if value is None or isinstance(value, Unknown) or not options or _is_asset(value, options):
+        return
+    if any(_is_enumeration(option) for option in options):
+        yield from _enumerated(value, options, path, hidden)
+        return
+    fitting = [option for option in options if _fits(value, option)]
+    if fitting:
+        yield from min((list(_inside(value, option, path, hidden)) for option in fitting), key=len)
+    else:
+        yield Wrong(path, f"got {_kind(value, hidden)}, need {_needs(options)}")
+
+
+def _inside(value: Any, option: Any, path: paths.Path, hidden: bool) -> Iterator[Wrong]:
+    """What is wrong within a list or a map that is one."""
+    arguments = typing.get_args(option)
+    if properties.is_object(option):
+        yield from _object(value, option, path, _name(option), hidden=hidden)
+    elif isinstance(value, list) and arguments:
+        for index, item in enumerate(value):
+            yield from _value(item, properties.alternatives(arguments[0]), (*path, index), hidden)
+    elif isinstance(value, dict) and arguments:
+        for key, item in value.items():
+            yield from _value(item, properties.alternatives(arguments[1]), (*path, key), hidden)
+
+
+def _enumerated(value: Any, options: tuple[Any, ...], path: paths.Path, hidden: bool) -> Iterator[Wrong]:
+    allowed = [member.value for option in options if _is_enumeration(option) for member in option]
+    if isinstance(value, dict | list):
+        yield Wrong(path, f"got {_kind(value, hidden)}, need one of {_listed(allowed)}")
+    elif value not in allowed:
+        near = difflib.get_close_matches(str(value), map(str, allowed), n=1)
+        hint = f" (did you mean {near[0]}?)" if near else ""
+        is_open = any(not _is_enumeration(option) and _fits(value, option) for option in options)
+        yield Wrong(path, f"got {_kind(value, hidden)}, which is none of {_listed(allowed)}{hint}", certain=not is_open)
+
+
+def _is_enumeration(option: Any) -> bool:
+    return isinstance(option, type) and issubclass(option, enum.Enum)
+
+
+def _fits(value: Any, option: Any) -> bool:
+    """Whether a value is of a type's kind, whatever is in it."""
+    origin = typing.get_origin(option) or option
+    if properties.is_object(option) or origin in (dict, Mapping):
+        return isinstance(value, dict)
+    if origin in (list, Sequence):
+        return isinstance(value, list)
+    if option is bool or isinstance(value, bool):
+        return option is bool and isinstance(value, bool)
+    if option is float:
+        return isinstance(value, int | float)
+    # A type that this code does not know is no reason to refuse a value.
+    return isinstance(value, option) if option in (str, int) else True
+
+
+def _is_asset(value: Any, options: tuple[Any, ...]) -> bool:
+    return isinstance(value, dict) and _SIGNATURE in value and any(_name(option) in _ASSETS for option in options)
+
+
+def _needs(options: tuple[Any, ...]) -> str:
+    return " or ".join(dict.fromkeys(_need(option) for option in options))
+
+
+def _need(option: Any) -> str:
+    if properties.is_object(option):
+        return f"a map of {_name(option)}"
+    return _WORDS.get(typing.get_origin(option) or option) or _name(option)
+
+
+def _name(option: Any) -> str:
+    return str(getattr(option, "__name__", option)).removesuffix("Args")
+
+
+def _kind(value: Any, hidden: bool) -> str:
+    if isinstance(value, dict | list):
+        return "a map" if isinstance(value, dict) else "a list"
+    if hidden:
+        return "a secret"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"the string {value!r}" if isinstance(value, str) else f"the number {value}"
+
+
+def _listed(values: Sequence[Any]) -> str:
+    more = len(values) - _LISTED
+    return ", ".join(map(str, values[:_LISTED])) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,61 @@
+"""The properties of a class of the SDK: their names as the engine has them, their types, and which are required."""
+
+from __future__ import annotations
+
+import functools
+import typing
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass
+from types import NoneType, UnionType
+from typing import Any
+
+import pulumi
+
+# The SDK's own way from a class to its annotations, with forward references resolved in the module that has them.
+from pulumi import _types
+
+
+@dataclass(frozen=True)
+class Property:
+    """One property; `types` are the alternatives, without what only makes an input (`Awaitable`, `Output`)."""
+
+    name: str
+    python_name: str
+    types: tuple[Any, ...]
+    required: bool
+
+
+@functools.cache
+def of(cls: type) -> Mapping[str, Property]:
+    """Properties by the engine's name. Of arguments, required ones must be given; of outputs, they are always there."""
+    names = {name: python_name for python_name, name, _ in _types._py_properties(cls)}
+    found = {}
+    for name, hint in _types._raw_return_hints(cls).items():
+        hint = typing.get_args(hint)[0] if typing.get_origin(hint) is pulumi.Output else hint
+        optional = _is_union(hint) and NoneType in typing.get_args(hint)
+        found[name] = Property(name, names[name], alternatives(hint), not optional)
+    return found
+
+
+@functools.cache
+def alternatives(hint: Any) -> tuple[Any, ...]:
+    """The types that an annotation allows. Any value is allowed where it is empty."""
+    if not _is_union(hint):
+        return () if hint is Any or isinstance(hint, typing.TypeVar) else (hint,)
+    members = [member for member in typing.get_args(hint) if not _is_plumbing(member)]
+    found = [alternatives(member) for member in members]
+    return tuple(dict.fromkeys(option for options in found for option in options)) if all(found) else ()
+
+
+def is_object(option: Any) -> bool:
+    """Whether a type is a class with properties of its own."""
+    return isinstance(option, type) and (_types.is_input_type(option) or _types.is_output_type(option))
+
+
+def _is_union(hint: Any) -> bool:
+    return typing.get_origin(hint) in (typing.Union, UnionType)
+
+
+def _is_plumbing(member: Any) -> bool:
+    origin = typing.get_origin(member) or member
+    return origin in (NoneType, Awaitable, pulumi.Output) or typing.is_typeddict(member)
