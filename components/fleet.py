@@ -9,7 +9,7 @@ from typing import Any
 
 from components.faults import Fault, did_you_mean
 from components.model import Resources
-from components.node_group import ACCELERATOR, GROUP, NO_ACCELERATOR, SPOT, NodeGroupArgs, Shape, Taint
+from components.node_group import ACCELERATOR, GROUP, NO_ACCELERATOR, SIMULATED, SPOT, NodeGroupArgs, Shape, Taint
 from components.node_shape import Site, resolve
 
 
@@ -45,7 +45,9 @@ class Fleet:
             selector[GROUP] = resources.node_group
         taints = {_GPU_TAINT} if resources.gpus else set()
         if shape := self.groups.get(resources.node_group or ""):
-            taints |= {_told(taint) for taint in shape.taints if _is_for(taint, shape, resources.gpus, interruptible)}
+            gpus = resources.gpus
+            own = (taint for taint in shape.taints if _is_for(taint, shape, gpus, interruptible, named=True))
+            taints |= {_told(taint) for taint in own}
             taints |= {(taint.key, taint.effect) for taint in shape.args.taints}
         else:
             taints |= self._open_taints.get((_wanted(resources), interruptible), set())
@@ -136,10 +138,13 @@ def _told(taint: Taint) -> tuple[str, str]:
     return taint.key, taint.effect
 
 
-def _is_for(taint: Taint, shape: Shape, gpus: int, interruptible: bool) -> bool:
+def _is_for(taint: Taint, shape: Shape, gpus: int, interruptible: bool, *, named: bool = False) -> bool:
     """Whether a pod tolerates a taint because of what it is; those from the settings, it does for naming the group."""
     if shape.accelerator and taint.key == shape.accelerator.resource:
         return bool(gpus)
+    if taint.key == SIMULATED:
+        # A pod without GPUs that names no group is meant to run, and only the real node runs it.
+        return named or bool(gpus)
     return taint.key == SPOT and interruptible
 
 

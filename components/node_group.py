@@ -17,6 +17,8 @@ GROUP, ACCELERATOR, PRODUCT, GENERATION, TIER, SPOT = (
 GPU_PRESENT = "nvidia.com/gpu.present"
 PLUGIN_CONFIG = "nvidia.com/device-plugin.config"
 NO_ACCELERATOR = "none"
+SIMULATED = "kwok.x-k8s.io/node"
+"""Key of the taint and annotation of nodes that KWOK simulates: the pods on them run nothing."""
 
 Effect = Literal["NoSchedule", "NoExecute", "PreferNoSchedule"]
 
@@ -77,6 +79,8 @@ class NodeGroupArgs(Model):
     """Accelerators of each node."""
     machine: Filled | None = None
     """Machine type in the cloud's own name. With `accelerator`, the machine to prefer among those that have it."""
+    topology: Filled | None = None
+    """GKE: how the chips of a TPU slice of several machines are wired, such as 4x4. The group is one such slice."""
     min: Annotated[int, Field(ge=0, le=5000)] = 0
     """Nodes that are always there."""
     max: Annotated[int, Field(ge=1, le=5000)]

@@ -42,6 +42,8 @@ class Site:
     region: str | None
     automatic_taints: frozenset[str] = frozenset()
     """Keys of the taints that the cloud sets by itself."""
+    taints: tuple[Taint, ...] = ()
+    """Taints that every node of every group has."""
 
 
 def resolve(name: str, args: NodeGroupArgs, site: Site) -> tuple[Shape | None, list[Fault]]:
@@ -114,6 +116,7 @@ def _own_taints(args: NodeGroupArgs, card: Accelerator | None, site: Site) -> It
         yield Taint(card.resource, "present", "NoSchedule", by_cloud=card.resource in site.automatic_taints)
     if args.spot:
         yield Taint(SPOT, "true", "NoSchedule")
+    yield from site.taints
     for taint in args.taints:
         yield Taint(taint.key, taint.value, taint.effect)
 

@@ -13,7 +13,7 @@ from components.catalog import Cloud
 from components.family import Variant, load_family
 from components.faults import Fault
 from components.fleet import Fleet
-from components.node_group import Shape
+from components.node_group import Shape, Taint
 from components.node_shape import Site
 
 CONTEXT_VARIABLE = "TENSORPLANE_CONTEXT"
@@ -41,6 +41,8 @@ class ClusterArgs(Variant, family=True):
     """Whose machines its node groups have; None where no catalog lists them."""
     automatic_taints: ClassVar[frozenset[str]] = frozenset()
     """Keys of the taints that the cloud puts on nodes by itself."""
+    node_taints: ClassVar[tuple[Taint, ...]] = ()
+    """Taints that every node of every group has on this kind of cluster."""
 
     @property
     def place(self) -> str | None:
@@ -50,7 +52,7 @@ class ClusterArgs(Variant, family=True):
     @property
     def site(self) -> Site:
         """What of the cluster decides how its node groups come out."""
-        return Site(self.kind, self.catalog, self.place, self.automatic_taints)
+        return Site(self.kind, self.catalog, self.place, self.automatic_taints, self.node_taints)
 
     def check(self, groups: Mapping[str, Shape]) -> Iterator[Fault]:
         """What is wrong with these settings beyond their shape, and with the node groups on this kind of cluster."""

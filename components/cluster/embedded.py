@@ -1,7 +1,7 @@
 """The cluster that `make up` starts on this machine. Its files, in a folder that both sides know, are the interface."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -10,10 +10,13 @@ import pulumi_kubernetes as k8s
 
 from components import versions
 from components.cluster import ClusterArgs, Connection
-from components.node_group import NodeGroup, Shape
+from components.embedded import simulated_nodes
+from components.faults import Fault
+from components.node_group import NodeGroup, Shape, Taint
 
 NODE = "tensorplane"
-"""Name of the cluster's one node."""
+"""Name of the cluster's one node that runs anything. It is in no node group."""
+_NODE_NAME_LIMIT = 63
 
 
 def home() -> Path:
@@ -30,19 +33,28 @@ class Embedded(ClusterArgs):
     kind: Literal["embedded"] = "embedded"
 
     volume_backend: ClassVar[str] = "embedded"
+    node_taints: ClassVar[tuple[Taint, ...]] = (simulated_nodes.TAINT,)
+
+    def check(self, groups: Mapping[str, Shape]) -> Iterator[Fault]:
+        for name, shape in groups.items():
+            # The node's name is also the value of a label.
+            longest = f"{name}-{simulated_nodes.count(shape) - 1}"
+            if len(longest) > _NODE_NAME_LIMIT:
+                room = _NODE_NAME_LIMIT - len(longest) + len(name)
+                yield Fault(("nodeGroups", name), f"the name has {len(name)} characters, at most {room}")
 
     def connect(self, name: str, groups: Mapping[str, Shape], opts: pulumi.ResourceOptions) -> Connection:
-        kubeconfig = str(home() / "kubeconfig")
-        provider = k8s.Provider(
-            name,
-            kubeconfig=kubeconfig,
-            # Without it, a renewed certificate could look like another cluster, and everything would be replaced.
-            cluster_identifier=f"embedded-{NODE}",
-            opts=opts,
-        )
-        for shape in groups.values():
-            NodeGroup(shape, opts).done()
-        return Connection(provider, pulumi.Output.from_input(kubeconfig))
+        nodes: list[pulumi.Resource] = []
+        if groups:
+            inside = pulumi.ResourceOptions(provider=_provider(f"{name}-nodes", opts))
+            for shape in groups.values():
+                group = NodeGroup(shape, opts)
+                below = pulumi.ResourceOptions.merge(inside, pulumi.ResourceOptions(parent=group))
+                nodes += simulated_nodes.declare(shape, below)
+                group.done()
+        # The nodes outlive the pods on them: their KWOK ends the pods.
+        provider = _provider(name, pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=nodes)))
+        return Connection(provider, pulumi.Output.from_input(str(home() / "kubeconfig")))
 
     def address(self, service: k8s.core.v1.Service) -> pulumi.Output[str]:
         # This machine has a route to the cluster's services, and no way to resolve their names. The preview of a new
@@ -53,3 +65,13 @@ class Embedded(ClusterArgs):
 
     def chart(self, chart: versions.Chart) -> dict[str, str]:
         return {"chart": str(home() / "charts" / chart.name)}
+
+
+def _provider(name: str, opts: pulumi.ResourceOptions) -> k8s.Provider:
+    return k8s.Provider(
+        name,
+        kubeconfig=str(home() / "kubeconfig"),
+        # Without it, a renewed certificate could look like another cluster, and everything would be replaced.
+        cluster_identifier=f"embedded-{NODE}",
+        opts=opts,
+    )

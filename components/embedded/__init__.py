@@ -1,0 +1,1 @@
+"""What the embedded cluster has beyond the node that it runs on."""
