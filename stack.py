@@ -7,13 +7,14 @@ from typing import Annotated, Any, TypeVar
 import pulumi
 from pydantic import Field, PrivateAttr
 
-from components import controllers, faults, fleet, queue, versions
+from components import controllers, faults, fleet, gpu_runtime, queue, versions
 from components import settings as stack_settings
 from components.cluster import Cluster, ClusterArgs, with_context
 from components.cluster.embedded import Embedded
 from components.controllers import Controller, ControllersArgs
 from components.faults import Fault
 from components.fleet import Fleet
+from components.gpu_runtime import GpuRuntime, GpuRuntimeArgs
 from components.model import NAME_LIMIT, NAME_NEEDS, Model, Name, is_name
 from components.namespace import Namespace
 from components.node_group import NodeGroupArgs
@@ -34,6 +35,8 @@ class StackConfig(Model):
     """The cluster: `embedded` (this machine, the default), `existing` (a context of your kubeconfig), or a cloud's."""
     node_groups: Annotated[dict[Name, NodeGroupArgs], Field(default_factory=dict)]
     """The cluster's machines, a group for each kind. On an existing cluster they describe the nodes that are there."""
+    gpu_runtime: GpuRuntimeArgs | None = None
+    """What makes GPUs available to pods; by default what the kind of cluster needs, where a node group has GPUs."""
     namespace: Name | None = None
     """Namespace of the stack's objects; `tensorplane-<stack>` by default."""
     controllers: ControllersArgs = ControllersArgs()
@@ -63,6 +66,7 @@ class StackConfig(Model):
         machines, wrong = fleet.of(self.node_groups, self.cluster.site)
         yield from wrong
         yield from self.cluster.check(machines.groups)
+        yield from gpu_runtime.check(self.gpu_runtime, self.cluster, machines)
         if self.workloads:
             yield from machines.check_reach({workload.resources.node_group for workload in self.workloads.values()})
         declared = Declared(
@@ -124,6 +128,7 @@ def build(config: StackConfig) -> Mapping[str, Any]:
     """Create the stack's resources; the result is what it exports."""
     cluster = Cluster("cluster", config.cluster, config.fleet)
     inside = pulumi.ResourceOptions(provider=cluster.provider)
+    _gpu_runtime(config, cluster, inside)
     namespace = Namespace(
         config.namespace_name, protect=any(volume.retain for volume in config.volumes.values()), opts=inside
     )
@@ -136,6 +141,12 @@ def build(config: StackConfig) -> Mapping[str, Any]:
     platform = Platform(cluster, namespace, volumes, queues, job_controllers, encrypted)
     workloads = {name: args.build(name, platform, inside) for name, args in config.workloads.items()}
     return _outputs(cluster, namespace, workloads)
+
+
+def _gpu_runtime(config: StackConfig, cluster: Cluster, inside: pulumi.ResourceOptions) -> None:
+    runtime = gpu_runtime.of(config.gpu_runtime, config.cluster, cluster.fleet)
+    if runtime.kind != "present":
+        GpuRuntime(runtime, cluster=cluster, opts=inside)
 
 
 def _scheduling(

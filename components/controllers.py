@@ -39,6 +39,7 @@ class Controller(pulumi.ComponentResource):
         props = {"version": chart.version, "image": f"{chart.image}:{chart.image_tag}"}
         super().__init__("tensorplane:index:Controller", chart.name, props, opts)
         location = cluster.args.chart(chart)
+        fetched = location["chart"] == chart.reference
         k8s.helm.v3.Release(
             chart.name,
             name=chart.name,
@@ -46,6 +47,7 @@ class Controller(pulumi.ComponentResource):
             create_namespace=True,
             chart=location["chart"],
             version=location.get("version"),
+            repository_opts={"repo": chart.repository} if fetched and chart.repository else None,
             values=values,
             timeout=_SECONDS_TO_READY,
             opts=pulumi.ResourceOptions(parent=self),

@@ -50,6 +50,8 @@ class Chart:
     reference: str
     image: str
     image_tag: str
+    repository: str | None = None
+    """Where `reference` names a chart of a repository: its address."""
 
 
 # 0.19.2 is newer, but its modules cannot be verified against Go's checksum database.
@@ -68,6 +70,66 @@ JOBSET = Chart(
     reference="oci://registry.k8s.io/jobset/charts/jobset",
     image="registry.k8s.io/jobset/jobset",
     image_tag="v0.12.0",
+)
+# 0.20.0 is newer, but Go's module proxy, where the embedded cluster gets the chart from, does not serve it.
+DEVICE_PLUGIN = Chart(
+    name="nvidia-device-plugin",
+    namespace="gpu-runtime",
+    version="0.19.0",
+    reference="nvidia-device-plugin",
+    image="nvcr.io/nvidia/k8s-device-plugin",
+    image_tag="v0.19.0",
+    repository="https://nvidia.github.io/k8s-device-plugin",
+)
+DCGM_EXPORTER = Chart(
+    name="dcgm-exporter",
+    namespace="gpu-runtime",
+    version="4.8.2",
+    reference="dcgm-exporter",
+    image="nvcr.io/nvidia/k8s/dcgm-exporter",
+    image_tag="4.5.3-4.8.2-distroless",
+    repository="https://nvidia.github.io/dcgm-exporter/helm-charts",
+)
+GPU_OPERATOR = Chart(
+    name="gpu-operator",
+    namespace="gpu-runtime",
+    version="v26.7.0",
+    reference="gpu-operator",
+    image="nvcr.io/nvidia/gpu-operator",
+    image_tag="v26.7.0",
+    repository="https://helm.ngc.nvidia.com/nvidia",
+)
+# The last branch of drivers for Maxwell, Pascal and Volta; the operator's own driver has left them behind.
+DRIVER_OF_OLD_GPUS = "580.178.04"
+
+# What EKS needs beside its add-ons.
+KARPENTER = Chart(
+    name="karpenter",
+    namespace="kube-system",
+    version="1.14.1",
+    reference="oci://public.ecr.aws/karpenter/karpenter",
+    image="public.ecr.aws/karpenter/controller",
+    image_tag="1.14.1",
+)
+# Amazon Linux 2023 in the release of this day, for every Kubernetes version; with NVIDIA's driver where it is needed.
+KARPENTER_IMAGE = "al2023@v20260714"
+CLUSTER_AUTOSCALER = Chart(
+    name="cluster-autoscaler",
+    namespace="kube-system",
+    version="9.59.0",
+    reference="cluster-autoscaler",
+    image="registry.k8s.io/autoscaling/cluster-autoscaler",
+    image_tag="v1.35.0",
+    repository="https://kubernetes.github.io/autoscaler",
+)
+EFA_DEVICE_PLUGIN = Chart(
+    name="aws-efa-k8s-device-plugin",
+    namespace="kube-system",
+    version="v0.5.1",
+    reference="aws-efa-k8s-device-plugin",
+    image="602401143452.dkr.ecr.us-west-2.amazonaws.com/eks/aws-efa-k8s-device-plugin",
+    image_tag="v0.5.1",
+    repository="https://aws.github.io/eks-charts",
 )
 
 KUEUE_API = "kueue.x-k8s.io/v1beta2"

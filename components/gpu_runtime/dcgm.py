@@ -1,0 +1,28 @@
+"""The exporter of NVIDIA's GPU metrics (DCGM): on every GPU node, found by Prometheus."""
+
+from typing import Any
+
+from components import versions
+from components.fleet import Fleet
+from components.gpu_runtime.daemon_sets import Metrics, tolerations
+from components.node_group import GPU_PRESENT
+
+_PORT = 9400
+
+
+def values(metrics: Metrics, fleet: Fleet, runtime_class: str | None) -> dict[str, Any]:
+    """Values of the exporter's chart. Its ServiceMonitor fails to install without the Prometheus operator's CRDs."""
+    annotations = {"prometheus.io/scrape": "true", "prometheus.io/port": str(_PORT)}
+    return {
+        "image": {
+            "repository": versions.DCGM_EXPORTER.image,
+            "tag": versions.DCGM_EXPORTER.image_tag,
+            "pullPolicy": "IfNotPresent",
+        },
+        "tolerations": tolerations(fleet),
+        "nodeSelector": {GPU_PRESENT: "true"},
+        **({"runtimeClassName": runtime_class} if runtime_class else {}),
+        "serviceMonitor": {"enabled": metrics == "serviceMonitor"},
+        # Prometheus would count everything twice where it follows both.
+        **({"podAnnotations": annotations} if metrics == "exporter" else {}),
+    }

@@ -1,0 +1,74 @@
+"""NVIDIA's device plugin alone, on nodes whose image has the driver, with feature discovery and metrics."""
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import pulumi
+
+from components import versions
+from components.cluster import Cluster, ClusterArgs
+from components.controllers import Controller
+from components.faults import Fault
+from components.fleet import Fleet
+from components.gpu_runtime import GpuRuntimeArgs, by_cluster, dcgm, sharing
+from components.gpu_runtime.daemon_sets import Metrics, feature_discovery_values, tolerations
+from components.node_group import Mig
+
+
+class Plugin(GpuRuntimeArgs):
+    """NVIDIA's device plugin. The nodes bring driver and container toolkit, as the images of EKS and AKS do."""
+
+    kind: Literal["plugin"] = "plugin"
+
+    feature_discovery: bool | None = None
+    """Label nodes with what their GPUs are: memory, driver, CUDA. Yes by default, except on `embedded`."""
+    metrics: Metrics | None = None
+    """DCGM exporter: `exporter` with annotations that Prometheus follows, `serviceMonitor` where the Prometheus
+    operator is. `exporter` by default, `none` on `embedded`."""
+
+    def check(self, cluster: ClusterArgs, fleet: Fleet) -> Iterator[Fault]:
+        brings = by_cluster.of(cluster.kind)
+        if brings.simulated:
+            yield from self._check_simulated(cluster)
+        for name, shape in fleet.groups.items():
+            if isinstance(shape.args.sharing, Mig) and not brings.divided:
+                reason = f"got mig, and on cluster kind {cluster.kind} only the GPU Operator divides GPUs"
+                where = ("nodeGroups", name, "sharing")
+                yield Fault(where, f"{reason}: need gpuRuntime kind operator", given=(("gpuRuntime",),))
+
+    def _check_simulated(self, cluster: ClusterArgs) -> Iterator[Fault]:
+        if self.feature_discovery:
+            reason = f"true on cluster kind {cluster.kind}, whose GPUs are simulated: nothing can be discovered"
+            yield Fault(("gpuRuntime", "featureDiscovery"), f"{reason}, leave it out")
+        if self.metrics not in (None, "none"):
+            reason = f"got {self.metrics} on cluster kind {cluster.kind}, whose GPUs are simulated: need none"
+            yield Fault(("gpuRuntime", "metrics"), reason)
+
+    def install(self, cluster: Cluster, opts: pulumi.ResourceOptions) -> None:
+        real = not by_cluster.of(cluster.args.kind).simulated
+        Controller(versions.DEVICE_PLUGIN, self.values(cluster.args, cluster.fleet), cluster=cluster, opts=opts)
+        metrics = self.metrics or ("exporter" if real else "none")
+        if metrics != "none":
+            values = dcgm.values(metrics, cluster.fleet, self.runtime_class)
+            Controller(versions.DCGM_EXPORTER, values, cluster=cluster, opts=opts)
+
+    def values(self, cluster: ClusterArgs, fleet: Fleet) -> dict[str, Any]:
+        """Values of the device plugin's chart."""
+        real = not by_cluster.of(cluster.kind).simulated
+        configs = sharing.configs(fleet)
+        discover = real if self.feature_discovery is None else self.feature_discovery
+        return {
+            "image": {
+                "repository": versions.DEVICE_PLUGIN.image,
+                "tag": versions.DEVICE_PLUGIN.image_tag,
+                "pullPolicy": "IfNotPresent",
+            },
+            "tolerations": tolerations(fleet),
+            **({"config": {"map": configs, "default": sharing.WHOLE}} if configs else {}),
+            # Said here and not only in the configurations, so that the chart grants SYS_ADMIN to no plugin but MIG's.
+            "migStrategy": "single" if sharing.has_mig(fleet) else "none",
+            "deviceListStrategy": "envvar",
+            **({"runtimeClassName": self.runtime_class} if self.runtime_class else {}),
+            "gfd": {"enabled": discover},
+            **({"nfd": feature_discovery_values(fleet, unlabelled_nodes=cluster.catalog is None)} if discover else {}),
+        }

@@ -1,0 +1,351 @@
+"""The GPU runtime of each kind of cluster: at most one, told how every group shares, kept off no node by a taint."""
+
+import json
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import stack
+from components import fleet, gpu_runtime
+from components.catalog import Cloud
+from components.cluster import ClusterArgs
+from components.fleet import Fleet
+from components.gpu_runtime import GpuRuntimeArgs
+from components.gpu_runtime.operator import Operator
+from components.gpu_runtime.plugin import Plugin
+from components.gpu_runtime.present import Present
+from components.node_group import Effect, NodeGroupArgs
+from components.node_shape import Site
+from components.settings import Settings
+from tests.unit.rendering import Render, Rendered
+from tests.unit.test_bad_settings import faults_of
+
+CLOUDS: dict[str, Cloud | None] = {"eks": "eks", "gke": "gke", "aks": "aks", "existing": None, "embedded": None}
+SHARING: dict[str, dict[str, Any] | None] = {
+    "whole": None,
+    "time-slicing-4": {"kind": "timeSlicing", "replicas": 4},
+    "mps-8": {"kind": "mps", "replicas": 8},
+    "mig-1g.10gb": {"kind": "mig", "profile": "1g.10gb"},
+}
+H100 = {"accelerator": "h100-80gb", "perNode": 8, "max": 2}
+
+
+def cluster(kind: str) -> ClusterArgs:
+    """As much of a cluster's settings as a GPU runtime reads."""
+    return cast(ClusterArgs, SimpleNamespace(kind=kind, catalog=CLOUDS[kind]))
+
+
+def groups(**settings: dict[str, Any]) -> Fleet:
+    """The fleet of some node groups, wherever its machines come from."""
+    parsed = {name: NodeGroupArgs.model_validate({"max": 2, **given}) for name, given in settings.items()}
+    found, faults = fleet.of(
+        {name.replace("_", "-"): args for name, args in parsed.items()}, Site("existing", None, None)
+    )
+    assert not faults
+    return found
+
+
+def shared(*names: str) -> Fleet:
+    """A fleet with a group of eight H100 for each way of sharing."""
+    return groups(cpu={"min": 1}, **{name: {**H100, "sharing": SHARING[name]} for name in names})
+
+
+def wrong(runtime: GpuRuntimeArgs | None, kind: str, machines: Fleet) -> list[str]:
+    """The lines about what is wrong."""
+    return [str(f).removeprefix("tensorplane:") for f in gpu_runtime.check(runtime, cluster(kind), machines)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "usual"),
+    [("eks", "plugin"), ("gke", "present"), ("aks", "plugin"), ("existing", "present"), ("embedded", "plugin")],
+)
+def test_a_cluster_gets_a_plugin_only_where_groups_have_gpus_and_none_is_there(kind: str, usual: str) -> None:
+    assert gpu_runtime.of(None, cluster(kind), shared("whole")).kind == usual
+    without = groups(cpu={"min": 1}, chips={"accelerator": "tpu-v5e", "perNode": 4})
+    assert gpu_runtime.of(None, cluster(kind), without).kind == "present"
+    assert wrong(None, kind, without) == []
+    assert wrong(None, kind, shared("whole")) == []
+
+
+@pytest.mark.parametrize("kind", ["eks", "aks", "existing", "embedded"])
+@pytest.mark.parametrize("names", [(), *((name,) for name in SHARING), tuple(SHARING)], ids=lambda n: "+".join(n))
+def test_the_plugin_has_a_configuration_for_every_label(kind: str, names: tuple[str, ...]) -> None:
+    machines = shared(*names)
+    values = Plugin().values(cluster(kind), machines)
+    labels = {s.labels["nvidia.com/device-plugin.config"] for s in machines.groups.values() if s.args.sharing}
+    configs = values.get("config", {"map": {}})["map"]
+    assert set(configs) == (labels | {"whole"} if labels else set())
+    assert values.get("config", {"default": "whole"})["default"] == "whole"
+    assert values["migStrategy"] == ("single" if "mig-1g.10gb" in names else "none")
+
+
+def test_each_configuration_says_how_its_nodes_share() -> None:
+    configs = Plugin().values(cluster("aks"), shared(*SHARING))["config"]["map"]
+    gpus = {"name": "nvidia.com/gpu"}
+    assert {name: json.loads(text) for name, text in configs.items()} == {
+        "whole": {"version": "v1"},
+        "time-slicing-4": {
+            "version": "v1",
+            "sharing": {"timeSlicing": {"failRequestsGreaterThanOne": True, "resources": [{**gpus, "replicas": 4}]}},
+        },
+        "mps-8": {"version": "v1", "sharing": {"mps": {"resources": [{**gpus, "replicas": 8}]}}},
+        "mig-1g.10gb": {"version": "v1", "flags": {"migStrategy": "single"}},
+    }
+
+
+def test_groups_that_share_alike_have_one_configuration() -> None:
+    half = {"kind": "timeSlicing", "replicas": 2}
+    machines = groups(one={**H100, "sharing": half}, two={"accelerator": "t4", "sharing": half})
+    assert set(Plugin().values(cluster("eks"), machines)["config"]["map"]) == {"whole", "time-slicing-2"}
+
+
+keys = st.sampled_from(["team", "example.com/dedicated", "nvidia.com/gpu", "maintenance"])
+taints = st.lists(
+    st.fixed_dictionaries(
+        {
+            "key": keys,
+            "value": st.sampled_from(["", "a", "b"]),
+            "effect": st.sampled_from(["NoSchedule", "NoExecute", "PreferNoSchedule"]),
+        }
+    ),
+    max_size=4,
+)
+gpu_groups = st.lists(st.tuples(taints, st.booleans()), min_size=1, max_size=4)
+
+
+def tolerated(tolerations: list[dict[str, str]], key: str, effect: Effect) -> bool:
+    """Whether Kubernetes would let a pod with these tolerations in, whatever the taint's value."""
+    return any(
+        t["operator"] == "Exists" and t.get("key", key) == key and t.get("effect", effect) == effect
+        for t in tolerations
+    )
+
+
+@given(gpu_groups)
+def test_no_taint_of_a_gpu_group_keeps_anything_off_its_nodes(drawn: list[tuple[list[dict[str, str]], bool]]) -> None:
+    parsed = {
+        f"group-{i}": NodeGroupArgs.model_validate({**H100, "taints": found, "spot": spot})
+        for i, (found, spot) in enumerate(drawn)
+    }
+    machines, _ = fleet.of(parsed, Site("existing", None, None))
+    assert len(machines.groups) == len(drawn)
+    exporter = Plugin(metrics="exporter")
+    operator = Operator().values(cluster("existing"), machines)
+    plugin = exporter.values(cluster("existing"), machines)
+    every = [
+        plugin["tolerations"],
+        plugin["nfd"]["worker"]["tolerations"],
+        operator["daemonsets"]["tolerations"],
+        operator["node-feature-discovery"]["worker"]["tolerations"],
+    ]
+    for shape in machines.groups.values():
+        for taint in shape.taints:
+            assert all(tolerated(found, taint.key, taint.effect) for found in every), taint
+
+
+def test_the_usual_taint_of_gpu_nodes_is_tolerated_where_no_group_is_described() -> None:
+    assert tolerated(Plugin().values(cluster("existing"), Fleet())["tolerations"], "nvidia.com/gpu", "NoSchedule")
+
+
+def test_feature_discovery_needs_no_worker_where_groups_carry_the_labels() -> None:
+    machines = shared("whole")
+    assert Plugin().values(cluster("eks"), machines)["nfd"]["worker"]["enable"] is False
+    assert Plugin().values(cluster("existing"), machines)["nfd"]["worker"]["enable"] is True
+    assert Operator().values(cluster("eks"), machines)["node-feature-discovery"]["worker"]["enable"] is True
+
+
+def test_nothing_looks_for_gpus_on_simulated_nodes() -> None:
+    values = Plugin().values(cluster("embedded"), shared("whole"))
+    assert values["gfd"] == {"enabled": False}
+    assert "nfd" not in values
+    assert wrong(Plugin(feature_discovery=True, metrics="serviceMonitor"), "embedded", shared("whole")) == [
+        "gpuRuntime.featureDiscovery: true on cluster kind embedded, whose GPUs are simulated: "
+        "nothing can be discovered, leave it out",
+        "gpuRuntime.metrics: got serviceMonitor on cluster kind embedded, whose GPUs are simulated: need none",
+    ]
+
+
+@pytest.mark.parametrize(("kind", "installs"), [("existing", True), ("eks", False), ("aks", False)])
+def test_the_operator_installs_a_driver_where_no_image_has_it(kind: str, installs: bool) -> None:
+    values = Operator().values(cluster(kind), shared("time-slicing-4", "mig-1g.10gb"))
+    assert values["driver"] == {"enabled": installs}
+    assert values["toolkit"] == {"enabled": installs}
+    assert values["mig"] == {"strategy": "single"}
+    assert values["migManager"]["enabled"] is True
+    assert ("env" in values["migManager"]) is not installs
+    config = values["devicePlugin"]["config"]
+    assert set(config["data"]) == {"whole", "time-slicing-4", "mig-1g.10gb"}
+    assert (config["create"], config["default"]) == (True, "whole")
+
+
+def test_a_host_with_a_driver_may_lack_the_toolkit() -> None:
+    values = Operator(driver=False, toolkit=True).values(cluster("existing"), shared("whole"))
+    assert (values["driver"]["enabled"], values["toolkit"]["enabled"]) == (False, True)
+    assert values["devicePlugin"] == {}
+    assert values["migManager"] == {"enabled": False}
+
+
+@pytest.mark.parametrize(
+    ("runtime", "kind", "names", "line"),
+    [
+        (
+            Operator(),
+            "gke",
+            ("whole",),
+            "gpuRuntime.kind: got operator on cluster kind gke, which brings its own: need present",
+        ),
+        (
+            Plugin(),
+            "gke",
+            ("whole",),
+            "gpuRuntime.kind: got plugin on cluster kind gke, which brings its own: need present",
+        ),
+        (
+            Operator(),
+            "embedded",
+            ("whole",),
+            "gpuRuntime.kind: got operator on cluster kind embedded: need plugin or present",
+        ),
+        (
+            Operator(driver=True),
+            "eks",
+            ("whole",),
+            "gpuRuntime.driver: true on cluster kind eks, whose nodes have the driver in their image: need false",
+        ),
+        (
+            Operator(toolkit=True),
+            "aks",
+            ("whole",),
+            "gpuRuntime.toolkit: true on cluster kind aks, whose nodes have the toolkit in their image: need false",
+        ),
+        (
+            Operator(driver_version="595.91.07"),
+            "eks",
+            ("whole",),
+            "gpuRuntime.driverVersion: got 595.91.07, and the operator installs no driver here: leave it out",
+        ),
+        (
+            Present(),
+            "aks",
+            ("mps-8",),
+            "nodeGroups.mps-8.sharing: got mps, and gpuRuntime is present: a plugin that tensorplane did not install "
+            "is not told how to share, need gpuRuntime kind plugin or operator",
+        ),
+        (
+            None,
+            "existing",
+            ("time-slicing-4",),
+            "nodeGroups.time-slicing-4.sharing: got timeSlicing, and gpuRuntime is present: a plugin that tensorplane "
+            "did not install is not told how to share, need gpuRuntime kind plugin or operator",
+        ),
+        (
+            None,
+            "eks",
+            ("mig-1g.10gb",),
+            "nodeGroups.mig-1g.10gb.sharing: got mig, and on cluster kind eks only the GPU Operator divides GPUs: "
+            "need gpuRuntime kind operator",
+        ),
+    ],
+)
+def test_what_cannot_work_is_one_line(
+    runtime: GpuRuntimeArgs | None, kind: str, names: tuple[str, ...], line: str
+) -> None:
+    assert wrong(runtime, kind, shared(*names)) == [line]
+
+
+def test_googles_own_plugin_is_told_by_the_node_pool() -> None:
+    assert wrong(None, "gke", shared(*SHARING)) == []
+
+
+@pytest.mark.parametrize(
+    ("version", "accepted"),
+    [(None, False), ("595.91.07", False), ("580.178.04", True), ("535.230.02", True)],
+)
+def test_old_cards_need_a_driver_that_still_knows_them(version: str | None, accepted: bool) -> None:
+    new = shared("whole").groups["whole"]
+    assert new.accelerator
+    old = replace(new, accelerator=replace(new.accelerator, name="v100", architecture="volta"))
+    runtime = Operator(driver_version=version)
+    said = f"got {version}" if version else "missing"
+    line = f"gpuRuntime.driverVersion: {said}, and node groups have v100: need a driver of branch 580 or older"
+    found = wrong(runtime, "existing", Fleet({"old": old}))
+    assert [one.split(", such as")[0] for one in found] == ([] if accepted else [line])
+    assert wrong(runtime, "existing", Fleet({"new": new})) == []
+
+
+@pytest.mark.parametrize("kind", ["eks", "existing"])
+def test_the_operator_serves_every_way_of_sharing(kind: str) -> None:
+    assert wrong(Operator(), kind, shared(*SHARING)) == []
+
+
+OWN = {"kind": "existing", "context": "lab"}
+
+
+def settings(**tree: Any) -> dict[str, Any]:
+    """An existing cluster's settings with one GPU group."""
+    return {"cluster": OWN, "nodeGroups": {"old": {"accelerator": "t4", "max": 2}}, **tree}
+
+
+@pytest.mark.parametrize(
+    ("given_settings", "line"),
+    [
+        (
+            {"kind": "pluggin"},
+            "gpuRuntime.kind: got 'pluggin', need operator, plugin or present (did you mean plugin?)",
+        ),
+        ({"kind": "plugin", "runtimeClass": "Nvidia_"}, "gpuRuntime.runtimeClass: got 'Nvidia_', need lower-case"),
+        ({"kind": "plugin", "driver": True}, "gpuRuntime.driver: unknown setting, allowed here: featureDiscovery"),
+        ({"kind": "plugin", "metrics": "prometheus"}, "gpuRuntime.metrics: got 'prometheus', need none, exporter or"),
+        ({"kind": "operator", "driverVersion": "580"}, "gpuRuntime.driverVersion: got '580', need a driver's version"),
+    ],
+)
+def test_mistyped_settings_are_one_line(given_settings: dict[str, Any], line: str) -> None:
+    (found,) = faults_of(settings(gpuRuntime=given_settings))
+    assert found.startswith(f"tensorplane:{line}")
+
+
+def built(render: Render, tree: dict[str, Any]) -> Rendered:
+    return render(lambda: stack.build(stack.StackConfig.load(Settings(tree))))
+
+
+def test_a_cluster_of_yours_gets_only_what_it_asks_for(render: Render) -> None:
+    assert built(render, settings()).all("Release") == []
+    plugin = built(render, settings(gpuRuntime={"kind": "plugin", "metrics": "none"}))
+    assert [r.name for r in plugin.all("Release")] == ["nvidia-device-plugin"]
+    operator = built(render, settings(gpuRuntime={"kind": "operator"}))
+    assert [r.name for r in operator.all("Release")] == ["gpu-operator"]
+    assert operator.one("GpuRuntime").inputs["kind"] == "operator"
+
+
+def test_charts_come_from_nvidias_repositories(render: Render) -> None:
+    plugin = built(render, settings(gpuRuntime={"kind": "plugin", "metrics": "serviceMonitor"}))
+    exporter, device_plugin = plugin.all("Release")
+    assert exporter.inputs["values"]["serviceMonitor"] == {"enabled": True}
+    assert "podAnnotations" not in exporter.inputs["values"]
+    assert exporter.inputs["values"]["nodeSelector"] == {"nvidia.com/gpu.present": "true"}
+    assert device_plugin.inputs["repositoryOpts"] == {"repo": "https://nvidia.github.io/k8s-device-plugin"}
+    assert device_plugin.inputs["chart"] == "nvidia-device-plugin"
+    assert device_plugin.inputs["version"] == "0.19.0"
+
+
+def test_its_pods_may_reach_the_nodes_devices(render: Render) -> None:
+    rendered = built(render, settings(gpuRuntime={"kind": "plugin"}))
+    namespace = rendered.one("Namespace", "gpu-runtime")
+    assert namespace.inputs["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "privileged"
+    for controller in ("nvidia-device-plugin", "dcgm-exporter"):
+        release = rendered.one("Release", controller)
+        assert release.inputs["namespace"] == namespace.inputs["metadata"]["name"]
+        assert "Namespace gpu-runtime" in rendered.one("Controller", controller).options["dependsOn"]
+    assert rendered.one("Release", "dcgm-exporter").inputs["values"]["podAnnotations"]["prometheus.io/port"] == "9400"
+
+
+def test_the_runtime_class_reaches_every_pod_that_opens_a_gpu(render: Render) -> None:
+    named = {"kind": "plugin", "runtimeClass": "nvidia"}
+    for release in built(render, settings(gpuRuntime=named)).all("Release"):
+        assert release.inputs["values"]["runtimeClassName"] == "nvidia"
+    operator = built(render, settings(gpuRuntime={"kind": "operator", "runtimeClass": "nvidia"}))
+    assert operator.one("Release").inputs["values"]["operator"] == {"runtimeClass": "nvidia"}
