@@ -9,7 +9,9 @@ from cli.report import OPERATIONS, Change, Property, Report
 
 def render(report: Report) -> str:
     """The whole report. A heading has its section only if there is something to say."""
-    blocks = [f"# Preview of stack `{report.stack}`", _summary(report)]
+    blocks = [f"# Preview of stack `{report.stack}`"]
+    blocks += ["\n".join(f"> {line}" for line in report.banner)] if report.banner else []
+    blocks.append(_summary(report))
     if report.faults:
         blocks += ["## Faults", "\n".join(f"- {line}" for line in report.faults)]
     blocks += ["## Policies", _verdicts(report)]

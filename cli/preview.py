@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
 
@@ -15,11 +18,17 @@ from cli import markdown, report, table
 from embedded import cluster, toolchain
 from embedded.children import Children
 from embedded.fault import Fault
+from embedded.hosts import stand_ins
+from embedded.hosts.environment import pulumi_environment
 from embedded.hosts.stack_settings import StackSettings
 from embedded.paths import PROJECT
 from embedded.target import Target
 
-_STREAM = {"PULUMI_ENABLE_STREAMING_JSON_PREVIEW": "1"}
+_MODE = {
+    "PULUMI_ENABLE_STREAMING_JSON_PREVIEW": "1",
+    # Objects in a cluster that does not exist yet show their inputs; otherwise policies would see them empty, and pass.
+    "PULUMI_LEGACY_PROVIDER_PREVIEW": "1",
+}
 _PACK = PROJECT / "policies"
 
 
@@ -31,21 +40,16 @@ class Preview:
     pulumi: Path
     environment: Mapping[str, str]
     pack: Path = _PACK
-
-    @classmethod
-    def of(cls, stack: str, context: str) -> Preview:
-        """The stack on the embedded cluster, or on the one that a kubeconfig's context names."""
-        target = Target.of(context, stack=stack)
-        if target.embedded and not cluster.is_running(target.instance):
-            # The API server judges what would be applied, so a preview needs one.
-            raise Fault("The embedded cluster is stopped, and a preview asks it. Start it with: make up")
-        return cls(StackSettings(stack, target.home), toolchain.tools().path("pulumi"), target.environment())
+    stand_ins: Mapping[str, str] = field(default_factory=dict)
+    """Packages for which the environment has a preview-only provider, and why."""
+    stays: bool = True
+    """Whether the stack is made where it is kept, rather than for this one preview."""
 
     def run(self, watch: Callable[[report.Event], None] = lambda event: None) -> report.Report:
         """Asks the engine what an update would do. Nothing in the cluster or in the state changes."""
-        self.settings.make_stack(self.pulumi, self.environment)
+        self.settings.make_stack(self.pulumi, self.environment, select=self.stays)
         children = Children()
-        child = children.start(self._command(), {**self.environment, **_STREAM}, self.settings.project)
+        child = children.start(self._command(), {**self.environment, **_MODE}, self.settings.project)
         complaints: list[str] = []
         aside = threading.Thread(target=_listen, args=(child.stderr, complaints), daemon=True)
         aside.start()
@@ -59,7 +63,7 @@ class Preview:
             children.end(child)
             raise
         aside.join()
-        found = report.of(self.settings.name, events, failed=code != 0)
+        found = report.of(self.settings.name, events, failed=code != 0, stand_ins=self.stand_ins)
         if code and not (found.faults or any(verdict.messages for verdict in found.verdicts)):
             # It ended before the engine ran, so there was no event to tell why.
             return replace(found, faults=tuple(line.removeprefix("error: ") for line in complaints))
@@ -73,11 +77,39 @@ class Preview:
         return [*command, "--policy-pack-config", str(quota)] if quota.exists() else command
 
 
+@contextmanager
+def opened(stack: str, context: str) -> Iterator[Preview]:
+    """The preview of a stack, on the cluster that its file or `context` names. What it alone needs is gone afterwards.
+
+    A stack in a cloud that nobody has deployed gets a state for this one preview.
+    """
+    target = Target.of(context, stack=stack)
+    settings, pulumi = StackSettings(stack, target.home), toolchain.tools().path("pulumi")
+    settings.source()
+    if target.embedded and not cluster.is_running(target.instance):
+        # The API server judges what would be applied, so a preview needs one.
+        raise Fault("The embedded cluster is stopped, and a preview asks it. Start it with: make up")
+    environment = target.environment()
+    with ExitStack() as passing:
+        stays = not target.cloud or settings.has_stack(pulumi, environment)
+        if not stays:
+            home = Path(passing.enter_context(tempfile.TemporaryDirectory(prefix="tensorplane-preview-")))
+            settings, environment = replace(settings, home=home), {**environment, **_own_state(home)}
+        needed = stand_ins.needed()
+        path = passing.enter_context(stand_ins.on_path(needed, environment["PATH"]))
+        yield Preview(settings, pulumi, {**environment, "PATH": path}, stand_ins=needed, stays=stays)
+
+
+def _own_state(home: Path) -> dict[str, str]:
+    # A passphrase of the user's stays: it may be what reads values that are encrypted in the stack's file.
+    given = {name: value for name, value in os.environ.items() if name != "PULUMI_BACKEND_URL"}
+    return pulumi_environment(home, given)
+
+
 def run(stack: str, context: str, file: Path, console: Console) -> int:
     """Previews, prints the table, writes the Markdown to `file`. 0 when an update may go ahead, else 1."""
-    preview = Preview.of(stack, context)
     seen: set[str] = set()
-    with console.status(f"previewing {stack}") as status:
+    with opened(stack, context) as preview, console.status(f"previewing {stack}") as status:
 
         def watch(event: report.Event) -> None:
             if step := event.get("resourcePreEvent"):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from cli import property_path
@@ -15,6 +17,8 @@ OPERATIONS = ("delete", "replace", "update", "create", "import", "refresh", "dis
 _STACK = "pulumi:pulumi:Stack"
 # The CLI says it on each use of a plugin that it did not install; on an embedded machine that is every time.
 _NOISE = ("using pulumi-language-", "using pulumi-resource-")
+# How the engine introduces what a provider finds wrong with a resource's inputs.
+_PROBLEM = re.compile(r"^(\S+) resource '(.*?)' has a problem: ")
 _EMPTY = ("preview failed", "update failed")
 
 
@@ -58,7 +62,20 @@ class Report:
     verdicts: tuple[Verdict, ...] = ()
     faults: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    stand_ins: tuple[tuple[str, str], ...] = ()
+    """Packages of which a preview-only provider was asked, each with the reason why not the real one."""
     failed: bool = False
+
+    @property
+    def banner(self) -> tuple[str, ...]:
+        """What a reader must know first of a preview that asked no cloud, a line each; none for a real one."""
+        if not self.stand_ins:
+            return ()
+        told = "; ".join(f"{package}: {why}" for package, why in self.stand_ins)
+        return (
+            f"Checked against the SDK's types, not by the cloud ({told}).",
+            "Permissions, quotas, names in use and which changes replace a resource are not judged here.",
+        )
 
     @property
     def refused(self) -> bool:
@@ -93,15 +110,22 @@ class _Verdicts:
         )
 
 
-def of(stack: str, events: Iterable[Event], *, failed: bool = False) -> Report:
-    """The report of one preview. `failed` is what the CLI's exit status said."""
+def of(
+    stack: str, events: Iterable[Event], *, failed: bool = False, stand_ins: Mapping[str, str] = MappingProxyType({})
+) -> Report:
+    """The report of one preview. `failed` is what the CLI's exit status said.
+
+    `stand_ins` are the packages that a preview-only provider stood ready for, and why; those in use are told.
+    """
     changes: dict[str, Change] = {}
     unchanged: set[str] = set()
     verdicts = _Verdicts()
     diagnostics: dict[str, list[str]] = {"error": [], "warning": []}
+    packages: set[str] = set()
     for event in events:
         if step := event.get("resourcePreEvent"):
             _note_step(step["metadata"], changes, unchanged)
+            packages.add(step["metadata"]["type"].partition(":")[0])
         elif policy := event.get("policyEvent"):
             verdicts.violated(policy)
         elif summary := event.get("policyAnalyzeStackSummaryEvent") or event.get("policyAnalyzeSummaryEvent"):
@@ -109,6 +133,7 @@ def of(stack: str, events: Iterable[Event], *, failed: bool = False) -> Report:
                 verdicts.passed(_pack(summary), name)
         elif (said := event.get("diagnosticEvent")) and said["severity"] in diagnostics:
             diagnostics[said["severity"]] += _lines(said["message"])
+            packages.add(_type(said.get("urn", "")).partition(":")[0])
     order = {operation: index for index, operation in enumerate(OPERATIONS)}
     return Report(
         stack=stack,
@@ -117,6 +142,7 @@ def of(stack: str, events: Iterable[Event], *, failed: bool = False) -> Report:
         verdicts=verdicts.all(),
         faults=tuple(dict.fromkeys(diagnostics["error"])),
         warnings=tuple(dict.fromkeys(diagnostics["warning"])),
+        stand_ins=tuple((package, why) for package, why in sorted(stand_ins.items()) if package in packages),
         failed=failed,
     )
 
@@ -160,6 +186,11 @@ def _shown(state: Event, path: str, is_secret: bool) -> str:
     return property_path.text(property_path.find(state.get("inputs") or {}, path))
 
 
+def _type(urn: str) -> str:
+    """The resource's own type out of `urn:pulumi:stack::project::parent$type::name`."""
+    return urn.split("::")[2].rpartition("$")[2] if urn.count("::") > 2 else ""
+
+
 def _short(token: str) -> str:
     """`kubernetes:apps/v1:Deployment` as `apps/v1:Deployment`, and our own components by their kind alone."""
     package, _, rest = token.partition(":")
@@ -171,5 +202,5 @@ def _pack(event: Event) -> str:
 
 
 def _lines(message: str) -> list[str]:
-    lines = [line.rstrip() for line in message.strip().splitlines() if line.strip()]
+    lines = [_PROBLEM.sub(r"\1 \2: ", line.rstrip()) for line in message.strip().splitlines() if line.strip()]
     return [line for line in lines if not line.startswith(_NOISE) and line not in _EMPTY]

@@ -14,7 +14,7 @@ _STYLES = {"create": "green", "update": "yellow", "replace": "magenta", "delete"
 
 def render(report: Report) -> RenderableType:
     """Changes, verdicts and faults, the most important last: it is what stays on the screen."""
-    parts: list[RenderableType] = []
+    parts: list[RenderableType] = [Text(line, style="bold yellow") for line in report.banner]
     if report.changes:
         parts.append(_changes(report))
     parts += [Text(f"warning: {line}", style="yellow") for line in report.warnings]

@@ -1,4 +1,4 @@
-"""Which cluster a command is about: the embedded one, or one that a context of a kubeconfig names."""
+"""Which cluster a command is about: the embedded one, one that a context of a kubeconfig names, or a cloud's."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from embedded.kube import Kube
 from embedded.paths import Instance, context_home
 
 STACK = "dev"
+_CLOUDS = frozenset({"eks", "gke", "aks"})
 
 
 @dataclass(frozen=True)
@@ -21,12 +22,14 @@ class Target:
     """One cluster and where the stack's state on it is kept."""
 
     context: str
-    """Context of the kubeconfig; empty for the embedded cluster."""
+    """Context of the kubeconfig; empty for the embedded cluster and for a cloud's."""
     instance: Instance
     kubeconfig: Path | None = None
     """Where the context is; None means where kubectl looks."""
     override: str = ""
     """The context, where the caller named it over the stack's file."""
+    cloud: str = ""
+    """Kind of the cluster, where the stack makes it in a cloud."""
 
     @classmethod
     def of(cls, context: str, instance: Instance | None = None, *, stack: str = STACK) -> Target:
@@ -35,6 +38,8 @@ class Target:
         if context:
             return cls(context, instance, override=context)
         named = StackSettings(stack, instance.home).section("cluster")
+        if named.get("kind") in _CLOUDS:
+            return cls("", instance, cloud=str(named["kind"]))
         wanted = named.get("context")
         if named.get("kind") != "existing" or not isinstance(wanted, str):
             return cls("", instance)
@@ -43,10 +48,14 @@ class Target:
 
     @property
     def embedded(self) -> bool:
-        return not self.context
+        return not self.context and not self.cloud
 
     @property
     def home(self) -> Path:
+        """Folder of the state. A cloud's is where plain `pulumi` keeps it in this project: with the dev stack's."""
+        if self.cloud:
+            dev = Target.of("", self.instance)
+            return self.instance.home if dev.cloud else dev.home
         return self.instance.home if self.embedded else context_home(self.context)
 
     def environment(self) -> dict[str, str]:

@@ -53,12 +53,17 @@ class StackSettings:
         named = declared(self.project / self.file.name).get("tensorplane:namespace")
         return named if isinstance(named, str) else f"tensorplane-{self.name}"
 
-    def refresh(self) -> None:
-        """Copies the project's settings, and keeps the salt that this home has."""
+    def source(self) -> Path:
+        """The project's file. A Fault when there is none."""
         source = self.project / self.file.name
         if not source.exists():
             names = sorted(path.name.split(".")[1] for path in self.project.glob("Pulumi.*.yaml"))
             raise Fault(f"stack {self.name}: there is no {source.name}; have {', '.join(names) or 'none'}")
+        return source
+
+    def refresh(self) -> None:
+        """Copies the project's settings, and keeps the salt that this home has."""
+        source = self.source()
         self.folder.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(self.project / "Pulumi.yaml", self.folder / "Pulumi.yaml")
         text = source.read_text()

@@ -75,6 +75,10 @@ CHANGES: list[Event] = [
     step("delete-replaced", "kubernetes:batch/v1:Job", "once", {"a": 1}),
     step("delete", "kubernetes:core/v1:ConfigMap", "old", {"data": {}}),
 ]
+CLOUD: list[Event] = [
+    step("create", "aws:eks/cluster:Cluster", "cluster", None, {"version": "1.35"}),
+    said("error", "aws:eks/addon:Addon resource 'dns' has a problem: addonName: missing, and Addon requires it\n"),
+]
 KEPT: list[Event] = [{"policyAnalyzeStackSummaryEvent": {**_PACK, "passed": ["gpu-quota"]}}]
 VIOLATED: list[Event] = [
     {

@@ -21,6 +21,9 @@ CASES = {
     "changes": report.of("dev", [*events.CHANGES, *events.KEPT]),
     "violated": report.of("dev", [*events.CHANGES[:5], *events.VIOLATED], failed=True),
     "faults": report.of("dev", events.FAULTS, failed=True),
+    "stood-in": report.of(
+        "prod", [*events.CHANGES[:4], *events.CLOUD], stand_ins={"aws": "there are no credentials", "gcp": "unused"}
+    ),
     "nothing": report.of("dev", [*events.CHANGES[:4], *events.KEPT]),
 }
 
@@ -62,6 +65,13 @@ def test_the_table_ends_with_faults_and_verdicts() -> None:
 def test_paths_lead_to_values(path: str, value: object) -> None:
     tree = {"a": {"b": 1, "x.y/z": 2}, "list": [{}, {"c": 3}], "secret": events.SECRET}
     assert property_path.find(tree, path) == value
+
+
+def test_a_preview_that_asked_no_cloud_says_so_first() -> None:
+    output = io.StringIO()
+    Console(file=output, width=200).print(table.render(CASES["stood-in"]))
+    first = output.getvalue().splitlines()[0]
+    assert first == "Checked against the SDK's types, not by the cloud (aws: there are no credentials)."
 
 
 def test_long_values_are_cut() -> None:

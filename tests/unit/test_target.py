@@ -46,6 +46,20 @@ def test_everything_else_is_the_embedded_cluster(monkeypatch: pytest.MonkeyPatch
     assert found.home == Instance().home
 
 
+@pytest.mark.parametrize("kind", ["eks", "gke", "aks"])
+def test_a_cloud_needs_no_embedded_cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kind: str) -> None:
+    _settings(monkeypatch, tmp_path, f"config:\n  tensorplane:cluster: {{kind: {kind}}}\n")
+    found = Target.of("", Instance())
+    assert (found.cloud, found.embedded, found.context) == (kind, False, "")
+    assert "KUBECONFIG" not in found.environment()
+
+
+def test_a_clouds_state_is_where_plain_pulumi_keeps_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    _settings(monkeypatch, tmp_path, "config:\n  tensorplane:cluster: {kind: existing, context: mine}\n")
+    (tmp_path / "Pulumi.prod.yaml").write_text("config:\n  tensorplane:cluster: {kind: eks}\n")
+    assert Target.of("", Instance(), stack="prod").home == context_home("mine"), "as `activate` names it"
+
+
 def test_a_file_that_is_no_yaml_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     _settings(monkeypatch, tmp_path, "config:\n  a: [1,\n  b: }\n")
     with pytest.raises(Fault) as raised:

@@ -1,0 +1,50 @@
+"""A project of the test's own, previewed by the real engine with every cloud's provider stood in for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cli.preview import Preview
+from cli.report import Report
+from embedded.hosts import policy_environment, stand_ins
+from embedded.hosts.stack_settings import StackSettings
+from embedded.progress import Step
+from tests.hosts.engine import Engine, Project
+
+WHY = "Pulumi's plugin is not installed"
+PACKAGES = {cloud.package: WHY for cloud in stand_ins.CLOUDS}
+
+Previewed = Callable[[str], Report]
+
+
+@pytest.fixture(scope="session")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    """The real CLI over our hosts, and the policy pack's environment."""
+    policy_environment.make(Step("policy environment"))
+    return Engine.at(tmp_path_factory.mktemp("engine"))
+
+
+@pytest.fixture
+def project(engine: Engine, tmp_path: Path) -> Project:
+    """A project with an empty stack `dev`, on whose PATH no stand-in is."""
+    project = engine.project(tmp_path / "tiny").started()
+    (project.folder / "Pulumi.dev.yaml").write_text("config: {}\n")
+    return project
+
+
+@pytest.fixture
+def previewed(engine: Engine, project: Project, tmp_path: Path) -> Previewed:
+    """Previews a program, as `make preview` does."""
+    settings = StackSettings("dev", tmp_path / "home", project.folder)
+
+    def preview(program: str) -> Report:
+        project.having(program)
+        kept = {name: text for name, text in project.environment.items() if name.startswith(("PULUMI_", "PATH"))}
+        with stand_ins.on_path(PACKAGES, kept["PATH"]) as path:
+            environment = {**kept, "PATH": path}
+            return Preview(settings, engine.programs / "pulumi", environment, stand_ins=PACKAGES).run()
+
+    return preview

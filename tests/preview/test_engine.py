@@ -1,0 +1,179 @@
+"""The real engine previews programs of the clouds' SDKs through the stand-ins, and can do nothing else with them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from cli import markdown
+from embedded.hosts import stand_ins
+from tests.hosts.engine import Project
+from tests.preview.conftest import PACKAGES, Previewed
+
+CLUSTER = """
+    import pulumi
+    import pulumi_aws as aws
+    import pulumi_azure_native as azure
+    import pulumi_gcp as gcp
+    import pulumi_kubernetes as k8s
+
+    network = {"subnet_ids": ["a", "b"], "endpoint_public_access": False}
+    cluster = aws.eks.Cluster("cluster", role_arn=pulumi.Output.secret("s3cret-role"), vpc_config=network)
+    group = aws.eks.NodeGroup(
+        "gpu",
+        cluster_name=cluster.name,
+        node_role_arn="arn:aws:iam::1:role/node",
+        subnet_ids=cluster.vpc_config.subnet_ids,
+        scaling_config={"desired_size": 0, "min_size": 0, "max_size": 4},
+        taints=[{"key": "nvidia.com/gpu", "value": "present", "effect": "NO_SCHEDULE"}],
+    )
+    aws.ec2.SecurityGroupRule(
+        "nodes",
+        security_group_id=cluster.vpc_config.cluster_security_group_id,
+        type="ingress",
+        protocol="tcp",
+        from_port=443,
+        to_port=443,
+    )
+    pool = gcp.container.NodePool("pool", cluster="c", node_config={"guest_accelerators": [{"type": "l4", "count": 1}]})
+    agents = azure.containerservice.AgentPool("agents", resource_group_name="g", resource_name_="c", count=1)
+
+    provider = k8s.Provider("cluster", kubeconfig=pulumi.Output.format("server: {0}", cluster.endpoint))
+    inside = pulumi.ResourceOptions(provider=provider)
+    k8s.core.v1.ConfigMap("settings", metadata={"name": "x"}, data={"a": "1"}, opts=inside)
+    k8s.helm.v3.Release("chart", chart="oci://nowhere.invalid/chart", version="1.0.0", opts=inside)
+    for name, value in {"endpoint": cluster.endpoint, "pool": pool.name, "agents": agents.name}.items():
+        pulumi.export(name, value)
+"""
+
+
+def test_a_program_that_keeps_to_the_types_is_previewed_without_any_cloud(previewed: Previewed) -> None:
+    found = previewed(CLUSTER)
+    assert found.faults == ()
+    assert not found.failed
+    assert {change.type for change in found.changes} >= {
+        "aws:eks/cluster:Cluster",
+        "gcp:container/nodePool:NodePool",
+        "azure-native:containerservice:AgentPool",
+        "core/v1:ConfigMap",
+        "helm.sh/v3:Release",
+    }
+    assert found.count("create") == len(found.changes) == 8
+    text = markdown.render(found)
+    assert (
+        "> Checked against the SDK's types, not by the cloud (aws: Pulumi's plugin is not installed; azure-native:"
+        in text
+    )
+    assert "s3cret" not in text
+
+
+FAULTY = """
+    import pulumi
+
+    class Raw(pulumi.CustomResource):
+        def __init__(self, token, name, **inputs):
+            super().__init__(token, name, inputs)
+
+    Raw(
+        "aws:eks/nodeGroup:NodeGroup",
+        "gpu",
+        clusterNam="c",
+        nodeRoleArn=pulumi.Output.secret("s3cret"),
+        subnetIds="a",
+        scalingConfig={"desiredSize": 1, "min_sise": 1, "maxSize": pulumi.Output.secret("s3cret")},
+        labels={"a.b/c": True},
+        taints=[{"key": "x"}],
+    )
+"""
+
+
+def test_every_fault_of_a_resource_is_told_at_once(previewed: Previewed) -> None:
+    found = previewed(FAULTY)
+    assert found.failed
+    assert {fault.removeprefix("aws:eks/nodeGroup:NodeGroup gpu: ") for fault in found.faults} == {
+        "clusterNam: NodeGroup has no such property (did you mean clusterName?)",
+        "clusterName: missing, and NodeGroup requires it",
+        "subnetIds: got the string 'a', need a list",
+        "scalingConfig.min_sise: NodeGroupScalingConfig has no such property (did you mean min_size?)",
+        "scalingConfig.minSize: missing, and NodeGroupScalingConfig requires it",
+        "scalingConfig.maxSize: got a secret, need a whole number",
+        'labels["a.b/c"]: got true, need a string',
+        "taints[0].effect: missing, and NodeGroupTaint requires it",
+    }
+    assert found.banner
+
+
+def test_a_value_that_only_the_sdk_does_not_know_is_a_warning(previewed: Previewed) -> None:
+    """Azure's enumerations are open: its API may know more."""
+    found = previewed("""
+        import pulumi_azure_native as azure
+        azure.containerservice.AgentPool("a", resource_group_name="g", resource_name_="c", mode="Systm")
+    """)
+    assert not found.failed
+    assert found.warnings == (
+        "azure-native:containerservice:AgentPool a: mode: got the string 'Systm', which is none of "
+        "System, User, Gateway (did you mean System?)",
+    )
+
+
+ADDON = """
+    import pulumi_aws as aws
+    aws.eks.Addon("dns", cluster_name="c", addon_name="coredns", addon_version="{version}")
+"""
+
+
+def _import_addon(project: Project, tmp_path: Path) -> None:
+    """Puts an add-on into the state as the real provider would have left it."""
+    urn = "urn:pulumi:dev::tiny::"
+    provider = f"{urn}pulumi:providers:aws::default_7_51_1"
+    inputs = {"clusterName": "c", "addonName": "coredns", "addonVersion": "v1", "region": "r", "__defaults": ["region"]}
+    resources: list[dict[str, Any]] = [
+        {"urn": f"{urn}pulumi:pulumi:Stack::tiny-dev", "type": "pulumi:pulumi:Stack"},
+        {"urn": provider, "type": "pulumi:providers:aws", "custom": True, "id": "p", "inputs": {"version": "7.51.1"}},
+        {
+            "urn": f"{urn}aws:eks/addon:Addon::dns",
+            "type": "aws:eks/addon:Addon",
+            "custom": True,
+            "id": "c:coredns",
+            "parent": f"{urn}pulumi:pulumi:Stack::tiny-dev",
+            "provider": f"{provider}::p",
+            "inputs": inputs,
+            "outputs": {**inputs, "arn": "arn:aws:eks:::addon/c/coredns", "tagsAll": {}},
+        },
+    ]
+    state = json.loads(project.run("stack", "export"))
+    state["deployment"]["resources"] = resources
+    (tmp_path / "state.json").write_text(json.dumps(state))
+    project.run("stack", "import", "--file", str(tmp_path / "state.json"))
+
+
+def test_a_stack_that_is_deployed_shows_what_changes(project: Project, previewed: Previewed, tmp_path: Path) -> None:
+    _import_addon(project, tmp_path)
+    same = previewed(ADDON.format(version="v1"))
+    assert (same.changes, same.unchanged, same.faults) == ((), 1, ())
+    (change,) = previewed(ADDON.format(version="v2")).changes
+    assert change.operation == "update"
+    assert [(each.path, each.old, each.new) for each in change.properties] == [("addonVersion", '"v1"', '"v2"')]
+
+
+def test_nothing_but_a_preview_is_served(project: Project, tmp_path: Path) -> None:
+    with stand_ins.on_path(PACKAGES, project.environment["PATH"]) as path:
+        behind = Project(project.folder, {**project.environment, "PATH": path}).having(ADDON.format(version="v1"))
+        said = behind.run("up", "--yes", "--skip-preview", fails=True)
+        assert "cannot create aws:eks/addon:Addon dns: this stand-in for the aws provider previews only" in said
+        _import_addon(project, tmp_path)
+        changed = behind.having(ADDON.format(version="v2"))
+        assert "cannot update aws:eks/addon:Addon dns" in changed.run("up", "--yes", "--skip-preview", fails=True)
+        assert "cannot read aws:eks/addon:Addon dns" in changed.run("refresh", "--yes", "--skip-preview", fails=True)
+        assert "cannot delete aws:eks/addon:Addon dns" in changed.run("destroy", "--yes", "--skip-preview", fails=True)
+        asking = behind.having("import pulumi_aws as aws\naws.get_caller_identity()")
+        assert "cannot call aws:index/getCallerIdentity:getCallerIdentity" in asking.run("preview", fails=True)
+    kept = json.loads(project.run("stack", "export"))["deployment"]["resources"]
+    assert [each["inputs"]["addonVersion"] for each in kept if each["type"] == "aws:eks/addon:Addon"] == ["v1"]
+
+
+def test_a_plain_update_finds_no_stand_in(project: Project, previewed: Previewed) -> None:
+    """They lie in a folder that only a preview has on its PATH, and that is gone after it."""
+    previewed(ADDON.format(version="v1"))
+    assert "previews only" not in project.run("up", "--yes", "--skip-preview", fails=True)
