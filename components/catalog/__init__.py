@@ -1,8 +1,15 @@
-"""The hardware catalog: which accelerators exist, which machines carry them, where they are sold and at what price."""
+"""The hardware catalog: which accelerators exist, which machines carry them, where they are sold and at what price.
+
+Facts with their sources, no resources. Nothing is read at import: a cloud's files are read when it is first asked for.
+"""
 
 from collections.abc import Mapping
+from functools import cache
 
+from components.catalog import files
+from components.catalog.accelerators import ACCELERATORS
 from components.catalog.rows import Accelerator, Cloud, Machine, Price, Withdrawn
+from components.catalog.withdrawn import WITHDRAWN, WITHDRAWN_MACHINES
 
 __all__ = [
     "ACCELERATORS",
@@ -23,144 +30,110 @@ __all__ = [
     "zones",
 ]
 
-_ROWS: tuple[Accelerator, ...] = (
-    Accelerator("t4", "gpu", "Tesla-T4", "turing", 2018, 16, "7.5", False, True, True, (), True, "clouds.md"),
-    Accelerator(
-        "h100-80gb",
-        "gpu",
-        "NVIDIA-H100-80GB-HBM3",
-        "hopper",
-        2022,
-        80,
-        "9.0",
-        True,
-        True,
-        True,
-        ("1g.10gb", "2g.20gb", "3g.40gb", "7g.80gb"),
-        True,
-        "clouds.md",
-    ),
-    Accelerator(
-        "tpu-v5e", "tpu", "tpu-v5-lite-podslice", "tpu-v5e", 2023, 16, None, False, False, False, (), True, "clouds.md"
-    ),
-)
-_MACHINES: tuple[Machine, ...] = (
-    Machine(
-        "eks", "g4dn.xlarge", 4, 16, "amd64", "t4", 1, None, False, "AL2023_x86_64_NVIDIA", 0, None, None, "clouds.md"
-    ),
-    Machine(
-        "eks",
-        "p5.48xlarge",
-        192,
-        2048,
-        "amd64",
-        "h100-80gb",
-        8,
-        None,
-        False,
-        "AL2023_x86_64_NVIDIA",
-        32,
-        "RDMA",
-        None,
-        "clouds.md",
-    ),
-    Machine(
-        "eks", "m7i.2xlarge", 8, 32, "amd64", None, 0, None, False, "AL2023_x86_64_STANDARD", 0, None, None, "clouds.md"
-    ),
-    Machine(
-        "gke",
-        "n1-standard-4",
-        4,
-        15,
-        "amd64",
-        "t4",
-        1,
-        "nvidia-tesla-t4",
-        True,
-        "COS_CONTAINERD",
-        0,
-        None,
-        None,
-        "clouds.md",
-    ),
-    Machine(
-        "gke",
-        "a3-highgpu-8g",
-        208,
-        1872,
-        "amd64",
-        "h100-80gb",
-        8,
-        "nvidia-h100-80gb",
-        False,
-        "COS_CONTAINERD",
-        0,
-        "TCPX",
-        None,
-        "clouds.md",
-    ),
-    Machine(
-        "gke",
-        "ct5lp-hightpu-4t",
-        112,
-        192,
-        "amd64",
-        "tpu-v5e",
-        4,
-        "tpu-v5-lite-podslice",
-        False,
-        "COS_CONTAINERD",
-        0,
-        None,
-        "2x2",
-        "clouds.md",
-    ),
-    Machine("gke", "n2-standard-8", 8, 32, "amd64", None, 0, None, False, "COS_CONTAINERD", 0, None, None, "clouds.md"),
-    Machine("aks", "Standard_NC4as_T4_v3", 4, 28, "amd64", "t4", 1, None, False, "Ubuntu", 0, None, None, "clouds.md"),
-    Machine("aks", "Standard_D8s_v5", 8, 32, "amd64", None, 0, None, False, "Ubuntu", 0, None, None, "clouds.md"),
-)
-
-ACCELERATORS: Mapping[str, Accelerator] = {row.name: row for row in _ROWS}
-WITHDRAWN: Mapping[str, Withdrawn] = {}
-WITHDRAWN_MACHINES: Mapping[str, Withdrawn] = {}
-
 
 def machine(cloud: Cloud, name: str) -> Machine | None:
-    """A machine type by its name in the cloud."""
-    return next((row for row in _MACHINES if row.cloud == cloud and row.name == name), None)
+    """A machine type by its name in the cloud. One to which accelerators can be added comes without them."""
+    return _by_name(cloud).get(name)
 
 
 def machine_names(cloud: Cloud) -> tuple[str, ...]:
-    """Every machine type of a cloud."""
-    return tuple(row.name for row in _MACHINES if row.cloud == cloud)
+    """Every machine type of a cloud, each once."""
+    return tuple(_by_name(cloud))
 
 
 def offers(cloud: Cloud, accelerator: str, per_node: int) -> tuple[Machine, ...]:
-    """The machines with exactly this many of an accelerator, the smallest first."""
-    found = (row for row in _MACHINES if (row.cloud, row.accelerator, row.count) == (cloud, accelerator, per_node))
-    return tuple(sorted(found, key=lambda row: (row.vcpus, row.memory_gib)))
+    """The machines with exactly this many of an accelerator, the smallest first. No bare metal, no parts of a card."""
+    return _by_accelerator(cloud).get((accelerator, per_node), ())
 
 
 def counts(cloud: Cloud, accelerator: str) -> tuple[int, ...]:
     """How many of an accelerator one machine of the cloud can have."""
-    return tuple(sorted({row.count for row in _MACHINES if (row.cloud, row.accelerator) == (cloud, accelerator)}))
+    return tuple(sorted(count for name, count in _by_accelerator(cloud) if name == accelerator))
 
 
-def price(cloud: Cloud, name: str, region: str) -> Price | None:
-    """List price of a machine in a region; None where the catalog has none."""
-    return None
+def price(cloud: Cloud, machine: Machine | str, region: str) -> Price | None:
+    """List price of a machine in a region; None where the catalog has none.
+
+    A `Machine` with accelerators added to it (GKE's N1) costs what both cost; its name alone is the plain machine.
+    """
+    row = _by_name(cloud).get(machine) if isinstance(machine, str) else machine
+    if row is None:
+        return None
+    plain = files.prices(cloud).get(row.name, {}).get(region)
+    if not _sold_by_accelerator(row):
+        return _price(plain, plain.on_demand, plain.spot, region) if plain else None
+    local = _locals(row).get(region)
+    if local is None:
+        return None
+    each = local.figures
+    if row.attached:
+        if plain is None:
+            return None
+        sums = (_sum(plain.on_demand, row.count, each.on_demand), _sum(plain.spot, row.count, each.spot))
+        return _price(each, *sums, region, f"{plain.source} ({plain.date}) + {each.source}")
+    return _price(each, _sum(0, row.count, each.on_demand), _sum(0, row.count, each.spot), region)
 
 
 def regions(cloud: Cloud) -> tuple[str, ...]:
     """The cloud's regions that the catalog knows."""
-    return ()
+    return tuple(files.zones(cloud))
 
 
 def zones(cloud: Cloud, region: str) -> tuple[str, ...]:
-    """Full names of a region's zones; none where the catalog does not know them."""
-    return ()
+    """A region's zones as the cloud's API names them (us-west-2a, us-central1-a, on AKS 1); none where not known."""
+    return files.zones(cloud).get(region, ())
 
 
-def sold(cloud: Cloud, name: str, region: str) -> tuple[str, ...] | None:
-    """The zones of a region that sell a machine, none where the region does not; None where that is not known."""
-    return None
+def sold(cloud: Cloud, machine: Machine | str, region: str) -> tuple[str, ...] | None:
+    """The zones of a region that may sell a machine, none where the region does not; None where that is not known.
+
+    Zones are narrowed down only where the catalog knows which have the accelerator, else they are all of the region's.
+    """
+    row = _by_name(cloud).get(machine) if isinstance(machine, str) else machine
+    if row is None or region not in files.zones(cloud):
+        return None
+    local = _locals(row).get(region)
+    if local:
+        return local.zones
+    if not _sold_by_accelerator(row) and region in files.prices(cloud).get(row.name, {}):
+        return zones(cloud, region) or None
+    return () if row.name in files.listed_everywhere(cloud) else None
+
+
+def _locals(row: Machine) -> Mapping[str, files.Local]:
+    """By region, what is known of a machine's accelerators apart from the machine."""
+    key = row.accelerator if _sold_by_accelerator(row) else row.name.rpartition("-")[0]
+    return files.locals_of(row.cloud).get(key or "", {})
+
+
+def _sold_by_accelerator(row: Machine) -> bool:
+    """Whether the price is the accelerators': where they are added to a machine, and on TPU machines."""
+    return row.attached or row.topology is not None
+
+
+def _sum(machine: float | None, count: int, each: float | None) -> float | None:
+    return None if machine is None or each is None else round(machine + count * each, 6)
+
+
+def _price(figures: files.Figures, on_demand: float | None, spot: float | None, region: str, source: str = "") -> Price:
+    return Price(on_demand, spot, region, figures.date, source or figures.source)
+
+
+@cache
+def _by_name(cloud: Cloud) -> Mapping[str, Machine]:
+    found: dict[str, Machine] = {}
+    for row in files.machines(cloud):
+        if row.name not in found or found[row.name].attached:
+            found[row.name] = row
+    return found
+
+
+@cache
+def _by_accelerator(cloud: Cloud) -> Mapping[tuple[str, int], tuple[Machine, ...]]:
+    found: dict[tuple[str, int], list[Machine]] = {}
+    for row in files.machines(cloud):
+        if row.accelerator:
+            found.setdefault((row.accelerator, row.count), []).append(row)
+    return {
+        key: tuple(sorted(machines, key=lambda row: (row.vcpus, row.memory_gib))) for key, machines in found.items()
+    }

@@ -19,20 +19,27 @@ class Accelerator:
     year: int
     """Of the architecture; orders cards from old to new."""
     memory_gib: float
+    """Of one card or chip."""
     compute_capability: str | None
     nvlink: bool
     mps: bool
     time_slicing: bool
     mig: tuple[str, ...]
-    """MIG profiles; none where the card cannot be partitioned."""
+    """MIG profiles, the smallest first; none where the card cannot be partitioned."""
     tensorflow: bool
     """Whether TensorFlow's own wheels run on it."""
     source: str
+    mig_instances: tuple[int, ...] = ()
+    """How many instances of each profile of `mig` one card holds, in the same order."""
 
     @property
     def resource(self) -> str:
         """The extended resource by which pods ask for it."""
         return "nvidia.com/gpu" if self.kind == "gpu" else "google.com/tpu"
+
+    def instances(self, profile: str) -> int:
+        """How many MIG instances of one profile a card holds; 0 for a profile that it has not."""
+        return dict(zip(self.mig, self.mig_instances, strict=True)).get(profile, 0)
 
 
 @dataclass(frozen=True)
@@ -41,6 +48,7 @@ class Withdrawn:
 
     name: str
     successor: str
+    """The accelerator, or the machine, to use now."""
     reason: str
     source: str
 
@@ -80,4 +88,5 @@ class Price:
     spot: float | None
     region: str
     date: str
+    """Day of the snapshot that the figures are from, as 2026-08-03."""
     source: str

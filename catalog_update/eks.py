@@ -1,0 +1,154 @@
+"""AWS: machines out of Karpenter's reference, prices out of Karpenter and of a listing of GPU machines by region."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from catalog_update import table
+from catalog_update.snapshot import Snapshot
+from catalog_update.table import MachineLine, Source
+
+_TYPES = "website/content/en/docs/reference/instance-types.md"
+_PRICES = "pkg/providers/pricing/zz_generated.pricing_aws.go"
+_BY_REGION = "data/all_gpu_instances.js"
+_ZONES = "pkg/zones/wellknown.go"
+_EXCEPTIONS = "moto/ec2/models/availability_zones_and_regions.py"
+_REGION = re.compile(r"[a-z]{2}(-gov)?-[a-z]+-\d")
+
+_CPU_FAMILIES = table.words(
+    "t3 t3a t4g m5 m5a m6i m6a m6g m7i-flex m7i m7a m7g m8i m8a m8g c5 c5a c6i c6a c6g c7i c7a c7g c8i c8a c8g"
+    " r5 r5a r6i r6a r6g r7i r7a r7g r8i r8a r8g"
+)
+# Their name there: the catalog's. Parts of a card (g6f, gr6f) count 0 there and are left out; so is what no EKS image
+# runs (RTX PRO 4500 of g7 needs a driver of 595), and what is not of NVIDIA.
+_GPUS = {"t4": "t4", "t4g": "t4g", "a10g": "a10g", "l4": "l4", "l40s": "l40s", "v100": "v100-32gb", "h100": "h100-80gb"}
+_GPUS |= {"h200": "h200", "b200": "b200", "b300": "b300", "rtx-pro-server-6000": "rtx-pro-6000"}
+_A100 = {"40960": "a100-40gb", "81920": "a100-80gb"}
+_RDMA = re.compile(r"p(4de?|5e?n?|6-b\d+)\.")
+# Rented since years before the listing by region was made, so that a region it lacks does not sell them.
+_SETTLED = ("g4dn.", "g5.", "g5g.", "p3dn.", "p4d.", "p4de.")
+
+
+def update(snapshots: Path, out: Path) -> None:
+    """Write the files of EKS."""
+    karpenter = Snapshot.find(snapshots, "aws/karpenter-provider-aws")
+    listing = Snapshot.find(snapshots, "tsaol/aws-gpu")
+    kops = Snapshot.find(snapshots, "kubernetes/kops")
+    moto = Snapshot.find(snapshots, "getmoto/moto")
+    go, by_region = karpenter.text(_PRICES), listing.text(_BY_REGION)
+    sources = [
+        Source("k", _search(r"generated at (\S{10})", go), karpenter.source(_PRICES)),
+        Source("l", _search(r"Last updated: (\S{10})", by_region), listing.source(_BY_REGION)),
+    ]
+    found = {**_listed(by_region), **_karpenter(go)}
+    exceptions = _exceptions(moto.text(_EXCEPTIONS))
+    zones = {**_zones(kops.text(_ZONES)), **exceptions}
+    regions = sorted({*zones, *(region for region, _ in found)})
+    priced = {name for _, name in found}
+    # Among equals the first is preferred: one with a list price, since the others are rented for a term only.
+    machines = sorted(
+        _machines(karpenter.text(_TYPES)),
+        key=lambda line: (line.accelerator, line.name not in priced, line.name.split(".")[0], line.vcpus),
+    )
+    types = Source("k", karpenter.day(_TYPES), karpenter.source(_TYPES))
+    table.write(out / "machines.csv", "Machines of EKS.", table.MACHINES, [types], (line.fields() for line in machines))
+    names = [line.name for line in machines]
+    lines = [
+        table.price(region, name, found[region, name][0], None, found[region, name][1])
+        for region in regions
+        for name in names
+        if (region, name) in found
+    ]
+    table.write(out / "prices.csv", "Linux, shared tenancy, USD per hour; no spot.", table.PRICES, sources, lines)
+    places = [
+        Source("z", kops.day(_ZONES), kops.source(_ZONES)),
+        Source("m", moto.day(_EXCEPTIONS), moto.source(_EXCEPTIONS)),
+    ]
+    cells = [
+        {"region": region, "zones": " ".join(zones.get(region, ())), "source": "m" if region in exceptions else "z"}
+        for region in regions
+    ]
+    table.write(out / "regions.csv", "Regions of AWS and their zones.", table.REGIONS, places, cells)
+
+
+def _machines(text: str) -> Iterator[MachineLine]:
+    for name, fields in _sections(text):
+        family, _, size = name.partition(".")
+        if "metal" in size:
+            continue
+        gpu = fields.get("instance-gpu-name", "")
+        card = _A100.get(fields.get("instance-gpu-memory", "")) if gpu == "a100" else _GPUS.get(gpu)
+        count = int(fields.get("instance-gpu-count", "0"))
+        arm = fields["kubernetes.io/arch"] == "arm64"
+        if (card and count) or (not gpu and family in _CPU_FAMILIES):
+            machine = "ARM_64" if arm else "x86_64"
+            efa = int(fields.get("vpc.amazonaws.com/efa", "0"))
+            yield MachineLine(
+                name=name,
+                vcpus=int(fields["instance-cpu"]),
+                memory_gib=int(fields["instance-memory"]) / 1024,
+                source="k",
+                image=f"AL2023_{machine}_{'NVIDIA' if card else 'STANDARD'}",
+                arch="arm64" if arm else "amd64",
+                accelerator=card or "",
+                count=count if card else 0,
+                efa=efa,
+                gpudirect="RDMA" if efa and _RDMA.match(name) else "",
+                regions="all" if name.startswith(_SETTLED) else "",
+            )
+
+
+def _sections(text: str) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Each machine's name and its labels and resources, labels without their prefix."""
+    for section in text.split("\n### `")[1:]:
+        name, _, body = section.partition("`")
+        cells = re.findall(r"^ \|(?:karpenter\.k8s\.aws/)?([^|]+)\|([^|]+)\|", body, re.MULTILINE)
+        yield name, dict(cells)
+
+
+def _karpenter(text: str) -> Mapping[tuple[str, str], tuple[float, str]]:
+    found: dict[tuple[str, str], tuple[float, str]] = {}
+    for section in re.split(r"\n\t\"(?=[a-z]+-[a-z]+-\d\": \{)", text)[1:]:
+        region = section.split('"', 1)[0]
+        for name, figure in re.findall(r'"([a-z0-9-]+\.[a-z0-9-]+)": ([0-9.]+)', section):
+            found[region, name] = float(figure), "k"
+    return found
+
+
+def _listed(text: str) -> Mapping[tuple[str, str], tuple[float, str]]:
+    listing: list[dict[str, Any]] = json.loads(text[text.index("[") : text.rindex("]") + 1])
+    return {
+        (region, entry["name"]): (float(figures["onDemand"]), "l")
+        for entry in listing
+        for region, figures in entry["pricing"].items()
+        # The others are local zones and Wavelength zones, where EKS has no managed node groups.
+        if _REGION.fullmatch(region)
+    }
+
+
+def _exceptions(text: str) -> Mapping[str, list[str]]:
+    """The regions whose zones are not a, b and c, and some that have just these."""
+    found: dict[str, list[str]] = {}
+    for region, zone in re.findall(r'region_name="([a-z0-9-]+)",\s*name="([a-z0-9-]+)"', text):
+        if not region.startswith("cn-"):
+            found.setdefault(region, []).append(zone)
+    return found
+
+
+def _zones(text: str) -> Mapping[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for zone in re.findall(r'"([a-z0-9-]+)"', text.split("var awsZones", 1)[1].split("\n}", 1)[0]):
+        if not zone.startswith("cn-"):
+            found.setdefault(zone[:-1], []).append(zone)
+    return found
+
+
+def _search(pattern: str, text: str) -> str:
+    found = re.search(pattern, text)
+    if not found:
+        raise ValueError(f"the snapshot has changed: no {pattern!r} in it")
+    return found[1]

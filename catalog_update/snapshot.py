@@ -1,0 +1,41 @@
+"""Reading files out of snapshots of public repositories, without a work tree."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A repository as git has it: `<folder>/<owner>+<name>/repo`, `<folder>/<owner>/<name>` or that with `.git`."""
+
+    name: str
+    path: Path
+
+    @classmethod
+    def find(cls, folder: Path, name: str) -> Snapshot:
+        """The repository `owner/name` below a folder; FileNotFoundError where it is in none of the places."""
+        owner, _, repository = name.partition("/")
+        places = [folder / f"{owner}+{repository}" / "repo", folder / name, folder / f"{name}.git"]
+        for place in places:
+            if place.is_dir():
+                return cls(name, place)
+        raise FileNotFoundError(f"no snapshot of {name} in {folder}: git clone it to {folder / name}")
+
+    def text(self, file: str) -> str:
+        """A file at the newest commit."""
+        return self._git("show", f"HEAD:{file}")
+
+    def day(self, file: str) -> str:
+        """When a file was last changed, as 2026-08-03."""
+        return self._git("log", "-1", "--format=%cs", "--", file).strip()
+
+    def source(self, file: str) -> str:
+        """How the catalog names a file as its source."""
+        return f"{self.name}@{self._git('rev-parse', '--short=7', 'HEAD').strip()} {file}"
+
+    def _git(self, *words: str) -> str:
+        run = subprocess.run(["git", "-C", self.path, *words], capture_output=True, text=True, check=True)
+        return run.stdout

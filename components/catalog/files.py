@@ -1,0 +1,112 @@
+"""The catalog's data files, read once each and only when they are asked for."""
+
+import csv
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal, cast
+
+from components.catalog.rows import Cloud, Machine
+
+DATA = Path(__file__).parent / "data"
+_SOURCE = "# source "
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What one thing costs per hour in one region, from which source of which day."""
+
+    on_demand: float | None
+    spot: float | None
+    date: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Local:
+    """An accelerator in one region: the zones that have it, and what one costs apart from its machine."""
+
+    zones: tuple[str, ...]
+    figures: Figures
+
+
+def rows(path: Path) -> Iterator[tuple[dict[str, str], str, str]]:
+    """Each line of a data file by column, with the date and the name of its source, which the file's head tells."""
+    with path.open(newline="", encoding="utf-8") as file:
+        sources: dict[str, tuple[str, str]] = {}
+        head = ""
+        for head in file:
+            if not head.startswith("#"):
+                break
+            if head.startswith(_SOURCE):
+                key, date, name = head.removeprefix(_SOURCE).strip().split(" ", 2)
+                sources[key] = date, name
+        columns = head.strip().split(",")
+        for line in csv.DictReader(file, columns):
+            date, name = sources[line["source"]]
+            yield line, date, name
+
+
+@cache
+def machines(cloud: Cloud) -> tuple[Machine, ...]:
+    """Every machine of a cloud, in the order of its file: plain ones first, then by accelerator."""
+    return tuple(
+        Machine(
+            cloud=cloud,
+            name=line["name"],
+            vcpus=int(line["vcpus"]),
+            memory_gib=float(line["memory_gib"]),
+            arch=cast(Literal["amd64", "arm64"], line["arch"]),
+            accelerator=line["accelerator"] or None,
+            count=int(line["count"] or 0),
+            cloud_accelerator=line["cloud_accelerator"] or None,
+            attached=line["attached"] == "yes",
+            image=line["image"],
+            efa=int(line["efa"] or 0),
+            gpudirect=line["gpudirect"] or None,
+            topology=line["topology"] or None,
+            source=f"{source} ({date})",
+        )
+        for line, date, source in rows(DATA / cloud / "machines.csv")
+    )
+
+
+@cache
+def listed_everywhere(cloud: Cloud) -> frozenset[str]:
+    """The machines whose prices are known for every region that sells them: no price there means not sold there."""
+    return frozenset(line["name"] for line, *_ in rows(DATA / cloud / "machines.csv") if line["regions"] == "all")
+
+
+@cache
+def prices(cloud: Cloud) -> Mapping[str, Mapping[str, Figures]]:
+    """List prices by machine and region."""
+    found: dict[str, dict[str, Figures]] = {}
+    for line, date, source in rows(DATA / cloud / "prices.csv"):
+        found.setdefault(line["machine"], {})[line["region"]] = _figures(line, date, source)
+    return found
+
+
+@cache
+def zones(cloud: Cloud) -> Mapping[str, tuple[str, ...]]:
+    """Each region's zones, none where they are not known."""
+    return {line["region"]: tuple(line["zones"].split()) for line, *_ in rows(DATA / cloud / "regions.csv")}
+
+
+@cache
+def locals_of(cloud: Cloud) -> Mapping[str, Mapping[str, Local]]:
+    """By accelerator, or family of machines, and region: its zones, and what one costs. Only GKE has any."""
+    path = DATA / cloud / "accelerators.csv"
+    found: dict[str, dict[str, Local]] = {}
+    for line, date, source in rows(path) if path.exists() else ():
+        zones = tuple(f"{line['region']}-{letter}" for letter in line["zones"].split())
+        found.setdefault(line["of"], {})[line["region"]] = Local(zones, _figures(line, date, source))
+    return found
+
+
+def _figures(line: Mapping[str, str], date: str, source: str) -> Figures:
+    return Figures(_number(line["on_demand"]), _number(line["spot"]), date, source)
+
+
+def _number(text: str) -> float | None:
+    return float(text) if text else None
