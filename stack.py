@@ -109,7 +109,9 @@ class StackConfig(Model):
     @property
     def fleet(self) -> Fleet:
         """The node groups, with what the catalog makes of their settings."""
-        return fleet.of(self.node_groups, self.cluster.site)[0]
+        machines = fleet.of(self.node_groups, self.cluster.site)[0]
+        runtime = gpu_runtime.of(self.gpu_runtime, self.cluster, machines)
+        return replace(machines, runtime_class=runtime.runtime_class)
 
     @property
     def namespace_name(self) -> str:

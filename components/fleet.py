@@ -18,6 +18,8 @@ class Fleet:
     """The node groups by name. Empty on a cluster that brings its nodes."""
 
     groups: Mapping[str, Shape] = field(default_factory=dict)
+    runtime_class: str | None = None
+    """RuntimeClass of pods with GPUs, where containerd's default runtime knows none."""
 
     @property
     def tolerations(self) -> list[dict[str, str]]:
@@ -37,7 +39,7 @@ class Fleet:
         return None if None in prices else sum(price for price in prices if price is not None)
 
     def placement(self, resources: Resources, *, interruptible: bool) -> dict[str, Any]:
-        """The parts of a pod's spec that lead it to its nodes: `nodeSelector` and `tolerations`, where needed."""
+        """The parts of a pod's spec that lead it to its nodes and their GPUs, those that it needs."""
         selector = {}
         if resources.accelerator:
             selector[ACCELERATOR] = resources.accelerator
@@ -52,7 +54,9 @@ class Fleet:
         else:
             taints |= self._open_taints.get((_wanted(resources), interruptible), set())
         found = [{"key": key, "operator": "Exists", "effect": effect} for key, effect in sorted(taints)]
-        return {key: value for key, value in (("nodeSelector", selector), ("tolerations", found)) if value}
+        runtime_class = self.runtime_class if resources.gpus else None
+        parts = {"nodeSelector": selector, "tolerations": found, "runtimeClassName": runtime_class}
+        return {key: value for key, value in parts.items() if value}
 
     @cached_property
     def _open_taints(self) -> Mapping[tuple[str, bool], set[tuple[str, str]]]:

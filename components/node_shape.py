@@ -92,11 +92,25 @@ def _own_labels(name: str, args: NodeGroupArgs, card: Accelerator | None) -> dic
         labels |= {PRODUCT: card.product, GENERATION: card.architecture, TIER: str(card.year)}
     if card and card.kind == "gpu":
         labels[GPU_PRESENT] = "true"
-        if args.sharing:
-            labels[PLUGIN_CONFIG] = plugin_config(args)
+        labels |= _sharing_labels(args)
     if args.spot:
         labels[SPOT] = "true"
     return labels
+
+
+def _sharing_labels(args: NodeGroupArgs) -> dict[str, str]:
+    """What tells the plugin, the daemon of MPS and the GPU Operator's MIG manager which nodes are theirs, and how."""
+    labels = {PLUGIN_CONFIG: plugin_config(args)} if args.sharing else {}
+    if isinstance(args.sharing, Mps):
+        labels["nvidia.com/mps.capable"] = "true"
+    elif isinstance(args.sharing, Mig):
+        labels["nvidia.com/mig.config"] = f"all-{_label_value(args.sharing.profile)}"
+    return labels
+
+
+def _label_value(mig_profile: str) -> str:
+    """A profile as labels can say it, which is also NVIDIA's spelling there: 1g.10gb.me for 1g.10gb+me."""
+    return mig_profile.replace("+", ".")
 
 
 def plugin_config(args: NodeGroupArgs) -> str:
@@ -107,7 +121,7 @@ def plugin_config(args: NodeGroupArgs) -> str:
         case Mps(replicas=replicas):
             return f"mps-{replicas}"
         case Mig(profile=profile):
-            return f"mig-{profile}"
+            return f"mig-{_label_value(profile)}"
     return "whole"
 
 

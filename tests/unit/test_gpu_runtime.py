@@ -18,8 +18,9 @@ from components.gpu_runtime import GpuRuntimeArgs
 from components.gpu_runtime.operator import Operator
 from components.gpu_runtime.plugin import Plugin
 from components.gpu_runtime.present import Present
+from components.labels import is_label_value
 from components.node_group import Effect, NodeGroupArgs
-from components.node_shape import Site
+from components.node_shape import Site, plugin_config
 from components.settings import Settings
 from tests.unit.rendering import Render, Rendered
 from tests.unit.test_bad_settings import faults_of
@@ -349,3 +350,36 @@ def test_the_runtime_class_reaches_every_pod_that_opens_a_gpu(render: Render) ->
         assert release.inputs["values"]["runtimeClassName"] == "nvidia"
     operator = built(render, settings(gpuRuntime={"kind": "operator", "runtimeClass": "nvidia"}))
     assert operator.one("Release").inputs["values"]["operator"] == {"runtimeClass": "nvidia"}
+
+
+def test_only_pods_with_gpus_have_the_runtime_class(render: Render) -> None:
+    server: dict[str, Any] = {"kind": "modelServer", "model": {"volume": "models", "path": "digits"}}
+    tree = settings(
+        gpuRuntime={"kind": "present", "runtimeClass": "nvidia"},
+        volumes={"models": {"sizeGib": 1, "retain": False}},
+        workloads={"with-gpu": {**server, "resources": {"gpus": 1}}, "without": server},
+    )
+    pods = {d.name: d.inputs["spec"]["template"]["spec"] for d in built(render, tree).all("Deployment")}
+    assert pods["with-gpu"]["runtimeClassName"] == "nvidia"
+    assert "runtimeClassName" not in pods["without"]
+
+
+@pytest.mark.parametrize(
+    ("sharing", "labels"),
+    [
+        (None, {}),
+        ("time-slicing-4", {"nvidia.com/device-plugin.config": "time-slicing-4"}),
+        ("mps-8", {"nvidia.com/device-plugin.config": "mps-8", "nvidia.com/mps.capable": "true"}),
+        ("mig-1g.10gb", {"nvidia.com/device-plugin.config": "mig-1g.10gb", "nvidia.com/mig.config": "all-1g.10gb"}),
+    ],
+)
+def test_nodes_say_how_they_share(sharing: str | None, labels: dict[str, str]) -> None:
+    (shape,) = groups(one={**H100, "sharing": SHARING[sharing or "whole"]}).groups.values()
+    found = {key: value for key, value in shape.labels.items() if key.startswith("nvidia.com/")}
+    assert found == {"nvidia.com/gpu.present": "true", **labels}
+
+
+def test_a_profile_with_media_engines_is_a_label_too() -> None:
+    args = NodeGroupArgs.model_validate({**H100, "sharing": {"kind": "mig", "profile": "1g.10gb+me"}})
+    assert plugin_config(args) == "mig-1g.10gb.me"
+    assert is_label_value(plugin_config(args))
