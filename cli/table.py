@@ -19,7 +19,9 @@ def render(report: Report) -> RenderableType:
         parts.append(_changes(report))
     parts += [Text(f"warning: {line}", style="yellow") for line in report.warnings]
     if report.changes or not report.failed:
-        parts.append(Text(f"{report.stack}: {summary(report)}", style="bold"))
+        # Said again here: the banner of a long preview has left the screen.
+        what = f"{report.stack}{' (no cloud was asked)' if report.stand_ins else ''}: {summary(report)}"
+        parts.append(Text(what, style="bold"))
     for verdict in report.verdicts:
         if not verdict.messages:
             parts.append(Text(f"policy {verdict.policy}: kept", style="green"))

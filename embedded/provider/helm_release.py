@@ -163,6 +163,12 @@ class ReleaseResource:
 
     def _carry_out(self, operation: Operation, inputs: Properties, action: Callable[[], Live]) -> Live:
         """Runs an install or an upgrade and tells its failures apart: nothing there, or something to keep."""
+        if not self._session.is_reachable:
+            # Helm alone would look for one on localhost, and name that.
+            raise ReleaseError(
+                f"Helm release {operation.identity!r}: the Kubernetes cluster cannot be reached: "
+                f"{self._session.unreachable}"
+            )
         try:
             return action()
         except helm_operation.IncompleteError as error:

@@ -70,8 +70,9 @@ def test_paths_lead_to_values(path: str, value: object) -> None:
 def test_a_preview_that_asked_no_cloud_says_so_first() -> None:
     output = io.StringIO()
     Console(file=output, width=200).print(table.render(CASES["stood-in"]))
-    first = output.getvalue().splitlines()[0]
-    assert first == "Checked against the SDK's types, not by the cloud (aws: there are no credentials)."
+    lines = output.getvalue().splitlines()
+    assert lines[0] == "Checked against the SDK's types, not by the cloud (aws: there are no credentials)."
+    assert "prod (no cloud was asked): 1 to create, 1 unchanged" in lines, "a long preview's first lines scroll away"
 
 
 def test_long_values_are_cut() -> None:

@@ -19,6 +19,7 @@ from embedded.provider.values import UNKNOWN, Properties
 from tests.provider.driver import CONFIG_MAP, Driver, Failed, configured, started
 
 DEPLOYMENT = "kubernetes:apps/v1:Deployment"
+RELEASE = "kubernetes:helm.sh/v3:Release"
 
 
 def config_map(namespace: str, **data: Any) -> Properties:
@@ -89,6 +90,31 @@ def test_a_cluster_that_is_not_there_yet_does_not_stop_a_preview(tmp_path: Path)
         assert provider.preview(CONFIG_MAP, inputs) == inputs
         with pytest.raises(Failed, match="the Kubernetes cluster cannot be reached"):
             provider.create(CONFIG_MAP, inputs)
+
+
+def test_a_chart_for_a_cluster_that_is_not_there_yet_shows_its_inputs(tmp_path: Path) -> None:
+    """Source: Create on GetPreview in helm_release.go: without a cluster, the inputs, and the rest unknown."""
+    chart = chart_of(tmp_path)
+    with started(tmp_path) as provider:
+        provider.configure("")
+        inputs = provider.check(RELEASE, {"chart": str(chart), "name": "x", "values": {"a": 1}})
+        preview = provider.preview(RELEASE, inputs)
+        assert {name: preview[name] for name in inputs} == inputs
+        assert preview["status"] is preview["resourceNames"] is UNKNOWN
+        unknown = {**inputs, "values": {"a": UNKNOWN}}
+        assert provider.preview(RELEASE, unknown)["values"] == {"a": UNKNOWN}
+        with pytest.raises(Failed, match="the Kubernetes cluster cannot be reached"):
+            provider.create(RELEASE, inputs)
+
+
+def chart_of(folder: Path) -> Path:
+    """A chart of one ConfigMap."""
+    chart = folder / "chart"
+    (chart / "templates").mkdir(parents=True)
+    (chart / "Chart.yaml").write_text("apiVersion: v2\nname: small\nversion: 1.0.0\n")
+    template = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Release.Name }}}\ndata: {a: '{{ .Values.a }}'}\n"
+    (chart / "templates" / "map.yaml").write_text(template)
+    return chart
 
 
 def test_a_stopped_cluster_is_one_line_that_says_what_to_do(kubeconfig: dict[str, Any], tmp_path: Path) -> None:

@@ -145,4 +145,11 @@ def test_only_another_cluster_replaces_what_is_in_it(provider: Driver, kubeconfi
     assert replaced(provider, {"namespace": "a"}, {"namespace": "b"}) == []
     named = {"clusterIdentifier": "prod"}
     assert replaced(provider, {"kubeconfig": same, **named}, {"kubeconfig": yaml.safe_dump(moved), **named}) == []
+    assert replaced(provider, {"kubeconfig": same, **named}, {"kubeconfig": UNKNOWN, **named}) == []
     assert replaced(provider, named, {"clusterIdentifier": "other"}) == ["clusterIdentifier"]
+    assert replaced(provider, named, {"clusterIdentifier": UNKNOWN}) == ["clusterIdentifier"]
+
+
+def test_a_kubeconfig_that_the_update_will_make_is_no_fault(provider: Driver) -> None:
+    """Source: CheckConfig in provider.go; the engine asks no more of a provider whose inputs it does not know yet."""
+    assert config_faults(provider, {"kubeconfig": UNKNOWN, "clusterIdentifier": Secret(UNKNOWN)}) == []

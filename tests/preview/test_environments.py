@@ -1,0 +1,92 @@
+"""Every environment and example of a cloud, previewed by the real engine without plugins and credentials."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cli import markdown
+from cli.preview import Preview
+from embedded import toolchain
+from embedded.hosts import stand_ins
+from embedded.hosts.environment import pulumi_environment
+from embedded.hosts.stack_settings import StackSettings, declared
+from embedded.paths import PROJECT
+from tests.hosts.engine import Engine
+from tests.preview.conftest import PACKAGES
+
+_PACKAGE = {"eks": "aws", "gke": "gcp", "aks": "azure-native"}
+
+
+def _kind(file: Path) -> str:
+    cluster = declared(file).get("tensorplane:cluster")
+    return str(cluster.get("kind")) if isinstance(cluster, dict) else ""
+
+
+STACKS = {
+    file.stem.removeprefix("Pulumi."): file
+    for file in sorted([*PROJECT.glob("Pulumi.*.yaml"), *(PROJECT / "examples").glob("*.yaml")])
+    if _kind(file) in _PACKAGE
+}
+
+
+def _project(folder: Path, name: str, file: Path) -> Path:
+    """This project with `file` as the settings of a stack `name`."""
+    folder.mkdir()
+    for entry in PROJECT.iterdir():
+        if not entry.name.startswith(".") or entry.name == ".venv":
+            (folder / entry.name).symlink_to(entry)
+    (folder / f"Pulumi.{name}.yaml").unlink(missing_ok=True)
+    (folder / f"Pulumi.{name}.yaml").symlink_to(file)
+    return folder
+
+
+@pytest.mark.parametrize("name", STACKS)
+def test_it_keeps_to_the_types_of_its_clouds_sdk(name: str, engine: Engine, tmp_path: Path) -> None:
+    settings = StackSettings(name, tmp_path / "home", _project(tmp_path / "project", name, STACKS[name]))
+    path = os.pathsep.join([str(engine.programs), os.environ["PATH"]])
+    environment = {**pulumi_environment(tmp_path / "state", given={}), "PULUMI_HOME": str(tmp_path / "pulumi")}
+    with stand_ins.on_path(PACKAGES, path) as with_stand_ins:
+        preview = Preview(
+            settings,
+            toolchain.tools().path("pulumi"),
+            {**environment, "PATH": with_stand_ins, "TENSORPLANE_CONTEXT": ""},
+            stand_ins=PACKAGES,
+            stays=False,
+        )
+        found = preview.run()
+    assert found.faults == (), markdown.render(found)
+    assert found.warnings == ()
+    assert not found.failed, markdown.render(found)
+    package = _PACKAGE[_kind(STACKS[name])]
+    assert [stood_in for stood_in, _ in found.stand_ins] == [package], "one cloud, and no other's SDK"
+    assert sum(change.type.startswith(f"{package}:") for change in found.changes) > 10
+    assert found.count("create") == len(found.changes)
+
+
+def test_the_command_asks_for_nothing_and_leaves_nothing(tmp_path: Path) -> None:
+    """`make preview STACK=prod` on a machine on which nothing of it ever ran."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PULUMI_", "AWS_", "KUBE"))}
+    environment = {
+        **kept,
+        "HOME": str(tmp_path),
+        "XDG_STATE_HOME": str(tmp_path / "state"),
+        "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache")),
+        "TMPDIR": str(tmp_path / "tmp"),
+    }
+    (tmp_path / "tmp").mkdir()
+    report = tmp_path / "report.md"
+    command = [sys.executable, "-m", "cli", "preview", "--stack", "prod", "--report", str(report)]
+    done = subprocess.run(
+        command, cwd=PROJECT, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith("Checked against the SDK's types, not by the cloud (aws: ")
+    assert report.read_text().splitlines()[2].startswith("> Checked against the SDK's types, not by the cloud (aws: ")
+    assert list((tmp_path / "tmp").iterdir()) == []
+    states = [path.relative_to(tmp_path) for path in (tmp_path / "state").rglob("*") if "prod" in path.name]
+    assert states == []
