@@ -1,0 +1,125 @@
+"""Settings of the GPU runtime that cannot work with the cluster or its node groups: a line each, before anything."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from components.fleet import Fleet
+from components.gpu_runtime import GpuRuntimeArgs
+from components.gpu_runtime.operator import Operator
+from components.gpu_runtime.plugin import Plugin
+from components.gpu_runtime.present import Present
+from tests.unit.test_bad_settings import faults_of
+from tests.unit.test_gpu_runtime import SHARING, settings, shared, wrong
+
+
+@pytest.mark.parametrize(
+    ("runtime", "kind", "names", "line"),
+    [
+        (
+            Operator(),
+            "gke",
+            ("whole",),
+            "gpuRuntime.kind: got operator on cluster kind gke, which brings its own: need present",
+        ),
+        (
+            Plugin(),
+            "gke",
+            ("whole",),
+            "gpuRuntime.kind: got plugin on cluster kind gke, which brings its own: need present",
+        ),
+        (
+            Operator(),
+            "embedded",
+            ("whole",),
+            "gpuRuntime.kind: got operator on cluster kind embedded: need plugin or present",
+        ),
+        (
+            Operator(driver=True),
+            "eks",
+            ("whole",),
+            "gpuRuntime.driver: true on cluster kind eks, whose nodes have the driver in their image: need false",
+        ),
+        (
+            Operator(toolkit=True),
+            "aks",
+            ("whole",),
+            "gpuRuntime.toolkit: true on cluster kind aks, whose nodes have the toolkit in their image: need false",
+        ),
+        (
+            Operator(driver_version="595.91.07"),
+            "eks",
+            ("whole",),
+            "gpuRuntime.driverVersion: got 595.91.07, and the operator installs no driver here: leave it out",
+        ),
+        (
+            Present(),
+            "aks",
+            ("mps-8",),
+            "nodeGroups.mps-8.sharing: got mps, and gpuRuntime is present: a plugin that tensorplane did not install "
+            "is not told how to share, need gpuRuntime kind plugin or operator",
+        ),
+        (
+            None,
+            "existing",
+            ("time-slicing-4",),
+            "nodeGroups.time-slicing-4.sharing: got timeSlicing, and gpuRuntime is present: a plugin that tensorplane "
+            "did not install is not told how to share, need gpuRuntime kind plugin or operator",
+        ),
+        (
+            None,
+            "eks",
+            ("mig-1g.10gb",),
+            "nodeGroups.mig-1g.10gb.sharing: got mig, and on cluster kind eks only the GPU Operator divides GPUs: "
+            "need gpuRuntime kind operator",
+        ),
+    ],
+)
+def test_what_cannot_work_is_one_line(
+    runtime: GpuRuntimeArgs | None, kind: str, names: tuple[str, ...], line: str
+) -> None:
+    assert wrong(runtime, kind, shared(*names)) == [line]
+
+
+def test_googles_own_plugin_is_told_by_the_node_pool() -> None:
+    assert wrong(None, "gke", shared(*SHARING)) == []
+
+
+@pytest.mark.parametrize(
+    ("version", "accepted"),
+    [(None, False), ("595.91.07", False), ("580.178.04", True), ("535.230.02", True)],
+)
+def test_old_cards_need_a_driver_that_still_knows_them(version: str | None, accepted: bool) -> None:
+    new = shared("whole").groups["whole"]
+    assert new.accelerator
+    old = replace(new, accelerator=replace(new.accelerator, name="v100", architecture="volta"))
+    runtime = Operator(driver_version=version)
+    said = f"got {version}" if version else "missing"
+    line = f"gpuRuntime.driverVersion: {said}, and node groups have v100: need a driver of branch 580 or older"
+    found = wrong(runtime, "existing", Fleet({"old": old}))
+    assert [one.split(", such as")[0] for one in found] == ([] if accepted else [line])
+    assert wrong(runtime, "existing", Fleet({"new": new})) == []
+
+
+@pytest.mark.parametrize("kind", ["eks", "existing"])
+def test_the_operator_serves_every_way_of_sharing(kind: str) -> None:
+    assert wrong(Operator(), kind, shared(*SHARING)) == []
+
+
+@pytest.mark.parametrize(
+    ("given_settings", "line"),
+    [
+        (
+            {"kind": "pluggin"},
+            "gpuRuntime.kind: got 'pluggin', need operator, plugin or present (did you mean plugin?)",
+        ),
+        ({"kind": "plugin", "runtimeClass": "Nvidia_"}, "gpuRuntime.runtimeClass: got 'Nvidia_', need lower-case"),
+        ({"kind": "plugin", "driver": True}, "gpuRuntime.driver: unknown setting, allowed here: featureDiscovery"),
+        ({"kind": "plugin", "metrics": "prometheus"}, "gpuRuntime.metrics: got 'prometheus', need none, exporter or"),
+        ({"kind": "operator", "driverVersion": "580"}, "gpuRuntime.driverVersion: got '580', need a driver's version"),
+    ],
+)
+def test_mistyped_settings_are_one_line(given_settings: dict[str, Any], line: str) -> None:
+    (found,) = faults_of(settings(gpuRuntime=given_settings))
+    assert found.startswith(f"tensorplane:{line}")
