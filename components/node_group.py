@@ -18,7 +18,7 @@ GPU_PRESENT = "nvidia.com/gpu.present"
 PLUGIN_CONFIG = "nvidia.com/device-plugin.config"
 NO_ACCELERATOR = "none"
 SIMULATED = "kwok.x-k8s.io/node"
-"""Key of the taint and annotation of nodes that KWOK simulates: the pods on them run nothing."""
+"""Key of the taint, label and annotation of nodes that KWOK simulates: the pods on them run nothing."""
 
 Effect = Literal["NoSchedule", "NoExecute", "PreferNoSchedule"]
 

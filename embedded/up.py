@@ -57,7 +57,7 @@ def _follow(api: Kube, raw: dict[str, Any], progress: Progress) -> tuple[watch.O
         watch.training(api, outputs, step)
     with progress.step("serving") as step:
         watch.serving(api, outputs, step)
-        return outputs, showcase.ask(api, outputs)
+        return outputs, None if watch.is_simulated(api, outputs) else showcase.ask(api, outputs)
 
 
 def open_stack(target: Target) -> Stack:
@@ -70,18 +70,21 @@ def open_stack(target: Target) -> Stack:
 
 
 def _tasks(target: Target) -> list[Task]:
-    tasks = toolchain.tasks(cluster=target.embedded, pulumi=True)
+    # Nodes are simulated, and what that takes is built, for a stack that has node groups.
+    simulated = target.embedded and bool(StackSettings(STACK, target.home).section("nodeGroups"))
+    tasks = toolchain.tasks(cluster=target.embedded, pulumi=True, simulated_nodes=simulated)
     check = Task("settings", partial(_check_settings, target), after=("python packages",))
     if not target.embedded:
         return [*tasks, check]
     archives = images.tasks()
     tasks += archives
-    add_ons = ("debian packages", "kubernetes", "containerd", "image add-ons")
+    add_ons = ("debian packages", "kubernetes", "containerd", "kwok", "gpu charts", "image add-ons")
+    start = partial(cluster.start, target.instance, simulated_nodes=simulated)
     images_built = tuple(task.name for task in archives)
     return [
         *tasks,
         check,
-        Task("cluster", lambda step: cluster.start(target.instance, step), after=(check.name, *add_ons)),
+        Task("cluster", start, after=(check.name, *add_ons)),
         Task("load images", lambda step: cluster.load_images(target.instance, step), after=("cluster", *images_built)),
     ]
 
@@ -108,7 +111,7 @@ def _make_volume_folders(settings: StackSettings, instance: Instance) -> None:
 
 def prepare(*, everything: bool, python_only: bool) -> None:
     """Build or find what previews need; with `everything`, what the tests and the cluster need too."""
-    tasks = toolchain.tasks(cluster=everything, pulumi=not python_only)
+    tasks = toolchain.tasks(cluster=everything, pulumi=not python_only, simulated_nodes=everything)
     if not python_only:
         tasks.append(hosts.policy_task())
     if everything:

@@ -12,6 +12,7 @@ from embedded.kube import Kube
 from embedded.progress import Step
 
 _POLL_SECONDS = 0.5
+_SIMULATED = "kwok.x-k8s.io/node=fake"
 TRAINING_SECONDS = 900
 SERVING_SECONDS = 180
 
@@ -48,6 +49,17 @@ class Outputs:
 def has_job_and_server(outputs: dict[str, Any]) -> bool:
     """Whether there is anything to follow: somebody may have taken the job or the server out of the settings."""
     return {"trainingJob", "modelServer"} <= {workload["kind"] for workload in outputs["workloads"].values()}
+
+
+def is_simulated(api: Kube, outputs: Outputs) -> bool:
+    """Whether the server's pods are on simulated nodes, where nothing answers."""
+    path = f"/apis/apps/v1/namespaces/{outputs.namespace}/deployments/{outputs.deployment}"
+    labels = (api.get(path) or {}).get("spec", {}).get("selector", {}).get("matchLabels", {})
+    selector = ",".join(f"{key}={value}" for key, value in labels.items())
+    pods = api.items(f"/api/v1/namespaces/{outputs.namespace}/pods", labelSelector=selector) if labels else []
+    on = {pod["spec"].get("nodeName") for pod in pods}
+    simulated = {node["metadata"]["name"] for node in api.items("/api/v1/nodes", labelSelector=_SIMULATED)}
+    return bool(on) and on <= simulated
 
 
 def training(api: Kube, outputs: Outputs, step: Step) -> None:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from embedded import cluster, images
+from embedded import cluster, images, toolchain
 from embedded.cluster.lock import only_one
 from embedded.paths import Instance
 from embedded.progress import Step
@@ -40,11 +40,12 @@ def own_home(folder: Path, name: str = "test") -> Iterator[Instance]:
 
 
 @contextlib.contextmanager
-def running(folder: Path, name: str = "test") -> Iterator[Instance]:
+def running(folder: Path, name: str = "test", *, simulated_nodes: bool = False) -> Iterator[Instance]:
     """The same, started: node Ready, DNS answering, images of add-ons not loaded yet."""
     with own_home(folder, name) as instance:
-        for task in images.tasks():
-            if task.name == "image add-ons":  # in the cache already, unless this test is run alone
+        # In the cache already, unless this test is run alone.
+        for task in (*toolchain.tasks(cluster=True, pulumi=False, simulated_nodes=simulated_nodes), *images.tasks()):
+            if task.name in ("kwok", "gpu charts", "image add-ons"):
                 task.run(Step(task.name))
-        cluster.start(instance, Step("cluster"))
+        cluster.start(instance, Step("cluster"), simulated_nodes=simulated_nodes)
         yield instance

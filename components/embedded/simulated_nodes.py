@@ -47,6 +47,7 @@ def _node(name: str, shape: Shape, opts: pulumi.ResourceOptions) -> k8s.core.v1.
                 "kubernetes.io/os": "linux",
                 "kubernetes.io/arch": arch,
                 "type": "kwok",
+                SIMULATED: TAINT.value,
                 **shape.labels,
             },
             "annotations": {

@@ -7,7 +7,9 @@ import pulumi_kubernetes as k8s
 
 from components import quantity
 from components.cluster import embedded
+from components.embedded import simulated_nodes
 from components.labels import labels
+from components.node_group import SIMULATED
 from components.volume import AccessMode, Backend, Request
 
 
@@ -30,7 +32,7 @@ class Embedded(Backend):
                 "access_modes": request.access_modes,
                 "persistent_volume_reclaim_policy": "Retain",
                 "local": {"path": str(embedded.home() / "volumes" / namespace / request.name)},
-                "node_affinity": {"required": {"node_selector_terms": [{"match_expressions": [_ON_THE_NODE]}]}},
+                "node_affinity": {"required": {"node_selector_terms": _NODES}},
                 # Only this claim may bind it, whatever other claims wait for a volume of this size.
                 "claim_ref": {
                     "api_version": "v1",
@@ -39,15 +41,16 @@ class Embedded(Backend):
                     "name": request.name,
                 },
             },
-            opts=opts,
+            # Where a volume may be is decided when it is made: Kubernetes refuses to change it.
+            opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(ignore_changes=["spec.nodeAffinity"])),
         )
         # Kubernetes refuses to resize a claim on a static volume. The folder has no limit of its own to change.
         claim_opts = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(ignore_changes=["spec.resources"]))
         return request.claim(claim_opts, storage_class="", volume=volume.metadata["name"])
 
 
-_ON_THE_NODE: k8s.core.v1.NodeSelectorRequirementArgsDict = {
-    "key": "kubernetes.io/hostname",
-    "operator": "In",
-    "values": [embedded.NODE],
-}
+# The folder is on the one node. A simulated pod reads nothing, so it may "mount" the volume where it is.
+_NODES: list[k8s.core.v1.NodeSelectorTermArgsDict] = [
+    {"match_expressions": [{"key": key, "operator": "In", "values": [value]}]}
+    for key, value in (("kubernetes.io/hostname", embedded.NODE), (SIMULATED, simulated_nodes.TAINT.value))
+]

@@ -19,11 +19,14 @@ if TYPE_CHECKING:
 __all__ = ["is_running", "load_images", "remove", "report", "report_on", "start", "stop"]
 
 
-def start(instance: Instance, step: Step) -> None:
-    """Brings the cluster from any state to a Ready node whose DNS answers; quick when it is there already."""
+def start(instance: Instance, step: Step, *, simulated_nodes: bool = False) -> None:
+    """Brings the cluster from any state to a Ready node whose DNS answers; quick when it is there already.
+
+    With `simulated_nodes`, KWOK is part of it, from then on until the instance is removed.
+    """
     from embedded.cluster import starting
 
-    starting.start(instance, step)
+    starting.start(instance, step, simulated_nodes=simulated_nodes)
 
 
 def load_images(instance: Instance, step: Step) -> None:

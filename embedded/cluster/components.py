@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from embedded.cluster import kwok
 from embedded.cluster.pki import NODE_NAME
 from embedded.cluster.places import Places
 
 
 @dataclass(frozen=True)
 class Component:
-    """One supervised process. Those of stage 1 are clients of the API server and start when it answers."""
+    """One supervised process.
+
+    Those of stage 1 are clients of the API server and start when it answers. Those of stage 2 have rights that are only
+    bound then.
+    """
 
     name: str
     stage: int
     arguments: tuple[str, ...]
     memory_mib: int
     """Go's soft limit for its heap: the collector works harder near it, the process never dies of it."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """What it reads from its environment beyond what all have."""
 
     def command(self, programs: Path) -> list[str]:
         return [str(programs / self.name), *self.arguments]
@@ -36,7 +44,7 @@ PROGRAMS = (
 HELPERS = ("containerd-shim-runc-v2", "ctr", "bridge", "host-local", "loopback", "portmap")
 
 
-def components(at: Places) -> list[Component]:
+def components(at: Places, *, simulated_nodes: bool = False) -> list[Component]:
     """Every process, in start order."""
     return [
         _etcd(at),
@@ -46,6 +54,7 @@ def components(at: Places) -> list[Component]:
         _scheduler(at),
         _kubelet(at),
         _proxy(at),
+        *([_kwok(at)] if simulated_nodes else []),
     ]
 
 
@@ -165,3 +174,9 @@ def _kubelet(at: Places) -> Component:
 
 def _proxy(at: Places) -> Component:
     return Component("kube-proxy", 1, (f"--config={at.config}/proxy.yaml",), memory_mib=64)
+
+
+def _kwok(at: Places) -> Component:
+    # It would also read what it finds in a folder of the user's.
+    own = {"KWOK_WORKDIR": str(at.config)}
+    return Component(kwok.NAME, 2, kwok.arguments(at), memory_mib=64, variables=own)

@@ -15,6 +15,7 @@ from embedded.cluster import (
     files,
     first_process,
     kubeconfig,
+    kwok,
     network,
     node_config,
     pki,
@@ -33,19 +34,24 @@ class Configuration:
     components: list[components.Component]
     fingerprint: str
 
+    def of_stage(self, stage: int) -> list[str]:
+        """Names of the processes that start together."""
+        return [component.name for component in self.components if component.stage == stage]
 
-def write(at: Places) -> Configuration:
-    """Brings every file of the instance up to date."""
+
+def write(at: Places, *, simulated_nodes: bool = False) -> Configuration:
+    """Brings every file of the instance up to date. One that simulates nodes goes on doing so."""
     at.instance.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     for folder in (at.etcd, at.containerd, at.kubelet, at.logs, at.config, at.instance.volumes):
         folder.mkdir(mode=0o700, exist_ok=True)
-    programs = _link_programs(at)
-    pki.ensure(at.keys, pki.leaves(at.instance))
+    simulated_nodes = simulated_nodes or kwok.is_part_of(at)
+    wanted = components.components(at, simulated_nodes=simulated_nodes)
+    programs = _link_programs(at, wanted)
+    pki.ensure(at.keys, [*pki.leaves(at.instance), *([pki.simulator()] if simulated_nodes else [])])
     control_plane_config.encryption(at.config / "encryption.json")
-    wanted = components.components(at)
     for path, content in _files(at, wanted).items():
         files.write(path, content)
-    _copy_charts(at)
+    _copy_charts(at, simulated_nodes=simulated_nodes)
     return Configuration(wanted, _fingerprint(at, programs))
 
 
@@ -59,16 +65,20 @@ def _files(at: Places, wanted: list[components.Component]) -> dict[Path, bytes]:
         "proxy.yaml": node_config.proxy(at),
         at.supervisor_config.name: supervisor.render(at, wanted),
     }
-    users = ("controller-manager", "scheduler", "kubelet", "proxy")
+    users = ["controller-manager", "scheduler", "kubelet", "proxy"]
+    if any(component.name == kwok.NAME for component in wanted):
+        texts[at.kwok_config.name] = kwok.stages()
+        users.append(kwok.NAME)
     clients = {at.config / f"{user}.kubeconfig": kubeconfig.render(at.instance, at.keys, user) for user in users}
     clients[at.instance.kubeconfig] = kubeconfig.render(at.instance, at.keys, "admin")
     return {at.config / name: text.encode() for name, text in texts.items()} | clients
 
 
-def _link_programs(at: Places) -> list[str]:
+def _link_programs(at: Places, wanted: list[components.Component]) -> list[str]:
     """One folder with a link to each program; returns where they lead, for the fingerprint."""
     at.programs.mkdir(mode=0o700, exist_ok=True)
-    targets = {name: toolchain.tools().path(name) for name in (*components.PROGRAMS, *components.HELPERS)}
+    names = [*(component.name for component in wanted), *components.HELPERS]
+    targets = {name: toolchain.tools().path(name) for name in names}
     for name, target in targets.items():
         link = at.programs / name
         if not link.is_symlink() or link.readlink() != target:
@@ -79,16 +89,19 @@ def _link_programs(at: Places) -> list[str]:
     return [f"{name}={target}" for name, target in sorted(targets.items())]
 
 
-def _copy_charts(at: Places) -> None:
+def _copy_charts(at: Places, *, simulated_nodes: bool) -> None:
     """The add-ons' charts, where the stack finds them. Tools' folders are named by content: same path, same charts."""
-    source, mark = toolchain.tools().charts, at.charts / ".source"
-    if mark.exists() and mark.read_text() == str(source):
+    tools, mark = toolchain.tools(), at.charts / ".source"
+    sources = [tools.charts, *([tools.gpu_charts] if simulated_nodes else [])]
+    wanted = "\n".join(map(str, sources))
+    if mark.exists() and mark.read_text() == wanted:
         return
     draft = at.charts.with_name(".charts.draft")
     for old in (draft, at.charts):
         shutil.rmtree(old, ignore_errors=True)
-    shutil.copytree(source, draft)
-    (draft / mark.name).write_text(str(source))
+    for source in sources:
+        shutil.copytree(source, draft, dirs_exist_ok=True)
+    (draft / mark.name).write_text(wanted)
     draft.rename(at.charts)
 
 

@@ -7,6 +7,7 @@ import socket
 import struct
 from typing import Any
 
+from embedded.cluster.pki import NODE_NAME
 from embedded.paths import Instance
 
 IMAGE = "tensorplane.local/coredns:1.13.1"
@@ -76,6 +77,8 @@ def _deployment() -> dict[str, Any]:
         "priorityClassName": "system-cluster-critical",
         # It has to run before anything else can, so it waits for no condition of the node.
         "tolerations": [{"operator": "Exists"}],
+        # On a simulated node it would run nowhere.
+        "nodeSelector": {"kubernetes.io/hostname": NODE_NAME},
         "dnsPolicy": "Default",
         "securityContext": {"runAsNonRoot": True, "runAsUser": 65532, "seccompProfile": {"type": "RuntimeDefault"}},
         "volumes": [{"name": "config", "configMap": {"name": _NAME}}],

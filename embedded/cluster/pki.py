@@ -56,6 +56,11 @@ def leaves(instance: Instance) -> list[Leaf]:
     ]
 
 
+def simulator() -> Leaf:
+    """The certificate of KWOK, where nodes are simulated. What it may do is bound to this name alone."""
+    return Leaf("kwok", "ca", "tensorplane:kwok")
+
+
 def ensure(folder: Path, wanted: list[Leaf], now: datetime.datetime | None = None) -> None:
     """Makes what is absent, ends soon, or no longer says what is wanted; leaves the rest as it is.
 

@@ -60,6 +60,11 @@ class Places:
     def supervisor_config(self) -> Path:
         return self.config / "supervisord.conf"
 
+    @property
+    def kwok_config(self) -> Path:
+        """There where the instance simulates nodes."""
+        return self.config / "kwok.yaml"
+
     # Below the private /run that only exists inside the mount namespace.
 
     @property

@@ -10,7 +10,7 @@ from typing import Any
 
 from kubernetes import config
 
-from embedded.cluster import cgroups, configuration, dns, network, processes, stopping, supervisor
+from embedded.cluster import cgroups, configuration, dns, kwok, network, processes, stopping, supervisor
 from embedded.cluster.configuration import Configuration
 from embedded.cluster.image_store import ImageStore
 from embedded.cluster.lock import only_one
@@ -28,23 +28,23 @@ _FREE_GIB = 2.0
 """Below 1 GiB the kubelet evicts pods; a cluster that starts needs some room above that."""
 
 
-def start(instance: Instance, step: Step) -> None:
+def start(instance: Instance, step: Step, *, simulated_nodes: bool) -> None:
     """Idempotent: a cluster that runs with the same configuration is only looked at; anything else is made anew."""
     with only_one(instance):
         try:
-            _start(Places(instance), step)
+            _start(Places(instance), step, simulated_nodes)
         except OSError as error:
             raise Fault(f"{error.filename or instance.home}: {error.strerror or error}") from None
 
 
-def _start(at: Places, step: Step) -> None:
+def _start(at: Places, step: Step, simulated_nodes: bool) -> None:
     alive = processes.find(at.instance)
     if alive is None:
         _check_space(at)
     else:
         _refuse_other_home(at, alive)
     step.note("certificates and configuration")
-    wanted = configuration.write(at)
+    wanted = configuration.write(at, simulated_nodes=simulated_nodes)
     as_wanted = alive and alive.identity(at).get("fingerprint") == wanted.fingerprint and network.is_whole(at.instance)
     if alive is None or not as_wanted:
         stopping.clean(at.instance)
@@ -92,16 +92,18 @@ def _answers(at: Places, alive: Alive) -> bool:
 def _converge(at: Places, alive: Alive, wanted: Configuration, step: Step) -> None:
     supervised = Supervisor(alive.path(at.supervisor_socket))
     wait = Wait(at, supervised)
-    supervised.start([component.name for component in wanted.components if component.stage == 0])
+    supervised.start(wanted.of_stage(0))
     with ThreadPoolExecutor(1) as pool:
         add_ons = pool.submit(_import_add_ons, at, alive, wait, step)
         step.note("etcd and the API server")
         wait.until("the API server", lambda: api_is_ready(at), "kube-apiserver")
-        supervised.start([component.name for component in wanted.components if component.stage == 1])
+        supervised.start(wanted.of_stage(1))
         step.note("node and DNS")
         api = Patient(Api(config.new_client_from_config(str(at.instance.kubeconfig))))
-        for manifest in (_kubelet_access(), *dns.manifests(at.instance)):
+        of_kwok = kwok.manifests() if kwok.is_part_of(at) else []
+        for manifest in (_kubelet_access(), *of_kwok, *dns.manifests(at.instance)):
             wait.until(f"{manifest['kind']} {manifest['metadata']['name']}", api.applied(manifest), "kube-apiserver")
+        supervised.start(wanted.of_stage(2))
         add_ons.result()
     wait.until("the node", lambda: api.node_is_ready(supervised.states()["kubelet"].started), "kubelet")
     wait.until("the cluster's DNS", lambda: dns.answers(at.instance), "kube-proxy")

@@ -48,6 +48,7 @@ def _program(at: Places, component: Component) -> str:
         "GOMEMLIMIT": f"{component.memory_mib}MiB",
         "GOGC": "50",
         "PATH": f"{at.programs}:{SYSTEM_PATH}",
+        **component.variables,
     }
     settings = {
         "command": shlex.join(component.command(at.programs)),

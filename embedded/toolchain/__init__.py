@@ -11,7 +11,7 @@ from embedded.fault import Fault
 from embedded.paths import Instance
 from embedded.progress import Step
 from embedded.tasks import Task
-from embedded.toolchain import debian, go_build, go_module, golang, helm, pulumi, python_packages
+from embedded.toolchain import charts, debian, go_build, go_module, golang, helm, pulumi, python_packages
 from embedded.toolchain.go_module import GoModule
 from embedded.toolchain.places import on_path
 
@@ -23,7 +23,7 @@ class Tools:
 
     def __init__(self) -> None:
         self._kubernetes = go_module.kubernetes()
-        self._modules = (self._kubernetes, go_module.containerd())
+        self._modules = (self._kubernetes, go_module.containerd(), go_module.kwok())
 
     def path(self, program: str) -> Path:
         """The program's file. A Fault when it is absent."""
@@ -40,6 +40,13 @@ class Tools:
             raise Fault("charts of Kueue and JobSet: not on this machine yet; `make up` gets them")
         return folder
 
+    @property
+    def gpu_charts(self) -> Path:
+        """Folder with the chart `nvidia-device-plugin`, for simulated nodes."""
+        if charts.is_missing():
+            raise Fault("chart of NVIDIA's device plugin: not on this machine yet; `make up` gets it")
+        return charts.folder()
+
     def _built(self, program: str) -> Path | None:
         # Alone, helm is built where the rest of Kubernetes is not used.
         modules = [*self._modules, go_module.helm()] if program == "helm" else self._modules
@@ -55,9 +62,12 @@ def tools() -> Tools:
     return Tools()
 
 
-def tasks(*, cluster: bool, pulumi: bool) -> list[Task]:
-    """What gets the missing tools: those of the embedded cluster, those that `pulumi up` needs, or only Python's."""
-    wanted = _cluster_tasks() if cluster else []
+def tasks(*, cluster: bool, pulumi: bool, simulated_nodes: bool = False) -> list[Task]:
+    """What gets the missing tools: those of the embedded cluster, those that `pulumi up` needs, or only Python's.
+
+    With `simulated_nodes`, the cluster's are also those that simulate nodes with GPUs.
+    """
+    wanted = _cluster_tasks(simulated_nodes=simulated_nodes) if cluster else []
     if pulumi:
         wanted += _pulumi_tasks(with_helm=not cluster)
     if python_packages.is_missing():
@@ -65,12 +75,15 @@ def tasks(*, cluster: bool, pulumi: bool) -> list[Task]:
     return wanted
 
 
-def _cluster_tasks() -> list[Task]:
+def _cluster_tasks(*, simulated_nodes: bool) -> list[Task]:
     found = [Task("debian packages", debian.install)] if debian.missing() else []
-    modules = [module for module in (go_module.kubernetes(), go_module.containerd()) if not module.is_built]
-    if modules and not golang.find():
+    needed = [go_module.kubernetes(), go_module.containerd(), *([go_module.kwok()] if simulated_nodes else [])]
+    building = [_build_task(module) for module in needed if not module.is_built]
+    if simulated_nodes and charts.is_missing():
+        building.append(Task("gpu charts", charts.obtain, after=("go",)))
+    if building and not golang.find():
         found.append(Task("go", _get_go))
-    return found + [_build_task(module) for module in modules]
+    return found + building
 
 
 def _get_go(step: Step) -> None:

@@ -18,7 +18,7 @@ from embedded.toolchain.golang import Go
 from embedded.toolchain.places import made_whole
 
 # What the rest of a run waits for longest comes first: images and the cluster need Kubernetes, `pulumi up` comes last.
-_ORDER = ("kubernetes", "containerd", "helm", "pulumi")
+_ORDER = ("kubernetes", "containerd", "kwok", "helm", "pulumi")
 
 
 class _Turns:

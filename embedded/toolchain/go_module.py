@@ -114,6 +114,13 @@ def containerd() -> GoModule:
     return GoModule("containerd", MODULES / "containerd", flags=("-tags=no_btrfs",))
 
 
+def kwok() -> GoModule:
+    """KWOK, which simulates nodes: only where a stack has node groups on the embedded cluster."""
+    source = MODULES / "kwok"
+    version = required(source, "sigs.k8s.io/kwok")
+    return GoModule("kwok", source, versions=(f"sigs.k8s.io/kwok/pkg/consts.Version={version}",))
+
+
 def pulumi() -> GoModule:
     """The Pulumi CLI. The Automation API refuses one that does not know its version."""
     source = MODULES / "pulumi"

@@ -41,6 +41,23 @@ def test_a_bare_machine_gets_everything(own_cache: Path, only_on_path: Callable[
     }
 
 
+def test_simulated_nodes_are_built_where_they_are_wanted(own_cache: Path, only_on_path: Callable[..., Path]) -> None:
+    only_on_path()
+    usual, wanted = (
+        {task.name: task.after for task in tasks(cluster=True, pulumi=False, simulated_nodes=simulated)}
+        for simulated in (False, True)
+    )
+    assert {name: after for name, after in wanted.items() if name not in usual} == {
+        "kwok": ("go",),
+        "gpu charts": ("go",),
+    }
+    for module in (go_module.kubernetes(), go_module.containerd()):
+        _finish(module)
+    left = [task.name for task in tasks(cluster=True, pulumi=False, simulated_nodes=True)]
+    assert left == ["debian packages", "go", "kwok", "gpu charts"]
+    assert [task.name for task in tasks(cluster=True, pulumi=False)] == ["debian packages"]
+
+
 def test_an_existing_cluster_needs_the_cli_and_helm_alone(own_cache: Path, only_on_path: Callable[..., Path]) -> None:
     only_on_path()
     assert [task.name for task in tasks(cluster=False, pulumi=True)] == ["pulumi", "helm"]
@@ -93,6 +110,8 @@ def test_an_absent_program_is_a_fault_that_names_it(own_cache: Path) -> None:
         tools().path("kubelet")
     with pytest.raises(Fault, match="charts of Kueue and JobSet: not on this machine yet"):
         _ = tools().charts
+    with pytest.raises(Fault, match="chart of NVIDIA's device plugin: not on this machine yet"):
+        _ = tools().gpu_charts
 
 
 def test_the_projects_environment_finds_the_cli_and_the_state(

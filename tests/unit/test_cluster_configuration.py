@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from embedded.cluster import components, control_plane_config, dns, kubeconfig, node_config, pki, supervisor
+from embedded.cluster import components, control_plane_config, dns, kubeconfig, kwok, node_config, pki, supervisor
 from embedded.cluster.places import Places
 from embedded.paths import Instance
 
@@ -116,3 +116,42 @@ def test_the_dns_pod_needs_no_right_on_its_node(at: Places) -> None:
     verbs = {verb for rule in manifests["ClusterRole"]["rules"] for verb in rule["verbs"]}
     assert verbs == {"list", "watch"}
     assert manifests["Service"]["spec"]["clusterIP"] == "10.204.0.10"
+
+
+def test_kwok_is_there_where_nodes_are_simulated_and_starts_last(at: Places) -> None:
+    usual, simulating = (components.components(at, simulated_nodes=wanted) for wanted in (False, True))
+    assert [component.name for component in simulating] == [*components.PROGRAMS, "kwok"]
+    assert simulating[:-1] == usual
+    assert simulating[-1].stage > max(component.stage for component in usual)
+
+
+def test_kwok_plays_only_nodes_with_its_annotation_and_listens_on_nothing(at: Places) -> None:
+    command = kwok.arguments(at)
+    assert "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake" in command
+    assert {"--server-address=", "--node-port=0"} <= set(command)
+    parser = configparser.ConfigParser()
+    parser.read_string(supervisor.render(at, components.components(at, simulated_nodes=True)).replace("%%", ""))
+    assert f'KWOK_WORKDIR="{str(at.config).replace("%", "")}"' in parser["program:kwok"]["environment"]
+
+
+def test_kwok_may_watch_and_report_and_change_no_object() -> None:
+    role, binding = kwok.manifests()
+    assert binding["subjects"] == [{"apiGroup": binding["roleRef"]["apiGroup"], "kind": "User", "name": kwok.USER}]
+    assert pki.simulator().common_name == kwok.USER
+    allowed = {(resource, verb) for rule in role["rules"] for resource in rule["resources"] for verb in rule["verbs"]}
+    changing = {(resource, verb) for resource, verb in allowed if verb not in ("get", "list", "watch")}
+    assert {resource for resource, _ in changing} == {"nodes/status", "pods/status", "pods", "events", "leases"}
+    assert {verb for resource, verb in changing if resource == "pods"} == {"delete"}
+
+
+def test_no_two_stages_fit_one_pod() -> None:
+    """KWOK would take either of them by chance."""
+    stages = [
+        stage["spec"] for stage in yaml.safe_load_all(kwok.stages()) if stage["spec"]["resourceRef"]["kind"] == "Pod"
+    ]
+    states = []
+    for stage in stages:
+        said = {one["key"]: (one["operator"], one.get("values")) for one in stage["selector"]["matchExpressions"]}
+        deleted = said[".metadata.deletionTimestamp"][0]
+        states += [(deleted, phase) for phase in said[".status.phase"][1] or ()]
+    assert len(states) == len(set(states))

@@ -1,0 +1,175 @@
+"""KWOK, the kubelet of simulated nodes: what it makes of nodes and pods, what it may do, how it is started.
+
+Simulated are the nodes with its annotation, which no real node has. A pod on such a node runs nothing: it is Running at
+once, its Job's work is done after a while, and when it is deleted it goes as if a kubelet had stopped it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from embedded.cluster.places import Places
+
+NAME = "kwok"
+USER = "tensorplane:kwok"
+_NODE_MARK = "kwok.x-k8s.io/node=fake"
+_SIZE = "tensorplane.dev/simulated-size"
+JOB_SECONDS = 60
+"""How long the pod of a Job takes: long enough to see where it is, and then its queue moves on."""
+
+_Object = dict[str, Any]
+
+
+def is_part_of(at: Places) -> bool:
+    """Whether the instance has it. It stays once it was there: nodes that it plays may be left."""
+    return at.kwok_config.exists()
+
+
+def arguments(at: Places) -> tuple[str, ...]:
+    """Its command line. Without an address it listens on nothing."""
+    return (
+        f"--config={at.kwok_config}",
+        f"--kubeconfig={at.config}/{NAME}.kubeconfig",
+        f"--manage-nodes-with-annotation-selector={_NODE_MARK}",
+        "--node-lease-duration-seconds=40",
+        "--server-address=",
+        "--node-port=0",
+    )
+
+
+def stages() -> str:
+    """Its configuration: for each state of a node or pod, the next one."""
+    made = (
+        _stage("node-ready", "Node", [_ready("NotIn", "True")], {"statusTemplate": _NODE}),
+        _stage("pod-runs", "Pod", [_alive(), _phase("Pending")], {"statusTemplate": _running()}),
+        _stage(
+            "job-is-done",
+            "Pod",
+            [_alive(), _phase("Running"), _one_of(".metadata.ownerReferences.[].kind", "Job")],
+            {"statusTemplate": _ended("Succeeded", 0, "Completed")},
+            delay={"durationMilliseconds": JOB_SECONDS * 1000},
+        ),
+        _stage(
+            "pod-stops",
+            "Pod",
+            [_alive(expected=False), _phase("Pending", "Running")],
+            {"statusTemplate": _ended("Failed", 143, "Error")},
+        ),
+        _stage("pod-goes", "Pod", [_alive(expected=False), _phase("Succeeded", "Failed")], {"delete": True}),
+    )
+    return yaml.safe_dump_all(made, sort_keys=False)
+
+
+def manifests() -> list[_Object]:
+    """Its rights, which it has by its certificate's name: to watch nodes and pods, say how they are, remove pods."""
+    rules = [
+        _rule("", "nodes", "get", "list", "watch"),
+        _rule("", "pods", "get", "list", "watch", "delete"),
+        _rule("", "nodes/status", "patch"),
+        _rule("", "pods/status", "patch"),
+        _rule("", "events", "create", "patch"),
+        _rule("coordination.k8s.io", "leases", "get", "list", "watch", "create", "update", "patch"),
+    ]
+    api, group = "rbac.authorization.k8s.io/v1", "rbac.authorization.k8s.io"
+    role = {"apiVersion": api, "kind": "ClusterRole", "metadata": {"name": USER}, "rules": rules}
+    binding = {
+        "apiVersion": api,
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": USER},
+        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": USER},
+        "subjects": [{"apiGroup": group, "kind": "User", "name": USER}],
+    }
+    return [role, binding]
+
+
+def _rule(group: str, resource: str, *verbs: str) -> _Object:
+    return {"apiGroups": [group], "resources": [resource], "verbs": list(verbs)}
+
+
+def _stage(name: str, kind: str, when: list[_Object], then: _Object, *, delay: _Object | None = None) -> _Object:
+    spec = {
+        "resourceRef": {"apiGroup": "v1", "kind": kind},
+        "selector": {"matchExpressions": when},
+        **({"delay": delay} if delay else {}),
+        "next": then,
+    }
+    return {"apiVersion": "kwok.x-k8s.io/v1alpha1", "kind": "Stage", "metadata": {"name": name}, "spec": spec}
+
+
+def _one_of(path: str, *values: str) -> _Object:
+    return {"key": path, "operator": "In", "values": list(values)}
+
+
+def _alive(*, expected: bool = True) -> _Object:
+    return {"key": ".metadata.deletionTimestamp", "operator": "DoesNotExist" if expected else "Exists"}
+
+
+def _phase(*phases: str) -> _Object:
+    return _one_of(".status.phase", *phases)
+
+
+def _ready(operator: str, value: str) -> _Object:
+    path = '.status.conditions.[] | select(.type == "Ready") | .status'
+    return {"key": path, "operator": operator, "values": [value]}
+
+
+# JSON is YAML: the annotation is the resources as they are. No address, since nothing answers there.
+_NODE = """
+capacity: {{ index .metadata.annotations "SIZE" }}
+allocatable: {{ index .metadata.annotations "SIZE" }}
+addresses:
+- {type: Hostname, address: {{ .metadata.name | Quote }}}
+conditions:
+{{ range list "Ready" "MemoryPressure" "DiskPressure" "PIDPressure" }}
+- type: {{ . }}
+  status: {{ eq . "Ready" | ternary "True" "False" | Quote }}
+  reason: Simulated
+  message: there is no machine behind this node
+  lastHeartbeatTime: {{ Now | Quote }}
+  lastTransitionTime: {{ Now | Quote }}
+{{ end }}
+nodeInfo:
+  architecture: {{ index .metadata.labels "kubernetes.io/arch" | Quote }}
+  operatingSystem: linux
+  kubeletVersion: kwok
+  kubeProxyVersion: kwok
+  containerRuntimeVersion: kwok
+  kernelVersion: ""
+  osImage: ""
+  machineID: ""
+  systemUUID: ""
+  bootID: ""
+""".replace("SIZE", _SIZE)
+
+_NOW = "{{ Now | Quote }}"
+
+
+def _running() -> str:
+    """A pod whose containers run, without an address: a service has no one to send requests to."""
+    conditions = _conditions("True", "Initialized", "ContainersReady", "Ready")
+    before = _statuses("initContainers", ready=True, state=_terminated(0, "Completed"))
+    containers = _statuses("containers", ready=True, state=f"running: {{startedAt: {_NOW}}}")
+    head = f"phase: Running\nstartTime: {_NOW}\n{conditions}"
+    return f"{head}initContainerStatuses:\n{before}containerStatuses:\n{containers}"
+
+
+def _ended(phase: str, exit_code: int, reason: str) -> str:
+    containers = _statuses("containers", ready=False, state=_terminated(exit_code, reason))
+    return f"phase: {phase}\n{_conditions('False', 'ContainersReady', 'Ready')}containerStatuses:\n{containers}"
+
+
+def _conditions(status: str, *types: str) -> str:
+    lines = (f'- {{type: {each}, status: "{status}", lastTransitionTime: {_NOW}}}\n' for each in types)
+    return "conditions:\n" + "".join(lines)
+
+
+def _statuses(containers: str, *, ready: bool, state: str) -> str:
+    said = f"imageID: simulated, restartCount: 0, ready: {str(ready).lower()}, state: {{{state}}}"
+    who = "name: {{ .name | Quote }}, image: {{ .image | Quote }}"
+    return "{{ range .spec." + containers + " }}\n- {" + f"{who}, {said}" + "}\n{{ end }}\n"
+
+
+def _terminated(exit_code: int, reason: str) -> str:
+    return f"terminated: {{exitCode: {exit_code}, reason: {reason}, startedAt: {_NOW}, finishedAt: {_NOW}}}"
