@@ -19,6 +19,9 @@ _ZONES = "pkg/zones/wellknown.go"
 _EXCEPTIONS = "moto/ec2/models/availability_zones_and_regions.py"
 _REGION = re.compile(r"[a-z]{2}(-gov)?-[a-z]+-\d")
 
+# Each account sees two zones of these under letters of its own, so that none can be named for everybody.
+_BY_ACCOUNT: Mapping[str, list[str]] = {"us-west-1": []}
+
 _CPU_FAMILIES = table.words(
     "t3 t3a t4g m5 m5a m6i m6a m6g m7i-flex m7i m7a m7g m8i m8a m8g c5 c5a c6i c6a c6g c7i c7a c7g c8i c8a c8g"
     " r5 r5a r6i r6a r6g r7i r7a r7g r8i r8a r8g"
@@ -46,7 +49,7 @@ def update(snapshots: Path, out: Path) -> None:
     ]
     found = {**_listed(by_region), **_karpenter(go)}
     exceptions = _exceptions(moto.text(_EXCEPTIONS))
-    zones = {**_zones(kops.text(_ZONES)), **exceptions}
+    zones = {**_zones(kops.text(_ZONES)), **exceptions, **_BY_ACCOUNT}
     regions = sorted({*zones, *(region for region, _ in found)})
     priced = {name for _, name in found}
     # Among equals the first is preferred: one with a list price, since the others are rented for a term only.

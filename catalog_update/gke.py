@@ -176,7 +176,8 @@ def _line(
 
 
 def _regions(text: str, priced: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
-    zones: dict[str, list[str]] = {}
+    # The list of zones leaves out a region that has TPUs alone.
+    zones: dict[str, list[str]] = {"us-central2": ["us-central2-b"]}
     for line in csv.DictReader(text.splitlines(), delimiter=";"):
         zones.setdefault(line["REGION"], []).append(line["NAME"])
     # Accelerators are in regions too that sell no plain machines at list price.

@@ -71,7 +71,7 @@ def _shape(
     if card is None and machine and machine.accelerator:
         card = catalog.ACCELERATORS[machine.accelerator]
     per_node = (machine.count if machine else args.per_node) if card else 0
-    price = catalog.price(site.cloud, machine.name, site.region) if site.cloud and machine and site.region else None
+    price = catalog.price(site.cloud, machine, site.region) if site.cloud and machine and site.region else None
     return Shape(
         name=name,
         args=args,
@@ -82,7 +82,7 @@ def _shape(
         labels={**_own_labels(name, args, card), **dict(sorted(args.labels.items()))},
         taints=tuple(_own_taints(args, card, site)),
         hourly_usd=(price.spot if args.spot else price.on_demand) if price else None,
-        resources={card.resource: per_node * _pods_per_card(args)} if card else {},
+        resources={card.resource: per_node * _pods_per_card(args, card)} if card else {},
     )
 
 
@@ -135,13 +135,12 @@ def _own_taints(args: NodeGroupArgs, card: Accelerator | None, site: Site) -> It
         yield Taint(taint.key, taint.value, taint.effect)
 
 
-def _pods_per_card(args: NodeGroupArgs) -> int:
+def _pods_per_card(args: NodeGroupArgs, card: Accelerator) -> int:
     match args.sharing:
         case TimeSlicing(replicas=replicas) | Mps(replicas=replicas):
             return replicas
         case Mig(profile=profile):
-            # A profile begins with its share of the card's seven compute slices: 2g.20gb.
-            return max(1, 7 // int(profile.split("g", 1)[0]))
+            return max(1, card.instances(profile))
     return 1
 
 
@@ -174,7 +173,7 @@ def _machines(
         return (), [_no_offer(path, args, card, site.cloud, site.kind)]
     if args.machine is None:
         # A region may sell only some of them; which it does not is said where it sells none.
-        here = tuple(m for m in fitting if not site.region or catalog.sold(site.cloud, m.name, site.region) != ())
+        here = tuple(m for m in fitting if not site.region or catalog.sold(site.cloud, m, site.region) != ())
         return (here or fitting), []
     chosen = tuple(m for m in fitting if m.name == args.machine)
     if not chosen:
@@ -240,9 +239,9 @@ def _zones(path: tuple[str, ...], args: NodeGroupArgs, machines: tuple[Machine, 
         return
     key = (*path, "machine" if args.machine else "accelerator")
     name = machines[0].name
-    selling = catalog.sold(site.cloud, name, site.region)
+    selling = catalog.sold(site.cloud, machines[0], site.region)
     if selling == ():
-        others = [r for r in catalog.regions(site.cloud) if catalog.sold(site.cloud, name, r)]
+        others = [r for r in catalog.regions(site.cloud) if catalog.sold(site.cloud, machines[0], r)]
         elsewhere = f": sold in {', '.join(others[:6])}" if others else ""
         yield Fault(key, f"{name} is not sold in {site.region}{elsewhere}", given=(("cluster",),))
     elif selling:
@@ -279,6 +278,8 @@ def _capacity(path: tuple[str, ...], args: NodeGroupArgs, site: Site) -> Iterato
     if args.reserved and args.reserved.capacity_block and site.kind != "eks":
         where = (*path, "reserved", "capacityBlock")
         yield Fault(where, f"true on cluster kind {site.kind}, only eks has capacity blocks: need false")
+    if args.topology and site.kind != "gke":
+        yield Fault((*path, "topology"), f"given on cluster kind {site.kind}, only gke has TPU slices: leave it out")
     if args.provisioner == "automatic" and site.kind not in ("eks", "gke"):
         yield Fault(
             (*path, "provisioner"), f"automatic on cluster kind {site.kind}, only eks and gke have it: need group"
