@@ -123,3 +123,10 @@ def test_the_operator_serves_every_way_of_sharing(kind: str) -> None:
 def test_mistyped_settings_are_one_line(given_settings: dict[str, Any], line: str) -> None:
     (found,) = faults_of(settings(gpuRuntime=given_settings))
     assert found.startswith(f"tensorplane:{line}")
+
+
+def test_a_stack_with_such_settings_is_refused() -> None:
+    shares = {"old": {"accelerator": "t4", "max": 2, "sharing": {"kind": "timeSlicing", "replicas": 2}}}
+    (line,) = faults_of(settings(nodeGroups=shares))
+    assert line.startswith("tensorplane:nodeGroups.old.sharing: got timeSlicing, and gpuRuntime is present")
+    assert faults_of(settings(nodeGroups=shares, gpuRuntime={"kind": "plugin"})) == []
