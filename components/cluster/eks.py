@@ -1,0 +1,103 @@
+"""EKS: the settings of a cluster on AWS. Its checks and its resources are in `components/eks`."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, ClassVar, Literal
+
+import pulumi
+from pydantic import Field
+
+from components import catalog
+from components.catalog import Cloud
+from components.cluster import ClusterArgs, Connection
+from components.eks import check_cluster, check_groups
+from components.faults import Fault
+from components.model import Filled, Model, Name
+from components.node_group import Shape
+
+_ZONES = 3
+
+LogDays = Literal[1, 3, 7, 14, 30, 60, 90, 120, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653]
+
+
+class EksNetwork(Model):
+    """The cluster's network: a new VPC, or subnets of yours."""
+
+    cidr: Filled | None = None
+    """Addresses of the new VPC, /16 to /22; `10.0.0.0/16` by default. Every pod takes one of them."""
+    zones: tuple[Filled, ...] = ()
+    """Zones of the new VPC, at least two; the region's first three by default. Adding one moves nothing."""
+    nat: Literal["perZone", "single"] | None = None
+    """NAT gateways of the new VPC: `perZone` (the default) survives the loss of a zone, `single` costs less."""
+    subnets: Annotated[dict[str, Filled], Field(default_factory=dict)]
+    """Private subnets of yours instead of a new VPC, by zone: `us-west-2a: subnet-…`. At least two, with a way out."""
+    service_cidr: Filled = "172.20.0.0/16"
+    """Addresses of Kubernetes services, /12 to /24, apart from the VPC's. A change replaces the cluster."""
+
+
+class EksEndpoint(Model):
+    """Who reaches the cluster's API server. Everything inside the VPC does."""
+
+    public: bool = False
+    """Whether it can be reached from outside the VPC, which deploying from outside the VPC needs."""
+    allowed_cidrs: tuple[Filled, ...] = ()
+    """Public addresses that are let in from outside: those of your office, VPN or CI. Never everybody."""
+
+
+class Eks(ClusterArgs):
+    """A new cluster on AWS. Credentials come from where AWS' own tools take them."""
+
+    kind: Literal["eks"] = "eks"
+
+    region: Filled
+    """AWS region, such as us-west-2."""
+    name: Name | None = None
+    """The cluster's name in AWS; `tensorplane-<stack>` by default. A change replaces the cluster."""
+    version: Filled = "1.35"
+    """Kubernetes version of the control plane. It goes up by one minor version at a time, never down."""
+    node_version: Filled | None = None
+    """Kubernetes version of the nodes; the control plane's by default. To upgrade in two steps, hold it back."""
+    support: Literal["standard", "extended"] = "standard"
+    """At the end of a version's standard support: `standard` upgrades by itself, `extended` stays, for a fee."""
+    network: EksNetwork = EksNetwork()
+    """The network: a new VPC over three zones by default."""
+    endpoint: EksEndpoint = EksEndpoint()
+    """Who reaches the API server: only the VPC by default."""
+    admins: Annotated[dict[Name, Filled], Field(default_factory=dict)]
+    """IAM roles or users with all rights in the cluster, by a name of yours. Whoever creates it is one already."""
+    addons: Annotated[dict[str, Filled], Field(default_factory=dict)]
+    """Versions of EKS add-ons by their names; EKS' default for the Kubernetes version where one is not named."""
+    log_retention_days: LogDays = 90
+    """Days for which the control plane's logs are kept, audit logs among them."""
+    deletion_protection: bool = True
+    """Whether AWS refuses to delete the cluster. Set it to false, and `up`, before you destroy the stack."""
+    tags: Annotated[dict[str, str], Field(default_factory=dict)]
+    """More tags of everything that is created in AWS."""
+
+    catalog: ClassVar[Cloud | None] = "eks"
+
+    @property
+    def place(self) -> str | None:
+        return self.region
+
+    @property
+    def cluster_name(self) -> str:
+        """The cluster's name in AWS."""
+        return self.name or f"tensorplane-{pulumi.get_stack()}"
+
+    @property
+    def zones(self) -> tuple[str, ...]:
+        """Zones of the cluster's subnets."""
+        if self.network.subnets:
+            return tuple(sorted(self.network.subnets))
+        known = catalog.zones("eks", self.region) or tuple(f"{self.region}{letter}" for letter in "abc")
+        return self.network.zones or known[:_ZONES]
+
+    def check(self, groups: Mapping[str, Shape]) -> Iterator[Fault]:
+        yield from check_cluster.faults(self)
+        yield from check_groups.faults(self, groups)
+
+    def connect(self, name: str, groups: Mapping[str, Shape], opts: pulumi.ResourceOptions) -> Connection:
+        # Here, and not above: whoever runs another kind of cluster never imports the SDK of AWS.
+        from components.eks import creation
+
+        return creation.connect(self, name, groups, opts)

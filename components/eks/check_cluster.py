@@ -1,0 +1,163 @@
+"""What is wrong with the settings of an EKS cluster."""
+
+import ipaddress
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pulumi
+
+from components import catalog
+from components.cidr import network_of
+from components.eks.addresses import DEFAULT_CIDR, LARGEST, SMALLEST, ZONE_LETTERS
+from components.faults import Fault, did_you_mean
+from components.model import NAME_NEEDS, is_name
+
+if TYPE_CHECKING:
+    from components.cluster.eks import Eks
+
+VERSIONS = ("1.31", "1.32", "1.33", "1.34", "1.35", "1.36")
+"""Kubernetes versions that EKS runs (awslabs/amazon-eks-ami, changelog of v20260714, without 1.30, out of support)."""
+_MINOR_VERSION = re.compile(r"1\.(\d{1,4})")
+_NODES_BEHIND = 3
+
+ADDONS_BEFORE_NODES = ("vpc-cni", "kube-proxy", "eks-pod-identity-agent")
+ADDONS_AFTER_NODES = ("coredns", "aws-ebs-csi-driver", "snapshot-controller", "eks-node-monitoring-agent")
+
+_NEVER_PUBLIC = tuple(
+    ipaddress.IPv4Network(cidr)
+    for cidr in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16")
+)
+_SERVICE_RANGES = tuple(ipaddress.IPv4Network(cidr) for cidr in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"))
+_USUAL_SERVICES = (ipaddress.IPv4Network("172.20.0.0/16"), ipaddress.IPv4Network("10.100.0.0/16"))
+_WORLD = ipaddress.IPv4Network("0.0.0.0/0")
+_ADMIN = re.compile(r"arn:aws[a-z-]*:iam::\d{12}:(role|user)/\S+")
+_RESERVED_TAGS = ("aws:", "kubernetes.io/cluster/", "karpenter.sh/", "eks:")
+
+
+def faults(args: "Eks") -> Iterator[Fault]:
+    """Every fault, a line each."""
+    yield from _name(args)
+    yield from _region(args)
+    yield from _versions(args)
+    yield from _network(args)
+    yield from _addresses(args)
+    yield from _endpoint(args)
+    yield from _maps(args)
+
+
+def _name(args: "Eks") -> Iterator[Fault]:
+    if not is_name(args.cluster_name):
+        reason = f"missing, and stack {pulumi.get_stack()!r} would make it {args.cluster_name}; need {NAME_NEEDS}"
+        yield Fault(("cluster", "name"), reason)
+
+
+def _region(args: "Eks") -> Iterator[Fault]:
+    known = catalog.regions("eks")
+    if known and args.region not in known:
+        near = did_you_mean(args.region, known)
+        yield Fault(("cluster", "region"), f"no region {args.region!r}, have {', '.join(sorted(known))}{near}")
+
+
+def _versions(args: "Eks") -> Iterator[Fault]:
+    path = ("cluster", "version")
+    if args.version not in VERSIONS:
+        yield _no_version(path, args.version)
+        return
+    path = ("cluster", "nodeVersion")
+    if args.node_version is None:
+        return
+    if args.node_version not in VERSIONS:
+        yield _no_version(path, args.node_version)
+        return
+    behind = VERSIONS.index(args.version) - VERSIONS.index(args.node_version)
+    if not 0 <= behind <= _NODES_BEHIND:
+        oldest = VERSIONS[max(0, VERSIONS.index(args.version) - _NODES_BEHIND)]
+        reason = f"got {args.node_version} with version {args.version}, need {oldest} to {args.version}"
+        yield Fault(path, reason, given=(("cluster", "version"),))
+
+
+def _no_version(path: tuple[str, ...], found: str) -> Fault:
+    said = _MINOR_VERSION.search(found)
+    oldest, newest = (int(version.split(".")[1]) for version in (VERSIONS[0], VERSIONS[-1]))
+    near = f" (did you mean 1.{min(max(int(said[1]), oldest), newest)}?)" if said else ""
+    return Fault(path, f"got {found!r}, need a minor version that EKS runs, {VERSIONS[0]} to {VERSIONS[-1]}{near}")
+
+
+def _network(args: "Eks") -> Iterator[Fault]:
+    network, path = args.network, ("cluster", "network")
+    if network.subnets:
+        for key, value in (("cidr", network.cidr), ("zones", network.zones), ("nat", network.nat)):
+            if value:
+                yield Fault((*path, key), "belongs to a new VPC, and subnets are those of yours: leave out one of them")
+    where = (*path, "subnets" if network.subnets else "zones")
+    zones = list(network.subnets or network.zones)
+    if zones and len(set(zones)) < 2:
+        yield Fault(where, f"got {', '.join(zones)}, need at least two zones: EKS' control plane spans them")
+    if len(zones) != len(set(zones)):
+        yield Fault(where, f"got {', '.join(zones)}, need each zone once")
+    known = catalog.zones("eks", args.region) or tuple(f"{args.region}{letter}" for letter in ZONE_LETTERS)
+    for zone in zones:
+        if zone not in known:
+            near = did_you_mean(zone, known)
+            yield Fault(where, f"no zone {zone!r} in {args.region}, it has {', '.join(known)}{near}")
+    for zone, subnet in network.subnets.items():
+        if not subnet.startswith("subnet-"):
+            yield Fault((*where, zone), f"got {subnet!r}, need the id of a subnet: subnet-…")
+
+
+def _addresses(args: "Eks") -> Iterator[Fault]:
+    path = ("cluster", "network")
+    vpc, services = None, None
+    if not args.network.subnets:
+        vpc = network_of(args.network.cidr or DEFAULT_CIDR)
+        if isinstance(vpc, str):
+            yield Fault((*path, "cidr"), vpc)
+        elif not LARGEST <= vpc.prefixlen <= SMALLEST:
+            reason = f"got {vpc}, need /{LARGEST} to /{SMALLEST}: room for the subnets of three zones and their pods"
+            yield Fault((*path, "cidr"), reason)
+    services = network_of(args.network.service_cidr)
+    if isinstance(services, str):
+        yield Fault((*path, "serviceCidr"), services)
+    elif not (12 <= services.prefixlen <= 24 and any(services.subnet_of(private) for private in _SERVICE_RANGES)):
+        reason = f"got {services}, need /12 to /24 out of {', '.join(map(str, _SERVICE_RANGES))}"
+        yield Fault((*path, "serviceCidr"), reason)
+    elif isinstance(vpc, ipaddress.IPv4Network) and services.overlaps(vpc):
+        others = next(range_ for range_ in _USUAL_SERVICES if not range_.overlaps(vpc))
+        reason = f"got {services}, which overlaps the VPC's {vpc}: need others, such as {others}"
+        yield Fault((*path, "serviceCidr"), reason, given=((*path, "cidr"),))
+
+
+def _endpoint(args: "Eks") -> Iterator[Fault]:
+    endpoint, path = args.endpoint, ("cluster", "endpoint", "allowedCidrs")
+    if endpoint.public and not endpoint.allowed_cidrs:
+        yield Fault(path, "missing: who is let in from outside, such as your office's 203.0.113.0/24")
+    if endpoint.allowed_cidrs and not endpoint.public:
+        yield Fault(path, "given, and endpoint.public is false: leave it out, or set public to true")
+    allowed = []
+    for index, cidr in enumerate(endpoint.allowed_cidrs):
+        found = network_of(cidr)
+        if isinstance(found, str):
+            yield Fault((*path, str(index)), found)
+        elif any(found.subnet_of(private) for private in _NEVER_PUBLIC):
+            reason = f"got {found}, addresses that never come from outside: need public ones"
+            yield Fault((*path, str(index)), reason)
+        else:
+            allowed.append(found)
+    if _WORLD in ipaddress.collapse_addresses(allowed):
+        yield Fault(path, "lets the whole world in: need the addresses of your office, VPN or CI")
+
+
+def _maps(args: "Eks") -> Iterator[Fault]:
+    for name, arn in args.admins.items():
+        if not _ADMIN.fullmatch(arn):
+            need = "need the ARN of an IAM role or user, such as arn:aws:iam::123456789012:role/platform"
+            yield Fault(("cluster", "admins", name), f"got {arn!r}, {need}")
+    known = (*ADDONS_BEFORE_NODES, *ADDONS_AFTER_NODES)
+    for name in args.addons:
+        if name not in known:
+            near = did_you_mean(name, known)
+            yield Fault(("cluster", "addons", name), f"unknown add-on, have {', '.join(known)}{near}")
+    for key in args.tags:
+        if key.startswith(_RESERVED_TAGS):
+            yield Fault(("cluster", "tags", key), "a tag that AWS or Kubernetes sets: need another key")

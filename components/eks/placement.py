@@ -1,0 +1,31 @@
+"""Where a node group's machines go: in which zones, and whether close together with EFA between them."""
+
+from collections.abc import Sequence
+
+from components import catalog
+from components.node_group import Shape
+
+
+def uses_efa(shape: Shape) -> bool:
+    """Whether the group's machines get EFA, a network that goes around the kernel, in one placement group of one zone.
+
+    They do where the machine has it and it can be of use: on several nodes with accelerators. Spot machines do not,
+    because a placement group of them is rarely had.
+    """
+    machine = shape.machine
+    wanted = shape.accelerator is not None and shape.args.max > 1 and not shape.args.spot
+    return wanted and shape.args.provisioner == "group" and machine is not None and machine.efa > 0
+
+
+def zones_of(shape: Shape, cluster_zones: Sequence[str], region: str) -> tuple[str, ...]:
+    """The zones of the cluster that the group's nodes may be in; none where none of them sells the machine."""
+    zones = tuple(shape.args.zones) or tuple(cluster_zones)
+    selling = catalog.sold("eks", shape.machine.name, region) if shape.machine else None
+    if selling:
+        zones = tuple(zone for zone in zones if zone in selling)
+    return zones[:1] if uses_efa(shape) else zones
+
+
+def is_system(shape: Shape) -> bool:
+    """Whether the cluster's own pods, which tolerate nothing, always find nodes in the group."""
+    return not shape.taints and shape.args.min > 0 and shape.args.provisioner == "group"

@@ -1,0 +1,19 @@
+"""What the cluster autoscaler has to know of a group without nodes, as the tags in which it looks for that."""
+
+from components.node_group import Shape
+
+_TEMPLATE = "k8s.io/cluster-autoscaler/node-template"
+LABEL, TAINT, RESOURCE = f"{_TEMPLATE}/label/", f"{_TEMPLATE}/taint/", f"{_TEMPLATE}/resources/"
+TAG_KEY_LIMIT = 128
+
+
+def tags(shape: Shape, labels: dict[str, str]) -> dict[str, str]:
+    """The tags of an empty group. One that always has nodes needs none: the autoscaler looks at them."""
+    if shape.args.min > 0:
+        return {}
+    return {
+        **{f"{LABEL}{key}": value for key, value in labels.items()},
+        **{f"{TAINT}{taint.key}": f"{taint.value}:{taint.effect}" for taint in shape.taints},
+        **{f"{RESOURCE}{name}": str(count) for name, count in shape.resources.items()},
+        f"{RESOURCE}ephemeral-storage": f"{shape.args.disk_gib}Gi",
+    }

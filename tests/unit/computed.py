@@ -1,0 +1,51 @@
+"""What clouds and API servers add to a resource that the stack goes on to read: the least of it, by type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tests.unit import computed_azure, computed_google
+
+State = Mapping[str, Any]
+_ACCOUNT = "123456789012"
+
+
+def of(kind: str, name: str, inputs: State) -> dict[str, Any]:
+    """The state of a resource of a type, once it exists: its inputs and what was added."""
+    added = ADDED.get(kind)
+    return {**inputs, **(added(name, inputs) if added else {})}
+
+
+def _eks_cluster(name: str, inputs: State) -> dict[str, Any]:
+    return {
+        "arn": f"arn:aws:eks:us-west-2:{_ACCOUNT}:cluster/{inputs['name']}",
+        "endpoint": "https://eks.example",
+        "certificateAuthority": {"data": "Y2E="},
+        "vpcConfig": {**inputs["vpcConfig"], "clusterSecurityGroupId": "sg-cluster", "vpcId": "vpc-cluster"},
+    }
+
+
+def _named(name: str, inputs: State) -> dict[str, Any]:
+    return {"name": name}
+
+
+def _with_arn(service: str) -> Callable[[str, State], dict[str, Any]]:
+    return lambda name, inputs: {"name": name, "arn": f"arn:aws:{service}:us-west-2:{_ACCOUNT}:{name}"}
+
+
+ADDED: dict[str, Callable[[str, State], dict[str, Any]]] = {
+    **computed_azure.ADDED,
+    **computed_google.ADDED,
+    "kubernetes:core/v1:Service": lambda name, inputs: {"spec": {**inputs["spec"], "clusterIP": "10.0.0.10"}},
+    "aws:cloudwatch/eventRule:EventRule": _named,
+    "aws:ec2/launchTemplate:LaunchTemplate": lambda name, inputs: {"latestVersion": 1},
+    "aws:ec2/placementGroup:PlacementGroup": _named,
+    "aws:eks/cluster:Cluster": _eks_cluster,
+    "aws:eks/nodeGroup:NodeGroup": lambda name, inputs: {
+        "resources": [{"autoscalingGroups": [{"name": f"eks-{name}"}]}]
+    },
+    "aws:iam/role:Role": _with_arn("iam"),
+    "aws:kms/key:Key": lambda name, inputs: {"arn": f"arn:aws:kms:us-west-2:{_ACCOUNT}:key/{name}"},
+    "aws:sqs/queue:Queue": _with_arn("sqs"),
+}

@@ -1,0 +1,48 @@
+"""What Azure adds to a resource that the stack goes on to read: the least of it, by type."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Mapping
+from typing import Any
+
+_KUBECONFIG = b"""
+clusters:
+- name: demo
+  cluster: {server: "https://aks.example:443", certificate-authority-data: Y2E=}
+users:
+- name: somebody
+  user: {token: not-to-be-kept}
+"""
+
+
+def _named(key: str, **more: Any) -> Callable[[str, Mapping[str, Any]], dict[str, Any]]:
+    """Azure gives a resource's name back as `name`, whatever the input is called."""
+    return lambda name, inputs: {"name": inputs.get(key, name), **more}
+
+
+def _deployment(name: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    kubeconfig = {"type": "String", "value": base64.b64encode(_KUBECONFIG).decode()}
+    return {"properties": {**inputs["properties"], "outputs": {"kubeconfig": kubeconfig}}}
+
+
+def _cluster(name: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    # A list goes in and a map comes out.
+    identities = {each: {} for each in inputs["identity"]["userAssignedIdentities"]}
+    return {"name": inputs["resourceName"], "identity": {**inputs["identity"], "userAssignedIdentities": identities}}
+
+
+_IDENTITY = {
+    "principalId": "00000000-0000-0000-0000-00000000000a",
+    "tenantId": "00000000-0000-0000-0000-00000000000b",
+}
+ADDED: dict[str, Callable[[str, Mapping[str, Any]], dict[str, Any]]] = {
+    "azure-native:resources:ResourceGroup": _named("resourceGroupName"),
+    "azure-native:resources:Deployment": _deployment,
+    "azure-native:network:VirtualNetwork": _named("virtualNetworkName"),
+    "azure-native:network:PublicIPAddress": lambda name, inputs: {"ipAddress": "203.0.113.9"},
+    "azure-native:managedidentity:UserAssignedIdentity": _named("resourceName", **_IDENTITY),
+    "azure-native:keyvault:Vault": _named("vaultName"),
+    "azure-native:keyvault:Key": lambda name, inputs: {"keyUriWithVersion": "https://vault.example/keys/etcd/1"},
+    "azure-native:containerservice:ManagedCluster": _cluster,
+}

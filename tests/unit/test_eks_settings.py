@@ -1,0 +1,139 @@
+"""Bad settings of an EKS cluster: each is one line that names the key and what would do."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from components import catalog
+from tests.unit.test_bad_settings import faults_of, put
+
+GOOD: dict[str, Any] = {
+    "cluster": {"kind": "eks", "region": "us-west-2"},
+    "nodeGroups": {"cpu": {"machine": "m7i.2xlarge", "min": 2, "max": 4}, "gpu": {"accelerator": "t4", "max": 4}},
+}
+SUBNETS = {"us-west-2a": "subnet-a", "us-west-2b": "subnet-b"}
+ARN = "arn:aws:sts::123456789012:assumed-role/platform/me"
+LONG = f"{'a' * 30}.example.com/{'k' * 40}"
+PRIVATE = "10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16"
+
+FAULTS: list[tuple[str, Any, str]] = [
+    ("cluster/version", "1.29", "cluster.version: got '1.29', need a minor version that EKS runs, 1.31 to 1.36 "
+     "(did you mean 1.31?)"),
+    ("cluster/version", "1.35.2", "cluster.version: got '1.35.2', need a minor version that EKS runs, 1.31 to 1.36 "
+     "(did you mean 1.35?)"),
+    ("cluster/nodeVersion", "1.36", "cluster.nodeVersion: got 1.36 with version 1.35, need 1.32 to 1.35"),
+    ("cluster/nodeVersion", "1.31", "cluster.nodeVersion: got 1.31 with version 1.35, need 1.32 to 1.35"),
+    ("cluster/nodeVersion", "v1.34", "cluster.nodeVersion: got 'v1.34', need a minor version that EKS runs, "
+     "1.31 to 1.36 (did you mean 1.34?)"),
+    ("cluster/network/cidr", "10.0.0.1/16", "cluster.network.cidr: got '10.0.0.1/16', need IPv4 addresses as a CIDR, "
+     "such as 10.0.0.0/16 (did you mean 10.0.0.0/16?)"),
+    ("cluster/network/cidr", "10.0.0.0/24", "cluster.network.cidr: got 10.0.0.0/24, need /16 to /22: room for the "
+     "subnets of three zones and their pods"),
+    ("cluster/network/cidr", "10.0.0.0/8", "cluster.network.cidr: got 10.0.0.0/8, need /16 to /22: room for the "
+     "subnets of three zones and their pods"),
+    ("cluster/network/cidr", "172.20.0.0/16", "cluster.network.serviceCidr: got 172.20.0.0/16, which overlaps the "
+     "VPC's 172.20.0.0/16: need others, such as 10.100.0.0/16"),
+    ("cluster/network/serviceCidr", "10.0.8.0/22", "cluster.network.serviceCidr: got 10.0.8.0/22, which overlaps the "
+     "VPC's 10.0.0.0/16: need others, such as 172.20.0.0/16"),
+    ("cluster/network/serviceCidr", "172.20.0.0/28", "cluster.network.serviceCidr: got 172.20.0.0/28, need /12 to /24 "
+     f"out of {PRIVATE}"),
+    ("cluster/network/serviceCidr", "8.8.0.0/16", f"cluster.network.serviceCidr: got 8.8.0.0/16, need /12 to /24 out "
+     f"of {PRIVATE}"),
+    ("cluster/network/zones", ["us-west-2a"], "cluster.network.zones: got us-west-2a, need at least two zones: EKS' "
+     "control plane spans them"),
+    ("cluster/network/zones", ["us-west-2a", "us-west-2a", "us-west-2b"], "cluster.network.zones: got us-west-2a, "
+     "us-west-2a, us-west-2b, need each zone once"),
+    ("cluster/network", {"subnets": {"us-west-2a": "subnet-a"}}, "cluster.network.subnets: got us-west-2a, need at "
+     "least two zones: EKS' control plane spans them"),
+    ("cluster/network", {"subnets": SUBNETS, "cidr": "10.0.0.0/16"}, "cluster.network.cidr: belongs to a new VPC, and "
+     "subnets are those of yours: leave out one of them"),
+    ("cluster/network", {"subnets": SUBNETS, "nat": "single"}, "cluster.network.nat: belongs to a new VPC, and "
+     "subnets are those of yours: leave out one of them"),
+    ("cluster/network", {"subnets": {**SUBNETS, "us-west-2b": "b"}}, "cluster.network.subnets.us-west-2b: got 'b', "
+     "need the id of a subnet: subnet-…"),
+    ("cluster/endpoint", {"public": True}, "cluster.endpoint.allowedCidrs: missing: who is let in from outside, such "
+     "as your office's 203.0.113.0/24"),
+    ("cluster/endpoint", {"allowedCidrs": ["203.0.113.0/24"]}, "cluster.endpoint.allowedCidrs: given, and "
+     "endpoint.public is false: leave it out, or set public to true"),
+    ("cluster/endpoint", {"public": True, "allowedCidrs": ["0.0.0.0/0"]}, "cluster.endpoint.allowedCidrs: lets the "
+     "whole world in: need the addresses of your office, VPN or CI"),
+    ("cluster/endpoint", {"public": True, "allowedCidrs": ["0.0.0.0/1", "128.0.0.0/1"]},
+     "cluster.endpoint.allowedCidrs: lets the whole world in: need the addresses of your office, VPN or CI"),
+    ("cluster/endpoint", {"public": True, "allowedCidrs": ["10.1.0.0/16"]}, "cluster.endpoint.allowedCidrs.0: got "
+     "10.1.0.0/16, addresses that never come from outside: need public ones"),
+    ("cluster/admins", {"platform": ARN}, f"cluster.admins.platform: got {ARN!r}, need the ARN of an IAM role or "
+     "user, such as arn:aws:iam::123456789012:role/platform"),
+    ("cluster/addons", {"coredn": "v1"}, "cluster.addons.coredn: unknown add-on, have vpc-cni, kube-proxy, "
+     "eks-pod-identity-agent, coredns, aws-ebs-csi-driver, snapshot-controller, eks-node-monitoring-agent "
+     "(did you mean coredns?)"),
+    ("cluster/tags", {"aws:team": "a"}, "cluster.tags.aws:team: a tag that AWS or Kubernetes sets: need another key"),
+    ("cluster/support", "extend", "cluster.support: got 'extend', need standard or extended (did you mean extended?)"),
+    ("nodeGroups/gpu/zones", ["us-west-2d"], "nodeGroups.gpu.zones: us-west-2d is no zone of the cluster, which has "
+     "us-west-2a, us-west-2b, us-west-2c (did you mean us-west-2c?): need one of them, or us-west-2d in "
+     "cluster.network.zones"),
+    ("nodeGroups/gpu/reserved", {"id": "cr-1"}, "nodeGroups.gpu.zones: a reservation is of one zone: need that zone "
+     "alone"),
+    ("nodeGroups/gpu", {"accelerator": "t4", "max": 1, "zones": ["us-west-2a"], "reserved": {"id": "mine"}},
+     "nodeGroups.gpu.reserved.id: got 'mine', need a capacity reservation's id: cr-…"),
+    ("nodeGroups/cpu2", {"machine": "m7i.2xlarge", "max": 1, "zones": ["us-west-2a"],
+     "reserved": {"id": "cr-1", "capacityBlock": True}},
+     "nodeGroups.cpu2.reserved.capacityBlock: true on a group without accelerator: need false"),
+    ("nodeGroups/gpu", {"accelerator": "t4", "min": 1, "max": 4, "provisioner": "automatic"}, "nodeGroups.gpu.min: "
+     "got 1 with provisioner automatic, which starts nodes as pods need them: need 0"),
+    ("nodeGroups/gpu/labels", {LONG: "v"}, f"nodeGroups.gpu.labels.{LONG}: has "
+     "83 characters, AWS' tag of it has room for 82"),
+    ("nodeGroups/gpu/taints", [{"key": f"example.com/{'k' * 52}"}], "nodeGroups.gpu.taints.0.key: has 64 characters, "
+     "EKS takes at most 63"),
+    (f"nodeGroups/{'g' * 56}", {"accelerator": "t4", "max": 1, "spot": True}, f"nodeGroups.{'g' * 56}: the name has 56 "
+     "characters, at most 55 leave room for what is added to it"),
+]  # fmt: skip
+
+
+def spoiled(path: str, value: Any) -> dict[str, Any]:
+    """The good settings with one changed."""
+    tree = copy.deepcopy(GOOD)
+    put(tree, path, value)
+    return tree
+
+
+def test_the_unspoiled_settings_are_accepted() -> None:
+    assert faults_of(copy.deepcopy(GOOD)) == []
+
+
+@pytest.mark.parametrize(("path", "value", "says"), FAULTS, ids=lambda part: str(part)[:60])
+def test_one_fault_is_one_line(path: str, value: Any, says: str) -> None:
+    assert faults_of(spoiled(path, value)) == [f"tensorplane:{says}"]
+
+
+def test_a_region_that_the_catalog_knows_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalog, "regions", lambda cloud: ("us-east-1", "us-west-2"))
+    says = "cluster.region: no region 'us-wst-2', have us-east-1, us-west-2 (did you mean us-west-2?)"
+    assert faults_of(spoiled("cluster/region", "us-wst-2")) == [f"tensorplane:{says}"]
+
+
+def test_a_zone_that_the_region_has_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalog, "zones", lambda cloud, region: ("us-west-2a", "us-west-2b", "us-west-2c"))
+    found = faults_of(spoiled("cluster/network/zones", ["us-west-2a", "us-west-2z"]))
+    says = "no zone 'us-west-2z' in us-west-2, it has us-west-2a, us-west-2b, us-west-2c (did you mean us-west-2c?)"
+    assert found == [f"tensorplane:cluster.network.zones: {says}"]
+
+
+def test_a_machine_that_no_zone_of_the_cluster_sells(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        catalog, "sold", lambda cloud, name, region: ("us-west-2d",) if name.startswith("g4dn") else None
+    )
+    says = (
+        "nodeGroups.gpu: no zone of the cluster sells g4dn.xlarge, which has us-west-2a, us-west-2b, us-west-2c: "
+        "need one in cluster.network.zones"
+    )
+    assert faults_of(copy.deepcopy(GOOD)) == [f"tensorplane:{says}"]
+
+
+def test_a_stacks_name_may_be_no_clusters_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("components.eks.check_cluster.pulumi.get_stack", lambda: "Prod_1")
+    found = [line for line in faults_of(copy.deepcopy(GOOD)) if "cluster.name" in line]
+    assert len(found) == 1
+    assert "tensorplane-Prod_1; need lower-case letters" in found[0]
