@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from pathlib import Path
 from embedded.fault import Fault
 from embedded.progress import Step
 from embedded.tasks import command
-from embedded.toolchain import golang
+from embedded.toolchain import charts, golang
 from embedded.toolchain.go_module import GoModule
 from embedded.toolchain.golang import Go
 from embedded.toolchain.places import made_whole
@@ -109,9 +108,7 @@ def _copy_charts(module: GoModule, go: Go, folder: Path, step: Step) -> None:
     for line in _ask(module, go, step, "-m", "-f={{.Path}} {{.Dir}}", *module.charts).splitlines():
         module_path, _, source = line.partition(" ")
         name = Path(module_path).name
-        shutil.copytree(Path(source) / "charts" / name, folder / name, copy_function=shutil.copyfile)
-    for path in [folder, *folder.rglob("*")]:
-        path.chmod(0o755 if path.is_dir() else 0o644)
+        charts.keep(Path(source) / "charts" / name, folder / name)
 
 
 def _ask(module: GoModule, go: Go, step: Step, *arguments: str) -> str:
