@@ -9,6 +9,8 @@ from typing import Any
 from embedded.preview_provider import properties
 from embedded.provider.values import UNKNOWN, Properties, Secret
 
+_SIGNATURE = "4dabf18193072939515e22adb298388d"  # marks Pulumi's own kinds of value, such as an asset
+
 
 def of_new(inputs: Properties, resource: type) -> Properties:
     """The outputs of a resource that is not there yet."""
@@ -48,4 +50,5 @@ def _value(value: Any, options: tuple[Any, ...]) -> Any:
             return [_value(item, properties.alternatives(arguments[0])) for item in value]
         if isinstance(value, dict) and origin in (dict, Mapping):
             return {key: _value(item, properties.alternatives(arguments[1])) for key, item in value.items()}
-    return value
+    # Some inputs come back as something else: a list of identities as a map with what each has.
+    return UNKNOWN if options and isinstance(value, dict | list) and _SIGNATURE not in value else value

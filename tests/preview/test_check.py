@@ -105,6 +105,14 @@ def test_what_only_the_cloud_can_tell_is_unknown() -> None:
     assert "forceUpdateVersion" not in state, "an option that nobody gave is not there"
 
 
+def test_an_input_that_comes_back_as_something_else_is_unknown() -> None:
+    """The SDK would fail on a list where its outputs have a map."""
+    identity = {"type": "UserAssigned", "userAssignedIdentities": ["/subscriptions/s/i"]}
+    state = outputs.of_new({"identity": identity}, Sdk("azure-native").resource(AKS).resource)
+    assert state["identity"]["userAssignedIdentities"] is UNKNOWN
+    assert state["identity"]["type"] == "UserAssigned"
+
+
 def test_a_changed_resource_keeps_what_the_cloud_had_set() -> None:
     found = Sdk("aws").resource(ADDON)
     olds = {**GIVEN, "arn": "arn:1", "region": "r", "preserve": True}
