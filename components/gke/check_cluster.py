@@ -1,0 +1,187 @@
+"""What is wrong with the settings of a GKE cluster."""
+
+import ipaddress
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import pulumi
+
+from components import catalog
+from components.cidr import network_of
+from components.faults import Fault, did_you_mean
+from components.gke.addresses import nodes_by_addresses, nodes_by_pods, pod_block
+from components.node_group import Shape
+
+if TYPE_CHECKING:
+    from components.cluster.gke import Gke, GkeNetwork
+
+NAME_LIMIT = 40
+_NAME = re.compile(r"[a-z]([a-z0-9-]*[a-z0-9])?")
+_PROJECT = re.compile(r"([a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]")
+_VERSION = re.compile(r"1\.(\d+)(\.\d+(-gke\.\d+)?)?")
+_OLDEST_MINOR = 32
+"""GKE's metrics of JobSet need 1.32 (pulumi-gcp's reference of `monitoring_config.enable_components`)."""
+_KEY = re.compile(r"projects/[^/]+/locations/([^/]+)/keyRings/[^/]+/cryptoKeys/[^/]+")
+_LABEL = re.compile(r"[a-z][a-z0-9_-]{0,62}")
+_LABEL_VALUE = re.compile(r"[a-z0-9_-]{0,63}")
+
+_CONTROL_PLANE_PREFIX = 28
+_LARGEST_PODS, _SMALLEST_PODS = 9, 24
+_LARGEST_SERVICES, _SMALLEST_SERVICES = 16, 27
+_LARGEST_NODES, _SMALLEST_NODES = 8, 29
+_WORLD = ipaddress.IPv4Network("0.0.0.0/0")
+
+_WEEKENDS_IN_32_DAYS = 4
+_HOURS_IN_32_DAYS = 48
+
+
+def faults(args: "Gke", groups: Mapping[str, Shape]) -> Iterator[Fault]:
+    """Every fault, a line each."""
+    yield from _names(args)
+    yield from _place(args)
+    yield from _version(args)
+    yield from _network(args)
+    yield from _room(args, groups)
+    yield from _endpoint(args)
+    yield from _maintenance(args)
+    yield from _encryption_key(args)
+
+
+def _names(args: "Gke") -> Iterator[Fault]:
+    name = args.cluster_name
+    if not _NAME.fullmatch(name) or len(name) > NAME_LIMIT:
+        need = f"need lower-case letters, digits and dashes, beginning with a letter, at most {NAME_LIMIT} characters"
+        found = f"got {name!r}" if args.name else f"missing, and stack {pulumi.get_stack()!r} would make it {name}"
+        yield Fault(("cluster", "name"), f"{found}; {need}")
+    if not _PROJECT.fullmatch(args.project):
+        need = "need a project's id: 6 to 30 lower-case letters, digits and dashes, beginning with a letter"
+        yield Fault(("cluster", "project"), f"got {args.project!r}, {need}")
+    for key, value in args.labels.items():
+        if not _LABEL.fullmatch(key):
+            need = "need lower-case letters, digits, dashes and underscores, beginning with a letter, at most 63"
+            yield Fault(("cluster", "labels", key), f"not a key of a Google Cloud label, {need}")
+        if not _LABEL_VALUE.fullmatch(value):
+            need = "need lower-case letters, digits, dashes and underscores, at most 63"
+            yield Fault(("cluster", "labels", key), f"got {value!r}, {need}")
+
+
+def _place(args: "Gke") -> Iterator[Fault]:
+    regions = catalog.regions("gke")
+    if regions and args.region not in regions:
+        region = args.region.rsplit("-", 1)[0]
+        meant = f": {args.region} is a zone, need its region {region}" if region in regions else ""
+        near = meant or f", have {', '.join(sorted(regions))}{did_you_mean(args.region, regions)}"
+        yield Fault(("cluster", "region"), f"no region {args.region!r}{near}")
+        return
+    known = catalog.zones("gke", args.region)
+    for zone in args.zones:
+        if known and zone not in known:
+            reason = f"no zone {zone!r} in {args.region}, it has {', '.join(known)}{did_you_mean(zone, known)}"
+            yield Fault(("cluster", "zones"), reason)
+        elif not zone.startswith(f"{args.region}-"):
+            yield Fault(("cluster", "zones"), f"{zone!r} is no zone of {args.region}, such as {args.region}-a")
+
+
+def _version(args: "Gke") -> Iterator[Fault]:
+    if args.version is None:
+        return
+    match = _VERSION.fullmatch(args.version)
+    if match is None:
+        yield Fault(("cluster", "version"), f"got {args.version!r}, need one such as 1.35 or 1.35.2-gke.1485000")
+    elif int(match[1]) < _OLDEST_MINOR:
+        reason = f"got {args.version}, need at least 1.{_OLDEST_MINOR}, which can watch JobSets"
+        yield Fault(("cluster", "version"), reason)
+
+
+def _network(args: "Gke") -> Iterator[Fault]:
+    network, path = args.network, ("cluster", "network")
+    if network.existing:
+        given = network.model_fields_set & {"cidr", "pod_cidr", "service_cidr"}
+        for field in sorted(given):
+            key = type(network).model_fields[field].alias or field
+            yield Fault((*path, key), "given with existing, whose subnetwork has its own: leave out one of them")
+        return
+    ranges: dict[str, ipaddress.IPv4Network] = {}
+    for key, cidr, largest, smallest in _ranges(network):
+        found = network_of(cidr)
+        if isinstance(found, str):
+            yield Fault((*path, key), found)
+        elif not largest <= found.prefixlen <= smallest:
+            need = f"/{largest}" if largest == smallest else f"/{largest} to /{smallest}"
+            yield Fault((*path, key), f"got {cidr}, need {need}")
+        else:
+            ranges[key] = found
+    for (one, first), (other, second) in itertools.combinations(ranges.items(), 2):
+        if first.overlaps(second):
+            yield Fault((*path, other), f"{second} overlaps {one} ({first}): need addresses that nothing else has")
+
+
+def _ranges(network: "GkeNetwork") -> Iterator[tuple[str, str, int, int]]:
+    yield "cidr", network.cidr, _LARGEST_NODES, _SMALLEST_NODES
+    yield "podCidr", network.pod_cidr, _LARGEST_PODS, _SMALLEST_PODS
+    yield "serviceCidr", network.service_cidr, _LARGEST_SERVICES, _SMALLEST_SERVICES
+    if network.control_plane_cidr:
+        yield "controlPlaneCidr", network.control_plane_cidr, _CONTROL_PLANE_PREFIX, _CONTROL_PLANE_PREFIX
+
+
+def _room(args: "Gke", groups: Mapping[str, Shape]) -> Iterator[Fault]:
+    """Whether every group can be full at the same time."""
+    network, given = args.network, (("nodeGroups",),)
+    nodes = sum(shape.args.max for shape in groups.values())
+    if network.existing:
+        return
+    if not isinstance(network_of(network.pod_cidr), str):
+        room = nodes_by_pods(network.pod_cidr, args.max_pods_per_node)
+        if nodes > room:
+            each = f"{pod_block(args.max_pods_per_node)} addresses of {network.pod_cidr} each"
+            reason = f"room for {room} nodes ({each}), the groups may have {nodes}"
+            need = f"need at least a /{_prefix_for(nodes * pod_block(args.max_pods_per_node))}, or less maxPodsPerNode"
+            yield Fault(("cluster", "network", "podCidr"), f"{reason}: {need}", given=given)
+    if not isinstance(network_of(network.cidr), str):
+        room = nodes_by_addresses(network.cidr)
+        if nodes > room:
+            reason = f"{network.cidr} has room for {room} nodes, the groups may have {nodes}"
+            need = f"need at least a /{_prefix_for(nodes + 5)}"
+            yield Fault(("cluster", "network", "cidr"), f"{reason}: {need}", given=given)
+
+
+def _prefix_for(addresses: int) -> int:
+    return 32 - (addresses - 1).bit_length()
+
+
+def _endpoint(args: "Gke") -> Iterator[Fault]:
+    endpoint, path = args.endpoint, ("cluster", "endpoint")
+    for cidr in endpoint.allowed_cidrs:
+        found = network_of(cidr)
+        if isinstance(found, str):
+            yield Fault((*path, "allowedCidrs"), found)
+        elif found == _WORLD:
+            yield Fault(
+                (*path, "allowedCidrs"), f"got {cidr}, which is everybody: need the networks of your own people"
+            )
+    if endpoint.public and not endpoint.allowed_cidrs:
+        yield Fault((*path, "allowedCidrs"), "missing with public: true, nobody could reach it: need your networks")
+
+
+def _maintenance(args: "Gke") -> Iterator[Fault]:
+    window = args.maintenance
+    days = len(set(window.days))
+    hours = days * _WEEKENDS_IN_32_DAYS * window.hours
+    if hours < _HOURS_IN_32_DAYS:
+        need = -(-_HOURS_IN_32_DAYS // (_WEEKENDS_IN_32_DAYS * days))
+        reason = f"{hours} hours in 32 days, GKE needs {_HOURS_IN_32_DAYS}: need {need} hours, or more days"
+        yield Fault(("cluster", "maintenance"), reason)
+
+
+def _encryption_key(args: "Gke") -> Iterator[Fault]:
+    if args.encryption_key is None:
+        return
+    path = ("cluster", "encryptionKey")
+    match = _KEY.fullmatch(args.encryption_key)
+    if match is None:
+        need = "need projects/PROJECT/locations/REGION/keyRings/RING/cryptoKeys/KEY"
+        yield Fault(path, f"got {args.encryption_key!r}, {need}")
+    elif match[1] != args.region:
+        yield Fault(path, f"a key of {match[1]}, need one of the cluster's region {args.region}")

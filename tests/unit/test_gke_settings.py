@@ -1,0 +1,155 @@
+"""Every check of a GKE cluster's settings: one line that names the key, what was found and what is needed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.unit.gke import CPU, faults
+
+ZONES = ["us-central1-a"]
+SUBNET = {"network": "n", "subnetwork": "s", "podsRange": "p", "servicesRange": "v"}
+
+CLUSTER: list[tuple[dict[str, Any], str]] = [
+    ({"project": "ACME"}, "project: got 'ACME', need a project's id: 6 to 30 lower-case letters"),
+    ({"name": "a" * 41}, f"name: got '{'a' * 41}'; need lower-case letters, digits and dashes"),
+    ({"name": "Staging"}, "name: got 'Staging'; need lower-case"),
+    ({"region": "us-central"}, "region: no region 'us-central', have "),
+    (
+        {"region": "us-central1-a"},
+        "region: no region 'us-central1-a': us-central1-a is a zone, need its region us-central1",
+    ),
+    ({"zones": ["us-central1-z"]}, "zones: no zone 'us-central1-z' in us-central1, it has us-central1-a, "),
+    ({"version": "v1.35"}, "version: got 'v1.35', need one such as 1.35 or 1.35.2-gke.1485000"),
+    ({"version": "1.29"}, "version: got 1.29, need at least 1.32"),
+    ({"labels": {"Team": "x"}}, "labels.Team: not a key of a Google Cloud label"),
+    ({"labels": {"team": "X"}}, "labels.team: got 'X', need lower-case letters"),
+    ({"network": {"cidr": "10.0.0.1/20"}}, "network.cidr: got '10.0.0.1/20', need IPv4"),
+    ({"network": {"podCidr": "10.4.0.0/8"}}, "network.podCidr: got '10.4.0.0/8', need IPv4"),
+    ({"network": {"serviceCidr": "10.8.0.0/30"}}, "network.serviceCidr: got 10.8.0.0/30, need /16 to /27"),
+    ({"network": {"controlPlaneCidr": "172.16.0.0/24"}}, "network.controlPlaneCidr: got 172.16.0.0/24, need /28"),
+    ({"network": {"serviceCidr": "10.4.0.0/20"}}, "network.serviceCidr: 10.4.0.0/20 overlaps podCidr (10.4.0.0/14)"),
+    (
+        {"network": {"controlPlaneCidr": "10.0.0.0/28"}},
+        "network.controlPlaneCidr: 10.0.0.0/28 overlaps cidr (10.0.0.0/20)",
+    ),
+    (
+        {"network": {"podCidr": "10.4.0.0/23"}},
+        "network.podCidr: room for 2 nodes (256 addresses of 10.4.0.0/23 each), ",
+    ),
+    (
+        {"network": {"cidr": "10.0.0.0/29"}},
+        "network.cidr: 10.0.0.0/29 has room for 3 nodes, the groups may have 4: need",
+    ),
+    ({"network": {"existing": SUBNET, "cidr": "10.0.0.0/20"}}, "network.cidr: given with existing"),
+    ({"endpoint": {"public": True}}, "endpoint.allowedCidrs: missing with public: true"),
+    ({"endpoint": {"allowedCidrs": ["0.0.0.0/0"]}}, "endpoint.allowedCidrs: got 0.0.0.0/0, which is everybody"),
+    ({"endpoint": {"allowedCidrs": ["office"]}}, "endpoint.allowedCidrs: got 'office', need IPv4"),
+    ({"maintenance": {"days": ["SU"]}}, "maintenance: 24 hours in 32 days, GKE needs 48: need 12 hours, or more days"),
+    ({"encryptionKey": "mine"}, "encryptionKey: got 'mine', need projects/PROJECT/"),
+    (
+        {"encryptionKey": "projects/p/locations/europe-west4/keyRings/r/cryptoKeys/k"},
+        "encryptionKey: a key of europe-west4, need one of the cluster's region us-central1",
+    ),
+]
+
+TPU: dict[str, Any] = {"accelerator": "tpu-v5e", "perNode": 4, "zones": ZONES}
+L4: dict[str, Any] = {"accelerator": "l4", "provisioner": "automatic"}
+
+GROUPS: list[tuple[str, dict[str, Any], str]] = [
+    ("g" * 33, {"accelerator": "t4"}, "the name has 33 characters, at most 32 leave room"),
+    ("g", {"accelerator": "t4", "zones": ["us-east1-c"]}, "g.zones: 'us-east1-c' is no zone of us-central1"),
+    (
+        "g",
+        {"accelerator": "t4", "reserved": {"id": "ours"}},
+        "g.zones: missing: a reservation is in one zone, need one of ",
+    ),
+    (
+        "g",
+        {"machine": "a3-megagpu-8g", "zones": ["us-central1-a", "us-central1-b"]},
+        "g.zones: got us-central1-a, us-central1-b: GPUDirect joins a3-megagpu-8g machines of one zone, need one",
+    ),
+    (
+        "g",
+        {"accelerator": "t4", "zones": ZONES, "reserved": {"id": "Ours!"}},
+        "g.reserved.id: got 'Ours!', need a reservation's name",
+    ),
+    (
+        "g",
+        {"accelerator": "t4", "sharing": {"kind": "timeSlicing", "replicas": 64}},
+        "g.sharing.replicas: got 64, GKE shares a GPU between 48 pods at most",
+    ),
+    ("g", {"accelerator": "t4", "topology": "4x4", "zones": ZONES}, "g.topology: got 4x4 on a group without TPUs"),
+    ("g", {**TPU, "topology": "4x5"}, "g.topology: tpu-v5e has no topology '4x5', but 1x1, 2x2, 2x4, 4x4, 4x8"),
+    ("g", {**TPU, "topology": "4x4", "max": 3}, "g.max: got 3, a slice of 4x4 has 4 machines: need 4"),
+    ("g", {**TPU, "topology": "4x4", "min": 1}, "g.min: got 1, a slice starts and stops as one: need 0 or 4"),
+    (
+        "g",
+        {**TPU, "topology": "4x4", "zones": [*ZONES, "us-central1-b"]},
+        "g.zones: got us-central1-a, us-central1-b: a TPU",
+    ),
+    (
+        "g",
+        {**TPU, "perNode": 8, "topology": "4x4", "max": 2},
+        "g.perNode: got 8, slices of several machines (4x4) have 4",
+    ),
+    ("g", {**TPU, "perNode": 8, "topology": "2x2", "max": 1}, "g.topology: 2x2 has fewer chips than a machine"),
+    ("g", {**L4, "min": 1}, "g.min: got 1 with provisioner automatic, which keeps no nodes: need 0"),
+    ("g", {**L4, "zones": ZONES, "reserved": {"id": "ours"}}, "g.reserved: given with provisioner automatic"),
+    ("g", {**L4, "sharing": {"kind": "mps", "replicas": 2}}, "g.sharing: given with provisioner automatic"),
+    ("g", {**TPU, "topology": "4x4", "provisioner": "automatic"}, "g.topology: given with provisioner automatic"),
+]
+
+
+@pytest.mark.parametrize(
+    ("settings", "line"), CLUSTER, ids=[line.split(":")[0] + str(i) for i, (_, line) in enumerate(CLUSTER)]
+)
+def test_a_fault_of_the_cluster_is_one_line(settings: dict[str, Any], line: str) -> None:
+    (found,) = faults(**settings)
+    assert found.startswith(f"tensorplane:cluster.{line}")
+    assert "\n" not in found
+
+
+@pytest.mark.parametrize(("name", "settings", "line"), GROUPS, ids=[line for *_, line in GROUPS])
+def test_a_fault_of_a_group_is_one_line(name: str, settings: dict[str, Any], line: str) -> None:
+    (found,) = faults({"cpu": CPU, name: settings})
+    assert found.startswith("tensorplane:nodeGroups.")
+    assert line in found
+    assert "\n" not in found
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"project": "example.com:acme-ml"},
+        {"version": "1.35.2-gke.1485000"},
+        {"zones": ["us-central1-f"]},
+        {"network": {"existing": SUBNET}},
+        {"network": {"controlPlaneCidr": "172.16.0.32/28"}},
+        {"network": {"podCidr": "10.4.0.0/22"}},
+        {"network": {"podCidr": "10.4.0.0/24"}, "maxPodsPerNode": 32},
+        {"endpoint": {"public": True, "allowedCidrs": ["203.0.113.0/24"]}},
+        {"maintenance": {"days": ["MO", "TU", "WE"], "hours": 4}},
+        {"encryptionKey": "projects/p/locations/us-central1/keyRings/r/cryptoKeys/k"},
+    ],
+)
+def test_what_works_is_not_refused(settings: dict[str, Any]) -> None:
+    assert faults(**settings) == []
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"accelerator": "t4", "sharing": {"kind": "timeSlicing", "replicas": 48}},
+        {"accelerator": "t4", "zones": ZONES, "reserved": {"id": "projects/other/reservations/ours"}},
+        {"accelerator": "h200", "perNode": 8},
+        {**TPU, "topology": "4x4", "max": 4, "min": 4},
+        {**TPU, "topology": "2x2", "max": 1},
+        {"accelerator": "tpu-v5p", "perNode": 4, "topology": "4x4x8", "max": 32, "zones": ZONES},
+        L4,
+    ],
+)
+def test_groups_that_work_are_not_refused(settings: dict[str, Any]) -> None:
+    assert faults({"cpu": CPU, "g": settings}) == []
