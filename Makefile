@@ -19,7 +19,7 @@ export LC_ALL := C.UTF-8
 # Two goals at once would install into the same environment.
 .NOTPARALLEL:
 
-.PHONY: help up down status preview purge tools test test-unit test-nightly lint types bench
+.PHONY: help up down status preview purge catalog catalog-update tools test test-unit test-nightly lint types bench
 
 help: ## List the commands.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,14 @@ purge: $(VENV)/.bootstrapped ## Stop the embedded cluster and delete its data (a
 
 preview: tools ## Show what `pulumi up` would change, with the policies' verdicts: make preview STACK=dev
 	@$(BIN)/python -m cli preview --stack $(STACK)
+
+# Filters: CLOUD, ACCELERATOR, KIND (gpu, tpu, cpu), MIN_MEMORY (GiB), REGION; WITHDRAWN=1 and JSON=1.
+catalog: $(VENV)/.bootstrapped ## Show accelerators, machines and prices: make catalog CLOUD=eks ACCELERATOR=h100-80gb
+	@$(BIN)/python -m cli catalog --cloud "$(CLOUD)" --accelerator "$(ACCELERATOR)" --kind "$(KIND)" \
+		--min-memory $(or $(MIN_MEMORY),0) --region "$(REGION)" $(if $(WITHDRAWN),--withdrawn) $(if $(JSON),--json)
+
+catalog-update: $(VENV)/.bootstrapped ## Renew the catalog's files: make catalog-update SNAPSHOTS=folder (docs/catalog.md)
+	@$(BIN)/python -m catalog_update "$(SNAPSHOTS)"
 
 tools: $(VENV)/.bootstrapped ## Build or find the tools that previews and tests need.
 	@$(BIN)/python -m embedded tools

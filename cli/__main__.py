@@ -21,6 +21,14 @@ def _parser() -> argparse.ArgumentParser:
     asked.add_argument("--report", type=Path, default=Path("preview.md"), help="where the Markdown goes")
     checked = commands.add_parser("check", help="what is wrong with a stack's settings, a line each")
     checked.add_argument("--stack", default="dev", help="name of a Pulumi.<stack>.yaml (default: dev)")
+    rented = commands.add_parser("catalog", help="accelerators and machines, where they are rented and at what price")
+    rented.add_argument("--cloud", help="eks, gke or aks")
+    rented.add_argument("--accelerator", help="one of them, such as t4, a100-80gb, tpu-v5e")
+    rented.add_argument("--kind", help="gpu, tpu or cpu (default: gpu and tpu)")
+    rented.add_argument("--min-memory", default="0", metavar="GIB", help="GiB that an accelerator has at least")
+    rented.add_argument("--region", help="what is sold there, at its prices (default: the cheapest region's)")
+    rented.add_argument("--withdrawn", action="store_true", help="what is gone, with what to use now")
+    rented.add_argument("--json", action="store_true", help="every fact, with its source")
     commands.add_parser("settings", help="every key of a stack's settings, as Markdown")
     return parser
 
@@ -34,6 +42,8 @@ def main() -> int:
     try:
         if args.command == "check":
             return _check(args.stack)
+        if args.command == "catalog":
+            return _catalog(args)
         return preview.run(args.stack, context, args.report, terminal.console())
     except Fault as fault:
         print(*fault.lines, sep="\n", file=sys.stderr)
@@ -47,6 +57,18 @@ def _check(stack: str) -> int:
     from cli import check  # as below
 
     check.run(PROJECT / f"Pulumi.{stack}.yaml")
+    return 0
+
+
+def _catalog(args: argparse.Namespace) -> int:
+    from cli import catalog  # as below
+
+    # Variables of make that were not set arrive as empty texts.
+    filters = {key: getattr(args, key) or None for key in ("cloud", "accelerator", "kind", "region")}
+    question = catalog.Question(
+        **filters, min_memory=catalog.gibibytes(args.min_memory or "0"), withdrawn=args.withdrawn
+    )
+    catalog.run(question, args.json, terminal.console())
     return 0
 
 

@@ -1,0 +1,162 @@
+"""`python -m cli catalog`: the catalog's rows that a question asks for, as a table or as JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+
+from cli import catalog_table
+from cli.catalog_rows import Family, Offer, Row
+from components import catalog
+from components.catalog import Accelerator, Cloud, Machine, Price, Withdrawn
+from embedded.fault import Fault
+
+CLOUDS: tuple[Cloud, ...] = ("eks", "gke", "aks")
+KINDS = ("gpu", "tpu", "cpu")
+_OTHER_NAMES = {"aws": "eks", "amazon": "eks", "gcp": "gke", "google": "gke", "azure": "aks", "microsoft": "aks"}
+
+
+@dataclass(frozen=True)
+class Question:
+    """What to show; None and 0 leave nothing out."""
+
+    cloud: str | None = None
+    accelerator: str | None = None
+    kind: str | None = None
+    min_memory: float = 0
+    region: str | None = None
+    withdrawn: bool = False
+
+    def clouds(self) -> tuple[Cloud, ...]:
+        """The clouds asked about: those that have the region, where one is named."""
+        asked = tuple(cloud for cloud in CLOUDS if self.cloud in (None, cloud))
+        return tuple(cloud for cloud in asked if not self.region or self.region in catalog.regions(cloud))
+
+
+def run(question: Question, as_json: bool, console: Console) -> None:
+    """Print the answer. A Fault where a filter's value is unknown, with the nearest that is known."""
+    check(question)
+    if question.withdrawn:
+        gone = withdrawn(question)
+        if as_json:
+            print(json.dumps([dataclasses.asdict(each) for each in gone], indent=2))
+        else:
+            console.print(catalog_table.withdrawn(gone))
+        return
+    if question.kind == "cpu":
+        families = list(cpu_families(question))
+        if as_json:
+            print(json.dumps([dataclasses.asdict(family) for family in families], indent=2))
+        else:
+            console.print(catalog_table.families(families, question.region))
+        return
+    rows = list(accelerators(question))
+    if as_json:
+        print(json.dumps([_as_json(row) for row in rows], indent=2))
+    else:
+        console.print(catalog_table.accelerators(rows, question.clouds(), question.region, console.width))
+
+
+def check(question: Question) -> None:
+    """Every filter's value is one that the catalog knows."""
+    _known("cloud", question.cloud, CLOUDS)
+    _known("kind", question.kind, KINDS)
+    gone = catalog.WITHDRAWN.get(question.accelerator or "")
+    if gone and not question.withdrawn:
+        raise Fault(f"accelerator: {gone.name} is withdrawn ({gone.reason}): use {gone.successor}")
+    names = catalog.WITHDRAWN if question.withdrawn else catalog.ACCELERATORS
+    _known("accelerator", question.accelerator, names)
+    asked = [cloud for cloud in CLOUDS if question.cloud in (None, cloud)]
+    _known("region", question.region, [region for cloud in asked for region in catalog.regions(cloud)])
+
+
+def gibibytes(text: str) -> float:
+    """A filter's number; a Fault where it is none."""
+    try:
+        return float(text)
+    except ValueError:
+        raise Fault(f"min-memory: got {text!r}, need a number of GiB such as 40") from None
+
+
+def _known(key: str, value: str | None, allowed: Iterable[str]) -> None:
+    allowed = list(allowed)
+    if value is not None and value not in allowed:
+        raise Fault(f"{key}: unknown {value!r}, the nearest is {_nearest(value.lower(), allowed)}")
+
+
+def _nearest(value: str, allowed: list[str]) -> str:
+    """H100 is nearest to h100-80gb, of which it is the beginning, and not to v100, which has as many letters."""
+    if value in _OTHER_NAMES:
+        return _OTHER_NAMES[value]
+    begun = [name for name in allowed if name.startswith(value)]
+    return begun[0] if begun else difflib.get_close_matches(value, allowed, n=1, cutoff=0)[0]
+
+
+def withdrawn(question: Question) -> list[Withdrawn]:
+    """What is no longer rented."""
+    if question.accelerator:
+        return [catalog.WITHDRAWN[question.accelerator]]
+    return [*catalog.WITHDRAWN.values(), *catalog.WITHDRAWN_MACHINES.values()]
+
+
+def accelerators(question: Question) -> Iterator[Row]:
+    """Each accelerator that fits and that the clouds asked about rent, with the machines that have it."""
+    clouds = question.clouds()
+    for card in catalog.ACCELERATORS.values():
+        if question.accelerator not in (None, card.name) or question.kind not in (None, card.kind):
+            continue
+        if card.memory_gib < question.min_memory:
+            continue
+        offers = tuple(offer for cloud in clouds for offer in _offers(cloud, card, question.region))
+        if offers:
+            yield Row(card, offers)
+
+
+def _offers(cloud: Cloud, card: Accelerator, region: str | None) -> Iterator[Offer]:
+    for count in catalog.counts(cloud, card.name):
+        for machine in catalog.offers(cloud, card.name, count):
+            if not region or catalog.sold(cloud, machine, region) != ():
+                yield Offer(machine, price(machine, region))
+
+
+def price(machine: Machine, region: str | None) -> Price | None:
+    """A machine's price in the region, or the lowest of all regions where none is named."""
+    if region:
+        return catalog.price(machine.cloud, machine, region)
+    found = (catalog.price(machine.cloud, machine, each) for each in catalog.regions(machine.cloud))
+    return min((each for each in found if each and each.on_demand), key=_on_demand, default=None)
+
+
+def _on_demand(price: Price) -> float:
+    return price.on_demand or 0
+
+
+def cpu_families(question: Question) -> Iterator[Family]:
+    """Plain machines, together by family, those that are big enough and sold in the region."""
+    for cloud in question.clouds():
+        found: dict[str, list[Machine]] = {}
+        for machine in (catalog.machine(cloud, name) for name in catalog.machine_names(cloud)):
+            if machine and not machine.accelerator and _fits(machine, question):
+                found.setdefault(catalog_table.family(machine), []).append(machine)
+        for name, machines in found.items():
+            machines.sort(key=lambda machine: (machine.vcpus, machine.memory_gib))
+            yield Family(cloud, name, tuple(machines), price(machines[0], question.region))
+
+
+def _fits(machine: Machine, question: Question) -> bool:
+    sold = not question.region or catalog.sold(machine.cloud, machine, question.region) != ()
+    return sold and machine.memory_gib >= question.min_memory
+
+
+def _as_json(row: Row) -> dict[str, Any]:
+    machines = [
+        {**dataclasses.asdict(offer.machine), "price": dataclasses.asdict(offer.price) if offer.price else None}
+        for offer in row.offers
+    ]
+    return {**dataclasses.asdict(row.accelerator), "machines": machines}
