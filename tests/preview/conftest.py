@@ -32,6 +32,8 @@ def project(engine: Engine, tmp_path: Path) -> Project:
     """A project with an empty stack `dev`, on whose PATH no stand-in is."""
     project = engine.project(tmp_path / "tiny").started()
     (project.folder / "Pulumi.dev.yaml").write_text("config: {}\n")
+    # What a test gets wrong must not reach a cloud by a real plugin, on a machine that could download one.
+    project.environment["PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION"] = "true"
     return project
 
 

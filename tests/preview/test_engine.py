@@ -117,6 +117,21 @@ def test_a_value_that_only_the_sdk_does_not_know_is_a_warning(previewed: Preview
     )
 
 
+def test_policies_see_what_runs_in_a_cluster_that_is_not_there_yet(previewed: Previewed) -> None:
+    found = previewed("""
+        import pulumi
+        import pulumi_aws as aws
+        import pulumi_kubernetes as k8s
+
+        cluster = aws.eks.Cluster("cluster", role_arn="r", vpc_config={"subnet_ids": ["a"]})
+        inside = pulumi.ResourceOptions(provider=k8s.Provider("cluster", kubeconfig=cluster.endpoint))
+        container = {"name": "main", "resources": {"limits": {"nvidia.com/gpu": "2"}}}
+        k8s.core.v1.Pod("greedy", metadata={"name": "x"}, spec={"containers": [container]}, opts=inside)
+    """)
+    assert found.refused
+    assert "greedy (Pod): 2" in found.verdicts[0].messages[0]
+
+
 ADDON = """
     import pulumi_aws as aws
     aws.eks.Addon("dns", cluster_name="c", addon_name="coredns", addon_version="{version}")
@@ -176,4 +191,6 @@ def test_nothing_but_a_preview_is_served(project: Project, tmp_path: Path) -> No
 def test_a_plain_update_finds_no_stand_in(project: Project, previewed: Previewed) -> None:
     """They lie in a folder that only a preview has on its PATH, and that is gone after it."""
     previewed(ADDON.format(version="v1"))
-    assert "previews only" not in project.run("up", "--yes", "--skip-preview", fails=True)
+    said = project.run("up", "--yes", "--skip-preview", fails=True)
+    assert "previews only" not in said
+    assert "no resource plugin 'pulumi-resource-aws' found" in said
