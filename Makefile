@@ -22,7 +22,7 @@ export LC_ALL := C.UTF-8
 .PHONY: help up down status preview purge catalog catalog-update tools test test-unit test-nightly lint types bench
 
 help: ## List the commands.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 up: $(VENV)/.bootstrapped ## Build what is missing, start the cluster, deploy the dev stack, train and serve its model.
 	@$(BIN)/python -m embedded up --stack $(STACK)
