@@ -7,12 +7,14 @@ import sys
 
 from rich.console import Console
 
-from bench import figure, instance, main_job, memory, pods, quiet, training
+from bench import figure, graph, instance, main_job, memory, pods, quiet, training
 from bench.figure import Figure, Measured
 from embedded import terminal
 from embedded.fault import Fault
 
-FIGURES = {one.name: one for one in (*main_job.FIGURES, *memory.FIGURES, *pods.FIGURES, *training.FIGURES)}
+FIGURES = {
+    one.name: one for one in (*main_job.FIGURES, *memory.FIGURES, *pods.FIGURES, *training.FIGURES, *graph.FIGURES)
+}
 
 
 def main(names: list[str]) -> int:

@@ -31,7 +31,7 @@ def _manifest(name: str) -> dict[str, Any]:
         command=["python3", "main.py"],
         files={pod.APP: _CODE},
     )
-    made = pod.template("default", {}, container, grace_seconds=0, restart_policy="Never")
+    made = pod.template("default", {}, container, grace_seconds=0, restart_policy="Never", placement={})
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": made["spec"]}
 
 

@@ -1,0 +1,69 @@
+"""What the typed layer costs: a stack's start beside its bare imports, and its graph beside the same graph by hand."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+
+from bench.figure import Figure, Measured
+from embedded.paths import PROJECT
+
+_SIZES = (62, 125, 250, 500)
+"""Node groups, each with a workload: 1,000 of both at most."""
+_RUNS = 3
+
+
+def _seconds(*arguments: str) -> float:
+    """What a program of `bench.graph_programs` says it took."""
+    argv = [sys.executable, "-m", "bench.graph_programs", *arguments]
+    ended = subprocess.run(argv, cwd=PROJECT, check=True, capture_output=True, text=True)
+    return float(ended.stdout.split()[-1])
+
+
+def _interleaved(one: Callable[[], float], other: Callable[[], float]) -> tuple[list[float], list[float]]:
+    """Runs of both, in turn: the machine changes its speed, and neighbours see the same machine."""
+    pairs = [(one(), other()) for _ in range(_RUNS)]
+    first, second = zip(*pairs, strict=True)
+    return list(first), list(second)
+
+
+def _start() -> Measured:
+    """Import, settings and graph of the production stack, over bare imports of Pulumi and that one cloud's modules."""
+    ours, bare = _interleaved(lambda: _seconds("stack", "prod"), lambda: _seconds("imports", "prod"))
+    ratio = statistics.median(a / b for a, b in zip(ours, bare, strict=True))
+    peer = f"stack {statistics.median(ours):.2f} s, imports {statistics.median(bare):.2f} s (medians of {_RUNS} pairs)"
+    return Measured(ratio, peer)
+
+
+def _exponent() -> Measured:
+    """Slope of log(seconds) over log(size), by least squares, over the fastest run of each size."""
+    seconds = {size: min(_seconds("ours", str(size)) for _ in range(3)) for size in _SIZES}
+    told = ", ".join(f"{size}: {seconds[size]:.2f} s" for size in _SIZES)
+    return Measured(slope(seconds.items()), f"node groups with a workload each: {told}")
+
+
+def slope(points: Iterable[tuple[float, float]]) -> float:
+    """The exponent of the power law that fits best."""
+    logs = [(math.log(x), math.log(y)) for x, y in points]
+    return statistics.linear_regression([x for x, _ in logs], [y for _, y in logs]).slope
+
+
+def _beside_plain() -> Measured:
+    """The graph of 500 node groups and 500 workloads over the same resources registered with the typed SDKs alone."""
+    size = str(_SIZES[-1])
+    ours, plain = _interleaved(lambda: _seconds("ours", size), lambda: _seconds("plain", size))
+    ratio = statistics.median(a / b for a, b in zip(ours, plain, strict=True))
+    peer = (
+        f"ours {statistics.median(ours):.1f} s, plain {statistics.median(plain):.1f} s for {size} groups and workloads"
+    )
+    return Measured(ratio, peer)
+
+
+FIGURES = (
+    Figure("stack-start", "<= 1.5", "x", _start),
+    Figure("graph-exponent", "<= 1.1", "", _exponent),
+    Figure("graph-to-plain", "<= 1.5", "x", _beside_plain),
+)

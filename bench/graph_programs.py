@@ -1,0 +1,102 @@
+"""`python -m bench.graph_programs WAY WHAT`: one program that `bench.graph` times, in a process of its own."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+_BEGAN = time.perf_counter()
+# What a fleet of a thousand groups consists of, in turn.
+_CARDS = ({"accelerator": "t4"}, {"accelerator": "l4"}, {"accelerator": "h100-80gb", "perNode": 8})
+_REGION = "us-west-2"
+
+
+def main(way: str, what: str) -> None:
+    """Run it, and print its seconds."""
+    programs = {"stack": _stack, "imports": _imports, "ours": _ours, "plain": _plain}
+    print(f"{programs[way](what):.4f}")
+
+
+def _stack(name: str) -> float:
+    """From nothing imported to the whole graph of Pulumi.NAME.yaml."""
+    import yaml
+
+    from bench.mocked import run
+    from components.settings import Settings
+    from embedded.paths import PROJECT
+
+    tree = yaml.safe_load((PROJECT / f"Pulumi.{name}.yaml").read_text())["config"]
+    settings = Settings({key.removeprefix("tensorplane:"): value for key, value in tree.items()})
+    run(lambda: _build(settings), stack=name)
+    return time.perf_counter() - _BEGAN
+
+
+def _build(settings: object) -> None:
+    import stack
+
+    stack.build(stack.StackConfig.load(settings))  # type: ignore[arg-type]
+
+
+def _imports(name: str) -> float:
+    """`import pulumi` and the one cloud's modules that a plain program of this kind imports."""
+    import importlib
+
+    modules = {"prod": ("pulumi_aws",), "staging": ("pulumi_gcp",)}[name]
+    for module in ("pulumi", *modules):
+        importlib.import_module(module)
+    # The SDKs import a service's module when it is first asked for.
+    services = {
+        "prod": ("ec2", "vpc", "eks", "iam", "kms", "cloudwatch", "autoscaling", "sqs"),
+        "staging": ("container", "compute", "kms", "projects", "serviceaccount"),
+    }[name]
+    for service in services:
+        dir(importlib.import_module(f"{modules[0]}.{service}"))
+    return time.perf_counter() - _BEGAN
+
+
+def _ours(size: str) -> float:
+    """A stack of so many node groups, each with a training job that names it."""
+    from bench.mocked import run
+    from components.settings import Settings
+
+    tree = {"cluster": {"kind": "eks", "region": _REGION}, **_fleet(int(size))}
+    import pulumi_aws  # noqa: F401  # imports are no part of the graph
+    import pulumi_kubernetes  # noqa: F401
+
+    import stack  # noqa: F401
+
+    began = time.perf_counter()
+    run(lambda: _build(Settings(tree)), stack="bench")
+    return time.perf_counter() - began
+
+
+def _fleet(size: int) -> dict[str, dict[str, object]]:
+    groups: dict[str, object] = {"cpu": {"machine": "m7i.2xlarge", "min": 2, "max": 10}}
+    jobs: dict[str, object] = {}
+    for index in range(size):
+        card = _CARDS[index % len(_CARDS)]
+        groups[f"group-{index}"] = {**card, "max": 4, "labels": {"bench": str(index)}}
+        jobs[f"job-{index}"] = {
+            "kind": "trainingJob",
+            "strategy": {"kind": "single"},
+            "command": ["python3", "-c", "pass"],
+            "resources": {"gpus": 1, "nodeGroup": f"group-{index}"},
+        }
+    return {"nodeGroups": groups, "workloads": jobs}
+
+
+def _plain(size: str) -> float:
+    """The same resources, written with the typed SDKs alone."""
+    import pulumi_aws  # noqa: F401
+    import pulumi_kubernetes  # noqa: F401
+
+    from bench.mocked import run
+    from bench.plain_graph import build
+
+    began = time.perf_counter()
+    run(lambda: build(int(size)), stack="bench")
+    return time.perf_counter() - began
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,35 @@
+"""Runs a program as in a preview, against nothing: each resource answers with its inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pulumi
+import pulumi.runtime
+
+
+class _Echo(pulumi.runtime.Mocks):
+    def __init__(self) -> None:
+        self.registered: dict[str, int] = {}
+
+    def call(self, args: pulumi.runtime.MockCallArgs) -> tuple[dict[str, Any], list[tuple[str, str]] | None]:
+        raise AssertionError(f"a program must not call providers, it called {args.token}")
+
+    def new_resource(self, args: pulumi.runtime.MockResourceArgs) -> tuple[str, dict[str, Any]]:
+        self.registered[args.typ] = self.registered.get(args.typ, 0) + 1
+        return f"{args.name}-id", dict(args.inputs)
+
+
+def run(program: Callable[[], None], *, stack: str) -> dict[str, int]:
+    """Runs it to its end; how many resources of each type it registered."""
+    echo = _Echo()
+    # As in a preview, what a resource does not answer with is unknown.
+    pulumi.runtime.set_mocks(echo, project="tensorplane", stack=stack, preview=True)
+
+    @pulumi.runtime.test  # type: ignore[untyped-decorator]
+    def body() -> None:
+        program()
+
+    body()
+    return echo.registered
