@@ -78,6 +78,6 @@ $(VENV)/.bootstrapped: embedded/requirements.txt embedded/bootstrap.sh
 	@bash embedded/bootstrap.sh $(VENV)
 	@touch $@
 
-$(VENV)/.tested: $(VENV)/.bootstrapped requirements.txt tests/requirements.txt
+$(VENV)/.tested: $(VENV)/.bootstrapped requirements.txt requirements-aks.txt tests/requirements.txt
 	@$(BIN)/python -m embedded tools --python
 	@touch $@

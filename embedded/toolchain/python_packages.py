@@ -11,7 +11,7 @@ from embedded.paths import PROJECT
 from embedded.progress import Step
 from embedded.tasks import command
 
-REQUIREMENTS = (PROJECT / "requirements.txt", PROJECT / "tests" / "requirements.txt")
+REQUIREMENTS = tuple(PROJECT / name for name in ("requirements.txt", "requirements-aks.txt", "tests/requirements.txt"))
 
 
 def is_missing(prefix: Path | None = None, requirements: Iterable[Path] = REQUIREMENTS) -> bool:

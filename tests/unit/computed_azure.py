@@ -28,7 +28,7 @@ def _deployment(name: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 def _cluster(name: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
     # A list goes in and a map comes out.
-    identities = {each: {} for each in inputs["identity"]["userAssignedIdentities"]}
+    identities: dict[str, Any] = {each: {} for each in inputs["identity"]["userAssignedIdentities"]}
     return {"name": inputs["resourceName"], "identity": {**inputs["identity"], "userAssignedIdentities": identities}}
 
 

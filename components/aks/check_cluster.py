@@ -1,0 +1,99 @@
+"""What is wrong with the settings of an AKS cluster, its network apart."""
+
+import importlib.util
+import re
+import uuid
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pulumi
+
+from components import catalog
+from components.faults import Fault, did_you_mean
+from components.model import is_name
+
+if TYPE_CHECKING:
+    from components.cluster.aks import Aks
+
+_SDK = "pulumi_azure_native"
+_NAME_LIMIT = 54
+_NAME_NEEDS = f"lower-case letters, digits and dashes, beginning with a letter, at most {_NAME_LIMIT} characters"
+_VERSION = re.compile(r"1\.(\d{2})(\.\d+)?")
+_NODES_BEHIND = 3
+ZONES = ("1", "2", "3")
+_RESERVED_TAGS = ("microsoft", "azure", "windows", "aks-managed-", "hidden-")
+
+
+def faults(args: "Aks") -> Iterator[Fault]:
+    """Every fault, a line each."""
+    if importlib.util.find_spec(_SDK) is None:
+        reason = "aks needs Azure's SDK, which most stacks do without: python -m pip install -r requirements-aks.txt"
+        yield Fault(("cluster", "kind"), reason)
+    yield from _name(args)
+    yield from _region(args)
+    yield from _versions(args)
+    yield from _zones(args)
+    yield from _maps(args)
+
+
+def _name(args: "Aks") -> Iterator[Fault]:
+    name = args.cluster_name
+    if not is_name(name) or len(name) > _NAME_LIMIT:
+        found = f"got {name!r}" if args.name else f"missing, and stack {pulumi.get_stack()!r} would make it {name}"
+        yield Fault(("cluster", "name"), f"{found}; need {_NAME_NEEDS}")
+
+
+def _region(args: "Aks") -> Iterator[Fault]:
+    known = catalog.regions("aks")
+    if known and args.region not in known:
+        plain = args.region.lower().replace(" ", "")
+        near = did_you_mean(plain, known)
+        yield Fault(("cluster", "region"), f"no location {args.region!r}, have {', '.join(sorted(known))}{near}")
+
+
+def _versions(args: "Aks") -> Iterator[Fault]:
+    control, nodes = _minor(args.version), _minor(args.node_version or args.version)
+    for key, found, value in (("version", control, args.version), ("nodeVersion", nodes, args.node_version)):
+        if value and found is None:
+            yield Fault(("cluster", key), f"got {value!r}, need a Kubernetes version, such as 1.35 or 1.35.2")
+    if control is None or nodes is None:
+        return
+    if not 0 <= control - nodes <= _NODES_BEHIND:
+        reason = f"got {args.node_version} with version {args.version}, need 1.{control - _NODES_BEHIND} to 1.{control}"
+        yield Fault(("cluster", "nodeVersion"), reason, given=(("cluster", "version"),))
+    if args.upgrades == "patch" and args.version.count(".") > 1:
+        reason = f"got {args.version}, and upgrades is patch, which would leave it: need 1.{control}, or upgrades: none"
+        yield Fault(("cluster", "version"), reason, given=(("cluster", "upgrades"),))
+
+
+def _minor(version: str) -> int | None:
+    found = _VERSION.fullmatch(version)
+    return int(found[1]) if found else None
+
+
+def _zones(args: "Aks") -> Iterator[Fault]:
+    known = catalog.zones("aks", args.region) or ZONES
+    for zone in args.zones:
+        if zone not in known:
+            yield Fault(("cluster", "zones"), f"got {zone!r}, need {', '.join(known)}{did_you_mean(zone, known)}")
+    if len(set(args.zones)) != len(args.zones):
+        yield Fault(("cluster", "zones"), f"got {', '.join(args.zones)}, need each zone once")
+
+
+def _maps(args: "Aks") -> Iterator[Fault]:
+    for name, group in args.admins.items():
+        if not _is_object_id(group):
+            need = "need the object id of an Entra group, such as 3f2504e0-4f89-41d3-9a0c-0305e82c3301"
+            yield Fault(("cluster", "admins", name), f"got {group!r}, {need}")
+    for key in args.tags:
+        if key.lower().startswith(_RESERVED_TAGS):
+            yield Fault(("cluster", "tags", key), "a tag that Azure sets: need another key")
+        elif re.search(r"[<>%&\\?/]", key):
+            yield Fault(("cluster", "tags", key), "not a tag in Azure: need a key without < > % & \\ ? /")
+
+
+def _is_object_id(value: str) -> bool:
+    try:
+        return str(uuid.UUID(value)) == value.lower()
+    except ValueError:
+        return False

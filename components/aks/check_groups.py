@@ -1,0 +1,120 @@
+"""What is wrong with node groups on AKS, beyond what is wrong with them on every cloud."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from components import catalog
+from components.aks.check_cluster import ZONES
+from components.aks.pool import mig_slices, system_group, zones_of
+from components.aks.pool_name import pool_name
+from components.catalog import Accelerator
+from components.faults import Fault, did_you_mean
+from components.node_group import Mig, Shape
+
+if TYPE_CHECKING:
+    from components.cluster.aks import Aks
+
+_POOL_NODES, _CLUSTER_NODES = 1000, 5000
+_SYSTEM_VCPUS, _SYSTEM_MEMORY_GIB = 2, 4
+_RESERVATION = re.compile(
+    r"/subscriptions/[^/]+/resourceGroups/[^/]+/providers/Microsoft\.Compute/capacityReservationGroups/[^/]+", re.I
+)
+
+
+def faults(args: "Aks", groups: Mapping[str, Shape]) -> Iterator[Fault]:
+    """Every fault, a line each."""
+    yield from _names(groups)
+    yield from _sizes(groups)
+    for name, shape in groups.items():
+        path = ("nodeGroups", name)
+        yield from _zones(path, args, shape)
+        yield from _sharing(path, shape)
+        yield from _reserved(path, shape)
+    yield from _system(groups)
+
+
+def _names(groups: Mapping[str, Shape]) -> Iterator[Fault]:
+    first: dict[str, str] = {}
+    for name in groups:
+        other = first.setdefault(pool_name(name), name)
+        if other != name:
+            reason = (
+                f"becomes agent pool {pool_name(name)} in AKS, as {other} does: need a name that differs without dashes"
+            )
+            yield Fault(("nodeGroups", name), reason, given=(("nodeGroups", other),))
+
+
+def _sizes(groups: Mapping[str, Shape]) -> Iterator[Fault]:
+    for name, shape in groups.items():
+        if shape.args.max > _POOL_NODES:
+            reason = f"got {shape.args.max}, need at most {_POOL_NODES}: AKS has no larger pools, use several groups"
+            yield Fault(("nodeGroups", name, "max"), reason)
+    nodes = sum(shape.args.max for shape in groups.values())
+    if nodes > _CLUSTER_NODES:
+        yield Fault(("nodeGroups",), f"up to {nodes} nodes, AKS takes {_CLUSTER_NODES} in one cluster")
+
+
+def _zones(path: tuple[str, ...], args: "Aks", shape: Shape) -> Iterator[Fault]:
+    if not catalog.zones("aks", args.region):
+        # Where the catalog knows the location's zones, their names are checked for every cloud.
+        for zone in shape.args.zones:
+            if zone not in ZONES:
+                near = did_you_mean(zone.removeprefix(f"{args.region}-"), ZONES)
+                yield Fault((*path, "zones"), f"got {zone!r}, need {', '.join(ZONES)}: AKS numbers its zones{near}")
+    selling = catalog.sold("aks", shape.machine.name, args.region) if shape.machine else None
+    if selling and not shape.args.zones:
+        missing = [zone for zone in zones_of(shape, args.zones) if zone in ZONES and zone not in selling]
+        if missing:
+            reason = f"{shape.machine.name if shape.machine else ''} is not sold in zone {', '.join(missing)}"
+            yield Fault((*path, "zones"), f"{reason}, which cluster.zones has: need {', '.join(selling)} here")
+
+
+def _sharing(path: tuple[str, ...], shape: Shape) -> Iterator[Fault]:
+    sharing, card = shape.args.sharing, shape.accelerator
+    if not isinstance(sharing, Mig) or card is None or sharing.profile not in card.mig:
+        return
+    able = _profiles(card)
+    if sharing.profile not in able:
+        listed = ", ".join(able)
+        reason = f"got {sharing.profile}, and AKS divides {card.name} into {listed} only"
+        yield Fault((*path, "sharing", "profile"), reason + did_you_mean(sharing.profile, able))
+
+
+def _profiles(card: Accelerator) -> tuple[str, ...]:
+    """The profiles that AKS can make: it is told the number of slices, and takes the smallest memory with it."""
+    smallest: dict[str, str] = {}
+    for profile in sorted(card.mig, key=_memory):
+        if "+" not in profile:
+            smallest.setdefault(mig_slices(profile), profile)
+    return tuple(smallest[slices] for slices in sorted(smallest))
+
+
+def _memory(profile: str) -> int:
+    found = re.search(r"\.(\d+)gb", profile)
+    return int(found[1]) if found else 0
+
+
+def _reserved(path: tuple[str, ...], shape: Shape) -> Iterator[Fault]:
+    reserved = shape.args.reserved
+    if reserved and not _RESERVATION.fullmatch(reserved.id):
+        need = "/subscriptions/…/resourceGroups/…/providers/Microsoft.Compute/capacityReservationGroups/…"
+        yield Fault(
+            (*path, "reserved", "id"), f"got {reserved.id!r}, need the id of a capacity reservation group: {need}"
+        )
+
+
+def _system(groups: Mapping[str, Shape]) -> Iterator[Fault]:
+    """Whether AKS takes the group of the cluster's own pods as its system pool."""
+    if not groups:
+        # Where there are groups and none of them will do, that is said for every cloud.
+        reason = "missing: AKS needs a group for the cluster's own pods, such as cpu: {machine: …, min: 1, max: 3}"
+        yield Fault(("nodeGroups",), reason, given=(("nodeGroups",),))
+    shape = system_group(groups)
+    if shape is None or shape.machine is None:
+        return
+    machine = shape.machine
+    if machine.vcpus < _SYSTEM_VCPUS or machine.memory_gib < _SYSTEM_MEMORY_GIB:
+        need = f"at least {_SYSTEM_VCPUS} vCPUs and {_SYSTEM_MEMORY_GIB} GiB"
+        reason = f"{machine.name} is too small for the cluster's own pods, which AKS puts on the first CPU group"
+        yield Fault(("nodeGroups", shape.name, "machine"), f"{reason}: need {need}")

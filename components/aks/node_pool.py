@@ -1,0 +1,31 @@
+"""A node group as an agent pool of its own, beside the one that the cluster comes with."""
+
+import pulumi
+from pulumi_azure_native import containerservice
+
+from components.aks.context import Context
+from components.aks.control_plane import pool_properties
+from components.aks.network import Nodes
+from components.aks.pool_name import pool_name
+from components.node_group import NodeGroup
+
+
+def node_pool(
+    context: Context, cluster: containerservice.ManagedCluster, nodes: Nodes, group: NodeGroup
+) -> containerservice.AgentPool:
+    """The group's pool."""
+    options = pulumi.ResourceOptions(
+        parent=group,
+        ignore_changes=["count"],  # the autoscaler's
+        # Two pools cannot have one name, and what a pool is made of cannot be changed.
+        delete_before_replace=True,
+    )
+    return containerservice.AgentPool(
+        f"{context.name}-{group.shape.name}",
+        resource_group_name=context.group.name,
+        resource_name_=cluster.name,
+        agent_pool_name=pool_name(group.shape.name),
+        vnet_subnet_id=nodes.subnet,
+        **pool_properties(context, group.shape, "User"),
+        opts=pulumi.ResourceOptions.merge(context.opts, options),
+    )
