@@ -9,7 +9,17 @@ from typing import Any
 
 from components.faults import Fault, did_you_mean
 from components.model import Resources
-from components.node_group import ACCELERATOR, GROUP, NO_ACCELERATOR, SIMULATED, SPOT, NodeGroupArgs, Shape, Taint
+from components.node_group import (
+    ACCELERATOR,
+    GROUP,
+    NO_ACCELERATOR,
+    PLUGIN_CONFIG,
+    SIMULATED,
+    SPOT,
+    NodeGroupArgs,
+    Shape,
+    Taint,
+)
 from components.node_shape import Site, resolve
 
 
@@ -40,7 +50,7 @@ class Fleet:
 
     def placement(self, resources: Resources, *, interruptible: bool) -> dict[str, Any]:
         """The parts of a pod's spec that lead it to its nodes and their GPUs, those that it needs."""
-        selector = {}
+        selector: dict[str, str] = {}
         if resources.accelerator:
             selector[ACCELERATOR] = resources.accelerator
         if resources.node_group:
@@ -51,11 +61,17 @@ class Fleet:
             own = (taint for taint in shape.taints if _is_for(taint, shape, gpus, interruptible, named=True))
             taints |= {_told(taint) for taint in own}
             taints |= {(taint.key, taint.effect) for taint in shape.args.taints}
+            selector |= shape.selector
         else:
+            selector |= self._open_selectors.get(_wanted(resources), {})
             taints |= self._open_taints.get((_wanted(resources), interruptible), set())
         found = [{"key": key, "operator": "Exists", "effect": effect} for key, effect in sorted(taints)]
-        runtime_class = self.runtime_class if resources.gpus else None
-        parts = {"nodeSelector": selector, "tolerations": found, "runtimeClassName": runtime_class}
+        parts = {
+            "nodeSelector": selector,
+            "tolerations": found,
+            "affinity": _WHOLE_GPUS if resources.gpus > 1 and self._shares else None,
+            "runtimeClassName": self.runtime_class if resources.gpus else None,
+        }
         return {key: value for key, value in parts.items() if value}
 
     @cached_property
@@ -70,13 +86,26 @@ class Fleet:
         return found
 
     @cached_property
+    def _open_selectors(self) -> Mapping[str, Mapping[str, str]]:
+        """What pods that name no group select, by the card that they want: where one group has it, what leads there."""
+        found: dict[str, list[Mapping[str, str]]] = defaultdict(list)
+        for shape in self.groups.values():
+            for want in _wants(shape):
+                found[want].append(shape.selector)
+        return {want: selectors[0] for want, selectors in found.items() if len(selectors) == 1}
+
+    @cached_property
     def _most(self) -> Mapping[str, int]:
-        """The most GPUs that one node offers, by the card that pods want."""
+        """The most GPUs that one node offers to one pod, by the card that pods want."""
         found: dict[str, int] = {}
         for shape in self.groups.values():
             for want in _wants(shape):
-                found[want] = max(found.get(want, 0), sum(shape.resources.values()))
+                found[want] = max(found.get(want, 0), _offer(shape))
         return found
+
+    @cached_property
+    def _shares(self) -> bool:
+        return any(shape.args.sharing for shape in self.groups.values())
 
     @cached_property
     def _cards(self) -> list[str]:
@@ -107,7 +136,7 @@ class Fleet:
         if resources.accelerator and resources.accelerator != card:
             reason = f"got {shape.name}, whose nodes have {card}: need a group with {resources.accelerator}"
             yield Fault((*at, "nodeGroup"), reason, given=(("nodeGroups",),))
-        elif resources.gpus > (most := sum(shape.resources.values())):
+        elif resources.gpus > (most := _offer(shape)):
             yield _too_many(resources, shape.name, most, at)
 
     def check_reach(self, named: Collection[str | None]) -> Iterator[Fault]:
@@ -124,6 +153,14 @@ class Fleet:
 
 
 _ANY_CARD = "any"
+# Parts of a shared GPU add up to no larger one, and the device plugin turns away who asks for two.
+_WHOLE_GPUS = {
+    "nodeAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": {
+            "nodeSelectorTerms": [{"matchExpressions": [{"key": PLUGIN_CONFIG, "operator": "DoesNotExist"}]}]
+        }
+    }
+}
 _GPU_TAINT = ("nvidia.com/gpu", "NoSchedule")
 
 
@@ -132,6 +169,11 @@ def _wants(shape: Shape) -> tuple[str, ...]:
     if shape.accelerator is None:
         return (NO_ACCELERATOR,)
     return (shape.accelerator.name, _ANY_CARD) if shape.accelerator.kind == "gpu" else (shape.accelerator.name,)
+
+
+def _offer(shape: Shape) -> int:
+    """The most accelerators that one pod can get of a node."""
+    return 1 if shape.args.sharing else shape.per_node
 
 
 def _wanted(resources: Resources) -> str:

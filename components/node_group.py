@@ -136,6 +136,8 @@ class Shape:
     """Estimated price of one node; None where the catalog has none."""
     resources: Mapping[str, int] = field(default_factory=dict)
     """Extended resources of each node, as pods ask for them: shared GPUs count once per pod that they take."""
+    selector: Mapping[str, str] = field(default_factory=dict)
+    """Labels of the cloud's own that a pod has to select: without them, no nodes are provisioned for it."""
 
     @property
     def declared_taints(self) -> tuple[Taint, ...]:

@@ -44,6 +44,8 @@ class Site:
     """Keys of the taints that the cloud sets by itself."""
     taints: tuple[Taint, ...] = ()
     """Taints that every node of every group has."""
+    class_label: str | None = None
+    """Label by which pods select the nodes of a group that the cloud provisions; its value is the group's name."""
 
 
 def resolve(name: str, args: NodeGroupArgs, site: Site) -> tuple[Shape | None, list[Fault]]:
@@ -83,6 +85,7 @@ def _shape(
         taints=tuple(_own_taints(args, card, site)),
         hourly_usd=(price.spot if args.spot else price.on_demand) if price else None,
         resources={card.resource: per_node * _pods_per_card(args, card)} if card else {},
+        selector={site.class_label: name} if site.class_label and args.provisioner == "automatic" else {},
     )
 
 

@@ -41,6 +41,8 @@ class ClusterArgs(Variant, family=True):
     """Whose machines its node groups have; None where no catalog lists them."""
     automatic_taints: ClassVar[frozenset[str]] = frozenset()
     """Keys of the taints that the cloud puts on nodes by itself."""
+    class_label: ClassVar[str | None] = None
+    """Label by which pods select the nodes that the cloud provisions for a group; None where any label does."""
     node_taints: ClassVar[tuple[Taint, ...]] = ()
     """Taints that every node of every group has on this kind of cluster."""
 
@@ -52,7 +54,7 @@ class ClusterArgs(Variant, family=True):
     @property
     def site(self) -> Site:
         """What of the cluster decides how its node groups come out."""
-        return Site(self.kind, self.catalog, self.place, self.automatic_taints, self.node_taints)
+        return Site(self.kind, self.catalog, self.place, self.automatic_taints, self.node_taints, self.class_label)
 
     def check(self, groups: Mapping[str, Shape]) -> Iterator[Fault]:
         """What is wrong with these settings beyond their shape, and with the node groups on this kind of cluster."""

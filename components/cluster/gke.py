@@ -104,6 +104,7 @@ class Gke(ClusterArgs):
 
     catalog: ClassVar[Cloud | None] = "gke"
     automatic_taints: ClassVar[frozenset[str]] = frozenset({"nvidia.com/gpu", "google.com/tpu"})
+    class_label: ClassVar[str | None] = "cloud.google.com/compute-class"
 
     @property
     def place(self) -> str | None:

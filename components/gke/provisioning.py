@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from components.cluster.gke import Gke
 
 API = "cloud.google.com/v1"
-SELECTOR = "cloud.google.com/compute-class"
-"""Label by which a pod asks for a class's nodes. GKE sets it, and a taint of the same key that it also tolerates."""
-
 # Nodes that nothing runs on are taken away sooner: here they have GPUs.
 _PROFILE = "OPTIMIZE_UTILIZATION"
 

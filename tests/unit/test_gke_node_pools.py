@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from components import catalog
+from components.fleet import Fleet
+from components.model import Resources
 from components.node_group import GPU_PRESENT, SPOT
-from tests.unit.gke import CPU, rendered
+from tests.unit.gke import CPU, cluster, rendered, shapes
 from tests.unit.rendering import Rendered
 
 OFFERED = [name for name in catalog.ACCELERATORS if catalog.counts("gke", name)]
@@ -260,3 +262,30 @@ class TestAutomatic:
     def test_without_such_a_group_gke_makes_no_pools(self) -> None:
         scaling = stack("plain").one("container/cluster:Cluster", "cluster").inputs["clusterAutoscaling"]
         assert scaling["enabled"] is False
+
+
+class TestPodsOfAutomaticGroups:
+    """GKE makes nodes of a class for those pods alone that select it."""
+
+    args = cluster()
+
+    def placement(self, groups: dict[str, Any], **resources: Any) -> dict[str, Any]:
+        fleet = Fleet(shapes(self.args, {"cpu": CPU, **groups}))
+        found: dict[str, Any] = fleet.placement(Resources(**resources), interruptible=False)
+        return found
+
+    def test_a_pod_that_names_the_group_selects_its_class(self) -> None:
+        groups = {"l4": {"accelerator": "l4"}, "burst": {"accelerator": "l4", "provisioner": "automatic"}}
+        selector = self.placement(groups, gpus=1, node_group="burst")["nodeSelector"]
+        assert selector == {"tensorplane.dev/node-group": "burst", "cloud.google.com/compute-class": "burst"}
+
+    def test_a_pod_whose_card_no_other_group_has_selects_it_as_well(self) -> None:
+        selector = self.placement(
+            {"burst": {"accelerator": "l4", "provisioner": "automatic"}}, gpus=1, accelerator="l4"
+        )
+        assert selector["nodeSelector"]["cloud.google.com/compute-class"] == "burst"
+
+    def test_others_select_no_class(self) -> None:
+        groups = {"l4": {"accelerator": "l4"}, "burst": {"accelerator": "l4", "provisioner": "automatic"}}
+        assert self.placement(groups, gpus=1, accelerator="l4")["nodeSelector"] == {"tensorplane.dev/accelerator": "l4"}
+        assert "nodeSelector" not in self.placement(groups)
