@@ -70,8 +70,7 @@ def open_stack(target: Target) -> Stack:
 
 
 def _tasks(target: Target) -> list[Task]:
-    # Nodes are simulated, and what that takes is built, for a stack that has node groups.
-    simulated = target.embedded and bool(StackSettings(STACK, target.home).section("nodeGroups"))
+    simulated = target.embedded and _simulates_nodes(target)
     tasks = toolchain.tasks(cluster=target.embedded, pulumi=True, simulated_nodes=simulated)
     check = Task("settings", partial(_check_settings, target), after=("python packages",))
     if not target.embedded:
@@ -87,6 +86,12 @@ def _tasks(target: Target) -> list[Task]:
         Task("cluster", start, after=(check.name, *add_ons)),
         Task("load images", lambda step: cluster.load_images(target.instance, step), after=("cluster", *images_built)),
     ]
+
+
+def _simulates_nodes(target: Target) -> bool:
+    # What that takes is built for a stack that has node groups, and for a cluster that has had it before.
+    wanted = StackSettings(STACK, target.home).section("nodeGroups")
+    return bool(wanted) or cluster.simulates_nodes(target.instance)
 
 
 def _check_settings(target: Target, step: Step) -> None:

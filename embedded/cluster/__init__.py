@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from embedded.kube import Kube
     from embedded.progress import Step
 
-__all__ = ["is_running", "load_images", "remove", "report", "report_on", "start", "stop"]
+__all__ = ["is_running", "load_images", "remove", "report", "report_on", "simulates_nodes", "start", "stop"]
 
 
 def start(instance: Instance, step: Step, *, simulated_nodes: bool = False) -> None:
@@ -27,6 +27,14 @@ def start(instance: Instance, step: Step, *, simulated_nodes: bool = False) -> N
     from embedded.cluster import starting
 
     starting.start(instance, step, simulated_nodes=simulated_nodes)
+
+
+def simulates_nodes(instance: Instance) -> bool:
+    """Whether KWOK is part of it."""
+    from embedded.cluster import kwok
+    from embedded.cluster.places import Places
+
+    return kwok.is_part_of(Places(instance))
 
 
 def load_images(instance: Instance, step: Step) -> None:

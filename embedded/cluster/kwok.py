@@ -16,7 +16,7 @@ NAME = "kwok"
 USER = "tensorplane:kwok"
 _NODE_MARK = "kwok.x-k8s.io/node=fake"
 _SIZE = "tensorplane.dev/simulated-size"
-JOB_SECONDS = 60
+JOB_SECONDS = 30
 """How long the pod of a Job takes: long enough to see where it is, and then its queue moves on."""
 
 _Object = dict[str, Any]

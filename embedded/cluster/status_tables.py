@@ -17,6 +17,7 @@ from embedded.kube import Kube
 Object = dict[str, Any]
 
 _QUEUES = "/apis/kueue.x-k8s.io"
+_NODE_COLUMNS = ("name", "state", "version", "processors", "memory", "accelerators")
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ def gather(api: Kube) -> Facts:
 def render(facts: Facts, now: datetime.datetime, *, routed: bool) -> RenderableType:
     """The tables, those that have rows. `routed`: this machine reaches the cluster's own addresses."""
     tables = [
-        _table("Nodes", ("name", "state", "version", "processors", "memory", "GPUs"), [_node(o) for o in facts.nodes]),
+        _table("Nodes", _NODE_COLUMNS, [_node(o) for o in facts.nodes]),
         _table("Pods", ("namespace", "name", "state", "ready", "restarts", "age"), [_pod(o, now) for o in facts.pods]),
         _table("Volumes", ("namespace", "claim", "state", "size", "volume"), _volumes(facts)),
         _table(
@@ -84,9 +85,19 @@ def _node(node: Object) -> tuple[str, ...]:
     state = "Ready" if condition(node, "Ready") else "NotReady"
     if node["spec"].get("unschedulable"):
         state += ", cordoned"
-    gpus = can.get("nvidia.com/gpu", "0")
+    if node["metadata"].get("annotations", {}).get("kwok.x-k8s.io/node") == "fake":
+        state += ", simulated"
     version = status.get("nodeInfo", {}).get("kubeletVersion", "")
-    return node["metadata"]["name"], state, version, can.get("cpu", ""), gibibytes(can.get("memory", "")), gpus
+    memory = gibibytes(can.get("memory", ""))
+    return node["metadata"]["name"], state, version, can.get("cpu", ""), memory, _accelerators(node)
+
+
+def _accelerators(node: Object) -> str:
+    """How many there are for pods, and of which kind where a label says so."""
+    can = node["status"].get("allocatable", {})
+    count = next((can[resource] for resource in ("nvidia.com/gpu", "google.com/tpu") if resource in can), "0")
+    kind = node["metadata"].get("labels", {}).get("tensorplane.dev/accelerator", "none")
+    return count if kind == "none" else f"{count} {kind}"
 
 
 def _pod(pod: Object, now: datetime.datetime) -> tuple[str, ...]:
@@ -152,8 +163,11 @@ def condition(thing: Object, kind: str) -> bool:
 
 
 def gibibytes(quantity: str) -> str:
-    """A node's memory (`24013532Ki`) in GiB."""
-    return f"{int(quantity.removesuffix('Ki')) / 2**20:.1f} GiB" if quantity.endswith("Ki") else quantity
+    """A node's memory (`24013532Ki`, `64Gi`) in GiB."""
+    for unit, count in (("Ki", 2**20), ("Gi", 1)):
+        if quantity.endswith(unit):
+            return f"{int(quantity.removesuffix(unit)) / count:.1f} GiB"
+    return quantity
 
 
 def age(thing: Object, now: datetime.datetime) -> str:

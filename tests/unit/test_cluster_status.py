@@ -63,7 +63,20 @@ def test_the_tables_say_what_the_cluster_said() -> None:
                     "nodeInfo": {"kubeletVersion": "v1.36.3"},
                     "conditions": [{"type": "Ready", "status": "False"}],
                 },
-            }
+            },
+            {
+                "metadata": {
+                    "name": "tpu-0",
+                    "labels": {"tensorplane.dev/accelerator": "tpu-v5e"},
+                    "annotations": {"kwok.x-k8s.io/node": "fake"},
+                },
+                "spec": {},
+                "status": {
+                    "allocatable": {"cpu": "112", "memory": "192Gi", "google.com/tpu": "4"},
+                    "nodeInfo": {"kubeletVersion": "kwok"},
+                    "conditions": [{"type": "Ready", "status": "True"}],
+                },
+            },
         ],
         pods=[_pod({"running": {}}, {"waiting": {"reason": "CrashLoopBackOff"}})],
         claims=[
@@ -92,6 +105,7 @@ def test_the_tables_say_what_the_cluster_said() -> None:
     )
     lines = _lines(facts)
     assert ["gpu-1", "NotReady,", "cordoned", "v1.36.3", "8", "32.0", "GiB", "4"] in lines
+    assert ["tpu-0", "Ready,", "simulated", "kwok", "112", "192.0", "GiB", "4", "tpu-v5e"] in lines
     assert ["ml", "trainer-0", "CrashLoopBackOff", "1/2", "4", "1", "h"] in lines
     assert ["ml", "data", "Bound", "5Gi", "pv-data"] in lines
     assert ["Released", "5Gi", "pv-old"] in lines

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from components.model import Resources
 from components.node_group import NodeGroupArgs
 from components.settings import Settings
 from embedded import cluster, images, toolchain, up
+from embedded.cluster.places import Places
 from embedded.hosts.stack_settings import StackSettings
 from embedded.paths import Instance
 from embedded.progress import Step
@@ -118,10 +120,17 @@ def test_a_name_too_long_for_its_nodes_is_one_line() -> None:
     assert str(fault).endswith("the name has 61 characters, at most 60")
 
 
-@pytest.mark.parametrize(("groups", "wanted"), [({}, False), ({"cpu": {"max": 1}}, True)])
-def test_make_up_builds_and_starts_kwok_only_for_a_stack_with_node_groups(
-    monkeypatch: pytest.MonkeyPatch, groups: dict[str, Any], wanted: bool
+@pytest.mark.parametrize(
+    ("groups", "had", "wanted"), [({}, False, False), ({"cpu": {"max": 1}}, False, True), ({}, True, True)]
+)
+def test_make_up_builds_and_starts_kwok_only_where_there_are_or_were_node_groups(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, groups: dict[str, Any], had: bool, wanted: bool
 ) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    config = Places(Instance("test")).kwok_config
+    if had:
+        config.parent.mkdir(parents=True)
+        config.touch()
     asked: list[bool] = []
 
     def record(*_: Any, simulated_nodes: bool, **__: Any) -> list[Any]:

@@ -1,0 +1,139 @@
+"""The example of a simulated fleet, deployed once on a cluster of the tests' own, and pods to try on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import yaml
+from kubernetes import config
+
+from components import fleet, versions
+from components.cluster.embedded import Embedded
+from components.fleet import Fleet
+from components.model import Resources
+from components.node_group import GROUP, NodeGroupArgs
+from embedded import linked_project, up
+from embedded.cluster import processes
+from embedded.cluster.image_store import ImageStore
+from embedded.cluster.places import Places
+from embedded.deploy import Stack
+from embedded.kube import Kube
+from embedded.paths import PROJECT, Instance
+from embedded.progress import Step
+from embedded.provider.api import Api
+from tests import cluster_fixture
+from tests.cluster.conftest import eventually
+from workloads import pod
+
+Settings = dict[str, Any]
+_ACCOUNT = "digits-server"
+"""A service account that the example has."""
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """The example after `pulumi up`."""
+
+    instance: Instance
+    stack: Callable[[Settings], Stack]
+    """The same stack with other settings."""
+    settings: Settings
+    kube: Kube
+    namespace: str = "tensorplane-dev"
+
+    def groups(self) -> dict[str, str]:
+        """The node group of each node that has one."""
+        labels = {node["metadata"]["name"]: node["metadata"]["labels"] for node in self.kube.items("/api/v1/nodes")}
+        return {name: found[GROUP] for name, found in labels.items() if GROUP in found}
+
+    def pods(self, **query: str) -> list[dict[str, Any]]:
+        """The pods of the stack."""
+        return self.kube.items(f"/api/v1/namespaces/{self.namespace}/pods", **query)
+
+
+@pytest.fixture(scope="package")
+def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
+    """The example as it is."""
+    folder = tmp_path_factory.mktemp("fleet")
+    settings = yaml.safe_load((PROJECT / "examples" / "simulated-fleet.yaml").read_text())
+    with cluster_fixture.running(folder / "state", "test", simulated_nodes=True) as instance:
+        alive = processes.find(instance)
+        assert alive
+        jobset = f"{versions.JOBSET.image}:{versions.JOBSET.image_tag}"
+        ImageStore(Places(instance), alive).load((jobset,), Step("JobSet's image"))
+
+        def stack(settings: Settings) -> Stack:
+            opened = up.open_stack(up.Target("", instance))
+            linked = linked_project.with_settings(opened, folder, yaml.safe_dump(settings))
+            linked.prepare(Step("pulumi up"))
+            return linked
+
+        stack(settings).up(Step("pulumi up"))
+        yield Deployed(instance, stack, settings, Kube.of(instance.kubeconfig))
+
+
+@pytest.fixture(scope="package")
+def machines(deployed: Deployed) -> Fleet:
+    """What the stack makes of its node groups."""
+    groups: dict[str, Any] = deployed.settings["config"]["tensorplane:nodeGroups"]
+    parsed = {name: NodeGroupArgs.model_validate(each, by_alias=True, by_name=False) for name, each in groups.items()}
+    found, faults = fleet.of(parsed, Embedded().site)
+    assert not faults
+    return found
+
+
+class Trial:
+    """Pods as the stack's workloads make them, and where the scheduler puts them."""
+
+    def __init__(self, deployed: Deployed, machines: Fleet) -> None:
+        self._deployed, self._machines = deployed, machines
+        self._api = Api(config.new_client_from_config(str(deployed.instance.kubeconfig)))
+        self._made: list[str] = []
+
+    def place(self, count: int = 1, *, interruptible: bool = False, **asked: Any) -> Sequence[str]:
+        """Where pods that ask for these resources go: the group, the node where it is in none, "" for nowhere."""
+        names = [self._create(Resources(**asked), interruptible) for _ in range(count)]
+        eventually(lambda: all(self._is_decided(name) for name in names), 30)
+        groups = self._deployed.groups()
+        nodes = [self._pod(name)["spec"].get("nodeName", "") for name in names]
+        return sorted(groups.get(node, node) for node in nodes)
+
+    def clear(self) -> None:
+        """Deletes the pods, and waits until they are gone."""
+        for name in self._made:
+            self._deployed.kube.delete(self._path(name), gracePeriodSeconds="1")
+        eventually(lambda: not any(self._deployed.kube.get(self._path(name)) for name in self._made), 30)
+
+    def _create(self, resources: Resources, interruptible: bool) -> str:
+        placement = self._machines.placement(resources, interruptible=interruptible)
+        container = pod.Container(image="nothing.test/at-all", resources=resources)
+        made = pod.template(_ACCOUNT, {}, container, grace_seconds=30, placement=placement)
+        name = f"trial-{len(self._made)}"
+        self._made.append(name)
+        metadata = {"name": name, "namespace": self._deployed.namespace}
+        self._api.apply({"apiVersion": "v1", "kind": "Pod", **made, "metadata": metadata}, manager="test")
+        return name
+
+    def _path(self, name: str) -> str:
+        return f"/api/v1/namespaces/{self._deployed.namespace}/pods/{name}"
+
+    def _pod(self, name: str) -> dict[str, Any]:
+        found = self._deployed.kube.get(self._path(name))
+        assert found
+        return found
+
+    def _is_decided(self, name: str) -> bool:
+        found = self._pod(name)
+        reasons = {one.get("reason") for one in found["status"].get("conditions", [])}
+        return bool(found["spec"].get("nodeName")) or "Unschedulable" in reasons
+
+
+@pytest.fixture
+def trial(deployed: Deployed, machines: Fleet) -> Iterator[Trial]:
+    """Pods to try, deleted afterwards."""
+    made = Trial(deployed, machines)
+    yield made
+    made.clear()
