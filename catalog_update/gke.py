@@ -56,9 +56,11 @@ _TPUS = {
     "ct6e-standard-8t": ("tpu-v6e", 8, "tpu-v6e-slice", "2x4"),
     "tpu7x-standard-4t": ("tpu-7x", 4, "tpu7x", "2x2x1"),
 }
-# Machines that the list of types lacks, from GKE's own page.
-_MORE = {"ct4p-hightpu-4t": (240, 407.0), "tpu7x-standard-4t": (224, 960.0)}
-_GKE = Source("d", "2026-01-01", "cloud.google.com/kubernetes-engine/docs/concepts/plan-tpus")
+# Machines that the list of types lacks: vCPUs and GiB.
+_MORE = {"ct4p-hightpu-4t": (240, 400.0)}
+_SKYPILOT = "skypilot 1.0.0.dev20261027"
+_SOURCE_OF_MORE = Source("s", "2026-10-27", f"{_SKYPILOT} pypi.org/project/skypilot-nightly sky/clouds/gcp.py")
+_TOOLKIT = "GoogleCloudPlatform/cluster-toolkit@1047080 gpu-definition, tpu-definition"
 _STILL_SPREADING = ("tpu-v6e", "tpu-7x", "tpu-v3")
 
 
@@ -72,10 +74,15 @@ def update(snapshots: Path, out: Path) -> None:
         name: size for name, size in _sizes(calculator.text(_TYPES)) if name in priced or not _SHAPE.fullmatch(name)
     }
     machines = list(_machines(sizes))
-    types = Source("t", calculator.day(_TYPES), calculator.source(_TYPES))
-    table.write(
-        out / "machines.csv", "Machines of GKE.", table.MACHINES, [types, _GKE], (line.fields() for line in machines)
-    )
+    day, name = calculator.day(_TYPES), calculator.source(_TYPES)
+    types = [
+        Source("t", day, name),
+        Source("g", day, f"{name}; {_TOOLKIT}"),
+        Source("n", day, f"{name}; {_TOOLKIT}; {_SKYPILOT} sky/catalog/gcp_catalog.py"),
+        _SOURCE_OF_MORE,
+    ]
+    lines_of_machines = (line.fields() for line in machines)
+    table.write(out / "machines.csv", "Machines of GKE.", table.MACHINES, types, lines_of_machines)
     lines = [
         table.price(region, name, kinds["on_demand"][name], kinds.get("spot", {}).get(name), "k")
         for region, kinds in sorted(prices.items())
@@ -117,7 +124,7 @@ def _machines(sizes: Mapping[str, tuple[int, float]]) -> Iterator[MachineLine]:
             cloud_accelerator=label,
             topology=topology,
             regions="" if accelerator in _STILL_SPREADING else "all",
-            source="t" if name in sizes else "d",
+            source="g" if name in sizes else _SOURCE_OF_MORE.key,
         )
 
 
@@ -125,7 +132,7 @@ def _attached(sizes: Mapping[str, tuple[int, float]]) -> Iterator[MachineLine]:
     for (accelerator, spelt), by_count in _ATTACHED.items():
         for count, allowed in by_count.items():
             for name in (f"{family}-{vcpus}" for family in ("n1-standard", "n1-highmem") for vcpus in allowed):
-                yield _line(name, sizes, accelerator, count, spelt, attached=True, regions="all")
+                yield _line(name, sizes, accelerator, count, spelt, attached=True, regions="all", source="n")
 
 
 def _with_gpus(name: str, sizes: Mapping[str, tuple[int, float]]) -> Iterator[MachineLine]:
@@ -155,14 +162,14 @@ def _line(
     gpudirect: str = "",
     topology: str = "",
     regions: str = "",
-    source: str = "t",
+    source: str = "",
 ) -> MachineLine:
     vcpus, memory_gib = sizes[name]
     return MachineLine(
         name=name,
         vcpus=vcpus,
         memory_gib=memory_gib,
-        source=source,
+        source=source or ("g" if accelerator else "t"),
         image=_IMAGE,
         arch="arm64" if name.startswith(_ARM) else "amd64",
         accelerator=accelerator,

@@ -123,8 +123,8 @@ def _price(figures: files.Figures, on_demand: float | None, spot: float | None, 
 def _by_name(cloud: Cloud) -> Mapping[str, Machine]:
     found: dict[str, Machine] = {}
     for row in files.machines(cloud):
-        if row.name not in found or found[row.name].attached:
-            found[row.name] = row
+        # Plain machines come first in a file, so that a name is the machine without what can be added to it.
+        found.setdefault(row.name, row)
     return found
 
 
