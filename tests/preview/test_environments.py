@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,9 +18,13 @@ from embedded.hosts import stand_ins
 from embedded.hosts.environment import pulumi_environment
 from embedded.hosts.stack_settings import StackSettings, declared
 from embedded.paths import PROJECT
+from embedded.preview_provider import check
+from embedded.preview_provider.sdk import Sdk
 from tests.hosts.engine import Engine
 from tests.preview.conftest import PACKAGES
 
+# Properties that hold whatever their own language says: Azure's templates.
+_ANYTHING = frozenset({"template"})
 _PACKAGE = {"eks": "aws", "gke": "gcp", "aks": "azure-native"}
 
 
@@ -58,7 +64,8 @@ def test_it_keeps_to_the_types_of_its_clouds_sdk(name: str, engine: Engine, tmp_
             stand_ins=PACKAGES,
             stays=False,
         )
-        found = preview.run()
+        asked: dict[str, Any] = {}
+        found = preview.run(lambda event: _note(event, asked))
     assert found.faults == (), markdown.render(found)
     assert found.warnings == ()
     # How many GPUs an example may ask for is up to who takes it: it has no quota here.
@@ -67,6 +74,48 @@ def test_it_keeps_to_the_types_of_its_clouds_sdk(name: str, engine: Engine, tmp_
     assert [stood_in for stood_in, _ in found.stand_ins] == [package], "one cloud, and no other's SDK"
     assert sum(change.type.startswith(f"{package}:") for change in found.changes) > 10
     assert found.count("create") == len(found.changes)
+    assert list(_accepted_mutants(asked)) == []
+
+
+def _note(event: Mapping[str, Any], asked: dict[str, Any]) -> None:
+    if step := event.get("resourcePreEvent"):
+        asked[step["metadata"]["urn"]] = step["metadata"]
+
+
+def _accepted_mutants(asked: Mapping[str, Any]) -> Iterator[str]:
+    """What could be another name or another kind of value in the stack's inputs, and would pass."""
+    for step in asked.values():
+        package = step["type"].partition(":")[0]
+        if package not in PACKAGES:
+            continue
+        found, inputs = Sdk(package).resource(step["type"]), step["new"]["inputs"]
+        mutants = {f"{name}Zz": {**without(inputs, name), f"{name}Zz": inputs[name]} for name in inputs}
+        mutants |= {str(path): changed(inputs, path) for path in leaves(inputs) if not _ANYTHING & set(path)}
+        for name, mutant in mutants.items():
+            if not check.inputs(mutant, found.arguments, found.name):
+                yield f"{step['type']}: {name}"
+
+
+def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Paths to every value that has no others in it."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in inner:
+        yield from leaves(item, (*path, key))
+    if not isinstance(value, dict | list):
+        yield path
+
+
+def changed(value: Any, path: tuple[Any, ...]) -> Any:
+    """A copy with a map of a list at a path, which no property takes."""
+    if not path:
+        return {"x": ["y"]}
+    copy = list(value) if isinstance(value, list) else dict(value)
+    copy[path[0]] = changed(copy[path[0]], path[1:])
+    return copy
+
+
+def without(inputs: Mapping[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in inputs.items() if key != name}
 
 
 def test_a_stack_that_is_deployed_is_compared_with_its_own_state(
