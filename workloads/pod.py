@@ -63,7 +63,8 @@ def template(
     spec = {**_spec(name, container, grace_seconds, restart_policy), **placement}
     meeting = {f"{_MEETING}/{mount.claim}": "mounted" for mount in container.volumes if mount.one_node}
     if meeting:
-        spec["affinity"] = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": _on_one_node(meeting)}}
+        together = {"requiredDuringSchedulingIgnoredDuringExecution": _on_one_node(meeting)}
+        spec["affinity"] = {**spec.get("affinity", {}), "podAffinity": together}
     return {"metadata": {"labels": {**labels, **meeting}}, "spec": spec}
 
 

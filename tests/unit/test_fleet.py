@@ -147,3 +147,15 @@ def test_a_taint_that_no_workload_tolerates_is_refused() -> None:
         "(nodeGroup: team), or leave the taint out"
     ]
     assert list(found.check_reach({"team"})) == []
+
+
+def test_several_gpus_are_whole_ones() -> None:
+    shared = {"accelerator": "t4", "sharing": {"kind": "timeSlicing", "replicas": 4}}
+    found, _ = made({"shared": shared, "new": GROUPS["new"]})
+    (fault,) = found.check(Resources(gpus=2, accelerator="t4"), ("r",))
+    assert "a node of t4 has 1" in str(fault)
+    assert "affinity" not in found.placement(Resources(gpus=1), interruptible=False)
+    affinity = found.placement(Resources(gpus=2), interruptible=False)["affinity"]["nodeAffinity"]
+    (term,) = affinity["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    assert term["matchExpressions"] == [{"key": "nvidia.com/device-plugin.config", "operator": "DoesNotExist"}]
+    assert "affinity" not in made(GROUPS)[0].placement(Resources(gpus=2), interruptible=False)

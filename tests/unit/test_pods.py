@@ -8,13 +8,16 @@ import pytest
 import stack
 from tests.unit.rendering import PROJECT, Registered, Render, Rendered, settings_of
 
-FILES = sorted([*(PROJECT / "examples").glob("*.yaml"), *PROJECT.glob("Pulumi.*.yaml")])
+# Azure has deployments, too: those of resources.
+_DEPLOYMENT = "kubernetes:apps/v1:Deployment"
+_ALL = sorted([*(PROJECT / "examples").glob("*.yaml"), *PROJECT.glob("Pulumi.*.yaml")])
+FILES = [path for path in _ALL if "workloads" in settings_of(path).tree]
 
 
 def pods(rendered: Rendered) -> Iterator[dict[str, Any]]:
     """The pod specs among everything registered."""
     for resource in rendered.resources:
-        if resource.type.endswith(":Deployment"):
+        if resource.type == _DEPLOYMENT:
             yield resource.inputs["spec"]["template"]["spec"]
         if resource.type.endswith(":JobSet"):
             for job in resource.inputs["spec"]["replicatedJobs"]:
@@ -98,7 +101,7 @@ def _mebi(memory: str) -> float:
 
 def _requests(resource: Registered) -> Iterator[dict[str, str]]:
     """Requests of every pod that a resource brings, once for each."""
-    if resource.type.endswith(":Deployment"):
+    if resource.type == _DEPLOYMENT:
         spec = resource.inputs["spec"]
         yield from [spec["template"]["spec"]["containers"][0]["resources"]["requests"]] * int(spec["replicas"])
     if resource.type.endswith(":JobSet"):
