@@ -58,8 +58,8 @@ _TPUS = {
 }
 # Machines that the list of types lacks: vCPUs and GiB.
 _MORE = {"ct4p-hightpu-4t": (240, 400.0)}
-_SKYPILOT = "skypilot 1.0.0.dev20261027"
-_SOURCE_OF_MORE = Source("s", "2026-10-27", f"{_SKYPILOT} pypi.org/project/skypilot-nightly sky/clouds/gcp.py")
+_SKYPILOT = "skypilot-org/skypilot@1.0.0.dev20261027"
+_SOURCE_OF_MORE = Source("s", "2026-10-27", f"{_SKYPILOT} sky/clouds/gcp.py")
 _TOOLKIT = "GoogleCloudPlatform/cluster-toolkit@1047080 gpu-definition, tpu-definition"
 _STILL_SPREADING = ("tpu-v6e", "tpu-7x", "tpu-v3")
 

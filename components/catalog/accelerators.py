@@ -10,9 +10,9 @@ _WHEELS = "; tensorflow .bazelrc cuda12_version: sm_60,sm_70,sm_80,sm_89,compute
 # The newest code in the wheels is PTX of 9.0. What the driver makes of that for 12.0 does not run, as reported over and
 # over; for 10.0 and 10.3 nobody reports that it does.
 _NO_BLACKWELL = "; tensorflow issues #101746, #89272, #111958: stock wheels fail on Blackwell, NVIDIA's containers run"
-_NO_ARM = "; TensorFlow's wheels for arm64 are built without CUDA (pypi.org/project/tensorflow)"
+_NO_ARM = "; TensorFlow's wheels for arm64 are built without CUDA (PyPI, tensorflow 2.21.0)"
 _TPU = "cloud.google.com/tpu/docs/system-architecture-tpu-vm; GoogleCloudPlatform/cluster-toolkit@1047080"
-_TPU_WHEELS = "; cloud.google.com/tpu/docs/runtimes, pypi.org/project/tensorflow-tpu"
+_TPU_WHEELS = "; cloud.google.com/tpu/docs/runtimes; PyPI, tensorflow-tpu"
 _NO_TPU_WHEELS = "; cloud.google.com/tpu/docs/runtimes: PyTorch and JAX, no TensorFlow found for it"
 
 _A100_40 = {"1g.5gb": 7, "1g.10gb": 4, "2g.10gb": 3, "3g.20gb": 2, "4g.20gb": 1, "7g.40gb": 1}
