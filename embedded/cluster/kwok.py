@@ -42,22 +42,22 @@ def arguments(at: Places) -> tuple[str, ...]:
 def stages() -> str:
     """Its configuration: for each state of a node or pod, the next one."""
     made = (
-        _stage("node-ready", "Node", [_ready("NotIn", "True")], {"statusTemplate": _NODE}),
-        _stage("pod-runs", "Pod", [_alive(), _phase("Pending")], {"statusTemplate": _running()}),
+        _stage("node-ready", "Node", [_NOT_READY], {"statusTemplate": _NODE}),
+        _stage("pod-runs", "Pod", [_ALIVE, _phase("Pending")], {"statusTemplate": _running()}),
         _stage(
             "job-is-done",
             "Pod",
-            [_alive(), _phase("Running"), _one_of(".metadata.ownerReferences.[].kind", "Job")],
+            [_ALIVE, _phase("Running"), _one_of(".metadata.ownerReferences.[].kind", "Job")],
             {"statusTemplate": _ended("Succeeded", 0, "Completed")},
             delay={"durationMilliseconds": JOB_SECONDS * 1000},
         ),
         _stage(
             "pod-stops",
             "Pod",
-            [_alive(expected=False), _phase("Pending", "Running")],
+            [_DELETED, _phase("Pending", "Running")],
             {"statusTemplate": _ended("Failed", 143, "Error")},
         ),
-        _stage("pod-goes", "Pod", [_alive(expected=False), _phase("Succeeded", "Failed")], {"delete": True}),
+        _stage("pod-goes", "Pod", [_DELETED, _phase("Succeeded", "Failed")], {"delete": True}),
     )
     return yaml.safe_dump_all(made, sort_keys=False)
 
@@ -102,18 +102,17 @@ def _one_of(path: str, *values: str) -> _Object:
     return {"key": path, "operator": "In", "values": list(values)}
 
 
-def _alive(*, expected: bool = True) -> _Object:
-    return {"key": ".metadata.deletionTimestamp", "operator": "DoesNotExist" if expected else "Exists"}
-
-
 def _phase(*phases: str) -> _Object:
     return _one_of(".status.phase", *phases)
 
 
-def _ready(operator: str, value: str) -> _Object:
-    path = '.status.conditions.[] | select(.type == "Ready") | .status'
-    return {"key": path, "operator": operator, "values": [value]}
-
+_ALIVE = {"key": ".metadata.deletionTimestamp", "operator": "DoesNotExist"}
+_DELETED = {"key": ".metadata.deletionTimestamp", "operator": "Exists"}
+_NOT_READY = {
+    "key": '.status.conditions.[] | select(.type == "Ready") | .status',
+    "operator": "NotIn",
+    "values": ["True"],
+}
 
 # JSON is YAML: the annotation is the resources as they are. No address, since nothing answers there.
 _NODE = """

@@ -139,9 +139,14 @@ def test_kwok_may_watch_and_report_and_change_no_object() -> None:
     assert binding["subjects"] == [{"apiGroup": binding["roleRef"]["apiGroup"], "kind": "User", "name": kwok.USER}]
     assert pki.simulator().common_name == kwok.USER
     allowed = {(resource, verb) for rule in role["rules"] for resource in rule["resources"] for verb in rule["verbs"]}
-    changing = {(resource, verb) for resource, verb in allowed if verb not in ("get", "list", "watch")}
-    assert {resource for resource, _ in changing} == {"nodes/status", "pods/status", "pods", "events", "leases"}
-    assert {verb for resource, verb in changing if resource == "pods"} == {"delete"}
+    assert {(resource, verb) for resource, verb in allowed if verb not in ("get", "list", "watch")} == {
+        ("nodes/status", "patch"),
+        ("pods/status", "patch"),
+        ("pods", "delete"),
+        ("events", "create"),
+        ("events", "patch"),
+        *(("leases", verb) for verb in ("create", "update", "patch")),
+    }
 
 
 def test_no_two_stages_fit_one_pod() -> None:

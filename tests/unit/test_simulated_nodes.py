@@ -6,15 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 import stack
 from components import catalog
 from components.cluster.embedded import Embedded
+from components.embedded import simulated_nodes
 from components.fleet import Fleet, of
 from components.model import Resources
-from components.node_group import NodeGroupArgs
+from components.node_group import SIMULATED, NodeGroupArgs
 from components.settings import Settings
 from embedded import cluster, images, toolchain, up
+from embedded.cluster import kwok
 from embedded.cluster.places import Places
 from embedded.hosts.stack_settings import StackSettings
 from embedded.paths import Instance
@@ -78,6 +81,15 @@ def test_a_stack_without_groups_has_no_node_and_one_provider(render: Render) -> 
     rendered = render(lambda: stack.build(stack.StackConfig.load(Settings({}))))
     assert rendered.all("Node") == []
     assert [provider.name for provider in rendered.all("kubernetes")] == ["cluster"]
+
+
+def test_kwok_looks_for_what_the_nodes_have(rendered: Rendered) -> None:
+    annotations = rendered.one("Node", "cpu-0").inputs["metadata"]["annotations"]
+    [selector] = [one for one in kwok.arguments(Places(Instance("test"))) if "annotation-selector" in one]
+    assert selector.endswith(f"={SIMULATED}={annotations[SIMULATED]}")
+    [stage] = [each for each in yaml.safe_load_all(kwok.stages()) if each["spec"]["resourceRef"]["kind"] == "Node"]
+    assert f'index .metadata.annotations "{simulated_nodes.SIZE}"' in stage["spec"]["next"]["statusTemplate"]
+    assert simulated_nodes.SIZE in annotations
 
 
 @pytest.fixture(scope="module")
