@@ -24,8 +24,6 @@ class EksNetwork(Model):
 
     cidr: Filled | None = None
     """Addresses of the new VPC, /16 to /22; `10.0.0.0/16` by default. Every pod takes one of them."""
-    zones: tuple[Filled, ...] = ()
-    """Zones of the new VPC, at least two; the region's first three by default. Adding one moves nothing."""
     nat: Literal["perZone", "single"] | None = None
     """NAT gateways of the new VPC: `perZone` (the default) survives the loss of a zone, `single` costs less."""
     subnets: Annotated[dict[str, Filled], Field(default_factory=dict)]
@@ -50,6 +48,8 @@ class Eks(ClusterArgs):
 
     region: Filled
     """AWS region, such as us-west-2."""
+    zones: tuple[Filled, ...] = ()
+    """Zones of the new VPC and of groups that name none, at least two; the region's first three by default."""
     name: Name | None = None
     """The cluster's name in AWS; `tensorplane-<stack>` by default. A change replaces the cluster."""
     version: Filled = "1.35"
@@ -85,12 +85,12 @@ class Eks(ClusterArgs):
         return self.name or f"tensorplane-{pulumi.get_stack()}"
 
     @property
-    def zones(self) -> tuple[str, ...]:
-        """Zones of the cluster's subnets."""
+    def subnet_zones(self) -> tuple[str, ...]:
+        """Zones that have a subnet of the cluster's. One more moves nothing."""
         if self.network.subnets:
             return tuple(sorted(self.network.subnets))
         known = catalog.zones("eks", self.region) or tuple(f"{self.region}{letter}" for letter in "abc")
-        return self.network.zones or known[:_ZONES]
+        return self.zones or known[:_ZONES]
 
     def check(self, groups: Mapping[str, Shape]) -> Iterator[Fault]:
         yield from check_cluster.faults(self)

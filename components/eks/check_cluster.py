@@ -87,11 +87,12 @@ def _no_version(path: tuple[str, ...], found: str) -> Fault:
 def _network(args: "Eks") -> Iterator[Fault]:
     network, path = args.network, ("cluster", "network")
     if network.subnets:
-        for key, value in (("cidr", network.cidr), ("zones", network.zones), ("nat", network.nat)):
+        of_new = (((*path, "cidr"), network.cidr), (("cluster", "zones"), args.zones), ((*path, "nat"), network.nat))
+        for where, value in of_new:
             if value:
-                yield Fault((*path, key), "belongs to a new VPC, and subnets are those of yours: leave out one of them")
-    where = (*path, "subnets" if network.subnets else "zones")
-    zones = list(network.subnets or network.zones)
+                yield Fault(where, "belongs to a new VPC, and subnets are those of yours: leave out one of them")
+    where = (*path, "subnets") if network.subnets else ("cluster", "zones")
+    zones = list(network.subnets or args.zones)
     if zones and len(set(zones)) < 2:
         yield Fault(where, f"got {', '.join(zones)}, need at least two zones: EKS' control plane spans them")
     if len(zones) != len(set(zones)):

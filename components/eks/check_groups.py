@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from components.cluster.eks import Eks
 
 _NAME_LIMIT = 63
+_GIVEN = (("cluster", "zones"), ("cluster", "network"), ("cluster", "region"))
 _ADDED_TO_NAMES = 8
 _TAINT_KEY_LIMIT = 63
 _TAINTS_LIMIT = 50
@@ -32,16 +33,16 @@ def faults(args: "Eks", groups: Mapping[str, Shape]) -> Iterator[Fault]:
 
 
 def _zones(path: tuple[str, ...], args: "Eks", shape: Shape) -> Iterator[Fault]:
-    setting = "cluster.network.subnets" if args.network.subnets else "cluster.network.zones"
-    listed = ", ".join(args.zones)
-    outside = [zone for zone in shape.args.zones if zone not in args.zones]
+    setting = "cluster.network.subnets" if args.network.subnets else "cluster.zones"
+    listed = ", ".join(args.subnet_zones)
+    outside = [zone for zone in shape.args.zones if zone not in args.subnet_zones]
     for zone in outside:
-        near = did_you_mean(zone, args.zones)
+        near = did_you_mean(zone, args.subnet_zones)
         reason = f"{zone} is no zone of the cluster, which has {listed}{near}: need one of them, or {zone} in {setting}"
-        yield Fault((*path, "zones"), reason, given=(("cluster", "network"), ("cluster", "region")))
-    if not outside and shape.machine and not zones_of(shape, args.zones, args.region):
+        yield Fault((*path, "zones"), reason, given=_GIVEN)
+    if not outside and shape.machine and not zones_of(shape, args.subnet_zones, args.region):
         reason = f"no zone of the cluster sells {shape.machine.name}, which has {listed}: need one in {setting}"
-        yield Fault(path, reason, given=(("cluster", "network"), ("cluster", "region")))
+        yield Fault(path, reason, given=_GIVEN)
 
 
 def _capacity(path: tuple[str, ...], shape: Shape) -> Iterator[Fault]:

@@ -63,7 +63,7 @@ def cluster(context: Context, subnets: Subnets) -> aws.eks.Cluster:
 def _reach(context: Context, subnets: Subnets) -> aws.eks.ClusterVpcConfigArgsDict:
     endpoint = context.args.endpoint
     reach: aws.eks.ClusterVpcConfigArgsDict = {
-        "subnet_ids": subnets.of(context.args.zones),
+        "subnet_ids": subnets.of(context.args.subnet_zones),
         "endpoint_private_access": True,
         "endpoint_public_access": endpoint.public,
     }

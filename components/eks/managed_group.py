@@ -45,7 +45,7 @@ def managed_group(
         shape.name,
         cluster_name=around.cluster.name,
         node_role_arn=around.role.arn,
-        subnet_ids=around.subnets.of(zones_of(shape, args.zones, args.region)),
+        subnet_ids=around.subnets.of(zones_of(shape, args.subnet_zones, args.region)),
         version=args.node_version or args.version,
         ami_type=shape.machine.image if shape.machine else None,
         instance_types=_instance_types(shape),

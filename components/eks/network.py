@@ -48,7 +48,7 @@ def _new(context: Context) -> Subnets:
     tables = {}
     by_zone: dict[str, pulumi.Input[str]] = {}
     routes: list[pulumi.Resource] = []
-    for zone in context.args.zones:
+    for zone in context.args.subnet_zones:
         subnet = aws.ec2.Subnet(
             f"{context.name}-private-{zone}",
             vpc_id=vpc.id,
@@ -94,7 +94,7 @@ def _public(
         opts=context.opts,
     )
     gateways: dict[str, aws.ec2.NatGateway] = {}
-    for zone in context.args.zones:
+    for zone in context.args.subnet_zones:
         subnet = aws.ec2.Subnet(
             f"{context.name}-public-{zone}",
             vpc_id=vpc.id,

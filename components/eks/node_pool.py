@@ -29,7 +29,7 @@ def node_pool(
 ) -> k8s.apiextensions.CustomResource:
     """The pool. It is deleted before its controller, which ends the machines."""
     shape = component.shape
-    zones = zones_of(shape, context.args.zones, context.region)
+    zones = zones_of(shape, context.args.subnet_zones, context.region)
     metadata = {"name": shape.name, "labels": TENSORPLANE}
     node_class = k8s.apiextensions.CustomResource(
         shape.name,

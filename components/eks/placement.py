@@ -20,7 +20,7 @@ def uses_efa(shape: Shape) -> bool:
 def zones_of(shape: Shape, cluster_zones: Sequence[str], region: str) -> tuple[str, ...]:
     """The zones of the cluster that the group's nodes may be in; none where none of them sells the machine."""
     zones = tuple(shape.args.zones) or tuple(cluster_zones)
-    selling = catalog.sold("eks", shape.machine.name, region) if shape.machine else None
+    selling = catalog.sold("eks", shape.machine, region) if shape.machine else None
     if selling:
         zones = tuple(zone for zone in zones if zone in selling)
     return zones[:1] if uses_efa(shape) else zones

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from components import catalog
+from components.catalog import Machine
 from tests.unit.test_bad_settings import faults_of, put
 
 GOOD: dict[str, Any] = {
@@ -42,9 +43,9 @@ FAULTS: list[tuple[str, Any, str]] = [
      f"out of {PRIVATE}"),
     ("cluster/network/serviceCidr", "8.8.0.0/16", f"cluster.network.serviceCidr: got 8.8.0.0/16, need /12 to /24 out "
      f"of {PRIVATE}"),
-    ("cluster/network/zones", ["us-west-2a"], "cluster.network.zones: got us-west-2a, need at least two zones: EKS' "
+    ("cluster/zones", ["us-west-2a"], "cluster.zones: got us-west-2a, need at least two zones: EKS' "
      "control plane spans them"),
-    ("cluster/network/zones", ["us-west-2a", "us-west-2a", "us-west-2b"], "cluster.network.zones: got us-west-2a, "
+    ("cluster/zones", ["us-west-2a", "us-west-2a", "us-west-2b"], "cluster.zones: got us-west-2a, "
      "us-west-2a, us-west-2b, need each zone once"),
     ("cluster/network", {"subnets": {"us-west-2a": "subnet-a"}}, "cluster.network.subnets: got us-west-2a, need at "
      "least two zones: EKS' control plane spans them"),
@@ -73,7 +74,7 @@ FAULTS: list[tuple[str, Any, str]] = [
     ("cluster/support", "extend", "cluster.support: got 'extend', need standard or extended (did you mean extended?)"),
     ("nodeGroups/gpu/zones", ["us-west-2d"], "nodeGroups.gpu.zones: us-west-2d is no zone of the cluster, which has "
      "us-west-2a, us-west-2b, us-west-2c (did you mean us-west-2c?): need one of them, or us-west-2d in "
-     "cluster.network.zones"),
+     "cluster.zones"),
     ("nodeGroups/gpu/reserved", {"id": "cr-1"}, "nodeGroups.gpu.zones: a reservation is of one zone: need that zone "
      "alone"),
     ("nodeGroups/gpu", {"accelerator": "t4", "max": 1, "zones": ["us-west-2a"], "reserved": {"id": "mine"}},
@@ -116,18 +117,19 @@ def test_a_region_that_the_catalog_knows_not(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_zone_that_the_region_has_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(catalog, "zones", lambda cloud, region: ("us-west-2a", "us-west-2b", "us-west-2c"))
-    found = faults_of(spoiled("cluster/network/zones", ["us-west-2a", "us-west-2z"]))
+    found = faults_of(spoiled("cluster/zones", ["us-west-2a", "us-west-2z"]))
     says = "no zone 'us-west-2z' in us-west-2, it has us-west-2a, us-west-2b, us-west-2c (did you mean us-west-2c?)"
-    assert found == [f"tensorplane:cluster.network.zones: {says}"]
+    assert found == [f"tensorplane:cluster.zones: {says}"]
 
 
 def test_a_machine_that_no_zone_of_the_cluster_sells(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        catalog, "sold", lambda cloud, name, region: ("us-west-2d",) if name.startswith("g4dn") else None
-    )
+    def sold(cloud: str, machine: Machine, region: str) -> tuple[str, ...] | None:
+        return ("us-west-2d",) if machine.accelerator else None
+
+    monkeypatch.setattr(catalog, "sold", sold)
     says = (
         "nodeGroups.gpu: no zone of the cluster sells g4dn.xlarge, which has us-west-2a, us-west-2b, us-west-2c: "
-        "need one in cluster.network.zones"
+        "need one in cluster.zones"
     )
     assert faults_of(copy.deepcopy(GOOD)) == [f"tensorplane:{says}"]
 
