@@ -38,7 +38,7 @@ class Wrong:
     """False where the SDK knows better values, and takes others too: Azure's enumerations grow without it."""
 
     @property
-    def property(self) -> str:
+    def place(self) -> str:
         """The place as the engine writes it: `scalingConfig.minSize`."""
         return paths.render(self.path)
 

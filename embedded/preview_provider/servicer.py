@@ -105,7 +105,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
         wrong = check.inputs(news, found.arguments, found.name)
         for each in wrong:
             if not each.certain:
-                self._warn(request.urn, f"{_told(request.urn)}: {each.property}: {each.reason}")
+                self._warn(request.urn, f"{_told(request.urn)}: {each.place}: {each.reason}")
         failures = _failures([each for each in wrong if each.certain])
         return provider_pb2.CheckResponse(inputs=self._encode(news), failures=failures)
 
@@ -180,7 +180,7 @@ def _told(urn: str) -> str:
 
 def _failures(found: list[check.Wrong]) -> list[Any]:
     # The place is part of the reason, because of a property that is named the engine prints the value: even a secret.
-    return [provider_pb2.CheckFailure(reason=f"{each.property}: {each.reason}") for each in found]
+    return [provider_pb2.CheckFailure(reason=f"{each.place}: {each.reason}") for each in found]
 
 
 def _difference(changes: dict[str, str]) -> Any:

@@ -66,11 +66,11 @@ def connect(config: Kubeconfig) -> ApiClient:
         try:
             loader = KubeConfigLoader(config_dict=config, temp_file_path=keys)
             loader.load_and_set(configuration)
-        except (ConfigException, TypeError, KeyError) as error:
+            client = ApiClient(configuration)
+            if not configuration.proxy:
+                client.rest_client.pool_manager = _pool(configuration)
+        except (ConfigException, ssl.SSLError, TypeError, KeyError) as error:
             raise Fault(f"the kubeconfig cannot be used: {error}") from None
-        client = ApiClient(configuration)
-        if not configuration.proxy:
-            client.rest_client.pool_manager = _pool(configuration)
     return client
 
 

@@ -92,6 +92,21 @@ def test_a_cluster_that_is_not_there_yet_does_not_stop_a_preview(tmp_path: Path)
             provider.create(CONFIG_MAP, inputs)
 
 
+def test_a_kubeconfig_that_cannot_be_used_does_not_stop_a_preview(tmp_path: Path) -> None:
+    """Source: unreachableCluster in Configure: what is wrong with it shows when the cluster is needed."""
+    config = {
+        "clusters": [{"name": "a", "cluster": {"server": "https://127.0.0.1:1", "certificate-authority-data": "eA=="}}],
+        "contexts": [{"name": "a", "context": {"cluster": "a", "user": "a"}}],
+        "users": [{"name": "a", "user": {"token": "t"}}],
+        "current-context": "a",
+    }
+    with configured(tmp_path, config) as provider:
+        inputs = config_map("default", a="1")
+        assert provider.preview(CONFIG_MAP, inputs) == inputs
+        with pytest.raises(Failed, match=r"cannot be reached: the kubeconfig cannot be used: .*certificate"):
+            provider.create(CONFIG_MAP, inputs)
+
+
 def test_a_chart_for_a_cluster_that_is_not_there_yet_shows_its_inputs(tmp_path: Path) -> None:
     """Source: Create on GetPreview in helm_release.go: without a cluster, the inputs, and the rest unknown."""
     chart = chart_of(tmp_path)
