@@ -56,9 +56,7 @@ def _beside_plain() -> Measured:
     size = str(_SIZES[-1])
     ours, plain = _interleaved(lambda: _seconds("ours", size), lambda: _seconds("plain", size))
     ratio = statistics.median(a / b for a, b in zip(ours, plain, strict=True))
-    peer = (
-        f"ours {statistics.median(ours):.1f} s, plain {statistics.median(plain):.1f} s for {size} groups and jobs"
-    )
+    peer = f"ours {statistics.median(ours):.1f} s, plain {statistics.median(plain):.1f} s for {size} groups and jobs"
     return Measured(ratio, peer)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from cli import preview
 from embedded import terminal
 from embedded.fault import Fault
+from embedded.hosts.stack_settings import StackSettings
 from embedded.paths import PROJECT
 
 
@@ -29,6 +30,11 @@ def _parser() -> argparse.ArgumentParser:
     rented.add_argument("--region", help="what is sold there, at its prices (default: the cheapest region's)")
     rented.add_argument("--withdrawn", action="store_true", help="what is gone, with what to use now")
     rented.add_argument("--json", action="store_true", help="every fact, with its source")
+    exported = commands.add_parser("kops", help="a stack's node groups as kops' InstanceGroups, as YAML")
+    exported.add_argument("--stack", default="dev", help="name of a Pulumi.<stack>.yaml (default: dev)")
+    exported.add_argument("--cluster", help="the cluster's name in kops (default: the name of the context)")
+    exported.add_argument("--image", help="image of the nodes (default: kops' own)")
+    exported.add_argument("--driver", help="Ubuntu's package with the GPU driver (default: kops' own)")
     commands.add_parser("settings", help="every key of a stack's settings, as Markdown")
     return parser
 
@@ -44,6 +50,8 @@ def main() -> int:
             return _check(args.stack)
         if args.command == "catalog":
             return _catalog(args)
+        if args.command == "kops":
+            return _kops(args)
         return preview.run(args.stack, context, args.report, terminal.console())
     except Fault as fault:
         print(*fault.lines, sep="\n", file=sys.stderr)
@@ -69,6 +77,14 @@ def _catalog(args: argparse.Namespace) -> int:
         **filters, min_memory=catalog.gibibytes(args.min_memory or "0"), withdrawn=args.withdrawn
     )
     catalog.run(question, args.json, terminal.console())
+    return 0
+
+
+def _kops(args: argparse.Namespace) -> int:
+    from cli import kops  # as below
+
+    choice = kops.Choice(args.cluster, args.image, args.driver)
+    print(kops.text(StackSettings(args.stack, Path()).source(), choice), end="")
     return 0
 
 

@@ -16,13 +16,22 @@ _PROJECT_NAME = "tensorplane"
 
 def run(file: Path) -> None:
     """A Fault with a line for each thing that is wrong in a Pulumi.<stack>.yaml."""
+    if not is_encrypted(file):  # only the engine can read that; it runs the same check
+        load(file)
+
+
+def is_encrypted(file: Path) -> bool:
+    """Whether some of the settings can be read by the engine alone."""
+    return any(isinstance(value, dict) and "secure" in value for value in declared(file).values())
+
+
+def load(file: Path) -> StackConfig:
+    """The settings in a Pulumi.<stack>.yaml. A Fault with a line for each thing that is wrong with them."""
     config = declared(file)
-    if any(isinstance(value, dict) and "secure" in value for value in config.values()):
-        return  # only the engine can read what is encrypted; it runs the same check
     pulumi.runtime.set_all_config({_key(key): _stored(value) for key, value in config.items()})
     pulumi.runtime.configure(pulumi.runtime.Settings(project=_PROJECT_NAME, stack=file.name.split(".")[1]))
     try:
-        StackConfig.load()
+        return StackConfig.load()
     except pulumi.RunError as error:
         raise Fault(*str(error).splitlines()) from None
 

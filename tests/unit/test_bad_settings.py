@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 import stack
+from components.cluster.existing import Existing
 from components.settings import Settings
 from tests.unit.rendering import PROJECT, settings_of
 
@@ -71,7 +72,7 @@ def test_the_unspoiled_settings_are_accepted() -> None:
 def test_accepts_what_the_context_variable_makes_of_the_stack(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TENSORPLANE_CONTEXT", "kind-dev")
     config = stack.StackConfig.load(Settings(dev()))
-    assert config.cluster.model_dump() == {"kind": "existing", "context": "kind-dev", "kubeconfig": None}
+    assert config.cluster == Existing(kind="existing", context="kind-dev")
     assert config.volumes["models"].backend_on(config.cluster).kind == "storageClass"
 
 
@@ -282,8 +283,8 @@ class TestAsPulumiRunsIt:
         message = self.run({"tensorplane:volumez": "{}", "kubernetes:context": "x", "tensorplane:cluster": "kind"}, [])
         assert message.split("\n") == [
             "tensorplane:cluster: got 'kind', need a map of settings",
-            "tensorplane:volumez: unknown setting, allowed here: cluster, controllers, gpuRuntime, namespace, nodeGroups, "
-            "queues, volumes, workloads (did you mean volumes?)",
+            "tensorplane:volumez: unknown setting, allowed here: cluster, controllers, gpuRuntime, namespace, "
+            "nodeGroups, queues, volumes, workloads (did you mean volumes?)",
         ]
 
     def test_broken_json_is_a_fault_too(self) -> None:

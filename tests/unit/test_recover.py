@@ -43,8 +43,10 @@ def test_the_lock_of_a_process_that_is_no_pulumi_is_broken(tmp_path: Path) -> No
 
 
 def test_the_lock_of_a_live_pulumi_stays_and_is_named(tmp_path: Path) -> None:
-    with subprocess.Popen([sys.executable, "-c", "input()  # pulumi", "x"], stdin=subprocess.PIPE) as child:
+    waits = "print(flush=True); input()  # pulumi"
+    with subprocess.Popen([sys.executable, "-c", waits], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         try:
+            assert child.stdout and child.stdout.readline()  # its command line can be read once it runs
             lock = _lock(tmp_path, child.pid)
             with pytest.raises(Fault, match=f"process {child.pid} on .* is updating it"):
                 recover.break_stale_locks(tmp_path, "dev")

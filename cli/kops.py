@@ -1,0 +1,54 @@
+"""`python -m cli kops`: the node groups of a stack as kops' InstanceGroups, one YAML document each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from cli import check
+from components import gpu_runtime, kops
+from components.cluster.existing import Existing
+from embedded.fault import Fault
+from stack import StackConfig
+
+_CLUSTER_TOO = (
+    "# The cluster needs the same in its own manifest, where kops takes the device plugin's image from:\n"
+    "#   spec: {containerd: {nvidiaGPU: {enabled: true}}}\n"
+)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What kops has to know and a stack does not say."""
+
+    cluster: str | None = None
+    """The cluster's name in kops; the context's by default, which kops gives the same name."""
+    image: str | None = None
+    """Image of the nodes; kops' own, an Ubuntu, by default."""
+    driver: str | None = None
+    """Ubuntu's package with the GPU driver; kops' own by default."""
+
+
+def text(file: Path, choice: Choice) -> str:
+    """The InstanceGroups of a Pulumi.<stack>.yaml as YAML. A Fault with a line for each thing that is wrong."""
+    if check.is_encrypted(file):
+        raise Fault(f"{file.name}: some of it is encrypted, which Pulumi alone can read: need a file without secrets")
+    config = check.load(file)
+    runtime = gpu_runtime.of(config.gpu_runtime, config.cluster, config.fleet).kind
+    wrong = [str(fault) for fault in kops.faults(config.cluster, config.fleet.groups, runtime, choice.driver)]
+    if wrong:
+        raise Fault(*wrong)
+    return "---\n".join(_documents(config, runtime, choice))
+
+
+def _documents(config: StackConfig, runtime: str, choice: Choice) -> Iterator[str]:
+    context = config.cluster.context if isinstance(config.cluster, Existing) else ""
+    for shape in config.fleet.groups.values():
+        manifest = kops.instance_group(
+            shape, choice.cluster or context, runtime, image=choice.image, driver=choice.driver
+        )
+        told = _CLUSTER_TOO if "containerd" in manifest["spec"] else ""
+        yield told + yaml.safe_dump(manifest, sort_keys=False, width=120)
