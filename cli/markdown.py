@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cli import fleet
 from cli.report import OPERATIONS, Change, Property, Report
+
+PRICES = (
+    "Prices are estimates for full groups: list prices of the days that docs/catalog.md tells, - where none is known."
+)
 
 
 def render(report: Report) -> str:
@@ -15,6 +20,8 @@ def render(report: Report) -> str:
     if report.faults:
         blocks += ["## Faults", "\n".join(f"- {line}" for line in report.faults)]
     blocks += ["## Policies", _verdicts(report)]
+    if report.groups:
+        blocks += ["## Fleet", "\n".join(_fleet(report.groups)), PRICES]
     if report.changes:
         blocks += ["## Changes", "\n".join(_changes(report.changes))]
     if report.warnings:
@@ -47,6 +54,16 @@ def _verdicts(report: Report) -> str:
         says = f"**violated** ({verdict.level}): {found}" if verdict.messages else "kept"
         rows.append(f"| {verdict.policy} ({verdict.pack}) | {_cell(says)} |")
     return "\n".join(rows)
+
+
+def _fleet(groups: tuple[fleet.Group, ...]) -> Iterator[str]:
+    headings = (*fleet.HEADINGS, "taints", "labels")
+    yield f"| {' | '.join(headings)} |"
+    yield "|---" * len(headings) + "|"
+    for group in groups:
+        several = ("<br>".join(f"`{_cell(line)}`" for line in lines) for lines in (group.taints, group.labels))
+        yield f"| {' | '.join([*map(_cell, group.cells), *several])} |"
+    yield f"| {' | '.join([*fleet.total(groups), '', ''])} |"
 
 
 def _changes(changes: tuple[Change, ...]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""`python -m cli preview`: the real preview with the policy pack, as a table here and as Markdown for a reviewer."""
+"""`tensorplane preview`: the real preview with the policy pack, as a table here and as Markdown for a reviewer."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def run(stack: str, context: str, file: Path, console: Console) -> int:
                 status.update(f"previewing {stack}: {len(seen)} resources")
 
         found = preview.run(watch)
-    console.print(table.render(found))
+    console.print(table.render(found, console.width))
     try:
         file.write_text(markdown.render(found))
     except OSError as error:

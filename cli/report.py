@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from cli import property_path
+from cli import fleet, property_path
 
 Event = Mapping[str, Any]
 
@@ -59,6 +59,8 @@ class Report:
     stack: str
     changes: tuple[Change, ...] = ()
     unchanged: int = 0
+    groups: tuple[fleet.Group, ...] = ()
+    """The node groups, those that stay as they are too; none where the program declares none."""
     verdicts: tuple[Verdict, ...] = ()
     faults: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -119,12 +121,14 @@ def of(
     """
     changes: dict[str, Change] = {}
     unchanged: set[str] = set()
+    groups: dict[str, fleet.Group] = {}
     verdicts = _Verdicts()
     diagnostics: dict[str, list[str]] = {"error": [], "warning": []}
     packages: set[str] = set()
     for event in events:
         if step := event.get("resourcePreEvent"):
             _note_step(step["metadata"], changes, unchanged)
+            _note_group(step["metadata"], groups)
             packages.add(step["metadata"]["type"].partition(":")[0])
         elif policy := event.get("policyEvent"):
             verdicts.violated(policy)
@@ -139,6 +143,7 @@ def of(
         stack=stack,
         changes=tuple(sorted(changes.values(), key=lambda c: (order.get(c.operation, len(order)), c.type, c.name))),
         unchanged=len(unchanged),
+        groups=tuple(groups[name] for name in sorted(groups)),
         verdicts=verdicts.all(),
         faults=tuple(dict.fromkeys(diagnostics["error"])),
         warnings=tuple(dict.fromkeys(diagnostics["warning"])),
@@ -155,6 +160,13 @@ def _note_step(step: Event, changes: dict[str, Change], unchanged: set[str]) -> 
         unchanged.add(urn)
     elif operation in OPERATIONS:
         changes[urn] = Change(operation, _short(step["type"]), urn.rpartition("::")[2], tuple(_properties(step)))
+
+
+def _note_group(step: Event, groups: dict[str, fleet.Group]) -> None:
+    if step["type"] == fleet.COMPONENT:
+        old, new = ((state or {}).get("inputs") or {} for state in (step.get("old"), step.get("new")))
+        name = step["urn"].rpartition("::")[2]
+        groups[name] = fleet.Group(name, old, {} if step["op"] == "delete" else new)
 
 
 def _properties(step: Event) -> Iterator[Property]:

@@ -6,17 +6,25 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from cli.markdown import summary
+from cli import fleet
+from cli.markdown import PRICES, summary
 from cli.report import Report
 
+_WITH_TAINTS = 110
+_NUMBERS = ("cards", "$/h")
 _STYLES = {"create": "green", "update": "yellow", "replace": "magenta", "delete": "red"}
 
 
-def render(report: Report) -> RenderableType:
-    """Changes, verdicts and faults, the most important last: it is what stays on the screen."""
+def render(report: Report, width: int) -> RenderableType:
+    """Changes, the fleet, verdicts and faults, the most important last: it is what stays on the screen.
+
+    Taints are shown where `width` has room for them; labels are in the Markdown alone.
+    """
     parts: list[RenderableType] = [Text(line, style="bold yellow") for line in report.banner]
     if report.changes:
         parts.append(_changes(report))
+    if report.groups:
+        parts += ["", _fleet(report, taints=width >= _WITH_TAINTS), Text(PRICES, style="dim"), ""]
     parts += [Text(f"warning: {line}", style="yellow") for line in report.warnings]
     if report.changes or not report.failed:
         # Said again here: the banner of a long preview has left the screen.
@@ -39,6 +47,17 @@ def _changes(report: Report) -> Table:
         properties = Text("\n").join(Text(_line(each.path, each.old, each.new)) for each in change.properties)
         operation = Text(change.operation, style=_STYLES.get(change.operation, ""))
         table.add_row(operation, Text(f"{change.type} {change.name}"), properties)
+    return table
+
+
+def _fleet(report: Report, *, taints: bool) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for heading in (*fleet.HEADINGS, *(["taints"] if taints else ())):
+        table.add_column(heading, justify="right" if heading in _NUMBERS else "left", overflow="fold")
+    for group in report.groups:
+        several = [Text("\n".join(group.taints))] if taints else []
+        table.add_row(*map(Text, group.cells), *several)
+    table.add_row(*(Text(cell, style="bold") for cell in fleet.total(report.groups)))
     return table
 
 

@@ -98,3 +98,38 @@ FAULTS: list[Event] = [
         "error", "tensorplane:queues.research.gpus.t44: unknown accelerator (did you mean t4?)\nvolumes.b: no backend\n"
     )
 ]
+
+
+def group(card: str, machine: str | None, nodes: tuple[int, int], **more: Any) -> dict[str, Any]:
+    """What a node group registers."""
+    labels = {"tensorplane.dev/accelerator": card, "nvidia.com/device-plugin.config": more.pop("shared", None)}
+    facts: dict[str, Any] = {
+        "accelerator": card,
+        "machine": machine,
+        "minNodes": nodes[0],
+        "maxNodes": nodes[1],
+        "spot": False,
+        "gpusMax": 0,
+        "tpusMax": 0,
+        "taints": [],
+        "labels": {key: value for key, value in labels.items() if value},
+    }
+    return {**facts, **more}
+
+
+_GPU = "nvidia.com/gpu=present:NoSchedule"
+_T4 = group("t4", "g4dn.xlarge", (0, 20), gpusMax=20, taints=[_GPU, "a=b:NoExecute"], shared="time-slicing-4")
+_L4 = group("l4", "g6.xlarge", (0, 20), gpusMax=20, taints=[_GPU, "a=c:NoExecute"], hourlyUsdMax=16.096)
+_TPU = group(
+    "tpu-v5e", "ct5lp-hightpu-4t", (1, 1), tpusMax=4, hourlyUsdMax=4.8, taints=["google.com/tpu=present:NoSchedule"]
+)
+_CPU = group("none", None, (2, 1000), hourlyUsdMax=1234.5)
+_SPOT = {**_CPU, "spot": True, "taints": ["tensorplane.dev/spot=true:NoSchedule"]}
+
+FLEET: list[Event] = [
+    step("create", "tensorplane:index:NodeGroup", "tpu", None, _TPU),
+    step("update", "tensorplane:index:NodeGroup", "old", _T4, _L4),
+    step("same", "tensorplane:index:NodeGroup", "cpu", _CPU, _CPU),
+    step("update", "tensorplane:index:NodeGroup", "more", _CPU, _SPOT | {"hourlyUsdMax": None}),
+    step("delete", "tensorplane:index:NodeGroup", "gone", _T4),
+]

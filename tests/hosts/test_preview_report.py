@@ -24,6 +24,7 @@ CASES = {
     "stood-in": report.of(
         "prod", [*events.CHANGES[:4], *events.CLOUD], stand_ins={"aws": "there are no credentials", "gcp": "unused"}
     ),
+    "fleet": report.of("prod", [*events.FLEET, *events.KEPT]),
     "nothing": report.of("dev", [*events.CHANGES[:4], *events.KEPT]),
 }
 
@@ -38,7 +39,7 @@ def test_the_markdown_is_as_recorded(name: str) -> None:
 
 def test_no_report_shows_a_secret() -> None:
     output = io.StringIO()
-    Console(file=output, width=200).print(table.render(CASES["changes"]))
+    Console(file=output, width=200).print(table.render(CASES["changes"], 200))
     for text in (markdown.render(CASES["changes"]), output.getvalue()):
         assert "plain" not in text
         assert "ciphertext" not in text
@@ -47,8 +48,30 @@ def test_no_report_shows_a_secret() -> None:
 
 def test_the_table_ends_with_faults_and_verdicts() -> None:
     output = io.StringIO()
-    Console(file=output, width=200).print(table.render(CASES["violated"]))
+    Console(file=output, width=200).print(table.render(CASES["violated"], 200))
     assert output.getvalue().splitlines()[-1].startswith("policy gpu-quota (mandatory): The workloads ask for 4 GPUs")
+
+
+def test_the_fleet_tells_what_becomes_of_each_group() -> None:
+    said = {group.name: " ".join(group.cells) for group in CASES["fleet"].groups}
+    assert said["old"] == "old g4dn.xlarge → g6.xlarge 1 t4 → 1 l4 time-slicing-4 → - 0-20 20 - → 16.10"
+    assert said["tpu"] == "tpu ct5lp-hightpu-4t 4 tpu-v5e - 1 4 4.80"
+    assert said["gone"].startswith("gone (goes) g4dn.xlarge 1 t4")
+    assert {group.name: group.taints for group in CASES["fleet"].groups}["old"] == (
+        "nvidia.com/gpu=present:NoSchedule",
+        "a=b:NoExecute → c:NoExecute",
+    )
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_no_cell_of_the_fleet_is_broken_where_the_terminal_has_room(width: int) -> None:
+    output = io.StringIO()
+    found = report.of("prod", [event for event in events.FLEET if "create" in str(event) or "same" in str(event)])
+    Console(file=output, width=width).print(table.render(found, width))
+    line = next(line for line in output.getvalue().splitlines() if line.startswith("tpu"))
+    assert line.split()[:7] == ["tpu", "ct5lp-hightpu-4t", "4", "tpu-v5e", "-", "1", "4"]
+    assert ("google.com/tpu=present:NoSchedule" in line) == (width > 80)
+    assert "> " not in output.getvalue(), "every price is known"
 
 
 @pytest.mark.parametrize(
@@ -69,7 +92,7 @@ def test_paths_lead_to_values(path: str, value: object) -> None:
 
 def test_a_preview_that_asked_no_cloud_says_so_first() -> None:
     output = io.StringIO()
-    Console(file=output, width=200).print(table.render(CASES["stood-in"]))
+    Console(file=output, width=200).print(table.render(CASES["stood-in"], 200))
     lines = output.getvalue().splitlines()
     assert lines[0] == "Checked against the SDK's types, not by the cloud (aws: there are no credentials)."
     assert "prod (no cloud was asked): 1 to create, 1 unchanged" in lines, "a long preview's first lines scroll away"
