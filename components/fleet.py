@@ -15,10 +15,11 @@ from components.node_group import (
     NO_ACCELERATOR,
     PLUGIN_CONFIG,
     SIMULATED,
-    SPOT,
+    SPOT_TAINTS,
     NodeGroupArgs,
     Shape,
     Taint,
+    TaintArgs,
 )
 from components.node_shape import Site, resolve
 
@@ -30,6 +31,8 @@ class Fleet:
     groups: Mapping[str, Shape] = field(default_factory=dict)
     runtime_class: str | None = None
     """RuntimeClass of pods with GPUs, where containerd's default runtime knows none."""
+    untold: frozenset[str] = frozenset()
+    """Groups whose faults leave open what they are: nothing can be concluded from their absence."""
 
     @property
     def tolerations(self) -> list[dict[str, str]]:
@@ -88,19 +91,28 @@ class Fleet:
     @cached_property
     def _open_selectors(self) -> Mapping[str, Mapping[str, str]]:
         """What pods that name no group select, by the card that they want: where one group has it, what leads there."""
-        found: dict[str, list[Mapping[str, str]]] = defaultdict(list)
-        for shape in self.groups.values():
-            for want in _wants(shape):
-                found[want].append(shape.selector)
-        return {want: selectors[0] for want, selectors in found.items() if len(selectors) == 1}
+        return {want: shapes[0].selector for want, shapes in self._having.items() if len(shapes) == 1}
 
     @cached_property
-    def _most(self) -> Mapping[str, int]:
-        """The most GPUs that one node offers to one pod, by the card that pods want."""
-        found: dict[str, int] = {}
+    def _having(self) -> Mapping[str, list[Shape]]:
+        """The groups by what pods may want of them."""
+        found: dict[str, list[Shape]] = defaultdict(list)
         for shape in self.groups.values():
             for want in _wants(shape):
-                found[want] = max(found.get(want, 0), _offer(shape))
+                found[want].append(shape)
+        return found
+
+    @cached_property
+    def _most(self) -> Mapping[tuple[str, bool], int]:
+        """The most GPUs that a node offers to a pod which names no group, by its card and whether it is interruptible.
+
+        Without an entry, the taints of every group keep it off.
+        """
+        found: dict[tuple[str, bool], int] = {}
+        for want, shapes in self._having.items():
+            for shape, interruptible in product(shapes, (False, True)):
+                if not _keeping_off(shape, interruptible):
+                    found[want, interruptible] = max(found.get((want, interruptible), 0), _offer(shape))
         return found
 
     @cached_property
@@ -109,47 +121,60 @@ class Fleet:
 
     @cached_property
     def _cards(self) -> list[str]:
-        return sorted({shape.accelerator.name for shape in self.groups.values() if shape.accelerator})
+        shapes = (shape for shape in self.groups.values() if shape.accelerator and shape.accelerator.kind == "gpu")
+        return sorted({shape.accelerator.name for shape in shapes if shape.accelerator})
 
-    def check(self, resources: Resources, at: tuple[str, ...]) -> Iterator[Fault]:
-        """What a pod asks for and no group has."""
+    def check(self, resources: Resources, at: tuple[str, ...], *, interruptible: bool) -> Iterator[Fault]:
+        """What a pod asks for and no group has, or none that lets it in."""
         if resources.accelerator and not resources.gpus:
             yield Fault((*at, "accelerator"), f"got {resources.accelerator} with gpus 0: need gpus, at least 1")
-        if not self.groups:
-            return
-        if resources.accelerator and resources.accelerator not in self._cards:
-            listed = f"groups have {', '.join(self._cards)}" if self._cards else "no group has one"
-            reason = f"no node group with {resources.accelerator!r}, {listed}"
-            near = did_you_mean(resources.accelerator, self._cards)
-            yield Fault((*at, "accelerator"), reason + near, given=(("nodeGroups",),))
-        elif resources.node_group and resources.node_group not in self.groups:
-            near = did_you_mean(resources.node_group, self.groups)
-            reason = f"no node group named {resources.node_group!r}, have {', '.join(sorted(self.groups))}{near}"
-            yield Fault((*at, "nodeGroup"), reason, given=(("nodeGroups",),))
         elif resources.node_group:
-            yield from self._check_group(self.groups[resources.node_group], resources, at)
-        elif resources.gpus > (most := self._most.get(_wanted(resources), 0)):
-            yield _too_many(resources, resources.accelerator or "any node group", most, at)
+            yield from self._check_named(resources.node_group, resources, at, interruptible)
+        elif self.groups and not self.untold and resources.gpus:
+            yield from self._check_open(resources, at, interruptible)
 
-    def _check_group(self, shape: Shape, resources: Resources, at: tuple[str, ...]) -> Iterator[Fault]:
-        card = shape.accelerator.name if shape.accelerator else NO_ACCELERATOR
-        if resources.accelerator and resources.accelerator != card:
-            reason = f"got {shape.name}, whose nodes have {card}: need a group with {resources.accelerator}"
-            yield Fault((*at, "nodeGroup"), reason, given=(("nodeGroups",),))
-        elif resources.gpus > (most := _offer(shape)):
-            yield _too_many(resources, shape.name, most, at)
+    def _check_named(
+        self, name: str, resources: Resources, at: tuple[str, ...], interruptible: bool
+    ) -> Iterator[Fault]:
+        where, shape = (*at, "nodeGroup"), self.groups.get(name)
+        if shape:
+            yield from _check_group(shape, resources, at, interruptible)
+        elif name not in self.untold and (self.groups or self.untold):
+            known = sorted({*self.groups, *self.untold})
+            reason = f"no node group named {name!r}, have {', '.join(known)}{did_you_mean(name, known)}"
+            yield Fault(where, reason, given=(("nodeGroups",),))
 
-    def check_reach(self, named: Collection[str | None]) -> Iterator[Fault]:
-        """Groups with taints of their own that no workload names: nothing of the stack could ever run there."""
+    def _check_open(self, resources: Resources, at: tuple[str, ...], interruptible: bool) -> Iterator[Fault]:
+        card, given = resources.accelerator, (("nodeGroups",),)
+        if card and card not in self._cards:
+            listed = f"groups have {', '.join(self._cards)}" if self._cards else "no group has GPUs"
+            no_gpu = card in self._having
+            reason = f"got {card}, and workloads run on GPUs" if no_gpu else f"no node group with {card!r}"
+            yield Fault((*at, "accelerator"), f"{reason}, {listed}{did_you_mean(card, self._cards)}", given=given)
+            return
+        most = self._most.get((_wanted(resources), interruptible))
+        if most is None and self._cards:
+            keeping = (f"{s.name} ({_keeping_off(s, interruptible)})" for s in self._having[_wanted(resources)])
+            reason = f"every node group with {card or 'GPUs'} keeps it off, {', '.join(keeping)}"
+            yield Fault((*at, "accelerator" if card else "gpus"), reason, given=given)
+        elif resources.gpus > (most or 0):
+            yield _too_many(resources, card or "any node group", most or 0, at)
+
+    def check_reach(self, pods: Collection[tuple[str | None, bool]]) -> Iterator[Fault]:
+        """Groups that nothing of the stack could ever run on: of each workload, the group it names, and whether it is
+        interruptible."""
+        named = {name for name, _ in pods}
+        if any(name and name not in self.groups for name in named):
+            return
         for name, shape in self.groups.items():
-            if shape.args.taints and name not in named:
-                taint = shape.args.taints[0]
-                yield Fault(
-                    ("nodeGroups", name, "taints"),
-                    f"no workload tolerates {taint.key}={taint.value}:{taint.effect}: name the group in a workload's "
-                    f"resources (nodeGroup: {name}), or leave the taint out",
-                    given=(("workloads",),),
-                )
+            path, given = ("nodeGroups", name), (("workloads",),)
+            if shape.args.spot and not any(interruptible for _, interruptible in pods):
+                reason = f"true, and no workload tolerates that: only training jobs with checkpoints do, need false"
+                yield Fault((*path, "spot"), reason, given=given)
+            elif (taint := _own_taint(shape)) and name not in named:
+                reason = f"no workload tolerates {taint.key}={taint.value}:{taint.effect}: name the group in a"
+                need = f"workload's resources (nodeGroup: {name}), or leave the taint out"
+                yield Fault((*path, "taints"), f"{reason} {need}", given=given)
 
 
 _ANY_CARD = "any"
@@ -184,6 +209,40 @@ def _told(taint: Taint) -> tuple[str, str]:
     return taint.key, taint.effect
 
 
+def _own_taint(shape: Shape) -> TaintArgs | None:
+    """The first taint of a group's own that keeps pods out; one that is a preference does not."""
+    return next((taint for taint in shape.args.taints if taint.effect != "PreferNoSchedule"), None)
+
+
+def _keeping_off(shape: Shape, interruptible: bool) -> str:
+    """Why a pod that names no group does not get into this one, although it has what the pod wants; else nothing."""
+    if shape.args.spot and not interruptible:
+        return _SPOT_TAKES
+    taint = _own_taint(shape)
+    return f"taint {taint.key}, need nodeGroup: {shape.name}" if taint else ""
+
+
+_SPOT_TAKES = "spot, which takes only training jobs with checkpoints"
+
+
+def _check_group(shape: Shape, resources: Resources, at: tuple[str, ...], interruptible: bool) -> Iterator[Fault]:
+    """Why a pod that names this group could never run there."""
+    where, given = (*at, "nodeGroup"), (("nodeGroups",),)
+    card = shape.accelerator.name if shape.accelerator else NO_ACCELERATOR
+    if resources.accelerator and resources.accelerator != card:
+        reason = f"got {shape.name}, whose nodes have {card}: need a group with {resources.accelerator}"
+        yield Fault(where, reason, given=given)
+    elif shape.accelerator and shape.accelerator.kind != "gpu":
+        yield Fault(where, f"got {shape.name}, whose nodes have {card}, and workloads run on GPUs or CPUs", given=given)
+    elif shape.accelerator and not resources.gpus:
+        reason = f"got {shape.name}, whose nodes take only pods with GPUs: need gpus, or a group without accelerator"
+        yield Fault(where, reason, given=given)
+    elif resources.gpus > (most := _offer(shape)):
+        yield _too_many(resources, shape.name, most, at)
+    if shape.args.spot and not interruptible:
+        yield Fault(where, f"got {shape.name}, which is {_SPOT_TAKES}: need checkpoints, or another group", given=given)
+
+
 def _is_for(taint: Taint, shape: Shape, gpus: int, interruptible: bool, *, named: bool = False) -> bool:
     """Whether a pod tolerates a taint because of what it is; those from the settings, it does for naming the group."""
     if shape.accelerator and taint.key == shape.accelerator.resource:
@@ -191,7 +250,7 @@ def _is_for(taint: Taint, shape: Shape, gpus: int, interruptible: bool, *, named
     if taint.key == SIMULATED:
         # A pod without GPUs that names no group is meant to run, and only the real node runs it.
         return named or bool(gpus)
-    return taint.key == SPOT and interruptible
+    return taint.key in SPOT_TAINTS and interruptible
 
 
 def _too_many(resources: Resources, where: str, most: int, at: tuple[str, ...]) -> Fault:
@@ -208,7 +267,7 @@ def of(settings: Mapping[str, NodeGroupArgs], site: Site) -> tuple[Fleet, list[F
         found += faults
         if shape:
             shapes[name] = shape
-    fleet = Fleet(shapes)
+    fleet = Fleet(shapes, untold=frozenset(settings) - set(shapes))
     return fleet, [*found, *_twins(fleet), *_system_pods(fleet, site)]
 
 
@@ -218,26 +277,28 @@ def _twins(fleet: Fleet) -> Iterator[Fault]:
     for name, shape in fleet.groups.items():
         other = first.setdefault(_identity(shape), name)
         if other != name:
-            yield Fault(
-                ("nodeGroups", name),
-                f"nothing tells it from {other}: need another machine, zones, label or taint, or one group for both",
-                given=(("nodeGroups", other),),
-            )
+            need = "need another machine, zones, label or taint, or one group for both"
+            given = (("nodeGroups", name), ("nodeGroups", other))
+            yield Fault(("nodeGroups", name), f"nothing tells it from {other}: {need}", given=given)
 
 
 def _identity(shape: Shape) -> object:
+    """What the scheduler sees of a group, and whose machines they are. The order of zones and taints says nothing."""
     labels = {key: value for key, value in shape.labels.items() if key != GROUP}
     machine = shape.machine.name if shape.machine else None
     args = shape.args
-    return (machine, shape.per_node, tuple(sorted(labels.items())), shape.taints, args.zones, args.reserved)
+    seen = (machine, shape.per_node, args.topology, tuple(sorted(labels.items())))
+    return (*seen, frozenset(shape.taints), frozenset(args.zones), args.reserved)
 
 
 def _system_pods(fleet: Fleet, site: Site) -> Iterator[Fault]:
     """A cluster's own pods, such as its DNS, tolerate nothing: a new cluster needs nodes for them."""
-    if site.cloud is None or not fleet.groups:
+    if site.cloud is None or not fleet.groups or fleet.untold:
         return
-    if not any(not shape.taints and shape.args.min > 0 for shape in fleet.groups.values()):
-        yield Fault(
-            ("nodeGroups",),
-            "no group for the cluster's own pods: need one without accelerator, spot and taints, with min at least 1",
-        )
+    if not any(not _keeping_out(shape) and shape.args.min > 0 for shape in fleet.groups.values()):
+        reason = "no group for the cluster's own pods: need one without accelerator, spot and taints, with min at least 1"
+        yield Fault(("nodeGroups",), reason, given=(("nodeGroups",),))
+
+
+def _keeping_out(shape: Shape) -> bool:
+    return any(taint.effect != "PreferNoSchedule" for taint in shape.taints)

@@ -14,6 +14,10 @@ DOMAIN = "tensorplane.dev"
 GROUP, ACCELERATOR, PRODUCT, GENERATION, TIER, SPOT = (
     f"{DOMAIN}/{key}" for key in ("node-group", "accelerator", "product", "generation", "tier", "spot")
 )
+AKS_SPOT = "kubernetes.azure.com/scalesetpriority"
+"""Key of the taint, and the label, that AKS puts on spot nodes by itself."""
+SPOT_TAINTS = frozenset({SPOT, AKS_SPOT})
+"""Keys of the taints that keep work which cannot be interrupted from spot nodes."""
 GPU_PRESENT = "nvidia.com/gpu.present"
 PLUGIN_CONFIG = "nvidia.com/device-plugin.config"
 NO_ACCELERATOR = "none"

@@ -10,6 +10,7 @@ from components.faults import Fault, did_you_mean
 from components.labels import LABEL_KEY_NEEDS, LABEL_VALUE_NEEDS, is_label_key, is_label_value
 from components.node_group import (
     ACCELERATOR,
+    AKS_SPOT,
     DOMAIN,
     GENERATION,
     GPU_PRESENT,
@@ -133,6 +134,8 @@ def _own_taints(args: NodeGroupArgs, card: Accelerator | None, site: Site) -> It
         yield Taint(card.resource, "present", "NoSchedule", by_cloud=card.resource in site.automatic_taints)
     if args.spot:
         yield Taint(SPOT, "true", "NoSchedule")
+        if site.cloud == "aks":
+            yield Taint(AKS_SPOT, "spot", "NoSchedule", by_cloud=True)
     yield from site.taints
     for taint in args.taints:
         yield Taint(taint.key, taint.value, taint.effect)

@@ -5,9 +5,6 @@ from typing import Any, Literal
 
 from components.node_group import Mig, Shape
 
-SPOT_TAINT = "kubernetes.azure.com/scalesetpriority"
-"""Key of the taint that AKS puts on spot nodes by itself."""
-
 Mode = Literal["System", "User"]
 
 

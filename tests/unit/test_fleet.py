@@ -120,6 +120,18 @@ def test_groups_that_nothing_tells_apart_are_refused() -> None:
     ]
 
 
+def test_azures_own_taint_keeps_nothing_from_spot_nodes_that_may_run_there() -> None:
+    cpu, t4 = {"machine": "Standard_D8s_v5", "min": 1}, {"accelerator": "t4", "spot": True}
+    found, faults = made({"cpu": cpu, "cheap": t4}, Site("aks", "aks", "westeurope"))
+    assert faults == []
+    taint = {"key": "kubernetes.azure.com/scalesetpriority", "operator": "Exists", "effect": "NoSchedule"}
+    assert taint in found.tolerations
+    resources = Resources.model_validate({"gpus": 1, "accelerator": "t4"})
+    assert takes(found.placement(resources, interruptible=True), found, gpus=1) == {"cheap"}
+    assert takes(found.placement(resources, interruptible=False), found, gpus=1) == set()
+    assert [t.key for t in found.groups["cheap"].declared_taints] == ["nvidia.com/gpu", "tensorplane.dev/spot"]
+
+
 @pytest.mark.parametrize("difference", [{"spot": True}, {"labels": {"x": "y"}}, {"taints": [{"key": "x"}]}])
 def test_one_difference_is_enough(difference: dict[str, Any]) -> None:
     assert made({"one": {"accelerator": "t4"}, "two": {"accelerator": "t4", **difference}})[1] == []
