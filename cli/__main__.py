@@ -1,4 +1,4 @@
-"""`python -m cli COMMAND`: questions about a stack. Parses, calls, and turns faults into lines and exit codes."""
+"""`tensorplane COMMAND`: questions about a stack. Parses, calls, and turns faults into lines and exit codes."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import os
 import sys
 from pathlib import Path
 
-from cli import preview
 from embedded import terminal
 from embedded.fault import Fault
 from embedded.hosts.stack_settings import StackSettings
-from embedded.paths import PROJECT
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m cli", description="Questions about a stack of tensorplane.")
+    parser = argparse.ArgumentParser(prog="tensorplane", description="Questions about a stack of tensorplane.")
     commands = parser.add_subparsers(dest="command", required=True)
     asked = commands.add_parser("preview", help="what `pulumi up` would change, with the policies' verdicts")
     asked.add_argument("--stack", default="dev", help="name of a Pulumi.<stack>.yaml (default: dev)")
     asked.add_argument("--report", type=Path, default=Path("preview.md"), help="where the Markdown goes")
+    asked.set_defaults(run=_preview)
     checked = commands.add_parser("check", help="what is wrong with a stack's settings, a line each")
     checked.add_argument("--stack", default="dev", help="name of a Pulumi.<stack>.yaml (default: dev)")
+    checked.set_defaults(run=_check)
     rented = commands.add_parser("catalog", help="accelerators and machines, where they are rented and at what price")
     rented.add_argument("--cloud", help="eks, gke or aks")
     rented.add_argument("--accelerator", help="one of them, such as t4, a100-80gb, tpu-v5e")
@@ -30,29 +30,23 @@ def _parser() -> argparse.ArgumentParser:
     rented.add_argument("--region", help="what is sold there, at its prices (default: the cheapest region's)")
     rented.add_argument("--withdrawn", action="store_true", help="what is gone, with what to use now")
     rented.add_argument("--json", action="store_true", help="every fact, with its source")
+    rented.set_defaults(run=_catalog)
     exported = commands.add_parser("kops", help="a stack's node groups as kops' InstanceGroups, as YAML")
     exported.add_argument("--stack", default="dev", help="name of a Pulumi.<stack>.yaml (default: dev)")
     exported.add_argument("--cluster", help="the cluster's name in kops (default: the name of the context)")
     exported.add_argument("--image", help="image of the nodes (default: kops' own)")
     exported.add_argument("--driver", help="Ubuntu's package with the GPU driver (default: kops' own)")
-    commands.add_parser("settings", help="every key of a stack's settings, as Markdown")
+    exported.set_defaults(run=_kops)
+    listed = commands.add_parser("settings", help="every key of a stack's settings, as Markdown")
+    listed.set_defaults(run=_settings)
     return parser
 
 
 def main() -> int:
     """Run the command; 0 when it worked, 1 after faults (printed, a line each), 130 after Ctrl-C."""
     args = _parser().parse_args()
-    if args.command == "settings":
-        return _print_settings()
-    context = os.environ.get("TENSORPLANE_CONTEXT", "")
     try:
-        if args.command == "check":
-            return _check(args.stack)
-        if args.command == "catalog":
-            return _catalog(args)
-        if args.command == "kops":
-            return _kops(args)
-        return preview.run(args.stack, context, args.report, terminal.console())
+        return int(args.run(args))
     except Fault as fault:
         print(*fault.lines, sep="\n", file=sys.stderr)
         return 1
@@ -61,15 +55,24 @@ def main() -> int:
         return 130
 
 
-def _check(stack: str) -> int:
-    from cli import check  # as below
+# What a command needs is imported when it runs: the whole stack takes a second.
 
-    check.run(PROJECT / f"Pulumi.{stack}.yaml")
+
+def _preview(args: argparse.Namespace) -> int:
+    from cli import preview
+
+    return preview.run(args.stack, os.environ.get("TENSORPLANE_CONTEXT", ""), args.report, terminal.console())
+
+
+def _check(args: argparse.Namespace) -> int:
+    from cli import check
+
+    print(check.run(StackSettings(args.stack, Path()).source()))
     return 0
 
 
 def _catalog(args: argparse.Namespace) -> int:
-    from cli import catalog  # as below
+    from cli import catalog
 
     # Variables of make that were not set arrive as empty texts.
     filters = {key: getattr(args, key) or None for key in ("cloud", "accelerator", "kind", "region")}
@@ -81,15 +84,15 @@ def _catalog(args: argparse.Namespace) -> int:
 
 
 def _kops(args: argparse.Namespace) -> int:
-    from cli import kops  # as below
+    from cli import kops
 
     choice = kops.Choice(args.cluster, args.image, args.driver)
     print(kops.text(StackSettings(args.stack, Path()).source(), choice), end="")
     return 0
 
 
-def _print_settings() -> int:
-    from cli import settings_reference  # the whole stack behind it takes a second to import
+def _settings(_: argparse.Namespace) -> int:
+    from cli import settings_reference
 
     print(settings_reference.render(), end="")
     return 0

@@ -1,4 +1,4 @@
-"""`python -m cli catalog`: the catalog's rows that a question asks for, as a table or as JSON."""
+"""`tensorplane catalog`: the catalog's rows that a question asks for, as a table or as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`python -m cli check`: what is wrong with a stack's settings, told without an engine and without a cluster."""
+"""`tensorplane check`: what is wrong with a stack's settings, told without an engine and without a cluster."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from stack import StackConfig
 _PROJECT_NAME = "tensorplane"
 
 
-def run(file: Path) -> None:
-    """A Fault with a line for each thing that is wrong in a Pulumi.<stack>.yaml."""
-    if not is_encrypted(file):  # only the engine can read that; it runs the same check
-        load(file)
+def run(file: Path) -> str:
+    """What to tell of a Pulumi.<stack>.yaml without mistakes; a Fault with a line for each mistake."""
+    if is_encrypted(file):
+        return f"{file.name}: some of it is encrypted, which only `make preview` can check"
+    load(file)
+    return f"{file.name}: no mistakes found"
 
 
 def is_encrypted(file: Path) -> bool:

@@ -1,4 +1,4 @@
-"""`python -m cli kops`: the node groups of a stack as kops' InstanceGroups, one YAML document each."""
+"""`tensorplane kops`: the node groups of a stack as kops' InstanceGroups, one YAML document each."""
 
 from __future__ import annotations
 

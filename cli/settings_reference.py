@@ -1,4 +1,4 @@
-"""`python -m cli settings`: every key of the stack's settings as Markdown, from the models that check them."""
+"""`tensorplane settings`: every key of the stack's settings as Markdown, from the models that check them."""
 
 from __future__ import annotations
 

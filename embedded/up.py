@@ -116,7 +116,8 @@ def _make_volume_folders(settings: StackSettings, instance: Instance) -> None:
 
 def prepare(*, everything: bool, python_only: bool) -> None:
     """Build or find what previews need; with `everything`, what the tests and the cluster need too."""
-    tasks = toolchain.tasks(cluster=everything, pulumi=not python_only, simulated_nodes=everything)
+    tests = everything or python_only
+    tasks = toolchain.tasks(cluster=everything, pulumi=not python_only, simulated_nodes=everything, tests=tests)
     if not python_only:
         tasks.append(hosts.policy_task())
     if everything:
@@ -131,6 +132,7 @@ def _make_pulumi_work_here() -> None:
     """What `. .venv/bin/activate && pulumi preview` needs. It follows the stack's file, not this one command."""
     venv = Path(sys.prefix)
     hosts.install(venv / "bin")
+    hosts.install_command(venv / "bin")
     hosts.activate(venv, home=Target.of("", Instance()).home)
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from embedded.hosts.launchers import install
+from embedded.hosts.launchers import install, install_command
 from embedded.hosts.shell import activate
 
 if TYPE_CHECKING:
     from embedded.tasks import Task
 
-__all__ = ["activate", "install", "policy_task"]
+__all__ = ["activate", "install", "install_command", "policy_task"]
 
 
 def policy_task() -> Task:

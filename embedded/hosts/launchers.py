@@ -45,6 +45,11 @@ def install(bin_dir: Path, *, pulumi: Path | None = None) -> list[str]:
     return placed
 
 
+def install_command(bin_dir: Path) -> None:
+    """Writes `tensorplane`, the command of cli/, into `bin_dir`."""
+    write(bin_dir / "tensorplane", "cli", note="`make up` writes it")
+
+
 def write(launcher: Path, module: str, *arguments: str, note: str) -> None:
     """Writes a launcher of one of this project's modules; `arguments` come before those of who starts it."""
     whole_file.write(launcher, _script(module, arguments, note), mode=0o755)

@@ -62,16 +62,18 @@ def tools() -> Tools:
     return Tools()
 
 
-def tasks(*, cluster: bool, pulumi: bool, simulated_nodes: bool = False) -> list[Task]:
+def tasks(*, cluster: bool, pulumi: bool, simulated_nodes: bool = False, tests: bool = False) -> list[Task]:
     """What gets the missing tools: those of the embedded cluster, those that `pulumi up` needs, or only Python's.
 
-    With `simulated_nodes`, the cluster's are also those that simulate nodes with GPUs.
+    With `simulated_nodes`, the cluster's are also those that simulate nodes with GPUs; with `tests`, Python's are also
+    those of the tests.
     """
     wanted = _cluster_tasks(simulated_nodes=simulated_nodes) if cluster else []
     if pulumi:
         wanted += _pulumi_tasks(with_helm=not cluster)
-    if python_packages.is_missing():
-        wanted.append(Task("python packages", python_packages.install))
+    pins = python_packages.TESTS if tests else python_packages.STACKS
+    if python_packages.is_missing(pins):
+        wanted.append(Task("python packages", partial(python_packages.install, requirements=pins)))
     return wanted
 
 

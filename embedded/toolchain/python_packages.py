@@ -11,16 +11,18 @@ from embedded.paths import PROJECT
 from embedded.progress import Step
 from embedded.tasks import command
 
-REQUIREMENTS = tuple(PROJECT / name for name in ("requirements.txt", "requirements-aks.txt", "tests/requirements.txt"))
+STACKS = (PROJECT / "requirements.txt",)
+"""What a stack's program needs."""
+TESTS = (*STACKS, PROJECT / "requirements-aks.txt", PROJECT / "tests" / "requirements.txt")
+"""What `make test` needs: every cloud's SDK, and the tests' own packages."""
 
 
-def is_missing(prefix: Path | None = None, requirements: Iterable[Path] = REQUIREMENTS) -> bool:
-    """Whether the pins differ from those of the last finished install."""
-    stamp = _stamp(prefix)
-    return not stamp.exists() or stamp.read_text() != _digest(requirements)
+def is_missing(requirements: Iterable[Path], prefix: Path | None = None) -> bool:
+    """Whether one of the files holds other pins than those that were installed last."""
+    return not _digests(requirements).items() <= _installed(prefix).items()
 
 
-def install(step: Step, prefix: Path | None = None, requirements: Iterable[Path] = REQUIREMENTS) -> None:
+def install(step: Step, requirements: Iterable[Path], prefix: Path | None = None) -> None:
     """Runs pip for all files at once, so that it finds versions that fit all of them."""
     step.note("reading requirements")
     files = [word for path in requirements for word in ("--requirement", str(path))]
@@ -30,15 +32,21 @@ def install(step: Step, prefix: Path | None = None, requirements: Iterable[Path]
         step=step,
     )
     # Written last: an install that was killed is done again.
-    _stamp(prefix).write_text(_digest(requirements))
+    done = _installed(prefix) | _digests(requirements)
+    _stamp(prefix).write_text("".join(f"{name} {digest}\n" for name, digest in done.items()))
 
 
 def _stamp(prefix: Path | None) -> Path:
     return (prefix or Path(sys.prefix)) / ".tensorplane-packages"
 
 
-def _digest(requirements: Iterable[Path]) -> str:
-    digest = hashlib.sha256(sys.version.encode())
-    for path in requirements:
-        digest.update(path.read_bytes() + b"\0")
-    return digest.hexdigest()
+def _installed(prefix: Path | None) -> dict[str, str]:
+    stamp = _stamp(prefix)
+    lines = [line.split() for line in stamp.read_text().splitlines()] if stamp.exists() else []
+    return {words[0]: words[1] for words in lines if len(words) == 2}
+
+
+def _digests(requirements: Iterable[Path]) -> dict[str, str]:
+    python = sys.version.encode()
+    files = [path.relative_to(PROJECT) if path.is_relative_to(PROJECT) else path for path in requirements]
+    return {str(name): hashlib.sha256(python + (PROJECT / name).read_bytes()).hexdigest() for name in files}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -74,3 +75,10 @@ def test_a_file_that_is_not_ours_stays(bin_dir: Path) -> None:
     foreign = program(bin_dir / LANGUAGE)
     assert hosts.install(bin_dir, pulumi=NO_DOWNLOADS) == [KUBERNETES]
     assert foreign.read_text() == "#!/bin/sh\nexit 0\n"
+
+
+def test_the_command_answers_in_any_folder(tmp_path: Path) -> None:
+    hosts.install_command(tmp_path)
+    asked = [str(tmp_path / "tensorplane"), "catalog", "--accelerator", "t4", "--cloud", "eks"]
+    answer = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "g4dn.xlarge" in answer.stdout

@@ -40,12 +40,17 @@ def _wheel(folder: Path, number: str) -> Path:
 def test_python_packages_are_installed_once_for_the_same_pins(own_cache: Path, venv: Path, tmp_path: Path) -> None:
     pins = tmp_path / "requirements.txt"
     pins.write_text(f"{_wheel(tmp_path, '1.0')}\n")
-    assert python_packages.is_missing(venv, [pins])
-    python_packages.install(Step("python packages"), venv, [pins])
-    assert not python_packages.is_missing(venv, [pins])
+    assert python_packages.is_missing([pins], venv)
+    python_packages.install(Step("python packages"), [pins], venv)
+    assert not python_packages.is_missing([pins], venv)
     pins.write_text(f"{_wheel(tmp_path, '2.0')}\n")
-    assert python_packages.is_missing(venv, [pins])
-    python_packages.install(Step("python packages"), venv, [pins])
+    assert python_packages.is_missing([pins], venv)
+    python_packages.install(Step("python packages"), [pins], venv)
+    other = tmp_path / "tests.txt"
+    other.write_text("")
+    assert python_packages.is_missing([pins, other], venv)
+    python_packages.install(Step("python packages"), [other], venv)
+    assert not python_packages.is_missing([pins, other], venv)
     said = subprocess.run([venv / "bin" / "python", "-c", "import tiny; print(tiny.version)"], capture_output=True)
     assert said.stdout == b"2.0\n"
 
@@ -54,8 +59,8 @@ def test_a_failed_install_is_tried_again(own_cache: Path, venv: Path, tmp_path: 
     pins = tmp_path / "requirements.txt"
     pins.write_text(f"{tmp_path}/absent-1.0-py3-none-any.whl\n")
     with pytest.raises(Fault, match="absent"):
-        python_packages.install(Step("python packages"), venv, [pins])
-    assert python_packages.is_missing(venv, [pins])
+        python_packages.install(Step("python packages"), [pins], venv)
+    assert python_packages.is_missing([pins], venv)
 
 
 def test_only_missing_programs_ask_for_packages(only_on_path: Callable[..., Path]) -> None:

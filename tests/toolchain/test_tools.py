@@ -19,7 +19,7 @@ from tests.toolchain.stand_in_program import script
 @pytest.fixture(autouse=True)
 def fresh_pins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """As if this environment had the packages of these pins, and the user no plugin of Pulumi's."""
-    monkeypatch.setattr(python_packages, "is_missing", lambda: False)
+    monkeypatch.setattr(python_packages, "is_missing", lambda _: False)
     monkeypatch.setenv("PULUMI_HOME", str(tmp_path / "pulumi"))
 
 

@@ -20,7 +20,7 @@ from workloads import WorkloadArgs
 from workloads.strategies import Strategy
 
 PAGES = [PROJECT / "README.md", PROJECT / "CHANGELOG.md", *sorted((PROJECT / "docs").glob("*.md"))]
-GENERATED = "<!-- generated: python -m cli settings -->\n\n"
+GENERATED = "<!-- generated: tensorplane settings -->\n\n"
 
 page = pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(PROJECT)))
 
