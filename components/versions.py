@@ -1,5 +1,6 @@
 """The one list of what is pinned: images by kind of cluster, charts, API versions."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 
@@ -122,6 +123,20 @@ CLUSTER_AUTOSCALER = Chart(
     image_tag="v1.35.0",
     repository="https://kubernetes.github.io/autoscaler",
 )
+# EKS' add-ons by Kubernetes version. AWS' own defaults for 1.35 of July 2026, as `aws eks describe-addon-versions` told
+# them (read in public configurations of clusters of 1.35), and for the last two the newest of that time: AWS marks no
+# default that was found. EKS takes an add-on's version for the Kubernetes versions that it was built for alone.
+EKS_ADDONS: Mapping[str, Mapping[str, str]] = {
+    "1.35": {
+        "vpc-cni": "v1.22.3-eksbuild.1",
+        "kube-proxy": "v1.35.3-eksbuild.17",
+        "eks-pod-identity-agent": "v1.3.10-eksbuild.3",
+        "coredns": "v1.13.2-eksbuild.11",
+        "aws-ebs-csi-driver": "v1.63.1-eksbuild.1",
+        "snapshot-controller": "v8.6.0-eksbuild.4",
+        "eks-node-monitoring-agent": "v1.6.4-eksbuild.1",
+    },
+}
 EFA_DEVICE_PLUGIN = Chart(
     name="aws-efa-k8s-device-plugin",
     namespace="kube-system",

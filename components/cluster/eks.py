@@ -10,7 +10,7 @@ from components import catalog
 from components.catalog import Cloud
 from components.cluster import ClusterArgs, Connection
 from components.eks import check_cluster, check_groups
-from components.faults import Fault
+from components.faults import Fault, without_consequences
 from components.model import Filled, Model, Name
 from components.node_group import Shape
 
@@ -65,7 +65,7 @@ class Eks(ClusterArgs):
     admins: Annotated[dict[Name, Filled], Field(default_factory=dict)]
     """IAM roles or users with all rights in the cluster, by a name of yours. Whoever creates it is one already."""
     addons: Annotated[dict[str, Filled], Field(default_factory=dict)]
-    """Versions of EKS add-ons by their names; EKS' default for the Kubernetes version where one is not named."""
+    """Versions of EKS add-ons by name, or `default`: EKS' own choice. Those that are not named are pinned for 1.35."""
     log_retention_days: LogDays = 90
     """Days for which the control plane's logs are kept, audit logs among them."""
     deletion_protection: bool = True
@@ -93,8 +93,9 @@ class Eks(ClusterArgs):
         return self.zones or known[:_ZONES]
 
     def check(self, groups: Mapping[str, Shape]) -> Iterator[Fault]:
-        yield from check_cluster.faults(self)
-        yield from check_groups.faults(self, groups)
+        wrong = list(check_cluster.faults(self))
+        yield from wrong
+        yield from without_consequences(check_groups.faults(self, groups), wrong)
 
     def connect(self, name: str, groups: Mapping[str, Shape], opts: pulumi.ResourceOptions) -> Connection:
         # Here, and not above: whoever runs another kind of cluster never imports the SDK of AWS.

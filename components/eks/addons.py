@@ -1,13 +1,18 @@
 """EKS add-ons: what every cluster needs, at pinned versions, before and after the first nodes."""
 
 import json
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pulumi
 import pulumi_aws as aws
 
+from components import versions
 from components.eks import roles
-from components.eks.check_cluster import ADDONS_AFTER_NODES, ADDONS_BEFORE_NODES
+from components.eks.check_addons import ADDONS_AFTER_NODES, ADDONS_BEFORE_NODES, DEFAULT
 from components.eks.context import Context
+from components.fleet import Fleet
+from components.node_group import Shape
 
 # Add-on: service account, and the policy that it needs.
 _IDENTITIES = {
@@ -16,19 +21,42 @@ _IDENTITIES = {
 }
 # The stack's namespaces refuse what no NetworkPolicy allows. Without this, nobody would enforce that.
 _CONFIGURATION = {"vpc-cni": {"enableNetworkPolicy": "true"}}
+_MONITORING = "eks-node-monitoring-agent"
 
 
 def before_nodes(context: Context, cluster: aws.eks.Cluster) -> list[pulumi.Resource]:
     """Network, proxy and the agent that gives pods their roles: without them a node never becomes Ready."""
-    return [_addon(context, cluster, name, []) for name in ADDONS_BEFORE_NODES]
+    return [_addon(context, cluster, name, [], _CONFIGURATION.get(name)) for name in ADDONS_BEFORE_NODES]
 
 
-def after_nodes(context: Context, cluster: aws.eks.Cluster, nodes: list[pulumi.Resource]) -> list[pulumi.Resource]:
+def after_nodes(
+    context: Context, cluster: aws.eks.Cluster, nodes: list[pulumi.Resource], groups: Mapping[str, Shape]
+) -> list[pulumi.Resource]:
     """What runs as pods that tolerate no taint: EKS waits 20 minutes for them, and nodes must be there by then."""
-    return [_addon(context, cluster, name, nodes) for name in ADDONS_AFTER_NODES]
+    configuration = {_MONITORING: _monitoring(groups)}
+    return [_addon(context, cluster, name, nodes, configuration.get(name)) for name in ADDONS_AFTER_NODES]
 
 
-def _addon(context: Context, cluster: aws.eks.Cluster, name: str, nodes: list[pulumi.Resource]) -> aws.eks.Addon:
+def _monitoring(groups: Mapping[str, Shape]) -> dict[str, Any] | None:
+    """What lets the monitoring agent look into GPUs, for the repair of nodes: as it comes, it tolerates no taint."""
+    tolerations = Fleet({name: shape for name, shape in groups.items() if shape.accelerator}).tolerations
+    return {"dcgmAgent": {"tolerations": tolerations}} if tolerations else None
+
+
+def _version(context: Context, name: str) -> str | None:
+    """The add-on's version: from the settings, or pinned here; None, which is EKS' own choice, where neither says."""
+    pinned = versions.EKS_ADDONS.get(context.args.version, {}).get(name)
+    asked = context.args.addons.get(name, pinned)
+    return None if asked == DEFAULT else asked
+
+
+def _addon(
+    context: Context,
+    cluster: aws.eks.Cluster,
+    name: str,
+    nodes: Sequence[pulumi.Resource],
+    configuration: Mapping[str, Any] | None,
+) -> aws.eks.Addon:
     identity = _IDENTITIES.get(name)
     associations: list[aws.eks.AddonPodIdentityAssociationArgsDict] = []
     needed = list(nodes)
@@ -41,8 +69,8 @@ def _addon(context: Context, cluster: aws.eks.Cluster, name: str, nodes: list[pu
         f"{context.name}-{name}",
         cluster_name=cluster.name,
         addon_name=name,
-        addon_version=context.args.addons.get(name),
-        configuration_values=json.dumps(_CONFIGURATION[name]) if name in _CONFIGURATION else None,
+        addon_version=_version(context, name),
+        configuration_values=json.dumps(configuration) if configuration else None,
         pod_identity_associations=associations or None,
         resolve_conflicts_on_create="OVERWRITE",
         resolve_conflicts_on_update="OVERWRITE",

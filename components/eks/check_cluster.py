@@ -9,8 +9,9 @@ import pulumi
 
 from components import catalog
 from components.cidr import network_of
+from components.eks import check_addons
 from components.eks.addresses import DEFAULT_CIDR, LARGEST, SMALLEST, ZONE_LETTERS
-from components.faults import Fault, did_you_mean
+from components.faults import Fault, did_you_mean, without_consequences
 from components.model import NAME_NEEDS, is_name
 
 if TYPE_CHECKING:
@@ -20,9 +21,6 @@ VERSIONS = ("1.31", "1.32", "1.33", "1.34", "1.35", "1.36")
 """Kubernetes versions that EKS runs (awslabs/amazon-eks-ami, changelog of v20260714, without 1.30, out of support)."""
 _MINOR_VERSION = re.compile(r"1\.(\d{1,4})")
 _NODES_BEHIND = 3
-
-ADDONS_BEFORE_NODES = ("vpc-cni", "kube-proxy", "eks-pod-identity-agent")
-ADDONS_AFTER_NODES = ("coredns", "aws-ebs-csi-driver", "snapshot-controller", "eks-node-monitoring-agent")
 
 _NEVER_PUBLIC = tuple(
     ipaddress.IPv4Network(cidr)
@@ -38,12 +36,15 @@ _RESERVED_TAGS = ("aws:", "kubernetes.io/cluster/", "karpenter.sh/", "eks:")
 def faults(args: "Eks") -> Iterator[Fault]:
     """Every fault, a line each."""
     yield from _name(args)
-    yield from _region(args)
+    region = list(_region(args))
+    yield from region
     yield from _versions(args)
-    yield from _network(args)
+    yield from without_consequences(_network(args), region)
     yield from _addresses(args)
     yield from _endpoint(args)
-    yield from _maps(args)
+    yield from _admins(args)
+    yield from check_addons.faults(args)
+    yield from _tags(args)
 
 
 def _name(args: "Eks") -> Iterator[Fault]:
@@ -101,7 +102,8 @@ def _network(args: "Eks") -> Iterator[Fault]:
     for zone in zones:
         if zone not in known:
             near = did_you_mean(zone, known)
-            yield Fault(where, f"no zone {zone!r} in {args.region}, it has {', '.join(known)}{near}")
+            reason = f"no zone {zone!r} in {args.region}, it has {', '.join(known)}{near}"
+            yield Fault(where, reason, given=(("cluster", "region"),))
     for zone, subnet in network.subnets.items():
         if not subnet.startswith("subnet-"):
             yield Fault((*where, zone), f"got {subnet!r}, need the id of a subnet: subnet-…")
@@ -149,16 +151,18 @@ def _endpoint(args: "Eks") -> Iterator[Fault]:
         yield Fault(path, "lets the whole world in: need the addresses of your office, VPN or CI")
 
 
-def _maps(args: "Eks") -> Iterator[Fault]:
+def _admins(args: "Eks") -> Iterator[Fault]:
+    first: dict[str, str] = {}
     for name, arn in args.admins.items():
-        if not _ADMIN.fullmatch(arn):
+        other = first.setdefault(arn, name)
+        if other != name:
+            yield Fault(("cluster", "admins", name), f"the same as {other}: need each role or user once")
+        elif not _ADMIN.fullmatch(arn):
             need = "need the ARN of an IAM role or user, such as arn:aws:iam::123456789012:role/platform"
             yield Fault(("cluster", "admins", name), f"got {arn!r}, {need}")
-    known = (*ADDONS_BEFORE_NODES, *ADDONS_AFTER_NODES)
-    for name in args.addons:
-        if name not in known:
-            near = did_you_mean(name, known)
-            yield Fault(("cluster", "addons", name), f"unknown add-on, have {', '.join(known)}{near}")
+
+
+def _tags(args: "Eks") -> Iterator[Fault]:
     for key in args.tags:
         if key.startswith(_RESERVED_TAGS):
             yield Fault(("cluster", "tags", key), "a tag that AWS or Kubernetes sets: need another key")

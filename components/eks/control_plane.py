@@ -75,10 +75,10 @@ def _reach(context: Context, subnets: Subnets) -> aws.eks.ClusterVpcConfigArgsDi
 def _admins(context: Context, made: aws.eks.Cluster) -> None:
     for name, principal in sorted(context.args.admins.items()):
         entry = aws.eks.AccessEntry(
-            f"{context.name}-{name}", cluster_name=made.name, principal_arn=principal, opts=context.opts
+            f"{context.name}-admin-{name}", cluster_name=made.name, principal_arn=principal, opts=context.opts
         )
         aws.eks.AccessPolicyAssociation(
-            f"{context.name}-{name}",
+            f"{context.name}-admin-{name}",
             cluster_name=made.name,
             principal_arn=entry.principal_arn,
             policy_arn=f"arn:{context.partition}:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy",

@@ -70,7 +70,8 @@ def _managed(
         return {name: managed_group(context, around, managed[name].shape, managed[name], before) for name in names}
 
     nodes = create([name for name, c in managed.items() if is_system(c.shape)], first)
-    ready = addons.after_nodes(context, cluster, list(nodes.values()))
+    groups = {name: component.shape for name, component in components.items()}
+    ready = addons.after_nodes(context, cluster, list(nodes.values()), groups)
     nodes |= create([name for name, c in managed.items() if not is_system(c.shape)], [*first, *ready])
     return nodes, ready
 

@@ -37,13 +37,16 @@ def security_group(context: Context, cluster: aws.eks.Cluster) -> aws.ec2.Securi
 
 
 def interfaces(machine: Machine, groups: Sequence[pulumi.Input[str]]) -> list[dict[str, Any]]:
-    """One interface for each network card. Only the first has an address; the others are EFA alone and take none."""
+    """One interface for each network card. Only the first has an address; the others are EFA alone and take none.
+
+    They are the first device of their cards, as AWS advises for EFA alone (EC2 user guide, efa-acc-inst-types).
+    """
     apart = machine.name in _FIRST_CARD_APART
     first = "interface" if apart else "efa"
     return [
         {
             "network_card_index": card,
-            "device_index": 1 if card else 0,
+            "device_index": 0,
             "interface_type": "efa-only" if card else first,
             "security_groups": list(groups),
             "delete_on_termination": "true",

@@ -49,6 +49,16 @@ def karpenter(context: Context, cluster: aws.eks.Cluster, provider: k8s.Provider
         type="EC2_LINUX",
         opts=context.opts,
     )
+    # Helm never changes the kinds that a chart brings along; as a chart of their own, they follow Karpenter's version.
+    kinds = k8s.helm.v3.Release(
+        f"{context.name}-{chart.name}-crd",
+        name=f"{chart.name}-crd",
+        namespace=chart.namespace,
+        chart=f"{chart.reference}-crd",
+        version=chart.version,
+        timeout=_SECONDS_TO_READY,
+        opts=pulumi.ResourceOptions(parent=context.opts.parent, provider=provider),
+    )
     queue, notices = _notices(context)
     document = karpenter_rights.document(context, node_role.arn, queue.arn, cluster.arn)
     role = roles.granted(context, chart.name, roles.POD_IDENTITY, document=document)
@@ -59,8 +69,13 @@ def karpenter(context: Context, cluster: aws.eks.Cluster, provider: k8s.Provider
         namespace=chart.namespace,
         chart=chart.reference,
         version=chart.version,
+        skip_crds=True,
         values={
-            "settings": {"clusterName": context.cluster_name, "interruptionQueue": queue.name},
+            "settings": {
+                "clusterName": context.cluster_name,
+                "interruptionQueue": queue.name,
+                "featureGates": {"nodeRepair": True},
+            },
             "serviceAccount": {"name": chart.name},
             "replicas": replicas,
             "controller": {
@@ -73,14 +88,14 @@ def karpenter(context: Context, cluster: aws.eks.Cluster, provider: k8s.Provider
         opts=pulumi.ResourceOptions(
             parent=context.opts.parent,
             provider=provider,
-            depends_on=[identity, entry, *node_role.grants, *notices],
+            depends_on=[kinds, identity, entry, *node_role.grants, *notices],
         ),
     )
     return Karpenter(release, node_role)
 
 
-def _notices(context: Context) -> tuple[aws.sqs.Queue, list[pulumi.Resource]]:
-    """The queue, and what fills it."""
+def _notices(context: Context) -> "tuple[aws.sqs.Queue, list[pulumi.Resource]]":
+    """The queue, and what fills it. In quotes, its type imports AWS' queues only where there is one."""
     name = f"{context.name}-karpenter"
     queue = aws.sqs.Queue(
         name,

@@ -32,7 +32,7 @@ def launch_template(
             "http_put_response_hop_limit": METADATA_HOPS,
         },
         tag_specifications=[{"resource_type": kind, "tags": tags} for kind in _TAGGED],
-        **_close_together(shape, efa_groups, opts),
+        **_network(shape, efa_groups, opts),
         **_reservation(shape),
         opts=opts,
     )
@@ -47,16 +47,15 @@ def _root_disk(shape: Shape) -> aws.ec2.LaunchTemplateBlockDeviceMappingEbsArgsD
     }
 
 
-def _close_together(
-    shape: Shape, efa_groups: Sequence[pulumi.Input[str]], opts: pulumi.ResourceOptions
-) -> dict[str, Any]:
+def _network(shape: Shape, efa_groups: Sequence[pulumi.Input[str]], opts: pulumi.ResourceOptions) -> dict[str, Any]:
     if not efa_groups or shape.machine is None:
         return {}
-    placement = aws.ec2.PlacementGroup(shape.name, strategy="cluster", opts=opts)
-    return {
-        "network_interfaces": efa.interfaces(shape.machine, efa_groups),
-        "placement": {"group_name": placement.name},
-    }
+    interfaces = {"network_interfaces": efa.interfaces(shape.machine, efa_groups)}
+    if shape.args.reserved:
+        # Where reserved machines stand is settled: in a placement group that is not theirs, none of them would start.
+        return interfaces
+    together = aws.ec2.PlacementGroup(shape.name, strategy="cluster", opts=opts)
+    return {**interfaces, "placement": {"group_name": together.name}}
 
 
 def _reservation(shape: Shape) -> dict[str, Any]:

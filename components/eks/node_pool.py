@@ -115,6 +115,11 @@ def _requirements(shape: Shape, zones: tuple[str, ...]) -> dict[str, list[str]]:
 
 def _disruption(shape: Shape) -> dict[str, Any]:
     if shape.accelerator:
-        # Moving a training job costs more than its node: only nodes without work are taken away.
-        return {"consolidationPolicy": "WhenEmpty", "consolidateAfter": "10m"}
+        # Moving a training job costs more than its node: only nodes without work are taken away. A new image reaches
+        # the nodes that come after them.
+        return {
+            "consolidationPolicy": "WhenEmpty",
+            "consolidateAfter": "10m",
+            "budgets": [{"nodes": "0", "reasons": ["Drifted"]}, {"nodes": "100%", "reasons": ["Empty"]}],
+        }
     return {"consolidationPolicy": "WhenEmptyOrUnderutilized", "consolidateAfter": "1m"}

@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import stack
+from components import versions
+from components.cluster.eks import Eks
 from components.eks.addresses import LARGEST, SMALLEST, ZONE_LETTERS, private_subnet, public_subnet
 from components.settings import Settings
 from tests.unit import rendering
@@ -158,10 +160,35 @@ def test_add_ons_have_roles_of_their_own_by_pod_identity(plain: Rendered) -> Non
     assert "arn:aws:iam::aws:policy/service-role/AmazonEBSCSIDriverPolicyV2" in policies
 
 
-def test_an_add_on_is_pinned_where_the_settings_say_so() -> None:
-    made = rendered({}, addons={"coredns": "v1.13.2-eksbuild.1"})
-    assert made.one("eks/addon:Addon", "cluster-coredns").inputs["addonVersion"] == "v1.13.2-eksbuild.1"
+def test_every_add_on_of_the_default_version_is_pinned(plain: Rendered) -> None:
+    found = {r.inputs["addonName"]: r.inputs["addonVersion"] for r in plain.all("eks/addon:Addon")}
+    assert found == versions.EKS_ADDONS[Eks.model_fields["version"].default]
+
+
+def test_the_settings_pin_an_add_on_or_leave_it_to_eks() -> None:
+    made = rendered({}, addons={"coredns": "v1.14.3-eksbuild.3", "vpc-cni": "default"})
+    assert made.one("eks/addon:Addon", "cluster-coredns").inputs["addonVersion"] == "v1.14.3-eksbuild.3"
     assert "addonVersion" not in made.one("eks/addon:Addon", "cluster-vpc-cni").inputs
+
+
+def test_add_ons_of_a_version_without_pins_are_left_to_eks() -> None:
+    assert not [r for r in rendered({}, version="1.36").all("eks/addon:Addon") if "addonVersion" in r.inputs]
+
+
+def test_the_monitoring_agent_reaches_every_gpu_whatever_its_taints() -> None:
+    taints = [{"key": "team", "value": "a"}]
+    made = rendered({"gpu": {**GPU, "taints": taints, "spot": True}, "other": {**CPU, "taints": [{"key": "slow"}]}})
+    values = json.loads(made.one("eks/addon:Addon", "cluster-eks-node-monitoring-agent").inputs["configurationValues"])
+    assert values == {
+        "dcgmAgent": {
+            "tolerations": [
+                {"key": key, "operator": "Exists", "effect": "NoSchedule"}
+                for key in ("nvidia.com/gpu", "team", "tensorplane.dev/spot")
+            ]
+        }
+    }
+    without = rendered({}).one("eks/addon:Addon", "cluster-eks-node-monitoring-agent").inputs
+    assert "configurationValues" not in without
 
 
 def test_network_policies_are_enforced(plain: Rendered) -> None:
@@ -203,6 +230,12 @@ def test_groups_that_grow_have_an_autoscaler_for_them_alone(plain: Rendered) -> 
     }
 
 
+def test_the_autoscaler_takes_no_node_away_whose_gpus_are_in_use(plain: Rendered) -> None:
+    arguments = plain.one("Release", "cluster-cluster-autoscaler").inputs["values"]["extraArgs"]
+    least_use = 1 / (8 * 64)
+    assert 0 < float(arguments["scale-down-gpu-utilization-threshold"]) < least_use
+
+
 def test_groups_of_a_fixed_size_have_none() -> None:
     fixed = {"machine": "m7i.2xlarge", "min": 2, "max": 2}
     tree = {"cluster": {"kind": "eks", "region": "us-west-2"}, "nodeGroups": {"cpu": fixed}}
@@ -235,11 +268,35 @@ def test_karpenter_is_there_before_its_pools_and_hears_of_interruptions(automati
     assert "Release cluster-karpenter" in needed(automatic, "EC2NodeClass", "gpu")
     assert "EC2NodeClass gpu" in needed(automatic, "NodePool", "gpu")
     settings = automatic.one("Release", "cluster-karpenter").inputs["values"]["settings"]
-    assert settings == {"clusterName": "tensorplane-dev", "interruptionQueue": "cluster-karpenter"}
+    assert settings["clusterName"] == "tensorplane-dev"
+    assert settings["interruptionQueue"] == "cluster-karpenter"
     rules, targets = (automatic.all(f"cloudwatch/event{kind}:Event{kind}") for kind in ("Rule", "Target"))
     assert [rule.name for rule in rules] == [target.inputs["rule"] for target in targets]
     assert len(rules) == 5
     assert automatic.one("eks/accessEntry:AccessEntry").inputs["type"] == "EC2_LINUX"
+
+
+def test_karpenters_kinds_follow_its_version(automatic: Rendered) -> None:
+    kinds, controller = (automatic.one("Release", f"cluster-karpenter{part}") for part in ("-crd", ""))
+    assert kinds.inputs["version"] == controller.inputs["version"]
+    assert kinds.inputs["chart"] == "oci://public.ecr.aws/karpenter/karpenter-crd"
+    assert controller.inputs["skipCrds"] is True
+    assert "Release cluster-karpenter-crd" in controller.options["dependsOn"]
+
+
+def test_karpenter_repairs_nodes_and_leaves_those_with_accelerators_to_their_work(automatic: Rendered) -> None:
+    settings = automatic.one("Release", "cluster-karpenter").inputs["values"]["settings"]
+    assert settings["featureGates"] == {"nodeRepair": True}
+    disruption = automatic.one("NodePool", "gpu").inputs["spec"]["disruption"]
+    assert disruption["consolidationPolicy"] == "WhenEmpty"
+    assert {"nodes": "0", "reasons": ["Drifted"]} in disruption["budgets"]
+
+
+def test_an_administrator_may_have_any_name() -> None:
+    role = "arn:aws:iam::123456789012:role/platform"
+    made = rendered({"gpu": {**GPU, "provisioner": "automatic"}}, admins={"karpenter-node": role})
+    names = [entry.name for entry in made.all("eks/accessEntry:AccessEntry")]
+    assert len(set(names)) == len(names) == 2
 
 
 def test_karpenter_ends_only_machines_of_this_cluster(automatic: Rendered) -> None:

@@ -171,10 +171,18 @@ def test_training_nodes_stand_close_together_with_efa_between_them() -> None:
     cards = found["networkInterfaces"]
     assert [card["networkCardIndex"] for card in cards] == list(range(32))
     assert [card["interfaceType"] for card in cards] == ["efa", *["efa-only"] * 31]
-    assert [card["deviceIndex"] for card in cards] == [0, *[1] * 31]
+    assert {card["deviceIndex"] for card in cards} == {0}
     # EKS adds its own group only where a template names none.
     assert cards[0]["securityGroups"] == ["sg-cluster", "cluster-efa-id"]
     assert len(group(made, "new")["subnetIds"]) == 1
+
+
+@pytest.mark.parametrize("reserved", [RESERVED, BLOCK], ids=["reservation", "block"])
+def test_reserved_machines_stand_where_their_reservation_is(reserved: dict[str, Any]) -> None:
+    made = built({"new": {"accelerator": "h100-80gb", "perNode": 8, **reserved}})
+    assert not made.all("ec2/placementGroup:PlacementGroup")
+    assert "placement" not in template(made, "new")
+    assert len(template(made, "new")["networkInterfaces"]) == 32
 
 
 def test_the_first_card_of_a_machine_may_be_without_efa() -> None:

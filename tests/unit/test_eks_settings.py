@@ -16,6 +16,7 @@ GOOD: dict[str, Any] = {
     "nodeGroups": {"cpu": {"machine": "m7i.2xlarge", "min": 2, "max": 4}, "gpu": {"accelerator": "t4", "max": 4}},
 }
 SUBNETS = {"us-west-2a": "subnet-a", "us-west-2b": "subnet-b"}
+ROLE = "arn:aws:iam::123456789012:role/platform"
 ARN = "arn:aws:sts::123456789012:assumed-role/platform/me"
 LONG = f"{'a' * 30}.example.com/{'k' * 40}"
 PRIVATE = "10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16"
@@ -67,6 +68,13 @@ FAULTS: list[tuple[str, Any, str]] = [
      "10.1.0.0/16, addresses that never come from outside: need public ones"),
     ("cluster/admins", {"platform": ARN}, f"cluster.admins.platform: got {ARN!r}, need the ARN of an IAM role or "
      "user, such as arn:aws:iam::123456789012:role/platform"),
+    ("cluster/addons", {"coredns": "latest"}, "cluster.addons.coredns: got 'latest', need default or a version in EKS' "
+     "spelling, such as v1.13.2-eksbuild.11"),
+    ("cluster/addons", {"kube-proxy": "v1.36.0-eksbuild.2"}, "cluster.addons.kube-proxy: got v1.36.0-eksbuild.2 with "
+     "version 1.35, need v1.32 to v1.35, such as v1.35.3-eksbuild.17"),
+    ("cluster/addons", {"kube-proxy": "v1.31.0-eksbuild.2"}, "cluster.addons.kube-proxy: got v1.31.0-eksbuild.2 with "
+     "version 1.35, need v1.32 to v1.35, such as v1.35.3-eksbuild.17"),
+    ("cluster/admins", {"a": ROLE, "b": ROLE}, "cluster.admins.b: the same as a: need each role or user once"),
     ("cluster/addons", {"coredn": "v1"}, "cluster.addons.coredn: unknown add-on, have vpc-cni, kube-proxy, "
      "eks-pod-identity-agent, coredns, aws-ebs-csi-driver, snapshot-controller, eks-node-monitoring-agent "
      "(did you mean coredns?)"),
@@ -113,6 +121,18 @@ def test_a_region_that_the_catalog_knows_not(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(catalog, "regions", lambda cloud: ("us-east-1", "us-west-2"))
     says = "cluster.region: no region 'us-wst-2', have us-east-1, us-west-2 (did you mean us-west-2?)"
     assert faults_of(spoiled("cluster/region", "us-wst-2")) == [f"tensorplane:{says}"]
+
+
+def test_a_wrong_region_is_one_line_whatever_zones_are_named() -> None:
+    tree = spoiled("cluster/region", "us-wst-2")
+    put(tree, "cluster/zones", ["us-west-2a", "us-west-2b"])
+    put(tree, "nodeGroups/gpu/zones", ["us-west-2c"])
+    (line,) = faults_of(tree)
+    assert line.startswith("tensorplane:cluster.region: no region 'us-wst-2'")
+
+
+def test_an_add_ons_version_may_be_left_to_eks() -> None:
+    assert faults_of(spoiled("cluster/addons", {"kube-proxy": "default", "coredns": "default"})) == []
 
 
 def test_a_zone_that_the_region_has_not(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,52 @@
+"""What is wrong with the versions of EKS add-ons that the settings name."""
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from components import versions
+from components.faults import Fault, did_you_mean
+
+if TYPE_CHECKING:
+    from components.cluster.eks import Eks
+
+ADDONS_BEFORE_NODES = ("vpc-cni", "kube-proxy", "eks-pod-identity-agent")
+ADDONS_AFTER_NODES = ("coredns", "aws-ebs-csi-driver", "snapshot-controller", "eks-node-monitoring-agent")
+DEFAULT = "default"
+"""In place of a version: what EKS takes by itself."""
+
+_VERSION = re.compile(r"v1\.(\d{1,4})\.\d+-eksbuild\.\d+|v\d+\.\d+\.\d+-eksbuild\.\d+")
+_EXAMPLE = "v1.13.2-eksbuild.11"
+_PROXY = "kube-proxy"
+_PROXY_BEHIND = 3
+
+
+def faults(args: "Eks") -> Iterator[Fault]:
+    """Every fault, a line each."""
+    known = (*ADDONS_BEFORE_NODES, *ADDONS_AFTER_NODES)
+    for name, version in args.addons.items():
+        path = ("cluster", "addons", name)
+        written = _VERSION.fullmatch(version)
+        if name not in known:
+            yield Fault(path, f"unknown add-on, have {', '.join(known)}{did_you_mean(name, known)}")
+        elif not written and version != DEFAULT:
+            like = _pinned(args, name) or _EXAMPLE
+            yield Fault(path, f"got {version!r}, need {DEFAULT} or a version in EKS' spelling, such as {like}")
+        elif name == _PROXY and written:
+            yield from _skew(path, args, written)
+
+
+def _skew(path: tuple[str, ...], args: "Eks", written: re.Match[str]) -> Iterator[Fault]:
+    """kube-proxy is as new as the API server or up to three minor versions older."""
+    minors = re.findall(r"^1\.(\d{1,4})$", args.version)
+    if not minors:
+        return
+    newest = int(minors[0])
+    if written[1] is None or not newest - _PROXY_BEHIND <= int(written[1]) <= newest:
+        near = _pinned(args, _PROXY) or DEFAULT
+        reason = f"got {written[0]} with version {args.version}, need v1.{newest - _PROXY_BEHIND} to v1.{newest}"
+        yield Fault(path, f"{reason}, such as {near}", given=(("cluster", "version"),))
+
+
+def _pinned(args: "Eks", name: str) -> str | None:
+    return versions.EKS_ADDONS.get(args.version, {}).get(name)
