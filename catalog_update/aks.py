@@ -15,7 +15,8 @@ _PRICES = "pkg/providers/pricing/zz_generated.pricing.go"
 _LINE = re.compile(r"/// (Standard_\w+) — (\d+) vCPUs — ([\d.]+) GB RAM")
 # s: premium disks, a: AMD, d: local disk, l: less memory, p: Arm.
 _CPU = re.compile(
-    r"Standard_(D\d+(s|ds|as|ps)_v[56]|E\d+(s|as|ps)_v[56]|D\d+s_v[34]|E\d+s_v3|F\d+(s_v2|as_v6)|B\d+(s|as|ps)_v2|DS\d_v2)"
+    r"Standard_(D\d+(s|ds|as|ads|ps|pds)_v[56]|E\d+(s|as|ps)_v[56]|E\d+(ds|ads)_v5|D\d+s_v[34]|E\d+s_v3|F\d+(s_v2|as_v6)"
+    r"|L\d+s_v3|B\d+(s|as|ps)_v2|DS\d_v2)"
 )
 _IMAGE = "Ubuntu"
 # Whole cards only: sizes with a part of one (A10 up to 18 vCPUs, RTX PRO 6000 up to 72) are left out, and AMD's.
@@ -92,7 +93,7 @@ def _machines(text: str, priced: set[str]) -> Iterator[MachineLine]:
         card, count = _GPUS.get(name, ("", 0))
         if not card and (not _CPU.fullmatch(name) or name not in priced):
             continue
-        arm = card in ("gb200", "gb300") or bool(re.search(r"\dps_v", name))
+        arm = card in ("gb200", "gb300") or bool(re.search(r"\dpd?s_v", name))
         yield MachineLine(
             name=name,
             vcpus=vcpus,

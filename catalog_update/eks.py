@@ -23,8 +23,11 @@ _REGION = re.compile(r"[a-z]{2}(-gov)?-[a-z]+-\d")
 _BY_ACCOUNT: Mapping[str, list[str]] = {"us-west-1": []}
 
 _CPU_FAMILIES = table.words(
-    "t3 t3a t4g m5 m5a m6i m6a m6g m7i-flex m7i m7a m7g m8i m8a m8g c5 c5a c6i c6a c6g c7i c7a c7g c8i c8a c8g"
-    " r5 r5a r6i r6a r6g r7i r7a r7g r8i r8a r8g"
+    "t3 t3a t4g"
+    " m5 m5a m5d m5n m6i m6a m6g m6id m6gd m6in m7i-flex m7i m7a m7g m7gd m8i-flex m8i m8a m8g m8gd"
+    " c5 c5a c5d c5n c6i c6a c6g c6id c6gd c6gn c6in c7i-flex c7i c7a c7g c7gd c7gn c8i-flex c8i c8a c8g c8gd"
+    " r5 r5a r5d r6i r6a r6g r6id r6gd r7i r7a r7g r7gd r7iz r8i-flex r8i r8a r8g r8gd"
+    " i3en i4g i4i i7i i7ie i8g x2gd x2idn x8g"
 )
 # Their name there: the catalog's. Parts of a card (g6f, gr6f) count 0 there and are left out; so is what no EKS image
 # runs (RTX PRO 4500 of g7 needs a driver of 595), and what is not of NVIDIA.

@@ -19,7 +19,7 @@ _ACCELERATORS = Path(__file__).with_name("gke_accelerators.csv")
 _IMAGE = "COS_CONTAINERD"
 
 _CPU_FAMILIES = table.words("e2 n1 n2 n2d n4 n4d n4a c2 c2d c3 c3d c4 c4a c4d t2d t2a")
-_HIGH_CPU = table.words("e2 n1 n2 n2d c3 c4")
+_HIGH_CPU = table.words("e2 n1 n2 n2d n4 c3 c4 c4a c4d")
 _ARM = ("t2a-", "c4a-", "n4a-", "a4x-")
 _SHAPE = re.compile(r"(?P<family>[a-z0-9]+)-(?P<shape>standard|highmem|highcpu)-\d+")
 # Which accelerator a family of machines has, as Google spells it, and what its network does with it.
