@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _SDK = "pulumi_azure_native"
 _NAME_LIMIT = 54
 _NAME_NEEDS = f"lower-case letters, digits and dashes, beginning with a letter, at most {_NAME_LIMIT} characters"
-_VERSION = re.compile(r"1\.(\d{2})(\.\d+)?")
+_VERSION = re.compile(r"1\.(\d{2})(?:\.(\d+))?")
 _NODES_BEHIND = 3
 ZONES = ("1", "2", "3")
 _RESERVED_TAGS = ("microsoft", "azure", "windows", "aks-managed-", "hidden-")
@@ -58,12 +58,18 @@ def _versions(args: "Aks") -> Iterator[Fault]:
             yield Fault(("cluster", key), f"got {value!r}, need a Kubernetes version, such as 1.35 or 1.35.2")
     if control is None or nodes is None:
         return
+    given = (("cluster", "version"),)
     if not 0 <= control - nodes <= _NODES_BEHIND:
         reason = f"got {args.node_version} with version {args.version}, need 1.{control - _NODES_BEHIND} to 1.{control}"
-        yield Fault(("cluster", "nodeVersion"), reason, given=(("cluster", "version"),))
-    if args.upgrades == "patch" and args.version.count(".") > 1:
-        reason = f"got {args.version}, and upgrades is patch, which would leave it: need 1.{control}, or upgrades: none"
-        yield Fault(("cluster", "version"), reason, given=(("cluster", "upgrades"),))
+        yield Fault(("cluster", "nodeVersion"), reason, given=given)
+    elif args.node_version and control == nodes and _patch(args.node_version) > _patch(args.version) >= 0:
+        reason = f"got {args.node_version}, and the control plane's version is {args.version}: need {args.version}"
+        yield Fault(("cluster", "nodeVersion"), reason, given=given)
+    for key, value in (("version", args.version), ("nodeVersion", args.node_version or "")):
+        if args.upgrades == "patch" and _patch(value) >= 0:
+            minor = value.rsplit(".", 1)[0]
+            reason = f"got {value}, and upgrades is patch, which would leave it: need {minor}, or upgrades: none"
+            yield Fault(("cluster", key), reason, given=(("cluster", "upgrades"),))
 
 
 def _minor(version: str) -> int | None:
@@ -71,13 +77,20 @@ def _minor(version: str) -> int | None:
     return int(found[1]) if found else None
 
 
+def _patch(version: str) -> int:
+    """The patch release; -1 where the version leaves it open, which is the latest."""
+    found = _VERSION.fullmatch(version)
+    return int(found[2]) if found and found[2] else -1
+
+
 def _zones(args: "Aks") -> Iterator[Fault]:
     known = catalog.zones("aks", args.region) or ZONES
-    for zone in args.zones:
+    zones = args.zones or ()
+    for zone in zones:
         if zone not in known:
             yield Fault(("cluster", "zones"), f"got {zone!r}, need {', '.join(known)}{did_you_mean(zone, known)}")
-    if len(set(args.zones)) != len(args.zones):
-        yield Fault(("cluster", "zones"), f"got {', '.join(args.zones)}, need each zone once")
+    if len(set(zones)) != len(zones):
+        yield Fault(("cluster", "zones"), f"got {', '.join(zones)}, need each zone once")
 
 
 def _maps(args: "Aks") -> Iterator[Fault]:

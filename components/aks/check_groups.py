@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from components import catalog
 from components.aks.check_cluster import ZONES
-from components.aks.pool import mig_slices, system_group, zones_of
+from components.aks.pool import fit_for_system, mig_slices, system_group
 from components.aks.pool_name import pool_name
-from components.catalog import Accelerator
+from components.catalog import Accelerator, Machine
 from components.faults import Fault, did_you_mean
 from components.node_group import Mig, Shape
 
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from components.cluster.aks import Aks
 
 _POOL_NODES, _CLUSTER_NODES = 1000, 5000
-_SYSTEM_VCPUS, _SYSTEM_MEMORY_GIB = 2, 4
+# learn.microsoft.com/azure/aks/use-system-pools
+_SYSTEM_VCPUS, _SYSTEM_MEMORY_GIB = 4, 4
+_BURSTABLE = "Standard_B"
+_OWN_DOMAIN = "kubernetes.azure.com"
 _RESERVATION = re.compile(
     r"/subscriptions/[^/]+/resourceGroups/[^/]+/providers/Microsoft\.Compute/capacityReservationGroups/[^/]+", re.I
 )
@@ -29,9 +32,10 @@ def faults(args: "Aks", groups: Mapping[str, Shape]) -> Iterator[Fault]:
     for name, shape in groups.items():
         path = ("nodeGroups", name)
         yield from _zones(path, args, shape)
+        yield from _reserved_keys(path, shape)
         yield from _sharing(path, shape)
         yield from _reserved(path, shape)
-    yield from _system(groups)
+    yield from _system(args, groups)
 
 
 def _names(groups: Mapping[str, Shape]) -> Iterator[Fault]:
@@ -64,10 +68,21 @@ def _zones(path: tuple[str, ...], args: "Aks", shape: Shape) -> Iterator[Fault]:
                 yield Fault((*path, "zones"), f"got {zone!r}, need {', '.join(ZONES)}: AKS numbers its zones{near}")
     selling = catalog.sold("aks", shape.machine.name, args.region) if shape.machine else None
     if selling and not shape.args.zones:
-        missing = [zone for zone in zones_of(shape, args.zones) if zone in ZONES and zone not in selling]
+        missing = [zone for zone in args.default_zones if zone in ZONES and zone not in selling]
         if missing:
             reason = f"{shape.machine.name if shape.machine else ''} is not sold in zone {', '.join(missing)}"
-            yield Fault((*path, "zones"), f"{reason}, which cluster.zones has: need {', '.join(selling)} here")
+            whose = "cluster.zones has" if args.zones else "is a zone of the location"
+            yield Fault((*path, "zones"), f"{reason}, which {whose}: need {', '.join(selling)} here")
+
+
+def _reserved_keys(path: tuple[str, ...], shape: Shape) -> Iterator[Fault]:
+    """Labels and taints in the domain that AKS keeps for its own, and refuses from others."""
+    labels = ((("labels", key), key) for key in shape.args.labels)
+    taints = ((("taints", str(index), "key"), taint.key) for index, taint in enumerate(shape.args.taints))
+    for where, key in (*labels, *taints):
+        domain = key.split("/", 1)[0] if "/" in key else ""
+        if domain == _OWN_DOMAIN or domain.endswith(f".{_OWN_DOMAIN}"):
+            yield Fault((*path, *where), f"got {key}, {_OWN_DOMAIN} is AKS' own: need a prefix of yours, or none")
 
 
 def _sharing(path: tuple[str, ...], shape: Shape) -> Iterator[Fault]:
@@ -104,17 +119,49 @@ def _reserved(path: tuple[str, ...], shape: Shape) -> Iterator[Fault]:
         )
 
 
-def _system(groups: Mapping[str, Shape]) -> Iterator[Fault]:
-    """Whether AKS takes the group of the cluster's own pods as its system pool."""
+def _system(args: "Aks", groups: Mapping[str, Shape]) -> Iterator[Fault]:
+    """Which group AKS gets as its system pool, and whether it takes it."""
     if not groups:
         # Where there are groups and none of them will do, that is said for every cloud.
-        reason = "missing: AKS needs a group for the cluster's own pods, such as cpu: {machine: …, min: 1, max: 3}"
+        reason = "missing: AKS needs a group for the cluster's own pods, such as cpu: {machine: …, min: 2, max: 3}"
         yield Fault(("nodeGroups",), reason, given=(("nodeGroups",),))
-    shape = system_group(groups)
-    if shape is None or shape.machine is None:
+    fitting, path, given = fit_for_system(groups), ("cluster", "systemGroup"), (("nodeGroups",),)
+    if not fitting:
         return
-    machine = shape.machine
+    listed = ", ".join(sorted(fitting))
+    if args.system_group is None and len(fitting) > 1:
+        reason = f"missing, and the cluster's own pods could run on {listed}: need one of them, for as long as it lives"
+        yield Fault(path, reason, given=given)
+    elif args.system_group and args.system_group not in fitting:
+        why = "has an accelerator, taints or min 0" if args.system_group in groups else "is no node group"
+        reason = f"{args.system_group} {why}: need {listed}{did_you_mean(args.system_group, fitting)}"
+        yield Fault(path, reason, given=given)
+    elif shape := system_group(groups, args.system_group):
+        yield from _system_machine(shape)
+
+
+def _system_machine(shape: Shape) -> Iterator[Fault]:
+    machine, path = shape.machine, ("nodeGroups", shape.name, "machine")
+    if machine is None:
+        return
     if machine.vcpus < _SYSTEM_VCPUS or machine.memory_gib < _SYSTEM_MEMORY_GIB:
         need = f"at least {_SYSTEM_VCPUS} vCPUs and {_SYSTEM_MEMORY_GIB} GiB"
-        reason = f"{machine.name} is too small for the cluster's own pods, which AKS puts on the first CPU group"
-        yield Fault(("nodeGroups", shape.name, "machine"), f"{reason}: need {need}")
+        reason = f"{machine.name} is too small for the cluster's own pods, which AKS puts on this group: need {need}"
+        yield Fault(path, reason + _larger(machine))
+    elif machine.name.startswith(_BURSTABLE):
+        reason = f"AKS does not put the cluster's own pods on burstable machines such as {machine.name}"
+        yield Fault(path, f"{reason}: need another family, such as Standard_D4s_v5")
+
+
+def _larger(machine: Machine) -> str:
+    """The smallest machine of the same family that would do: Standard_D4s_v5 instead of Standard_D2s_v5."""
+    family = re.sub(r"\d+", "#", machine.name, count=1)
+    able = [
+        other
+        for name in catalog.machine_names("aks")
+        if re.sub(r"\d+", "#", name, count=1) == family
+        and (other := catalog.machine("aks", name))
+        and other.vcpus >= _SYSTEM_VCPUS
+        and other.memory_gib >= _SYSTEM_MEMORY_GIB
+    ]
+    return f" (nearest: {min(able, key=lambda other: other.vcpus).name})" if able else ""

@@ -38,6 +38,9 @@ def cluster(
         protect=args.deletion_protection,
         # The autoscaler's, from the first day on.
         ignore_changes=["agentPoolProfiles[0].count"],
+        # Azure makes no private cluster of a public one; and no two clusters have one name.
+        replace_on_changes=["apiServerAccessProfile.enablePrivateCluster"],
+        delete_before_replace=True,
     )
     return containerservice.ManagedCluster(
         context.name,
@@ -74,7 +77,7 @@ def pool_properties(context: Context, shape: Shape, mode: pool.Mode) -> dict[str
     """A group's pool, with what all of a cluster's pools have in common."""
     args = context.args
     version = args.node_version or args.version
-    return pool.properties(shape, mode, version=version, zones=args.zones, tags=tags(args))
+    return pool.properties(shape, mode, version=version, zones=args.default_zones, tags=tags(args))
 
 
 _LOGIN: Mapping[str, Any] = {

@@ -1,5 +1,7 @@
 """Who the cluster is towards Azure, and what it may do there."""
 
+import hashlib
+from collections.abc import Iterable
 from typing import Literal
 
 import pulumi
@@ -7,6 +9,7 @@ from pulumi_azure_native import authorization, managedidentity
 
 from components.aks import roles
 from components.aks.context import Context
+from components.node_group import Shape
 
 
 def control_plane(context: Context) -> managedidentity.UserAssignedIdentity:
@@ -25,9 +28,24 @@ def grant(
     """Give a role. Its kind spares Azure to look up an identity that may be too new to be found."""
     return authorization.RoleAssignment(
         f"{context.name}-{suffix}",
-        role_definition_id=context.group.id.apply(lambda group: roles.definition(role, group)),
+        role_definition_id=pulumi.Output.from_input(scope).apply(lambda where: roles.definition(role, where)),
         scope=scope,
         principal_id=principal,
         principal_type=kind,
         opts=context.opts,
     )
+
+
+def reservations(
+    context: Context, identity: managedidentity.UserAssignedIdentity, groups: Iterable[Shape]
+) -> list[pulumi.Resource]:
+    """Let the control plane take machines from the capacity reservation groups that node groups name, once each."""
+    wanted = {shape.args.reserved.id.lower(): shape.args.reserved.id for shape in groups if shape.args.reserved}
+    return [
+        grant(context, f"reserved-{_short(key)}", roles.CONTRIBUTOR, scope, identity.principal_id)
+        for key, scope in sorted(wanted.items())
+    ]
+
+
+def _short(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:8]

@@ -9,6 +9,16 @@ from components.aks.network import Nodes
 from components.aks.pool_name import pool_name
 from components.node_group import NodeGroup
 
+# What Azure lets nobody change in a pool, beyond what its SDK knows (machine and MIG profile): the pool is made anew.
+_FIXED = (
+    "availabilityZones",
+    "capacityReservationGroupID",
+    "gpuProfile",
+    "osDiskSizeGB",
+    "scaleSetPriority",
+    "vnetSubnetID",
+)
+
 
 def node_pool(
     context: Context, cluster: containerservice.ManagedCluster, nodes: Nodes, group: NodeGroup
@@ -17,8 +27,8 @@ def node_pool(
     options = pulumi.ResourceOptions(
         parent=group,
         ignore_changes=["count"],  # the autoscaler's
-        # Two pools cannot have one name, and what a pool is made of cannot be changed.
-        delete_before_replace=True,
+        replace_on_changes=list(_FIXED),
+        delete_before_replace=True,  # two pools cannot have one name
     )
     return containerservice.AgentPool(
         f"{context.name}-{group.shape.name}",

@@ -8,15 +8,19 @@ from components.node_group import Mig, Shape
 Mode = Literal["System", "User"]
 
 
-def system_group(groups: Mapping[str, Shape]) -> Shape | None:
-    """The group of the cluster's own pods: the first without accelerator and taints that always has a node."""
-    fitting = (shape for shape in groups.values() if not shape.accelerator and not shape.taints and shape.args.min > 0)
-    return next(fitting, None)
+def fit_for_system(groups: Mapping[str, Shape]) -> dict[str, Shape]:
+    """The groups that the cluster's own pods could run on: without accelerator and taints, and never without nodes."""
+    return {
+        name: shape
+        for name, shape in groups.items()
+        if not shape.accelerator and not shape.taints and shape.args.min > 0
+    }
 
 
-def zones_of(shape: Shape, cluster_zones: Sequence[str]) -> tuple[str, ...]:
-    """The zones of a group's nodes."""
-    return tuple(shape.args.zones) or tuple(cluster_zones)
+def system_group(groups: Mapping[str, Shape], named: str | None) -> Shape | None:
+    """The group of the cluster's own pods: the one that the settings name, or the only one that can be."""
+    fitting = fit_for_system(groups)
+    return fitting.get(named) if named else next(iter(fitting.values()), None)
 
 
 def mig_slices(profile: str) -> str:
@@ -42,7 +46,7 @@ def properties(
         "enable_node_public_ip": False,
         "node_labels": dict(shape.labels),
         "node_taints": [str(taint) for taint in shape.declared_taints],
-        "availability_zones": list(zones_of(shape, zones)),
+        "availability_zones": list(shape.args.zones or zones),
         "tags": dict(tags),
     }
     if machine:

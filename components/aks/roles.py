@@ -3,12 +3,15 @@
 # learn.microsoft.com/azure/role-based-access-control/built-in-roles
 NETWORK_CONTRIBUTOR = "4d97b98b-1d4f-4787-a291-c67834d212e7"
 """Joins nodes and load balancers to a subnet."""
+CONTRIBUTOR = "b24988ac-6180-42a0-ab88-20f7382dd24c"
+"""Takes machines from a capacity reservation group (learn.microsoft.com/azure/aks/use-capacity-reservation-groups)."""
 KEY_VAULT_CRYPTO_USER = "12338af0-0e69-4776-bea7-57ae8d297424"
 """Encrypts and decrypts with a vault's keys."""
 CLUSTER_ADMIN = "b1ff04bb-8a4e-4dc4-8eb5-8693973ce19b"
 """All rights on Kubernetes' objects (Azure Kubernetes Service RBAC Cluster Admin)."""
 
 
-def definition(role: str, resource_group_id: str) -> str:
-    """The role's full id in the subscription of a resource group, which is the form in which Azure gives it back."""
-    return f"{resource_group_id.split('/resourceGroups/')[0]}/providers/Microsoft.Authorization/roleDefinitions/{role}"
+def definition(role: str, scope: str) -> str:
+    """The role's full id in the subscription where it is given, which is the form in which Azure gives it back."""
+    subscription = "/".join(scope.split("/")[:3])
+    return f"{subscription}/providers/Microsoft.Authorization/roleDefinitions/{role}"

@@ -37,10 +37,11 @@ def connect(args: Aks, name: str, groups: Mapping[str, Shape], opts: pulumi.Reso
     nodes = network.nodes(context)
     join = identity.grant(context, "subnet", roles.NETWORK_CONTRIBUTOR, nodes.subnet, who.principal_id)
     key = encryption.etcd(context, who)
-    system = system_group(groups)
+    system = system_group(groups, args.system_group)
     if system is None:
         raise pulumi.RunError("tensorplane:nodeGroups: AKS needs a group without accelerator and taints, with min 1")
-    cluster = control_plane.cluster(context, who, nodes, key, system, [join])
+    rights = [join, *identity.reservations(context, who, groups.values())]
+    cluster = control_plane.cluster(context, who, nodes, key, system, rights)
     audit.logs(context, cluster)
     settled = [*maintenance.windows(context, cluster), *_admins(context, cluster)]
     pools = _pools(context, cluster, nodes, groups, system)

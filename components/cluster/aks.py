@@ -7,6 +7,7 @@ import pulumi
 from pydantic import Field
 
 from components.catalog import Cloud
+from components.catalog import zones as known_zones
 from components.cluster import ClusterArgs, Connection
 from components.faults import Fault
 from components.model import Filled, Model, Name
@@ -73,8 +74,11 @@ class Aks(ClusterArgs):
     """Whether Azure installs patch releases of Kubernetes by itself. Nodes get security updates in any case."""
     maintenance: Maintenance = Maintenance()
     """When Azure upgrades."""
-    zones: tuple[Filled, ...] = ("1", "2", "3")
-    """Zones of node groups that name none. None where the location has no zones."""
+    zones: tuple[Filled, ...] | None = None
+    """Zones of node groups that name none; by default those that the catalog knows in the location. [] is none."""
+    system_group: Name | None = None
+    """Node group of the cluster's own pods, which Azure makes with the cluster. To be named where more than one group
+    could be it, as another one cannot take its place later."""
     network: Network = Network()
     """The network: a new VNet by default."""
     endpoint: Endpoint = Endpoint()
@@ -93,6 +97,11 @@ class Aks(ClusterArgs):
     @property
     def place(self) -> str | None:
         return self.region
+
+    @property
+    def default_zones(self) -> tuple[str, ...]:
+        """Zones of node groups that name none."""
+        return known_zones("aks", self.region) if self.zones is None else self.zones
 
     @property
     def cluster_name(self) -> str:

@@ -76,6 +76,7 @@ def _options(request: Any) -> dict[str, Any]:
         "protect": request.protect,
         "retainOnDelete": request.retainOnDelete,
         "ignoreChanges": sorted(request.ignoreChanges),
+        "replaceOnChanges": sorted(request.replaceOnChanges),
     }
     return {key: value for key, value in options.items() if value}
 

@@ -12,6 +12,7 @@ import pytest
 import stack
 from components.aks import pool
 from components.aks.pool_name import pool_name
+from components.cluster.aks import Aks
 from components.node_group import NodeGroupArgs
 from components.node_shape import Site, resolve
 from components.settings import Settings
@@ -44,12 +45,14 @@ def plain() -> Rendered:
 def rich() -> Rendered:
     """A cluster with everything set otherwise, in a new network."""
     groups = {
-        "burst": {"machine": "Standard_D4s_v5", "max": 9},
+        "burst": {"machine": "Standard_D4s_v5", "min": 1, "max": 9},
         "cpu": CPU,
-        "gpu": {"accelerator": "t4", "max": 1},
+        "gpu": {"accelerator": "t4", "max": 1, "reserved": {"id": RESERVATION}},
+        "more": {"accelerator": "t4", "perNode": 4, "max": 1, "reserved": {"id": RESERVATION.lower()}},
     }
     cluster = {
         "name": "research",
+        "systemGroup": "cpu",
         "subscription": "sub",
         "version": "1.34",
         "nodeVersion": "1.33",
@@ -153,7 +156,7 @@ def test_nodes_are_private_and_leave_through_a_nat_gateway() -> None:
     assert subnet["natGateway"] == {"id": "cluster-nat-id"}
     assert subnet["defaultOutboundAccess"] is False
     pools = [cluster_of(rich())["agentPoolProfiles"][0], *(r.inputs for r in rich().all("AgentPool"))]
-    assert [pool["enableNodePublicIP"] for pool in pools] == [False, False, False]
+    assert [pool["enableNodePublicIP"] for pool in pools] == [False] * 4
     assert {pool["vnetSubnetID"] for pool in pools} == {"cluster-nodes-id"}
     assert cluster_of(rich())["networkProfile"]["outboundType"] == "userAssignedNATGateway"
 
@@ -194,15 +197,37 @@ def test_snapshots_can_be_taken() -> None:
     assert cluster_of(plain())["storageProfile"]["snapshotController"] == {"enabled": True}
 
 
-def test_the_first_untainted_cpu_group_that_has_nodes_is_the_system_pool() -> None:
+def test_the_group_that_is_named_is_the_system_pool() -> None:
     (system,) = cluster_of(rich())["agentPoolProfiles"]
     assert (system["name"], system["mode"], system["count"], system["nodeTaints"]) == ("cpu", "System", 2, [])
     pools = {pool.inputs["agentPoolName"]: pool for pool in rich().all("AgentPool")}
-    assert {name: pool.inputs["mode"] for name, pool in pools.items()} == {"burst": "User", "gpu": "User"}
-    assert {name: pool.options["parent"] for name, pool in pools.items()} == {"burst": "burst", "gpu": "gpu"}
+    assert {name: pool.inputs["mode"] for name, pool in pools.items()} == dict.fromkeys(
+        ["burst", "gpu", "more"], "User"
+    )
+    assert all(pool.options["parent"] == name for name, pool in pools.items())
     assert rich().one("ManagedCluster").options["ignoreChanges"] == ["agentPoolProfiles[0].count"]
     assert pools["gpu"].options["ignoreChanges"] == ["count"]
     assert "tensorplane:index:NodeGroup cpu" in rich().completed
+
+
+def test_what_azure_cannot_change_is_made_anew() -> None:
+    fixed = rich().all("AgentPool")[0].options["replaceOnChanges"]
+    assert {"availabilityZones", "osDiskSizeGB", "scaleSetPriority", "vnetSubnetID"} <= set(fixed)
+    private = ["apiServerAccessProfile.enablePrivateCluster"]
+    assert rich().one("ManagedCluster").options["replaceOnChanges"] == private
+
+
+def test_the_control_plane_may_take_reserved_machines_before_it_is_asked_to() -> None:
+    (role,) = (r for r in rich().all("RoleAssignment") if "reserved" in r.name)
+    assert role.inputs["scope"].lower() == RESERVATION.lower()
+    assert role.inputs["roleDefinitionId"].lower().startswith("/subscriptions/s/providers/")
+    assert f"RoleAssignment {role.name}" in rich().one("ManagedCluster").options["dependsOn"]
+
+
+def test_zones_are_those_that_the_location_has() -> None:
+    assert cluster_of(plain())["agentPoolProfiles"][0]["availabilityZones"] == ["1", "2", "3"]
+    assert Aks(region="westus").default_zones == ()
+    assert Aks(region="westeurope", zones=()).default_zones == ()
 
 
 def test_a_gpu_group() -> None:

@@ -27,6 +27,21 @@ FAULTS: list[tuple[str, Any, str]] = [
     ("cluster/name", "a" * 60, f"cluster.name: got '{'a' * 60}'; need lower-case letters, digits and dashes, "
      "beginning with a letter, at most 54 characters"),
     ("cluster/version", "1.9", "cluster.version: got '1.9', need a Kubernetes version, such as 1.35 or 1.35.2"),
+    ("cluster/nodeVersion", "1.34.2", "cluster.nodeVersion: got 1.34.2, and upgrades is patch, which would leave it: "
+     "need 1.34, or upgrades: none"),
+    ("cluster/systemGroup", "cpus", "cluster.systemGroup: cpus is no node group: need cpu (did you mean cpu?)"),
+    ("cluster/systemGroup", "gpu-t4", "cluster.systemGroup: gpu-t4 has an accelerator, taints or min 0: need cpu"),
+    ("nodeGroups/big", {"machine": "Standard_D16s_v5", "min": 1, "max": 2}, "cluster.systemGroup: missing, and the "
+     "cluster's own pods could run on big, cpu: need one of them, for as long as it lives"),
+    ("nodeGroups/cpu/machine", "Standard_D2s_v5", "nodeGroups.cpu.machine: Standard_D2s_v5 is too small for the "
+     "cluster's own pods, which AKS puts on this group: need at least 4 vCPUs and 4 GiB (nearest: Standard_D4s_v5)"),
+    ("nodeGroups/cpu/machine", "Standard_B8s_v2", "nodeGroups.cpu.machine: AKS does not put the cluster's own pods on "
+     "burstable machines such as Standard_B8s_v2: need another family, such as Standard_D4s_v5"),
+    ("nodeGroups/cpu/labels", {"kubernetes.azure.com/mode": "user"}, "nodeGroups.cpu.labels.kubernetes.azure.com/mode: "
+     "got kubernetes.azure.com/mode, kubernetes.azure.com is AKS' own: need a prefix of yours, or none"),
+    ("nodeGroups/gpu-t4", {"accelerator": "t4", "max": 4, "taints": [{"key": "kubernetes.azure.com/mode"}]},
+     "nodeGroups.gpu-t4.taints.0.key: got kubernetes.azure.com/mode, kubernetes.azure.com is AKS' own: need a prefix "
+     "of yours, or none"),
     ("cluster/version", "1.35.2", "cluster.version: got 1.35.2, and upgrades is patch, which would leave it: need "
      "1.35, or upgrades: none"),
     ("cluster/nodeVersion", "1.36", "cluster.nodeVersion: got 1.36 with version 1.35, need 1.32 to 1.35"),
@@ -116,6 +131,20 @@ def test_a_patch_release_stays_where_azure_does_not_upgrade() -> None:
     assert faults_of(tree) == []
 
 
+def test_nodes_are_not_newer_than_the_control_plane() -> None:
+    tree = spoiled("cluster/upgrades", "none")
+    put(tree, "cluster/version", "1.35.2")
+    put(tree, "cluster/nodeVersion", "1.35.4")
+    says = "cluster.nodeVersion: got 1.35.4, and the control plane's version is 1.35.2: need 1.35.2"
+    assert faults_of(tree) == [f"tensorplane:{says}"]
+
+
+def test_of_several_groups_one_is_named_for_the_clusters_own_pods() -> None:
+    tree = spoiled("nodeGroups/big", {"machine": "Standard_D16s_v5", "min": 1, "max": 2})
+    put(tree, "cluster/systemGroup", "big")
+    assert faults_of(tree) == []
+
+
 def test_every_node_needs_an_address() -> None:
     tree = spoiled("cluster/network/cidr", "10.0.0.0/24")
     assert faults_of(tree) == []
@@ -149,7 +178,7 @@ def test_the_first_group_is_large_enough_for_the_clusters_own_pods(monkeypatch: 
     tree = {"cluster": GOOD["cluster"], "nodeGroups": {"cpu": {"machine": "Standard_A1_v2", "min": 1, "max": 2}}}
     (line,) = faults_of(tree)
     assert line.startswith("tensorplane:nodeGroups.cpu.machine: Standard_A1_v2 is too small")
-    assert line.endswith("need at least 2 vCPUs and 4 GiB")
+    assert line.endswith("need at least 4 vCPUs and 4 GiB")
 
 
 def test_a_location_that_the_catalog_knows_not(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,7 +195,7 @@ def test_zones_are_numbers_where_the_catalog_knows_none(monkeypatch: pytest.Monk
 
 def test_a_zone_of_the_cluster_that_does_not_sell_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(catalog, "sold", lambda cloud, machine, region: ("1", "3"))
-    tree = copy.deepcopy(GOOD)
+    tree = spoiled("cluster/zones", ["1", "2", "3"])
     del tree["nodeGroups"]["gpu-t4"], tree["nodeGroups"]["gpu-a100"]
     says = "Standard_D8s_v5 is not sold in zone 2, which cluster.zones has: need 1, 3 here"
     assert faults_of(tree) == [f"tensorplane:nodeGroups.cpu.zones: {says}"]
