@@ -123,18 +123,18 @@ CLUSTER_AUTOSCALER = Chart(
     image_tag="v1.35.0",
     repository="https://kubernetes.github.io/autoscaler",
 )
-# EKS' add-ons by Kubernetes version. AWS' own defaults for 1.35 of July 2026, as `aws eks describe-addon-versions` told
-# them (read in public configurations of clusters of 1.35), and for the last two the newest of that time: AWS marks no
-# default that was found. EKS takes an add-on's version for the Kubernetes versions that it was built for alone.
+# EKS' add-ons by Kubernetes version: the newest for 1.35 in us-east-2 in autumn 2026, as written there by a script that
+# asks AWS (devopscoop/aws-eks-template@03f3e08, cluster/terraform.tfvars). EKS takes an add-on's version only for the
+# Kubernetes versions that it was built for.
 EKS_ADDONS: Mapping[str, Mapping[str, str]] = {
     "1.35": {
-        "vpc-cni": "v1.22.3-eksbuild.1",
-        "kube-proxy": "v1.35.3-eksbuild.17",
-        "eks-pod-identity-agent": "v1.3.10-eksbuild.3",
-        "coredns": "v1.13.2-eksbuild.11",
+        "vpc-cni": "v1.23.0-eksbuild.1",
+        "kube-proxy": "v1.35.3-eksbuild.18",
+        "eks-pod-identity-agent": "v1.4.0-eksbuild.1",
+        "coredns": "v1.14.3-eksbuild.3",
         "aws-ebs-csi-driver": "v1.63.1-eksbuild.1",
         "snapshot-controller": "v8.6.0-eksbuild.4",
-        "eks-node-monitoring-agent": "v1.6.4-eksbuild.1",
+        "eks-node-monitoring-agent": "v1.7.0-eksbuild.1",
     },
 }
 EFA_DEVICE_PLUGIN = Chart(

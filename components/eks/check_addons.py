@@ -16,7 +16,7 @@ DEFAULT = "default"
 """In place of a version: what EKS takes by itself."""
 
 _VERSION = re.compile(r"v1\.(\d{1,4})\.\d+-eksbuild\.\d+|v\d+\.\d+\.\d+-eksbuild\.\d+")
-_EXAMPLE = "v1.13.2-eksbuild.11"
+_EXAMPLE = "v1.14.3-eksbuild.3"
 _PROXY = "kube-proxy"
 _PROXY_BEHIND = 3
 

@@ -40,6 +40,7 @@ def faults(args: "Eks") -> Iterator[Fault]:
     yield from region
     yield from _versions(args)
     yield from without_consequences(_network(args), region)
+    yield from _subnets(args)
     yield from _addresses(args)
     yield from _endpoint(args)
     yield from _admins(args)
@@ -104,9 +105,17 @@ def _network(args: "Eks") -> Iterator[Fault]:
             near = did_you_mean(zone, known)
             reason = f"no zone {zone!r} in {args.region}, it has {', '.join(known)}{near}"
             yield Fault(where, reason, given=(("cluster", "region"),))
-    for zone, subnet in network.subnets.items():
-        if not subnet.startswith("subnet-"):
-            yield Fault((*where, zone), f"got {subnet!r}, need the id of a subnet: subnet-…")
+
+
+def _subnets(args: "Eks") -> Iterator[Fault]:
+    path = ("cluster", "network", "subnets")
+    first: dict[str, str] = {}
+    for zone, subnet in args.network.subnets.items():
+        other = first.setdefault(subnet, zone)
+        if other != zone:
+            yield Fault((*path, zone), f"the same as {other}: need a subnet of its own zone for each")
+        elif not subnet.startswith("subnet-"):
+            yield Fault((*path, zone), f"got {subnet!r}, need the id of a subnet: subnet-…")
 
 
 def _addresses(args: "Eks") -> Iterator[Fault]:

@@ -166,8 +166,8 @@ def test_every_add_on_of_the_default_version_is_pinned(plain: Rendered) -> None:
 
 
 def test_the_settings_pin_an_add_on_or_leave_it_to_eks() -> None:
-    made = rendered({}, addons={"coredns": "v1.14.3-eksbuild.3", "vpc-cni": "default"})
-    assert made.one("eks/addon:Addon", "cluster-coredns").inputs["addonVersion"] == "v1.14.3-eksbuild.3"
+    made = rendered({}, addons={"coredns": "v1.13.2-eksbuild.11", "vpc-cni": "default"})
+    assert made.one("eks/addon:Addon", "cluster-coredns").inputs["addonVersion"] == "v1.13.2-eksbuild.11"
     assert "addonVersion" not in made.one("eks/addon:Addon", "cluster-vpc-cni").inputs
 
 

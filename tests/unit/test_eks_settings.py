@@ -56,6 +56,8 @@ FAULTS: list[tuple[str, Any, str]] = [
      "subnets are those of yours: leave out one of them"),
     ("cluster/network", {"subnets": {**SUBNETS, "us-west-2b": "b"}}, "cluster.network.subnets.us-west-2b: got 'b', "
      "need the id of a subnet: subnet-…"),
+    ("cluster/network", {"subnets": {"us-west-2a": "subnet-a", "us-west-2b": "subnet-a"}},
+     "cluster.network.subnets.us-west-2b: the same as us-west-2a: need a subnet of its own zone for each"),
     ("cluster/endpoint", {"public": True}, "cluster.endpoint.allowedCidrs: missing: who is let in from outside, such "
      "as your office's 203.0.113.0/24"),
     ("cluster/endpoint", {"allowedCidrs": ["203.0.113.0/24"]}, "cluster.endpoint.allowedCidrs: given, and "
@@ -69,11 +71,11 @@ FAULTS: list[tuple[str, Any, str]] = [
     ("cluster/admins", {"platform": ARN}, f"cluster.admins.platform: got {ARN!r}, need the ARN of an IAM role or "
      "user, such as arn:aws:iam::123456789012:role/platform"),
     ("cluster/addons", {"coredns": "latest"}, "cluster.addons.coredns: got 'latest', need default or a version in EKS' "
-     "spelling, such as v1.13.2-eksbuild.11"),
+     "spelling, such as v1.14.3-eksbuild.3"),
     ("cluster/addons", {"kube-proxy": "v1.36.0-eksbuild.2"}, "cluster.addons.kube-proxy: got v1.36.0-eksbuild.2 with "
-     "version 1.35, need v1.32 to v1.35, such as v1.35.3-eksbuild.17"),
+     "version 1.35, need v1.32 to v1.35, such as v1.35.3-eksbuild.18"),
     ("cluster/addons", {"kube-proxy": "v1.31.0-eksbuild.2"}, "cluster.addons.kube-proxy: got v1.31.0-eksbuild.2 with "
-     "version 1.35, need v1.32 to v1.35, such as v1.35.3-eksbuild.17"),
+     "version 1.35, need v1.32 to v1.35, such as v1.35.3-eksbuild.18"),
     ("cluster/admins", {"a": ROLE, "b": ROLE}, "cluster.admins.b: the same as a: need each role or user once"),
     ("cluster/addons", {"coredn": "v1"}, "cluster.addons.coredn: unknown add-on, have vpc-cni, kube-proxy, "
      "eks-pod-identity-agent, coredns, aws-ebs-csi-driver, snapshot-controller, eks-node-monitoring-agent "
