@@ -63,25 +63,40 @@ class StackConfig(Model):
 
     def check(self, settings: Settings) -> Iterator[Fault]:
         """What is wrong beyond the shape: names that nobody declares, combinations that cannot work."""
+        yield from self._check_namespace()
+        yield from self._check_queue_names()
+        if not self._cluster_is_told(settings):
+            # Machines, volumes and workloads are right or wrong by the kind of the cluster.
+            return
         machines, wrong = fleet.of(self.node_groups, self.cluster.site)
         yield from wrong
         yield from self.cluster.check(machines.groups)
         yield from gpu_runtime.check(self.gpu_runtime, self.cluster, machines)
-        if self.workloads:
-            yield from machines.check_reach({workload.resources.node_group for workload in self.workloads.values()})
+        yield from self._check_backends()
+        yield from self._check_workloads(settings, machines)
+
+    def _cluster_is_told(self, settings: Settings) -> bool:
+        """Whether the cluster is the one that the settings name: in place of a faulty one stands the default."""
+        given = settings.tree.get("cluster", {})
+        return isinstance(given, Mapping) and given.get("kind", Embedded().kind) == self.cluster.kind
+
+    def _check_workloads(self, settings: Settings, machines: Fleet) -> Iterator[Fault]:
         declared = Declared(
             cluster=self.cluster,
             fleet=machines,
             volumes=_declared(settings, "volumes", self.volumes),
             queues=_declared(settings, "queues", self.queues),
         )
-        yield from self._check_namespace()
-        yield from self._check_backends()
-        yield from self._check_queue_names()
+        found: list[Fault] = []
         for name, workload in self.workloads.items():
             if name == _ACCOUNT_OF_EVERY_NAMESPACE:
                 yield Fault(("workloads", name), "the name of a service account that every namespace has, need another")
-            yield from workload.check(name, declared)
+            found += workload.check(name, declared)
+        yield from found
+        if self.workloads and not any(fault.path[2:3] == ("resources",) for fault in found):
+            # A workload that asks for what it cannot get may be the one that a group is meant for.
+            pods = {(workload.resources.node_group, workload.interruptible) for workload in self.workloads.values()}
+            yield from machines.check_reach(pods)
 
     def _check_namespace(self) -> Iterator[Fault]:
         if not is_name(self.namespace_name):

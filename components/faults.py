@@ -164,15 +164,24 @@ def _is_container(option: Any) -> bool:
     return _is_model(option) or get_origin(option) in (dict, list, tuple)
 
 
-def _variant(options: list[Any], part: int | str) -> type[Variant] | None:
-    families = (option for option in options if _is_model(option) and issubclass(option, Variant) and option.is_family)
-    return next((family.variants[str(part)] for family in families if part in family.variants), None)
+def _variant(options: list[Any], part: int | str) -> type[Model] | None:
+    """The model that a part of a location stands for where it is a union's tag, the `kind` of one of its models."""
+    models: list[type[Model]] = [option for option in options if _is_model(option)]
+    for model in models:
+        if issubclass(model, Variant) and model.is_family:
+            if part in model.variants:
+                return model.variants[str(part)]
+        elif len(models) > 1 and "kind" in model.model_fields and model.model_fields["kind"].default == part:
+            return model
+    return None
 
 
 def _inside(container: Any, key: str) -> Any:
     if _is_model(container):
         return next((f.annotation for n, f in container.model_fields.items() if key in (n, f.alias)), None)
-    return get_args(container)[-1]
+    arguments = get_args(container)
+    # A list's items, of which a tuple's type says no number, or a map's values.
+    return arguments[1] if get_origin(container) is dict else arguments[0]
 
 
 def _reason(detail: ErrorDetails, place: Place) -> str:

@@ -142,10 +142,10 @@ class Fleet:
         elif name not in self.untold and (self.groups or self.untold):
             known = sorted({*self.groups, *self.untold})
             reason = f"no node group named {name!r}, have {', '.join(known)}{did_you_mean(name, known)}"
-            yield Fault(where, reason, given=(("nodeGroups",),))
+            yield Fault(where, reason, given=(("nodeGroups",), at))
 
     def _check_open(self, resources: Resources, at: tuple[str, ...], interruptible: bool) -> Iterator[Fault]:
-        card, given = resources.accelerator, (("nodeGroups",),)
+        card, given = resources.accelerator, (("nodeGroups",), at)
         if card and card not in self._cards:
             listed = f"groups have {', '.join(self._cards)}" if self._cards else "no group has GPUs"
             no_gpu = card in self._having
@@ -155,7 +155,7 @@ class Fleet:
         most = self._most.get((_wanted(resources), interruptible))
         if most is None and self._cards:
             keeping = (f"{s.name} ({_keeping_off(s, interruptible)})" for s in self._having[_wanted(resources)])
-            reason = f"every node group with {card or 'GPUs'} keeps it off, {', '.join(keeping)}"
+            reason = f"every node group with {card or 'GPUs'} keeps it off: {', '.join(keeping)}"
             yield Fault((*at, "accelerator" if card else "gpus"), reason, given=given)
         elif resources.gpus > (most or 0):
             yield _too_many(resources, card or "any node group", most or 0, at)
@@ -164,12 +164,10 @@ class Fleet:
         """Groups that nothing of the stack could ever run on: of each workload, the group it names, and whether it is
         interruptible."""
         named = {name for name, _ in pods}
-        if any(name and name not in self.groups for name in named):
-            return
         for name, shape in self.groups.items():
             path, given = ("nodeGroups", name), (("workloads",),)
             if shape.args.spot and not any(interruptible for _, interruptible in pods):
-                reason = f"true, and no workload tolerates that: only training jobs with checkpoints do, need false"
+                reason = "true, and no workload tolerates that: only training jobs with checkpoints do, need false"
                 yield Fault((*path, "spot"), reason, given=given)
             elif (taint := _own_taint(shape)) and name not in named:
                 reason = f"no workload tolerates {taint.key}={taint.value}:{taint.effect}: name the group in a"
@@ -222,12 +220,12 @@ def _keeping_off(shape: Shape, interruptible: bool) -> str:
     return f"taint {taint.key}, need nodeGroup: {shape.name}" if taint else ""
 
 
-_SPOT_TAKES = "spot, which takes only training jobs with checkpoints"
+_SPOT_TAKES = "spot, and takes only training jobs with checkpoints"
 
 
 def _check_group(shape: Shape, resources: Resources, at: tuple[str, ...], interruptible: bool) -> Iterator[Fault]:
     """Why a pod that names this group could never run there."""
-    where, given = (*at, "nodeGroup"), (("nodeGroups",),)
+    where, given = (*at, "nodeGroup"), (("nodeGroups",), at)
     card = shape.accelerator.name if shape.accelerator else NO_ACCELERATOR
     if resources.accelerator and resources.accelerator != card:
         reason = f"got {shape.name}, whose nodes have {card}: need a group with {resources.accelerator}"
@@ -255,7 +253,7 @@ def _is_for(taint: Taint, shape: Shape, gpus: int, interruptible: bool, *, named
 
 def _too_many(resources: Resources, where: str, most: int, at: tuple[str, ...]) -> Fault:
     reason = f"got {resources.gpus}, a node of {where} has {most}: no node could ever take the pod"
-    return Fault((*at, "gpus"), reason, given=(("nodeGroups",),))
+    return Fault((*at, "gpus"), reason, given=(("nodeGroups",), at))
 
 
 def of(settings: Mapping[str, NodeGroupArgs], site: Site) -> tuple[Fleet, list[Fault]]:
@@ -296,7 +294,9 @@ def _system_pods(fleet: Fleet, site: Site) -> Iterator[Fault]:
     if site.cloud is None or not fleet.groups or fleet.untold:
         return
     if not any(not _keeping_out(shape) and shape.args.min > 0 for shape in fleet.groups.values()):
-        reason = "no group for the cluster's own pods: need one without accelerator, spot and taints, with min at least 1"
+        reason = (
+            "no group for the cluster's own pods: need one without accelerator, spot and taints, with min at least 1"
+        )
         yield Fault(("nodeGroups",), reason, given=(("nodeGroups",),))
 
 

@@ -52,6 +52,11 @@ class WorkloadArgs(Variant, family=True):
     resources: Resources = Resources()
     """What each pod may use."""
 
+    @property
+    def interruptible(self) -> bool:
+        """Whether it loses little when a machine is taken back, so that its pods may run on spot machines."""
+        return False
+
     def check(self, name: str, declared: Declared) -> Iterator[Fault]:
         """What is wrong with these settings beyond their shape: references, files, names, sizes."""
         raise NotImplementedError

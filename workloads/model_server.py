@@ -45,7 +45,8 @@ class ModelServerArgs(WorkloadArgs):
         return f"{_ROOT}/{self.model.path}".rsplit("/", 1)[0]
 
     def check(self, name: str, declared: Declared) -> Iterator[Fault]:
-        yield from declared.fleet.check(self.resources, ("workloads", name, "resources"))
+        at = ("workloads", name, "resources")
+        yield from declared.fleet.check(self.resources, at, interruptible=self.interruptible)
         yield from mounts.check_volume(self.model.volume, ("workloads", name, "model", "volume"), declared.volumes)
 
     def build(self, name: str, platform: Platform, opts: pulumi.ResourceOptions) -> "ModelServer":
@@ -66,7 +67,7 @@ class ModelServer(Workload):
         volume = platform.volumes[args.model.volume]
         needed: list[pulumi.Resource] = [owner.service_account(), volume]
         owner.allow_clients([GRPC_PORT, REST_PORT])
-        placement = platform.cluster.fleet.placement(args.resources, interruptible=False)
+        placement = platform.cluster.fleet.placement(args.resources, interruptible=args.interruptible)
         template: Any = image.apply(lambda image: _pod(owner, args, image, volume, placement))
         deployment = k8s.apps.v1.Deployment(
             name,

@@ -74,12 +74,16 @@ class TrainingJobArgs(WorkloadArgs):
     grace_seconds: Annotated[int, Field(ge=0, le=86400)] = 30
     """Seconds between SIGTERM and SIGKILL: no shorter than saving a checkpoint takes."""
 
+    @property
+    def interruptible(self) -> bool:
+        return self.checkpoints is not None
+
     def check(self, name: str, declared: Declared) -> Iterator[Fault]:
         at = ("workloads", name)
         longest = job_set.longest_name(self.strategy.roles())
         if len(name) > longest:
             yield Fault(at, f"the name has {len(name)} characters, at most {longest} leave room for those of its pods")
-        yield from declared.fleet.check(self.resources, (*at, "resources"))
+        yield from declared.fleet.check(self.resources, (*at, "resources"), interruptible=self.interruptible)
         yield from files.check(self.files, (*at, "files"))
         yield from mounts.check(self.volumes, (*at, "volumes"), declared.volumes)
         if self.model:
@@ -197,6 +201,9 @@ def _queue_labels(args: TrainingJobArgs, platform: Platform) -> Mapping[str, str
 
 
 def _without_gpus(resources: Resources) -> Resources:
+    """What a pod beside the accelerated ones may use. A group that was named for its GPUs is not its own."""
+    if not resources.gpus:
+        return resources
     return resources.model_copy(update={"gpus": 0, "accelerator": None, "node_group": None})
 
 
@@ -232,8 +239,7 @@ def _run(
             container,
             grace_seconds=args.grace_seconds,
             restart_policy="Never",
-            # What has checkpoints loses little when its machine is taken back.
-            placement=platform.cluster.fleet.placement(resources, interruptible=args.checkpoints is not None),
+            placement=platform.cluster.fleet.placement(resources, interruptible=args.interruptible),
         )
 
     def spec(run: str) -> dict[str, Any]:

@@ -103,6 +103,52 @@ def test_nothing_can_be_written_to_a_read_only_mount() -> None:
     ]
 
 
+_EKS = {"kind": "eks", "region": "us-west-2"}
+_CPU = {"machine": "m7i.2xlarge", "min": 1, "max": 3}
+
+
+@pytest.mark.parametrize(
+    ("group", "line"),
+    [
+        ({"sharing": {"kind": "mps", "replicas": 100}}, "sharing.replicas: got 100, need at most 48"),
+        ({"sharing": {"kind": "MPS", "replicas": 2}}, "sharing.kind: got 'MPS', need timeSlicing, mps or mig"),
+        ({"sharing": {"kind": "mps", "profile": "1g.5gb", "replicas": 2}}, "sharing.profile: unknown setting, allowed"),
+        ({"taints": [{"key": "x", "effect": "NO_EXECUTE"}]}, "taints.0.effect: got 'NO_EXECUTE', need NoSchedule, No"),
+        ({"taints": [{"key": "x"}, {"kye": "x"}]}, "taints.1.kye: unknown setting, allowed here: effect, key, value"),
+        ({"zones": [1]}, "zones.0: got 1, need text"),
+    ],
+)
+def test_a_fault_inside_a_list_or_a_choice_names_its_whole_key(group: dict[str, Any], line: str) -> None:
+    tree = {"cluster": _EKS, "nodeGroups": {"cpu": _CPU, "g": {"accelerator": "t4", "max": 1, **group}}}
+    (found,) = faults_of(tree)
+    assert found.startswith(f"tensorplane:nodeGroups.g.{line}"), found
+
+
+@pytest.mark.parametrize(
+    ("cluster", "key"), [({**_EKS, "kind": "ekz"}, "kind"), ({"kind": "eks"}, "region"), ({"region": "x"}, "kind")]
+)
+def test_nothing_is_concluded_from_a_cluster_that_cannot_be_told(cluster: dict[str, Any], key: str) -> None:
+    gpus = {"accelerator": "t4", "max": 1, "provisioner": "automatic"}
+    volumes = {"models": {"sizeGib": 1, "backend": {"kind": "storageClass"}}}
+    (found,) = faults_of({"cluster": cluster, "nodeGroups": {"cpu": _CPU, "gpus": gpus}, "volumes": volumes})
+    assert found.startswith(f"tensorplane:cluster.{key}: "), found
+
+
+def test_a_group_that_is_refused_is_not_missing_elsewhere() -> None:
+    wrong = {"cpu": {**_CPU, "min": "one"}}
+    assert faults_of({"cluster": _EKS, "nodeGroups": wrong}) == [
+        "tensorplane:nodeGroups.cpu.min: got 'one', need a whole number"
+    ]
+
+
+def test_a_workload_that_misspells_its_group_is_the_only_fault() -> None:
+    group = {"accelerator": "t4", "max": 1, "taints": [{"key": "team"}]}
+    tree = dev()
+    tree["nodeGroups"] = {"vision": group}
+    tree["workloads"]["digits"] |= {"queue": None, "resources": {"gpus": 1, "nodeGroup": "vison"}}
+    assert [line.split(": ")[0] for line in faults_of(tree)] == ["tensorplane:workloads.digits.resources.nodeGroup"]
+
+
 def test_a_place_must_be_mounted() -> None:
     tree = dev()
     del tree["workloads"]["digits"]["checkpoints"]

@@ -1,5 +1,6 @@
 """A stack's node groups together: what tells them apart, and what leads each pod to the right one."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from components import fleet
+from components.faults import Fault
 from components.fleet import Fleet
 from components.model import Resources
 from components.node_group import NodeGroupArgs
@@ -35,6 +37,11 @@ def made(groups: dict[str, dict[str, Any]], site: Site = OWN) -> tuple[Fleet, li
     }
     found, faults = fleet.of(parsed, site)
     return found, [str(fault).removeprefix("tensorplane:") for fault in faults]
+
+
+def lines(faults: Iterable[Fault]) -> list[str]:
+    """Faults as people read them."""
+    return [str(fault).removeprefix("tensorplane:") for fault in faults]
 
 
 def takes(placement: dict[str, Any], found: Fleet, gpus: int = 0) -> set[str]:
@@ -110,7 +117,9 @@ def test_a_daemon_set_reaches_every_node_whatever_its_taints(taints: list[list[d
 )
 def test_what_no_group_has_is_refused(asked: dict[str, Any], line: str) -> None:
     found, _ = made(GROUPS)
-    assert [str(f).removeprefix("tensorplane:") for f in found.check(Resources(**asked), ("r",))] == [line]
+    assert [
+        str(f).removeprefix("tensorplane:") for f in found.check(Resources(**asked), ("r",), interruptible=False)
+    ] == [line]
 
 
 def test_groups_that_nothing_tells_apart_are_refused() -> None:
@@ -137,6 +146,115 @@ def test_one_difference_is_enough(difference: dict[str, Any]) -> None:
     assert made({"one": {"accelerator": "t4"}, "two": {"accelerator": "t4", **difference}})[1] == []
 
 
+@pytest.mark.parametrize(
+    ("asked", "interruptible", "line"),
+    [
+        (
+            {"gpus": 1, "node_group": "cheap"},
+            False,
+            "r.nodeGroup: got cheap, which is spot, and takes only training jobs with checkpoints: need checkpoints, "
+            "or another group",
+        ),
+        (
+            {"node_group": "old"},
+            True,
+            "r.nodeGroup: got old, whose nodes take only pods with GPUs: need gpus, or a group without accelerator",
+        ),
+        (
+            {"gpus": 1, "accelerator": "l4"},
+            False,
+            "r.accelerator: every node group with l4 keeps it off: sl4 (spot, and takes only training jobs with "
+            "checkpoints), tl4 (taint team, need nodeGroup: tl4)",
+        ),
+        (
+            {"gpus": 4, "accelerator": "tpu-v5e"},
+            True,
+            "r.accelerator: got tpu-v5e, and workloads run on GPUs, groups have h100-80gb, l4, t4",
+        ),
+    ],
+)
+def test_a_pod_that_every_group_keeps_off_is_refused(asked: dict[str, Any], interruptible: bool, line: str) -> None:
+    more: dict[str, dict[str, Any]] = {
+        "sl4": {"accelerator": "l4", "spot": True},
+        "tl4": {"accelerator": "l4", "taints": [{"key": "team"}]},
+        "chips": {"accelerator": "tpu-v5e", "perNode": 4},
+    }
+    found, wrong = made({**GROUPS, **more})
+    assert wrong == []
+    assert lines(found.check(Resources(**asked), ("r",), interruptible=interruptible)) == [line]
+
+
+def test_nothing_is_concluded_from_a_group_that_is_at_fault_itself() -> None:
+    found, wrong = made({"new": {"accelerator": "h100-80gb", "perNode": 3}}, EKS)
+    assert [line.split(":")[0] for line in wrong] == ["nodeGroups.new.perNode"]
+    for asked in ({"gpus": 1, "node_group": "new"}, {"gpus": 8, "accelerator": "h100-80gb"}, {"gpus": 2}):
+        assert lines(found.check(Resources.model_validate(asked, by_name=True), ("r",), interruptible=False)) == []
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from("abcdefgh"),
+        st.tuples(st.sampled_from(["", "t4", "l4", "h100-80gb"]), st.booleans(), st.booleans()),
+        min_size=1,
+    ),
+    st.sampled_from([None, "t4", "l4", "h100-80gb"]),
+    st.sampled_from([None, *"abcdefgh"]),
+    st.booleans(),
+    st.integers(0, 9),
+)
+def test_a_pod_is_refused_or_some_group_takes_it(
+    drawn: dict[str, tuple[str, bool, bool]], card: str | None, group: str | None, interruptible: bool, gpus: int
+) -> None:
+    groups: dict[str, dict[str, Any]] = {
+        name: {
+            **({"accelerator": accelerator, "perNode": 8 if "h100" in accelerator else 1} if accelerator else {}),
+            "spot": spot,
+            "labels": {"own": name},
+            "taints": [{"key": "team", "value": name}] if tainted else [],
+        }
+        for name, (accelerator, spot, tainted) in drawn.items()
+    }
+    found, wrong = made(groups)
+    assert wrong == []
+    resources = Resources(gpus=gpus, accelerator=card, node_group=group)
+    refused = list(found.check(resources, ("r",), interruptible=interruptible))
+    took = takes(found.placement(resources, interruptible=interruptible), found, gpus)
+    assert len(refused) <= 1 or group in drawn
+    if refused:
+        # Only one that asks for a card without GPUs could run.
+        assert not took or (card and not gpus)
+    else:
+        # Nodes for pods without GPUs may be there that no group describes.
+        assert took or not (gpus or group)
+        meant = {n for n, (c, _, _) in drawn.items() if (c or None) == (card or (c or None)) and bool(c) == bool(gpus)}
+        assert took <= ({group} if group else meant)
+
+
+def test_a_preference_of_a_group_keeps_nothing_off() -> None:
+    found, _ = made({"soft": {"accelerator": "t4", "taints": [{"key": "team", "effect": "PreferNoSchedule"}]}})
+    assert list(found.check(Resources(gpus=1, accelerator="t4"), ("r",), interruptible=False)) == []
+    assert list(found.check_reach({(None, False)})) == []
+
+
+def test_spot_machines_that_no_workload_may_run_on_are_refused() -> None:
+    found, _ = made({"cheap": GROUPS["cheap"]})
+    assert lines(found.check_reach({(None, False)})) == [
+        "nodeGroups.cheap.spot: true, and no workload tolerates that: only training jobs with checkpoints do, "
+        "need false"
+    ]
+    assert lines(found.check_reach({(None, False), (None, True)})) == []
+
+
+def test_order_does_not_tell_groups_apart_and_a_slices_shape_does() -> None:
+    zones, taints = ["us-west-2a", "us-west-2b"], [{"key": "x"}, {"key": "y"}]
+    one = {"accelerator": "t4", "zones": zones, "taints": taints}
+    two = {"accelerator": "t4", "zones": zones[::-1], "taints": taints[::-1]}
+    assert [line.split(":")[0] for line in made({"one": one, "two": two})[1]] == ["nodeGroups.two"]
+    chips = {"accelerator": "tpu-v5e", "perNode": 4}
+    small, large = {**chips, "topology": "2x4", "max": 2}, {**chips, "topology": "4x4", "max": 4}
+    assert made({"small": small, "large": large}, Site("gke", None, None))[1] == []
+
+
 def test_a_new_cluster_needs_nodes_for_its_own_pods() -> None:
     line = (
         "nodeGroups: no group for the cluster's own pods: need one without accelerator, spot and taints, "
@@ -154,17 +272,17 @@ def test_a_full_fleet_in_numbers() -> None:
 
 def test_a_taint_that_no_workload_tolerates_is_refused() -> None:
     found, _ = made(GROUPS)
-    assert [str(f).removeprefix("tensorplane:") for f in found.check_reach({None, "old"})] == [
+    assert [str(f).removeprefix("tensorplane:") for f in found.check_reach({(None, True), ("old", False)})] == [
         "nodeGroups.team.taints: no workload tolerates team=a:NoExecute: name the group in a workload's resources "
         "(nodeGroup: team), or leave the taint out"
     ]
-    assert list(found.check_reach({"team"})) == []
+    assert list(found.check_reach({("team", False), (None, True)})) == []
 
 
 def test_several_gpus_are_whole_ones() -> None:
     shared = {"accelerator": "t4", "sharing": {"kind": "timeSlicing", "replicas": 4}}
     found, _ = made({"shared": shared, "new": GROUPS["new"]})
-    (fault,) = found.check(Resources(gpus=2, accelerator="t4"), ("r",))
+    (fault,) = found.check(Resources(gpus=2, accelerator="t4"), ("r",), interruptible=False)
     assert "a node of t4 has 1" in str(fault)
     assert "affinity" not in found.placement(Resources(gpus=1), interruptible=False)
     affinity = found.placement(Resources(gpus=2), interruptible=False)["affinity"]["nodeAffinity"]

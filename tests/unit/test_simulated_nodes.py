@@ -39,7 +39,15 @@ SERVER = {
 
 @pytest.fixture
 def rendered(render: Render) -> Rendered:
-    settings = {"nodeGroups": GROUPS, "volumes": {"models": {"sizeGib": 1}}, "workloads": {"server": SERVER}}
+    job = {
+        "kind": "trainingJob",
+        "strategy": {"kind": "single"},
+        "command": ["true"],
+        "volumes": {"models": "/models"},
+        "checkpoints": {"volume": "models"},
+    }
+    workloads = {"server": SERVER, "job": job}
+    settings = {"nodeGroups": GROUPS, "volumes": {"models": {"sizeGib": 1}}, "workloads": workloads}
     return render(lambda: stack.build(stack.StackConfig.load(Settings(settings))))
 
 
