@@ -121,10 +121,11 @@ class Gke(ClusterArgs):
         return self.zones or catalog.zones("gke", self.region)[:_USUAL_ZONES]
 
     def check(self, groups: Mapping[str, Shape]) -> Iterator[Fault]:
-        from components.gke import check_cluster, check_groups
+        from components.gke import check_cluster, check_groups, check_rental
 
         yield from check_cluster.faults(self, groups)
         yield from check_groups.faults(self, groups)
+        yield from check_rental.faults(groups)
 
     def connect(self, name: str, groups: Mapping[str, Shape], opts: pulumi.ResourceOptions) -> Connection:
         # Here, and not above: whoever runs another kind of cluster never imports the SDK of Google Cloud.

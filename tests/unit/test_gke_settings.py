@@ -144,7 +144,7 @@ def test_what_works_is_not_refused(settings: dict[str, Any]) -> None:
     [
         {"accelerator": "t4", "sharing": {"kind": "timeSlicing", "replicas": 48}},
         {"accelerator": "t4", "zones": ZONES, "reserved": {"id": "projects/other/reservations/ours"}},
-        {"accelerator": "h200", "perNode": 8},
+        {"accelerator": "h200", "perNode": 8, "spot": True},
         {**TPU, "topology": "4x4", "max": 4, "min": 4},
         {**TPU, "topology": "2x2", "max": 1},
         {"accelerator": "tpu-v5p", "perNode": 4, "topology": "4x4x8", "max": 32, "zones": ZONES},
