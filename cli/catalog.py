@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,7 @@ from embedded.fault import Fault
 
 CLOUDS: tuple[Cloud, ...] = ("eks", "gke", "aks")
 KINDS = ("gpu", "tpu", "cpu")
+_LISTED = 26  # regions are too many to be read
 _OTHER_NAMES = {"aws": "eks", "amazon": "eks", "gcp": "gke", "google": "gke", "azure": "aks", "microsoft": "aks"}
 
 
@@ -67,27 +69,35 @@ def check(question: Question) -> None:
     """Every filter's value is one that the catalog knows."""
     _known("cloud", question.cloud, CLOUDS)
     _known("kind", question.kind, KINDS)
-    gone = catalog.WITHDRAWN.get(question.accelerator or "")
-    if gone and not question.withdrawn:
+    card = (question.accelerator or "").lower()
+    if (gone := catalog.WITHDRAWN.get(card)) and not question.withdrawn:
         raise Fault(f"accelerator: {gone.name} is withdrawn ({gone.reason}): use {gone.successor}")
+    if card in catalog.ACCELERATORS and question.withdrawn:
+        raise Fault(f"accelerator: {card} is rented, withdrawn are {', '.join(catalog.WITHDRAWN)}")
     names = catalog.WITHDRAWN if question.withdrawn else catalog.ACCELERATORS
     _known("accelerator", question.accelerator, names)
     asked = [cloud for cloud in CLOUDS if question.cloud in (None, cloud)]
-    _known("region", question.region, [region for cloud in asked for region in catalog.regions(cloud)])
+    regions = [region for cloud in asked for region in catalog.regions(cloud)]
+    for other in CLOUDS:
+        if question.cloud not in (None, other) and question.region in catalog.regions(other):
+            near = _nearest(question.region or "", regions)
+            raise Fault(f"region: {question.region} is {other}'s, the nearest of {question.cloud} is {near}")
+    _known("region", question.region, regions)
 
 
 def gibibytes(text: str) -> float:
     """A filter's number; a Fault where it is none."""
-    try:
-        return float(text)
-    except ValueError:
-        raise Fault(f"min-memory: got {text!r}, need a number of GiB such as 40") from None
+    # No sign, and none of the words that float() takes too, such as nan.
+    if not re.fullmatch(r"\d+(\.\d*)?", text):
+        raise Fault(f"min-memory: got {text!r}, need a number of GiB such as 40")
+    return float(text)
 
 
 def _known(key: str, value: str | None, allowed: Iterable[str]) -> None:
     allowed = list(allowed)
     if value is not None and value not in allowed:
-        raise Fault(f"{key}: unknown {value!r}, the nearest is {_nearest(value.lower(), allowed)}")
+        listed = f", have {', '.join(allowed)}" if len(allowed) <= _LISTED else ""
+        raise Fault(f"{key}: unknown {value!r}, the nearest is {_nearest(value.lower(), allowed)}{listed}")
 
 
 def _nearest(value: str, allowed: list[str]) -> str:

@@ -10,7 +10,10 @@ from rich.console import Console
 from cli import __main__ as commands
 from cli import catalog
 from cli.catalog import Question
+from components.catalog import ACCELERATORS
 from embedded.fault import Fault
+
+CARDS = ", ".join(ACCELERATORS)
 
 
 def shown(question: Question, width: int = 160) -> list[str]:
@@ -94,12 +97,24 @@ def test_nothing_fits() -> None:
 @pytest.mark.parametrize(
     ("question", "line"),
     [
-        (Question(cloud="azure"), "cloud: unknown 'azure', the nearest is aks"),
-        (Question(accelerator="H100"), "accelerator: unknown 'H100', the nearest is h100-80gb"),
-        (Question(accelerator="a10o-80gb"), "accelerator: unknown 'a10o-80gb', the nearest is a100-80gb"),
-        (Question(kind="tpus"), "kind: unknown 'tpus', the nearest is tpu"),
+        (Question(cloud="azure"), "cloud: unknown 'azure', the nearest is aks, have eks, gke, aks"),
+        (Question(accelerator="H100"), f"accelerator: unknown 'H100', the nearest is h100-80gb, have {CARDS}"),
+        (
+            Question(accelerator="a10o-80gb"),
+            f"accelerator: unknown 'a10o-80gb', the nearest is a100-80gb, have {CARDS}",
+        ),
+        (Question(accelerator="mi300x"), f"accelerator: unknown 'mi300x', the nearest is b300, have {CARDS}"),
+        (
+            Question(accelerator="t4", withdrawn=True),
+            "accelerator: t4 is rented, withdrawn are k520, k80, m60, p40, tpu-v2",
+        ),
+        (
+            Question(cloud="eks", region="us-central1"),
+            "region: us-central1 is gke's, the nearest of eks is eu-central-1",
+        ),
+        (Question(kind="tpus"), "kind: unknown 'tpus', the nearest is tpu, have gpu, tpu, cpu"),
         (Question(region="us-east1x"), "region: unknown 'us-east1x', the nearest is us-east1"),
-        (Question(cloud="eks", region="us-west2"), "region: unknown 'us-west2', the nearest is us-west-2"),
+        (Question(cloud="eks", region="us-west2"), "region: us-west2 is gke's, the nearest of eks is us-west-2"),
     ],
 )
 def test_an_unknown_filter_is_one_line_with_the_nearest(question: Question, line: str) -> None:
@@ -108,14 +123,16 @@ def test_an_unknown_filter_is_one_line_with_the_nearest(question: Question, line
     assert caught.value.lines == (line,)
 
 
-def test_a_withdrawn_accelerator_is_one_line_with_its_successor() -> None:
+@pytest.mark.parametrize("spelt", ["k80", "K80"])
+def test_a_withdrawn_accelerator_is_one_line_with_its_successor(spelt: str) -> None:
     with pytest.raises(Fault, match=r"^accelerator: k80 is withdrawn .*: use t4$"):
-        catalog.check(Question(accelerator="k80"))
+        catalog.check(Question(accelerator=spelt))
 
 
-def test_a_memory_that_is_no_number_is_one_line() -> None:
-    with pytest.raises(Fault, match=r"^min-memory: got '40G', need a number of GiB such as 40$"):
-        catalog.gibibytes("40G")
+@pytest.mark.parametrize("text", ["40G", "-4", "nan", "inf"])
+def test_a_memory_that_is_no_number_is_one_line(text: str) -> None:
+    with pytest.raises(Fault, match=f"^min-memory: got '{text}', need a number of GiB such as 40$"):
+        catalog.gibibytes(text)
 
 
 def test_the_command_takes_unset_variables_of_make(
@@ -127,4 +144,4 @@ def test_the_command_takes_unset_variables_of_make(
     assert "g4dn.xlarge" in capsys.readouterr().out
     monkeypatch.setattr("sys.argv", ["cli", "catalog", "--cloud", "azure"])
     assert commands.main() == 1
-    assert capsys.readouterr().err == "cloud: unknown 'azure', the nearest is aks\n"
+    assert capsys.readouterr().err == "cloud: unknown 'azure', the nearest is aks, have eks, gke, aks\n"
