@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 VERSIONS = ("1.31", "1.32", "1.33", "1.34", "1.35", "1.36")
 """Kubernetes versions that EKS runs (awslabs/amazon-eks-ami, changelog of v20260714, without 1.30, out of support)."""
+_PAST_STANDARD_SUPPORT = ("1.31", "1.32", "1.33")
+"""Those that had left standard support by November 2026 (endoflife.date/amazon-eks: 1.33 on 29 July, 1.34 follows)."""
 _MINOR_VERSION = re.compile(r"1\.(\d{1,4})")
 _NODES_BEHIND = 3
 
@@ -39,6 +41,7 @@ def faults(args: "Eks") -> Iterator[Fault]:
     region = list(_region(args))
     yield from region
     yield from _versions(args)
+    yield from _support(args)
     yield from without_consequences(_network(args), region)
     yield from _subnets(args)
     yield from _addresses(args)
@@ -77,6 +80,13 @@ def _versions(args: "Eks") -> Iterator[Fault]:
         oldest = VERSIONS[max(0, VERSIONS.index(args.version) - _NODES_BEHIND)]
         reason = f"got {args.node_version} with version {args.version}, need {oldest} to {args.version}"
         yield Fault(path, reason, given=(("cluster", "version"),))
+
+
+def _support(args: "Eks") -> Iterator[Fault]:
+    if args.support == "standard" and args.version in _PAST_STANDARD_SUPPORT:
+        oldest = next(version for version in VERSIONS if version not in _PAST_STANDARD_SUPPORT)
+        reason = f"got standard, which {args.version} has no longer: need extended, or version {oldest} or newer"
+        yield Fault(("cluster", "support"), reason, given=(("cluster", "version"),))
 
 
 def _no_version(path: tuple[str, ...], found: str) -> Fault:

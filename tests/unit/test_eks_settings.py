@@ -26,6 +26,8 @@ FAULTS: list[tuple[str, Any, str]] = [
      "(did you mean 1.31?)"),
     ("cluster/version", "1.35.2", "cluster.version: got '1.35.2', need a minor version that EKS runs, 1.31 to 1.36 "
      "(did you mean 1.35?)"),
+    ("cluster/version", "1.33", "cluster.support: got standard, which 1.33 has no longer: need extended, or version "
+     "1.34 or newer"),
     ("cluster/nodeVersion", "1.36", "cluster.nodeVersion: got 1.36 with version 1.35, need 1.32 to 1.35"),
     ("cluster/nodeVersion", "1.31", "cluster.nodeVersion: got 1.31 with version 1.35, need 1.32 to 1.35"),
     ("cluster/nodeVersion", "v1.34", "cluster.nodeVersion: got 'v1.34', need a minor version that EKS runs, "
@@ -131,6 +133,12 @@ def test_a_wrong_region_is_one_line_whatever_zones_are_named() -> None:
     put(tree, "nodeGroups/gpu/zones", ["us-west-2c"])
     (line,) = faults_of(tree)
     assert line.startswith("tensorplane:cluster.region: no region 'us-wst-2'")
+
+
+def test_extended_support_is_for_old_versions() -> None:
+    tree = spoiled("cluster/version", "1.33")
+    put(tree, "cluster/support", "extended")
+    assert faults_of(tree) == []
 
 
 def test_an_add_ons_version_may_be_left_to_eks() -> None:
