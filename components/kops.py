@@ -35,8 +35,6 @@ def faults(cluster: ClusterArgs, groups: Mapping[str, Shape], runtime: str, driv
         yield Fault(("gpuRuntime", "kind"), reason)
     for name, shape in groups.items():
         path = ("nodeGroups", name)
-        if shape.args.reserved:
-            yield Fault((*path, "reserved"), "kops knows no reservations: leave it out")
         if shape.accelerator and runtime == "present":
             yield from _out_of_the_plugins_reach(path, shape)
             yield from _driver_too_old(path, shape, driver)

@@ -31,6 +31,9 @@ def faults(args: "Aks") -> Iterator[Fault]:
         yield Fault(("cluster", "kind"), reason)
     yield from _name(args)
     yield from _region(args)
+    if args.subscription and not _is_uuid(args.subscription):
+        need = "need a subscription's id, such as 3f2504e0-4f89-41d3-9a0c-0305e82c3301 (az account list)"
+        yield Fault(("cluster", "subscription"), f"got {args.subscription!r}, {need}")
     yield from _versions(args)
     yield from _zones(args)
     yield from _maps(args)
@@ -95,7 +98,7 @@ def _zones(args: "Aks") -> Iterator[Fault]:
 
 def _maps(args: "Aks") -> Iterator[Fault]:
     for name, group in args.admins.items():
-        if not _is_object_id(group):
+        if not _is_uuid(group):
             need = "need the object id of an Entra group, such as 3f2504e0-4f89-41d3-9a0c-0305e82c3301"
             yield Fault(("cluster", "admins", name), f"got {group!r}, {need}")
     for key in args.tags:
@@ -105,7 +108,7 @@ def _maps(args: "Aks") -> Iterator[Fault]:
             yield Fault(("cluster", "tags", key), "not a tag in Azure: need a key without < > % & \\ ? /")
 
 
-def _is_object_id(value: str) -> bool:
+def _is_uuid(value: str) -> bool:
     try:
         return str(uuid.UUID(value)) == value.lower()
     except ValueError:

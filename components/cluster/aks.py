@@ -1,19 +1,21 @@
 """AKS: the settings of a cluster on Azure. Its checks and its resources are in `components/aks`."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated, ClassVar, Literal
 
 import pulumi
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from components.catalog import Cloud
 from components.catalog import zones as known_zones
 from components.cluster import ClusterArgs, Connection
 from components.faults import Fault
-from components.model import Filled, Model, Name
+from components.model import Filled, Model, Name, refuse
 from components.node_group import Shape
 
 DEFAULT_CIDR = "10.0.0.0/16"
+_TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
 
 
 class Network(Model):
@@ -42,12 +44,19 @@ class Endpoint(Model):
     yours. Never everybody."""
 
 
+def _time(value: str) -> str:
+    if not _TIME.fullmatch(value):
+        padded = ":".join(part.zfill(2) for part in value.split(":"))
+        refuse("a time of day as HH:MM, such as 02:00", padded if _TIME.fullmatch(padded) else "")
+    return value
+
+
 class Maintenance(Model):
     """When Azure may upgrade the cluster and its nodes' system: once a week."""
 
     day: Literal["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"] = "Sunday"
     """Day of the week."""
-    start: Annotated[str, Field(pattern=r"^([01]\d|2[0-3]):[0-5]\d$")] = "02:00"
+    start: Annotated[str, AfterValidator(_time)] = "02:00"
     """When it begins, as HH:MM in UTC."""
     hours: Annotated[int, Field(ge=4, le=24)] = 8
     """For how long."""

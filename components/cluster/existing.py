@@ -42,6 +42,9 @@ class Existing(ClusterArgs):
         return replace(super().site, cloud=self.machines)
 
     def check(self, groups: Mapping[str, Shape]) -> Iterator[Fault]:
+        for name, shape in groups.items():
+            if shape.args.reserved:
+                yield Fault(("nodeGroups", name, "reserved"), "given, and the nodes are there already: leave it out")
         if self.region is None:
             return
         path = ("cluster", "region")

@@ -20,6 +20,7 @@ from tests.unit import rendering
 from tests.unit.rendering import Rendered
 
 CPU = {"machine": "Standard_D8s_v5", "min": 2, "max": 4}
+SUBSCRIPTION = "3f2504e0-4f89-41d3-9a0c-0305e82c3301"
 SUBNET = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Network/virtualNetworks/v/subnets/n"
 RESERVATION = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/capacityReservationGroups/c"
 SITE = Site("aks", "aks", "westeurope")
@@ -53,7 +54,7 @@ def rich() -> Rendered:
     cluster = {
         "name": "research",
         "systemGroup": "cpu",
-        "subscription": "sub",
+        "subscription": SUBSCRIPTION,
         "version": "1.34",
         "nodeVersion": "1.33",
         "support": "longTerm",
@@ -300,7 +301,7 @@ def test_what_is_inside_comes_after_the_nodes() -> None:
 def test_everything_is_in_one_group_of_one_subscription_with_the_tags() -> None:
     assert rich().one("resources:ResourceGroup").inputs["resourceGroupName"] == "research"
     (provider,) = (r for r in rich().resources if r.type == "pulumi:providers:azure-native")
-    assert provider.inputs["subscriptionId"] == "sub"
+    assert provider.inputs["subscriptionId"] == SUBSCRIPTION
     tagged = [r for r in rich().resources if "tags" in r.inputs]
     assert len(tagged) >= 7
     assert all(r.inputs["tags"] == {"tensorplane-stack": "dev", "team": "vision"} for r in tagged)

@@ -42,6 +42,10 @@ FAULTS: list[tuple[str, Any, str]] = [
     ("nodeGroups/gpu-t4", {"accelerator": "t4", "max": 4, "taints": [{"key": "kubernetes.azure.com/mode"}]},
      "nodeGroups.gpu-t4.taints.0.key: got kubernetes.azure.com/mode, kubernetes.azure.com is AKS' own: need a prefix "
      "of yours, or none"),
+    ("cluster/subscription", "mine", "cluster.subscription: got 'mine', need a subscription's id, such as "
+     "3f2504e0-4f89-41d3-9a0c-0305e82c3301 (az account list)"),
+    ("cluster/maintenance", {"start": "2:00"}, "cluster.maintenance.start: got '2:00', need a time of day as HH:MM, "
+     "such as 02:00 (did you mean 02:00?)"),
     ("cluster/version", "1.35.2", "cluster.version: got 1.35.2, and upgrades is patch, which would leave it: need "
      "1.35, or upgrades: none"),
     ("cluster/nodeVersion", "1.36", "cluster.nodeVersion: got 1.36 with version 1.35, need 1.32 to 1.35"),

@@ -187,8 +187,8 @@ ALONE: dict[str, Any] = {"workloads": {}, "queues": {}, "volumes": {}}
         ({"nodeGroups": {}, **ALONE}, "nodeGroups: missing: an InstanceGroup is made of each"),
         ({"gpuRuntime": {"kind": "plugin"}}, "gpuRuntime.kind: got plugin, and kops installs a device plugin with the "
          "driver: need present, or operator for both"),
-        ({"nodeGroups": {"cpu": CPU, "t4": {**GPU, "reserved": {"id": "cr-1"}}}}, "nodeGroups.t4.reserved: kops knows "
-         "no reservations: leave it out"),
+        ({"nodeGroups": {"cpu": CPU, "t4": {**GPU, "reserved": {"id": "cr-1"}}}}, "nodeGroups.t4.reserved: given, "
+         "and the nodes are there already: leave it out"),
         ({"nodeGroups": {"cpu": CPU, "t4": {**GPU, "spot": True}}}, "nodeGroups.t4.spot: kops' device plugin does not "
          "tolerate tensorplane.dev/spot=true:NoSchedule, so that the nodes would have no GPUs: need gpuRuntime kind "
          "operator"),
