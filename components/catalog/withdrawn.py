@@ -10,6 +10,7 @@ _KARPENTER = "aws/karpenter-provider-aws@1d92708 instance-types.md (2026-08-21) 
 _N_SERIES = "learn.microsoft.com/azure/virtual-machines/n-series-migration: NC, NCv2 and ND ended on 2023-08-31"
 _NCV3 = "MicrosoftDocs/azure-compute-docs@1827cf3 ncv3-series.md: retired on 2025-09-30"
 _NVV3 = "MicrosoftDocs/azure-compute-docs nv-series.md, nvv3-series-retirement.md"
+_NVV4 = "MicrosoftDocs/azure-compute-docs@0bdc5d3 retired-sizes-list.md: NVv4 ended on 2026-09-30"
 _TPU = "cloud.google.com/kubernetes-engine/docs/concepts/plan-tpus: GKE's TPUs begin with v3"
 
 _ROWS = (
@@ -46,6 +47,7 @@ _NC_V2 = "P100, ended on 2023-08-31"
 _ND = "P40, ended on 2023-08-31"
 _NC_V3 = "V100, ended on 2025-09-30"
 _NV = "M60, which TensorFlow cannot use"
+_NV_V4 = "AMD MI25, ended on 2026-09-30"
 _AKS = (
     ("Standard_NC6", "Standard_NC4as_T4_v3", _NC, _N_SERIES),
     ("Standard_NC12", "Standard_NC8as_T4_v3", _NC, _N_SERIES),
@@ -69,6 +71,10 @@ _AKS = (
     ("Standard_NV12s_v3", "Standard_NC8as_T4_v3", _NV, _NVV3),
     ("Standard_NV24s_v3", "Standard_NC64as_T4_v3", _NV, _NVV3),
     ("Standard_NV48s_v3", "Standard_NC64as_T4_v3", _NV, _NVV3),
+    ("Standard_NV4as_v4", "Standard_NC4as_T4_v3", _NV_V4, _NVV4),
+    ("Standard_NV8as_v4", "Standard_NC8as_T4_v3", _NV_V4, _NVV4),
+    ("Standard_NV16as_v4", "Standard_NC16as_T4_v3", _NV_V4, _NVV4),
+    ("Standard_NV32as_v4", "Standard_NV36ads_A10_v5", _NV_V4, _NVV4),
 )
 
 WITHDRAWN_MACHINES: Mapping[str, Withdrawn] = {row[0]: Withdrawn(*row) for row in (*_EKS, *_AKS)}

@@ -171,3 +171,9 @@ def test_nothing_is_read_at_import() -> None:
     )
     shown = subprocess.run([sys.executable, "-c", program], cwd=PROJECT, capture_output=True, text=True, check=True)
     assert shown.stdout == f"{len(catalog.ACCELERATORS)} False\n"
+
+
+def test_azures_machines_with_a_part_of_an_mi25_are_gone_with_a_successor() -> None:
+    gone = [name for name in catalog.WITHDRAWN_MACHINES if name.startswith("Standard_NV") and name.endswith("as_v4")]
+    assert len(gone) == 4
+    assert all(catalog.machine("aks", catalog.WITHDRAWN_MACHINES[name].successor) for name in gone)
