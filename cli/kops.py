@@ -38,7 +38,10 @@ def text(file: Path, choice: Choice) -> str:
         raise Fault(f"{file.name}: some of it is encrypted, which Pulumi alone can read: need a file without secrets")
     config = check.load(file)
     runtime = gpu_runtime.of(config.gpu_runtime, config.cluster, config.fleet).kind
-    wrong = [str(fault) for fault in kops.faults(config.cluster, config.fleet.groups, runtime, choice.driver)]
+    wrong = [
+        str(fault)
+        for fault in kops.faults(config.cluster, config.fleet.groups, runtime, image=choice.image, driver=choice.driver)
+    ]
     if wrong:
         raise Fault(*wrong)
     return "---\n".join(_documents(config, runtime, choice))

@@ -19,7 +19,9 @@ _DRIVER = 535
 _NEEDS_NEWER_DRIVER = {"blackwell": 570}
 
 
-def faults(cluster: ClusterArgs, groups: Mapping[str, Shape], runtime: str, driver: str | None) -> Iterator[Fault]:
+def faults(
+    cluster: ClusterArgs, groups: Mapping[str, Shape], runtime: str, *, image: str | None, driver: str | None
+) -> Iterator[Fault]:
     """Why there can be no InstanceGroups of these groups. `runtime` is the kind of the stack's GPU runtime."""
     if cluster.kind != "existing":
         yield Fault(("cluster", "kind"), f"got {cluster.kind}: kops' clusters are of kind existing")
@@ -30,6 +32,12 @@ def faults(cluster: ClusterArgs, groups: Mapping[str, Shape], runtime: str, driv
         return
     if not groups:
         yield Fault(("nodeGroups",), "missing: an InstanceGroup is made of each")
+    by_arch = {shape.machine.arch: name for name, shape in groups.items() if shape.machine}
+    if image and len(by_arch) > 1:
+        listed = " and ".join(f"{arch} ({name})" for arch, name in sorted(by_arch.items()))
+        yield Fault(
+            ("nodeGroups",), f"of {listed}, and --image is for one of them: leave it out, kops has one for each"
+        )
     if runtime == "plugin" and any(shape.accelerator for shape in groups.values()):
         reason = "got plugin, and kops installs a device plugin with the driver: need present, or operator for both"
         yield Fault(("gpuRuntime", "kind"), reason)

@@ -204,6 +204,15 @@ def test_what_cannot_be_exported_is_one_line(tmp_path: Path, changes: dict[str, 
     assert faults_of(stack_file(tmp_path, **changes)) == [f"tensorplane:{says}"]
 
 
+def test_one_image_is_not_for_two_architectures(tmp_path: Path) -> None:
+    groups = {"cpu": CPU, "arm": {"machine": "m7g.2xlarge", "max": 2}}
+    file = stack_file(tmp_path, nodeGroups=groups, **ALONE)
+    (line,) = faults_of(file, image="an-ubuntu")
+    need = "leave it out, kops has one for each"
+    assert line == f"tensorplane:nodeGroups: of amd64 (cpu) and arm64 (arm), and --image is for one of them: {need}"
+    assert "image" not in command.text(file, Choice())
+
+
 def test_with_the_operator_spot_gpus_can_be_exported(tmp_path: Path) -> None:
     groups = {"cpu": CPU, "t4": {**GPU, "spot": True}}
     file = stack_file(tmp_path, nodeGroups=groups, gpuRuntime={"kind": "operator"}, **ALONE)
