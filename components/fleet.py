@@ -37,8 +37,10 @@ class Fleet:
     @property
     def tolerations(self) -> list[dict[str, str]]:
         """What a DaemonSet needs to run on every node, whatever its taints: one toleration per declared taint."""
-        keys = sorted({(taint.key, taint.effect) for shape in self.groups.values() for taint in shape.taints})
-        return [{"key": key, "operator": "Exists", "effect": effect} for key, effect in keys]
+        keys = {(taint.key, taint.effect) for shape in self.groups.values() for taint in shape.taints}
+        # A label that pods have to select is a taint as well: the cloud lets in by itself whatever selects it.
+        keys |= {(label, "NoSchedule") for shape in self.groups.values() for label in shape.selector}
+        return [{"key": key, "operator": "Exists", "effect": effect} for key, effect in sorted(keys)]
 
     @property
     def gpus_max(self) -> int:

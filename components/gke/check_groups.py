@@ -4,10 +4,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from components import catalog
 from components.faults import Fault, did_you_mean
 from components.gke import slices
 from components.gke.places import one_zone, zones_of
-from components.node_group import Shape, TimeSlicing
+from components.node_group import Mig, Shape, TimeSlicing
 
 if TYPE_CHECKING:
     from components.cluster.gke import Gke
@@ -15,7 +16,15 @@ if TYPE_CHECKING:
 _NAME_LIMIT = 40
 _ADDED_TO_NAMES = 8
 _CLIENTS_LIMIT = 48
-_RESERVATION = re.compile(r"(projects/[^/]+/reservations/)?[a-z]([a-z0-9-]{0,61}[a-z0-9])?")
+_NAME = r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?"
+_RESERVATION = re.compile(
+    rf"(projects/[^/]+/reservations/)?{_NAME}(/reservationBlocks/{_NAME}(/reservationSubBlocks/{_NAME})?)?"
+)
+_NO_PARTITIONS: Mapping[str, frozenset[str]] = {
+    "a100-40gb": frozenset({"1g.10gb"}),
+    "a100-80gb": frozenset({"1g.20gb"}),
+}
+"""MIG profiles that the card has and GKE does not make (container-engine-accelerators@09e2ab1, partition_gpu.go)."""
 
 
 def faults(args: "Gke", groups: Mapping[str, Shape]) -> Iterator[Fault]:
@@ -34,12 +43,13 @@ def faults(args: "Gke", groups: Mapping[str, Shape]) -> Iterator[Fault]:
 
 
 def _zones(path: tuple[str, ...], shape: Shape, args: "Gke") -> Iterator[Fault]:
-    for zone in shape.args.zones:
-        if not zone.startswith(f"{args.region}-"):
-            reason = f"{zone!r} is no zone of {args.region}, such as {args.region}-a"
-            yield Fault((*path, "zones"), reason, given=(("cluster", "region"),))
-    zones = zones_of(shape, args)
-    if one_zone(shape, args) and len(zones) != 1:
+    zones, machine = zones_of(shape, args), shape.machine
+    selling = catalog.sold("gke", machine, args.region) if machine else None
+    known = set(args.usual_zones) <= set(catalog.zones("gke", args.region))
+    if machine and selling and not zones and known:
+        reason = f"no zone of the cluster ({', '.join(args.usual_zones)}) sells {machine.name}"
+        yield Fault((*path, "zones"), f"{reason}: need one of {', '.join(selling)}", given=(("cluster", "zones"),))
+    elif selling != () and known and one_zone(shape, args) and len(zones) != 1:
         found = f"got {', '.join(zones)}" if shape.args.zones else "missing"
         some = f" of {', '.join(zones)}" if zones and not shape.args.zones else ""
         yield Fault((*path, "zones"), f"{found}: {_why_one(shape)}, need one{some}")
@@ -67,7 +77,10 @@ def _slice(path: tuple[str, ...], shape: Shape) -> Iterator[Fault]:
         yield Fault(where, f"{shape.accelerator.name} has no topology {topology!r}, but {', '.join(known)}{near}")
         return
     machines, args = slices.machines(shape), shape.args
-    if machines > 1 and shape.per_node != slices.CHIPS_OF_SLICE_MACHINES:
+    if machines > 1 and not slices.joins(shape):
+        reason = f"got {topology}, but {shape.accelerator.name} machines are not wired to each other: need {like}"
+        yield Fault(where, reason)
+    elif machines > 1 and shape.per_node != slices.CHIPS_OF_SLICE_MACHINES:
         reason = f"got {shape.per_node}, slices of several machines ({topology}) have 4 on each: need 4"
         yield Fault((*path, "perNode"), reason)
     elif machines < 1:
@@ -86,6 +99,11 @@ def _capacity(path: tuple[str, ...], shape: Shape) -> Iterator[Fault]:
     if isinstance(sharing, TimeSlicing) and sharing.replicas > _CLIENTS_LIMIT:
         reason = f"got {sharing.replicas}, GKE shares a GPU between {_CLIENTS_LIMIT} pods at most"
         yield Fault((*path, "sharing", "replicas"), reason)
+    card = shape.accelerator
+    if isinstance(sharing, Mig) and card and sharing.profile in (missing := _NO_PARTITIONS.get(card.name, frozenset())):
+        able = [profile for profile in card.mig if profile not in missing]
+        reason = f"GKE makes no {sharing.profile} of {card.name}, it makes {', '.join(able)}"
+        yield Fault((*path, "sharing", "profile"), reason + did_you_mean(sharing.profile, able))
 
 
 def _automatic(path: tuple[str, ...], shape: Shape) -> Iterator[Fault]:

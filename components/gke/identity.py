@@ -10,7 +10,7 @@ from pulumi_gcp import projects, serviceaccount
 if TYPE_CHECKING:
     from components.cluster.gke import Gke
 
-Api = Literal["cloudkms", "compute", "container", "iam"]
+Api = Literal["cloudkms", "compute", "container", "file", "iam"]
 _ROLES = {
     # Logs, metrics and the autoscaler's reports: all that a node writes.
     "node": "roles/container.defaultNodeServiceAccount",

@@ -9,7 +9,7 @@ from pulumi_gcp import compute, container
 from components.gke import slices
 from components.gke.accelerators import guest_accelerators
 from components.gke.control_plane import CLOUD_PLATFORM
-from components.gke.places import joins_gpudirect, zone_count, zones_of
+from components.gke.places import begin, joins_gpudirect
 from components.node_group import Effect, NodeGroup, Shape
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def create(
 ) -> container.NodePool:
     """The group's node pool, in the cluster, once the pools in `after` are there."""
     shape = group.shape
-    zones = zones_of(shape, args)
+    zones, nodes_each = begin(shape, args)
     # Only a slice that is always there is not left to the autoscaler.
     fixed = slices.machines(shape) > 1 and shape.args.min == shape.args.max
     child = pulumi.ResourceOptions(parent=group)
@@ -58,12 +58,12 @@ def create(
         location=args.region,
         node_locations=list(zones) or None,
         node_count=shape.args.max if fixed else None,
-        initial_node_count=None if fixed else -(-shape.args.min // zone_count(shape, args)),
+        initial_node_count=None if fixed else nodes_each,
         autoscaling=None if fixed else autoscaling(shape),
         management={"auto_repair": True, "auto_upgrade": True},
         upgrade_settings=upgrade(shape),
         network_config=network(shape, zones),
-        placement_policy=_placement(shape, args, child),
+        placement_policy=_placement(shape, args, pulumi.ResourceOptions(parent=group, depends_on=[cluster])),
         node_config=node_config(shape, args, account),
         opts=pulumi.ResourceOptions.merge(child, pulumi.ResourceOptions(depends_on=[*after], ignore_changes=_NOT_OURS)),
     )

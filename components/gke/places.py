@@ -19,16 +19,24 @@ def zones_of(shape: Shape, args: "Gke") -> tuple[str, ...]:
     if selling is None:
         return args.usual_zones
     # Accelerators are scarce: every zone that has them is one more to get them from.
-    return tuple(zone for zone in _candidates(shape, args) if zone in selling)
+    usual = args.zones or (catalog.zones("gke", args.region) if shape.accelerator else args.usual_zones)
+    return tuple(zone for zone in usual if zone in selling)
 
 
-def _candidates(shape: Shape, args: "Gke") -> tuple[str, ...]:
-    return args.zones or catalog.zones("gke", args.region) if shape.accelerator else args.usual_zones
+def begin(shape: Shape, args: "Gke") -> tuple[tuple[str, ...], int]:
+    """The zones of the group's node pool, and how many nodes it begins with in each of them.
 
-
-def zone_count(shape: Shape, args: "Gke") -> int:
-    """How many zones the group's nodes are spread over; a region's usual number where they are not known."""
-    return len(zones_of(shape, args)) or _UNKNOWN_ZONES
+    GKE begins with the same number everywhere, and its autoscaler fills no pool up to its minimum unless pods wait:
+    what is always there has to be there from the start. Zones that no setting names are as many as that allows.
+    """
+    zones, least, most = zones_of(shape, args), shape.args.min, shape.args.max
+    if least and zones and not shape.args.zones:
+        counts = range(min(len(zones), most), 0, -1)
+        # A machine too many is cheap, unless it has accelerators: of those, there are `min` and no more.
+        zones = zones[: next(n for n in counts if least % n == 0 or not shape.accelerator)]
+    spread = len(zones) or _UNKNOWN_ZONES
+    each = -(-least // spread)
+    return zones, each if each * spread <= most else least // spread
 
 
 def one_zone(shape: Shape, args: "Gke") -> bool:

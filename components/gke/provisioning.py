@@ -10,7 +10,7 @@ import pulumi_kubernetes as k8s
 from pulumi_gcp import container
 
 from components.gke.control_plane import CLOUD_PLATFORM
-from components.gke.node_pool import CONTAINER_OS
+from components.gke.node_pool import CONTAINER_OS, disk_type
 from components.gke.places import zones_of
 from components.node_group import NodeGroup, Shape
 
@@ -82,6 +82,7 @@ def class_spec(shape: Shape, args: "Gke", account: pulumi.Input[str]) -> dict[st
         "serviceAccount": account,
         "autoRepair": True,
         "autoUpgrade": True,
+        "workloadMetadata": "GKE_METADATA",
         "nodeLabels": dict(shape.labels),
     }
     if shape.declared_taints:
@@ -89,6 +90,9 @@ def class_spec(shape: Shape, args: "Gke", account: pulumi.Input[str]) -> dict[st
             {"key": taint.key, **({"value": taint.value} if taint.value else {}), "effect": taint.effect}
             for taint in shape.declared_taints
         ]
+    if shape.machine and shape.machine.arch == "arm64":
+        # As for node pools: no taint that no group's settings name.
+        pool["taintConfig"] = {"architectureTaintBehavior": "NONE"}
     return {
         "nodePoolAutoCreation": {"enabled": True},
         "nodePoolConfig": pool,
@@ -102,6 +106,7 @@ def _machine(shape: Shape, args: "Gke") -> dict[str, Any]:
     rule: dict[str, Any] = {"spot": shape.args.spot, "maxPodsPerNode": args.max_pods_per_node}
     if machine:
         rule["machineType"] = machine.name
+        rule["storage"] = {"bootDiskType": disk_type(machine.name), "bootDiskSize": shape.args.disk_gib}
         if card and card.kind == "gpu":
             rule["gpu"] = {
                 "type": machine.cloud_accelerator,

@@ -17,6 +17,11 @@ def machines(shape: Shape) -> int:
     return _chips(shape.args.topology) // shape.per_node if shape.args.topology else 1
 
 
+def joins(shape: Shape) -> bool:
+    """Whether the machine's chips can be wired to another machine's; those of TPU devices cannot."""
+    return not (shape.machine and (shape.machine.cloud_accelerator or "").endswith("-device"))
+
+
 def is_topology(topology: str, like: str) -> bool:
     """Whether TPUs with this number of dimensions (`like`: one machine's topology) are wired so."""
     if not _TOPOLOGY.fullmatch(topology):

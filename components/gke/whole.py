@@ -8,7 +8,16 @@ import pulumi_gcp as gcp
 import pulumi_kubernetes as k8s
 
 from components.cluster import Connection
-from components.gke import control_plane, encryption, identity, kubeconfig, network, node_pool, provisioning
+from components.gke import (
+    control_plane,
+    encryption,
+    file_storage,
+    identity,
+    kubeconfig,
+    network,
+    node_pool,
+    provisioning,
+)
 from components.node_group import NodeGroup, Shape
 
 if TYPE_CHECKING:
@@ -48,6 +57,7 @@ def connect(args: "Gke", name: str, groups: Mapping[str, Shape], opts: pulumi.Re
         cluster_identifier=cluster.id,
         opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=pools)),
     )
+    file_storage.storage_class(args, provider, opts)
     for shape in groups.values():
         if shape.args.provisioner == "automatic":
             group = NodeGroup(shape, opts)

@@ -92,7 +92,7 @@ def test_the_default_pool_goes_away_and_what_it_was_is_nobody_s_business() -> No
 
 def test_apis_stay_on_when_the_stack_goes() -> None:
     services = made().all("projects/service:Service")
-    assert {s.inputs["service"].split(".")[0] for s in services} == {"cloudkms", "compute", "container", "iam"}
+    assert {s.inputs["service"].split(".")[0] for s in services} == {"cloudkms", "compute", "container", "file", "iam"}
     assert all(service.inputs["disableOnDestroy"] is False for service in services)
 
 
@@ -112,6 +112,13 @@ def test_a_network_of_one_s_own_is_used_and_nothing_is_made_in_it() -> None:
     assert (cluster["network"], cluster["subnetwork"]) == ("ml", "nodes")
     assert cluster["ipAllocationPolicy"] == {"clusterSecondaryRangeName": "p", "servicesSecondaryRangeName": "s"}
     assert not [r.name for r in found.resources if ":compute/" in r.type]
+    assert not found.all("StorageClass"), "nobody knows here how Filestore gets into it"
+
+
+def test_volumes_that_several_nodes_write_to_are_in_the_cluster_s_network() -> None:
+    volumes = made().one("StorageClass", "tensorplane-files").inputs
+    assert volumes["provisioner"] == "filestore.csi.storage.gke.io"
+    assert volumes["parameters"]["network"] == made().one("compute/network:Network").inputs["name"]
 
 
 def test_a_public_address_is_for_those_who_are_named() -> None:

@@ -212,6 +212,28 @@ def test_tpu7x_is_placed_by_a_policy() -> None:
     assert made.one("NodePool", "slice").inputs["placementPolicy"] == {"type": "COMPACT", "policyName": "slice-slice"}
 
 
+@pytest.mark.parametrize(
+    ("group", "zones", "each"),
+    [
+        ({"machine": "n2-standard-8", "min": 2, "max": 6}, "abc", 1),
+        ({"machine": "n2-standard-8", "min": 2, "max": 2}, "ab", 1),
+        ({"machine": "n2-standard-8", "min": 4, "max": 4}, "abc", 1),
+        ({"machine": "n2-standard-8", "min": 4, "max": 6}, "abc", 2),
+        ({"accelerator": "t4", "min": 0, "max": 4}, "abcf", 0),
+        ({"accelerator": "t4", "min": 1, "max": 4}, "a", 1),
+        ({"accelerator": "t4", "min": 6, "max": 8}, "abc", 2),
+        ({"accelerator": "t4", "min": 1, "max": 4, "zones": [ZONE, "us-central1-b"]}, "ab", 1),
+    ],
+)
+def test_a_pool_begins_with_its_least_nodes_and_never_with_more_than_it_may_have(
+    group: dict[str, Any], zones: str, each: int
+) -> None:
+    inputs = rendered({"cpu": CPU, "g": group}).one("NodePool", "g").inputs
+    assert inputs["nodeLocations"] == [f"us-central1-{zone}" for zone in zones]
+    assert inputs["initialNodeCount"] == each
+    assert each * len(zones) <= group["max"]
+
+
 class TestAutomatic:
     """Groups whose node pools GKE makes by itself."""
 
@@ -246,6 +268,19 @@ class TestAutomatic:
         assert pool["nodeLabels"]["tensorplane.dev/node-group"] == "gpu"
         assert pool["taints"] == [{"key": SPOT, "value": "true", "effect": "NoSchedule"}]
         assert pool["serviceAccount"] == "tensorplane-dev-nodes@demo.iam.gserviceaccount.com"
+
+    def test_the_nodes_boot_from_the_group_s_disk(self) -> None:
+        groups = {"cpu": CPU, "arm": {"machine": "c4a-standard-8", "diskGib": 200, "provisioner": "automatic"}}
+        spec = rendered(groups).one("ComputeClass", "arm").inputs["spec"]
+        assert spec["priorities"][0]["storage"] == {"bootDiskType": "hyperdisk-balanced", "bootDiskSize": 200}
+        assert spec["nodePoolConfig"]["taintConfig"] == {"architectureTaintBehavior": "NONE"}
+        assert spec["nodePoolConfig"]["workloadMetadata"] == "GKE_METADATA"
+
+    def test_what_runs_on_every_node_tolerates_the_taint_of_the_class_which_is_never_declared(self) -> None:
+        groups = shapes(cluster(), {"cpu": CPU, "gpu": {"accelerator": "l4", "provisioner": "automatic"}})
+        tolerated = {toleration["key"] for toleration in Fleet(groups).tolerations}
+        assert tolerated == {"nvidia.com/gpu", "cloud.google.com/compute-class"}
+        assert groups["gpu"].declared_taints == ()
 
     def test_a_class_of_tpus_names_their_topology(self) -> None:
         (rule,) = self.made().one("ComputeClass", "tpu").inputs["spec"]["priorities"]

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pulumi
 import pytest
 
+import stack
+from components.settings import Settings
 from tests.unit.gke import CPU, faults
 
 ZONES = ["us-central1-a"]
@@ -59,7 +62,17 @@ L4: dict[str, Any] = {"accelerator": "l4", "provisioner": "automatic"}
 
 GROUPS: list[tuple[str, dict[str, Any], str]] = [
     ("g" * 33, {"accelerator": "t4"}, "the name has 33 characters, at most 32 leave room"),
-    ("g", {"accelerator": "t4", "zones": ["us-east1-c"]}, "g.zones: 'us-east1-c' is no zone of us-central1"),
+    (
+        "g",
+        {"accelerator": "a100-40gb", "sharing": {"kind": "mig", "profile": "1g.10gb"}},
+        "g.sharing.profile: GKE makes no 1g.10gb of a100-40gb, it makes 1g.5gb, 2g.10gb, 3g.20gb, 4g.20gb, 7g.40gb "
+        "(did you mean 2g.10gb?)",
+    ),
+    (
+        "g",
+        {"accelerator": "tpu-v3", "perNode": 4, "topology": "4x4", "max": 4, "zones": ZONES},
+        "g.topology: got 4x4, but tpu-v3 machines are not wired to each other: need 2x2",
+    ),
     (
         "g",
         {"accelerator": "t4", "reserved": {"id": "ours"}},
@@ -67,8 +80,8 @@ GROUPS: list[tuple[str, dict[str, Any], str]] = [
     ),
     (
         "g",
-        {"machine": "a3-megagpu-8g", "zones": ["us-central1-a", "us-central1-b"]},
-        "g.zones: got us-central1-a, us-central1-b: GPUDirect joins a3-megagpu-8g machines of one zone, need one",
+        {"machine": "a3-ultragpu-8g", "zones": ["us-central1-a", "us-central1-b"], "spot": True},
+        "g.zones: got us-central1-a, us-central1-b: GPUDirect joins a3-ultragpu-8g machines of one zone, need one",
     ),
     (
         "g",
@@ -144,6 +157,8 @@ def test_what_works_is_not_refused(settings: dict[str, Any]) -> None:
     [
         {"accelerator": "t4", "sharing": {"kind": "timeSlicing", "replicas": 48}},
         {"accelerator": "t4", "zones": ZONES, "reserved": {"id": "projects/other/reservations/ours"}},
+        {"accelerator": "t4", "zones": ZONES, "reserved": {"id": "ours/reservationBlocks/b/reservationSubBlocks/s"}},
+        {"accelerator": "h100-80gb", "perNode": 8, "sharing": {"kind": "mig", "profile": "1g.20gb"}},
         {"accelerator": "h200", "perNode": 8, "spot": True},
         {**TPU, "topology": "4x4", "max": 4, "min": 4},
         {**TPU, "topology": "2x2", "max": 1},
@@ -153,3 +168,32 @@ def test_what_works_is_not_refused(settings: dict[str, Any]) -> None:
 )
 def test_groups_that_work_are_not_refused(settings: dict[str, Any]) -> None:
     assert faults({"cpu": CPU, "g": settings}) == []
+
+
+def lines(cluster: dict[str, Any], groups: dict[str, Any]) -> list[str]:
+    """What a user reads who deploys these settings."""
+    own = {"kind": "gke", "project": "acme-ml", "region": "us-central1", **cluster}
+    tree = Settings({"cluster": own, "nodeGroups": {"cpu": CPU, **groups}})
+    try:
+        stack.StackConfig.load(tree)
+    except pulumi.RunError as error:
+        return str(error).splitlines()
+    return []
+
+
+@pytest.mark.parametrize(
+    ("cluster", "group", "line"),
+    [
+        ({}, {"accelerator": "t4", "zones": ["us-east1-c"]}, "nodeGroups.g.zones: no zone 'us-east1-c'"),
+        ({"zones": ["us-east1-c"]}, {"accelerator": "t4"}, "cluster.zones: no zone 'us-east1-c' in us-central1"),
+        (
+            {"zones": ["us-central1-f"]},
+            {"accelerator": "h200", "perNode": 8, "spot": True},
+            "nodeGroups.g.zones: no zone of the cluster (us-central1-f) sells a3-ultragpu-8g: need one of us-",
+        ),
+        ({"region": "us-centrall1"}, {"accelerator": "t4", "zones": ZONES}, "cluster.region: no region 'us-centrall1'"),
+    ],
+)
+def test_a_fault_is_told_once(cluster: dict[str, Any], group: dict[str, Any], line: str) -> None:
+    (found,) = lines(cluster, {"g": {"max": 4, **group}})
+    assert found.startswith(f"tensorplane:{line}")
