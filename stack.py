@@ -77,8 +77,8 @@ class StackConfig(Model):
 
     def _cluster_is_told(self, settings: Settings) -> bool:
         """Whether the cluster is the one that the settings name: in place of a faulty one stands the default."""
-        given = settings.tree.get("cluster", {})
-        return isinstance(given, Mapping) and given.get("kind", Embedded().kind) == self.cluster.kind
+        given = settings.tree.get("cluster", {"kind": Embedded().kind})
+        return isinstance(given, Mapping) and given.get("kind") == self.cluster.kind
 
     def _check_workloads(self, settings: Settings, machines: Fleet) -> Iterator[Fault]:
         declared = Declared(

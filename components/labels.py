@@ -22,6 +22,15 @@ _DOMAIN = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-
 _DOMAIN_LIMIT = 253
 
 
+_NO_PART = re.compile(r"[^A-Za-z0-9._-]+")
+_PART_LIMIT = 63
+
+
+def nearest_label(value: str) -> str:
+    """A label's name or value that is as near to this text as can be; nothing where it has no letter or digit."""
+    return _NO_PART.sub("-", value).strip("._-")[:_PART_LIMIT].rstrip("._-")
+
+
 def is_label_key(key: str) -> bool:
     """Whether Kubernetes takes this as the key of a label or a taint."""
     domain, slash, name = key.rpartition("/")

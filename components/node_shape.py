@@ -1,17 +1,14 @@
 """From a node group's settings to its shape: machine, labels and taints out of the catalog, every fault on the way."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from components import catalog
+from components import catalog, label_checks
 from components.catalog import Accelerator, Cloud, Machine
 from components.faults import Fault, did_you_mean
-from components.labels import LABEL_KEY_NEEDS, LABEL_VALUE_NEEDS, is_label_key, is_label_value
 from components.node_group import (
     ACCELERATOR,
     AKS_SPOT,
-    DOMAIN,
     GENERATION,
     GPU_PRESENT,
     GROUP,
@@ -28,8 +25,10 @@ from components.node_group import (
     TimeSlicing,
 )
 
-_RESERVED = (f"{DOMAIN}/", "kubernetes.io/", "k8s.io/", "nvidia.com/", "cloud.google.com/", "eks.amazonaws.com/")
-_OWN_PREFIX_NEEDS = "need a prefix of your own: the system's and tensorplane's labels follow from the group's settings"
+_MPS_CLIENTS_OF_OLD, _OLD_FOR_MPS, _OLD_FOR_GKE = 16, 7.5, 7.0
+"""Pods that share an older card by MPS at most, and the compute capability below which one is older. The limit is that
+of Pascal's hardware; NVIDIA's daemon counts Volta in (NVIDIA/k8s-device-plugin@b5b9ab7,
+cmd/mps-control-daemon/mps/device.go), and GKE, which has a daemon of its own, does not."""
 
 
 @dataclass(frozen=True)
@@ -52,15 +51,16 @@ class Site:
 def resolve(name: str, args: NodeGroupArgs, site: Site) -> tuple[Shape | None, list[Fault]]:
     """The group's shape and the faults in its settings. No shape where the machine cannot be told."""
     path = ("nodeGroups", name)
-    found = [*_counts(path, args), *_labels(path, args), *_taints(path, args)]
+    found = [*_counts(path, args), *label_checks.labels(path, args)]
     card, faults = _card(path, args)
     machines, more = _machines(path, args, card, site)
     found += [
         *faults,
         *more,
         *_zones(path, args, machines, site),
-        *_sharing(path, args, card),
+        *_sharing(path, args, card, site),
         *_capacity(path, args, site),
+        *label_checks.taints(path, args, _own_taints(args, card, site)),
     ]
     if faults or more:
         return None, found
@@ -83,7 +83,7 @@ def _shape(
         accelerator=card,
         per_node=per_node,
         labels={**_own_labels(name, args, card), **dict(sorted(args.labels.items()))},
-        taints=tuple(_own_taints(args, card, site)),
+        taints=(*_own_taints(args, card, site), *(Taint(t.key, t.value, t.effect) for t in args.taints)),
         hourly_usd=(price.spot if args.spot else price.on_demand) if price else None,
         resources={card.resource: per_node * _pods_per_card(args, card)} if card else {},
         selector={site.class_label: name} if site.class_label and args.provisioner == "automatic" else {},
@@ -137,8 +137,6 @@ def _own_taints(args: NodeGroupArgs, card: Accelerator | None, site: Site) -> It
         if site.cloud == "aks":
             yield Taint(AKS_SPOT, "spot", "NoSchedule", by_cloud=True)
     yield from site.taints
-    for taint in args.taints:
-        yield Taint(taint.key, taint.value, taint.effect)
 
 
 def _pods_per_card(args: NodeGroupArgs, card: Accelerator) -> int:
@@ -172,8 +170,11 @@ def _machines(
         return (), list(_without_catalog(path, args, site))
     if args.machine is None and card is None:
         return (), [Fault(path, "missing: accelerator or machine, one of them")]
+    if args.machine and (wrong := _unusable(path, args, card, site.cloud)):
+        return (), [wrong]
     if card is None:
-        return _named(path, args, site.cloud)
+        found = catalog.machine(site.cloud, args.machine or "")
+        return ((found,) if found else ()), []
     fitting = catalog.offers(site.cloud, card.name, args.per_node)
     if not fitting:
         return (), [_no_offer(path, args, card, site.cloud, site.kind)]
@@ -192,16 +193,25 @@ def _machines(
 def _without_catalog(path: tuple[str, ...], args: NodeGroupArgs, site: Site) -> Iterator[Fault]:
     if args.machine:
         yield Fault((*path, "machine"), f"cluster kind {site.kind} has no machine types: leave it out")
+    if args.accelerator is None and args.per_node != 1:
+        yield Fault((*path, "perNode"), f"got {args.per_node}, of no accelerator: name one, or leave it out")
 
 
-def _named(path: tuple[str, ...], args: NodeGroupArgs, cloud: Cloud) -> tuple[tuple[Machine, ...], list[Fault]]:
-    name = args.machine or ""
-    if found := catalog.machine(cloud, name):
-        return (found,), []
+def _unusable(path: tuple[str, ...], args: NodeGroupArgs, card: Accelerator | None, cloud: Cloud) -> Fault | None:
+    """Why a machine cannot be had at all, or not with that many accelerators."""
+    name, where = args.machine or "", (*path, "machine")
     if gone := catalog.WITHDRAWN_MACHINES.get(name):
-        return (), [Fault((*path, "machine"), f"{name} is withdrawn ({gone.reason}): use {gone.successor}")]
-    near = did_you_mean(name, catalog.machine_names(cloud))
-    return (), [Fault((*path, "machine"), f"unknown machine {name!r} on {cloud}{near}")]
+        return Fault(where, f"{name} is withdrawn ({gone.reason}): use {gone.successor}")
+    found = catalog.machine(cloud, name)
+    if found is None:
+        near = did_you_mean(name, catalog.machine_names(cloud))
+        return Fault(where, f"unknown machine {name!r} on {cloud}{near}")
+    asked = args.per_node if "per_node" in args.model_fields_set or card else found.count
+    if asked != found.count and found.accelerator == (card.name if card else found.accelerator):
+        has = f"{found.count} {found.accelerator}" if found.accelerator else "no accelerator"
+        need = f"need {found.count}" if found.count else "leave it out"
+        return Fault((*path, "perNode"), f"got {asked}, and {name} has {has}: {need}")
+    return None
 
 
 def _no_offer(path: tuple[str, ...], args: NodeGroupArgs, card: Accelerator, cloud: Cloud, kind: str) -> Fault:
@@ -256,10 +266,7 @@ def _zones(path: tuple[str, ...], args: NodeGroupArgs, machines: tuple[Machine, 
                 yield Fault((*path, "zones"), f"{name} is not sold in zone {zone}: sold in {', '.join(selling)}")
 
 
-_MIG_PROFILE = re.compile(r"[1-7]g\.\d+gb(\+me)?")
-
-
-def _sharing(path: tuple[str, ...], args: NodeGroupArgs, card: Accelerator | None) -> Iterator[Fault]:
+def _sharing(path: tuple[str, ...], args: NodeGroupArgs, card: Accelerator | None, site: Site) -> Iterator[Fault]:
     sharing, where = args.sharing, (*path, "sharing")
     if sharing is None:
         return
@@ -274,8 +281,13 @@ def _sharing(path: tuple[str, ...], args: NodeGroupArgs, card: Accelerator | Non
             yield Fault(
                 (*where, "profile"), f"{card.name} has no {sharing.profile}, it has {', '.join(card.mig)}{near}"
             )
-    elif card and isinstance(sharing, Mps) and not card.mps:
-        yield Fault(where, f"{card.name} cannot do mps, use kind timeSlicing")
+    elif card and isinstance(sharing, Mps):
+        old = float(card.compute_capability or 0) < (_OLD_FOR_GKE if site.kind == "gke" else _OLD_FOR_MPS)
+        if not card.mps:
+            yield Fault(where, f"{card.name} cannot do mps, use kind timeSlicing")
+        elif old and sharing.replicas > _MPS_CLIENTS_OF_OLD:
+            most = f"{card.name} takes at most {_MPS_CLIENTS_OF_OLD} by mps"
+            yield Fault((*where, "replicas"), f"got {sharing.replicas}, and {most}: need {_MPS_CLIENTS_OF_OLD} or less")
 
 
 def _capacity(path: tuple[str, ...], args: NodeGroupArgs, site: Site) -> Iterator[Fault]:
@@ -290,23 +302,3 @@ def _capacity(path: tuple[str, ...], args: NodeGroupArgs, site: Site) -> Iterato
         yield Fault(
             (*path, "provisioner"), f"automatic on cluster kind {site.kind}, only eks and gke have it: need group"
         )
-
-
-def _labels(path: tuple[str, ...], args: NodeGroupArgs) -> Iterator[Fault]:
-    for key, value in args.labels.items():
-        where = (*path, "labels", key)
-        if not is_label_key(key):
-            yield Fault(where, f"not a label key, need {LABEL_KEY_NEEDS}")
-        elif key.split("/")[0].endswith(tuple(prefix.rstrip("/") for prefix in _RESERVED)) and "/" in key:
-            yield Fault(where, _OWN_PREFIX_NEEDS)
-        if not is_label_value(value):
-            yield Fault(where, f"got {value!r}, need {LABEL_VALUE_NEEDS}")
-
-
-def _taints(path: tuple[str, ...], args: NodeGroupArgs) -> Iterator[Fault]:
-    for index, taint in enumerate(args.taints):
-        where = (*path, "taints", str(index))
-        if not is_label_key(taint.key):
-            yield Fault((*where, "key"), f"got {taint.key!r}, need {LABEL_KEY_NEEDS}")
-        if not is_label_value(taint.value):
-            yield Fault((*where, "value"), f"got {taint.value!r}, need {LABEL_VALUE_NEEDS}")

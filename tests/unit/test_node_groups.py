@@ -138,11 +138,62 @@ def test_a_cluster_of_yours_needs_no_machine() -> None:
             "group.labels.node.kubernetes.io/x: need a prefi",
         ),
         ({"accelerator": "t4", "taints": [{"key": "-"}]}, "group.taints.0.key: got '-', need letters"),
+        (
+            {"accelerator": "t4", "taints": [{"key": "nvidia.com/gpu", "value": "true"}]},
+            "group.taints.0.key: got nvidia.com/gpu with effect NoSchedule, the nodes have that taint by themselves: l",
+        ),
+        (
+            {"accelerator": "t4", "taints": [{"key": "a", "value": "x"}, {"key": "a", "value": "y"}]},
+            "group.taints.1.key: got a with effect NoSchedule, taints.0 is that one: leave it out",
+        ),
+        (
+            {"machine": "m7i.2xlarge", "taints": [{"key": "node.kubernetes.io/not-ready"}]},
+            "group.taints.0.key: got node.kubernetes.io/not-ready, which nodes have by themselves where they need it",
+        ),
+        ({"accelerator": "t4", "labels": {"karpenter.sh/x": "y"}}, "group.labels.karpenter.sh/x: need a prefix of you"),
+        (
+            {"machine": "m7i.2xlarge", "perNode": 3},
+            "group.perNode: got 3, and m7i.2xlarge has no accelerator: leave",
+        ),
+        ({"machine": "p5.48xlarge", "perNode": 4}, "group.perNode: got 4, and p5.48xlarge has 8 h100-80gb: need 8"),
+        (
+            {"machine": "p5.48xlarge", "accelerator": "h100-80gb"},
+            "group.perNode: got 1, and p5.48xlarge has 8 h100-80gb: need 8",
+        ),
+        ({"machine": "p2.xlarge", "accelerator": "t4"}, "group.machine: p2.xlarge is withdrawn"),
+        (
+            {"accelerator": "v100-32gb", "perNode": 8, "sharing": {"kind": "mps", "replicas": 17}},
+            "group.sharing.replicas: got 17, and v100-32gb takes at most 16 by mps: need 16 or less",
+        ),
     ],
 )
 def test_one_fault_is_one_line(settings: dict[str, Any], line: str) -> None:
     (found,) = faults(**settings)
     assert found.startswith(line), found
+
+
+def test_labels_that_cannot_be_are_told_the_nearest_that_can() -> None:
+    found = faults(
+        accelerator="t4", labels={"my team": "a b!", "Team.io/x": "y"}, taints=[{"key": "a b", "value": "-c"}]
+    )
+    assert [line.rsplit(" (", 1)[1] for line in found] == [
+        f"did you mean {near}?)" for near in ("my-team", "a-b", "team.io/x", "a-b", "c")
+    ]
+
+
+def test_a_domain_that_only_ends_like_a_reserved_one_is_yours() -> None:
+    assert faults(accelerator="t4", labels={"mynvidia.com/x": "y"}, taints=[{"key": "mynvidia.com/x"}]) == []
+
+
+def test_an_older_card_is_shared_by_fewer_pods() -> None:
+    mps = {"accelerator": "v100", "sharing": {"kind": "mps", "replicas": 17}}
+    assert faults(GKE, **mps) == []
+    assert len(faults(GKE, **{**mps, "accelerator": "p100"})) == 1
+    assert faults(GKE, accelerator="p100", sharing={"kind": "mps", "replicas": 16}) == []
+
+
+def test_no_accelerator_has_no_number() -> None:
+    assert faults(OWN, perNode=3) == ["group.perNode: got 3, of no accelerator: name one, or leave it out"]
 
 
 def test_every_fault_is_told_at_once() -> None:
