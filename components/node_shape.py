@@ -54,11 +54,14 @@ def resolve(name: str, args: NodeGroupArgs, site: Site) -> tuple[Shape | None, l
     found = [*_counts(path, args), *label_checks.labels(path, args)]
     card, faults = _card(path, args)
     machines, more = _machines(path, args, card, site)
+    if card is None and machines and machines[0].accelerator:
+        card = catalog.ACCELERATORS[machines[0].accelerator]
     found += [
         *faults,
         *more,
         *_zones(path, args, machines, site),
-        *_sharing(path, args, card, site),
+        # What is shared cannot be told where the machine cannot.
+        *(_sharing(path, args, card, site) if card or not (faults or more) else ()),
         *_capacity(path, args, site),
         *label_checks.taints(path, args, _own_taints(args, card, site)),
     ]
@@ -71,8 +74,6 @@ def _shape(
     name: str, args: NodeGroupArgs, card: Accelerator | None, machines: tuple[Machine, ...], site: Site
 ) -> Shape:
     machine = machines[0] if machines else None
-    if card is None and machine and machine.accelerator:
-        card = catalog.ACCELERATORS[machine.accelerator]
     per_node = (machine.count if machine else args.per_node) if card else 0
     price = catalog.price(site.cloud, machine, site.region) if site.cloud and machine and site.region else None
     return Shape(
@@ -270,9 +271,9 @@ def _sharing(path: tuple[str, ...], args: NodeGroupArgs, card: Accelerator | Non
     sharing, where = args.sharing, (*path, "sharing")
     if sharing is None:
         return
-    if args.accelerator is None or (card and card.kind != "gpu"):
+    if card is None or card.kind != "gpu":
         yield Fault(where, "only GPUs are shared: need an accelerator that is a GPU")
-    elif card and isinstance(sharing, Mig):
+    elif isinstance(sharing, Mig):
         if not card.mig:
             able = [other.name for other in catalog.ACCELERATORS.values() if other.mig]
             yield Fault(where, f"{card.name} has no MIG: {', '.join(able)} have, or use kind timeSlicing")
@@ -281,7 +282,7 @@ def _sharing(path: tuple[str, ...], args: NodeGroupArgs, card: Accelerator | Non
             yield Fault(
                 (*where, "profile"), f"{card.name} has no {sharing.profile}, it has {', '.join(card.mig)}{near}"
             )
-    elif card and isinstance(sharing, Mps):
+    elif isinstance(sharing, Mps):
         old = float(card.compute_capability or 0) < (_OLD_FOR_GKE if site.kind == "gke" else _OLD_FOR_MPS)
         if not card.mps:
             yield Fault(where, f"{card.name} cannot do mps, use kind timeSlicing")

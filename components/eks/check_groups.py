@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from components import catalog
 from components.eks.placement import zones_of
 from components.eks.scale_from_zero_tags import LABEL, TAG_KEY_LIMIT, TAINT
 from components.faults import Fault, did_you_mean
@@ -36,7 +37,9 @@ def _zones(path: tuple[str, ...], args: "Eks", shape: Shape) -> Iterator[Fault]:
     setting = "cluster.network.subnets" if args.network.subnets else "cluster.zones"
     listed = ", ".join(args.subnet_zones)
     outside = [zone for zone in shape.args.zones if zone not in args.subnet_zones]
-    for zone in outside:
+    # One that the region has not is refused for every cloud.
+    known = catalog.zones("eks", args.region)
+    for zone in (zone for zone in outside if not known or zone in known):
         near = did_you_mean(zone, args.subnet_zones)
         reason = f"{zone} is no zone of the cluster, which has {listed}{near}: need one of them, or {zone} in {setting}"
         yield Fault((*path, "zones"), reason, given=_GIVEN)

@@ -12,7 +12,6 @@ from components.faults import Fault
 from components.fleet import Fleet
 from components.gpu_runtime import GpuRuntimeArgs, by_cluster, dcgm, sharing
 from components.gpu_runtime.daemon_sets import Metrics, feature_discovery_values, tolerations
-from components.node_group import Mig
 
 
 class Plugin(GpuRuntimeArgs):
@@ -31,7 +30,7 @@ class Plugin(GpuRuntimeArgs):
         if brings.simulated:
             yield from self._check_simulated(cluster)
         for name, shape in fleet.groups.items():
-            if isinstance(shape.args.sharing, Mig) and not brings.divided:
+            if not brings.divided and sharing.is_divided(shape):
                 reason = f"got mig, and on cluster kind {cluster.kind} only the GPU Operator divides GPUs"
                 where = ("nodeGroups", name, "sharing")
                 yield Fault(where, f"{reason}: need gpuRuntime kind operator", given=(("gpuRuntime",),))

@@ -17,7 +17,7 @@ class Present(GpuRuntimeArgs):
     def check(self, cluster: ClusterArgs, fleet: Fleet) -> Iterator[Fault]:
         others = [kind for kind in by_cluster.of(cluster.kind).runtimes if kind != self.kind]
         for name, shape in fleet.groups.items() if others else ():
-            if shape.args.sharing:
+            if shape.args.sharing and shape.accelerator and shape.accelerator.kind == "gpu":
                 reason = f"got {shape.args.sharing.kind}, and gpuRuntime is present: a plugin that tensorplane did not"
                 need = f"install is not told how to share, need gpuRuntime kind {' or '.join(others)}"
                 yield Fault(("nodeGroups", name, "sharing"), f"{reason} {need}", given=(("gpuRuntime",),))

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from components.fleet import Fleet
-from components.node_group import Mig, Mps, NodeGroupArgs, TimeSlicing
+from components.node_group import Mig, Mps, NodeGroupArgs, Shape, TimeSlicing
 from components.node_shape import plugin_config
 
 WHOLE = "whole"
@@ -21,7 +21,12 @@ def configs(fleet: Fleet) -> dict[str, str]:
 
 def has_mig(fleet: Fleet) -> bool:
     """Whether a group's GPUs are divided in hardware."""
-    return any(isinstance(shape.args.sharing, Mig) for shape in fleet.groups.values())
+    return any(is_divided(shape) for shape in fleet.groups.values())
+
+
+def is_divided(shape: Shape) -> bool:
+    """Whether a group's GPUs are divided in hardware; not where its card cannot be, which is said of its settings."""
+    return isinstance(shape.args.sharing, Mig) and bool(shape.accelerator and shape.accelerator.mig)
 
 
 def _text(config: dict[str, Any]) -> str:

@@ -116,9 +116,11 @@ _CPU = {"machine": "m7i.2xlarge", "min": 1, "max": 3}
         ({"taints": [{"key": "x", "effect": "NO_EXECUTE"}]}, "taints.0.effect: got 'NO_EXECUTE', need NoSchedule, No"),
         ({"taints": [{"key": "x"}, {"kye": "x"}]}, "taints.1.kye: unknown setting, allowed here: effect, key, value"),
         ({"zones": [1]}, "zones.0: got 1, need text"),
+        ({"zones": ["us-west-2z"]}, "zones: no zone 'us-west-2z' in us-west-2, it has us-west-2a, us-west-2b"),
+        ({"sharing": {"kind": "mig", "profile": "1g.5gb"}}, "sharing: t4 has no MIG: a100-40gb, "),
     ],
 )
-def test_a_fault_inside_a_list_or_a_choice_names_its_whole_key(group: dict[str, Any], line: str) -> None:
+def test_a_fault_of_a_group_is_one_line_with_its_whole_key(group: dict[str, Any], line: str) -> None:
     tree = {"cluster": _EKS, "nodeGroups": {"cpu": _CPU, "g": {"accelerator": "t4", "max": 1, **group}}}
     (found,) = faults_of(tree)
     assert found.startswith(f"tensorplane:nodeGroups.g.{line}"), found

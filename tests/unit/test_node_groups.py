@@ -192,6 +192,12 @@ def test_an_older_card_is_shared_by_fewer_pods() -> None:
     assert faults(GKE, accelerator="p100", sharing={"kind": "mps", "replicas": 16}) == []
 
 
+def test_the_gpus_of_a_machine_are_shared_too() -> None:
+    assert shape(machine="g4dn.xlarge", sharing={"kind": "mps", "replicas": 4}).resources == {"nvidia.com/gpu": 4}
+    found = faults(machine="g4dn.xlareg", sharing={"kind": "mps", "replicas": 4})
+    assert [line.split(":")[0] for line in found] == ["group.machine"]
+
+
 def test_no_accelerator_has_no_number() -> None:
     assert faults(OWN, perNode=3) == ["group.perNode: got 3, of no accelerator: name one, or leave it out"]
 
