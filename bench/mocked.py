@@ -21,7 +21,7 @@ class _Echo(pulumi.runtime.Mocks):
         return f"{args.name}-id", dict(args.inputs)
 
 
-def run(program: Callable[[], None], *, stack: str) -> dict[str, int]:
+def run(program: Callable[[], object], *, stack: str) -> dict[str, int]:
     """Runs it to its end; how many resources of each type it registered."""
     echo = _Echo()
     # As in a preview, what a resource does not answer with is unknown.

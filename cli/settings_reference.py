@@ -10,6 +10,7 @@ import annotated_types
 import pulumi
 from pydantic.fields import FieldInfo
 
+from components import meaning
 from components.family import Variant
 from components.model import Model, Name, RelativePath
 from stack import StackConfig
@@ -46,7 +47,7 @@ def _section(model: type[Model], path: str, known: dict[type[Model], str]) -> It
     yield _cell(" ".join((model.__doc__ or "").split()))
     rows = [
         f"| `{field.alias}` | {_cell(_values(_annotated(field), _below(path, field), known))} "
-        f"| {_cell(_default(field))} | {_cell(' '.join((field.description or '').split()))} |"
+        f"| {_cell(_default(field))} | {_cell(' '.join(meaning.of(model, name).split()))} |"
         for name, field in model.model_fields.items()
         if name != "kind"
     ]

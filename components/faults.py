@@ -10,6 +10,7 @@ import pulumi
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from components import meaning
 from components.family import Variant
 from components.model import Model
 
@@ -121,7 +122,7 @@ class Place:
 
     def allowed(self) -> list[str]:
         """The keys that the model around knows, as people write them."""
-        return sorted(field.alias or name for name, field in _fields(self))
+        return sorted(field.alias or name for name, field in _fields(self.around))
 
     @classmethod
     def of(cls, root: type[Model], location: tuple[int | str, ...]) -> "Place":
@@ -209,13 +210,14 @@ def _unknown_key(detail: ErrorDetails, place: Place) -> str:
 
 
 def _missing(detail: ErrorDetails, place: Place) -> str:
-    field = next((f for n, f in _fields(place) if place.path[-1] in (n, f.alias)), None)
-    meaning = (field.description or "").split("\n")[0] if field else ""
-    return f"missing, it is required{': ' + meaning if meaning else ''}".rstrip(".")
+    around = place.around
+    name = next((name for name, field in _fields(around) if place.path[-1] in (name, field.alias)), None)
+    told = meaning.of(around, name).split("\n")[0] if around and name else ""
+    return f"missing, it is required{': ' + told if told else ''}".rstrip(".")
 
 
-def _fields(place: Place) -> Iterable[tuple[str, Any]]:
-    return place.around.model_fields.items() if place.around else ()
+def _fields(model: type[Model] | None) -> Iterable[tuple[str, Any]]:
+    return model.model_fields.items() if model else ()
 
 
 def _choice(detail: ErrorDetails, place: Place) -> str:

@@ -22,7 +22,6 @@ class Model(BaseModel):
         alias_generator=to_camel,
         populate_by_name=True,
         allow_inf_nan=False,
-        use_attribute_docstrings=True,
     )
 
 

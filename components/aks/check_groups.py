@@ -19,7 +19,6 @@ _POOL_NODES, _CLUSTER_NODES = 1000, 5000
 # learn.microsoft.com/azure/aks/use-system-pools
 _SYSTEM_VCPUS, _SYSTEM_MEMORY_GIB = 4, 4
 _BURSTABLE = "Standard_B"
-_OWN_DOMAIN = "kubernetes.azure.com"
 _RESERVATION = re.compile(
     r"/subscriptions/[^/]+/resourceGroups/[^/]+/providers/Microsoft\.Compute/capacityReservationGroups/[^/]+", re.I
 )
@@ -32,7 +31,6 @@ def faults(args: "Aks", groups: Mapping[str, Shape]) -> Iterator[Fault]:
     for name, shape in groups.items():
         path = ("nodeGroups", name)
         yield from _zones(path, args, shape)
-        yield from _reserved_keys(path, shape)
         yield from _sharing(path, shape)
         yield from _reserved(path, shape)
     yield from _system(args, groups)
@@ -73,16 +71,6 @@ def _zones(path: tuple[str, ...], args: "Aks", shape: Shape) -> Iterator[Fault]:
             reason = f"{shape.machine.name if shape.machine else ''} is not sold in zone {', '.join(missing)}"
             whose = "cluster.zones has" if args.zones else "is a zone of the location"
             yield Fault((*path, "zones"), f"{reason}, which {whose}: need {', '.join(selling)} here")
-
-
-def _reserved_keys(path: tuple[str, ...], shape: Shape) -> Iterator[Fault]:
-    """Labels and taints in the domain that AKS keeps for its own, and refuses from others."""
-    labels = ((("labels", key), key) for key in shape.args.labels)
-    taints = ((("taints", str(index), "key"), taint.key) for index, taint in enumerate(shape.args.taints))
-    for where, key in (*labels, *taints):
-        domain = key.split("/", 1)[0] if "/" in key else ""
-        if domain == _OWN_DOMAIN or domain.endswith(f".{_OWN_DOMAIN}"):
-            yield Fault((*path, *where), f"got {key}, {_OWN_DOMAIN} is AKS' own: need a prefix of yours, or none")
 
 
 def _sharing(path: tuple[str, ...], shape: Shape) -> Iterator[Fault]:

@@ -37,11 +37,6 @@ FAULTS: list[tuple[str, Any, str]] = [
      "cluster's own pods, which AKS puts on this group: need at least 4 vCPUs and 4 GiB (nearest: Standard_D4s_v5)"),
     ("nodeGroups/cpu/machine", "Standard_B8s_v2", "nodeGroups.cpu.machine: AKS does not put the cluster's own pods on "
      "burstable machines such as Standard_B8s_v2: need another family, such as Standard_D4s_v5"),
-    ("nodeGroups/cpu/labels", {"kubernetes.azure.com/mode": "user"}, "nodeGroups.cpu.labels.kubernetes.azure.com/mode: "
-     "got kubernetes.azure.com/mode, kubernetes.azure.com is AKS' own: need a prefix of yours, or none"),
-    ("nodeGroups/gpu-t4", {"accelerator": "t4", "max": 4, "taints": [{"key": "kubernetes.azure.com/mode"}]},
-     "nodeGroups.gpu-t4.taints.0.key: got kubernetes.azure.com/mode, kubernetes.azure.com is AKS' own: need a prefix "
-     "of yours, or none"),
     ("cluster/subscription", "mine", "cluster.subscription: got 'mine', need a subscription's id, such as "
      "3f2504e0-4f89-41d3-9a0c-0305e82c3301 (az account list)"),
     ("cluster/maintenance", {"start": "2:00"}, "cluster.maintenance.start: got '2:00', need a time of day as HH:MM, "
