@@ -57,7 +57,7 @@ tools-test: $(VENV)/.bootstrapped
 	@$(BIN)/python -m embedded tools --all
 
 test-unit: $(VENV)/.tested ## The unit tests alone: no engine, no cluster, under a minute.
-	@$(BIN)/python -m pytest tests/unit
+	@$(BIN)/python -m pytest tests/unit --numprocesses auto
 
 # A shard is its own seed, so it can be run again alone and gives the same: 100 kills in all.
 test-nightly: tools-test ## The heavier counts, in shards: make test-nightly SHARD=1/10

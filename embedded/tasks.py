@@ -128,7 +128,7 @@ def command(
     words = [str(word) for word in argv]
     log = log or cache() / "logs" / f"{_slug(step.name if step else Path(words[0]).name)}.log"
     child = _children.start(words, env, cwd)
-    tail: deque[str] = deque(maxlen=_TAIL_LINES)
+    tail = _Tail()
     listener = watch or (step.note if step else None)
     deadline = _Deadline(child, timeout)
     try:
@@ -140,11 +140,11 @@ def command(
         raise
     _children.done(child)
     if deadline.passed:
-        tail.append(f"no end after {timeout:.0f} s")
+        tail.errors.append(f"no end after {timeout:.0f} s")
     if code and _children.stopping:
         raise Stopped(f"{Path(words[0]).name}: ended, because the run stops")
     if code:
-        raise _fault(step.name if step else Path(words[0]).name, words, code, list(tail), log)
+        raise _fault(step.name if step else Path(words[0]).name, words, code, tail.lines(), log)
     return output
 
 
@@ -170,38 +170,49 @@ class _Deadline:
             self._timer.cancel()
 
 
+class _Tail:
+    """A program's last lines. Errors come last: a reason must not be pushed out by what else was said."""
+
+    def __init__(self) -> None:
+        self.output: deque[str] = deque(maxlen=_TAIL_LINES)
+        self.errors: deque[str] = deque(maxlen=_TAIL_LINES)
+
+    def lines(self) -> list[str]:
+        return [*self.output, *self.errors]
+
+
 class _Sink:
     """Where the lines of one program go; both of its streams write here."""
 
-    def __init__(self, log: IO[str], tail: deque[str], argv: list[str], listener: Callable[[str], None] | None) -> None:
-        self._log, self._tail, self._listener = log, tail, listener
+    def __init__(self, log: IO[str], tail: _Tail, argv: list[str], listener: Callable[[str], None] | None) -> None:
+        self._log, self.tail, self._listener = log, tail, listener
         self._lock = threading.Lock()
         log.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} $ {' '.join(argv)}\n")
 
-    def line(self, line: str) -> None:
+    def line(self, line: str, last: deque[str]) -> None:
         with self._lock:
             self._log.write(line)
             self._log.flush()
             if line.strip():
-                self._tail.append(line.rstrip())
+                last.append(line.rstrip())
                 if self._listener:
                     self._listener(line.strip())
 
 
 def _listen(child: subprocess.Popen[str], sink: _Sink) -> str:
-    aside = threading.Thread(target=_drain, args=(child.stderr, sink), daemon=True)
+    aside = threading.Thread(target=_drain, args=(child.stderr, sink, sink.tail.errors), daemon=True)
     aside.start()
-    output = _drain(child.stdout, sink)
+    output = _drain(child.stdout, sink, sink.tail.output)
     aside.join()
     return output
 
 
-def _drain(stream: IO[str] | None, sink: _Sink) -> str:
+def _drain(stream: IO[str] | None, sink: _Sink, last: deque[str]) -> str:
     kept = []
     with stream or io.StringIO() as lines:
         for line in lines:
             kept.append(line)
-            sink.line(line)
+            sink.line(line, last)
     return "".join(kept)
 
 

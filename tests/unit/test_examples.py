@@ -1,5 +1,6 @@
 """Every stack file and every example builds, and registers what its golden says."""
 
+import gc
 import json
 import runpy
 from pathlib import Path
@@ -37,3 +38,4 @@ def test_the_program_itself_builds_the_same(path: Path, render: Render) -> None:
         assert render(program).resources == render(built).resources
     finally:
         pulumi.runtime.set_all_config({}, [])
+        gc.enable()  # the program turns it off, for its own short life
