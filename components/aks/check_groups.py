@@ -109,10 +109,6 @@ def _reserved(path: tuple[str, ...], shape: Shape) -> Iterator[Fault]:
 
 def _system(args: "Aks", groups: Mapping[str, Shape]) -> Iterator[Fault]:
     """Which group AKS gets as its system pool, and whether it takes it."""
-    if not groups:
-        # Where there are groups and none of them will do, that is said for every cloud.
-        reason = "missing: AKS needs a group for the cluster's own pods, such as cpu: {machine: …, min: 2, max: 3}"
-        yield Fault(("nodeGroups",), reason, given=(("nodeGroups",),))
     fitting, path, given = fit_for_system(groups), ("cluster", "systemGroup"), (("nodeGroups",),)
     if not fitting:
         return

@@ -81,6 +81,16 @@ class ClusterArgs(Variant, family=True):
         return versions.images(self.kind)
 
 
+def missing_groups(groups: Mapping[str, Shape]) -> Iterator[Fault]:
+    """A new cluster has the nodes of its groups and no others, and its own pods, such as its DNS, need some.
+
+    Where there are groups and none of them will do, the fleet says so.
+    """
+    if not groups:
+        reason = "missing: the cluster's own pods need a group, such as cpu: {machine: …, min: 2, max: 3}"
+        yield Fault(("nodeGroups",), reason, given=(("nodeGroups",),))
+
+
 class Cluster(pulumi.ComponentResource):
     """A cluster, ready to take resources."""
 

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 
 from components.catalog import Cloud
 from components.catalog import zones as known_zones
-from components.cluster import ClusterArgs, Connection
+from components.cluster import ClusterArgs, Connection, missing_groups
 from components.faults import Fault
 from components.model import Filled, Model, Name, refuse
 from components.node_group import Shape
@@ -122,6 +122,7 @@ class Aks(ClusterArgs):
 
         yield from check_cluster.faults(self)
         yield from check_network.faults(self, groups)
+        yield from missing_groups(groups)
         yield from check_groups.faults(self, groups)
 
     def connect(self, name: str, groups: Mapping[str, Shape], opts: pulumi.ResourceOptions) -> Connection:

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from components import catalog
 from components.catalog import Cloud
-from components.cluster import ClusterArgs, Connection
+from components.cluster import ClusterArgs, Connection, missing_groups
 from components.eks import check_cluster, check_groups
 from components.faults import Fault, without_consequences
 from components.model import Filled, Model, Name
@@ -95,6 +95,7 @@ class Eks(ClusterArgs):
     def check(self, groups: Mapping[str, Shape]) -> Iterator[Fault]:
         wrong = list(check_cluster.faults(self))
         yield from wrong
+        yield from missing_groups(groups)
         yield from without_consequences(check_groups.faults(self, groups), wrong)
 
     def connect(self, name: str, groups: Mapping[str, Shape], opts: pulumi.ResourceOptions) -> Connection:

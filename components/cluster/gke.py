@@ -8,7 +8,7 @@ from pydantic import Field
 
 from components import catalog
 from components.catalog import Cloud
-from components.cluster import ClusterArgs, Connection
+from components.cluster import ClusterArgs, Connection, missing_groups
 from components.faults import Fault
 from components.model import Filled, Model
 from components.node_group import Shape
@@ -124,6 +124,7 @@ class Gke(ClusterArgs):
         from components.gke import check_cluster, check_groups, check_rental
 
         yield from check_cluster.faults(self, groups)
+        yield from missing_groups(groups)
         yield from check_groups.faults(self, groups)
         yield from check_rental.faults(groups)
 

@@ -164,11 +164,6 @@ def test_more_nodes_than_a_cluster_takes() -> None:
     assert faults_of(tree) == ["tensorplane:nodeGroups: up to 6012 nodes, AKS takes 5000 in one cluster"]
 
 
-def test_a_cluster_without_groups_has_no_nodes_for_its_own_pods() -> None:
-    (line,) = faults_of({"cluster": GOOD["cluster"]})
-    assert line.startswith("tensorplane:nodeGroups: missing: AKS needs a group for the cluster's own pods")
-
-
 def test_the_first_group_is_large_enough_for_the_clusters_own_pods(monkeypatch: pytest.MonkeyPatch) -> None:
     small = catalog.Machine(
         "aks", "Standard_A1_v2", 1, 2, "amd64", None, 0, None, False, "Ubuntu", 0, None, None, "made up"

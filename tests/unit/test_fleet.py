@@ -13,6 +13,7 @@ from components.fleet import Fleet
 from components.model import Resources
 from components.node_group import NodeGroupArgs
 from components.node_shape import Site
+from tests.unit.test_bad_settings import faults_of
 
 OWN = Site("existing", None, None)
 EKS = Site("eks", "eks", "us-west-2")
@@ -289,3 +290,17 @@ def test_several_gpus_are_whole_ones() -> None:
     (term,) = affinity["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
     assert term["matchExpressions"] == [{"key": "nvidia.com/device-plugin.config", "operator": "DoesNotExist"}]
     assert "affinity" not in made(GROUPS)[0].placement(Resources(gpus=2), interruptible=False)
+
+
+@pytest.mark.parametrize(
+    "cluster",
+    [
+        {"kind": "eks", "region": "us-west-2"},
+        {"kind": "gke", "project": "acme-ml", "region": "us-central1"},
+        {"kind": "aks", "region": "westeurope"},
+    ],
+    ids=lambda cluster: str(cluster["kind"]),
+)
+def test_a_new_cluster_needs_a_group_for_its_own_pods(cluster: dict[str, Any]) -> None:
+    (line,) = faults_of({"cluster": cluster})
+    assert line.startswith("tensorplane:nodeGroups: missing: the cluster's own pods need a group")
