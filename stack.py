@@ -190,8 +190,8 @@ def _scheduling(
 def _outputs(cluster: Cluster, namespace: Namespace, workloads: Mapping[str, Workload]) -> dict[str, Any]:
     machines = cluster.fleet
     fleet_facts = {"gpusMax": machines.gpus_max, "hourlyUsdMax": machines.hourly_usd_max} if machines.groups else {}
-    # A cluster that was there before has its kubeconfig already.
-    access = {"kubeconfig": pulumi.Output.secret(cluster.kubeconfig)} if cluster.native is not None else {}
+    # A secret, as each cloud makes it. A cluster that was there before has its kubeconfig already.
+    access = {"kubeconfig": cluster.kubeconfig} if cluster.native is not None else {}
     return {
         **fleet_facts,
         **access,

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import stack
+from components import catalog
 from components.aks import pool
 from components.aks.pool_name import pool_name
 from components.cluster.aks import Aks
@@ -80,9 +81,9 @@ def cluster_of(rendered: Rendered) -> Mapping[str, Any]:
     return rendered.one("containerservice:ManagedCluster").inputs
 
 
-def pool_of(**group: Any) -> Mapping[str, Any]:
+def pool_of(site: Site = SITE, /, **group: Any) -> Mapping[str, Any]:
     """What a pool of a group is made of."""
-    shape, faults = resolve("gpu", NodeGroupArgs.model_validate(group), SITE)
+    shape, faults = resolve("gpu", NodeGroupArgs.model_validate(group), site)
     assert shape and not faults
     return pool.properties(shape, "User", version="1.35", zones=("1", "2", "3"), tags={})
 
@@ -244,6 +245,27 @@ def test_a_gpu_group() -> None:
     assert (made["min_count"], made["max_count"], made["enable_auto_scaling"]) == (0, 8, True)
     assert (made["availability_zones"], made["os_disk_size_gb"], made["os_sku"]) == (["2"], 200, "Ubuntu")
     assert made["upgrade_settings"] == {"max_surge": "0", "max_unavailable": "1"}
+
+
+CARDS = sorted(
+    name for name, card in catalog.ACCELERATORS.items() if card.kind == "gpu" and catalog.counts("aks", name)
+)
+
+
+@pytest.mark.parametrize("card", CARDS)
+def test_every_gpu_family_has_a_machine_a_driver_labels_and_taints(card: str) -> None:
+    count = catalog.counts("aks", card)[0]
+    rented = {"accelerator": card, "perNode": count, "max": 4}
+    site = Site("aks", "aks", None)  # wherever it may be sold
+    made = pool_of(site, **rented)
+    assert catalog.machine("aks", made["vm_size"]) in catalog.offers("aks", card, count)
+    assert made["gpu_profile"] == {"driver": "Install"}
+    assert made["node_taints"] == ["nvidia.com/gpu=present:NoSchedule"]
+    assert made["node_labels"]["tensorplane.dev/accelerator"] == card
+    assert pool_of(site, **rented, spot=True)["scale_set_priority"] == "Spot"
+    assert pool_of(site, **rented, reserved={"id": RESERVATION})["capacity_reservation_group_id"] == RESERVATION
+    shared = pool_of(site, **rented, sharing={"kind": "timeSlicing", "replicas": 4})
+    assert shared["node_labels"]["nvidia.com/device-plugin.config"] == "time-slicing-4"
 
 
 def test_a_cpu_group_has_no_driver_and_upgrades_with_more_machines() -> None:
