@@ -1,0 +1,70 @@
+"""What is mounted in this process's mount namespace, and the mounts that the driver makes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from embedded.cluster.host import run
+
+_TABLE = Path("/proc/self/mountinfo")
+_ESCAPED = re.compile(r"\\(\d{3})")
+
+
+@dataclass(frozen=True)
+class Mount:
+    """One line of the kernel's table."""
+
+    folder: Path
+    device: str
+    """Number of the filesystem."""
+    root: str
+    """Which part of the filesystem is seen."""
+    read_only: bool
+    kind: str
+    source: str
+
+
+def parse(text: str) -> list[Mount]:
+    """The mounts in the text of a `mountinfo`."""
+    return [_parse(line) for line in text.splitlines()]
+
+
+def _parse(line: str) -> Mount:
+    before, _, after = line.partition(" - ")
+    fields, (kind, source, *_) = before.split(" "), after.split(" ")
+    options = fields[5].split(",")
+    return Mount(Path(_plain(fields[4])), fields[2], _plain(fields[3]), "ro" in options, kind, _plain(source))
+
+
+def _plain(text: str) -> str:
+    return _ESCAPED.sub(lambda match: chr(int(match[1], 8)), text)
+
+
+def at(folder: Path) -> Mount | None:
+    """What is mounted there; the uppermost where there are several."""
+    real = folder.resolve()
+    return next((mount for mount in reversed(parse(_TABLE.read_text())) if mount.folder == real), None)
+
+
+def every() -> list[Mount]:
+    """All mounts, in the order in which they were made."""
+    return parse(_TABLE.read_text())
+
+
+def bind(source: Path, target: Path, *, read_only: bool) -> None:
+    """Shows a folder at another place."""
+    run("mount", "--bind", "--", str(source), str(target))
+    if read_only:
+        try:
+            run("mount", "--options", "remount,bind,ro", "--", str(target))
+        except BaseException:
+            detach(target)
+            raise
+
+
+def detach(folder: Path) -> None:
+    """Takes away every mount that is there; who has files open in one keeps them."""
+    while at(folder):
+        run("umount", "--lazy", "--no-mtab", "--", str(folder.resolve()))

@@ -1,0 +1,72 @@
+"""Where the volumes lie: btrfs on a sparse file, mounted for the driver by whoever starts it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from shutil import which
+
+from embedded.cluster.host import run
+from embedded.csi import btrfs, mounts
+from embedded.fault import Fault
+
+_GIB = 1 << 30
+# Trimmed blocks become holes of the file; every snapshot's access times would be changes of their own.
+_OPTIONS = "loop,noatime,discard=async"
+
+
+def can_have_btrfs() -> bool:
+    """Whether this machine can make and mount btrfs on a file."""
+    known = "\tbtrfs\n" in Path("/proc/filesystems").read_text()
+    return known and which("mkfs.btrfs") is not None and Path("/dev/loop-control").exists()
+
+
+def make_and_mount(file: Path, folder: Path, gib: int) -> None:
+    """Makes the file (sparse, `gib` large) unless it is there, grows it where it is smaller, and mounts it.
+
+    Without btrfs on this machine, the folder stays one of the filesystem that it is on: copies instead of snapshots.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not can_have_btrfs():
+        if file.exists():
+            raise Fault(f"{file}: holds volumes on btrfs, which this machine lacks: install btrfs-progs")
+        return
+    if not file.exists():
+        _make(file, gib)
+    mount = mounts.at(folder)
+    if mount and mount.kind != "btrfs":
+        raise Fault(f"{folder}: {mount.kind} is mounted there, unmount it first")
+    larger = file.stat().st_size < gib * _GIB
+    if larger:
+        os.truncate(file, gib * _GIB)
+    if not mount:
+        _mount(file, folder)
+    elif larger:
+        run("losetup", "--set-capacity", mount.source)
+    btrfs.grow(folder)
+    btrfs.enable_quotas(folder)
+
+
+def unmount(folder: Path) -> None:
+    """Takes the pool's mount away, with its loop device once nothing uses it; nothing where it is not mounted."""
+    mount = mounts.at(folder)
+    if mount and mount.kind == "btrfs":
+        btrfs.sync(folder)
+        mounts.detach(folder)
+
+
+def _make(file: Path, gib: int) -> None:
+    # Killed in the middle, it leaves a draft, which the next run makes anew.
+    draft = file.with_name(f".{file.name}.draft")
+    draft.unlink(missing_ok=True)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    os.truncate(descriptor, gib * _GIB)
+    os.close(descriptor)
+    run("mkfs.btrfs", "--quiet", "--label", "tensorplane", "--metadata", "single", "--", str(draft))
+    draft.replace(file)
+
+
+def _mount(file: Path, folder: Path) -> None:
+    # A loop device made by `mount` goes away with the last mount, even where its mount namespace is killed.
+    run("mount", "--types", "btrfs", "--options", _OPTIONS, "--", str(file), str(folder))
