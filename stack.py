@@ -20,7 +20,8 @@ from components.namespace import Namespace
 from components.node_group import NodeGroupArgs
 from components.queue import Queue, QueueArgs
 from components.settings import Settings
-from components.volume import Volume, VolumeArgs
+from components.volume import VolumeArgs, volumes_of
+from components.volume import check as volume_check
 from workloads import Declared, Platform, Workload, WorkloadArgs
 
 T = TypeVar("T")
@@ -72,7 +73,7 @@ class StackConfig(Model):
         yield from wrong
         yield from self.cluster.check(machines.groups)
         yield from gpu_runtime.check(self.gpu_runtime, self.cluster, machines)
-        yield from self._check_backends()
+        yield from volume_check.faults(self.volumes, _declared(settings, "volumes", self.volumes), self.cluster)
         yield from self._check_workloads(settings, machines)
 
     def _cluster_is_told(self, settings: Settings) -> bool:
@@ -102,15 +103,6 @@ class StackConfig(Model):
         if not is_name(self.namespace_name):
             reason = f"missing, and the stack's name would make it {self.namespace_name}; need {NAME_NEEDS}"
             yield Fault(("namespace",), reason)
-
-    def _check_backends(self) -> Iterator[Fault]:
-        for name, volume in self.volumes.items():
-            backend = volume.backend_on(self.cluster)
-            if backend.clusters is not None and self.cluster.kind not in backend.clusters:
-                need = f"it needs cluster kind {' or '.join(sorted(backend.clusters))}"
-                yield Fault(
-                    ("volumes", name, "backend"), f"got {backend.kind} on cluster kind {self.cluster.kind}, {need}"
-                )
 
     def _check_queue_names(self) -> Iterator[Fault]:
         namespace = self.namespace_name
@@ -149,10 +141,7 @@ def build(config: StackConfig) -> Mapping[str, Any]:
     namespace = Namespace(
         config.namespace_name, protect=any(volume.retain for volume in config.volumes.values()), opts=inside
     )
-    volumes = {
-        name: Volume(name, args, cluster=config.cluster, namespace=namespace, opts=inside)
-        for name, args in config.volumes.items()
-    }
+    volumes = volumes_of(config.volumes, cluster=cluster, namespace=namespace, opts=inside)
     job_controllers, queues = _scheduling(config, cluster, namespace, inside)
     encrypted = "workloads" in config._encrypted
     platform = Platform(cluster, namespace, volumes, queues, job_controllers, encrypted)

@@ -12,6 +12,8 @@ class Images:
     train_gpu: str
     serve: str
     serve_gpu: str
+    python: str
+    """Python and its standard library, for the small jobs that look after volumes."""
 
     def training(self, gpus: int) -> str:
         """The image for a training pod that asks for this many GPUs."""
@@ -25,7 +27,7 @@ class Images:
 # Built on the machine itself (embedded/images): TensorFlow's CPU build, and a stand-in for tensorflow/serving.
 _EMBEDDED_TRAIN = "tensorplane.local/train:2.21.0"
 _EMBEDDED_SERVE = "tensorplane.local/serving-stand-in:2.21.0"
-_EMBEDDED = Images(_EMBEDDED_TRAIN, _EMBEDDED_TRAIN, _EMBEDDED_SERVE, _EMBEDDED_SERVE)
+_EMBEDDED = Images(_EMBEDDED_TRAIN, _EMBEDDED_TRAIN, _EMBEDDED_SERVE, _EMBEDDED_SERVE, _EMBEDDED_TRAIN)
 
 # TensorFlow Serving's releases lag TensorFlow's. 2.20 loads the SavedModels that 2.21 writes for the ops in use here.
 _PUBLIC = Images(
@@ -33,6 +35,7 @@ _PUBLIC = Images(
     train_gpu="tensorflow/tensorflow:2.21.0-gpu",
     serve="tensorflow/serving:2.20.0",
     serve_gpu="tensorflow/serving:2.20.0-gpu",
+    python="python:3.13.2-alpine3.21",
 )
 
 

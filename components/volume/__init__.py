@@ -1,70 +1,22 @@
 """Volumes: named storage that workloads mount, outliving them; the backend is chosen by kind."""
 
-from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal, cast
+from collections.abc import Mapping
+from typing import Annotated, cast
 
 import pulumi
 import pulumi_kubernetes as k8s
 from pydantic import Field
 
-from components import quantity
-from components.cluster import ClusterArgs
-from components.family import Variant, load_family
-from components.labels import labels
+from components.cluster import Cluster, ClusterArgs
+from components.family import load_family
 from components.model import Model
 from components.namespace import Namespace
-
-AccessMode = Literal["ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"]
-
-
-@dataclass(frozen=True)
-class Request:
-    """One volume as a backend sees it."""
-
-    name: str
-    namespace: Namespace
-    size_gib: float
-    access_modes: list[AccessMode]
-
-    def claim(
-        self,
-        opts: pulumi.ResourceOptions,
-        *,
-        storage_class: str | None,
-        volume: pulumi.Input[str] | None = None,
-    ) -> k8s.core.v1.PersistentVolumeClaim:
-        """The claim that pods mount. `storage_class` None asks for the cluster's default class, "" for none."""
-        return k8s.core.v1.PersistentVolumeClaim(
-            self.name,
-            metadata={
-                "name": self.name,
-                "namespace": self.namespace.name,
-                "labels": labels(self.name, "volume"),
-            },
-            spec={
-                "access_modes": self.access_modes,
-                "resources": {"requests": {"storage": quantity.gibibytes(self.size_gib)}},
-                "storage_class_name": storage_class,
-                "volume_name": volume,
-            },
-            opts=opts,
-        )
-
-
-class Backend(Variant, family=True):
-    """What stores the bytes of a volume."""
-
-    kind: str
-
-    access_modes: ClassVar[tuple[AccessMode, ...]] = ("ReadWriteOnce",)
-    """Access modes of volumes that name none."""
-    clusters: ClassVar[frozenset[str] | None] = None
-    """Kinds of cluster that have this backend; None for all."""
-
-    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
-        """Create the claim, and what it needs, as children."""
-        raise NotImplementedError
-
+from components.volume import capabilities, snapshot_schedule, source
+from components.volume.backend import Backend, Request
+from components.volume.capabilities import AccessMode
+from components.volume.snapshot_schedule import SnapshotsArgs
+from components.volume.snapshotter import Snapshotter
+from components.volume.source import Source
 
 load_family(__name__, __path__)
 
@@ -78,12 +30,22 @@ class VolumeArgs(Model):
     """What stores it. The cluster's usual one by default: `embedded` there, a StorageClass elsewhere."""
     access_modes: Annotated[list[AccessMode], Field(min_length=1)] | None = None
     """How pods may mount it; by default ReadWriteMany on `embedded`, elsewhere ReadWriteOnce: all on one node."""
+    source: Annotated[Source | None, Field(alias="from")] = None
+    """What it begins with: a snapshot to restore, or a volume to clone. Empty by default."""
+    snapshots: SnapshotsArgs | None = None
+    """Snapshots on a schedule; none by default."""
     retain: bool = True
     """Refuse to delete the volume. Set it to false, and deploy that, before removing a volume and its data."""
 
     def backend_on(self, cluster: ClusterArgs) -> Backend:
         """The backend in use on this cluster."""
         return self.backend or cast(Backend, Backend.variants[cluster.volume_backend]())
+
+    def snapshot_driver(self, cluster: ClusterArgs) -> str | None:
+        """The CSI driver that takes snapshots on a schedule; None where nobody asks for them."""
+        backend = self.backend_on(cluster)
+        by_csi = self.snapshots is not None and backend.capabilities.snapshot == capabilities.CSI
+        return backend.csi_driver if by_csi else None
 
 
 class Volume(pulumi.ComponentResource):
@@ -98,19 +60,58 @@ class Volume(pulumi.ComponentResource):
         name: str,
         args: VolumeArgs,
         *,
-        cluster: ClusterArgs,
+        cluster: Cluster,
         namespace: Namespace,
+        origin: "Volume | None" = None,
+        snapshotter: Snapshotter | None = None,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        backend = args.backend_on(cluster)
+        backend = args.backend_on(cluster.args)
         modes = args.access_modes or list(backend.access_modes)
         props = {"sizeGib": args.size_gib, "backend": backend.kind, "accessModes": modes, "retain": args.retain}
         super().__init__("tensorplane:index:Volume", name, props, opts)
-        request = Request(name, namespace, args.size_gib, modes)
+        request = Request(name, namespace, args.size_gib, modes, _begins_as(args, origin))
         keep = pulumi.ResourceOptions(parent=self, protect=args.retain, retain_on_delete=args.retain)
         self.claim = backend.provision(request, keep)
         self.claim_name = name
         """Name of the claim in the stack's namespace."""
         self.one_node = set(modes) == {"ReadWriteOnce"}
         """Whether only the pods of one node can mount it."""
+        driver = args.snapshot_driver(cluster.args)
+        if args.snapshots and driver and snapshotter:
+            snapshot_schedule.cron_job(
+                name,
+                driver,
+                args.snapshots,
+                claim=self.claim,
+                namespace=namespace,
+                snapshotter=snapshotter,
+                opts=pulumi.ResourceOptions(parent=self),
+            )
         self.register_outputs({"claimName": self.claim.metadata["name"], "sizeGib": args.size_gib})
+
+
+def _begins_as(args: VolumeArgs, origin: Volume | None) -> k8s.core.v1.TypedLocalObjectReferenceArgsDict | None:
+    if origin is not None:
+        return source.cloned(origin.claim.metadata["name"])
+    return source.restored(args.source.snapshot) if args.source and args.source.snapshot else None
+
+
+def volumes_of(
+    declared: Mapping[str, VolumeArgs], *, cluster: Cluster, namespace: Namespace, opts: pulumi.ResourceOptions
+) -> dict[str, Volume]:
+    """The volumes of a stack, and what they share. One that begins as another comes after it."""
+    drivers = {driver for args in declared.values() if (driver := args.snapshot_driver(cluster.args))}
+    shared = Snapshotter(sorted(drivers), cluster=cluster, namespace=namespace, opts=opts) if drivers else None
+    made: dict[str, Volume] = {}
+
+    def make(name: str) -> Volume:
+        if name not in made:
+            args = declared[name]
+            origin = make(args.source.volume) if args.source and args.source.volume else None
+            made[name] = Volume(
+                name, args, cluster=cluster, namespace=namespace, origin=origin, snapshotter=shared, opts=opts
+            )
+        return made[name]
+
+    return {name: make(name) for name in declared}

@@ -10,7 +10,8 @@ from components.cluster import embedded
 from components.embedded import simulated_nodes
 from components.labels import labels
 from components.node_group import SIMULATED
-from components.volume import AccessMode, Backend, Request
+from components.volume.backend import Backend, Request
+from components.volume.capabilities import AccessMode, Capabilities
 
 
 class Embedded(Backend):
@@ -20,6 +21,11 @@ class Embedded(Backend):
 
     access_modes: ClassVar[tuple[AccessMode, ...]] = ("ReadWriteMany",)
     clusters: ClassVar[frozenset[str] | None] = frozenset({"embedded"})
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        access_modes=("ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"),
+        reach="node",
+        throughput="this machine's disk",
+    )
 
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
         namespace = request.namespace.plain_name

@@ -1,12 +1,13 @@
 """Volumes of any StorageClass that the cluster has."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import pulumi
 import pulumi_kubernetes as k8s
 
 from components.model import Filled
-from components.volume import Backend, Request
+from components.volume.backend import Backend, Request
+from components.volume.capabilities import CLASS_DECIDES, CSI, Capabilities
 
 
 class StorageClass(Backend):
@@ -16,6 +17,20 @@ class StorageClass(Backend):
 
     name: Filled | None = None
     """Name of the StorageClass; the cluster's default class where absent."""
+    driver: Filled | None = None
+    """The class' CSI driver, such as rook-ceph.cephfs.csi.ceph.com. Needed for snapshots."""
+
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        access_modes=("ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"),
+        snapshot=CSI,
+        clone=CSI,
+        expand=True,
+        consistency=CLASS_DECIDES,
+    )
+
+    @property
+    def csi_driver(self) -> str | None:
+        return self.driver
 
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
         return request.claim(opts, storage_class=self.name)

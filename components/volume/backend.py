@@ -1,0 +1,82 @@
+"""The family of storage backends: what each of them declares, and how it makes a claim."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components import quantity
+from components.cluster import ClusterArgs
+from components.family import Variant
+from components.labels import labels
+from components.namespace import Namespace
+from components.volume.capabilities import AccessMode, Capabilities
+
+
+@dataclass(frozen=True)
+class Request:
+    """One volume as a backend sees it."""
+
+    name: str
+    namespace: Namespace
+    size_gib: float
+    access_modes: list[AccessMode]
+    source: k8s.core.v1.TypedLocalObjectReferenceArgsDict | None = None
+    """What it begins with."""
+
+    def claim(
+        self,
+        opts: pulumi.ResourceOptions,
+        *,
+        storage_class: pulumi.Input[str] | None,
+        volume: pulumi.Input[str] | None = None,
+    ) -> k8s.core.v1.PersistentVolumeClaim:
+        """The claim that pods mount. `storage_class` None asks for the cluster's default class, "" for none."""
+        spec: k8s.core.v1.PersistentVolumeClaimSpecArgsDict = {
+            "access_modes": self.access_modes,
+            "resources": {"requests": {"storage": quantity.gibibytes(self.size_gib)}},
+        }
+        if storage_class is not None:
+            spec["storage_class_name"] = storage_class
+        if volume is not None:
+            spec["volume_name"] = volume
+        if self.source:
+            spec["data_source"] = self.source
+        return k8s.core.v1.PersistentVolumeClaim(
+            self.name,
+            metadata={
+                "name": self.name,
+                "namespace": self.namespace.name,
+                "labels": labels(self.name, "volume"),
+            },
+            spec=spec,
+            opts=opts,
+        )
+
+
+class Backend(Variant, family=True):
+    """What stores the bytes of a volume."""
+
+    kind: str
+
+    access_modes: ClassVar[tuple[AccessMode, ...]] = ("ReadWriteOnce",)
+    """Access modes of volumes that name none."""
+    clusters: ClassVar[frozenset[str] | None] = None
+    """Kinds of cluster that have this backend; None for all."""
+    capabilities: ClassVar[Capabilities]
+    """What volumes of it can do."""
+
+    @property
+    def csi_driver(self) -> str | None:
+        """The CSI driver that takes its snapshots, as Kubernetes knows it; None where none does."""
+        return None
+
+    def check(self, cluster: ClusterArgs) -> Iterator[tuple[str, str]]:
+        """What is wrong with these settings beyond their shape, as key and reason."""
+        yield from ()
+
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
+        """Create the claim, and what it needs, as children."""
+        raise NotImplementedError

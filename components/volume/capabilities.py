@@ -1,0 +1,86 @@
+"""What a storage backend can do, as plain data: checks of the settings and the documentation read the same."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+AccessMode = Literal["ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"]
+Reach = Literal["node", "zone", "region", "class"]
+
+CLASS_DECIDES = "as its StorageClass"
+CSI = "CSI"
+"""By the backend's own CSI driver, through the API of Kubernetes."""
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """One backend's row. A way that is None is something that the backend lacks."""
+
+    access_modes: tuple[AccessMode, ...]
+    snapshot: str | None = None
+    """How it keeps a point in time."""
+    clone: str | None = None
+    """How a new volume begins as a copy of one that is in use."""
+    mirror: str | None = None
+    """How it keeps a copy elsewhere up to date."""
+    expand: bool = False
+    """Whether a volume can grow while it is in use."""
+    reach: Reach = "class"
+    """How far from its place pods can mount it."""
+    encryption: str | None = None
+    """How it is encrypted at rest."""
+    min_gib: float = 0
+    max_gib: float | None = None
+    """None: no limit that a volume of tensorplane's meets."""
+    consistency: str | None = None
+    """What a snapshot of a volume in use is like."""
+    throughput: str = CLASS_DECIDES
+    """What decides how fast it is."""
+
+
+FEATURES: Mapping[str, str] = {
+    "snapshot": "snapshots",
+    "clone": "clones",
+    "mirror": "mirrors",
+    "encryption": "encryption at rest",
+}
+"""What a volume's settings may ask for, by the field that says whether a backend has it."""
+
+
+def sizes(row: Capabilities) -> str:
+    """The sizes that a backend has, in words."""
+    if row.max_gib is None:
+        return f"{row.min_gib:,g} GiB and more" if row.min_gib else "any"
+    return f"{row.min_gib:,g} to {row.max_gib:,g} GiB"
+
+
+def table(rows: Mapping[str, Capabilities]) -> str:
+    """The whole matrix in Markdown, a line for each backend."""
+    head = (
+        "backend", "access", "snapshot", "clone", "mirror", "grows", "reach", "encryption", "size",
+        "a snapshot in use is", "throughput",
+    )  # fmt: skip
+    lines = [_line(head), _line(["---"] * len(head))]
+    for kind, row in sorted(rows.items()):
+        cells = [
+            f"`{kind}`",
+            ", ".join(_SHORT[mode] for mode in row.access_modes),
+            row.snapshot,
+            row.clone,
+            row.mirror,
+            "yes" if row.expand else None,
+            row.reach,
+            row.encryption,
+            sizes(row),
+            row.consistency,
+            row.throughput,
+        ]
+        lines.append(_line([cell or "-" for cell in cells]))
+    return "\n".join(lines)
+
+
+_SHORT: Mapping[AccessMode, str] = {"ReadWriteOnce": "RWO", "ReadWriteMany": "RWX", "ReadOnlyMany": "ROX"}
+
+
+def _line(cells: list[str] | tuple[str, ...]) -> str:
+    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,127 @@
+"""What is wrong with the volumes of a stack beyond their shape: what a backend lacks, sizes, origins, paths."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, cast
+
+from components.cluster import ClusterArgs
+from components.faults import Fault, Key, unknown_name
+from components.volume import capabilities
+from components.volume.backend import Backend
+from components.volume.capabilities import Capabilities
+from components.volume.snapshot_schedule import NAME_LIMIT
+
+if TYPE_CHECKING:
+    from components.volume import VolumeArgs
+
+Declared = Mapping[str, "VolumeArgs | None"]
+
+
+def faults(volumes: Mapping[str, "VolumeArgs"], declared: Declared, cluster: ClusterArgs) -> Iterator[Fault]:
+    """Every fault, a line each. `declared` also has the names of volumes that are faulty themselves."""
+    for name, args in volumes.items():
+        at = ("volumes", name)
+        backend = args.backend_on(cluster)
+        if backend.clusters is not None and cluster.kind not in backend.clusters:
+            need = f"it needs cluster kind {' or '.join(sorted(backend.clusters))}"
+            yield Fault((*at, "backend"), f"got {backend.kind} on cluster kind {cluster.kind}, {need}")
+            continue
+        yield from _modes(at, args, backend)
+        yield from _size(at, args, backend)
+        yield from _lacking(at, args, backend)
+        yield from _snapshots(name, args, backend)
+        yield from _origin(name, args, declared, cluster)
+        for key, reason in backend.check(cluster):
+            yield Fault((*at, "backend", key), reason)
+
+
+def _modes(at: Key, args: "VolumeArgs", backend: Backend) -> Iterator[Fault]:
+    for mode in args.access_modes or ():
+        if mode not in backend.capabilities.access_modes:
+            able = _have([kind for kind, row in rows().items() if mode in row.access_modes])
+            yield Fault(
+                (*at, "accessModes"), f"backend {backend.kind} has no {mode}, {able}", given=((*at, "backend"),)
+            )
+
+
+def _size(at: Key, args: "VolumeArgs", backend: Backend) -> Iterator[Fault]:
+    row = backend.capabilities
+    if args.size_gib < row.min_gib or (row.max_gib is not None and args.size_gib > row.max_gib):
+        reason = f"got {args.size_gib:g}, backend {backend.kind} has {capabilities.sizes(row)}"
+        yield Fault((*at, "sizeGib"), reason, given=((*at, "backend"),))
+
+
+def _lacking(at: Key, args: "VolumeArgs", backend: Backend) -> Iterator[Fault]:
+    """What the settings ask for and the backend has not: those that have it are named."""
+    source = args.source
+    asked = (
+        (("snapshots",), "snapshot", args.snapshots is not None),
+        (("from", "snapshot"), "snapshot", source is not None and source.snapshot is not None),
+        (("from", "volume"), "clone", source is not None and source.volume is not None),
+    )
+    for key, feature, wanted in asked:
+        if wanted and getattr(backend.capabilities, feature) is None:
+            able = _have([kind for kind, row in rows().items() if getattr(row, feature)])
+            reason = f"backend {backend.kind} has no {capabilities.FEATURES[feature]}, {able}"
+            yield Fault((*at, *key), reason, given=((*at, "backend"),))
+
+
+def _snapshots(name: str, args: "VolumeArgs", backend: Backend) -> Iterator[Fault]:
+    if args.snapshots is None or backend.capabilities.snapshot != capabilities.CSI:
+        return
+    at = ("volumes", name)
+    if backend.csi_driver is None:
+        reason = (
+            "missing, and snapshots need it: the CSI driver of the StorageClass, as `kubectl get csidrivers` has it"
+        )
+        yield Fault((*at, "backend", "driver"), reason, given=((*at, "snapshots"),))
+    if len(name) > NAME_LIMIT:
+        yield Fault(at, f"the name has {len(name)} characters, at most {NAME_LIMIT} with snapshots on a schedule")
+
+
+def _origin(name: str, args: "VolumeArgs", declared: Declared, cluster: ClusterArgs) -> Iterator[Fault]:
+    origin = args.source.volume if args.source else None
+    if origin is None:
+        return
+    at = ("volumes", name, "from", "volume")
+    if origin == name:
+        yield Fault(at, f"volume {name} cannot begin as a copy of itself, need another volume")
+    elif origin not in declared:
+        yield unknown_name(at, "volume", origin, declared)
+    elif name in _origins(origin, declared):
+        yield Fault(at, f"volume {origin} begins as a copy of this one, one of them needs another origin")
+    elif other := declared[origin]:
+        given = (("volumes", origin),)
+        if other.backend_on(cluster) != args.backend_on(cluster):
+            reason = f"volume {origin} has another backend, and a driver copies only what is its own: need the same"
+            yield Fault((*at[:2], "backend"), reason, given=given)
+        elif args.size_gib < other.size_gib:
+            reason = (
+                f"got {args.size_gib:g}, need at least the {other.size_gib:g} of volume {origin}, which it begins as"
+            )
+            yield Fault((*at[:2], "sizeGib"), reason, given=given)
+
+
+def _origins(name: str, declared: Declared) -> Iterator[str]:
+    """What a volume begins as, what that one begins as, and so on."""
+    seen: set[str] = set()
+    here: str | None = name
+    while here and here not in seen:
+        seen.add(here)
+        args = declared.get(here)
+        here = args.source.volume if args and args.source else None
+        if here:
+            yield here
+
+
+def rows() -> dict[str, Capabilities]:
+    """The capability matrix: a row for each kind of backend."""
+    return {kind: cast(type[Backend], variant).capabilities for kind, variant in sorted(Backend.variants.items())}
+
+
+def _have(kinds: list[str]) -> str:
+    """The backends that can, each with the kinds of cluster that have it."""
+    told = []
+    for kind in kinds:
+        clusters = cast(type[Backend], Backend.variants[kind]).clusters
+        told.append(f"{kind} (cluster kind {' or '.join(sorted(clusters))})" if clusters else kind)
+    return f"{' and '.join(told)} {'have' if len(told) > 1 else 'has'} it" if told else "and no other has it"

@@ -1,0 +1,138 @@
+"""Snapshots of a volume on a schedule: their settings, and the CronJob that takes and expires them."""
+
+import re
+from datetime import timedelta
+from typing import Annotated
+
+import pulumi
+import pulumi_kubernetes as k8s
+from pydantic import AfterValidator, Field
+
+from components.labels import labels
+from components.model import Model, refuse
+from components.namespace import Namespace
+from components.volume import cron
+from components.volume.snapshotter import ACCOUNT, CODE, Snapshotter
+
+NAME_LIMIT = 52 - len("snapshots-")
+"""Characters of a volume's name, so that its CronJob has a name."""
+_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+_SECONDS_TO_START = 600
+_SECONDS_FOR_A_SNAPSHOT = 3600
+_USER = 65532
+
+
+def _schedule(value: str) -> str:
+    need = cron.problem(value)
+    if need:
+        refuse(need)
+    return cron.MACROS.get(value, value)
+
+
+def _age(value: str) -> str:
+    if not re.fullmatch(r"[1-9]\d{0,4}[hdw]", value):
+        refuse("an age in hours, days or weeks, such as 36h, 30d or 8w")
+    return value
+
+
+class SnapshotsArgs(Model):
+    """When snapshots of a volume are taken, and which stay. One that somebody else took is never deleted."""
+
+    schedule: Annotated[str, AfterValidator(_schedule)]
+    """When, in cron's five fields and UTC: `0 * * * *` for every hour."""
+    keep: Annotated[int, Field(ge=1, le=1000)] = 24
+    """The newest so many stay; older ones are deleted, once a newer one is ready."""
+    expire: Annotated[str, AfterValidator(_age)] | None = None
+    """Age at which one is deleted though it is among those: 36h, 30d, 8w. The newest stays whatever its age."""
+
+    @property
+    def expire_seconds(self) -> int | None:
+        """The age in seconds."""
+        return round(int(self.expire[:-1]) * _UNITS[self.expire[-1]].total_seconds()) if self.expire else None
+
+
+def cron_job(
+    volume: str,
+    driver: str,
+    args: SnapshotsArgs,
+    *,
+    claim: k8s.core.v1.PersistentVolumeClaim,
+    namespace: Namespace,
+    snapshotter: Snapshotter,
+    opts: pulumi.ResourceOptions,
+) -> k8s.batch.v1.CronJob:
+    """The CronJob of one volume. Each run takes one snapshot, waits until it is ready, and deletes what is past."""
+    name = f"snapshots-{volume}"
+    age = args.expire_seconds
+    arguments: list[pulumi.Input[str]] = [
+        volume,
+        snapshotter.classes[driver],
+        f"--keep={args.keep}",
+        *([f"--expire={age}"] if age else []),
+    ]
+    job: k8s.batch.v1.JobSpecArgsDict = {
+        # A second try finds the snapshot of the first.
+        "backoff_limit": 2,
+        "active_deadline_seconds": _SECONDS_FOR_A_SNAPSHOT,
+        "template": {
+            "metadata": {"labels": labels(name, "snapshots")},
+            "spec": _pod(snapshotter, arguments),
+        },
+    }
+    return k8s.batch.v1.CronJob(
+        name,
+        metadata={"name": name, "namespace": namespace.name, "labels": labels(volume, "snapshots")},
+        spec={
+            "schedule": args.schedule,
+            "time_zone": "Etc/UTC",
+            "concurrency_policy": "Forbid",
+            # After a longer break, the next time is soon enough, and a hundred missed times do not end the schedule.
+            "starting_deadline_seconds": _SECONDS_TO_START,
+            "successful_jobs_history_limit": 1,
+            "failed_jobs_history_limit": 3,
+            "job_template": {"spec": job},
+        },
+        opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=[claim, snapshotter])),
+    )
+
+
+def _pod(snapshotter: Snapshotter, arguments: list[pulumi.Input[str]]) -> k8s.core.v1.PodSpecArgsDict:
+    return {
+        "service_account_name": ACCOUNT,
+        "enable_service_links": False,
+        "restart_policy": "Never",
+        "security_context": {
+            "run_as_non_root": True,
+            "run_as_user": _USER,
+            "run_as_group": _USER,
+            "seccomp_profile": {"type": "RuntimeDefault"},
+        },
+        "containers": [
+            {
+                "name": "main",
+                "image": snapshotter.image,
+                "image_pull_policy": "IfNotPresent",
+                "command": ["python3", "-m", "snapshots", *arguments],
+                "env": [
+                    {"name": "PYTHONPATH", "value": CODE},
+                    {"name": "PYTHONDONTWRITEBYTECODE", "value": "1"},
+                    {"name": "NAMESPACE", "value_from": {"field_ref": {"field_path": "metadata.namespace"}}},
+                    {
+                        "name": "JOB_NAME",
+                        "value_from": {"field_ref": {"field_path": "metadata.labels['batch.kubernetes.io/job-name']"}},
+                    },
+                ],
+                "resources": {
+                    "requests": {"cpu": "10m", "memory": "32Mi"},
+                    "limits": {"memory": "128Mi"},
+                },
+                "security_context": {
+                    "allow_privilege_escalation": False,
+                    "read_only_root_filesystem": True,
+                    "capabilities": {"drop": ["ALL"]},
+                },
+                "volume_mounts": [{"name": "code", "mount_path": f"{CODE}/snapshots", "read_only": True}],
+            }
+        ],
+        "volumes": [{"name": "code", "config_map": {"name": snapshotter.code}}],
+    }

@@ -1,0 +1,102 @@
+"""The few requests to the API server that snapshots need, with the pod's own token."""
+
+from __future__ import annotations
+
+import json
+import ssl
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from snapshots.retention import Snapshot
+
+GROUP = "apis/snapshot.storage.k8s.io/v1"
+VOLUME = "tensorplane.dev/volume"
+REASON = "tensorplane.dev/reason"
+SCHEDULE = "schedule"
+_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+_SECONDS = 30
+_CONFLICT = 409
+_NOT_FOUND = 404
+
+
+@dataclass(frozen=True)
+class Api:
+    """The API server, as one service account reaches it."""
+
+    namespace: str
+    server: str = "https://kubernetes.default.svc"
+    account: Path = _ACCOUNT
+
+    def take(self, name: str, volume: str, snapshot_class: str, reason: str) -> None:
+        """Ask for a snapshot. One of this name that is there already is the same one."""
+        wanted = {
+            "apiVersion": "snapshot.storage.k8s.io/v1",
+            "kind": "VolumeSnapshot",
+            "metadata": {
+                "name": name,
+                "labels": {
+                    VOLUME: volume,
+                    REASON: reason,
+                    "app.kubernetes.io/part-of": "tensorplane",
+                    "app.kubernetes.io/managed-by": "snapshots",
+                },
+            },
+            "spec": {"volumeSnapshotClassName": snapshot_class, "source": {"persistentVolumeClaimName": volume}},
+        }
+        try:
+            self._send("POST", self._snapshots, wanted)
+        except urllib.error.HTTPError as error:
+            if error.code != _CONFLICT:
+                raise
+
+    def is_ready(self, name: str) -> bool:
+        """Whether the bytes of a snapshot are safe."""
+        return _is_ready(self._send("GET", f"{self._snapshots}/{name}"))
+
+    def taken_on_schedule(self, volume: str) -> list[Snapshot]:
+        """The volume's snapshots that the schedule took and nobody is deleting."""
+        query = f"labelSelector={VOLUME}%3D{volume},{REASON}%3D{SCHEDULE}"
+        items = self._send("GET", f"{self._snapshots}?{query}")["items"]
+        return [_snapshot(item) for item in items if "deletionTimestamp" not in item["metadata"]]
+
+    def delete(self, snapshot: Snapshot) -> None:
+        """Give up a snapshot and its bytes: the class retains them until its content says otherwise."""
+        try:
+            if snapshot.content:
+                change = {"spec": {"deletionPolicy": "Delete"}}
+                self._send("PATCH", f"{GROUP}/volumesnapshotcontents/{snapshot.content}", change)
+            self._send("DELETE", f"{self._snapshots}/{snapshot.name}")
+        except urllib.error.HTTPError as error:
+            if error.code != _NOT_FOUND:
+                raise
+
+    @property
+    def _snapshots(self) -> str:
+        return f"{GROUP}/namespaces/{self.namespace}/volumesnapshots"
+
+    def _send(self, method: str, path: str, body: Any = None) -> Any:
+        # Read each time: the token is renewed while the pod runs.
+        headers = {"Authorization": f"Bearer {(self.account / 'token').read_text()}", "Accept": "application/json"}
+        if body is not None:
+            headers["Content-Type"] = "application/merge-patch+json" if method == "PATCH" else "application/json"
+        data = None if body is None else json.dumps(body).encode()
+        # The address is ours, and always https.
+        request = urllib.request.Request(f"{self.server}/{path}", data, headers, method=method)  # noqa: S310
+        trust = ssl.create_default_context(cafile=str(self.account / "ca.crt"))
+        with urllib.request.urlopen(request, timeout=_SECONDS, context=trust) as answer:  # noqa: S310
+            return json.load(answer)
+
+
+def _is_ready(item: Any) -> bool:
+    return bool((item.get("status") or {}).get("readyToUse"))
+
+
+def _snapshot(item: Any) -> Snapshot:
+    metadata, status = item["metadata"], item.get("status") or {}
+    # The driver's own time is the one of the bytes.
+    taken = datetime.fromisoformat(status.get("creationTime") or metadata["creationTimestamp"])
+    return Snapshot(metadata["name"], taken, _is_ready(item), status.get("boundVolumeSnapshotContentName"))

@@ -1,0 +1,35 @@
+"""Which snapshots of a volume are past."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+GIVE_UP = timedelta(days=2)
+"""Age at which a snapshot that never became ready is no longer waited for."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """One that the schedule took."""
+
+    name: str
+    taken: datetime
+    ready: bool
+    content: str | None = None
+    """The object that stands for its bytes."""
+
+
+def past(snapshots: Sequence[Snapshot], now: datetime, *, keep: int, expire: timedelta | None) -> list[Snapshot]:
+    """Those to delete, the oldest first. The newest that is ready stays, whatever its age."""
+    ready = sorted((one for one in snapshots if one.ready), key=lambda one: (one.taken, one.name), reverse=True)
+    if not ready:
+        return []
+    older = [one for place, one in enumerate(ready) if place >= keep or _aged(one, now, expire)]
+    failed = [one for one in snapshots if not one.ready and _aged(one, now, GIVE_UP)]
+    return sorted((one for one in (*older, *failed) if one is not ready[0]), key=lambda one: (one.taken, one.name))
+
+
+def _aged(one: Snapshot, now: datetime, limit: timedelta | None) -> bool:
+    return limit is not None and now - one.taken > limit

@@ -1,0 +1,166 @@
+"""What volumes may ask for: every wrong wish is one line, which names the backends that can fulfil it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import stack
+from components.settings import Settings
+from components.volume import cron
+from components.volume.backend import Backend
+from components.volume.check import rows
+from tests.unit.test_bad_settings import faults_of
+
+EXISTING = {"kind": "existing", "context": "lab"}
+FILES = {"kind": "storageClass", "name": "files", "driver": "files.csi.example"}
+HOURLY = {"schedule": "0 * * * *", "keep": 24}
+
+
+def lines(*, cluster: dict[str, Any] | None = None, **volumes: dict[str, Any]) -> list[str]:
+    """What is wrong with these volumes, of 10 GiB where they do not say; without the part that all lines share."""
+    tree = {"cluster": cluster or EXISTING, "volumes": {n: {"sizeGib": 10, **v} for n, v in volumes.items()}}
+    return [line.removeprefix("tensorplane:volumes.") for line in faults_of(tree)]
+
+
+def test_every_backend_says_what_it_can() -> None:
+    assert set(rows()) == set(Backend.variants)
+    for kind, row in rows().items():
+        variant = Backend.variants[kind]
+        assert issubclass(variant, Backend)
+        assert set(variant.access_modes) <= set(row.access_modes), kind
+        assert row.max_gib is None or row.min_gib < row.max_gib
+        assert (row.snapshot is None) == (row.consistency is None), kind
+
+
+def test_snapshots_restore_and_clone_are_accepted_where_a_driver_has_them() -> None:
+    found = lines(
+        models={"backend": FILES, "snapshots": {**HOURLY, "expire": "30d"}},
+        copy={"backend": FILES, "from": {"volume": "models"}},
+        old={"backend": FILES, "from": {"snapshot": "models-20261121-0400"}},
+    )
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "key", "what"),
+    [
+        ({"snapshots": HOURLY}, "snapshots", "snapshots"),
+        ({"from": {"snapshot": "models-20261121-0400"}}, "from.snapshot", "snapshots"),
+        ({"from": {"volume": "other"}}, "from.volume", "clones"),
+    ],
+)
+def test_what_a_backend_lacks_names_those_that_have_it(asked: dict[str, Any], key: str, what: str) -> None:
+    (line,) = lines(cluster={"kind": "embedded"}, models=asked, other={})
+    assert line.startswith(f"models.{key}: backend embedded has no {what}, ")
+    assert "storageClass" in line
+    assert " ha" in line
+
+
+def test_snapshots_of_a_class_need_its_driver() -> None:
+    (line,) = lines(models={"snapshots": HOURLY})
+    assert line.startswith("models.backend.driver: missing, and snapshots need it")
+
+
+@pytest.mark.parametrize(
+    ("schedule", "need"),
+    [
+        ("hourly", "five fields"),
+        ("* * * *", "five fields"),
+        ("* * * * * *", "five fields"),
+        ("@hourli", "five fields"),
+        ("60 * * * *", "0 to 59 as the minute"),
+        ("0 24 * * *", "0 to 23 as the hour"),
+        ("0 0 0 * *", "1 to 31 as the day of the month"),
+        ("0 0 * 13 *", "1 to 12 as the month"),
+        ("0 0 * * 7", "0 to 6 as the day of the week"),
+        ("5-1 * * * *", "0 to 59 as the minute"),
+        ("*/0 * * * *", "0 to 59 as the minute"),
+        ("1,,2 * * * *", "0 to 59 as the minute"),
+        ("0 0 31 2,4 *", "a day that its months have"),
+        ("0 0 30-31 feb *", "a day that its months have"),
+    ],
+)
+def test_nonsense_of_a_schedule_is_one_line(schedule: str, need: str) -> None:
+    (line,) = lines(models={"backend": FILES, "snapshots": {"schedule": schedule}})
+    assert line.startswith(f"models.snapshots.schedule: got {schedule!r}, need {need}")
+
+
+@pytest.mark.parametrize(
+    "schedule", ["*/5 0-6,18 1 jan-MAR ?", "@daily", "0 0 29 2 *", "0 0 31 2 mon", "7/10 * * * 1-5"]
+)
+def test_a_schedule_that_kubernetes_takes_is_taken(schedule: str) -> None:
+    assert cron.problem(schedule) is None
+
+
+@pytest.mark.parametrize(
+    ("schedule", "said"),
+    [
+        ("0 5 * * *", "cron(0 5 * * ? *)"),
+        ("@weekly", "cron(0 0 ? * 1 *)"),
+        ("0 5 * * mon-fri", "cron(0 5 ? * 2,3,4,5,6 *)"),
+        ("30 2 1,15 jan ?", "cron(30 2 1,15 jan ? *)"),
+    ],
+)
+def test_aws_spells_a_schedule_its_own_way(schedule: str, said: str) -> None:
+    assert cron.for_aws(schedule) == said
+
+
+@pytest.mark.parametrize(
+    ("wrong", "line"),
+    [
+        ({"keep": 0}, "keep: got 0, need at least 1"),
+        ({"expire": "0d"}, "expire: got '0d', need an age in hours, days or weeks, such as 36h, 30d or 8w"),
+        ({"expire": "30"}, "expire: got '30', need an age in hours, days or weeks, such as 36h, 30d or 8w"),
+    ],
+)
+def test_a_retention_that_keeps_nothing_is_refused(wrong: dict[str, Any], line: str) -> None:
+    assert lines(models={"backend": FILES, "snapshots": {**HOURLY, **wrong}}) == [f"models.snapshots.{line}"]
+
+
+def test_a_volume_begins_as_one_thing() -> None:
+    both = {"volume": "other", "snapshot": "s"}
+    for origin in ({}, both):
+        assert lines(models={"backend": FILES, "from": origin}, other={"backend": FILES}) == [
+            "models.from: got a map, need either snapshot or volume"
+        ]
+
+
+def test_the_origin_of_a_volume_is_another_one_with_the_same_backend_that_fits() -> None:
+    other = {**FILES, "name": "disks"}
+    assert lines(models={"backend": FILES, "from": {"volume": "models"}}) == [
+        "models.from.volume: volume models cannot begin as a copy of itself, need another volume"
+    ]
+    assert lines(models={"backend": FILES, "from": {"volume": "modles"}}) == [
+        "models.from.volume: no volume named 'modles', have models (did you mean models?)"
+    ]
+    assert lines(copy={"backend": other, "from": {"volume": "models"}}, models={"backend": FILES}) == [
+        "copy.backend: volume models has another backend, and a driver copies only what is its own: need the same"
+    ]
+    assert lines(copy={"backend": FILES, "from": {"volume": "models"}, "sizeGib": 9}, models={"backend": FILES}) == [
+        "copy.sizeGib: got 9, need at least the 10 of volume models, which it begins as"
+    ]
+
+
+def test_volumes_that_begin_as_each_other_are_refused() -> None:
+    found = lines(one={"backend": FILES, "from": {"volume": "two"}}, two={"backend": FILES, "from": {"volume": "one"}})
+    assert found == [
+        "one.from.volume: volume two begins as a copy of this one, one of them needs another origin",
+        "two.from.volume: volume one begins as a copy of this one, one of them needs another origin",
+    ]
+
+
+def test_a_volume_with_snapshots_leaves_room_in_the_name_of_its_schedule() -> None:
+    asked = {"backend": FILES, "snapshots": HOURLY}
+    (line,) = lines(**{"n" * 43: asked})
+    assert line == f"{'n' * 43}: the name has 43 characters, at most 42 with snapshots on a schedule"
+    assert lines(**{"n" * 42: asked}) == []
+
+
+def test_the_settings_are_those_of_the_model() -> None:
+    tree = {"cluster": EXISTING, "volumes": {"models": {"sizeGib": 1, "backend": FILES, "snapshots": HOURLY}}}
+    args = stack.StackConfig.load(Settings(tree)).volumes["models"]
+    assert args.snapshots is not None
+    assert args.snapshots.expire_seconds is None
+    assert args.snapshots.model_copy(update={"expire": "36h"}).expire_seconds == 36 * 3600
