@@ -53,12 +53,20 @@ def every() -> list[Mount]:
     return parse(_TABLE.read_text())
 
 
-def bind(source: Path, target: Path, *, read_only: bool) -> None:
-    """Shows a folder at another place."""
+def showing(folder: Path) -> list[Path]:
+    """Where else a folder, or something in it, is mounted."""
+    real, mounts = folder.resolve(), every()
+    around = next(mount for mount in reversed(mounts) if real.is_relative_to(mount.folder))
+    root = Path(around.root) / real.relative_to(around.folder)
+    return [m.folder for m in mounts if m.device == around.device and Path(m.root).is_relative_to(root)]
+
+
+def bind(source: Path, target: Path, options: list[str]) -> None:
+    """Shows a folder at another place, with options such as `ro`."""
     run("mount", "--bind", "--", str(source), str(target))
-    if read_only:
+    if options:
         try:
-            run("mount", "--options", "remount,bind,ro", "--", str(target))
+            run("mount", "--options", ",".join(["remount", "bind", *options]), "--", str(target))
         except BaseException:
             detach(target)
             raise

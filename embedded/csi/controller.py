@@ -1,0 +1,154 @@
+"""CSI's Controller service: makes, grows, copies, lists and deletes volumes and snapshots."""
+
+from __future__ import annotations
+
+import grpc
+from google.protobuf.timestamp_pb2 import Timestamp
+from google.protobuf.wrappers_pb2 import Int64Value
+
+from embedded.csi import requested, sizes
+from embedded.csi.generated import csi_pb2
+from embedded.csi.pages import page
+from embedded.csi.records import Snapshot, Source, Volume
+from embedded.csi.refusal import Refusal
+from embedded.csi.requested import need
+from embedded.csi.store import Store
+
+_Rpc = csi_pb2.ControllerServiceCapability.RPC
+_CAPABILITIES = (
+    _Rpc.CREATE_DELETE_VOLUME,
+    _Rpc.LIST_VOLUMES,
+    _Rpc.GET_VOLUME,
+    _Rpc.GET_CAPACITY,
+    _Rpc.CREATE_DELETE_SNAPSHOT,
+    _Rpc.LIST_SNAPSHOTS,
+    _Rpc.GET_SNAPSHOT,
+    _Rpc.CLONE_VOLUME,
+    _Rpc.EXPAND_VOLUME,
+    _Rpc.SINGLE_NODE_MULTI_WRITER,
+)
+
+
+class Controller:
+    """The volumes of one node's pool."""
+
+    def __init__(self, store: Store, node: str) -> None:
+        self._store, self._node = store, node
+
+    def ControllerGetCapabilities(  # noqa: N802
+        self, request: csi_pb2.ControllerGetCapabilitiesRequest
+    ) -> csi_pb2.ControllerGetCapabilitiesResponse:
+        kinds = [csi_pb2.ControllerServiceCapability(rpc=_Rpc(type=kind)) for kind in _CAPABILITIES]
+        return csi_pb2.ControllerGetCapabilitiesResponse(capabilities=kinds)
+
+    def CreateVolume(self, request: csi_pb2.CreateVolumeRequest) -> csi_pb2.CreateVolumeResponse:  # noqa: N802
+        name = need(request.name, "name")
+        requested.check_capabilities(request.volume_capabilities)
+        requested.check_parameters(request.parameters)
+        requested.check_parameters(request.mutable_parameters)
+        if not requested.is_reachable(request.accessibility_requirements, self._node):
+            raise Refusal(grpc.StatusCode.RESOURCE_EXHAUSTED, f"volumes of this driver are on node {self._node}")
+        size, source = requested.size(request.capacity_range), requested.source(request.volume_content_source)
+        return csi_pb2.CreateVolumeResponse(volume=self._volume(self._store.create_volume(name, size, source)))
+
+    def DeleteVolume(self, request: csi_pb2.DeleteVolumeRequest) -> csi_pb2.DeleteVolumeResponse:  # noqa: N802
+        self._store.delete_volume(need(request.volume_id, "volume_id"))
+        return csi_pb2.DeleteVolumeResponse()
+
+    def ValidateVolumeCapabilities(  # noqa: N802
+        self, request: csi_pb2.ValidateVolumeCapabilitiesRequest
+    ) -> csi_pb2.ValidateVolumeCapabilitiesResponse:
+        id_ = need(request.volume_id, "volume_id")
+        if not request.volume_capabilities:
+            requested.check_capabilities(())
+        self._store.volume(id_)
+        lacking = next((text for one in request.volume_capabilities if (text := requested.lacking(one))), "")
+        answer = csi_pb2.ValidateVolumeCapabilitiesResponse(message=lacking)
+        if not lacking:
+            answer.confirmed.volume_capabilities.extend(request.volume_capabilities)
+            answer.confirmed.volume_context.update(request.volume_context)
+            answer.confirmed.parameters.update(request.parameters)
+        return answer
+
+    def ListVolumes(self, request: csi_pb2.ListVolumesRequest) -> csi_pb2.ListVolumesResponse:  # noqa: N802
+        found, token = page(self._store.all_volumes(), request.max_entries, request.starting_token)
+        entries = [csi_pb2.ListVolumesResponse.Entry(volume=self._volume(one)) for one in found]
+        return csi_pb2.ListVolumesResponse(entries=entries, next_token=token)
+
+    def ControllerGetVolume(  # noqa: N802
+        self, request: csi_pb2.ControllerGetVolumeRequest
+    ) -> csi_pb2.ControllerGetVolumeResponse:
+        found = self._store.volume(need(request.volume_id, "volume_id"))
+        status = csi_pb2.ControllerGetVolumeResponse.VolumeStatus()
+        return csi_pb2.ControllerGetVolumeResponse(volume=self._volume(found), status=status)
+
+    def GetCapacity(self, request: csi_pb2.GetCapacityRequest) -> csi_pb2.GetCapacityResponse:  # noqa: N802
+        elsewhere = not requested.is_here(request.accessible_topology, self._node)
+        if elsewhere or any(requested.lacking(one) for one in request.volume_capabilities):
+            return csi_pb2.GetCapacityResponse(available_capacity=0)
+        return csi_pb2.GetCapacityResponse(
+            available_capacity=self._store.free,
+            maximum_volume_size=Int64Value(value=self._store.total),
+            minimum_volume_size=Int64Value(value=sizes.MINIMUM),
+        )
+
+    def ControllerExpandVolume(  # noqa: N802
+        self, request: csi_pb2.ControllerExpandVolumeRequest
+    ) -> csi_pb2.ControllerExpandVolumeResponse:
+        id_ = need(request.volume_id, "volume_id")
+        if not request.HasField("capacity_range"):
+            need("", "capacity_range")
+        found = self._store.expand_volume(id_, requested.size(request.capacity_range))
+        return csi_pb2.ControllerExpandVolumeResponse(capacity_bytes=found.size, node_expansion_required=False)
+
+    def CreateSnapshot(self, request: csi_pb2.CreateSnapshotRequest) -> csi_pb2.CreateSnapshotResponse:  # noqa: N802
+        name, volume = need(request.name, "name"), need(request.source_volume_id, "source_volume_id")
+        requested.check_parameters(request.parameters)
+        return csi_pb2.CreateSnapshotResponse(snapshot=_snapshot(self._store.create_snapshot(name, volume)))
+
+    def DeleteSnapshot(self, request: csi_pb2.DeleteSnapshotRequest) -> csi_pb2.DeleteSnapshotResponse:  # noqa: N802
+        self._store.delete_snapshot(need(request.snapshot_id, "snapshot_id"))
+        return csi_pb2.DeleteSnapshotResponse()
+
+    def ListSnapshots(self, request: csi_pb2.ListSnapshotsRequest) -> csi_pb2.ListSnapshotsResponse:  # noqa: N802
+        found, token = page(
+            [
+                one
+                for one in self._store.all_snapshots()
+                if request.snapshot_id in ("", one.id) and request.source_volume_id in ("", one.volume)
+            ],
+            request.max_entries,
+            request.starting_token,
+        )
+        entries = [csi_pb2.ListSnapshotsResponse.Entry(snapshot=_snapshot(one)) for one in found]
+        return csi_pb2.ListSnapshotsResponse(entries=entries, next_token=token)
+
+    def GetSnapshot(self, request: csi_pb2.GetSnapshotRequest) -> csi_pb2.GetSnapshotResponse:  # noqa: N802
+        found = self._store.snapshot(need(request.snapshot_id, "snapshot_id"))
+        return csi_pb2.GetSnapshotResponse(snapshot=_snapshot(found))
+
+    def _volume(self, volume: Volume) -> csi_pb2.Volume:
+        place = csi_pb2.Topology(segments={requested.TOPOLOGY_KEY: self._node})
+        source = _source(volume.source) if volume.source else None
+        return csi_pb2.Volume(
+            volume_id=volume.id, capacity_bytes=volume.size, content_source=source, accessible_topology=[place]
+        )
+
+
+def _source(source: Source) -> csi_pb2.VolumeContentSource:
+    kinds = csi_pb2.VolumeContentSource
+    if source.kind == "volume":
+        return kinds(volume=kinds.VolumeSource(volume_id=source.id))
+    return kinds(snapshot=kinds.SnapshotSource(snapshot_id=source.id))
+
+
+def _snapshot(snapshot: Snapshot) -> csi_pb2.Snapshot:
+    created = Timestamp()
+    created.FromNanoseconds(snapshot.created)
+    return csi_pb2.Snapshot(
+        snapshot_id=snapshot.id,
+        source_volume_id=snapshot.volume,
+        size_bytes=snapshot.size,
+        creation_time=created,
+        ready_to_use=True,
+    )

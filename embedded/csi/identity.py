@@ -1,0 +1,36 @@
+"""CSI's Identity service: who the driver is and what it can do."""
+
+from __future__ import annotations
+
+from google.protobuf.wrappers_pb2 import BoolValue
+
+from embedded.csi.generated import csi_pb2
+from embedded.csi.store import Store
+
+DRIVER = "btrfs.csi.tensorplane.dev"
+VERSION = "1.0.0"
+
+_Service = csi_pb2.PluginCapability.Service
+_Expansion = csi_pb2.PluginCapability.VolumeExpansion
+
+
+class Identity:
+    """Answers for the whole driver."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def GetPluginInfo(self, request: csi_pb2.GetPluginInfoRequest) -> csi_pb2.GetPluginInfoResponse:  # noqa: N802
+        manifest = {"storage": self._store.storage.kind}
+        return csi_pb2.GetPluginInfoResponse(name=DRIVER, vendor_version=VERSION, manifest=manifest)
+
+    def GetPluginCapabilities(  # noqa: N802
+        self, request: csi_pb2.GetPluginCapabilitiesRequest
+    ) -> csi_pb2.GetPluginCapabilitiesResponse:
+        services = (_Service.CONTROLLER_SERVICE, _Service.VOLUME_ACCESSIBILITY_CONSTRAINTS)
+        found = [csi_pb2.PluginCapability(service=_Service(type=kind)) for kind in services]
+        found.append(csi_pb2.PluginCapability(volume_expansion=_Expansion(type=_Expansion.ONLINE)))
+        return csi_pb2.GetPluginCapabilitiesResponse(capabilities=found)
+
+    def Probe(self, request: csi_pb2.ProbeRequest) -> csi_pb2.ProbeResponse:  # noqa: N802
+        return csi_pb2.ProbeResponse(ready=BoolValue(value=self._store.is_there))

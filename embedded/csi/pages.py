@@ -1,0 +1,32 @@
+"""Long lists, a page at a time: the oldest first, so that what is made meanwhile comes on a later page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TypeVar
+
+from embedded.csi import refusal
+from embedded.csi.records import Snapshot, Volume
+
+_Record = TypeVar("_Record", Volume, Snapshot)
+_TOKEN = re.compile(r"(\d+)\.([a-z0-9-]+)")
+
+
+def page(found: Sequence[_Record], most: int, token: str) -> tuple[list[_Record], str]:
+    """The records after those that the token's page ended with, and the next page's token; `most` 0 means all."""
+    if most < 0:
+        raise refusal.invalid(f"max_entries: got {most}, need no negative number")
+    after = _parse(token) if token else (-1, "")
+    left = [record for record in found if (record.created, record.id) > after]
+    if not most or len(left) <= most:
+        return left, ""
+    last = left[most - 1]
+    return left[:most], f"{last.created}.{last.id}"
+
+
+def _parse(token: str) -> tuple[int, str]:
+    match = _TOKEN.fullmatch(token)
+    if not match:
+        raise refusal.busy(f"starting_token: {token!r} is none of this driver's: begin again without one")
+    return int(match[1]), match[2]

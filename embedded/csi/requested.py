@@ -1,0 +1,96 @@
+"""Reads what requests ask for, and refuses what a folder of this node cannot be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from embedded.csi import refusal
+from embedded.csi.generated import csi_pb2
+from embedded.csi.records import Source
+from embedded.csi.sizes import Asked
+
+TOPOLOGY_KEY = "kubernetes.io/hostname"
+
+_Mode = csi_pb2.VolumeCapability.AccessMode
+_READERS = (_Mode.SINGLE_NODE_READER_ONLY, _Mode.MULTI_NODE_READER_ONLY)
+# What the provisioner and the snapshotter tell of the objects that they act for.
+_TOLD = "csi.storage.k8s.io/"
+_FLAGS = frozenset({"ro", "rw", "nodev", "noexec", "nosuid", "noatime", "nodiratime", "relatime"})
+_FILESYSTEMS = ("", "btrfs")
+
+
+def need(value: str, field: str) -> str:
+    """A text that must be there."""
+    if not value:
+        raise refusal.invalid(f"{field}: missing")
+    return value
+
+
+def size(asked: csi_pb2.CapacityRange) -> Asked:
+    """The range of sizes."""
+    return Asked(asked.required_bytes, asked.limit_bytes)
+
+
+def source(asked: csi_pb2.VolumeContentSource) -> Source | None:
+    """What a new volume is made of."""
+    match asked.WhichOneof("type"):
+        case "snapshot":
+            return Source("snapshot", need(asked.snapshot.snapshot_id, "volume_content_source.snapshot.snapshot_id"))
+        case "volume":
+            return Source("volume", need(asked.volume.volume_id, "volume_content_source.volume.volume_id"))
+    return None
+
+
+def check_capabilities(asked: Iterable[csi_pb2.VolumeCapability]) -> None:
+    """Refuses no capability at all, and each one that no volume here has."""
+    capabilities = list(asked)
+    if not capabilities:
+        raise refusal.invalid("volume_capabilities: missing")
+    for capability in capabilities:
+        if fault := lacking(capability):
+            raise refusal.invalid(fault)
+
+
+def lacking(capability: csi_pb2.VolumeCapability) -> str:
+    """What of a capability no volume here has; nothing where they have all of it."""
+    if capability.WhichOneof("access_type") != "mount":
+        return "volume_capability: need one of kind mount, a volume here is a folder"
+    if capability.access_mode.mode == _Mode.UNKNOWN:
+        return "volume_capability.access_mode: missing"
+    if capability.mount.fs_type not in _FILESYSTEMS:
+        return f"volume_capability.mount.fs_type: got {capability.mount.fs_type!r}, need none or btrfs"
+    if unknown := sorted(set(capability.mount.mount_flags) - _FLAGS):
+        return f"volume_capability.mount.mount_flags: got {unknown[0]!r}, need some of {', '.join(sorted(_FLAGS))}"
+    return ""
+
+
+def is_read_only(capability: csi_pb2.VolumeCapability) -> bool:
+    """Whether it says that nobody writes."""
+    return capability.access_mode.mode in _READERS or "ro" in capability.mount.mount_flags
+
+
+def is_for_one(capability: csi_pb2.VolumeCapability) -> bool:
+    """Whether it says that one pod alone may have the volume."""
+    return bool(capability.access_mode.mode == _Mode.SINGLE_NODE_SINGLE_WRITER)
+
+
+def options(capability: csi_pb2.VolumeCapability, *, read_only: bool) -> list[str]:
+    """Options of the mount, beside `bind`."""
+    flags = sorted(set(capability.mount.mount_flags) - {"ro", "rw"})
+    return ["ro", *flags] if read_only else flags
+
+
+def check_parameters(parameters: Mapping[str, str]) -> None:
+    """Refuses what nothing here reads: a class's parameters are for the driver alone."""
+    if unknown := sorted(key for key in parameters if not key.startswith(_TOLD)):
+        raise refusal.invalid(f"parameters: {unknown[0]!r} is unknown, this driver has none")
+
+
+def is_reachable(asked: csi_pb2.TopologyRequirement, node: str) -> bool:
+    """Whether a volume of this node is where one is asked for."""
+    return not asked.requisite or any(is_here(place, node) for place in asked.requisite)
+
+
+def is_here(place: csi_pb2.Topology, node: str) -> bool:
+    """Whether a place holds this node."""
+    return bool(place.segments.get(TOPOLOGY_KEY, node) == node)

@@ -1,0 +1,194 @@
+"""The pool's volumes and snapshots. Each call can be repeated, and is finished by repeating it when it was killed.
+
+`volumes/ID` and `snapshots/ID` are the content, `ID.json` beside each is its record. The record is written before the
+content appears and deleted after the content is gone, so a record alone is nothing, and content alone is not the
+driver's: that is left as it is.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
+
+from embedded.csi import mounts, records, refusal, storage
+from embedded.csi.names import identifier, is_identifier
+from embedded.csi.records import Snapshot, Source, Volume
+from embedded.csi.sizes import Asked
+from embedded.csi.turns import Turns
+
+_Record = TypeVar("_Record", Volume, Snapshot)
+
+
+class Store:
+    """One pool. A second one on the same folder waits until the first is gone."""
+
+    def __init__(self, pool: Path) -> None:
+        self.pool = pool
+        self.volumes, self.snapshots = pool / "volumes", pool / "snapshots"
+        for folder in (self.volumes, self.snapshots):
+            folder.mkdir(mode=0o700, exist_ok=True)
+        self._lock = os.open(pool / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        self.storage = storage.of(pool, self._lock)
+        self._turns = Turns()
+        for folder in (self.volumes, self.snapshots):
+            storage.clean(folder, self.storage)
+            for record in folder.glob("*.json"):
+                if not record.with_suffix("").exists():
+                    record.unlink()
+
+    def close(self) -> None:
+        """Lets the next one at the pool."""
+        os.close(self._lock)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the folder is still the one that this began with: a pool may be unmounted under it."""
+        with suppress(OSError):
+            return os.fstat(self._lock).st_dev == self.pool.stat().st_dev
+        return False
+
+    @property
+    def total(self) -> int:
+        """Bytes that the pool has; no volume is larger."""
+        found = os.statvfs(self.pool)
+        return found.f_blocks * found.f_frsize
+
+    @property
+    def free(self) -> int:
+        """Bytes that nothing takes yet."""
+        found = os.statvfs(self.pool)
+        return found.f_bavail * found.f_frsize
+
+    def volume(self, id_: str) -> Volume:
+        """A volume's record; a Refusal where there is no such volume."""
+        return self._found("volume", _get(self.volumes, id_, records.volume), id_)
+
+    def snapshot(self, id_: str) -> Snapshot:
+        """A snapshot's record; a Refusal where there is no such snapshot."""
+        return self._found("snapshot", _get(self.snapshots, id_, records.snapshot), id_)
+
+    def all_volumes(self) -> list[Volume]:
+        """Every volume, the oldest first."""
+        return _all(self.volumes, records.volume)
+
+    def all_snapshots(self) -> list[Snapshot]:
+        """Every snapshot, the oldest first."""
+        return _all(self.snapshots, records.snapshot)
+
+    def path(self, volume: Volume) -> Path:
+        """The folder with the volume's content."""
+        return self.volumes / volume.id
+
+    def create_volume(self, name: str, asked: Asked, source: Source | None) -> Volume:
+        """Makes a volume, empty or with the content of a snapshot or of another volume."""
+        id_ = identifier(name)
+        path = self.volumes / id_
+        origin = self._origin(source) if source else None
+        with self._turns.hold(path, origin):
+            volume = _get(self.volumes, id_, records.volume)
+            if volume:
+                _check_same(volume, name, asked, source)
+            else:
+                volume = self._new_volume(id_, name, asked, source)
+                self._make(path, volume, origin, read_only=False)
+            self.storage.limit(path, volume.size)
+        return volume
+
+    def _new_volume(self, id_: str, name: str, asked: Asked, source: Source | None) -> Volume:
+        smallest = None
+        if source:
+            smallest = (self.volume if source.kind == "volume" else self.snapshot)(source.id).size
+        return Volume(id_, name, asked.choose(smallest, self.total), time.time_ns(), source)
+
+    def expand_volume(self, id_: str, asked: Asked) -> Volume:
+        """Lets a volume take more; it never takes less than before."""
+        path = self.volumes / id_
+        with self._turns.hold(path):
+            volume = self.volume(id_)
+            if not asked.holds(volume.size):
+                volume = Volume(**{**vars(volume), "size": asked.choose(volume.size, self.total)})
+                records.write(_record(path), volume)
+            self.storage.limit(path, volume.size)
+        return volume
+
+    def delete_volume(self, id_: str) -> None:
+        """Deletes a volume that no pod uses. Its snapshots and clones stay: they do not depend on it."""
+        self._delete(self.volumes, id_, records.volume)
+
+    def create_snapshot(self, name: str, volume: str) -> Snapshot:
+        """Keeps a volume's content as it is now."""
+        id_ = identifier(name)
+        path = self.snapshots / id_
+        origin = self._origin(Source("volume", volume))
+        with self._turns.hold(path, origin):
+            snapshot = _get(self.snapshots, id_, records.snapshot)
+            if snapshot:
+                if (snapshot.name, snapshot.volume) != (name, volume):
+                    raise refusal.taken(f"{name}: there is a snapshot of that name, of volume {snapshot.volume}")
+                return snapshot
+            snapshot = Snapshot(id_, name, self.volume(volume).size, time.time_ns(), volume)
+            self._make(path, snapshot, origin, read_only=True)
+        return snapshot
+
+    def delete_snapshot(self, id_: str) -> None:
+        """Deletes a snapshot. Volumes made of it stay."""
+        self._delete(self.snapshots, id_, records.snapshot)
+
+    def _origin(self, source: Source) -> Path:
+        if not is_identifier(source.id):
+            raise refusal.missing(f"{source.kind} {source.id}: there is none")
+        return (self.volumes if source.kind == "volume" else self.snapshots) / source.id
+
+    def _make(self, path: Path, record: Volume | Snapshot, origin: Path | None, *, read_only: bool) -> None:
+        if path.exists():
+            raise refusal.taken(f"{path}: there is something that this driver did not make")
+        records.write(_record(path), record)
+        if origin:
+            self.storage.copy(origin, path, read_only=read_only)
+        else:
+            self.storage.create(path)
+
+    def _delete(self, folder: Path, id_: str, read: Callable[[Path], _Record | None]) -> None:
+        if not is_identifier(id_):
+            return
+        path = folder / id_
+        with self._turns.hold(path):
+            if _get(folder, id_, read):
+                if used := mounts.showing(path):
+                    raise refusal.in_use(f"{id_}: still mounted at {used[0]}")
+                self.storage.delete(path)
+            if not path.exists():
+                _record(path).unlink(missing_ok=True)
+
+    @staticmethod
+    def _found(kind: str, record: _Record | None, id_: str) -> _Record:
+        if record is None:
+            raise refusal.missing(f"{kind} {id_}: there is none")
+        return record
+
+
+def _check_same(volume: Volume, name: str, asked: Asked, source: Source | None) -> None:
+    if volume.name != name or volume.source != source:
+        raise refusal.taken(f"{name}: there is a volume of that name, made of something else")
+    if not asked.holds(volume.size):
+        raise refusal.taken(f"{name}: there is a volume of that name, with {volume.size} bytes")
+
+
+def _record(path: Path) -> Path:
+    return path.with_name(f"{path.name}.json")
+
+
+def _get(folder: Path, id_: str, read: Callable[[Path], _Record | None]) -> _Record | None:
+    path = folder / id_
+    return read(_record(path)) if is_identifier(id_) and path.exists() else None
+
+
+def _all(folder: Path, read: Callable[[Path], _Record | None]) -> list[_Record]:
+    found = (_get(folder, record.stem, read) for record in folder.glob("*.json"))
+    return sorted((one for one in found if one), key=lambda one: (one.created, one.id))
