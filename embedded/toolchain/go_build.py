@@ -17,7 +17,7 @@ from embedded.toolchain.golang import Go
 from embedded.toolchain.places import made_whole
 
 # What the rest of a run waits for longest comes first: images and the cluster need Kubernetes, `pulumi up` comes last.
-_ORDER = ("kubernetes", "containerd", "kwok", "helm", "pulumi")
+_ORDER = ("kubernetes", "containerd", "csi", "kwok", "helm", "pulumi")
 
 
 class _Turns:
@@ -56,6 +56,7 @@ def build(module: GoModule, step: Step) -> None:
             with _turns.turn(_urgency(module)):
                 _compile(module, go, draft / "bin", step)
             _copy_charts(module, go, draft / "charts", step)
+            _copy_crds(module, go, draft / "crds", step)
 
 
 def _urgency(module: GoModule) -> int:
@@ -109,6 +110,11 @@ def _copy_charts(module: GoModule, go: Go, folder: Path, step: Step) -> None:
         module_path, _, source = line.partition(" ")
         name = Path(module_path).name
         charts.keep(Path(source) / "charts" / name, folder / name)
+
+
+def _copy_crds(module: GoModule, go: Go, folder: Path, step: Step) -> None:
+    for source in _ask(module, go, step, "-m", "-f={{.Dir}}", *module.crds).splitlines() if module.crds else ():
+        charts.keep(Path(source) / "config" / "crd", folder)
 
 
 def _ask(module: GoModule, go: Go, step: Step, *arguments: str) -> str:

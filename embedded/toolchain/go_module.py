@@ -30,6 +30,8 @@ class GoModule:
     """`variable=text` pairs that the linker sets; without them the programs do not know their own version."""
     charts: tuple[str, ...] = ()
     """Modules whose `charts/NAME` folder is kept beside the programs; NAME ends the module's path."""
+    crds: tuple[str, ...] = ()
+    """Modules whose `config/crd` files are kept beside the programs."""
 
     @cached_property
     def _mod(self) -> str:
@@ -66,7 +68,7 @@ class GoModule:
         files = [self.source / "go.mod", self.source / "go.sum", *sorted(self.source.rglob("*.go"))]
         for path in files:
             digest.update(f"{path.relative_to(self.source)}\0".encode() + path.read_bytes() + b"\0")
-        recipe = (platform.machine(), *self.build_flags, *self.packages, *self.charts)
+        recipe = (platform.machine(), *self.build_flags, *self.packages, *self.charts, *self.crds)
         digest.update("\0".join(recipe).encode())
         return tools_folder() / f"{self.name}-{digest.hexdigest()[:12]}"
 
@@ -119,6 +121,11 @@ def kwok() -> GoModule:
     source = MODULES / "kwok"
     version = required(source, "sigs.k8s.io/kwok")
     return GoModule("kwok", source, versions=(f"sigs.k8s.io/kwok/pkg/consts.Version={version}",))
+
+
+def csi() -> GoModule:
+    """The controllers that turn claims and snapshots into calls of a CSI driver, and the kinds that they serve."""
+    return GoModule("csi", MODULES / "csi", crds=("github.com/kubernetes-csi/external-snapshotter/client/v8",))
 
 
 def pulumi() -> GoModule:
