@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cli import fleet
+from cli import fleet, rows
 from cli.report import OPERATIONS, Change, Property, Report
 
 PRICES = (
@@ -69,9 +69,10 @@ def _fleet(groups: tuple[fleet.Group, ...]) -> Iterator[str]:
 def _changes(changes: tuple[Change, ...]) -> Iterator[str]:
     yield "| change | resource | properties |"
     yield "|---|---|---|"
-    for change in changes:
-        properties = "<br>".join(_property(each) for each in change.properties)
-        yield f"| {change.operation} | {change.type} **{change.name}** | {properties} |"
+    for row in rows.of(changes):
+        properties = "<br>".join(_property(each) for each in row.properties)
+        count = f"{len(row.names)} " if len(row.names) > 1 else ""
+        yield f"| {row.operation} | {count}{row.type} **{', '.join(row.names)}** | {properties} |"
 
 
 def _property(changed: Property) -> str:

@@ -6,11 +6,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from cli import fleet
+from cli import fleet, rows
 from cli.markdown import PRICES, summary
 from cli.report import Report
 
 _WITH_TAINTS = 110
+_NAMES = 3
 _NUMBERS = ("cards", "$/h")
 _STYLES = {"create": "green", "update": "yellow", "replace": "magenta", "delete": "red"}
 
@@ -43,11 +44,18 @@ def _changes(report: Report) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     for heading in ("change", "resource", "properties"):
         table.add_column(heading)
-    for change in report.changes:
-        properties = Text("\n").join(Text(_line(each.path, each.old, each.new)) for each in change.properties)
-        operation = Text(change.operation, style=_STYLES.get(change.operation, ""))
-        table.add_row(operation, Text(f"{change.type} {change.name}"), properties)
+    for row in rows.of(report.changes):
+        properties = Text("\n").join(Text(_line(each.path, each.old, each.new)) for each in row.properties)
+        table.add_row(Text(row.operation, style=_STYLES.get(row.operation, "")), Text(_resources(row)), properties)
     return table
+
+
+def _resources(row: rows.Row) -> str:
+    if len(row.names) == 1:
+        return f"{row.type} {row.names[0]}"
+    left = len(row.names) - _NAMES
+    more = f" and {left} more" if left > 0 else ""
+    return f"{len(row.names)} {row.type}: {', '.join(row.names[:_NAMES])}{more}"
 
 
 def _fleet(report: Report, *, taints: bool) -> Table:

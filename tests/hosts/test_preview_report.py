@@ -11,6 +11,7 @@ from rich.console import Console
 
 from cli import markdown, property_path, report, table
 from cli.preview import Preview
+from cli.report import Change, Property, Report
 from embedded.fault import Fault
 from embedded.hosts.stack_settings import StackSettings
 from tests.hosts import preview_events as events
@@ -50,6 +51,19 @@ def test_the_table_ends_with_faults_and_verdicts() -> None:
     output = io.StringIO()
     Console(file=output, width=200).print(table.render(CASES["violated"], 200))
     assert output.getvalue().splitlines()[-1].startswith("policy gpu-quota (mandatory): The workloads ask for 4 GPUs")
+
+
+def test_many_of_a_type_that_come_as_a_whole_share_a_row() -> None:
+    tags = [Change("create", "aws:autoscaling/tag:Tag", f"tag-{index}") for index in range(4)]
+    changed = [Change("update", "Queue", f"queue-{index}", (Property("gpus", "1", "2", False),)) for index in range(4)]
+    made = Report("prod", changes=(*tags, *changed, Change("create", "Namespace", "team")))
+    text = markdown.render(made)
+    assert "| create | 4 aws:autoscaling/tag:Tag **tag-0, tag-1, tag-2, tag-3** |  |" in text
+    assert text.count("| update | Queue **queue-") == 4
+    output = io.StringIO()
+    Console(file=output, width=200).print(table.render(made, 200))
+    assert "4 aws:autoscaling/tag:Tag: tag-0, tag-1, tag-2 and 1 more" in output.getvalue()
+    assert "Namespace team" in output.getvalue()
 
 
 def test_the_fleet_tells_what_becomes_of_each_group() -> None:
