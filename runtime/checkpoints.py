@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,12 @@ class Checkpoints:
     the checkpoint's own files are in place, and replaces that file by a rename.
     """
 
-    def __init__(self, folder: Path, place: Place, *, keep: int = 3, **state: Any) -> None:
+    def __init__(
+        self, folder: Path, place: Place, *, keep: int = 3, saved: Callable[[], None] | None = None, **state: Any
+    ) -> None:
+        """`saved` is called by the chief after each save: for what may be told once the state is safe, never before."""
         self._shared = folder
+        self._saved = saved if place.is_chief else None
         self._checkpoint = tf.train.Checkpoint(**state)
         self._scratch = None if place.is_chief else tempfile.TemporaryDirectory(prefix="checkpoints-")
         # Every worker of a MultiWorkerMirrored run has to save, since reading some variables takes all of them.
@@ -37,3 +42,5 @@ class Checkpoints:
     def save(self, step: int) -> None:
         """Saves the state as that of `step`."""
         self._manager.save(checkpoint_number=step)
+        if self._saved:
+            self._saved()

@@ -49,7 +49,14 @@ class Loop:
             while (step := int(self._step)) < schedule.steps:
                 started = time.monotonic()
                 count = self._until_next_event(step, schedule)
-                loss, asked = self._advance(iterator, tf.constant(count), tf.constant(float(stop.came)))
+                try:
+                    loss, asked = self._advance(iterator, tf.constant(count), tf.constant(float(stop.came)))
+                except tf.errors.OutOfRangeError:
+                    if not stop.came:
+                        raise
+                    # The data ended because of the request, somewhere within these steps: the last save counts.
+                    self._say(stopped=step)
+                    sys.exit(EXIT_SAVED)
                 self._step.assign_add(count)
                 step += count
                 self._say(step=step, loss=f"{loss:.6f}", steps_per_second=f"{count / (time.monotonic() - started):.1f}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from embedded.fault import Fault
@@ -21,6 +22,8 @@ PROGRAMS = {
     "tar": "tar",
 }
 """Program -> package that ships it."""
+STORAGE = {"mkfs.btrfs": "btrfs-progs"}
+"""The same, for the CSI driver's pool."""
 
 LISTS = Path("/var/lib/apt/lists")
 _STALE_SECONDS = 7 * 24 * 3600
@@ -35,14 +38,14 @@ _APT = [
 _SILENT = {"DEBIAN_FRONTEND": "noninteractive", "NEEDRESTART_MODE": "a", "LC_ALL": "C.UTF-8"}
 
 
-def missing() -> list[str]:
+def missing(programs: Mapping[str, str] = PROGRAMS) -> list[str]:
     """Packages to install, sorted; nothing on a machine that has every program, whatever its distribution."""
-    return sorted({package for program, package in PROGRAMS.items() if not on_path(program)})
+    return sorted({package for program, package in programs.items() if not on_path(program)})
 
 
-def install(step: Step) -> None:
+def install(step: Step, programs: Mapping[str, str] = PROGRAMS) -> None:
     """Installs what is missing, and nothing that is only recommended."""
-    packages = missing()
+    packages = missing(programs)
     if not packages:
         return
     if not on_path("apt-get"):

@@ -1,0 +1,49 @@
+"""Data that ends within a run: a request to stop makes it a clean end, anything else is an error."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+import tensorflow as tf
+
+from runtime.checkpoints import Checkpoints
+from runtime.cluster import Place
+from runtime.loop import Loop, Schedule
+from runtime.stop import EXIT_SAVED, StopRequest
+
+
+class _Stop(StopRequest):
+    """A request that came, or did not. The real one would block SIGTERM in every program that the tests start."""
+
+    def __init__(self, *, came: bool) -> None:
+        self._came, self._unsaved = threading.Event(), threading.Event()
+        if came:
+            self._came.set()
+
+
+def _run(folder: Path, *, examples: int, came: bool) -> list[int]:
+    """Trains 20 steps on so many examples; the steps that were saved."""
+    step, saves = tf.Variable(0, dtype=tf.int64), list[int]()
+    checkpoints = Checkpoints(folder, Place(), saved=lambda: saves.append(int(step)), step=step)
+    loop = Loop(tf.distribute.get_strategy(), Place(), lambda number: tf.cast(number, tf.float32), step)
+    data = tf.data.Dataset.range(examples).map(lambda number: (number,))
+    try:
+        loop.run(data, Schedule(20, 4), checkpoints, _Stop(came=came))
+    except SystemExit as ended:
+        assert came and ended.code == EXIT_SAVED
+    return saves
+
+
+def test_data_that_ends_by_itself_before_the_last_step_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(tf.errors.OutOfRangeError):
+        _run(tmp_path, examples=10, came=False)
+
+
+def test_data_that_ends_at_a_request_to_stop_is_an_end_that_goes_on_later(tmp_path: Path) -> None:
+    assert _run(tmp_path, examples=2, came=True) == []
+
+
+def test_each_save_is_told(tmp_path: Path) -> None:
+    assert _run(tmp_path, examples=20, came=False) == [4, 8, 12, 16, 20]

@@ -1,0 +1,89 @@
+"""A real Kafka broker for tests: one process that is broker and controller at once (KRaft), on this machine only."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+_START_SECONDS = 60
+_SETTINGS = """
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{controller}
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+log.dirs={folder}/data
+auto.create.topics.enable=false
+broker.heartbeat.interval.ms=500
+broker.session.timeout.ms=2000
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=1
+"""
+# One small process that starts fast; its compiler's second tier pays only for servers that stay.
+_JAVA = ("java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+
+
+class Broker:
+    """One broker with its data in `folder`. It can be killed and started again."""
+
+    def __init__(self, jars: Path, folder: Path) -> None:
+        self._jars, self._folder = jars, folder
+        port, controller = _free_ports(2)
+        self.bootstrap = f"127.0.0.1:{port}"
+        self._settings = folder / "server.properties"
+        self._settings.write_text(_SETTINGS.format(port=port, controller=controller, folder=folder))
+        storage = ["kafka.tools.StorageTool", "format", "--cluster-id", "AAAAAAAAAAAAAAAAAAAAAQ", "--config"]
+        subprocess.run(self._java(*storage, str(self._settings)), check=True, capture_output=True, timeout=60)
+        self.start()
+
+    def start(self) -> None:
+        """Starts it, and returns when it answers."""
+        log = self._folder / "log.txt"
+        with log.open("w") as output:
+            command = self._java("kafka.Kafka", str(self._settings))
+            self._process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+        deadline = time.monotonic() + _START_SECONDS
+        while "Kafka Server started" not in log.read_text():
+            assert self._process.poll() is None and time.monotonic() < deadline, log.read_text()[-2000:]
+            time.sleep(0.1)
+
+    def kill(self) -> None:
+        """Ends it as a power cut would; what it acknowledged is in its files."""
+        self._process.kill()
+        self._process.wait()
+
+    def create(self, topic: str, partitions: int = 1) -> None:
+        """A new topic."""
+        admin = AdminClient({"bootstrap.servers": self.bootstrap})
+        for made in admin.create_topics([NewTopic(topic, partitions, 1)]).values():
+            made.result()
+
+    def produce(self, topic: str, values: Iterable[str], partitions: int = 1) -> None:
+        """Records in turn over the partitions, acknowledged when this returns."""
+        producer = Producer({"bootstrap.servers": self.bootstrap, "enable.idempotence": True, "linger.ms": 5})
+        for number, value in enumerate(values):
+            producer.produce(topic, value.encode(), partition=number % partitions)
+        assert producer.flush(30) == 0
+
+    def _java(self, *words: str) -> list[str]:
+        return [*_JAVA, "-cp", f"{self._jars}/*", *words]
+
+
+def _free_ports(count: int) -> list[int]:
+    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    try:
+        return [server.getsockname()[1] for server in held]
+    finally:
+        for server in held:
+            server.close()

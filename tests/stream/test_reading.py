@@ -1,0 +1,180 @@
+"""What the reader promises, in one process: where it begins, whose partitions it reads, what it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import tensorflow as tf
+from confluent_kafka import Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewPartitions
+
+from runtime.stream import Position, StreamError, Topic, batches
+from tests.stream.broker import Broker
+
+# Before TensorFlow's first use, which settles its devices: two replicas are to be had without a GPU this way.
+tf.config.set_logical_device_configuration(
+    tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2
+)
+
+
+@pytest.fixture
+def here(broker: Broker, topic: str) -> Topic:
+    """The test's topic, as its reader names it."""
+    return Topic(broker.bootstrap, topic, "readers")
+
+
+def _numbers(
+    position: Position, count: int, *, batch: int = 5, advance: bool = True, strategy: Any = None, stop: bool = False
+) -> list[int]:
+    """What `count` batches hold; each is trained on, as far as `advance` goes."""
+    read: list[int] = []
+    strategy = strategy or tf.distribute.get_strategy()
+    data = batches(position, strategy, tf.strings.to_number, global_batch=batch, count=count, stopping=lambda: stop)
+    for values, moved in data:
+        read += [int(value) for value in values.numpy()]
+        if advance:
+            position.advance(moved)
+    return read
+
+
+def _worker(index: int, workers: int) -> Any:
+    """A strategy that shows one worker's part."""
+    context = tf.distribute.InputContext(workers, index, workers)
+    return SimpleNamespace(
+        num_replicas_in_sync=workers, distribute_datasets_from_function=lambda pipeline: pipeline(context)
+    )
+
+
+def test_a_new_run_begins_at_what_the_group_committed(broker: Broker, here: Topic) -> None:
+    broker.create(here.name)
+    broker.produce(here.name, map(str, range(30)))
+    first = Position(here)
+    assert _numbers(first, 2) == list(range(10))
+    first.commit()
+    assert _numbers(first, 1) == list(range(10, 15)), "read, but not told to Kafka"
+    assert _numbers(Position(here), 4) == list(range(10, 30))
+
+
+def test_a_new_group_begins_where_it_is_told_to(broker: Broker, here: Topic) -> None:
+    broker.create(here.name)
+    broker.produce(here.name, map(str, range(10)))
+    earliest, latest = Position(here, start="earliest"), Position(here, start="latest")
+    broker.produce(here.name, map(str, range(10, 20)))
+    assert _numbers(earliest, 4) == list(range(20))
+    assert _numbers(latest, 2) == list(range(10, 20))
+
+
+def test_workers_share_the_partitions_and_their_moves_add_up(broker: Broker, here: Topic) -> None:
+    broker.create(here.name, 3)
+    broker.produce(here.name, map(str, range(60)), 3)
+    position = Position(here)
+    parts = [_numbers(position, count, batch=10, strategy=_worker(index, 2)) for index, count in ((0, 8), (1, 4))]
+    assert sorted(parts[0]) == [number for number in range(60) if number % 3 != 1]
+    assert parts[1] == [number for number in range(60) if number % 3 == 1]
+    assert position.offsets.numpy()[:4].tolist() == [20, 20, 20, -1]
+
+
+def test_more_workers_than_partitions_are_refused(broker: Broker, here: Topic) -> None:
+    broker.create(here.name)
+    broker.produce(here.name, ["1"])
+    with pytest.raises(StreamError, match="1 partitions, too few for 2 workers"):
+        _numbers(Position(here), 1, batch=2, strategy=_worker(1, 2))
+
+
+def test_replicas_of_one_worker_add_up(broker: Broker, here: Topic) -> None:
+    broker.create(here.name, 2)
+    broker.produce(here.name, map(str, range(40)), 2)
+    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+    with strategy.scope():
+        position = Position(here)
+
+    def step(values: tf.Tensor, moved: tf.Tensor) -> tf.Tensor:
+        position.advance(moved)
+        return values
+
+    read: list[int] = []
+    for batch in batches(position, strategy, tf.strings.to_number, global_batch=10, count=4):
+        for values in strategy.experimental_local_results(strategy.run(step, args=batch)):
+            read += [int(value) for value in values.numpy()]
+    assert sorted(read) == list(range(40))
+    assert position.offsets.numpy()[:2].tolist() == [20, 20]
+
+
+def test_what_retention_took_is_an_error_and_no_gap(broker: Broker, here: Topic) -> None:
+    broker.create(here.name)
+    broker.produce(here.name, map(str, range(30)))
+    position = Position(here)
+    assert len(_numbers(position, 2)) == 10
+    admin = AdminClient({"bootstrap.servers": here.bootstrap})
+    for done in admin.delete_records([TopicPartition(here.name, 0, 20)]).values():
+        done.result()
+    with pytest.raises(StreamError, match="the next record is 10, Kafka has 20 to 30: retention deleted"):
+        _numbers(position, 1)
+
+
+def test_partitions_that_are_added_are_read_from_their_first_record(broker: Broker, here: Topic) -> None:
+    broker.create(here.name)
+    broker.produce(here.name, ["0"] * 5)
+    position = Position(here, start="latest")
+    admin = AdminClient({"bootstrap.servers": here.bootstrap})
+    for done in admin.create_partitions([NewPartitions(here.name, 2)]).values():
+        done.result()
+    broker.produce(here.name, map(str, range(10)), 2)
+    assert sorted(_numbers(position, 2)) == list(range(10))
+    with pytest.raises(StreamError, match="2 partitions, the position has room for 1"):
+        Position(here, most_partitions=1)
+
+
+def test_records_of_transactions_that_did_not_end_well_are_not_seen(broker: Broker, here: Topic) -> None:
+    broker.create(here.name)
+    producer = Producer(
+        {"bootstrap.servers": here.bootstrap, "transactional.id": here.name, "compression.type": "zstd"}
+    )
+    producer.init_transactions(30)
+    for first, commits in ((0, True), (5, False), (10, True)):
+        producer.begin_transaction()
+        for number in range(first, first + 5):
+            producer.produce(here.name, str(number).encode())
+        # Sent, so that an aborted record is in the log.
+        producer.flush(30)
+        producer.commit_transaction(30) if commits else producer.abort_transaction(30)
+    position = Position(here)
+    assert _numbers(position, 1) == list(range(5))
+    assert _numbers(position, 1) == list(range(10, 15))
+    # Fifteen numbers and, before the last five, the marks of two transactions.
+    assert position.offsets.numpy()[0] == 17
+
+
+def test_where_no_record_comes_a_request_to_stop_ends_the_data(broker: Broker, here: Topic) -> None:
+    broker.create(here.name)
+    broker.produce(here.name, map(str, range(12)))
+    position = Position(here)
+    assert _numbers(position, 100, stop=True) == list(range(10))
+    assert position.offsets.numpy()[0] == 10, "what did not fill a batch is read again"
+
+
+def test_an_unknown_topic_is_named(here: Topic) -> None:
+    with pytest.raises(StreamError, match=here.name):
+        Position(here)
+
+
+def test_a_broker_that_is_killed_and_comes_back_loses_nothing(broker: Broker, here: Topic) -> None:
+    broker.create(here.name)
+    broker.produce(here.name, map(str, range(10)))
+    position = Position(here)
+
+    def reading() -> Iterator[Sequence[int]]:
+        data = batches(position, tf.distribute.get_strategy(), tf.strings.to_number, global_batch=5, count=4)
+        for values, _ in data:
+            yield [int(value) for value in values.numpy()]
+
+    reader = reading()
+    assert next(reader) == list(range(5))
+    broker.kill()
+    broker.start()
+    broker.produce(here.name, map(str, range(10, 20)))
+    assert [number for batch in reader for number in batch] == list(range(5, 20))
