@@ -40,12 +40,15 @@ def own_home(folder: Path, name: str = "test") -> Iterator[Instance]:
 
 
 @contextlib.contextmanager
-def running(folder: Path, name: str = "test", *, simulated_nodes: bool = False) -> Iterator[Instance]:
+def running(
+    folder: Path, name: str = "test", *, simulated_nodes: bool = False, storage: bool = False
+) -> Iterator[Instance]:
     """The same, started: node Ready, DNS answering, images of add-ons not loaded yet."""
     with own_home(folder, name) as instance:
         # In the cache already, unless this test is run alone.
-        for task in (*toolchain.tasks(cluster=True, pulumi=False, simulated_nodes=simulated_nodes), *images.tasks()):
-            if task.name in ("kwok", "gpu charts", "image add-ons"):
+        tools = toolchain.tasks(cluster=True, pulumi=False, simulated_nodes=simulated_nodes, storage=storage)
+        for task in (*tools, *images.tasks()):
+            if task.name in ("debian packages", "csi", "kwok", "gpu charts", "image add-ons"):
                 task.run(Step(task.name))
-        cluster.start(instance, Step("cluster"), simulated_nodes=simulated_nodes)
+        cluster.start(instance, Step("cluster"), simulated_nodes=simulated_nodes, storage=storage)
         yield instance

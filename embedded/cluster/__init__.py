@@ -16,17 +16,28 @@ if TYPE_CHECKING:
     from embedded.kube import Kube
     from embedded.progress import Step
 
-__all__ = ["is_running", "load_images", "remove", "report", "report_on", "simulates_nodes", "start", "stop"]
+__all__ = [
+    "is_running",
+    "load_images",
+    "remove",
+    "report",
+    "report_on",
+    "simulates_nodes",
+    "start",
+    "stop",
+    "stores_volumes",
+]
 
 
-def start(instance: Instance, step: Step, *, simulated_nodes: bool = False) -> None:
+def start(instance: Instance, step: Step, *, simulated_nodes: bool = False, storage: bool = False) -> None:
     """Brings the cluster from any state to a Ready node whose DNS answers; quick when it is there already.
 
-    With `simulated_nodes`, KWOK is part of it, from then on until the instance is removed.
+    With `simulated_nodes`, KWOK is part of it, from then on until the instance is removed; with `storage`, so is the
+    CSI driver.
     """
     from embedded.cluster import starting
 
-    starting.start(instance, step, simulated_nodes=simulated_nodes)
+    starting.start(instance, step, simulated_nodes=simulated_nodes, storage=storage)
 
 
 def simulates_nodes(instance: Instance) -> bool:
@@ -35,6 +46,14 @@ def simulates_nodes(instance: Instance) -> bool:
     from embedded.cluster.places import Places
 
     return kwok.is_part_of(Places(instance))
+
+
+def stores_volumes(instance: Instance) -> bool:
+    """Whether the CSI driver is part of it."""
+    from embedded.cluster import csi
+    from embedded.cluster.places import Places
+
+    return csi.is_part_of(Places(instance))
 
 
 def load_images(instance: Instance, step: Step) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from embedded.cluster import kwok
+from embedded.cluster import csi, kwok
 from embedded.cluster.pki import NODE_NAME
 from embedded.cluster.places import Places
 
@@ -26,9 +26,11 @@ class Component:
     """Go's soft limit for its heap: the collector works harder near it, the process never dies of it."""
     variables: Mapping[str, str] = field(default_factory=dict)
     """What it reads from its environment beyond what all have."""
+    program: Path | None = None
+    """Its program, where that is not one of the tools."""
 
     def command(self, programs: Path) -> list[str]:
-        return [str(programs / self.name), *self.arguments]
+        return [str(self.program or programs / self.name), *self.arguments]
 
 
 PROGRAMS = (
@@ -44,7 +46,7 @@ PROGRAMS = (
 HELPERS = ("containerd-shim-runc-v2", "ctr", "bridge", "host-local", "loopback", "portmap")
 
 
-def components(at: Places, *, simulated_nodes: bool = False) -> list[Component]:
+def components(at: Places, *, simulated_nodes: bool = False, storage: bool = False) -> list[Component]:
     """Every process, in start order."""
     return [
         _etcd(at),
@@ -54,6 +56,7 @@ def components(at: Places, *, simulated_nodes: bool = False) -> list[Component]:
         _scheduler(at),
         _kubelet(at),
         _proxy(at),
+        *(_storage(at) if storage else []),
         *([_kwok(at)] if simulated_nodes else []),
     ]
 
@@ -174,6 +177,12 @@ def _kubelet(at: Places) -> Component:
 
 def _proxy(at: Places) -> Component:
     return Component("kube-proxy", 1, (f"--config={at.config}/proxy.yaml",), memory_mib=64)
+
+
+def _storage(at: Places) -> list[Component]:
+    program, arguments = csi.driver_command(at)
+    driver = Component(csi.DRIVER_PROGRAM, 1, arguments, memory_mib=64, program=program)
+    return [driver, *(Component(name, 2, csi.arguments(at, name), memory_mib=64) for name in csi.CONTROLLERS)]
 
 
 def _kwok(at: Places) -> Component:

@@ -12,6 +12,7 @@ from embedded.cluster import (
     cgroups,
     components,
     control_plane_config,
+    csi,
     files,
     first_process,
     kubeconfig,
@@ -19,12 +20,15 @@ from embedded.cluster import (
     network,
     node_config,
     pki,
+    pool,
     supervisor,
 )
 from embedded.cluster.places import Places
+from embedded.paths import PROJECT
 
 # Code that decides what a start makes of the files below: when it changes, a running cluster is of the old kind.
-_CODE = (cgroups, first_process, network)
+_CODE = (cgroups, first_process, network, pool)
+_DRIVER = PROJECT / "embedded" / "csi"
 
 
 @dataclass(frozen=True)
@@ -39,20 +43,29 @@ class Configuration:
         return [component.name for component in self.components if component.stage == stage]
 
 
-def write(at: Places, *, simulated_nodes: bool = False) -> Configuration:
-    """Brings every file of the instance up to date. One that simulates nodes goes on doing so."""
+def write(at: Places, *, simulated_nodes: bool = False, storage: bool = False) -> Configuration:
+    """Brings every file of the instance up to date. What it simulates or stores once, it goes on with."""
     at.instance.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     for folder in (at.etcd, at.containerd, at.kubelet, at.logs, at.config, at.instance.volumes):
         folder.mkdir(mode=0o700, exist_ok=True)
     simulated_nodes = simulated_nodes or kwok.is_part_of(at)
-    wanted = components.components(at, simulated_nodes=simulated_nodes)
+    storage = storage or csi.is_part_of(at)
+    if storage:
+        at.pool.mkdir(mode=0o700, exist_ok=True)
+    wanted = components.components(at, simulated_nodes=simulated_nodes, storage=storage)
     programs = _link_programs(at, wanted)
-    pki.ensure(at.keys, [*pki.leaves(at.instance), *([pki.simulator()] if simulated_nodes else [])])
+    pki.ensure(at.keys, leaves(at, simulated_nodes=simulated_nodes, storage=storage))
     control_plane_config.encryption(at.config / "encryption.json")
     for path, content in _files(at, wanted).items():
         files.write(path, content)
     _copy_charts(at, simulated_nodes=simulated_nodes)
-    return Configuration(wanted, _fingerprint(at, programs))
+    return Configuration(wanted, _fingerprint(at, programs, sorted(_DRIVER.rglob("*.py")) if storage else []))
+
+
+def leaves(at: Places, *, simulated_nodes: bool, storage: bool) -> list[pki.Leaf]:
+    """Certificates that the instance's processes and its administrator hold."""
+    simulator = [pki.simulator()] if simulated_nodes else []
+    return [*pki.leaves(at.instance), *simulator, *(csi.leaves() if storage else [])]
 
 
 def _files(at: Places, wanted: list[components.Component]) -> dict[Path, bytes]:
@@ -69,6 +82,7 @@ def _files(at: Places, wanted: list[components.Component]) -> dict[Path, bytes]:
     if any(component.name == kwok.NAME for component in wanted):
         texts[at.kwok_config.name] = kwok.stages()
         users.append(kwok.NAME)
+    users += [component.name for component in wanted if component.name in csi.CONTROLLERS]
     clients = {at.config / f"{user}.kubeconfig": kubeconfig.render(at.instance, at.keys, user) for user in users}
     clients[at.instance.kubeconfig] = kubeconfig.render(at.instance, at.keys, "admin")
     return {at.config / name: text.encode() for name, text in texts.items()} | clients
@@ -77,7 +91,7 @@ def _files(at: Places, wanted: list[components.Component]) -> dict[Path, bytes]:
 def _link_programs(at: Places, wanted: list[components.Component]) -> list[str]:
     """One folder with a link to each program; returns where they lead, for the fingerprint."""
     at.programs.mkdir(mode=0o700, exist_ok=True)
-    names = [*(component.name for component in wanted), *components.HELPERS]
+    names = [*(component.name for component in wanted if not component.program), *components.HELPERS]
     targets = {name: toolchain.tools().path(name) for name in names}
     for name, target in targets.items():
         link = at.programs / name
@@ -105,9 +119,9 @@ def _copy_charts(at: Places, *, simulated_nodes: bool) -> None:
     draft.rename(at.charts)
 
 
-def _fingerprint(at: Places, programs: list[str]) -> str:
+def _fingerprint(at: Places, programs: list[str], code: list[Path]) -> str:
     digest = hashlib.sha256("\n".join(programs).encode())
     read = sorted(path for folder in (at.config, at.keys) for path in folder.rglob("*") if path.is_file())
-    for path in [*read, *(Path(str(module.__file__)) for module in _CODE)]:
+    for path in [*read, *(Path(str(module.__file__)) for module in _CODE), *code]:
         digest.update(f"\0{path.name}\0".encode() + path.read_bytes())
     return digest.hexdigest()

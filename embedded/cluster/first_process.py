@@ -11,7 +11,7 @@ import os
 import sys
 from pathlib import Path
 
-from embedded.cluster import cgroups, places
+from embedded.cluster import cgroups, csi, places, pool
 from embedded.cluster.host import run
 from embedded.cluster.places import Places
 from embedded.paths import Instance
@@ -53,6 +53,8 @@ def _mount(at: Places) -> None:
     at.kubelet_root.mkdir(mode=0o700, parents=True)
     for source, target in ((at.logs, places.LOGS), (at.kubelet, at.kubelet_root)):
         run("mount", "--bind", str(source), str(target))
+    if csi.is_part_of(at):
+        pool.mount(at)
 
 
 def _set_kernel() -> None:

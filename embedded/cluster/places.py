@@ -65,6 +65,16 @@ class Places:
         """There where the instance simulates nodes."""
         return self.config / "kwok.yaml"
 
+    @property
+    def pool(self) -> Path:
+        """Where the CSI driver keeps volumes; there where the instance has the driver. Shown inside the namespaces."""
+        return self.instance.home / "pool"
+
+    @property
+    def pool_file(self) -> Path:
+        """The filesystem that is mounted there."""
+        return self.instance.home / "volumes.btrfs"
+
     # Below the private /run that only exists inside the mount namespace.
 
     @property

@@ -75,6 +75,12 @@ def launch(instance: Instance, fingerprint: str) -> None:
         )
 
 
+def inner(pid: int) -> int:
+    """The process's number as the instance itself counts; 0 where it has none."""
+    numbers = _numbers(pid)
+    return numbers[-1] if len(numbers) > 1 else 0
+
+
 def kill(instance: Instance, timeout: float = 10) -> None:
     """Kills all of them: the first process, which takes its PID namespace along, then what never was in that."""
     if alive := find(instance):

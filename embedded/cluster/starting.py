@@ -10,7 +10,8 @@ from typing import Any
 
 from kubernetes import config
 
-from embedded.cluster import cgroups, configuration, dns, kwok, network, processes, stopping, supervisor
+from embedded import toolchain
+from embedded.cluster import cgroups, configuration, csi, dns, kwok, network, processes, stopping, supervisor
 from embedded.cluster.configuration import Configuration
 from embedded.cluster.image_store import ImageStore
 from embedded.cluster.lock import only_one
@@ -28,23 +29,23 @@ _FREE_GIB = 2.0
 """Below 1 GiB the kubelet evicts pods; a cluster that starts needs some room above that."""
 
 
-def start(instance: Instance, step: Step, *, simulated_nodes: bool) -> None:
+def start(instance: Instance, step: Step, *, simulated_nodes: bool, storage: bool) -> None:
     """Idempotent: a cluster that runs with the same configuration is only looked at; anything else is made anew."""
     with only_one(instance):
         try:
-            _start(Places(instance), step, simulated_nodes)
+            _start(Places(instance), step, simulated_nodes=simulated_nodes, storage=storage)
         except OSError as error:
             raise Fault(f"{error.filename or instance.home}: {error.strerror or error}") from None
 
 
-def _start(at: Places, step: Step, simulated_nodes: bool) -> None:
+def _start(at: Places, step: Step, *, simulated_nodes: bool, storage: bool) -> None:
     alive = processes.find(at.instance)
     if alive is None:
         _check_space(at)
     else:
         _refuse_other_home(at, alive)
     step.note("certificates and configuration")
-    wanted = configuration.write(at, simulated_nodes=simulated_nodes)
+    wanted = configuration.write(at, simulated_nodes=simulated_nodes, storage=storage)
     as_wanted = alive and alive.identity(at).get("fingerprint") == wanted.fingerprint and network.is_whole(at.instance)
     if alive is None or not as_wanted:
         stopping.clean(at.instance)
@@ -100,8 +101,7 @@ def _converge(at: Places, alive: Alive, wanted: Configuration, step: Step) -> No
         supervised.start(wanted.of_stage(1))
         step.note("node and DNS")
         api = Patient(Api(config.new_client_from_config(str(at.instance.kubeconfig))))
-        of_kwok = kwok.manifests() if kwok.is_part_of(at) else []
-        for manifest in (_kubelet_access(), *of_kwok, *dns.manifests(at.instance)):
+        for manifest in (_kubelet_access(), *_of_parts(at), *dns.manifests(at.instance)):
             wait.until(f"{manifest['kind']} {manifest['metadata']['name']}", api.applied(manifest), "kube-apiserver")
         supervised.start(wanted.of_stage(2))
         add_ons.result()
@@ -109,6 +109,11 @@ def _converge(at: Places, alive: Alive, wanted: Configuration, step: Step) -> No
     wait.until("the cluster's DNS", lambda: dns.answers(at.instance), "kube-proxy")
     # A process that just came back counts as running when it has stayed up for a second.
     wait.until("the cluster", lambda: supervisor.all_running(alive.path(at.supervisor_socket)), "supervisord")
+
+
+def _of_parts(at: Places) -> list[dict[str, Any]]:
+    of_kwok = kwok.manifests() if kwok.is_part_of(at) else []
+    return [*of_kwok, *(csi.manifests(toolchain.tools().snapshot_kinds) if csi.is_part_of(at) else [])]
 
 
 def _import_add_ons(at: Places, alive: Alive, wait: Wait, step: Step) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from embedded.cluster import cgroups, network, processes
+from embedded.cluster import cgroups, network, pool, processes
 from embedded.cluster.host import run
 from embedded.cluster.lock import only_one
+from embedded.cluster.places import Places
 from embedded.fault import Fault
 from embedded.paths import Instance
 
@@ -36,6 +37,7 @@ def clean(instance: Instance) -> None:
     and a worker's last checkpoint is a whole one.
     """
     processes.kill(instance)
+    pool.wait_until_released(Places(instance))
     network.delete(instance)
     cgroups.remove(instance)
 
@@ -47,6 +49,7 @@ def residue(instance: Instance) -> list[str]:
     return [
         *(f"process {pid}" for pid in sorted(processes.members(instance))),
         *(f"mount {target}" for target in network.mounts() if target.startswith(ours)),
+        *(f"loop device {name}" for name in pool.loop_devices(Places(instance))),
         *(f"interface {name}" for name in links if Path(f"/sys/class/net/{name}").exists()),
         *(f"network namespace {path}" for path in [network.path(instance)] if path.exists()),
         *(f"route {line}" for line in run("ip", "route", "show").splitlines() if f"dev {instance.uplink} " in line),

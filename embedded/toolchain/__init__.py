@@ -11,7 +11,7 @@ from embedded.fault import Fault
 from embedded.paths import Instance
 from embedded.progress import Step
 from embedded.tasks import Task
-from embedded.toolchain import charts, debian, go_build, go_module, golang, helm, pulumi, python_packages
+from embedded.toolchain import charts, debian, go_build, go_module, golang, helm, kafka, pulumi, python_packages
 from embedded.toolchain.go_module import GoModule
 from embedded.toolchain.places import on_path
 
@@ -23,7 +23,7 @@ class Tools:
 
     def __init__(self) -> None:
         self._kubernetes = go_module.kubernetes()
-        self._modules = (self._kubernetes, go_module.containerd(), go_module.kwok())
+        self._modules = (self._kubernetes, go_module.containerd(), go_module.csi(), go_module.kwok())
 
     def path(self, program: str) -> Path:
         """The program's file. A Fault when it is absent."""
@@ -47,6 +47,14 @@ class Tools:
             raise Fault("chart of NVIDIA's device plugin: not on this machine yet; `make up` gets it")
         return charts.folder()
 
+    @property
+    def snapshot_kinds(self) -> Path:
+        """Folder with the CustomResourceDefinitions of snapshots, of the version that their controllers have."""
+        folder = go_module.csi().folder / "crds"
+        if not folder.exists():
+            raise Fault("kinds of snapshots: not on this machine yet; `make up` gets them")
+        return folder
+
     def _built(self, program: str) -> Path | None:
         # Alone, helm is built where the rest of Kubernetes is not used.
         modules = [*self._modules, go_module.helm()] if program == "helm" else self._modules
@@ -62,24 +70,32 @@ def tools() -> Tools:
     return Tools()
 
 
-def tasks(*, cluster: bool, pulumi: bool, simulated_nodes: bool = False, tests: bool = False) -> list[Task]:
+def tasks(
+    *, cluster: bool, pulumi: bool, simulated_nodes: bool = False, storage: bool = False, tests: bool = False
+) -> list[Task]:
     """What gets the missing tools: those of the embedded cluster, those that `pulumi up` needs, or only Python's.
 
-    With `simulated_nodes`, the cluster's are also those that simulate nodes with GPUs; with `tests`, Python's are also
-    those of the tests.
+    With `simulated_nodes`, the cluster's are also those that simulate nodes with GPUs; with `storage`, those of the CSI
+    driver; with `tests`, Python's are also those of the tests.
     """
-    wanted = _cluster_tasks(simulated_nodes=simulated_nodes) if cluster else []
+    wanted = _cluster_tasks(simulated_nodes=simulated_nodes, storage=storage) if cluster else []
     if pulumi:
         wanted += _pulumi_tasks(with_helm=not cluster)
+    if cluster and tests and kafka.is_missing():
+        # Both call apt, which lets one at a time read its lists.
+        wanted.append(Task("kafka", _get_kafka, after=("debian packages",)))
     pins = python_packages.TESTS if tests else python_packages.STACKS
     if python_packages.is_missing(pins):
         wanted.append(Task("python packages", partial(python_packages.install, requirements=pins)))
     return wanted
 
 
-def _cluster_tasks(*, simulated_nodes: bool) -> list[Task]:
-    found = [Task("debian packages", debian.install)] if debian.missing() else []
-    needed = [go_module.kubernetes(), go_module.containerd(), *([go_module.kwok()] if simulated_nodes else [])]
+def _cluster_tasks(*, simulated_nodes: bool, storage: bool) -> list[Task]:
+    programs = debian.PROGRAMS | (debian.STORAGE if storage else {})
+    install = partial(debian.install, programs=programs)
+    found = [Task("debian packages", install)] if debian.missing(programs) else []
+    needed = [go_module.kubernetes(), go_module.containerd()]
+    needed += [*([go_module.csi()] if storage else []), *([go_module.kwok()] if simulated_nodes else [])]
     building = [_build_task(module) for module in needed if not module.is_built]
     if simulated_nodes and charts.is_missing():
         building.append(Task("gpu charts", charts.obtain, after=("go",)))
@@ -90,6 +106,10 @@ def _cluster_tasks(*, simulated_nodes: bool) -> list[Task]:
 
 def _get_go(step: Step) -> None:
     golang.obtain(step)
+
+
+def _get_kafka(step: Step) -> None:
+    kafka.obtain(step)
 
 
 def _pulumi_tasks(*, with_helm: bool) -> list[Task]:

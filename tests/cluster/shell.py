@@ -39,6 +39,22 @@ def load_image(instance: Instance, step: Step) -> None:
     ImageStore(Places(instance), alive).add(IMAGE, image.build(step), step)
 
 
+def execute(instance: Instance, pod: str, *command: str) -> tuple[int, str]:
+    """Exit status and output of a BusyBox command inside a pod of the default namespace."""
+    connection = stream(
+        client.CoreV1Api(config.new_client_from_config(str(instance.kubeconfig))).connect_get_namespaced_pod_exec,
+        pod,
+        "default",
+        command=["/bin/busybox", *command],
+        stdout=True,
+        stderr=True,
+        _preload_content=False,
+    )
+    connection.run_forever(timeout=30)
+    output = connection.read_stdout() + connection.read_stderr()
+    return int(connection.returncode or 0), output
+
+
 class Pod:
     """The pod and the Service in front of it."""
 
@@ -66,20 +82,7 @@ class Pod:
 
     def run(self, *command: str) -> tuple[int, str]:
         """Exit status and output of a BusyBox command inside the pod."""
-        connection = stream(
-            client.CoreV1Api(
-                config.new_client_from_config(str(self._instance.kubeconfig))
-            ).connect_get_namespaced_pod_exec,
-            self.name,
-            self.namespace,
-            command=["/bin/busybox", *command],
-            stdout=True,
-            stderr=True,
-            _preload_content=False,
-        )
-        connection.run_forever(timeout=30)
-        output = connection.read_stdout() + connection.read_stderr()
-        return int(connection.returncode or 0), output
+        return execute(self._instance, self.name, *command)
 
     def ask(self, address: str, port: int, line: str) -> str:
         """What an address answers to one line; empty if nothing is to be reached there."""

@@ -77,7 +77,7 @@ def test_without_apt_a_missing_program_is_one_line(only_on_path: Callable[..., P
 
 def test_apt_takes_our_options(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # By the very call that installs, of a package that every Debian has; the simulation changes nothing here.
-    monkeypatch.setattr(debian, "missing", lambda: ["base-files"])
+    monkeypatch.setattr(debian, "missing", lambda _: ["base-files"])
     monkeypatch.setattr(debian, "_lists_are_old", lambda: False)
     monkeypatch.setattr(debian, "_APT", [*debian._APT, "--simulate"])
     debian.install(Step("debian packages"))
@@ -85,7 +85,7 @@ def test_apt_takes_our_options(own_cache: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_apt_reads_the_lists_anew_before_it_gives_up(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(debian, "missing", lambda: ["tensorplane-no-such-package"])
+    monkeypatch.setattr(debian, "missing", lambda _: ["tensorplane-no-such-package"])
     monkeypatch.setattr(debian, "_lists_are_old", lambda: False)
     updates: list[Step] = []
     monkeypatch.setattr(debian, "_update", updates.append)

@@ -1,0 +1,167 @@
+"""The CSI side of the cluster: its driver, the controllers beside it, what they may do, the classes that offer it.
+
+They are part of an instance from the first time that somebody asks for it: volumes may be left in its pool.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from embedded.cluster.pki import NODE_NAME, Leaf
+from embedded.cluster.places import Places
+
+DRIVER = "btrfs.csi.tensorplane.dev"
+CLASS = "tensorplane-embedded"
+"""Name of the StorageClass and of the VolumeSnapshotClass."""
+DRIVER_PROGRAM = "csi-driver"
+CONTROLLERS = ("csi-provisioner", "csi-snapshotter", "snapshot-controller", "csi-resizer")
+_GROUP = "rbac.authorization.k8s.io"
+_READ = ("get", "list", "watch")
+
+_Object = dict[str, Any]
+
+
+def is_part_of(at: Places) -> bool:
+    """Whether the instance has it."""
+    return at.pool.exists()
+
+
+def leaves() -> list[Leaf]:
+    """A certificate for each controller: what it may do is bound to its name alone. The driver asks the API nothing."""
+    return [Leaf(name, "ca", _user(name)) for name in CONTROLLERS]
+
+
+def driver_command(at: Places) -> tuple[Path, tuple[str, ...]]:
+    """The driver's program and its arguments."""
+    arguments = (
+        *("-m", "embedded.csi"),
+        *("--socket", str(_socket(at))),
+        *("--registration", str(at.kubelet_root / "plugins_registry" / f"{DRIVER}-reg.sock")),
+        *("--pool", str(at.pool)),
+        *("--node", NODE_NAME),
+    )
+    return Path(sys.executable), arguments
+
+
+def arguments(at: Places, controller: str) -> tuple[str, ...]:
+    """A controller's command line. It is the only one of its kind, and listens on nothing."""
+    kubeconfig = f"--kubeconfig={at.config}/{controller}.kubeconfig"
+    if controller == "snapshot-controller":
+        return kubeconfig, "--leader-election=false"
+    # Where volumes are copied, not cloned, a call takes as long as the copy.
+    both = (kubeconfig, f"--csi-address={_socket(at)}", "--leader-election=false", "--timeout=300s")
+    again = ("--retry-interval-start=500ms", "--retry-interval-max=30s")
+    return {
+        "csi-provisioner": (*both, *again, "--extra-create-metadata"),
+        "csi-snapshotter": (*both, *again, "--extra-create-metadata"),
+        "csi-resizer": (*both, *again, "--handle-volume-inuse-error=false"),
+    }[controller]
+
+
+def _socket(at: Places) -> Path:
+    return at.kubelet_root / "plugins" / DRIVER / "csi.sock"
+
+
+def manifests(crds: Path) -> list[_Object]:
+    """The kinds of snapshots, the controllers' rights, the driver and its classes, in the order to make them."""
+    kinds = [yaml.safe_load(path.read_text()) for path in sorted(crds.glob("snapshot.storage.k8s.io_*.yaml"))]
+    rights = [made for name in CONTROLLERS for made in _rights(name)]
+    return [*kinds, *rights, _driver(), _storage_class(), _snapshot_class()]
+
+
+def _driver() -> _Object:
+    spec = {
+        "attachRequired": False,  # the folder is on the node already
+        "podInfoOnMount": False,
+        "fsGroupPolicy": "File",  # pods of one group share a volume, whoever wrote first
+        "volumeLifecycleModes": ["Persistent"],
+    }
+    return {"apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver", "metadata": {"name": DRIVER}, "spec": spec}
+
+
+def _storage_class() -> _Object:
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": CLASS},
+        "provisioner": DRIVER,
+        # A claim is deleted in one word, by a namespace's deletion without naming it: its bytes are not.
+        "reclaimPolicy": "Retain",
+        "allowVolumeExpansion": True,
+        # One node has every volume: nothing is to be learnt from the first pod that asks for it.
+        "volumeBindingMode": "Immediate",
+    }
+
+
+def _snapshot_class() -> _Object:
+    mark = "snapshot.storage.kubernetes.io/is-default-class"
+    return {
+        "apiVersion": "snapshot.storage.k8s.io/v1",
+        "kind": "VolumeSnapshotClass",
+        "metadata": {"name": CLASS, "annotations": {mark: "true"}},
+        "driver": DRIVER,
+        "deletionPolicy": "Retain",
+    }
+
+
+def _user(controller: str) -> str:
+    return f"tensorplane:{controller}"
+
+
+def _rights(controller: str) -> list[_Object]:
+    rules = [
+        {"apiGroups": [group], "resources": [resource], "verbs": list(verbs)}
+        for group, resource, verbs in (*_RULES[controller], _EVENTS)
+    ]
+    api, user = f"{_GROUP}/v1", _user(controller)
+    role = {"apiVersion": api, "kind": "ClusterRole", "metadata": {"name": user}, "rules": rules}
+    binding = {
+        "apiVersion": api,
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": user},
+        "roleRef": {"apiGroup": _GROUP, "kind": "ClusterRole", "name": user},
+        "subjects": [{"apiGroup": _GROUP, "kind": "User", "name": user}],
+    }
+    return [role, binding]
+
+
+_STORAGE, _SNAPSHOTS = "storage.k8s.io", "snapshot.storage.k8s.io"
+_EVENTS = ("", "events", ("list", "watch", "create", "update", "patch"))
+
+# What each calls, of the manifests that it ships: without secrets, leases, groups of snapshots and attachments.
+_RULES: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
+    "csi-provisioner": (
+        ("", "persistentvolumes", (*_READ, "create", "patch", "delete")),
+        ("", "persistentvolumeclaims", (*_READ, "update")),
+        ("", "nodes", _READ),
+        (_STORAGE, "storageclasses", _READ),
+        (_STORAGE, "csinodes", _READ),
+        (_SNAPSHOTS, "volumesnapshots", (*_READ, "update")),
+        (_SNAPSHOTS, "volumesnapshotcontents", ("get", "list")),
+    ),
+    "csi-snapshotter": (
+        (_SNAPSHOTS, "volumesnapshotclasses", _READ),
+        (_SNAPSHOTS, "volumesnapshotcontents", (*_READ, "update", "patch")),
+        (_SNAPSHOTS, "volumesnapshotcontents/status", ("update", "patch")),
+    ),
+    "snapshot-controller": (
+        ("", "persistentvolumes", _READ),
+        ("", "persistentvolumeclaims", (*_READ, "update")),
+        (_SNAPSHOTS, "volumesnapshotclasses", _READ),
+        (_SNAPSHOTS, "volumesnapshotcontents", (*_READ, "create", "update", "patch", "delete")),
+        (_SNAPSHOTS, "volumesnapshotcontents/status", ("patch",)),
+        (_SNAPSHOTS, "volumesnapshots", (*_READ, "update", "patch")),
+        (_SNAPSHOTS, "volumesnapshots/status", ("update", "patch")),
+    ),
+    "csi-resizer": (
+        ("", "persistentvolumes", (*_READ, "patch")),
+        ("", "persistentvolumeclaims", _READ),
+        ("", "persistentvolumeclaims/status", ("patch",)),
+        ("", "pods", _READ),
+        (_STORAGE, "volumeattributesclasses", _READ),
+    ),
+}

@@ -1,0 +1,113 @@
+"""Claims, snapshots and pods of the tests, as short words."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+from kubernetes import config
+
+from embedded.cluster import csi
+from embedded.kube import Kube
+from embedded.paths import Instance
+from embedded.provider.api import Api
+from tests.cluster import shell
+
+USER = 65532
+CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
+PODS = "/api/v1/namespaces/default/pods"
+SNAPSHOTS = "/apis/snapshot.storage.k8s.io/v1/namespaces/default/volumesnapshots"
+
+
+class Claims:
+    """Makes and asks for objects of the default namespace."""
+
+    def __init__(self, instance: Instance) -> None:
+        self.instance = instance
+
+    @cached_property
+    def _api(self) -> Api:
+        return Api(config.new_client_from_config(str(self.instance.kubeconfig)))
+
+    @cached_property
+    def kube(self) -> Kube:
+        return Kube.of(self.instance.kubeconfig)
+
+    def claim(self, name: str, mode: str = "ReadWriteOnce", *, mib: int = 64, source: Any = None) -> dict[str, Any]:
+        """A claim of the driver's class, bound."""
+        spec = {
+            "accessModes": [mode],
+            "resources": {"requests": {"storage": f"{mib}Mi"}},
+            "storageClassName": csi.CLASS,
+            **({"dataSource": source} if source else {}),
+        }
+        self._apply("v1", "PersistentVolumeClaim", name, spec)
+        return self.until(f"{CLAIMS}/{name}", lambda found: found["status"]["phase"] == "Bound")
+
+    def snapshot(self, name: str, claim: str) -> dict[str, Any]:
+        """A snapshot that can be restored."""
+        self._apply("snapshot.storage.k8s.io/v1", "VolumeSnapshot", name, {"source": _of(claim)})
+        return self.until(f"{SNAPSHOTS}/{name}", lambda found: found.get("status", {}).get("readyToUse"))
+
+    def pod(self, name: str, claim: str) -> Callable[..., str]:
+        """A pod with the claim at /data; gives what runs BusyBox in it, and fails where that fails."""
+        container = {
+            "name": name,
+            "image": shell.IMAGE,
+            "args": ["sleep", "100000"],
+            "volumeMounts": [{"name": "data", "mountPath": "/data"}],
+        }
+        spec = {
+            "containers": [container],
+            "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": claim}}],
+            "securityContext": {"runAsUser": USER, "runAsGroup": USER, "fsGroup": USER},
+            "terminationGracePeriodSeconds": 0,
+        }
+        self._apply("v1", "Pod", name, spec)
+        self.until(f"{PODS}/{name}", lambda found: found["status"].get("phase") == "Running")
+
+        def run(*command: str) -> str:
+            status, output = shell.execute(self.instance, name, *command)
+            assert status == 0, output
+            return output
+
+        return run
+
+    def until(self, path: str, condition: Callable[[dict[str, Any]], Any], seconds: float = 20) -> dict[str, Any]:
+        """The object, as soon as the condition holds for it."""
+        end = time.monotonic() + seconds
+        while True:
+            found = self.kube.get(path)
+            if found and condition(found):
+                return found
+            assert time.monotonic() < end, found
+            time.sleep(0.05)
+
+    def until_gone(self, path: str, seconds: float = 20) -> None:
+        """Waits until there is no such object."""
+        end = time.monotonic() + seconds
+        while self.kube.get(path):
+            assert time.monotonic() < end, path
+            time.sleep(0.05)
+
+    def _apply(self, version: str, kind: str, name: str, spec: dict[str, Any]) -> None:
+        meta = {"name": name, "namespace": "default"}
+        self._api.apply(
+            {"apiVersion": version, "kind": kind, "metadata": meta, "spec": spec}, manager="test", force=True
+        )
+
+
+def _of(claim: str) -> dict[str, str]:
+    return {"persistentVolumeClaimName": claim}
+
+
+def from_snapshot(name: str) -> dict[str, str]:
+    """A claim's source: what a snapshot holds."""
+    return {"apiGroup": "snapshot.storage.k8s.io", "kind": "VolumeSnapshot", "name": name}
+
+
+def from_claim(name: str) -> dict[str, str]:
+    """A claim's source: what another claim holds now."""
+    return {"kind": "PersistentVolumeClaim", "name": name}

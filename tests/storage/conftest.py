@@ -1,0 +1,27 @@
+"""One running cluster with the CSI driver for all tests of volumes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from embedded.paths import Instance
+from embedded.progress import Step
+from tests import cluster_fixture
+from tests.cluster import shell
+from tests.storage.claims import Claims
+
+
+@pytest.fixture(scope="package")
+def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
+    """The `test` cluster with the driver, running when the first test begins."""
+    with cluster_fixture.running(tmp_path_factory.mktemp("state"), storage=True) as running:
+        shell.load_image(running, Step("shell image"))
+        yield running
+
+
+@pytest.fixture(scope="package")
+def claims(instance: Instance) -> Claims:
+    """Makes claims, snapshots and pods in the cluster."""
+    return Claims(instance)

@@ -1,0 +1,112 @@
+"""Claims of the driver's class in a real cluster: shared, snapshotted, restored, cloned, grown, never lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+
+import pytest
+
+from embedded import cluster
+from embedded.cluster import csi, pool, processes, stopping, supervisor
+from embedded.cluster.places import Places
+from embedded.cluster.supervisor import Supervisor
+from embedded.paths import Instance
+from embedded.progress import Step
+from tests.storage.claims import CLAIMS, PODS, SNAPSHOTS, Claims, from_claim, from_snapshot
+
+Run = Callable[..., str]
+
+
+@pytest.fixture(scope="module")
+def writer(claims: Claims) -> Run:
+    """A pod that has written one file into the claim `data`."""
+    claims.claim("data", "ReadWriteMany")
+    run = claims.pod("writer", "data")
+    run("sh", "-c", "echo first > /data/file")
+    return run
+
+
+def test_a_pod_of_the_users_group_can_write(writer: Run) -> None:
+    assert writer("stat", "-c", "%g", "/data/file").strip() == "65532"
+
+
+def test_a_second_pod_sees_what_the_first_one_writes(claims: Claims, writer: Run) -> None:
+    reader = claims.pod("reader", "data")
+    assert reader("cat", "/data/file") == "first\n"
+    reader("sh", "-c", "echo hello > /data/from-reader")
+    assert writer("cat", "/data/from-reader") == "hello\n"
+
+
+def test_a_snapshot_keeps_what_was_there_and_restores_it(claims: Claims, writer: Run) -> None:
+    writer("sh", "-c", "echo before > /data/state; sync")
+    claims.snapshot("state", "data")
+    writer("sh", "-c", "echo after > /data/state")
+    claims.claim("restored", source=from_snapshot("state"))
+    restored = claims.pod("restored", "restored")
+    assert restored("cat", "/data/state") == "before\n"
+    restored("sh", "-c", "echo mine > /data/state")
+    assert writer("cat", "/data/state") == "after\n"
+
+
+def test_a_clone_is_a_volume_of_its_own(claims: Claims, writer: Run) -> None:
+    writer("sh", "-c", "echo shared > /data/cloned; sync")
+    claims.claim("clone", source=from_claim("data"))
+    clone = claims.pod("clone", "clone")
+    assert clone("cat", "/data/cloned") == "shared\n"
+    clone("rm", "/data/cloned")
+    assert writer("cat", "/data/cloned") == "shared\n"
+
+
+def test_a_full_volume_takes_more_once_it_is_larger(claims: Claims) -> None:
+    claims.claim("small", mib=32)
+    run = claims.pod("small", "small")
+    with pytest.raises(AssertionError, match="quota"):
+        run("dd", "if=/dev/urandom", "of=/data/much", "bs=1M", "count=48")
+    claims.claim("small", mib=128)
+    claims.until(f"{CLAIMS}/small", lambda found: found["status"]["capacity"]["storage"] == "128Mi")
+    run("dd", "if=/dev/urandom", "of=/data/much", "bs=1M", "count=48")
+
+
+def test_what_is_deleted_in_kubernetes_is_kept_in_the_pool(claims: Claims) -> None:
+    name = claims.claim("kept")["spec"]["volumeName"]
+    claims.snapshot("kept", "kept")
+    content = claims.kube.get(f"{SNAPSHOTS}/kept")
+    assert content
+    claims.kube.delete(f"{SNAPSHOTS}/kept")
+    claims.kube.delete(f"{CLAIMS}/kept")
+    claims.until(f"/api/v1/persistentvolumes/{name}", lambda found: found["status"]["phase"] == "Released")
+    bound = content["status"]["boundVolumeSnapshotContentName"]
+    assert claims.kube.get(f"/apis/snapshot.storage.k8s.io/v1/volumesnapshotcontents/{bound}")
+
+
+def test_a_driver_that_was_killed_serves_again(claims: Claims, writer: Run) -> None:
+    alive = processes.find(claims.instance)
+    assert alive
+    supervised = Supervisor(alive.path(Places(claims.instance).supervisor_socket))
+    before = supervised.states()[csi.DRIVER_PROGRAM].pid
+    # supervisord numbers processes as its namespace does.
+    [pid] = [pid for pid in processes.members(claims.instance) if processes.inner(pid) == before]
+    os.kill(pid, signal.SIGKILL)
+    claims.claim("after-kill", source=from_claim("data"))
+    assert claims.pod("after-kill", "after-kill")("cat", "/data/file") == "first\n"
+    assert writer("cat", "/data/file") == "first\n"
+    end = time.monotonic() + 10
+    while not supervisor.all_running(alive.path(Places(claims.instance).supervisor_socket)):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    assert supervised.states()[csi.DRIVER_PROGRAM].pid != before
+
+
+def test_stopping_leaves_nothing_and_starting_again_has_every_byte(claims: Claims, writer: Run) -> None:
+    writer("sh", "-c", "echo last > /data/last")
+    instance: Instance = claims.instance
+    cluster.stop(instance)
+    assert stopping.residue(instance) == []
+    assert pool.loop_devices(Places(instance)) == []
+    cluster.start(instance, Step("cluster"))
+    claims.kube.delete(f"{PODS}/writer")
+    claims.until_gone(f"{PODS}/writer")
+    assert claims.pod("writer", "data")("cat", "/data/last") == "last\n"
