@@ -22,7 +22,6 @@ _CAPABILITIES = (
     _Rpc.GET_CAPACITY,
     _Rpc.CREATE_DELETE_SNAPSHOT,
     _Rpc.LIST_SNAPSHOTS,
-    _Rpc.GET_SNAPSHOT,
     _Rpc.CLONE_VOLUME,
     _Rpc.EXPAND_VOLUME,
     _Rpc.SINGLE_NODE_MULTI_WRITER,
@@ -122,10 +121,6 @@ class Controller:
         )
         entries = [csi_pb2.ListSnapshotsResponse.Entry(snapshot=_snapshot(one)) for one in found]
         return csi_pb2.ListSnapshotsResponse(entries=entries, next_token=token)
-
-    def GetSnapshot(self, request: csi_pb2.GetSnapshotRequest) -> csi_pb2.GetSnapshotResponse:  # noqa: N802
-        found = self._store.snapshot(need(request.snapshot_id, "snapshot_id"))
-        return csi_pb2.GetSnapshotResponse(snapshot=_snapshot(found))
 
     def _volume(self, volume: Volume) -> csi_pb2.Volume:
         place = csi_pb2.Topology(segments={requested.TOPOLOGY_KEY: self._node})

@@ -1,0 +1,79 @@
+"""A driver in a process of its own, which tests may kill."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from embedded.paths import PROJECT
+from tests.csi.client import Client
+
+_SECONDS = 20.0
+# The kernel ends what these start when this process is gone, so nothing of a killed test run stays mounted.
+GUARDED = ("setpriv", "--pdeathsig", "KILL", "--")
+
+
+class Driver:
+    """A driver on a folder, in the mount namespace of the process that mounted it."""
+
+    def __init__(self, folder: Path, holder: int) -> None:
+        self.folder, self._holder = folder, holder
+        self.socket = folder / "csi.sock"
+        self.registration = folder / "registration.sock"
+        self.start()
+
+    def start(self) -> None:
+        """Starts it and waits until it answers."""
+        arguments = ["--socket", self.socket, "--registration", self.registration, "--pool", self.folder / "pool"]
+        program = [sys.executable, "-m", "embedded.csi", *arguments, "--node", "node-1"]
+        self.socket.unlink(missing_ok=True)
+        with (self.folder / "driver.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                ["nsenter", f"--mount=/proc/{self._holder}/ns/mnt", f"--wdns={PROJECT}", *GUARDED, *map(str, program)],
+                stdout=log,
+                stderr=log,
+            )
+        end = time.monotonic() + _SECONDS
+        while not self.socket.exists():
+            assert self._process.poll() is None and time.monotonic() < end, self.log
+            time.sleep(0.02)
+        self.client = Client(self.socket)
+
+    @property
+    def log(self) -> str:
+        """What it printed."""
+        return (self.folder / "driver.log").read_text()
+
+    def seen(self, path: Path) -> Path:
+        """A path as the driver sees it."""
+        return Path(f"/proc/{self._holder}/root{path}")
+
+    def volume(self, id_: str) -> Path:
+        """A volume's folder."""
+        return self.seen(self.folder / "pool/volumes" / id_)
+
+    def snapshot(self, id_: str) -> Path:
+        """A snapshot's folder."""
+        return self.seen(self.folder / "pool/snapshots" / id_)
+
+    def kill(self) -> None:
+        """Ends it at once, wherever it is."""
+        self._process.kill()
+        self._process.wait()
+        self.client.close()
+
+    def stop(self) -> None:
+        """Asks it to end."""
+        self._process.terminate()
+        assert self._process.wait(_SECONDS) == 0
+        self.client.close()
+
+
+def empty(driver: Driver) -> None:
+    """Deletes every volume and snapshot."""
+    for entry in driver.client.ListSnapshots().entries:
+        driver.client.DeleteSnapshot(snapshot_id=entry.snapshot.snapshot_id)
+    for entry in driver.client.ListVolumes().entries:
+        driver.client.DeleteVolume(volume_id=entry.volume.volume_id)
