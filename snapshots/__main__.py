@@ -1,9 +1,10 @@
-"""One run of a volume's schedule: `python -m snapshots VOLUME CLASS --keep=N [--expire=SECONDS]`."""
+"""One run of a volume's schedule: `python -m snapshots VOLUME CLASS [--keep=N] [--expire=SECONDS]`."""
 
 from __future__ import annotations
 
 import argparse
 import os
+import sys
 import time
 from datetime import UTC, datetime, timedelta
 
@@ -45,7 +46,7 @@ def parsed(words: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="snapshots", description=__doc__)
     parser.add_argument("volume")
     parser.add_argument("snapshot_class")
-    parser.add_argument("--keep", type=int, required=True)
+    parser.add_argument("--keep", type=int, default=sys.maxsize)
     parser.add_argument("--expire", type=int)
     return parser.parse_args(words)
 

@@ -18,6 +18,7 @@ from components.node_group import Shape
 _IDENTITIES = {
     "vpc-cni": ("aws-node", "AmazonEKS_CNI_Policy"),
     "aws-ebs-csi-driver": ("ebs-csi-controller-sa", "service-role/AmazonEBSCSIDriverPolicyV2"),
+    "aws-efs-csi-driver": ("efs-csi-controller-sa", "service-role/AmazonEFSCSIDriverPolicy"),
 }
 # The stack's namespaces refuse what no NetworkPolicy allows. Without this, nobody would enforce that.
 _CONFIGURATION = {"vpc-cni": {"enableNetworkPolicy": "true"}}
@@ -35,6 +36,13 @@ def after_nodes(
     """What runs as pods that tolerate no taint: EKS waits 20 minutes for them, and nodes must be there by then."""
     configuration = {_MONITORING: _monitoring(groups)}
     return [_addon(context, cluster, name, nodes, configuration.get(name)) for name in ADDONS_AFTER_NODES]
+
+
+def of_volumes(
+    context: Context, cluster: aws.eks.Cluster, name: str, nodes: Sequence[pulumi.Resource]
+) -> aws.eks.Addon:
+    """The driver of a kind of volumes."""
+    return _addon(context, cluster, name, nodes, None)
 
 
 def _monitoring(groups: Mapping[str, Shape]) -> dict[str, Any] | None:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 ADDONS_BEFORE_NODES = ("vpc-cni", "kube-proxy", "eks-pod-identity-agent")
 ADDONS_AFTER_NODES = ("coredns", "aws-ebs-csi-driver", "snapshot-controller", "eks-node-monitoring-agent")
+ADDONS_OF_VOLUMES = ("aws-efs-csi-driver",)
+"""Installed where a volume needs them, in the version that EKS chooses where the settings name none."""
 DEFAULT = "default"
 """In place of a version: what EKS takes by itself."""
 
@@ -23,7 +25,7 @@ _PROXY_BEHIND = 3
 
 def faults(args: "Eks") -> Iterator[Fault]:
     """Every fault, a line each."""
-    known = (*ADDONS_BEFORE_NODES, *ADDONS_AFTER_NODES)
+    known = (*ADDONS_BEFORE_NODES, *ADDONS_AFTER_NODES, *ADDONS_OF_VOLUMES)
     for name, version in args.addons.items():
         path = ("cluster", "addons", name)
         written = _VERSION.fullmatch(version)

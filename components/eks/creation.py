@@ -1,6 +1,6 @@
 """Everything of an EKS cluster in the order in which it works: control plane, add-ons, nodes, controllers."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pulumi
@@ -24,11 +24,14 @@ _KARPENTER_REPLICAS = 2
 class Native:
     """The cluster in AWS, for what is built beside it: file systems, roles of workloads."""
 
+    context: Context
     cluster: aws.eks.Cluster
     provider: aws.Provider
     subnets: Subnets
     security_group: pulumi.Output[str]
     """Of the control plane and of every node."""
+    nodes: Sequence[pulumi.Resource]
+    """Those that the cluster's own pods run on, and all others that are no pool of Karpenter's."""
 
 
 def connect(args: Eks, name: str, groups: Mapping[str, Shape], opts: pulumi.ResourceOptions) -> Connection:
@@ -45,7 +48,7 @@ def connect(args: Eks, name: str, groups: Mapping[str, Shape], opts: pulumi.Reso
     pools = _pools(context, cluster, subnets, inside, components)
     for group, component in components.items():
         component.done(nodes.get(group) or pools[group])
-    native = Native(cluster, provider, subnets, control_plane.security_group(cluster))
+    native = Native(context, cluster, provider, subnets, control_plane.security_group(cluster), tuple(nodes.values()))
     return Connection(inside, config, native)
 
 

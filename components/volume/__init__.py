@@ -1,6 +1,6 @@
 """Volumes: named storage that workloads mount, outliving them; the backend is chosen by kind."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, cast
 
 import pulumi
@@ -9,7 +9,7 @@ from pydantic import Field
 
 from components.cluster import Cluster, ClusterArgs
 from components.family import load_family
-from components.model import Model
+from components.model import Filled, Model
 from components.namespace import Namespace
 from components.volume import capabilities, snapshot_schedule, source
 from components.volume.backend import Backend, Request
@@ -19,6 +19,27 @@ from components.volume.snapshotter import Snapshotter
 from components.volume.source import Source
 
 load_family(__name__, __path__)
+
+
+class PlacementArgs(Model):
+    """Where a volume is. Pods that mount it go where it can be reached."""
+
+    zones: Annotated[tuple[Filled, ...], Field(min_length=1)]
+    """Zones, one of which it is made in."""
+
+
+class MirrorTarget(Model):
+    """Where a copy is kept."""
+
+    region: Filled
+    """Region of the cloud, another one than the cluster's."""
+
+
+class MirrorArgs(Model):
+    """A copy that the backend itself keeps up to date."""
+
+    to: MirrorTarget
+    """Where the copy is kept."""
 
 
 class VolumeArgs(Model):
@@ -34,6 +55,12 @@ class VolumeArgs(Model):
     """What it begins with: a snapshot to restore, or a volume to clone. Empty by default."""
     snapshots: SnapshotsArgs | None = None
     """Snapshots on a schedule; none by default."""
+    mirror: MirrorArgs | None = None
+    """A copy elsewhere that follows by itself; none by default."""
+    placement: PlacementArgs | None = None
+    """Where it is; by default the first pod that mounts it decides, or the backend."""
+    encrypted: bool = False
+    """Refuse a backend that is not known to encrypt at rest. Those of clouds do, whether this is set or not."""
     retain: bool = True
     """Refuse to delete the volume. Set it to false, and deploy that, before removing a volume and its data."""
 
@@ -62,6 +89,7 @@ class Volume(pulumi.ComponentResource):
         *,
         cluster: Cluster,
         namespace: Namespace,
+        installed: Sequence[pulumi.Resource] = (),
         origin: "Volume | None" = None,
         snapshotter: Snapshotter | None = None,
         opts: pulumi.ResourceOptions | None = None,
@@ -70,18 +98,18 @@ class Volume(pulumi.ComponentResource):
         modes = args.access_modes or list(backend.access_modes)
         props = {"sizeGib": args.size_gib, "backend": backend.kind, "accessModes": modes, "retain": args.retain}
         super().__init__("tensorplane:index:Volume", name, props, opts)
-        request = Request(name, namespace, args.size_gib, modes, _begins_as(args, origin))
+        request = Request(name, namespace, args, cluster, modes, installed, _begins_as(args, origin))
         keep = pulumi.ResourceOptions(parent=self, protect=args.retain, retain_on_delete=args.retain)
         self.claim = backend.provision(request, keep)
         self.claim_name = name
         """Name of the claim in the stack's namespace."""
         self.one_node = set(modes) == {"ReadWriteOnce"}
         """Whether only the pods of one node can mount it."""
-        driver = args.snapshot_driver(cluster.args)
-        if args.snapshots and driver and snapshotter:
+        snapshots_by = args.snapshot_driver(cluster.args)
+        if args.snapshots and snapshots_by and snapshotter:
             snapshot_schedule.cron_job(
                 name,
-                driver,
+                snapshots_by,
                 args.snapshots,
                 claim=self.claim,
                 namespace=namespace,
@@ -103,6 +131,8 @@ def volumes_of(
     """The volumes of a stack, and what they share. One that begins as another comes after it."""
     drivers = {driver for args in declared.values() if (driver := args.snapshot_driver(cluster.args))}
     shared = Snapshotter(sorted(drivers), cluster=cluster, namespace=namespace, opts=opts) if drivers else None
+    kinds = {(backend := args.backend_on(cluster.args)).kind: backend for args in declared.values()}
+    by_kind = {kind: kinds[kind].install(cluster) for kind in sorted(kinds)}
     made: dict[str, Volume] = {}
 
     def make(name: str) -> Volume:
@@ -110,7 +140,14 @@ def volumes_of(
             args = declared[name]
             origin = make(args.source.volume) if args.source and args.source.volume else None
             made[name] = Volume(
-                name, args, cluster=cluster, namespace=namespace, origin=origin, snapshotter=shared, opts=opts
+                name,
+                args,
+                cluster=cluster,
+                namespace=namespace,
+                installed=by_kind[args.backend_on(cluster.args).kind],
+                origin=origin,
+                snapshotter=shared,
+                opts=opts,
             )
         return made[name]
 

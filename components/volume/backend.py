@@ -1,18 +1,22 @@
 """The family of storage backends: what each of them declares, and how it makes a claim."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import pulumi
 import pulumi_kubernetes as k8s
 
 from components import quantity
-from components.cluster import ClusterArgs
+from components.cluster import Cluster, ClusterArgs
 from components.family import Variant
+from components.faults import Fault
 from components.labels import labels
 from components.namespace import Namespace
 from components.volume.capabilities import AccessMode, Capabilities
+
+if TYPE_CHECKING:
+    from components.volume import VolumeArgs
 
 
 @dataclass(frozen=True)
@@ -21,8 +25,11 @@ class Request:
 
     name: str
     namespace: Namespace
-    size_gib: float
+    args: "VolumeArgs"
+    cluster: Cluster
     access_modes: list[AccessMode]
+    installed: Sequence[pulumi.Resource] = ()
+    """What must be there before anything can be mounted: see `Backend.install`."""
     source: k8s.core.v1.TypedLocalObjectReferenceArgsDict | None = None
     """What it begins with."""
 
@@ -36,7 +43,7 @@ class Request:
         """The claim that pods mount. `storage_class` None asks for the cluster's default class, "" for none."""
         spec: k8s.core.v1.PersistentVolumeClaimSpecArgsDict = {
             "access_modes": self.access_modes,
-            "resources": {"requests": {"storage": quantity.gibibytes(self.size_gib)}},
+            "resources": {"requests": {"storage": quantity.gibibytes(self.args.size_gib)}},
         }
         if storage_class is not None:
             spec["storage_class_name"] = storage_class
@@ -73,9 +80,13 @@ class Backend(Variant, family=True):
         """The CSI driver that takes its snapshots, as Kubernetes knows it; None where none does."""
         return None
 
-    def check(self, cluster: ClusterArgs) -> Iterator[tuple[str, str]]:
-        """What is wrong with these settings beyond their shape, as key and reason."""
+    def check(self, args: "VolumeArgs", cluster: ClusterArgs) -> Iterator[Fault]:
+        """What is wrong with a volume of this backend, beyond what its capabilities say. Paths begin at the volume."""
         yield from ()
+
+    def install(self, cluster: Cluster) -> Sequence[pulumi.Resource]:
+        """Create what all volumes of this kind share: called once, by the first of them."""
+        return ()
 
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
         """Create the claim, and what it needs, as children."""

@@ -25,6 +25,8 @@ class Capabilities:
     """How it keeps a copy elsewhere up to date."""
     expand: bool = False
     """Whether a volume can grow while it is in use."""
+    placement: str | None = None
+    """How it is put into a zone that the settings name."""
     reach: Reach = "class"
     """How far from its place pods can mount it."""
     encryption: str | None = None
@@ -42,6 +44,7 @@ FEATURES: Mapping[str, str] = {
     "snapshot": "snapshots",
     "clone": "clones",
     "mirror": "mirrors",
+    "placement": "placement",
     "encryption": "encryption at rest",
 }
 """What a volume's settings may ask for, by the field that says whether a backend has it."""
@@ -57,7 +60,7 @@ def sizes(row: Capabilities) -> str:
 def table(rows: Mapping[str, Capabilities]) -> str:
     """The whole matrix in Markdown, a line for each backend."""
     head = (
-        "backend", "access", "snapshot", "clone", "mirror", "grows", "reach", "encryption", "size",
+        "backend", "access", "snapshot", "clone", "mirror", "grows", "placement", "reach", "encryption", "size",
         "a snapshot in use is", "throughput",
     )  # fmt: skip
     lines = [_line(head), _line(["---"] * len(head))]
@@ -69,6 +72,7 @@ def table(rows: Mapping[str, Capabilities]) -> str:
             row.clone,
             row.mirror,
             "yes" if row.expand else None,
+            row.placement,
             row.reach,
             row.encryption,
             sizes(row),

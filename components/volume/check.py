@@ -30,8 +30,8 @@ def faults(volumes: Mapping[str, "VolumeArgs"], declared: Declared, cluster: Clu
         yield from _lacking(at, args, backend)
         yield from _snapshots(name, args, backend)
         yield from _origin(name, args, declared, cluster)
-        for key, reason in backend.check(cluster):
-            yield Fault((*at, "backend", key), reason)
+        for fault in backend.check(args, cluster):
+            yield Fault((*at, *fault.path), fault.reason, given=tuple((*at, *path) for path in fault.given))
 
 
 def _modes(at: Key, args: "VolumeArgs", backend: Backend) -> Iterator[Fault]:
@@ -57,6 +57,9 @@ def _lacking(at: Key, args: "VolumeArgs", backend: Backend) -> Iterator[Fault]:
         (("snapshots",), "snapshot", args.snapshots is not None),
         (("from", "snapshot"), "snapshot", source is not None and source.snapshot is not None),
         (("from", "volume"), "clone", source is not None and source.volume is not None),
+        (("placement",), "placement", args.placement is not None),
+        (("mirror",), "mirror", args.mirror is not None),
+        (("encrypted",), "encryption", args.encrypted),
     )
     for key, feature, wanted in asked:
         if wanted and getattr(backend.capabilities, feature) is None:
@@ -91,7 +94,8 @@ def _origin(name: str, args: "VolumeArgs", declared: Declared, cluster: ClusterA
         yield Fault(at, f"volume {origin} begins as a copy of this one, one of them needs another origin")
     elif other := declared[origin]:
         given = (("volumes", origin),)
-        if other.backend_on(cluster) != args.backend_on(cluster):
+        mine, theirs = args.backend_on(cluster), other.backend_on(cluster)
+        if (mine.kind, mine.csi_driver) != (theirs.kind, theirs.csi_driver):
             reason = f"volume {origin} has another backend, and a driver copies only what is its own: need the same"
             yield Fault((*at[:2], "backend"), reason, given=given)
         elif args.size_gib < other.size_gib:

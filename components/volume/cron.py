@@ -92,7 +92,7 @@ def _number(text: str, low: int, high: int) -> int:
 
 def for_aws(schedule: str) -> str:
     """A valid schedule as AWS spells it: a year more, days of the week from 1, and one of the days left open."""
-    minute, hour, day, month, weekday = MACROS.get(schedule, schedule).split()
+    minute, hour, day, month, weekday = MACROS.get(schedule, schedule).upper().split()
     if weekday in ("*", "?"):
         return f"cron({minute} {hour} {day.replace('?', '*')} {month} ? *)"
     days = ",".join(str(value + 1) for value in sorted(set(_values(_FIELDS[4], weekday))))

@@ -34,7 +34,7 @@ class Embedded(Backend):
             name,
             metadata={"name": name, "labels": labels(request.name, "volume")},
             spec={
-                "capacity": {"storage": quantity.gibibytes(request.size_gib)},
+                "capacity": {"storage": quantity.gibibytes(request.args.size_gib)},
                 "access_modes": request.access_modes,
                 "persistent_volume_reclaim_policy": "Retain",
                 "local": {"path": str(embedded.home() / "volumes" / namespace / request.name)},

@@ -20,6 +20,7 @@ _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=
 _SECONDS_TO_START = 600
 _SECONDS_FOR_A_SNAPSHOT = 3600
 _USER = 65532
+_KEPT = 24
 
 
 def _schedule(value: str) -> str:
@@ -40,10 +41,16 @@ class SnapshotsArgs(Model):
 
     schedule: Annotated[str, AfterValidator(_schedule)]
     """When, in cron's five fields and UTC: `0 * * * *` for every hour."""
-    keep: Annotated[int, Field(ge=1, le=1000)] = 24
-    """The newest so many stay; older ones are deleted, once a newer one is ready."""
+    keep: Annotated[int, Field(ge=1, le=1000)] | None = None
+    """The newest so many stay; older ones are deleted, once a newer one is ready. 24, where nothing says what stays."""
     expire: Annotated[str, AfterValidator(_age)] | None = None
-    """Age at which one is deleted though it is among those: 36h, 30d, 8w. The newest stays whatever its age."""
+    """Age at which one is deleted, however few there are: 36h, 30d, 8w. With CSI, the newest stays whatever its age."""
+
+    @property
+    def count(self) -> list[str]:
+        """How many stay, as the CronJob is told."""
+        kept = self.keep or (None if self.expire else _KEPT)
+        return [f"--keep={kept}"] if kept else []
 
     @property
     def expire_seconds(self) -> int | None:
@@ -67,7 +74,7 @@ def cron_job(
     arguments: list[pulumi.Input[str]] = [
         volume,
         snapshotter.classes[driver],
-        f"--keep={args.keep}",
+        *args.count,
         *([f"--expire={age}"] if age else []),
     ]
     job: k8s.batch.v1.JobSpecArgsDict = {

@@ -80,7 +80,8 @@ FAULTS: list[tuple[str, Any, str]] = [
      "version 1.35, need v1.32 to v1.35, such as v1.35.3-eksbuild.18"),
     ("cluster/admins", {"a": ROLE, "b": ROLE}, "cluster.admins.b: the same as a: need each role or user once"),
     ("cluster/addons", {"coredn": "v1"}, "cluster.addons.coredn: unknown add-on, have vpc-cni, kube-proxy, "
-     "eks-pod-identity-agent, coredns, aws-ebs-csi-driver, snapshot-controller, eks-node-monitoring-agent "
+     "eks-pod-identity-agent, coredns, aws-ebs-csi-driver, snapshot-controller, eks-node-monitoring-agent, "
+     "aws-efs-csi-driver "
      "(did you mean coredns?)"),
     ("cluster/tags", {"aws:team": "a"}, "cluster.tags.aws:team: a tag that AWS or Kubernetes sets: need another key"),
     ("cluster/support", "extend", "cluster.support: got 'extend', need standard or extended (did you mean extended?)"),

@@ -100,7 +100,7 @@ def test_a_schedule_that_kubernetes_takes_is_taken(schedule: str) -> None:
         ("0 5 * * *", "cron(0 5 * * ? *)"),
         ("@weekly", "cron(0 0 ? * 1 *)"),
         ("0 5 * * mon-fri", "cron(0 5 ? * 2,3,4,5,6 *)"),
-        ("30 2 1,15 jan ?", "cron(30 2 1,15 jan ? *)"),
+        ("30 2 1,15 jan ?", "cron(30 2 1,15 JAN ? *)"),
     ],
 )
 def test_aws_spells_a_schedule_its_own_way(schedule: str, said: str) -> None:
@@ -128,7 +128,7 @@ def test_a_volume_begins_as_one_thing() -> None:
 
 
 def test_the_origin_of_a_volume_is_another_one_with_the_same_backend_that_fits() -> None:
-    other = {**FILES, "name": "disks"}
+    other = {**FILES, "driver": "disks.csi.example"}
     assert lines(models={"backend": FILES, "from": {"volume": "models"}}) == [
         "models.from.volume: volume models cannot begin as a copy of itself, need another volume"
     ]

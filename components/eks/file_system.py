@@ -1,0 +1,127 @@
+"""One EFS file system: its mount targets, its folder, its backups, its copy elsewhere, and the claim on it."""
+
+from typing import TYPE_CHECKING
+
+import pulumi
+import pulumi_aws as aws
+import pulumi_kubernetes as k8s
+
+from components import quantity
+from components.eks import backup
+from components.labels import labels
+from components.volume.backend import Request
+
+if TYPE_CHECKING:
+    from components.eks.creation import Native
+    from components.volume.efs import Efs
+
+_NFS = 2049
+_USER = 65532
+"""User and group of every pod of tensorplane's, who owns the folder."""
+
+
+def claim(args: "Efs", request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
+    """The file system and a claim that is bound to it. Both outlive what mounts them."""
+    native: Native = request.cluster.native
+    name = f"{request.namespace.plain_name}-{request.name}"
+    kept = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(provider=native.provider))
+    beside = pulumi.ResourceOptions(parent=opts.parent, provider=native.provider)
+    zones = request.args.placement.zones if request.args.placement else ()
+    system = aws.efs.FileSystem(
+        name,
+        encrypted=True,
+        kms_key_id=args.kms_key,
+        availability_zone_name=zones[0] if zones else None,
+        throughput_mode="elastic",
+        tags={"Name": name},
+        opts=kept,
+    )
+    targets = _targets(name, system, native, zones or tuple(native.subnets.by_zone), beside)
+    # Its deletion leaves the files, but nobody would own the folder under this id any more.
+    folder = aws.efs.AccessPoint(
+        name,
+        file_system_id=system.id,
+        posix_user={"uid": _USER, "gid": _USER},
+        root_directory={
+            "path": "/volume",
+            "creation_info": {"owner_uid": _USER, "owner_gid": _USER, "permissions": "0770"},
+        },
+        tags={"Name": name},
+        opts=kept,
+    )
+    if request.args.snapshots:
+        backup.plan(native.context, name, request.args.snapshots, system.arn, kept)
+    if request.args.mirror:
+        aws.efs.ReplicationConfiguration(
+            name,
+            source_file_system_id=system.id,
+            destination={"region": request.args.mirror.to.region},
+            opts=beside,
+        )
+    volume = _volume(name, request, pulumi.Output.concat(system.id, "::", folder.id), targets, opts)
+    # What EFS holds has no limit, so the size is a label only, and Kubernetes refuses to resize what it did not make.
+    claim_opts = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(ignore_changes=["spec.resources"]))
+    return request.claim(claim_opts, storage_class="", volume=volume.metadata["name"])
+
+
+def _targets(
+    name: str, system: aws.efs.FileSystem, native: "Native", zones: tuple[str, ...], opts: pulumi.ResourceOptions
+) -> list[pulumi.Resource]:
+    """Where each zone's nodes reach it, and nobody else does."""
+    group = aws.ec2.SecurityGroup(
+        f"{name}-efs",
+        description=f"EFS file system {name}: from the cluster's nodes",
+        vpc_id=native.cluster.vpc_config.vpc_id,
+        opts=opts,
+    )
+    rule = aws.vpc.SecurityGroupIngressRule(
+        f"{name}-efs",
+        security_group_id=group.id,
+        referenced_security_group_id=native.security_group,
+        ip_protocol="tcp",
+        from_port=_NFS,
+        to_port=_NFS,
+        opts=opts,
+    )
+    targets = [
+        aws.efs.MountTarget(
+            f"{name}-{zone}",
+            file_system_id=system.id,
+            subnet_id=native.subnets.by_zone[zone],
+            security_groups=[group.id],
+            opts=opts,
+        )
+        for zone in sorted(zones)
+    ]
+    return [rule, *targets]
+
+
+def _volume(
+    name: str,
+    request: Request,
+    handle: pulumi.Output[str],
+    targets: list[pulumi.Resource],
+    opts: pulumi.ResourceOptions,
+) -> k8s.core.v1.PersistentVolume:
+    return k8s.core.v1.PersistentVolume(
+        name,
+        metadata={"name": name, "labels": labels(request.name, "volume")},
+        spec={
+            "capacity": {"storage": quantity.gibibytes(request.args.size_gib)},
+            "access_modes": request.access_modes,
+            "persistent_volume_reclaim_policy": "Retain",
+            "mount_options": ["tls"],
+            "csi": {"driver": "efs.csi.aws.com", "volume_handle": handle},
+            # Only this claim may bind it, whatever other claims wait for a volume of this size.
+            "claim_ref": {
+                "api_version": "v1",
+                "kind": "PersistentVolumeClaim",
+                "namespace": request.namespace.name,
+                "name": request.name,
+            },
+        },
+        opts=pulumi.ResourceOptions.merge(
+            opts,
+            pulumi.ResourceOptions(depends_on=[*request.installed, *targets], ignore_changes=["spec.capacity"]),
+        ),
+    )

@@ -1,0 +1,70 @@
+"""Volumes on EKS that are disks: EBS, each for the pods of one node, in one zone."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+import pulumi
+import pulumi_kubernetes as k8s
+from pydantic import Field
+
+from components.cluster import ClusterArgs
+from components.faults import Fault
+from components.volume import own_class, zones
+from components.volume.backend import Backend, Request
+from components.volume.capabilities import CSI, Capabilities
+
+if TYPE_CHECKING:
+    from components.volume import VolumeArgs
+
+_DRIVER = "ebs.csi.aws.com"
+_IOPS_PER_GIB = 500
+_IOPS_WITHOUT_A_FEE = 3000
+_MIB_PER_IOPS = 0.25
+
+
+class Ebs(Backend):
+    """A disk of type gp3. Every EKS cluster has the driver, and the disks are always encrypted."""
+
+    kind: Literal["ebs"] = "ebs"
+
+    iops: Annotated[int, Field(ge=3000, le=80000)] = _IOPS_WITHOUT_A_FEE
+    """Reads and writes per second, at most 500 for each GiB of size. More than 3000 cost extra."""
+    throughput_mib: Annotated[int, Field(ge=125, le=2000)] = 125
+    """MiB per second, at most a quarter of `iops`. More than 125 cost extra."""
+
+    clusters: ClassVar[frozenset[str] | None] = frozenset({"eks"})
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        access_modes=("ReadWriteOnce",),
+        snapshot=CSI,
+        clone=CSI,
+        expand=True,
+        placement="zones",
+        reach="zone",
+        encryption="always",
+        min_gib=1,
+        max_gib=65536,
+        consistency="as after a power failure",
+        throughput="`throughputMib`",
+    )
+
+    @property
+    def csi_driver(self) -> str | None:
+        return _DRIVER
+
+    def check(self, args: "VolumeArgs", cluster: ClusterArgs) -> Iterator[Fault]:
+        yield from zones.faults(args, cluster)
+        most = max(_IOPS_WITHOUT_A_FEE, _IOPS_PER_GIB * args.size_gib)
+        if self.iops > most:
+            yield Fault(("backend", "iops"), f"got {self.iops}, at most {most:g} with {args.size_gib:g} GiB")
+        if self.throughput_mib > self.iops * _MIB_PER_IOPS:
+            reason = f"got {self.throughput_mib}, at most {self.iops * _MIB_PER_IOPS:g} with {self.iops} iops"
+            yield Fault(("backend", "throughputMib"), reason)
+
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
+        parameters = {
+            "type": "gp3",
+            "encrypted": "true",
+            "iops": str(self.iops),
+            "throughput": str(self.throughput_mib),
+        }
+        return own_class.claim(request, opts, provisioner=_DRIVER, parameters=parameters)

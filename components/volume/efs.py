@@ -1,0 +1,87 @@
+"""Volumes on EKS that all nodes share: EFS, reached in every zone of the cluster."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components.cluster import Cluster, ClusterArgs
+from components.cluster.eks import Eks
+from components.faults import Fault
+from components.model import Filled
+from components.volume import cron, zones
+from components.volume.backend import Backend, Request
+from components.volume.capabilities import AccessMode, Capabilities
+
+if TYPE_CHECKING:
+    from components.volume import VolumeArgs
+
+
+class Efs(Backend):
+    """A file system of AWS that grows by itself. Pods reach it over TLS, as the owner of one folder in it."""
+
+    kind: Literal["efs"] = "efs"
+
+    kms_key: Filled | None = None
+    """ARN of the KMS key that encrypts it; AWS' own key for EFS by default. A change replaces the file system."""
+
+    access_modes: ClassVar[tuple[AccessMode, ...]] = ("ReadWriteMany",)
+    clusters: ClassVar[frozenset[str] | None] = frozenset({"eks"})
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        access_modes=("ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"),
+        snapshot="AWS Backup",
+        mirror="EFS replication, to another region",
+        expand=True,
+        placement="one zone",
+        reach="region",
+        encryption="always; `kmsKey`",
+        consistency="from a span of time",
+        throughput="elastic",
+    )
+
+    def check(self, args: "VolumeArgs", cluster: ClusterArgs) -> Iterator[Fault]:
+        yield from zones.faults(args, cluster, at_most=1)
+        if args.source is not None and args.source.snapshot is not None:
+            reason = (
+                "AWS Backup restores into a file system, with `aws backup start-restore-job`, not into a new volume"
+            )
+            yield Fault(("from", "snapshot"), reason)
+        if args.mirror and isinstance(cluster, Eks) and args.mirror.to.region == cluster.region:
+            reason = f"got {cluster.region}, where the volume is itself: need another region"
+            yield Fault(("mirror", "to", "region"), reason)
+        if args.snapshots:
+            yield from _retention(args)
+
+    def install(self, cluster: Cluster) -> Sequence[pulumi.Resource]:
+        # Here, and not above: whoever runs another kind of cluster never imports the SDK of AWS.
+        from components.eks import addons
+
+        native = cluster.native
+        return [addons.of_volumes(native.context, native.cluster, "aws-efs-csi-driver", native.nodes)]
+
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
+        from components.eks import file_system
+
+        return file_system.claim(self, request, opts)
+
+
+def _retention(args: "VolumeArgs") -> Iterator[Fault]:
+    """AWS Backup takes at most one an hour, and keeps by age, in days."""
+    asked = args.snapshots
+    if asked is None:
+        return
+    if asked.keep is not None:
+        yield Fault(("snapshots", "keep"), "given, and AWS Backup keeps by age alone: leave it out, and set expire")
+    if asked.expire_seconds is None or asked.expire_seconds % _DAY:
+        found = "missing" if asked.expire is None else f"got {asked.expire}"
+        yield Fault(("snapshots", "expire"), f"{found}, AWS Backup needs an age in whole days, such as 30d")
+    if cron.both_days(asked.schedule):
+        reason = "got a day of the month and one of the week, of which AWS Backup takes one"
+        yield Fault(("snapshots", "schedule"), reason)
+    if not asked.schedule.split()[0].isdigit():
+        reason = f"got {asked.schedule!r}, AWS Backup takes at most one an hour: need one minute, such as 0 * * * *"
+        yield Fault(("snapshots", "schedule"), reason)
+
+
+_DAY = 24 * 3600

@@ -1,0 +1,31 @@
+"""Whether the zones of a volume's placement are the cluster's."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from components.cluster import ClusterArgs
+from components.cluster.eks import Eks
+from components.cluster.gke import Gke
+from components.faults import Fault, did_you_mean
+
+if TYPE_CHECKING:
+    from components.volume import VolumeArgs
+
+
+def of(cluster: ClusterArgs) -> tuple[str, ...]:
+    """The zones in which the cluster has nodes; none where nobody can know."""
+    if isinstance(cluster, Eks):
+        return cluster.subnet_zones
+    return cluster.usual_zones if isinstance(cluster, Gke) else ()
+
+
+def faults(args: "VolumeArgs", cluster: ClusterArgs, *, at_most: int | None = None) -> Iterator[Fault]:
+    """Zones that the cluster has not, where no pod could mount the volume. Paths begin at the volume."""
+    path = ("placement", "zones")
+    asked = args.placement.zones if args.placement else ()
+    have = of(cluster)
+    for zone in asked:
+        if have and zone not in have:
+            yield Fault(path, f"got {zone}, the cluster is in {', '.join(have)}{did_you_mean(zone, have)}")
+    if at_most is not None and len(asked) > at_most:
+        yield Fault(path, f"got {len(asked)} zones, this backend is in {at_most}")

@@ -1,0 +1,120 @@
+"""Volumes on EKS as they are registered: what each is made of, who reaches it, how it is backed up."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import pytest
+
+import stack
+from components.settings import Settings
+from tests.unit import rendering
+from tests.unit.rendering import PROJECT, Rendered, settings_of
+from tests.unit.test_volume_settings import lines
+
+EKS = {"kind": "eks", "region": "us-west-2"}
+EBS = {"backend": {"kind": "ebs"}}
+EFS = {"backend": {"kind": "efs"}}
+NIGHTLY = {"schedule": "0 3 * * *", "expire": "35d"}
+
+
+@cache
+def made() -> Rendered:
+    path = PROJECT / "examples" / "eks-volumes.yaml"
+    return rendering.run(lambda: stack.build(stack.StackConfig.load(settings_of(path))))
+
+
+def wrong(volume: dict[str, Any]) -> list[str]:
+    found = lines(cluster=EKS, models=volume)
+    return [line.removeprefix("models.") for line in found if line.startswith("models.")]
+
+
+def test_efs_is_encrypted_and_kept() -> None:
+    system = made().one("efs/fileSystem:FileSystem")
+    assert system.inputs["encrypted"] is True
+    for kind in ("efs/fileSystem:FileSystem", "efs/accessPoint:AccessPoint", "backup/vault:Vault", "PersistentVolume"):
+        options = made().one(kind).options
+        assert (options["protect"], options["retainOnDelete"]) == (True, True), kind
+
+
+def test_efs_is_reached_from_the_nodes_alone_in_every_zone() -> None:
+    assert len(made().all("efs/mountTarget:MountTarget")) == 3
+    rule = made().one("vpc/securityGroupIngressRule:SecurityGroupIngressRule").inputs
+    assert (rule["referencedSecurityGroupId"], rule["fromPort"], rule["toPort"]) == ("sg-cluster", 2049, 2049)
+    assert "cidrIpv4" not in rule
+
+
+def test_pods_mount_efs_over_tls_as_the_owner_of_its_folder_once_it_can_be_reached() -> None:
+    volume = made().one("PersistentVolume")
+    name = "tensorplane-dev-models"
+    assert volume.inputs["spec"]["csi"] == {"driver": "efs.csi.aws.com", "volumeHandle": f"{name}-id::{name}-id"}
+    assert volume.inputs["spec"]["mountOptions"] == ["tls"]
+    assert {"Addon cluster-aws-efs-csi-driver", f"MountTarget {name}-us-west-2a"} <= set(volume.options["dependsOn"])
+    owner = made().one("efs/accessPoint:AccessPoint").inputs["posixUser"]
+    assert owner == {"uid": 65532, "gid": 65532}
+
+
+def test_the_driver_of_efs_is_there_where_a_volume_needs_it() -> None:
+    tree = {"cluster": EKS, "nodeGroups": {"cpu": {"machine": "m7i.2xlarge", "min": 2, "max": 2}}}
+    plain = rendering.run(lambda: stack.build(stack.StackConfig.load(Settings(tree))))
+    assert "cluster-aws-efs-csi-driver" not in {r.name for r in plain.all("eks/addon:Addon")}
+    addon = made().one("eks/addon:Addon", "cluster-aws-efs-csi-driver")
+    assert [one["serviceAccount"] for one in addon.inputs["podIdentityAssociations"]] == ["efs-csi-controller-sa"]
+    assert "NodeGroup cpu" in addon.options["dependsOn"]
+
+
+def test_efs_is_backed_up_by_aws_backup_and_copied_by_efs() -> None:
+    (rule,) = made().one("backup/plan:Plan").inputs["rules"]
+    assert (rule["schedule"], rule["lifecycle"]) == ("cron(0 3 * * ? *)", {"deleteAfter": 35})
+    assert made().one("efs/replicationConfiguration:ReplicationConfiguration").inputs["destination"] == {
+        "region": "us-east-2"
+    }
+    assert [job.name for job in made().all("CronJob")] == ["snapshots-experiment"]
+
+
+def test_a_long_name_fits_into_what_aws_backup_takes() -> None:
+    tree = {
+        "cluster": EKS,
+        "namespace": "n" * 40,
+        "nodeGroups": {"cpu": {"machine": "m7i.2xlarge", "min": 2, "max": 2}},
+        "volumes": {"v" * 60: {"sizeGib": 1, "backend": {"kind": "efs"}, "snapshots": NIGHTLY}},
+    }
+    found = rendering.run(lambda: stack.build(stack.StackConfig.load(Settings(tree))))
+    assert len(found.one("backup/vault:Vault").inputs["name"]) <= 50
+
+
+def test_ebs_has_a_class_of_its_own_that_keeps_the_disk_and_says_the_zone() -> None:
+    kept, copy = (made().one("StorageClass", f"tensorplane-dev-{name}") for name in ("experiment", "experiment-copy"))
+    assert kept.inputs["parameters"] == {"type": "gp3", "encrypted": "true", "iops": "6000", "throughput": "500"}
+    assert (kept.inputs["reclaimPolicy"], copy.inputs["reclaimPolicy"]) == ("Retain", "Delete")
+    (topology,) = kept.inputs["allowedTopologies"]
+    assert topology["matchLabelExpressions"] == [{"key": "topology.kubernetes.io/zone", "values": ["us-west-2a"]}]
+    assert kept.inputs["metadata"]["name"] != copy.inputs["metadata"]["name"]
+    claim = made().one("PersistentVolumeClaim", "experiment").inputs["spec"]
+    assert claim["storageClassName"] == kept.inputs["metadata"]["name"]
+
+
+@pytest.mark.parametrize(
+    ("volume", "line"),
+    [
+        ({**EBS, "accessModes": ["ReadWriteMany"]}, "accessModes: backend ebs has no ReadWriteMany, "),
+        ({**EBS, "mirror": {"to": {"region": "us-east-2"}}}, "mirror: backend ebs has no mirrors, efs"),
+        ({**EBS, "sizeGib": 0.5}, "sizeGib: got 0.5, backend ebs has 1 to 65,536 GiB"),
+        ({"backend": {"kind": "ebs", "iops": 6000}}, "backend.iops: got 6000, at most 5000 with 10 GiB"),
+        ({"backend": {"kind": "ebs", "throughputMib": 751}}, "backend.throughputMib: got 751, at most 750 with"),
+        ({**EBS, "placement": {"zones": ["us-west-2x"]}}, "placement.zones: got us-west-2x, the clus"),
+        ({**EFS, "placement": {"zones": ["us-west-2a", "us-west-2b"]}}, "placement.zones: got 2 zones"),
+        ({**EFS, "from": {"snapshot": "x"}}, "from.snapshot: AWS Backup restores into a file system"),
+        ({**EFS, "mirror": {"to": {"region": "us-west-2"}}}, "mirror.to.region: got us-west-2, where"),
+        ({**EFS, "snapshots": {"schedule": "0 3 * * *"}}, "snapshots.expire: missing, AWS Backup need"),
+        ({**EFS, "snapshots": {**NIGHTLY, "keep": 3}}, "snapshots.keep: given, and AWS Backup keeps"),
+        ({**EFS, "snapshots": {**NIGHTLY, "expire": "36h"}}, "snapshots.expire: got 36h, AWS Backup"),
+        ({**EFS, "snapshots": {**NIGHTLY, "schedule": "*/5 * * * *"}}, "snapshots.schedule: got '*/5"),
+        ({**EFS, "snapshots": {**NIGHTLY, "schedule": "0 3 1 * mon"}}, "snapshots.schedule: got a day"),
+        ({"encrypted": True}, "encrypted: backend storageClass has no encryption at rest, ebs"),
+    ],
+)  # fmt: skip
+def test_what_aws_cannot_do_is_one_line(volume: dict[str, Any], line: str) -> None:
+    (found,) = wrong(volume)
+    assert found.startswith(line)
