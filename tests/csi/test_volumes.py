@@ -9,7 +9,7 @@ from pathlib import Path
 import grpc
 import pytest
 
-from embedded.csi import identity
+from embedded.csi import btrfs, identity
 from embedded.csi.generated import csi_pb2, registration_pb2
 from tests.csi.client import MODES, Client, capability, of_snapshot, of_volume
 from tests.csi.driver import Driver, empty
@@ -61,7 +61,10 @@ def test_a_snapshot_repeated_later_is_the_first_one(driver: Driver) -> None:
     once = driver.client.CreateSnapshot(name="kept", source_volume_id=volume)
     (driver.volume(volume) / "late").touch()
     assert driver.client.CreateSnapshot(name="kept", source_volume_id=volume) == once
-    assert not (driver.snapshot(once.snapshot.snapshot_id) / "late").exists()
+    taken = driver.snapshot(once.snapshot.snapshot_id)
+    assert not (taken / "late").exists()
+    with pytest.raises(OSError, match="Read-only"):
+        (taken / "late").touch()
 
 
 def test_a_limit_holds_until_it_grows(driver: Driver) -> None:
@@ -116,8 +119,6 @@ def test_pods_share_a_volume_and_readers_cannot_write(driver: Driver) -> None:
 
 
 def test_a_volume_with_subvolumes_of_its_own_is_deleted_though_it_is_full(driver: Driver) -> None:
-    from embedded.csi import btrfs
-
     volume = driver.client.create("nested", 2).volume_id
     btrfs.create(driver.volume(volume) / "inner")
     btrfs.create(driver.volume(volume) / "inner/most")
@@ -139,6 +140,19 @@ def test_what_the_driver_did_not_make_is_left_alone(driver: Driver) -> None:
     assert (foreign / "data").read_text() == "kept"
     (foreign / "data").unlink()
     foreign.rmdir()
+
+
+def test_what_a_killed_driver_had_begun_is_gone_after_the_next_start(driver: Driver) -> None:
+    driver.client.create("first")
+    btrfs.create(driver.volume(".new-half"))
+    btrfs.create(driver.volume(".gone-first-1"))
+    (driver.volume(".gone-first-1") / "data").touch()
+    btrfs.snapshot(driver.volume("first"), driver.snapshot(".gone-kept-1"), read_only=True)
+    driver.snapshot("half.json").write_text("{}")
+    driver.kill()
+    driver.start()
+    assert {path.name for path in driver.volume("").iterdir()} == {"first", "first.json"}
+    assert list(driver.snapshot("").iterdir()) == []
 
 
 def test_ids_are_never_paths(driver: Driver) -> None:

@@ -1,0 +1,111 @@
+"""The CSI driver's small parts: ids, sizes, pages, turns, what requests may ask for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from embedded.csi import pages, requested
+from embedded.csi.generated import csi_pb2
+from embedded.csi.names import identifier, is_identifier
+from embedded.csi.records import Snapshot
+from embedded.csi.refusal import Refusal
+from embedded.csi.sizes import Asked
+from embedded.csi.turns import Turns
+
+Capability = csi_pb2.VolumeCapability
+
+
+@given(st.text(min_size=1, max_size=128))
+def test_an_id_is_a_harmless_file_name(name: str) -> None:
+    made = identifier(name)
+    assert is_identifier(made)
+    assert identifier(made) == made
+    assert len(made) <= 63
+
+
+def test_ids_of_different_names_differ() -> None:
+    names = ["pvc-1", "PVC-1", "pvc_1", "pvc-1 ", "..", "a" * 127 + "b", "a" * 127 + "c"]
+    assert len({identifier(name) for name in names}) == len(names)
+    assert identifier("pvc-1") == "pvc-1"
+
+
+@given(st.sets(st.integers(0, 50)), st.integers(1, 5))
+def test_pages_hold_everything_once(moments: set[int], most: int) -> None:
+    found = [Snapshot(f"s{moment}", "", 0, moment, "v") for moment in sorted(moments)]
+    token, seen, pages_read = "", [], 0
+    while pages_read == 0 or token:
+        some, token = pages.page(found, most, token)
+        seen += some
+        pages_read += 1
+        assert len(some) <= most
+    assert seen == found
+
+
+def test_a_page_goes_on_where_the_last_one_ended_though_that_is_gone() -> None:
+    first, second, third, later = (Snapshot(f"s{n}", "", 0, n, "v") for n in range(4))
+    some, token = pages.page([first, second, third], 2, "")
+    assert some == [first, second]
+    assert pages.page([third, later], 0, token) == ([third, later], "")
+    with pytest.raises(Refusal, match="begin again"):
+        pages.page([first], 0, "nonsense")
+
+
+def test_whoever_comes_second_is_told_to_come_again() -> None:
+    turns, one, other = Turns(), Path("one"), Path("other")
+    with turns.hold(one, read=other):
+        with turns.hold(Path("third"), read=other):
+            pass
+        for changed, read in ((one, None), (other, None), (Path("third"), one)):
+            with pytest.raises(Refusal, match="another call"), turns.hold(changed, read):
+                pass
+    with turns.hold(other):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("asked", "smallest", "chosen"),
+    [(Asked(), None, 1 << 30), (Asked(5 << 20), None, 5 << 20), (Asked(1), None, 1 << 20),
+     (Asked(), 7 << 20, 7 << 20), (Asked(0, 9 << 20), 7 << 20, 7 << 20), (Asked(0, 9 << 20), None, 9 << 20)],
+)  # fmt: skip
+def test_a_size_is_chosen_in_the_range(asked: Asked, smallest: int | None, chosen: int) -> None:
+    assert asked.choose(smallest, largest=1 << 40) == chosen
+    assert asked.holds(chosen) or chosen == 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("capability", "reason"),
+    [
+        (Capability(block=Capability.BlockVolume()), "need one of kind mount"),
+        (Capability(mount=Capability.MountVolume()), "access_mode: missing"),
+        (Capability(mount=Capability.MountVolume(fs_type="ext4"), access_mode={"mode": 1}), "got 'ext4', need none or"),
+        (Capability(mount=Capability.MountVolume(mount_flags=["suid"]), access_mode={"mode": 1}), "got 'suid', need"),
+    ],
+)
+def test_what_a_folder_cannot_be_is_told(capability: csi_pb2.VolumeCapability, reason: str) -> None:
+    assert reason in requested.lacking(capability)
+
+
+def test_every_access_mode_will_do_and_readers_only_read() -> None:
+    modes = [mode for mode in Capability.AccessMode.Mode.values() if mode]
+    made = [Capability(mount=Capability.MountVolume(), access_mode={"mode": mode}) for mode in modes]
+    assert not any(requested.lacking(one) for one in made)
+    readers = {Capability.AccessMode.Mode.Name(one.access_mode.mode) for one in made if requested.is_read_only(one)}
+    assert readers == {"SINGLE_NODE_READER_ONLY", "MULTI_NODE_READER_ONLY"}
+
+
+def test_a_class_has_no_parameters() -> None:
+    requested.check_parameters({"csi.storage.k8s.io/pvc/name": "data"})
+    with pytest.raises(Refusal, match="'type' is unknown"):
+        requested.check_parameters({"type": "fast"})
+
+
+def test_a_volume_is_where_its_node_is() -> None:
+    here, there = ({"segments": {requested.TOPOLOGY_KEY: node}} for node in ("node-1", "node-2"))
+    asked = csi_pb2.TopologyRequirement
+    assert requested.is_reachable(asked(), "node-1")
+    assert requested.is_reachable(asked(requisite=[there, here]), "node-1")
+    assert not requested.is_reachable(asked(requisite=[there]), "node-1")
