@@ -6,9 +6,8 @@ import pulumi
 import pulumi_aws as aws
 import pulumi_kubernetes as k8s
 
-from components import quantity
 from components.eks import backup
-from components.labels import labels
+from components.volume import static
 from components.volume.backend import Request
 
 if TYPE_CHECKING:
@@ -58,10 +57,11 @@ def claim(args: "Efs", request: Request, opts: pulumi.ResourceOptions) -> k8s.co
             destination={"region": request.args.mirror.to.region},
             opts=beside,
         )
-    volume = _volume(name, request, pulumi.Output.concat(system.id, "::", folder.id), targets, opts)
-    # What EFS holds has no limit, so the size is a label only, and Kubernetes refuses to resize what it did not make.
-    claim_opts = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(ignore_changes=["spec.resources"]))
-    return request.claim(claim_opts, storage_class="", volume=volume.metadata["name"])
+    where: k8s.core.v1.PersistentVolumeSpecArgsDict = {
+        "mount_options": ["tls"],
+        "csi": {"driver": "efs.csi.aws.com", "volume_handle": pulumi.Output.concat(system.id, "::", folder.id)},
+    }
+    return static.claim(request, opts, where, needed=targets)
 
 
 def _targets(
@@ -94,34 +94,3 @@ def _targets(
         for zone in sorted(zones)
     ]
     return [rule, *targets]
-
-
-def _volume(
-    name: str,
-    request: Request,
-    handle: pulumi.Output[str],
-    targets: list[pulumi.Resource],
-    opts: pulumi.ResourceOptions,
-) -> k8s.core.v1.PersistentVolume:
-    return k8s.core.v1.PersistentVolume(
-        name,
-        metadata={"name": name, "labels": labels(request.name, "volume")},
-        spec={
-            "capacity": {"storage": quantity.gibibytes(request.args.size_gib)},
-            "access_modes": request.access_modes,
-            "persistent_volume_reclaim_policy": "Retain",
-            "mount_options": ["tls"],
-            "csi": {"driver": "efs.csi.aws.com", "volume_handle": handle},
-            # Only this claim may bind it, whatever other claims wait for a volume of this size.
-            "claim_ref": {
-                "api_version": "v1",
-                "kind": "PersistentVolumeClaim",
-                "namespace": request.namespace.name,
-                "name": request.name,
-            },
-        },
-        opts=pulumi.ResourceOptions.merge(
-            opts,
-            pulumi.ResourceOptions(depends_on=[*request.installed, *targets], ignore_changes=["spec.capacity"]),
-        ),
-    )

@@ -129,8 +129,12 @@ def volumes_of(
     declared: Mapping[str, VolumeArgs], *, cluster: Cluster, namespace: Namespace, opts: pulumi.ResourceOptions
 ) -> dict[str, Volume]:
     """The volumes of a stack, and what they share. One that begins as another comes after it."""
-    drivers = {driver for args in declared.values() if (driver := args.snapshot_driver(cluster.args))}
-    shared = Snapshotter(sorted(drivers), cluster=cluster, namespace=namespace, opts=opts) if drivers else None
+    drivers = {
+        driver: args.backend_on(cluster.args).snapshot_parameters
+        for args in declared.values()
+        if (driver := args.snapshot_driver(cluster.args))
+    }
+    shared = Snapshotter(drivers, cluster=cluster, namespace=namespace, opts=opts) if drivers else None
     kinds = {(backend := args.backend_on(cluster.args)).kind: backend for args in declared.values()}
     by_kind = {kind: kinds[kind].install(cluster) for kind in sorted(kinds)}
     made: dict[str, Volume] = {}

@@ -1,6 +1,6 @@
 """The family of storage backends: what each of them declares, and how it makes a claim."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -72,6 +72,8 @@ class Backend(Variant, family=True):
     """Access modes of volumes that name none."""
     clusters: ClassVar[frozenset[str] | None] = None
     """Kinds of cluster that have this backend; None for all."""
+    snapshot_parameters: ClassVar[Mapping[str, str]] = {}
+    """What the driver is told about each snapshot."""
     capabilities: ClassVar[Capabilities]
     """What volumes of it can do."""
 

@@ -83,7 +83,7 @@ def _snapshots(name: str, args: "VolumeArgs", backend: Backend) -> Iterator[Faul
 
 def _origin(name: str, args: "VolumeArgs", declared: Declared, cluster: ClusterArgs) -> Iterator[Fault]:
     origin = args.source.volume if args.source else None
-    if origin is None:
+    if origin is None or not args.backend_on(cluster).capabilities.clone:
         return
     at = ("volumes", name, "from", "volume")
     if origin == name:

@@ -1,7 +1,7 @@
 """What all scheduled snapshots of a stack share: classes that retain, the code that takes them, and its rights."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,14 @@ class Snapshotter(pulumi.ComponentResource):
     """One per stack, where a volume has snapshots on a schedule."""
 
     def __init__(
-        self, drivers: Sequence[str], *, cluster: Cluster, namespace: Namespace, opts: pulumi.ResourceOptions
+        self,
+        drivers: Mapping[str, Mapping[str, str]],
+        *,
+        cluster: Cluster,
+        namespace: Namespace,
+        opts: pulumi.ResourceOptions,
     ) -> None:
+        """`drivers` says what each of them is told about a snapshot."""
         super().__init__("tensorplane:index:Snapshotter", ACCOUNT, {"drivers": sorted(drivers)}, opts)
         self.image = cluster.args.images.python
         self._namespace = namespace
@@ -34,7 +40,7 @@ class Snapshotter(pulumi.ComponentResource):
         self._scoped = f"{namespace.plain_name}-{ACCOUNT}"
         self.code = self._code()
         """Name of the ConfigMap that holds the code."""
-        self.classes = {driver: self._class(driver) for driver in sorted(drivers)}
+        self.classes = {driver: self._class(driver, drivers[driver]) for driver in sorted(drivers)}
         """Name of the VolumeSnapshotClass of each driver."""
         self._rights()
         self._traffic()
@@ -55,7 +61,7 @@ class Snapshotter(pulumi.ComponentResource):
         )
         return made.metadata["name"]
 
-    def _class(self, driver: str) -> str:
+    def _class(self, driver: str, parameters: Mapping[str, str]) -> str:
         name = f"{self._namespace.plain_name}-{driver}"
         TopLevelResource(
             name,
@@ -63,7 +69,11 @@ class Snapshotter(pulumi.ComponentResource):
             kind="VolumeSnapshotClass",
             metadata={"name": name, "labels": TENSORPLANE},
             # A deleted VolumeSnapshot, or a deleted namespace, leaves the bytes: only retention gives them up.
-            fields={"driver": driver, "deletionPolicy": "Retain"},
+            fields={
+                "driver": driver,
+                "deletionPolicy": "Retain",
+                **({"parameters": dict(parameters)} if parameters else {}),
+            },
             opts=self._inside,
         )
         return name
