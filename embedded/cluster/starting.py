@@ -11,7 +11,7 @@ from typing import Any
 from kubernetes import config
 
 from embedded import toolchain
-from embedded.cluster import cgroups, configuration, csi, dns, kwok, network, processes, stopping, supervisor
+from embedded.cluster import adoption, cgroups, configuration, csi, dns, kwok, network, processes, stopping, supervisor
 from embedded.cluster.configuration import Configuration
 from embedded.cluster.image_store import ImageStore
 from embedded.cluster.lock import only_one
@@ -98,9 +98,12 @@ def _converge(at: Places, alive: Alive, wanted: Configuration, step: Step) -> No
         add_ons = pool.submit(_import_add_ons, at, alive, wait, step)
         step.note("etcd and the API server")
         wait.until("the API server", lambda: api_is_ready(at), "kube-apiserver")
+        client = Api(config.new_client_from_config(str(at.instance.kubeconfig)))
+        if csi.is_part_of(at) and not supervised.states()["kubelet"].is_up:
+            adoption.adopt_all(at, alive, client, step)
         supervised.start(wanted.of_stage(1))
         step.note("node and DNS")
-        api = Patient(Api(config.new_client_from_config(str(at.instance.kubeconfig))))
+        api = Patient(client)
         for manifest in (_kubelet_access(), *_of_parts(at), *dns.manifests(at.instance)):
             wait.until(f"{manifest['kind']} {manifest['metadata']['name']}", api.applied(manifest), "kube-apiserver")
         supervised.start(wanted.of_stage(2))
