@@ -35,7 +35,7 @@ class Client:
             request_serializer=GetMessageClass(found.input_type).SerializeToString,
             response_deserializer=GetMessageClass(found.output_type).FromString,
         )
-        return lambda **fields: call(GetMessageClass(found.input_type)(**fields), timeout=SECONDS)
+        return lambda **fields: call(GetMessageClass(found.input_type)(**fields), timeout=SECONDS, wait_for_ready=True)
 
     def _methods(self) -> list[Any]:
         return [method for service in self._file.services_by_name.values() for method in service.methods]

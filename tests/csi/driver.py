@@ -40,6 +40,7 @@ class Driver:
             assert self._process.poll() is None and time.monotonic() < end, self.log
             time.sleep(0.02)
         self.client = Client(self.socket)
+        assert self.client.Probe().ready.value
 
     @property
     def log(self) -> str:

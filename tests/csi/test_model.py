@@ -66,7 +66,7 @@ class Volumes(RuleBasedStateMachine):
 
     def _killed(self, method: str, kill: float, fields: dict[str, Any]) -> None:
         def ask() -> None:
-            with suppress(grpc.RpcError):
+            with suppress(grpc.RpcError, ValueError):  # the connection is closed with the driver
                 getattr(self.driver.client, method)(**fields)
 
         asking = threading.Thread(target=ask)
