@@ -119,7 +119,7 @@ def _pod(snapshotter: Snapshotter, arguments: list[pulumi.Input[str]]) -> k8s.co
                 "name": "main",
                 "image": snapshotter.image,
                 "image_pull_policy": "IfNotPresent",
-                "command": ["python3", "-m", "snapshots", *arguments],
+                "command": ["python3", "-m", "snapshotter", *arguments],
                 "env": [
                     {"name": "PYTHONPATH", "value": CODE},
                     {"name": "PYTHONDONTWRITEBYTECODE", "value": "1"},
@@ -138,7 +138,7 @@ def _pod(snapshotter: Snapshotter, arguments: list[pulumi.Input[str]]) -> k8s.co
                     "read_only_root_filesystem": True,
                     "capabilities": {"drop": ["ALL"]},
                 },
-                "volume_mounts": [{"name": "code", "mount_path": f"{CODE}/snapshots", "read_only": True}],
+                "volume_mounts": [{"name": "code", "mount_path": f"{CODE}/snapshotter", "read_only": True}],
             }
         ],
         "volumes": [{"name": "code", "config_map": {"name": snapshotter.code}}],

@@ -17,7 +17,7 @@ from components.volume.source import SNAPSHOT_GROUP
 ACCOUNT = "volume.snapshots"
 """The service account of the CronJobs. No workload can have it: their names hold no dot."""
 CODE = "/opt/tensorplane/lib"
-_SOURCES = Path(__file__).resolve().parents[2] / "snapshots"
+_SOURCES = Path(__file__).resolve().parents[2] / "snapshotter"
 _API_SERVER_PORTS = (443, 6443)
 
 

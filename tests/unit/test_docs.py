@@ -14,7 +14,8 @@ from cli import settings_reference
 from components.cluster import ClusterArgs
 from components.family import Variant
 from components.settings import Settings
-from components.volume import Backend
+from components.volume import Backend, capabilities
+from components.volume.check import rows
 from tests.unit.rendering import PROJECT, Render, settings_of
 from workloads import WorkloadArgs
 from workloads.strategies import Strategy
@@ -156,3 +157,15 @@ def test_the_changelog_has_this_version() -> None:
 @page
 def test_no_page_names_a_machine(path: Path) -> None:
     assert not re.search(r"/root/|/work/|/tmp/w/", path.read_text())
+
+
+def test_the_matrix_of_the_backends_is_the_one_that_they_declare() -> None:
+    path = PROJECT / "docs" / "data.md"
+    before, rest = path.read_text().split("<!-- generated: the capability matrix -->\n\n")
+    written, after = rest.split("\n\n<!-- end of the capability matrix -->")
+    wanted = capabilities.table(rows())
+    if os.environ.get("UPDATE_GOLDEN"):
+        marks = ("<!-- generated: the capability matrix -->\n\n", "\n\n<!-- end of the capability matrix -->")
+        path.write_text(before + marks[0] + wanted + marks[1] + after)
+        written = wanted
+    assert written == wanted, "out of date: UPDATE_GOLDEN=1 python -m pytest tests/unit/test_docs.py"

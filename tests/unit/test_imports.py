@@ -16,11 +16,11 @@ MAY_IMPORT = {
     "stack.py": {"components", "workloads"},
     "__main__.py": {"stack"},
     "runtime": {"runtime"},
-    "snapshots": {"snapshots"},
+    "snapshotter": {"snapshotter"},
     "policies": {"policies", "rules"},
     "embedded": {"embedded"},
 }
-OURS = {"components", "workloads", "stack", "runtime", "snapshots", "policies", "rules", "embedded", "cli"}
+OURS = {"components", "workloads", "stack", "runtime", "snapshotter", "policies", "rules", "embedded", "cli"}
 
 
 def imported(path: Path) -> Iterator[str]:

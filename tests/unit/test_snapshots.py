@@ -15,9 +15,9 @@ import pytest
 
 import stack
 from components.settings import Settings
-from snapshots import __main__ as program
-from snapshots.api import Api
-from snapshots.retention import GIVE_UP, Snapshot, past
+from snapshotter import __main__ as program
+from snapshotter.api import Api
+from snapshotter.retention import GIVE_UP, Snapshot, past
 from tests.unit import rendering
 from tests.unit.rendering import Rendered
 

@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from snapshots.retention import Snapshot
+from snapshotter.retention import Snapshot
 
 GROUP = "apis/snapshot.storage.k8s.io/v1"
 VOLUME = "tensorplane.dev/volume"
@@ -42,7 +42,7 @@ class Api:
                     VOLUME: volume,
                     REASON: reason,
                     "app.kubernetes.io/part-of": "tensorplane",
-                    "app.kubernetes.io/managed-by": "snapshots",
+                    "app.kubernetes.io/managed-by": "snapshotter",
                 },
             },
             "spec": {"volumeSnapshotClassName": snapshot_class, "source": {"persistentVolumeClaimName": volume}},

@@ -1,4 +1,4 @@
-"""One run of a volume's schedule: `python -m snapshots VOLUME CLASS [--keep=N] [--expire=SECONDS]`."""
+"""One run of a volume's schedule: `python -m snapshotter VOLUME CLASS [--keep=N] [--expire=SECONDS]`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import sys
 import time
 from datetime import UTC, datetime, timedelta
 
-from snapshots.api import SCHEDULE, Api
-from snapshots.retention import past
+from snapshotter.api import SCHEDULE, Api
+from snapshotter.retention import past
 
 MANUAL = "manual"
 _SECONDS_BETWEEN_LOOKS = 2
@@ -43,7 +43,7 @@ def run(api: Api, arguments: argparse.Namespace, job: str) -> None:
 
 def parsed(words: list[str] | None = None) -> argparse.Namespace:
     """What the CronJob says."""
-    parser = argparse.ArgumentParser(prog="snapshots", description=__doc__)
+    parser = argparse.ArgumentParser(prog="snapshotter", description=__doc__)
     parser.add_argument("volume")
     parser.add_argument("snapshot_class")
     parser.add_argument("--keep", type=int, default=sys.maxsize)
