@@ -31,8 +31,8 @@ _CAPABILITIES = (
 class Controller:
     """The volumes of one node's pool."""
 
-    def __init__(self, store: Store, node: str) -> None:
-        self._store, self._node = store, node
+    def __init__(self, store: Store, node: str, *, has_mirror: bool = False) -> None:
+        self._store, self._node, self._has_mirror = store, node, has_mirror
 
     def ControllerGetCapabilities(  # noqa: N802
         self, request: csi_pb2.ControllerGetCapabilitiesRequest
@@ -43,12 +43,14 @@ class Controller:
     def CreateVolume(self, request: csi_pb2.CreateVolumeRequest) -> csi_pb2.CreateVolumeResponse:  # noqa: N802
         name = need(request.name, "name")
         requested.check_capabilities(request.volume_capabilities)
-        requested.check_parameters(request.parameters)
+        requested.check_parameters(request.parameters, [requested.MIRROR])
         requested.check_parameters(request.mutable_parameters)
+        mirrored = requested.mirror_seconds(request.parameters, has_mirror=self._has_mirror)
         if not requested.is_reachable(request.accessibility_requirements, self._node):
             raise Refusal(grpc.StatusCode.RESOURCE_EXHAUSTED, f"volumes of this driver are on node {self._node}")
         size, source = requested.size(request.capacity_range), requested.source(request.volume_content_source)
-        return csi_pb2.CreateVolumeResponse(volume=self._volume(self._store.create_volume(name, size, source)))
+        made = self._store.create_volume(name, size, source, mirrored)
+        return csi_pb2.CreateVolumeResponse(volume=self._volume(made))
 
     def DeleteVolume(self, request: csi_pb2.DeleteVolumeRequest) -> csi_pb2.DeleteVolumeResponse:  # noqa: N802
         self._store.delete_volume(need(request.volume_id, "volume_id"))

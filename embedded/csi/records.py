@@ -28,6 +28,8 @@ class Volume:
     created: int
     """Nanoseconds since 1970."""
     source: Source | None = None
+    mirror_seconds: int = 0
+    """How old its copy in the second pool may be; 0 where it has none there."""
 
 
 @dataclass(frozen=True)

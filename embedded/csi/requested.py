@@ -10,6 +10,8 @@ from embedded.csi.records import Source
 from embedded.csi.sizes import Asked
 
 TOPOLOGY_KEY = "kubernetes.io/hostname"
+MIRROR = "mirrorSeconds"
+"""A class's one parameter."""
 
 _Mode = csi_pb2.VolumeCapability.AccessMode
 _READERS = (_Mode.SINGLE_NODE_READER_ONLY, _Mode.MULTI_NODE_READER_ONLY)
@@ -80,10 +82,20 @@ def options(capability: csi_pb2.VolumeCapability, *, read_only: bool) -> list[st
     return ["ro", *flags] if read_only else flags
 
 
-def check_parameters(parameters: Mapping[str, str]) -> None:
+def check_parameters(parameters: Mapping[str, str], known: Iterable[str] = ()) -> None:
     """Refuses what nothing here reads: a class's parameters are for the driver alone."""
-    if unknown := sorted(key for key in parameters if not key.startswith(_TOLD)):
-        raise refusal.invalid(f"parameters: {unknown[0]!r} is unknown, this driver has none")
+    if unknown := sorted(key for key in parameters.keys() - set(known) if not key.startswith(_TOLD)):
+        raise refusal.invalid(f"parameters: {unknown[0]!r} is unknown, need {' or '.join(known) or 'none'}")
+
+
+def mirror_seconds(parameters: Mapping[str, str], *, has_mirror: bool) -> int:
+    """How old a volume's copy in the second pool may be; 0 where it asks for none."""
+    text = parameters.get(MIRROR, "0")
+    if not text.isascii() or not text.isdecimal():
+        raise refusal.invalid(f"parameters.{MIRROR}: got {text!r}, need a whole number")
+    if int(text) and not has_mirror:
+        raise refusal.invalid(f"parameters.{MIRROR}: this driver has no second pool")
+    return int(text)
 
 
 def is_reachable(asked: csi_pb2.TopologyRequirement, node: str) -> bool:

@@ -32,9 +32,9 @@ class Store:
         self.volumes, self.snapshots = pool / "volumes", pool / "snapshots"
         for folder in (self.volumes, self.snapshots):
             folder.mkdir(mode=0o700, exist_ok=True)
-        self._lock = os.open(pool / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
-        self.storage = storage.of(pool, self._lock)
+        self.lock = os.open(pool / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
+        fcntl.flock(self.lock, fcntl.LOCK_EX)
+        self.storage = storage.of(pool, self.lock)
         self._turns = Turns()
         for folder in (self.volumes, self.snapshots):
             storage.clean(folder, self.storage)
@@ -44,13 +44,13 @@ class Store:
 
     def close(self) -> None:
         """Lets the next one at the pool."""
-        os.close(self._lock)
+        os.close(self.lock)
 
     @property
     def is_there(self) -> bool:
         """Whether the folder is still the one that this began with: a pool may be unmounted under it."""
         with suppress(OSError):
-            return os.fstat(self._lock).st_dev == self.pool.stat().st_dev
+            return os.fstat(self.lock).st_dev == self.pool.stat().st_dev
         return False
 
     @property
@@ -85,7 +85,7 @@ class Store:
         """The folder with the volume's content."""
         return self.volumes / volume.id
 
-    def create_volume(self, name: str, asked: Asked, source: Source | None) -> Volume:
+    def create_volume(self, name: str, asked: Asked, source: Source | None, mirror_seconds: int = 0) -> Volume:
         """Makes a volume, empty or with the content of a snapshot or of another volume."""
         id_ = identifier(name)
         path = self.volumes / id_
@@ -95,16 +95,16 @@ class Store:
             if volume:
                 _check_same(volume, name, asked, source)
             else:
-                volume = self._new_volume(id_, name, asked, source)
+                size = asked.choose(self._smallest(source), self.total)
+                volume = Volume(id_, name, size, time.time_ns(), source, mirror_seconds)
                 self._make(path, volume, origin, read_only=False)
             self.storage.limit(path, volume.size)
         return volume
 
-    def _new_volume(self, id_: str, name: str, asked: Asked, source: Source | None) -> Volume:
-        smallest = None
-        if source:
-            smallest = (self.volume if source.kind == "volume" else self.snapshot)(source.id).size
-        return Volume(id_, name, asked.choose(smallest, self.total), time.time_ns(), source)
+    def _smallest(self, source: Source | None) -> int | None:
+        if not source:
+            return None
+        return (self.volume if source.kind == "volume" else self.snapshot)(source.id).size
 
     def expand_volume(self, id_: str, asked: Asked) -> Volume:
         """Lets a volume take more; it never takes less than before."""

@@ -18,8 +18,8 @@ GUARDED = ("setpriv", "--pdeathsig", "KILL", "--")
 class Driver:
     """A driver on a folder, in the mount namespace of the process that mounted it."""
 
-    def __init__(self, folder: Path, holder: int) -> None:
-        self.folder, self._holder = folder, holder
+    def __init__(self, folder: Path, holder: int, mirror: Path | None = None) -> None:
+        self.folder, self._holder, self._mirror = folder, holder, mirror
         self.socket = folder / "csi.sock"
         self.registration = folder / "registration.sock"
         self.start()
@@ -27,7 +27,8 @@ class Driver:
     def start(self) -> None:
         """Starts it and waits until it answers."""
         arguments = ["--socket", self.socket, "--registration", self.registration, "--pool", self.folder / "pool"]
-        program = [sys.executable, "-m", "embedded.csi", *arguments, "--node", "node-1"]
+        mirror = ["--mirror", self._mirror] if self._mirror else []
+        program = [sys.executable, "-m", "embedded.csi", *arguments, *mirror, "--node", "node-1"]
         self.socket.unlink(missing_ok=True)
         with (self.folder / "driver.log").open("ab") as log:
             self._process = subprocess.Popen(

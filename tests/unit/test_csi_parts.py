@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from embedded.csi import pages, requested
+from embedded.csi import mirror, pages, requested
 from embedded.csi.generated import csi_pb2
 from embedded.csi.names import identifier, is_identifier
-from embedded.csi.records import Snapshot
+from embedded.csi.records import Snapshot, Volume
 from embedded.csi.refusal import Refusal
 from embedded.csi.sizes import Asked
 from embedded.csi.turns import Turns
@@ -101,6 +101,29 @@ def test_a_class_has_no_parameters() -> None:
     requested.check_parameters({"csi.storage.k8s.io/pvc/name": "data"})
     with pytest.raises(Refusal, match="'type' is unknown"):
         requested.check_parameters({"type": "fast"})
+
+
+@pytest.mark.parametrize(
+    ("text", "has_mirror", "reason"),
+    [
+        ("60", False, "has no second pool"),
+        ("-1", True, "got '-1', need a whole"),
+        ("1h", True, "got '1h', need a whole"),
+    ],
+)
+def test_a_mirror_that_cannot_be_is_told(text: str, has_mirror: bool, reason: str) -> None:
+    with pytest.raises(Refusal, match=reason):
+        requested.mirror_seconds({requested.MIRROR: text}, has_mirror=has_mirror)
+
+
+def test_a_copy_is_due_when_it_is_older_than_asked_for() -> None:
+    volume, plain = Volume("v", "v", 1, 0, None, 60), Volume("v", "v", 1, 0)
+    copied = Snapshot("s", "s", 1, 1_000_000_000, "v")
+    assert mirror.is_due(volume, None, 0)
+    assert not mirror.is_due(volume, copied, 60_999_999_999)
+    assert mirror.is_due(volume, copied, 61_000_000_000)
+    assert not mirror.is_due(plain, None, 10**12)
+    assert requested.mirror_seconds({requested.MIRROR: "60"}, has_mirror=True) == 60
 
 
 def test_a_volume_is_where_its_node_is() -> None:
