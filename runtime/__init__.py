@@ -1,1 +1,1 @@
-"""What runs inside training containers, ours and public ones: it needs the standard library and TensorFlow, no more."""
+"""What runs inside training containers, ours and public ones; it needs TensorFlow, and for streams Kafka's client."""

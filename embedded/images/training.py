@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from embedded.images import debian, wheels
@@ -13,22 +14,29 @@ from embedded.paths import PROJECT
 from embedded.progress import Step
 
 _REQUIREMENTS = PROJECT / "runtime" / "requirements.txt"
+_FOR_STREAMS = PROJECT / "runtime" / "requirements-streams.txt"
 
 BASE = Recipe("base", debian.base, sources=("debian.py", "base_python.py"), inputs=(architecture(),))
 
 
-def _tensorflow(root: Path, step: Step) -> None:
+def _packages(requirements: Path, root: Path, step: Step) -> None:
     with scratch("base") as base:
         BASE.layer(step).extract(base)
-        wheels.install(_REQUIREMENTS, root, BasePython(base), step)
+        wheels.install(requirements, root, BasePython(base), step)
 
 
-TENSORFLOW = Recipe(
-    "tensorflow",
-    _tensorflow,
-    sources=("wheels.py", "elf.py", "base_python.py"),
-    inputs=(BASE.key, _REQUIREMENTS.read_text()),
-)
+def _layer_of(name: str, requirements: Path) -> Recipe:
+    return Recipe(
+        name,
+        partial(_packages, requirements),
+        sources=("wheels.py", "elf.py", "base_python.py"),
+        inputs=(BASE.key, requirements.read_text()),
+    )
+
+
+TENSORFLOW = _layer_of("tensorflow", _REQUIREMENTS)
+STREAMS = _layer_of("streams", _FOR_STREAMS)
+"""Kafka's client, for training jobs alone."""
 
 # XLA's and oneDNN's start-up chatter would come before the job's own first line.
 ENVIRONMENT = {"TF_CPP_MIN_LOG_LEVEL": "1", "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1"}
@@ -37,5 +45,5 @@ ENVIRONMENT = {"TF_CPP_MIN_LOG_LEVEL": "1", "PYTHONUNBUFFERED": "1", "PYTHONDONT
 def image() -> Image:
     """The image that training jobs run in."""
     return Image(
-        "tensorplane.local/train:2.21.0", (BASE, TENSORFLOW), entrypoint=("/usr/bin/python3",), env=ENVIRONMENT
+        "tensorplane.local/train:2.21.0", (BASE, TENSORFLOW, STREAMS), entrypoint=("/usr/bin/python3",), env=ENVIRONMENT
     )
