@@ -47,7 +47,9 @@ class ModelServerArgs(WorkloadArgs):
     def check(self, name: str, declared: Declared) -> Iterator[Fault]:
         at = ("workloads", name, "resources")
         yield from declared.fleet.check(self.resources, at, interruptible=self.interruptible)
-        yield from mounts.check_volume(self.model.volume, ("workloads", name, "model", "volume"), declared.volumes)
+        where, volume = ("workloads", name, "model", "volume"), self.model.volume
+        yield from mounts.check_volume(volume, where, declared.volumes)
+        yield from mounts.check_access(name, volume, where, declared.volumes, read_only=True)
 
     def build(self, name: str, platform: Platform, opts: pulumi.ResourceOptions) -> "ModelServer":
         return ModelServer(name, self, platform=platform, opts=opts)

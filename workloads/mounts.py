@@ -7,7 +7,7 @@ from pydantic import AfterValidator, model_validator
 
 from components.faults import Fault, Key, unknown_name
 from components.model import Model, RelativePath, refuse
-from components.volume import Volume, VolumeArgs
+from components.volume import Volume, VolumeArgs, access
 from workloads.pod import RESERVED, VolumeMount
 
 
@@ -49,11 +49,25 @@ def check_volume(name: str, at: Key, declared: Mapping[str, VolumeArgs | None]) 
         yield unknown_name(at, "volume", name, declared)
 
 
-def check(mounts: Mapping[str, MountArgs], at: Key, declared: Mapping[str, VolumeArgs | None]) -> Iterator[Fault]:
-    """Volumes that nobody declared, and two volumes in one place."""
+def check_access(
+    account: str, name: str, at: Key, declared: Mapping[str, VolumeArgs | None], *, read_only: bool
+) -> Iterator[Fault]:
+    """Whether the volume lets the pods of a workload in."""
+    volume = declared.get(name)
+    if volume and not access.may_mount(volume, account, read_only=read_only):
+        lists = "readers or writers" if read_only else "writers"
+        reason = f"volume {name} does not let {account} in: add it to the volume's {lists}"
+        yield Fault(at, reason, given=(("volumes", name),))
+
+
+def check(
+    mounts: Mapping[str, MountArgs], at: Key, declared: Mapping[str, VolumeArgs | None], *, account: str
+) -> Iterator[Fault]:
+    """Volumes that nobody declared or that are closed to this workload, and two volumes in one place."""
     seen: dict[str, str] = {}
     for volume, mount in mounts.items():
         yield from check_volume(volume, (*at, volume), declared)
+        yield from check_access(account, volume, (*at, volume), declared, read_only=mount.read_only)
         other = seen.setdefault(mount.path, volume)
         if other != volume:
             yield Fault((*at, volume), f"{mount.path} is already where volume {other} is mounted, need another path")

@@ -85,7 +85,7 @@ class TrainingJobArgs(WorkloadArgs):
             yield Fault(at, f"the name has {len(name)} characters, at most {longest} leave room for those of its pods")
         yield from declared.fleet.check(self.resources, (*at, "resources"), interruptible=self.interruptible)
         yield from files.check(self.files, (*at, "files"))
-        yield from mounts.check(self.volumes, (*at, "volumes"), declared.volumes)
+        yield from mounts.check(self.volumes, (*at, "volumes"), declared.volumes, account=name)
         if self.model:
             yield from mounts.check_location(self.model, (*at, "model"), self.volumes, declared.volumes)
         if self.checkpoints:

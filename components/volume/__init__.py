@@ -9,9 +9,9 @@ from pydantic import Field
 
 from components.cluster import Cluster, ClusterArgs
 from components.family import load_family
-from components.model import Filled, Model
+from components.model import Filled, Model, Name
 from components.namespace import Namespace
-from components.volume import capabilities, snapshot_schedule, source
+from components.volume import access, capabilities, snapshot_schedule, source
 from components.volume.backend import Backend, Request
 from components.volume.capabilities import AccessMode
 from components.volume.snapshot_schedule import SnapshotsArgs
@@ -59,6 +59,11 @@ class VolumeArgs(Model):
     """A copy elsewhere that follows by itself; none by default."""
     placement: PlacementArgs | None = None
     """Where it is; by default the first pod that mounts it decides, or the backend."""
+    readers: tuple[Name, ...] | None = None
+    """Workloads, and other service accounts, that may mount it read-only. Everybody may do everything where neither
+    this nor `writers` is given."""
+    writers: tuple[Name, ...] | None = None
+    """Workloads, and other service accounts, that may read and write. Nobody where `readers` alone is given."""
     encrypted: bool = False
     """Refuse a backend that is not known to encrypt at rest. Those of clouds do, whether this is set or not."""
     retain: bool = True
@@ -105,6 +110,9 @@ class Volume(pulumi.ComponentResource):
         """Name of the claim in the stack's namespace."""
         self.one_node = set(modes) == {"ReadWriteOnce"}
         """Whether only the pods of one node can mount it."""
+        if args.readers is not None or args.writers is not None:
+            # A child of the volume, so that what mounts it comes after.
+            access.policy(name, args, namespace=namespace, opts=pulumi.ResourceOptions(parent=self))
         snapshots_by = args.snapshot_driver(cluster.args)
         if args.snapshots and snapshots_by and snapshotter:
             snapshot_schedule.cron_job(

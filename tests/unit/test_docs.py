@@ -14,7 +14,8 @@ from cli import settings_reference
 from components.cluster import ClusterArgs
 from components.family import Variant
 from components.settings import Settings
-from components.volume import Backend, capabilities
+from components.volume import capabilities
+from components.volume.backend import Backend
 from components.volume.check import rows
 from tests.unit.rendering import PROJECT, Render, settings_of
 from workloads import WorkloadArgs
