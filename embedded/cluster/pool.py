@@ -27,8 +27,8 @@ def _gib(at: Places) -> int:
 
 def loop_devices(at: Places, blocks: Path = Path("/sys/block")) -> list[str]:
     """Loop devices that have the file open."""
-    found = blocks.glob("loop*/loop/backing_file")
-    return sorted(path.parts[-3] for path in found if _backing(path) == str(at.pool_file))
+    ours = str(at.pool_file.resolve())  # the kernel knows no symbolic links
+    return sorted(path.parts[-3] for path in blocks.glob("loop*/loop/backing_file") if _backing(path) == ours)
 
 
 def _backing(path: Path) -> str:

@@ -97,9 +97,14 @@ def test_an_instance_without_the_driver_gets_no_key_for_it(at: Places) -> None:
 
 
 def test_a_loop_device_is_ours_by_the_file_behind_it(at: Places, tmp_path: Path) -> None:
-    for name, file in (("loop0", "/elsewhere"), ("loop1", str(at.pool_file)), ("loop10", f"{at.pool_file}x")):
+    real = tmp_path / "real"
+    real.mkdir()
+    at.instance.home.parent.mkdir(parents=True)
+    at.instance.home.symlink_to(real)
+    file = real / at.pool_file.name
+    for name, behind in (("loop0", Path("/elsewhere")), ("loop1", file), ("loop10", file.with_suffix(".other"))):
         backing = tmp_path / name / "loop" / "backing_file"
         backing.parent.mkdir(parents=True)
-        backing.write_text(f"{file}\n")
+        backing.write_text(f"{behind}\n")
     (tmp_path / "loop2").mkdir()
     assert pool.loop_devices(at, tmp_path) == ["loop1"]
