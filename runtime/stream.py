@@ -75,19 +75,18 @@ class Position(tf.Module):  # type: ignore[misc]  # TensorFlow has no types
     ) -> None:
         super().__init__(name="position")
         self.topic = topic
-        # A partition that is added later has no record before the first of those that we must see.
-        self._initial = np.full(most_partitions, _NOT_BEGUN, np.int64)
+        # Zero for those that are not there yet: of a partition that is added later, every record is to be seen.
+        initial = np.zeros(most_partitions, np.int64)
         with topic.consumer() as consumer:
             partitions = topic.partitions(consumer)
             _refuse_too_many(topic, partitions, most_partitions)
             for partition, offset in _committed(topic, consumer, partitions).items():
-                if offset is None and start == "latest":
-                    offset = _watermarks(consumer, topic, partition)[1]
-                if offset is not None:
-                    self._initial[partition] = offset
-        self.offsets = tf.Variable(
-            self._initial, trainable=False, aggregation=tf.VariableAggregation.SUM, name="offsets"
-        )
+                if offset is None:
+                    first, end = _watermarks(consumer, topic, partition)
+                    offset = first if start == "earliest" else end
+                initial[partition] = offset
+        self._there = frozenset(partitions)
+        self.offsets = tf.Variable(initial, trainable=False, aggregation=tf.VariableAggregation.SUM, name="offsets")
 
     def advance(self, moved: tf.Tensor) -> None:
         """Counts a batch as trained on. In the step, beside the optimizer: every replica adds its own part."""
@@ -98,19 +97,14 @@ class Position(tf.Module):  # type: ignore[misc]  # TensorFlow has no types
         offsets = [
             TopicPartition(self.topic.name, partition, offset)
             for partition, offset in enumerate(self.offsets.numpy().tolist())
-            if offset != _NOT_BEGUN
+            if partition in self._there
         ]
-        if not offsets:
-            return
         try:
             with self.topic.consumer() as consumer:
                 consumer.commit(offsets=offsets, asynchronous=False)
         except KafkaException as error:
             # The checkpoint has the position: training goes on, and the next save commits.
             say(uncommitted=error.args[0].name())
-
-
-_NOT_BEGUN = -1
 
 
 def batches(
@@ -200,9 +194,7 @@ def _begin(topic: Topic, consumer: Consumer, offsets: np.ndarray) -> dict[int, i
     for partition in partitions:
         first, end = _watermarks(consumer, topic, partition)
         wanted = int(offsets[partition])
-        if wanted == _NOT_BEGUN:
-            wanted = first
-        elif not first <= wanted <= end:
+        if not first <= wanted <= end:
             raise StreamError(
                 f"topic {topic.name}, partition {partition}: the next record is {wanted}, Kafka has {first} to {end}: "
                 "retention deleted what was not read, or the topic was made anew; reset the group or start a new run"

@@ -75,7 +75,7 @@ def test_workers_share_the_partitions_and_their_moves_add_up(broker: Broker, her
     parts = [_numbers(position, count, batch=10, strategy=_worker(index, 2)) for index, count in ((0, 8), (1, 4))]
     assert sorted(parts[0]) == [number for number in range(60) if number % 3 != 1]
     assert parts[1] == [number for number in range(60) if number % 3 == 1]
-    assert position.offsets.numpy()[:4].tolist() == [20, 20, 20, -1]
+    assert position.offsets.numpy()[:4].tolist() == [20, 20, 20, 0]
 
 
 def test_more_workers_than_partitions_are_refused(broker: Broker, here: Topic) -> None:
@@ -107,13 +107,15 @@ def test_replicas_of_one_worker_add_up(broker: Broker, here: Topic) -> None:
 def test_what_retention_took_is_an_error_and_no_gap(broker: Broker, here: Topic) -> None:
     broker.create(here.name)
     broker.produce(here.name, map(str, range(30)))
-    position = Position(here)
+    position, unread = Position(here), Position(here)
     assert len(_numbers(position, 2)) == 10
     admin = AdminClient({"bootstrap.servers": here.bootstrap})
     for done in admin.delete_records([TopicPartition(here.name, 0, 20)]).values():
         done.result()
     with pytest.raises(StreamError, match="the next record is 10, Kafka has 20 to 30: retention deleted"):
         _numbers(position, 1)
+    with pytest.raises(StreamError, match="the next record is 0, Kafka has 20 to 30: retention deleted"):
+        _numbers(unread, 1)
 
 
 def test_partitions_that_are_added_are_read_from_their_first_record(broker: Broker, here: Topic) -> None:
