@@ -1,37 +1,29 @@
 """Where a workload's pods see volumes, and places on them: settings, their checks, and the pod's mounts."""
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import AfterValidator, model_validator
+from pydantic import model_validator
 
 from components.faults import Fault, Key, unknown_name
-from components.model import Model, RelativePath, refuse
+from components.model import Model, RelativePath
 from components.volume import Volume, VolumeArgs, access
-from workloads.pod import RESERVED, VolumeMount
-
-
-def _mount_path(value: str) -> str:
-    parts = value.split("/")
-    if parts[0] or len(parts) < 2 or any(part in ("", ".", "..") for part in parts[1:]) or ":" in value:
-        refuse("an absolute path such as /models")
-    if any(f"{value}/".startswith(f"{taken}/") or taken.startswith(f"{value}/") for taken in RESERVED):
-        refuse(f"a path neither inside nor around {', '.join(RESERVED)}")
-    return value
+from components.volume.mount_path import MountPath
+from workloads.pod import VolumeMount
 
 
 class MountArgs(Model):
     """Where a volume appears in the pods. The path alone will do: `models: /models`."""
 
-    path: Annotated[str, AfterValidator(_mount_path)]
-    """Absolute path in the pods."""
+    path: MountPath | None = None
+    """Absolute path in the pods; by default the `path` of the volume, which is the same in every training pod."""
     read_only: bool = False
     """Mount it without the right to write."""
 
     @model_validator(mode="before")
     @classmethod
     def _path_alone(cls, value: Any) -> Any:
-        return {"path": value} if isinstance(value, str) else value
+        return {"path": value} if isinstance(value, str) else {} if value is None else value
 
 
 class Location(Model):
@@ -68,9 +60,17 @@ def check(
     for volume, mount in mounts.items():
         yield from check_volume(volume, (*at, volume), declared)
         yield from check_access(account, volume, (*at, volume), declared, read_only=mount.read_only)
-        other = seen.setdefault(mount.path, volume)
-        if other != volume:
-            yield Fault((*at, volume), f"{mount.path} is already where volume {other} is mounted, need another path")
+        own = args.path if (args := declared.get(volume)) else None
+        if mount.path and own and mount.path != own:
+            reason = f"got {mount.path}, and volume {volume} is at {own} in every pod: leave the path out"
+            yield Fault((*at, volume), reason, given=(("volumes", volume),))
+        path = mount.path or own
+        if path is None:
+            if args:
+                reason = f"no path, neither here nor in the settings of volume {volume}, need one such as /{volume}"
+                yield Fault((*at, volume), reason, given=(("volumes", volume),))
+        elif (other := seen.setdefault(path, volume)) != volume:
+            yield Fault((*at, volume), f"{path} is already where volume {other} is mounted, need another path")
 
 
 def check_location(
@@ -86,14 +86,21 @@ def check_location(
         yield Fault((*at, "volume"), f"volume {location.volume} is mounted read-only here, so nothing can be written")
 
 
-def inside(location: Location, mounts: Mapping[str, MountArgs]) -> str:
+def inside(location: Location, mounts: Mapping[str, MountArgs], volumes: Mapping[str, Volume]) -> str:
     """The path at which pods see a place."""
-    return f"{mounts[location.volume].path}/{location.path}"
+    return f"{_path(location.volume, mounts, volumes)}/{location.path}"
 
 
 def of(mounts: Mapping[str, MountArgs], volumes: Mapping[str, Volume]) -> list[VolumeMount]:
     """The pod's mounts, in an order that does not depend on the file's."""
     return [
-        VolumeMount(volumes[name].claim_name, mount.path, mount.read_only, volumes[name].one_node)
+        VolumeMount(volumes[name].claim_name, _path(name, mounts, volumes), mount.read_only, volumes[name].one_node)
         for name, mount in sorted(mounts.items())
     ]
+
+
+def _path(name: str, mounts: Mapping[str, MountArgs], volumes: Mapping[str, Volume]) -> str:
+    path = mounts[name].path or volumes[name].path
+    if path is None:
+        raise ValueError(f"volume {name} is mounted without a path: `check` refuses that")
+    return path

@@ -15,8 +15,6 @@ APP = "/opt/tensorplane/app"
 LIBRARY = "/opt/tensorplane/lib"
 """Where tensorplane's `runtime` package is; on PYTHONPATH."""
 GPU = "nvidia.com/gpu"
-RESERVED = ("/tmp", "/opt/tensorplane", "/proc", "/sys", "/dev", "/etc")  # noqa: S108  # paths in the pod
-"""Paths where no volume may be mounted."""
 _MEETING = "volumes.tensorplane"
 """Prefix of the labels by which pods that share a one-node volume find each other's node."""
 

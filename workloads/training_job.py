@@ -12,6 +12,7 @@ from components import quantity, versions
 from components.faults import Fault, Key, unknown_name
 from components.model import Filled, In, Name, RelativePath, Resources, refuse
 from components.queue import QueueArgs
+from components.volume import Volume
 from workloads import Declared, Platform, Workload, WorkloadArgs, files, job_set, mounts, pod, tf_config
 from workloads.owner import Owner
 from workloads.strategies import Strategy
@@ -126,13 +127,13 @@ class TrainingJobArgs(WorkloadArgs):
             gpus=accelerated * self.resources.gpus,
         )
 
-    def places(self, run: str) -> dict[str, str]:
+    def places(self, run: str, volumes: Mapping[str, Volume]) -> dict[str, str]:
         """The variables that tell the code where to write."""
         places = {}
         if self.model:
-            places["MODEL_DIR"] = mounts.inside(self.model, self.volumes)
+            places["MODEL_DIR"] = mounts.inside(self.model, self.volumes, volumes)
         if self.checkpoints:
-            places["CHECKPOINT_DIR"] = f"{mounts.inside(self.checkpoints, self.volumes)}/{run}"
+            places["CHECKPOINT_DIR"] = f"{mounts.inside(self.checkpoints, self.volumes, volumes)}/{run}"
         return places
 
     def build(self, name: str, platform: Platform, opts: pulumi.ResourceOptions) -> "TrainingJob":
@@ -226,7 +227,7 @@ def _run(
             command=args.command,
             env=[
                 *tf_config.environment(run, roles, role),
-                *pod.variables({"PYTHONPATH": pod.LIBRARY, **args.places(run)}),
+                *pod.variables({"PYTHONPATH": pod.LIBRARY, **args.places(run, platform.volumes)}),
                 *pod.variables(dict(sorted(env.items()))),
             ],
             ports={"tensorflow": tf_config.PORT} if role.in_cluster else {},

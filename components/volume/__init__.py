@@ -14,6 +14,7 @@ from components.namespace import Namespace
 from components.volume import access, capabilities, snapshot_schedule, source
 from components.volume.backend import Backend, Request
 from components.volume.capabilities import AccessMode
+from components.volume.mount_path import MountPath
 from components.volume.snapshot_schedule import SnapshotsArgs
 from components.volume.snapshotter import Snapshotter
 from components.volume.source import Source
@@ -59,6 +60,8 @@ class VolumeArgs(Model):
     """A copy elsewhere that follows by itself; none by default."""
     placement: PlacementArgs | None = None
     """Where it is; by default the first pod that mounts it decides, or the backend."""
+    path: MountPath | None = None
+    """Where training pods see it, the same in each of them; by default each job says where."""
     readers: tuple[Name, ...] | None = None
     """Workloads, and other service accounts, that may mount it read-only. Everybody may do everything where neither
     this nor `writers` is given."""
@@ -106,6 +109,7 @@ class Volume(pulumi.ComponentResource):
         request = Request(name, namespace, args, cluster, modes, installed, _begins_as(args, origin))
         keep = pulumi.ResourceOptions(parent=self, protect=args.retain, retain_on_delete=args.retain)
         self.claim = backend.provision(request, keep)
+        self.path = args.path
         self.claim_name = name
         """Name of the claim in the stack's namespace."""
         self.one_node = set(modes) == {"ReadWriteOnce"}

@@ -18,6 +18,7 @@ Declared = Mapping[str, "VolumeArgs | None"]
 
 def faults(volumes: Mapping[str, "VolumeArgs"], declared: Declared, cluster: ClusterArgs) -> Iterator[Fault]:
     """Every fault, a line each. `declared` also has the names of volumes that are faulty themselves."""
+    yield from _paths(volumes)
     for name, args in volumes.items():
         at = ("volumes", name)
         backend = args.backend_on(cluster)
@@ -32,6 +33,17 @@ def faults(volumes: Mapping[str, "VolumeArgs"], declared: Declared, cluster: Clu
         yield from _origin(name, args, declared, cluster)
         for fault in backend.check(args, cluster):
             yield Fault((*at, *fault.path), fault.reason, given=tuple((*at, *path) for path in fault.given))
+
+
+def _paths(volumes: Mapping[str, "VolumeArgs"]) -> Iterator[Fault]:
+    """A path is one volume's, and no volume is inside another."""
+    taken = {args.path: name for name, args in reversed(list(volumes.items())) if args.path}
+    for name, args in volumes.items():
+        for path, other in taken.items():
+            if args.path and name != other and (args.path == path or args.path.startswith(f"{path}/")):
+                reason = f"got {args.path}, volume {other} is at {path}: need a path of its own"
+                yield Fault(("volumes", name, "path"), reason, given=(("volumes", other, "path"),))
+                break
 
 
 def _modes(at: Key, args: "VolumeArgs", backend: Backend) -> Iterator[Fault]:

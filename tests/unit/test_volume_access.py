@@ -1,4 +1,4 @@
-"""Who may mount a volume: told at preview for the workloads of the stack, enforced in the cluster for every pod."""
+"""Who may mount a volume, and where pods see it: told at preview, and enforced in the cluster for every pod."""
 
 from __future__ import annotations
 
@@ -65,3 +65,42 @@ def test_the_cluster_refuses_every_other_pod() -> None:
 def test_a_volume_that_lists_nobody_is_everybody_s() -> None:
     made = rendering.run(lambda: stack.build(stack.StackConfig.load(Settings(dev()))))
     assert not made.all("ValidatingAdmissionPolicy")
+
+
+def at_its_path(path: str | None, mount: Any) -> dict[str, Any]:
+    """The dev stack, whose volume `models` has a path of its own and is mounted so."""
+    tree = dev()
+    if path:
+        tree["volumes"]["models"]["path"] = path
+    tree["workloads"]["digits"]["volumes"]["models"] = mount
+    return tree
+
+
+def test_a_volume_is_at_its_own_path_in_the_pods_that_name_none() -> None:
+    for mount in (None, {}, "/data", {"path": "/data"}):
+        tree = at_its_path("/data", mount)
+        made = rendering.run(lambda tree=tree: stack.build(stack.StackConfig.load(Settings(tree))))  # type: ignore[misc]
+        pods = made.one("JobSet").inputs["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
+        (container,) = pods["containers"]
+        assert "/data" in {one["mountPath"] for one in container["volumeMounts"]}
+        environment = {one["name"]: one.get("value") for one in container["env"]}
+        assert str(environment["MODEL_DIR"]).startswith("/data/")
+
+
+@pytest.mark.parametrize(
+    ("path", "mount", "line"),
+    [
+        ("/data", "/models", "got /models, and volume models is at /data in every pod: leave the path out"),
+        (None, None, "no path, neither here nor in the settings of volume models, need one such as /models"),
+    ],
+)
+def test_a_path_that_is_another_or_missing_is_one_line(path: str | None, mount: Any, line: str) -> None:
+    assert faults_of(at_its_path(path, mount)) == [f"tensorplane:workloads.digits.volumes.models: {line}"]
+
+
+def test_a_path_is_one_volume_s() -> None:
+    for other in ("/data", "/data/old"):
+        tree = at_its_path("/data", None)
+        tree["volumes"]["old"] = {"sizeGib": 1, "path": other}
+        reason = f"got {other}, volume models is at /data: need a path of its own"
+        assert faults_of(tree) == [f"tensorplane:volumes.old.path: {reason}"]
