@@ -117,7 +117,9 @@ def _make_volume_folders(settings: StackSettings, instance: Instance) -> None:
 def prepare(*, everything: bool, python_only: bool) -> None:
     """Build or find what previews need; with `everything`, what the tests and the cluster need too."""
     tests = everything or python_only
-    tasks = toolchain.tasks(cluster=everything, pulumi=not python_only, simulated_nodes=everything, tests=tests)
+    tasks = toolchain.tasks(
+        cluster=everything, pulumi=not python_only, simulated_nodes=everything, storage=everything, tests=tests
+    )
     if not python_only:
         tasks.append(hosts.policy_task())
     if everything:

@@ -51,7 +51,8 @@ def write(at: Places, *, simulated_nodes: bool = False, storage: bool = False) -
     simulated_nodes = simulated_nodes or kwok.is_part_of(at)
     storage = storage or csi.is_part_of(at)
     if storage:
-        at.pool.mkdir(mode=0o700, exist_ok=True)
+        for folder in (at.pool, at.mirror):
+            folder.mkdir(mode=0o700, exist_ok=True)
     wanted = components.components(at, simulated_nodes=simulated_nodes, storage=storage)
     programs = _link_programs(at, wanted)
     pki.ensure(at.keys, leaves(at, simulated_nodes=simulated_nodes, storage=storage))

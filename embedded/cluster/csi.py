@@ -42,6 +42,7 @@ def driver_command(at: Places) -> tuple[Path, tuple[str, ...]]:
         *("--socket", str(_socket(at))),
         *("--registration", str(at.kubelet_root / "plugins_registry" / f"{DRIVER}-reg.sock")),
         *("--pool", str(at.pool)),
+        *("--mirror", str(at.mirror)),
         *("--node", NODE_NAME),
     )
     return Path(sys.executable), arguments

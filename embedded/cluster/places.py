@@ -76,6 +76,16 @@ class Places:
         return self.instance.home / "volumes.btrfs"
 
     @property
+    def mirror(self) -> Path:
+        """Where the driver copies volumes to whose class asks for that: a pool of its own, on a file of its own."""
+        return self.instance.home / "mirror"
+
+    @property
+    def mirror_file(self) -> Path:
+        """The filesystem that is mounted there."""
+        return self.instance.home / "mirror.btrfs"
+
+    @property
     def adopted(self) -> Path:
         """Folders whose content is in the pool now, as they were before."""
         return self.instance.home / "adopted"

@@ -1,4 +1,4 @@
-"""The file behind the CSI driver's volumes: how large it is made, and whether the kernel still holds it."""
+"""The files behind the CSI driver's volumes and their mirrors: how large each is made, whether the kernel holds it."""
 
 from __future__ import annotations
 
@@ -15,20 +15,22 @@ _SHARE = 0.9
 
 
 def mount(at: Places) -> None:
-    """Mounts it where the driver looks; for a process in the instance's mount namespace, with which the mount ends."""
-    pool.make_and_mount(at.pool_file, at.pool, _gib(at))
+    """Mounts them where the driver looks; for a process in the instance's mount namespace, with which mounts end."""
+    for file, folder in ((at.pool_file, at.pool), (at.mirror_file, at.mirror)):
+        pool.make_and_mount(file, folder, _gib(file))
 
 
-def _gib(at: Places) -> int:
-    if at.pool_file.exists():
-        return at.pool_file.stat().st_size // _GIB
-    return max(1, int(shutil.disk_usage(at.instance.home).free * _SHARE / _GIB))
+def _gib(file: Path) -> int:
+    if file.exists():
+        return file.stat().st_size // _GIB
+    return max(1, int(shutil.disk_usage(file.parent).free * _SHARE / _GIB))
 
 
 def loop_devices(at: Places, blocks: Path = Path("/sys/block")) -> list[str]:
-    """Loop devices that have the file open."""
-    ours = str(at.pool_file.resolve())  # the kernel knows no symbolic links
-    return sorted(path.parts[-3] for path in blocks.glob("loop*/loop/backing_file") if _backing(path) == ours)
+    """Loop devices that have one of the files open."""
+    # The kernel knows no symbolic links.
+    ours = {str(file.resolve()) for file in (at.pool_file, at.mirror_file)}
+    return sorted(path.parts[-3] for path in blocks.glob("loop*/loop/backing_file") if _backing(path) in ours)
 
 
 def _backing(path: Path) -> str:

@@ -35,16 +35,25 @@ class Claims:
     def kube(self) -> Kube:
         return Kube.of(self.instance.kubeconfig)
 
-    def claim(self, name: str, mode: str = "ReadWriteOnce", *, mib: int = 64, source: Any = None) -> dict[str, Any]:
+    def claim(
+        self, name: str, mode: str = "ReadWriteOnce", *, mib: int = 64, source: Any = None, of_class: str = csi.CLASS
+    ) -> dict[str, Any]:
         """A claim of the driver's class, bound."""
         spec = {
             "accessModes": [mode],
             "resources": {"requests": {"storage": f"{mib}Mi"}},
-            "storageClassName": csi.CLASS,
+            "storageClassName": of_class,
             **({"dataSource": source} if source else {}),
         }
         self._apply("v1", "PersistentVolumeClaim", name, spec)
         return self.until(f"{CLAIMS}/{name}", lambda found: found["status"]["phase"] == "Bound")
+
+    def mirroring_class(self, name: str, seconds: int) -> str:
+        """A class whose volumes are copied into the second pool that often."""
+        parameters = {"mirrorSeconds": str(seconds)}
+        about = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": name}}
+        self._api.apply({**about, "provisioner": csi.DRIVER, "parameters": parameters}, manager="test")
+        return name
 
     def snapshot(self, name: str, claim: str) -> dict[str, Any]:
         """A snapshot that can be restored."""

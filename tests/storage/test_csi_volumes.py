@@ -82,6 +82,19 @@ def test_what_is_deleted_in_kubernetes_is_kept_in_the_pool(claims: Claims) -> No
     assert claims.kube.get(f"/apis/snapshot.storage.k8s.io/v1/volumesnapshotcontents/{bound}")
 
 
+def test_a_mirrored_volume_is_copied_into_the_second_pool(claims: Claims) -> None:
+    claims.claim("mirrored", of_class=claims.mirroring_class("mirrored", 1))
+    claims.pod("mirrored", "mirrored")("sh", "-c", "echo copied > /data/file; sync")
+    alive = processes.find(claims.instance)
+    assert alive
+    second = alive.path(Places(claims.instance).mirror)
+    end = time.monotonic() + 10
+    while [file.read_text() for file in second.rglob("file")] == []:
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    assert next(file.read_text() for file in second.rglob("file")) == "copied\n"
+
+
 def test_a_driver_that_was_killed_serves_again(claims: Claims, writer: Run) -> None:
     alive = processes.find(claims.instance)
     assert alive

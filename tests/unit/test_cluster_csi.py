@@ -102,9 +102,14 @@ def test_a_loop_device_is_ours_by_the_file_behind_it(at: Places, tmp_path: Path)
     at.instance.home.parent.mkdir(parents=True)
     at.instance.home.symlink_to(real)
     file = real / at.pool_file.name
-    for name, behind in (("loop0", Path("/elsewhere")), ("loop1", file), ("loop10", file.with_suffix(".other"))):
+    for name, behind in (
+        ("loop0", Path("/elsewhere")),
+        ("loop1", file),
+        ("loop10", file.with_suffix(".other")),
+        ("loop3", real / "mirror.btrfs"),
+    ):
         backing = tmp_path / name / "loop" / "backing_file"
         backing.parent.mkdir(parents=True)
         backing.write_text(f"{behind}\n")
     (tmp_path / "loop2").mkdir()
-    assert pool.loop_devices(at, tmp_path) == ["loop1"]
+    assert pool.loop_devices(at, tmp_path) == ["loop1", "loop3"]
