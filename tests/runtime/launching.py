@@ -61,7 +61,7 @@ class Program:
         """Starts one run. Whatever of it is still there at the end is killed."""
         processes: list[subprocess.Popen[str]] = []
         try:
-            for environment in _environments(workers):
+            for environment in environments(workers):
                 environment |= {
                     "PATH": os.environ["PATH"],
                     "PYTHONPATH": str(PROJECT),
@@ -90,7 +90,8 @@ class Program:
                     process.stdout.close()
 
 
-def _environments(workers: int) -> list[dict[str, str]]:
+def environments(workers: int) -> list[dict[str, str]]:
+    """What each worker has beside the rest: its place, where there are several."""
     if workers == 1:
         return [{}]
     cluster = {"worker": [f"127.0.0.1:{port}" for port in _free_ports(workers)]}
