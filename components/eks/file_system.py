@@ -9,6 +9,7 @@ import pulumi_kubernetes as k8s
 from components.eks import backup
 from components.volume import static
 from components.volume.backend import Request
+from components.volume.own_class import ZONE
 
 if TYPE_CHECKING:
     from components.eks.creation import Native
@@ -61,6 +62,12 @@ def claim(args: "Efs", request: Request, opts: pulumi.ResourceOptions) -> k8s.co
         "mount_options": ["tls"],
         "csi": {"driver": "efs.csi.aws.com", "volume_handle": pulumi.Output.concat(system.id, "::", folder.id)},
     }
+    if zones:
+        # It answers in its own zone alone, and nodes of another cannot even find its name.
+        here: k8s.core.v1.NodeSelectorTermArgsDict = {
+            "match_expressions": [{"key": ZONE, "operator": "In", "values": list(zones)}]
+        }
+        where["node_affinity"] = {"required": {"node_selector_terms": [here]}}
     return static.claim(request, opts, where, needed=targets)
 
 

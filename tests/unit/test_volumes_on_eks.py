@@ -73,6 +73,19 @@ def test_efs_is_backed_up_by_aws_backup_and_copied_by_efs() -> None:
     assert [job.name for job in made().all("CronJob")] == ["snapshots-experiment"]
 
 
+def test_efs_in_one_zone_draws_its_pods_there() -> None:
+    placed = {"sizeGib": 1, "backend": {"kind": "efs"}, "placement": {"zones": ["us-west-2b"]}}
+    groups = {"cpu": {"machine": "m7i.2xlarge", "min": 2, "max": 2}}
+    tree = {"cluster": EKS, "nodeGroups": groups, "volumes": {"near": placed}}
+    found = rendering.run(lambda: stack.build(stack.StackConfig.load(Settings(tree))))
+    assert found.one("efs/fileSystem:FileSystem").inputs["availabilityZoneName"] == "us-west-2b"
+    assert [target.inputs["subnetId"] for target in found.all("efs/mountTarget:MountTarget")] == [
+        "cluster-private-us-west-2b-id"
+    ]
+    (term,) = found.one("PersistentVolume").inputs["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"]
+    assert term["matchExpressions"][0]["values"] == ["us-west-2b"]
+
+
 def test_a_long_name_fits_into_what_aws_backup_takes() -> None:
     tree = {
         "cluster": EKS,
