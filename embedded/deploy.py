@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from embedded import recover
+from embedded import adopted_claims, recover
 from embedded.children import Stopped
 from embedded.fault import Fault
 from embedded.hosts.stack_settings import StackSettings, call
@@ -39,11 +39,21 @@ class Stack:
         settled = recover.settled(json.loads(self._call("stack", "export")))
         if settled is not None:
             step.note("an earlier update was cut off: reading back what it had begun")
-            with tempfile.NamedTemporaryFile("w", suffix=".json", dir=self.home) as file:
-                json.dump(settled, file)
-                file.flush()
-                self._call("stack", "import", "--file", file.name)
+            self._import(settled)
             self._update(["refresh"], step)
+
+    def bring_up_to_date(self, claims: list[dict[str, Any]], step: Step) -> None:
+        """Take over what the cluster's start did to the stack's claims."""
+        known = adopted_claims.brought_up_to_date(json.loads(self._call("stack", "export")), claims)
+        if known is not None:
+            step.note("the volumes are in the cluster's pool now")
+            self._import(known)
+
+    def _import(self, state: dict[str, Any]) -> None:
+        with tempfile.NamedTemporaryFile("w", suffix=".json", dir=self.home) as file:
+            json.dump(state, file)
+            file.flush()
+            self._call("stack", "import", "--file", file.name)
 
     def up(self, step: Step) -> dict[str, int]:
         """`pulumi up`; the number of resources per operation (`same`, `create`, …) that it came to."""

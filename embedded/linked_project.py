@@ -15,6 +15,7 @@ _LINKED = (
     "components",
     "workloads",
     "runtime",
+    "snapshotter",
     "examples",
     "policies",
     ".venv",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 import time
@@ -41,6 +40,8 @@ def up(context: str) -> None:
         stack = open_stack(target)
         with progress.step("pulumi up") as step:
             stack.prepare(step)
+            if target.embedded:
+                stack.bring_up_to_date(target.api().items("/api/v1/persistentvolumeclaims"), step)
             changes = stack.up(step)
         outputs = stack.outputs()
         served = _follow(target.api(), outputs, progress) if watch.has_job_and_server(outputs) else None
@@ -63,22 +64,20 @@ def _follow(api: Kube, raw: dict[str, Any], progress: Progress) -> tuple[watch.O
 def open_stack(target: Target) -> Stack:
     """The dev stack on this target, its state in the target's home."""
     settings = StackSettings(STACK, target.home)
-    if target.embedded:
-        _make_volume_folders(settings, target.instance)
     _make_pulumi_work_here()
     return Stack(settings, toolchain.tools().path("pulumi"), target.environment())
 
 
 def _tasks(target: Target) -> list[Task]:
     simulated = target.embedded and _simulates_nodes(target)
-    tasks = toolchain.tasks(cluster=target.embedded, pulumi=True, simulated_nodes=simulated)
+    tasks = toolchain.tasks(cluster=target.embedded, pulumi=True, simulated_nodes=simulated, storage=target.embedded)
     check = Task("settings", partial(_check_settings, target), after=("python packages",))
     if not target.embedded:
         return [*tasks, check]
     archives = images.tasks()
     tasks += archives
-    add_ons = ("debian packages", "kubernetes", "containerd", "kwok", "gpu charts", "image add-ons")
-    start = partial(cluster.start, target.instance, simulated_nodes=simulated)
+    add_ons = ("debian packages", "kubernetes", "containerd", "csi", "kwok", "gpu charts", "image add-ons")
+    start = partial(cluster.start, target.instance, simulated_nodes=simulated, storage=True)
     images_built = tuple(task.name for task in archives)
     return [
         *tasks,
@@ -103,15 +102,6 @@ def _check_settings(target: Target, step: Step) -> None:
     )
     if checked.returncode:
         raise Fault(*checked.stderr.strip().splitlines())
-
-
-def _make_volume_folders(settings: StackSettings, instance: Instance) -> None:
-    for name in filter(_NAME.fullmatch, map(str, settings.section("volumes"))):
-        folder = instance.volumes / settings.namespace / name
-        folder.mkdir(parents=True, exist_ok=True)
-        # The group that every pod runs as; the set-group-id bit keeps what pods make in it readable to the next.
-        shutil.chown(folder, group=65532)
-        folder.chmod(0o2770)
 
 
 def prepare(*, everything: bool, python_only: bool) -> None:

@@ -20,7 +20,7 @@ _NODE_NAME_LIMIT = 63
 
 
 def home() -> Path:
-    """The folder of the running instance: kubeconfig, charts, the folders behind volumes."""
+    """The folder of the running instance: kubeconfig, charts, the pool behind volumes."""
     if named := os.environ.get("TENSORPLANE_HOME"):
         return Path(named)
     state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import grpc
 from google.protobuf.timestamp_pb2 import Timestamp
 from google.protobuf.wrappers_pb2 import Int64Value
 
@@ -10,7 +9,6 @@ from embedded.csi import requested, sizes
 from embedded.csi.generated import csi_pb2
 from embedded.csi.pages import page
 from embedded.csi.records import Snapshot, Source, Volume
-from embedded.csi.refusal import Refusal
 from embedded.csi.requested import need
 from embedded.csi.store import Store
 
@@ -31,8 +29,8 @@ _CAPABILITIES = (
 class Controller:
     """The volumes of one node's pool."""
 
-    def __init__(self, store: Store, node: str, *, has_mirror: bool = False) -> None:
-        self._store, self._node, self._has_mirror = store, node, has_mirror
+    def __init__(self, store: Store, *, has_mirror: bool = False) -> None:
+        self._store, self._has_mirror = store, has_mirror
 
     def ControllerGetCapabilities(  # noqa: N802
         self, request: csi_pb2.ControllerGetCapabilitiesRequest
@@ -46,8 +44,6 @@ class Controller:
         requested.check_parameters(request.parameters, [requested.MIRROR])
         requested.check_parameters(request.mutable_parameters)
         mirrored = requested.mirror_seconds(request.parameters, has_mirror=self._has_mirror)
-        if not requested.is_reachable(request.accessibility_requirements, self._node):
-            raise Refusal(grpc.StatusCode.RESOURCE_EXHAUSTED, f"volumes of this driver are on node {self._node}")
         size, source = requested.size(request.capacity_range), requested.source(request.volume_content_source)
         made = self._store.create_volume(name, size, source, mirrored)
         return csi_pb2.CreateVolumeResponse(volume=self._volume(made))
@@ -84,8 +80,7 @@ class Controller:
         return csi_pb2.ControllerGetVolumeResponse(volume=self._volume(found), status=status)
 
     def GetCapacity(self, request: csi_pb2.GetCapacityRequest) -> csi_pb2.GetCapacityResponse:  # noqa: N802
-        elsewhere = not requested.is_here(request.accessible_topology, self._node)
-        if elsewhere or any(requested.lacking(one) for one in request.volume_capabilities):
+        if any(requested.lacking(one) for one in request.volume_capabilities):
             return csi_pb2.GetCapacityResponse(available_capacity=0)
         return csi_pb2.GetCapacityResponse(
             available_capacity=self._store.free,
@@ -125,11 +120,8 @@ class Controller:
         return csi_pb2.ListSnapshotsResponse(entries=entries, next_token=token)
 
     def _volume(self, volume: Volume) -> csi_pb2.Volume:
-        place = csi_pb2.Topology(segments={requested.TOPOLOGY_KEY: self._node})
         source = _source(volume.source) if volume.source else None
-        return csi_pb2.Volume(
-            volume_id=volume.id, capacity_bytes=volume.size, content_source=source, accessible_topology=[place]
-        )
+        return csi_pb2.Volume(volume_id=volume.id, capacity_bytes=volume.size, content_source=source)
 
 
 def _source(source: Source) -> csi_pb2.VolumeContentSource:

@@ -27,9 +27,11 @@ class Identity:
     def GetPluginCapabilities(  # noqa: N802
         self, request: csi_pb2.GetPluginCapabilitiesRequest
     ) -> csi_pb2.GetPluginCapabilitiesResponse:
-        services = (_Service.CONTROLLER_SERVICE, _Service.VOLUME_ACCESSIBILITY_CONSTRAINTS)
-        found = [csi_pb2.PluginCapability(service=_Service(type=kind)) for kind in services]
-        found.append(csi_pb2.PluginCapability(volume_expansion=_Expansion(type=_Expansion.ONLINE)))
+        # Nothing of topology: there is one node, and a simulated pod may "mount" a volume where it is.
+        found = [
+            csi_pb2.PluginCapability(service=_Service(type=_Service.CONTROLLER_SERVICE)),
+            csi_pb2.PluginCapability(volume_expansion=_Expansion(type=_Expansion.ONLINE)),
+        ]
         return csi_pb2.GetPluginCapabilitiesResponse(capabilities=found)
 
     def Probe(self, request: csi_pb2.ProbeRequest) -> csi_pb2.ProbeResponse:  # noqa: N802

@@ -24,8 +24,7 @@ class Node:
         self._mounting = threading.Lock()
 
     def NodeGetInfo(self, request: csi_pb2.NodeGetInfoRequest) -> csi_pb2.NodeGetInfoResponse:  # noqa: N802
-        place = csi_pb2.Topology(segments={requested.TOPOLOGY_KEY: self._node})
-        return csi_pb2.NodeGetInfoResponse(node_id=self._node, accessible_topology=place)
+        return csi_pb2.NodeGetInfoResponse(node_id=self._node)
 
     def NodeGetCapabilities(  # noqa: N802
         self, request: csi_pb2.NodeGetCapabilitiesRequest

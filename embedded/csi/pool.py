@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 from shutil import which
 
@@ -17,8 +18,14 @@ _OPTIONS = "loop,noatime,discard=async"
 
 def can_have_btrfs() -> bool:
     """Whether this machine can make and mount btrfs on a file."""
-    known = "\tbtrfs\n" in Path("/proc/filesystems").read_text()
-    return known and which("mkfs.btrfs") is not None and Path("/dev/loop-control").exists()
+    return _kernel_knows() and which("mkfs.btrfs") is not None and Path("/dev/loop-control").exists()
+
+
+def _kernel_knows() -> bool:
+    known = Path("/proc/filesystems")
+    if "\tbtrfs\n" not in known.read_text() and which("modprobe"):
+        subprocess.run(["modprobe", "--quiet", "btrfs"], check=False)  # a module is listed once it is loaded
+    return "\tbtrfs\n" in known.read_text()
 
 
 def make_and_mount(file: Path, folder: Path, gib: int) -> None:
@@ -32,6 +39,8 @@ def make_and_mount(file: Path, folder: Path, gib: int) -> None:
             raise Fault(f"{file}: holds volumes on btrfs, which this machine lacks: install btrfs-progs")
         return
     if not file.exists():
+        if any(folder.iterdir()):
+            return  # made as a plain folder, and never to be hidden below a mount
         _make(file, gib)
     mount = mounts.at(folder)
     if mount and mount.kind != "btrfs":

@@ -9,7 +9,6 @@ from embedded.csi.generated import csi_pb2
 from embedded.csi.records import Source
 from embedded.csi.sizes import Asked
 
-TOPOLOGY_KEY = "kubernetes.io/hostname"
 MIRROR = "mirrorSeconds"
 """A class's one parameter."""
 
@@ -96,13 +95,3 @@ def mirror_seconds(parameters: Mapping[str, str], *, has_mirror: bool) -> int:
     if int(text) and not has_mirror:
         raise refusal.invalid(f"parameters.{MIRROR}: this driver has no second pool")
     return int(text)
-
-
-def is_reachable(asked: csi_pb2.TopologyRequirement, node: str) -> bool:
-    """Whether a volume of this node is where one is asked for."""
-    return not asked.requisite or any(is_here(place, node) for place in asked.requisite)
-
-
-def is_here(place: csi_pb2.Topology, node: str) -> bool:
-    """Whether a place holds this node."""
-    return bool(place.segments.get(TOPOLOGY_KEY, node) == node)

@@ -26,7 +26,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 def csi(socket: Path, store: Store, node: str, *, has_mirror: bool = False) -> grpc.Server:
     """A server for the provisioner, the snapshotter, the resizer and the kubelet; not started yet."""
-    controller = Controller(store, node, has_mirror=has_mirror)
+    controller = Controller(store, has_mirror=has_mirror)
     services = {"Identity": Identity(store), "Controller": controller, "Node": Node(store, node)}
     return _server(socket, [_handlers(csi_pb2.DESCRIPTOR, name, one) for name, one in services.items()])
 

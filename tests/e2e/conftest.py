@@ -39,7 +39,7 @@ class Deployed:
 @pytest.fixture(scope="package")
 def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
     """A running cluster with its images."""
-    with cluster_fixture.running(tmp_path_factory.mktemp("state"), "e2e") as running:
+    with cluster_fixture.running(tmp_path_factory.mktemp("state"), "e2e", storage=True) as running:
         cluster.load_images(running, Step("load images"))
         yield running
 

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from embedded import showcase, watch
+from embedded.cluster import processes
+from embedded.cluster.places import Places
 from embedded.progress import Step
 from tests.e2e.conftest import Deployed
 
@@ -54,7 +56,9 @@ def test_the_printed_grpc_address_answers_this_machine(served: Deployed, stubs: 
 
 
 def test_version_1_is_on_the_volume_whole_and_alone(served: Deployed) -> None:
-    model = served.instance.volumes / served.outputs.namespace / "models" / "digits"
+    alive = processes.find(served.instance)
+    assert alive
+    (model,) = alive.path(Places(served.instance).pool).glob("volumes/*/digits")
     assert [path.name for path in model.iterdir() if not path.name.startswith(".")] == ["1"]
     assert (model / "1" / "saved_model.pb").stat().st_size > 0
 

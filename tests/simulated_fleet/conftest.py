@@ -59,7 +59,7 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
     """The example as it is."""
     folder = tmp_path_factory.mktemp("fleet")
     settings = yaml.safe_load((PROJECT / "examples" / "simulated-fleet.yaml").read_text())
-    with cluster_fixture.running(folder / "state", "test", simulated_nodes=True) as instance:
+    with cluster_fixture.running(folder / "state", "test", simulated_nodes=True, storage=True) as instance:
         alive = processes.find(instance)
         assert alive
         jobset = f"{versions.JOBSET.image}:{versions.JOBSET.image_tag}"

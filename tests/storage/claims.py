@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from kubernetes import config
 
@@ -14,6 +14,8 @@ from embedded.kube import Kube
 from embedded.paths import Instance
 from embedded.provider.api import Api
 from tests.cluster import shell
+
+T = TypeVar("T")
 
 USER = 65532
 CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
@@ -83,6 +85,24 @@ class Claims:
             return output
 
         return run
+
+    def run_now(self, namespace: str, cron_job: str) -> None:
+        """Makes the job of a CronJob, as `kubectl create job --from` does."""
+        found = self.kube.get(f"/apis/batch/v1/namespaces/{namespace}/cronjobs/{cron_job}")
+        assert found
+        template = found["spec"]["jobTemplate"]
+        about = {"name": f"{cron_job}-now", "namespace": namespace, "labels": template["metadata"].get("labels", {})}
+        annotations = {"cronjob.kubernetes.io/instantiate": "manual"}
+        job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {**about, "annotations": annotations}}
+        self._api.apply({**job, "spec": template["spec"]}, manager="test")
+
+    def eventually(self, look: Callable[[], T], seconds: float = 30) -> T:
+        """What `look` finds, as soon as it finds something."""
+        end = time.monotonic() + seconds
+        while not (found := look()):
+            assert time.monotonic() < end
+            time.sleep(0.1)
+        return found
 
     def until(self, path: str, condition: Callable[[dict[str, Any]], Any], seconds: float = 20) -> dict[str, Any]:
         """The object, as soon as the condition holds for it."""

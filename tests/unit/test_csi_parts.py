@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from embedded.csi import mirror, pages, requested
+from embedded.csi import mirror, pages, pool, requested
 from embedded.csi.generated import csi_pb2
 from embedded.csi.names import identifier, is_identifier
 from embedded.csi.records import Snapshot, Volume
@@ -126,9 +126,11 @@ def test_a_copy_is_due_when_it_is_older_than_asked_for() -> None:
     assert requested.mirror_seconds({requested.MIRROR: "60"}, has_mirror=True) == 60
 
 
-def test_a_volume_is_where_its_node_is() -> None:
-    here, there = ({"segments": {requested.TOPOLOGY_KEY: node}} for node in ("node-1", "node-2"))
-    asked = csi_pb2.TopologyRequirement
-    assert requested.is_reachable(asked(), "node-1")
-    assert requested.is_reachable(asked(requisite=[there, here]), "node-1")
-    assert not requested.is_reachable(asked(requisite=[there]), "node-1")
+def test_volumes_in_a_plain_folder_are_never_hidden_below_a_mount(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "can_have_btrfs", lambda: True)
+    (tmp_path / "pool" / "volumes").mkdir(parents=True)
+    pool.make_and_mount(tmp_path / "volumes.btrfs", tmp_path / "pool", 1)
+    assert not (tmp_path / "volumes.btrfs").exists()
+    assert (tmp_path / "pool" / "volumes").is_dir()

@@ -20,11 +20,10 @@ def built(render: Render, tree: dict[str, Any]) -> Rendered:
 
 def test_data_is_protected_with_all_that_holds_it(render: Render) -> None:
     rendered = built(render, settings_of(DEV).tree)
-    for kind in ("PersistentVolume", "PersistentVolumeClaim", "Namespace"):
+    for kind in ("PersistentVolumeClaim", "Namespace"):
         (resource,) = [r for r in rendered.all(kind) if r.type.startswith("kubernetes:")]
         assert resource.options["protect"], kind
         assert resource.options["retainOnDelete"], kind
-    assert rendered.one("PersistentVolume").inputs["spec"]["persistentVolumeReclaimPolicy"] == "Retain"
 
 
 def test_what_need_not_be_kept_is_not_protected(render: Render) -> None:

@@ -52,8 +52,9 @@ def test_snapshots_restore_and_clone_are_accepted_where_a_driver_has_them() -> N
     ],
 )
 def test_what_a_backend_lacks_names_those_that_have_it(asked: dict[str, Any], key: str, what: str) -> None:
-    (line,) = lines(cluster={"kind": "embedded"}, models=asked, other={})
-    assert line.startswith(f"models.{key}: backend embedded has no {what}, ")
+    files = {"kind": "nfs", "server": "nfs.example.com", "folder": "/models"}
+    (line,) = lines(models={**asked, "backend": files}, other={"backend": files})
+    assert line.startswith(f"models.{key}: backend nfs has no {what}, ")
     assert "storageClass" in line
     assert " ha" in line
 
