@@ -14,6 +14,7 @@ from components.namespace import Namespace
 from components.volume import access, capabilities, snapshot_schedule, source
 from components.volume.backend import Backend, Request
 from components.volume.capabilities import AccessMode
+from components.volume.mirror import MirrorArgs
 from components.volume.mount_path import MountPath
 from components.volume.snapshot_schedule import SnapshotsArgs
 from components.volume.snapshotter import Snapshotter
@@ -29,18 +30,11 @@ class PlacementArgs(Model):
     """Zones, one of which it is made in."""
 
 
-class MirrorTarget(Model):
-    """Where a copy is kept."""
+class CacheArgs(Model):
+    """What is read again comes from near the pod."""
 
-    region: Filled
-    """Region of the cloud, another one than the cluster's."""
-
-
-class MirrorArgs(Model):
-    """A copy that the backend itself keeps up to date."""
-
-    to: MirrorTarget
-    """Where the copy is kept."""
+    size_gib: Annotated[float, Field(gt=0, le=65536)]
+    """GiB on the node, or wherever the backend keeps it."""
 
 
 class VolumeArgs(Model):
@@ -67,6 +61,10 @@ class VolumeArgs(Model):
     this nor `writers` is given."""
     writers: tuple[Name, ...] | None = None
     """Workloads, and other service accounts, that may read and write. Nobody where `readers` alone is given."""
+    quota: bool = False
+    """Refuse a backend that lets the volume take more than its size."""
+    cache: CacheArgs | None = None
+    """A cache of what is read, near the pods that read it; none by default."""
     encrypted: bool = False
     """Refuse a backend that is not known to encrypt at rest. Those of clouds do, whether this is set or not."""
     retain: bool = True
@@ -148,7 +146,14 @@ def volumes_of(
     }
     shared = Snapshotter(drivers, cluster=cluster, namespace=namespace, opts=opts) if drivers else None
     kinds = {(backend := args.backend_on(cluster.args)).kind: backend for args in declared.values()}
-    by_kind = {kind: kinds[kind].install(cluster) for kind in sorted(kinds)}
+    by_kind = {
+        kind: kinds[kind].install(
+            cluster,
+            namespace,
+            {name: args for name, args in declared.items() if args.backend_on(cluster.args).kind == kind},
+        )
+        for kind in sorted(kinds)
+    }
     made: dict[str, Volume] = {}
 
     def make(name: str) -> Volume:

@@ -86,8 +86,10 @@ class Backend(Variant, family=True):
         """What is wrong with a volume of this backend, beyond what its capabilities say. Paths begin at the volume."""
         yield from ()
 
-    def install(self, cluster: Cluster) -> Sequence[pulumi.Resource]:
-        """Create what all volumes of this kind share: called once, by the first of them."""
+    def install(
+        self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, "VolumeArgs"]
+    ) -> Sequence[pulumi.Resource]:
+        """Create what all volumes of this kind, which are these, share: called once, of one of their backends."""
         return ()
 
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:

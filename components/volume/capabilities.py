@@ -1,7 +1,7 @@
 """What a storage backend can do, as plain data: checks of the settings and the documentation read the same."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 AccessMode = Literal["ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"]
@@ -21,8 +21,8 @@ class Capabilities:
     """How it keeps a point in time."""
     clone: str | None = None
     """How a new volume begins as a copy of one that is in use."""
-    mirror: str | None = None
-    """How it keeps a copy elsewhere up to date."""
+    mirror: Mapping[str, str] = field(default_factory=dict)
+    """How it keeps a copy elsewhere up to date, by the setting of `mirror.to` that says where."""
     expand: bool = False
     """Whether a volume can grow while it is in use."""
     placement: str | None = None
@@ -31,6 +31,12 @@ class Capabilities:
     """How far from its place pods can mount it."""
     encryption: str | None = None
     """How it is encrypted at rest."""
+    quota: str | None = None
+    """What holds a volume to its size."""
+    cache: str | None = None
+    """Where what is read again comes from."""
+    outside: str | None = None
+    """How machines that are not of the cluster reach it."""
     min_gib: float = 0
     max_gib: float | None = None
     """None: no limit that a volume of tensorplane's meets."""
@@ -43,9 +49,10 @@ class Capabilities:
 FEATURES: Mapping[str, str] = {
     "snapshot": "snapshots",
     "clone": "clones",
-    "mirror": "mirrors",
     "placement": "placement",
     "encryption": "encryption at rest",
+    "quota": "limit that holds",
+    "cache": "cache",
 }
 """What a volume's settings may ask for, by the field that says whether a backend has it."""
 
@@ -61,7 +68,7 @@ def table(rows: Mapping[str, Capabilities]) -> str:
     """The whole matrix in Markdown, a line for each backend."""
     head = (
         "backend", "access", "snapshot", "clone", "mirror", "grows", "placement", "reach", "encryption", "size",
-        "a snapshot in use is", "throughput",
+        "limit held by", "cache", "a snapshot in use is", "throughput", "from outside",
     )  # fmt: skip
     lines = [_line(head), _line(["---"] * len(head))]
     for kind, row in sorted(rows.items()):
@@ -70,14 +77,17 @@ def table(rows: Mapping[str, Capabilities]) -> str:
             ", ".join(_SHORT[mode] for mode in row.access_modes),
             row.snapshot,
             row.clone,
-            row.mirror,
+            "; ".join(f"`{where}`: {how}" for where, how in row.mirror.items()),
             "yes" if row.expand else None,
             row.placement,
             row.reach,
             row.encryption,
             sizes(row),
+            row.quota,
+            row.cache,
             row.consistency,
             row.throughput,
+            row.outside,
         ]
         lines.append(_line([cell or "-" for cell in cells]))
     return "\n".join(lines)

@@ -29,6 +29,7 @@ def faults(volumes: Mapping[str, "VolumeArgs"], declared: Declared, cluster: Clu
         yield from _modes(at, args, backend)
         yield from _size(at, args, backend)
         yield from _lacking(at, args, backend)
+        yield from _mirror(at, args, backend)
         yield from _snapshots(name, args, backend)
         yield from _origin(name, args, declared, cluster)
         for fault in backend.check(args, cluster):
@@ -70,14 +71,25 @@ def _lacking(at: Key, args: "VolumeArgs", backend: Backend) -> Iterator[Fault]:
         (("from", "snapshot"), "snapshot", source is not None and source.snapshot is not None),
         (("from", "volume"), "clone", source is not None and source.volume is not None),
         (("placement",), "placement", args.placement is not None),
-        (("mirror",), "mirror", args.mirror is not None),
         (("encrypted",), "encryption", args.encrypted),
+        (("quota",), "quota", args.quota),
+        (("cache",), "cache", args.cache is not None),
     )
     for key, feature, wanted in asked:
         if wanted and getattr(backend.capabilities, feature) is None:
             able = _have([kind for kind, row in rows().items() if getattr(row, feature)])
             reason = f"backend {backend.kind} has no {capabilities.FEATURES[feature]}, {able}"
             yield Fault((*at, *key), reason, given=((*at, "backend"),))
+
+
+def _mirror(at: Key, args: "VolumeArgs", backend: Backend) -> Iterator[Fault]:
+    """Whether the backend keeps a copy there."""
+    if args.mirror is None or args.mirror.to.way in backend.capabilities.mirror:
+        return
+    way = args.mirror.to.way
+    able = _have([kind for kind, row in rows().items() if way in row.mirror])
+    reason = f"backend {backend.kind} has no mirrors there, {able}"
+    yield Fault((*at, "mirror", "to", way), reason, given=((*at, "backend"),))
 
 
 def _snapshots(name: str, args: "VolumeArgs", backend: Backend) -> Iterator[Fault]:

@@ -41,6 +41,7 @@ class Ebs(Backend):
         placement="zones",
         reach="zone",
         encryption="always",
+        quota="the disk",
         min_gib=1,
         max_gib=65536,
         consistency="as after a power failure",

@@ -1,6 +1,6 @@
 """Volumes on EKS that all nodes share: EFS, reached in every zone of the cluster."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import pulumi
@@ -10,6 +10,7 @@ from components.cluster import Cluster, ClusterArgs
 from components.cluster.eks import Eks
 from components.faults import Fault
 from components.model import Filled
+from components.namespace import Namespace
 from components.volume import cron, zones
 from components.volume.backend import Backend, Request
 from components.volume.capabilities import AccessMode, Capabilities
@@ -31,11 +32,12 @@ class Efs(Backend):
     capabilities: ClassVar[Capabilities] = Capabilities(
         access_modes=("ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"),
         snapshot="AWS Backup",
-        mirror="EFS replication, to another region",
+        mirror={"region": "EFS replication"},
         expand=True,
         placement="one zone",
         reach="region",
         encryption="always; `kmsKey`",
+        outside="NFS over TLS with `mount -t efs`, from the VPC or what is linked with it",
         consistency="from a span of time",
         throughput="elastic",
     )
@@ -50,10 +52,14 @@ class Efs(Backend):
         if args.mirror and isinstance(cluster, Eks) and args.mirror.to.region == cluster.region:
             reason = f"got {cluster.region}, where the volume is itself: need another region"
             yield Fault(("mirror", "to", "region"), reason)
+        if args.mirror and args.mirror.every:
+            yield Fault(("mirror", "every"), f"got {args.mirror.every}, EFS itself decides when: leave it out")
         if args.snapshots:
             yield from _retention(args)
 
-    def install(self, cluster: Cluster) -> Sequence[pulumi.Resource]:
+    def install(
+        self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, "VolumeArgs"]
+    ) -> Sequence[pulumi.Resource]:
         # Here, and not above: whoever runs another kind of cluster never imports the SDK of AWS.
         from components.eks import addons
 

@@ -27,6 +27,7 @@ class Embedded(Backend):
         clone=capabilities.CSI,
         expand=True,
         reach="node",
+        quota="btrfs",
         consistency="as after a power cut",
         throughput="this machine's disk",
     )

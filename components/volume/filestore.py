@@ -53,6 +53,8 @@ class Filestore(Backend):
         placement="zones",
         reach="region",
         encryption="always; `kmsKey`",
+        quota="the server",
+        outside="NFS, from the VPC or what is linked with it",
         min_gib=1024,
         max_gib=102400,
         consistency="as after a power failure",

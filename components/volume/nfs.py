@@ -36,6 +36,7 @@ class Nfs(Backend):
     capabilities: ClassVar[Capabilities] = Capabilities(
         access_modes=("ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"),
         reach="region",
+        outside="as the server lets them",
         throughput="the server",
     )
 

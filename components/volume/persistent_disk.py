@@ -46,6 +46,7 @@ class PersistentDisk(Backend):
         placement="zones",
         reach="zone",
         encryption="always; `kmsKey`",
+        quota="the disk",
         min_gib=1,
         max_gib=65536,
         consistency="as after a power failure",

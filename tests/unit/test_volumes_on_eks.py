@@ -112,7 +112,7 @@ def test_ebs_has_a_class_of_its_own_that_keeps_the_disk_and_says_the_zone() -> N
     ("volume", "line"),
     [
         ({**EBS, "accessModes": ["ReadWriteMany"]}, "accessModes: backend ebs has no ReadWriteMany, "),
-        ({**EBS, "mirror": {"to": {"region": "us-east-2"}}}, "mirror: backend ebs has no mirrors, efs"),
+        ({**EBS, "mirror": {"to": {"region": "us-east-2"}}}, "mirror.to.region: backend ebs has no mirrors there, efs"),
         ({**EBS, "sizeGib": 0.5}, "sizeGib: got 0.5, backend ebs has 1 to 65,536 GiB"),
         ({"backend": {"kind": "ebs", "iops": 6000}}, "backend.iops: got 6000, at most 5000 with 10 GiB"),
         ({"backend": {"kind": "ebs", "throughputMib": 751}}, "backend.throughputMib: got 751, at most 750 with"),
@@ -120,6 +120,9 @@ def test_ebs_has_a_class_of_its_own_that_keeps_the_disk_and_says_the_zone() -> N
         ({**EFS, "placement": {"zones": ["us-west-2a", "us-west-2b"]}}, "placement.zones: got 2 zones"),
         ({**EFS, "from": {"snapshot": "x"}}, "from.snapshot: AWS Backup restores into a file system"),
         ({**EFS, "mirror": {"to": {"region": "us-west-2"}}}, "mirror.to.region: got us-west-2, where"),
+        ({**EFS, "mirror": {"to": {"region": "us-east-2"}, "every": "15m"}}, "mirror.every: got 15m, EFS its"),
+        ({**EFS, "quota": True}, "quota: backend efs has no limit that holds, "),
+        ({**EBS, "cache": {"sizeGib": 10}}, "cache: backend ebs has no cache, and no other has it"),
         ({**EFS, "snapshots": {"schedule": "0 3 * * *"}}, "snapshots.expire: missing, AWS Backup need"),
         ({**EFS, "snapshots": {**NIGHTLY, "keep": 3}}, "snapshots.keep: given, and AWS Backup keeps"),
         ({**EFS, "snapshots": {**NIGHTLY, "expire": "36h"}}, "snapshots.expire: got 36h, AWS Backup"),
