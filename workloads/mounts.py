@@ -5,9 +5,11 @@ from typing import Any
 
 from pydantic import model_validator
 
+from components.cluster import ClusterArgs
 from components.faults import Fault, Key, unknown_name
 from components.model import Model, RelativePath
 from components.volume import Volume, VolumeArgs, access
+from components.volume import check as volume_check
 from components.volume.mount_path import MountPath
 from workloads.pod import VolumeMount
 
@@ -74,9 +76,13 @@ def check(
 
 
 def check_location(
-    location: Location, at: Key, mounts: Mapping[str, MountArgs], declared: Mapping[str, VolumeArgs | None]
+    location: Location,
+    at: Key,
+    mounts: Mapping[str, MountArgs],
+    declared: Mapping[str, VolumeArgs | None],
+    cluster: ClusterArgs,
 ) -> Iterator[Fault]:
-    """A place to write must be on a volume that the pods mount, and may write."""
+    """A place for checkpoints or models must be on a volume that the pods mount and may write, and that can rename."""
     if location.volume not in declared:
         yield unknown_name((*at, "volume"), "volume", location.volume, declared)
     elif location.volume not in mounts:
@@ -84,6 +90,10 @@ def check_location(
         yield Fault((*at, "volume"), reason, given=((*at[:-1], "volumes"),))
     elif mounts[location.volume].read_only:
         yield Fault((*at, "volume"), f"volume {location.volume} is mounted read-only here, so nothing can be written")
+    elif (volume := declared[location.volume]) and not (backend := volume.backend_on(cluster)).capabilities.rename:
+        reason = f"volume {location.volume} is on backend {backend.kind}, which cannot rename what is written"
+        need = f"need one on {volume_check.that_rename(cluster)}"
+        yield Fault((*at, "volume"), f"{reason}: {need}", given=(("volumes", location.volume),))
 
 
 def inside(location: Location, mounts: Mapping[str, MountArgs], volumes: Mapping[str, Volume]) -> str:

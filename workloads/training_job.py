@@ -87,10 +87,9 @@ class TrainingJobArgs(WorkloadArgs):
         yield from declared.fleet.check(self.resources, (*at, "resources"), interruptible=self.interruptible)
         yield from files.check(self.files, (*at, "files"))
         yield from mounts.check(self.volumes, (*at, "volumes"), declared.volumes, account=name)
-        if self.model:
-            yield from mounts.check_location(self.model, (*at, "model"), self.volumes, declared.volumes)
-        if self.checkpoints:
-            yield from mounts.check_location(self.checkpoints, (*at, "checkpoints"), self.volumes, declared.volumes)
+        for key, place in (("model", self.model), ("checkpoints", self.checkpoints)):
+            if place:
+                yield from mounts.check_location(place, (*at, key), self.volumes, declared.volumes, declared.cluster)
         if self.queue is not None:
             if self.queue not in declared.queues:
                 yield unknown_name((*at, "queue"), "queue", self.queue, declared.queues)

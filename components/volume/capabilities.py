@@ -25,6 +25,8 @@ class Capabilities:
     """How it keeps a copy elsewhere up to date, by the setting of `mirror.to` that says where."""
     expand: bool = False
     """Whether a volume can grow while it is in use."""
+    rename: bool = True
+    """Whether a file can be renamed at once, which checkpoints need."""
     placement: str | None = None
     """How it is put into a zone that the settings name."""
     reach: Reach = "class"
@@ -67,8 +69,8 @@ def sizes(row: Capabilities) -> str:
 def table(rows: Mapping[str, Capabilities]) -> str:
     """The whole matrix in Markdown, a line for each backend."""
     head = (
-        "backend", "access", "snapshot", "clone", "mirror", "grows", "placement", "reach", "encryption", "size",
-        "limit held by", "cache", "a snapshot in use is", "throughput", "from outside",
+        "backend", "access", "snapshot", "clone", "mirror", "grows", "checkpoints", "placement", "reach", "encryption",
+        "size", "limit held by", "cache", "a snapshot in use is", "throughput", "from outside",
     )  # fmt: skip
     lines = [_line(head), _line(["---"] * len(head))]
     for kind, row in sorted(rows.items()):
@@ -79,6 +81,7 @@ def table(rows: Mapping[str, Capabilities]) -> str:
             row.clone,
             "; ".join(f"`{where}`: {how}" for where, how in row.mirror.items()),
             "yes" if row.expand else None,
+            "yes" if row.rename else None,
             row.placement,
             row.reach,
             row.encryption,

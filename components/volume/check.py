@@ -141,6 +141,13 @@ def _origins(name: str, declared: Declared) -> Iterator[str]:
             yield here
 
 
+def that_rename(cluster: ClusterArgs) -> str:
+    """The backends on this kind of cluster that checkpoints can be written to."""
+    variants = {kind: cast(type[Backend], variant) for kind, variant in sorted(Backend.variants.items())}
+    here = [kind for kind, one in variants.items() if one.clusters is None or cluster.kind in one.clusters]
+    return ", ".join(kind for kind in here if variants[kind].capabilities.rename)
+
+
 def rows() -> dict[str, Capabilities]:
     """The capability matrix: a row for each kind of backend."""
     return {kind: cast(type[Backend], variant).capabilities for kind, variant in sorted(Backend.variants.items())}

@@ -4,6 +4,7 @@ import copy
 import itertools
 import random
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import yaml
 import stack
 from components.cluster.existing import Existing
 from components.settings import Settings
+from components.volume.nfs import Nfs
 from tests.unit.rendering import PROJECT, settings_of
 
 DEV = PROJECT / "Pulumi.dev.yaml"
@@ -101,6 +103,20 @@ def test_nothing_can_be_written_to_a_read_only_mount() -> None:
         f"tensorplane:workloads.digits.model.volume: {reason}",
         f"tensorplane:workloads.digits.checkpoints.volume: {reason}",
     ]
+
+
+def test_what_cannot_rename_takes_neither_checkpoints_nor_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Nfs, "capabilities", replace(Nfs.capabilities, rename=False))
+    tree = dev()
+    tree["cluster"] = {"kind": "existing", "context": "lab"}
+    tree["volumes"]["models"]["backend"] = {"kind": "nfs", "server": "s", "folder": "/f"}
+    reason = "volume models is on backend nfs, which cannot rename what is written: need one on "
+    for key in ("model", "checkpoints"):
+        (line,) = [line for line in faults_of(tree) if f"digits.{key}." in line]
+        assert line.startswith(f"tensorplane:workloads.digits.{key}.volume: {reason}")
+        have = line.rpartition("need one on ")[2].split(", ")
+        assert "storageClass" in have
+        assert not {"nfs", "efs"} & set(have)
 
 
 _EKS = {"kind": "eks", "region": "us-west-2"}
