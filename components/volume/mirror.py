@@ -1,20 +1,12 @@
 """A copy of a volume elsewhere that follows by itself: its settings."""
 
-import re
-from datetime import timedelta
-from typing import Annotated, Literal, Self
+from typing import Literal, Self
 
-from pydantic import AfterValidator, model_validator
+from pydantic import model_validator
 
+from components import interval
+from components.interval import Interval
 from components.model import Filled, Model, refuse
-
-_UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
-
-
-def _interval(value: str) -> str:
-    if not re.fullmatch(r"[1-9]\d{0,3}[mhd]", value):
-        refuse("minutes, hours or days, such as 15m, 1h or 1d")
-    return value
 
 
 class MirrorTarget(Model):
@@ -42,10 +34,10 @@ class MirrorArgs(Model):
 
     to: MirrorTarget
     """Where the copy is kept."""
-    every: Annotated[str, AfterValidator(_interval)] | None = None
+    every: Interval | None = None
     """How old the copy may get, where the backend lets you say it: 15m, 1h, 1d."""
 
     @property
     def every_seconds(self) -> int | None:
         """The age in seconds."""
-        return round(int(self.every[:-1]) * _UNITS[self.every[-1]].total_seconds()) if self.every else None
+        return interval.seconds(self.every) if self.every else None
