@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
@@ -46,14 +47,19 @@ class Snapshot:
 
 
 def write(path: Path, record: Volume | Snapshot) -> None:
-    """Puts it there, on disk when this returns; who reads meanwhile finds the old one or the new one."""
+    """Puts it there, on disk when this returns."""
+    put(path, record, os.fsync)
+    keep(path.parent)
+
+
+def put(path: Path, record: Volume | Snapshot, settle: Callable[[int], None]) -> None:
+    """Puts it there; who reads meanwhile finds the old one or the new one. `settle` gets the file, its name not yet."""
     draft = path.with_name(f".new-{path.name}")
     with draft.open("w") as file:
         json.dump(asdict(record), file)
         file.flush()
-        os.fsync(file.fileno())
+        settle(file.fileno())
     draft.replace(path)
-    keep(path.parent)
 
 
 def keep(folder: Path) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from embedded.csi import btrfs, mounts, records
+from embedded.csi.records import Snapshot, Volume
 
 _NEW, _GONE = ".new-", ".gone-"
 _OPEN_TO_PODS = 0o777  # pods run as users of their own; who may mount a volume at all is Kubernetes' to say
@@ -19,10 +20,16 @@ _FICLONE = 0x40049409
 
 
 class Storage(Protocol):
-    """What a pool's folders are made with. Each call happens as a whole or, when it is killed, not at all."""
+    """What a pool's folders are made with. Each call happens as a whole or, when it is killed, not at all.
+
+    What `create` and `copy` made is on disk when they return.
+    """
 
     kind: str
     """For people: how copies are made and whether limits hold."""
+
+    def announce(self, record: Path, content: Volume | Snapshot) -> None:
+        """Puts the record of what is made next there: on disk no later than that."""
 
     def create(self, path: Path) -> None:
         """Makes an empty folder."""
@@ -83,6 +90,10 @@ class Btrfs:
 
     kind = "btrfs: copies at once, limits hold"
 
+    def announce(self, record: Path, content: Volume | Snapshot) -> None:
+        # Each commit holds all that was changed before it: the one that makes the content last keeps its record, too.
+        records.put(record, content, btrfs.settle)
+
     def create(self, path: Path) -> None:
         draft = _draft(path, self)
         btrfs.create(draft)
@@ -110,6 +121,9 @@ class Copies:
         self._lock = lock
         how = "reflinks: copies of files share their blocks" if reflinks else "plain copies"
         self.kind = f"{how}, limits do not hold"
+
+    def announce(self, record: Path, content: Volume | Snapshot) -> None:
+        records.write(record, content)
 
     def create(self, path: Path) -> None:
         draft = _draft(path, self)

@@ -41,6 +41,9 @@ class Store:
             for record in folder.glob("*.json"):
                 if not record.with_suffix("").exists():
                     record.unlink()
+        # A limit is on disk some time after it was set: a power cut may come first.
+        for volume in self.all_volumes():
+            self.storage.limit(self.path(volume), volume.size)
 
     def close(self) -> None:
         """Lets the next one at the pool."""
@@ -148,7 +151,7 @@ class Store:
     def _make(self, path: Path, record: Volume | Snapshot, origin: Path | None, *, read_only: bool) -> None:
         if path.exists():
             raise refusal.taken(f"{path}: there is something that this driver did not make")
-        records.write(_record(path), record)
+        self.storage.announce(_record(path), record)
         if origin:
             self.storage.copy(origin, path, read_only=read_only)
         else:

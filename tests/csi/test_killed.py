@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +76,13 @@ def content(store: Store) -> dict[str, Any]:
     return {"sizes": sizes, "files": files, "names": {path.name for path in store.pool.glob("*/*")}}
 
 
-def killed_at(step: int, monkeypatch: pytest.MonkeyPatch, call: Callable[[Store], None], store: Store) -> bool:
+def killed_at(
+    step: int,
+    monkeypatch: pytest.MonkeyPatch,
+    call: Callable[[Store], None],
+    store: Store,
+    steps: Iterable[tuple[object, str]] = STEPS,
+) -> bool:
     """Makes a call, and ends before or after its so-manieth change of the disk; whether it came that far."""
     counted = itertools.count()
 
@@ -92,7 +98,7 @@ def killed_at(step: int, monkeypatch: pytest.MonkeyPatch, call: Callable[[Store]
         return made
 
     with monkeypatch.context() as patch:
-        for owner, name in STEPS:
+        for owner, name in steps:
             patch.setattr(owner, name, ending(getattr(owner, name)))
         try:
             call(store)
@@ -101,7 +107,10 @@ def killed_at(step: int, monkeypatch: pytest.MonkeyPatch, call: Callable[[Store]
     return False
 
 
-@pytest.mark.parametrize("call", [create, clone, restore, snapshot, expand, delete_volume, delete_snapshot])
+CALLS = (create, clone, restore, snapshot, expand, delete_volume, delete_snapshot)
+
+
+@pytest.mark.parametrize("call", CALLS)
 def test_a_call_killed_anywhere_is_finished_by_repeating_it(
     call: Callable[[Store], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
