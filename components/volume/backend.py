@@ -13,7 +13,8 @@ from components.family import Variant
 from components.faults import Fault
 from components.labels import labels
 from components.namespace import Namespace
-from components.volume.capabilities import AccessMode, Capabilities
+from components.volume.capabilities import CSI, AccessMode, Capabilities
+from components.volume.snapshot_class import SnapshotClass
 
 if TYPE_CHECKING:
     from components.volume import VolumeArgs
@@ -72,8 +73,8 @@ class Backend(Variant, family=True):
     """Access modes of volumes that name none."""
     clusters: ClassVar[frozenset[str] | None] = None
     """Kinds of cluster that have this backend; None for all."""
-    snapshot_parameters: ClassVar[Mapping[str, str]] = {}
-    """What the driver is told about each snapshot."""
+    mirror_copies: ClassVar[bool] = True
+    """Whether a volume made of a snapshot is whole and cheap, so that a mirror may send such a copy."""
     capabilities: ClassVar[Capabilities]
     """What volumes of it can do."""
 
@@ -81,6 +82,23 @@ class Backend(Variant, family=True):
     def csi_driver(self) -> str | None:
         """The CSI driver that takes its snapshots, as Kubernetes knows it; None where none does."""
         return None
+
+    @property
+    def snapshot_parameters(self) -> Mapping[str, str]:
+        """What the driver is told about each snapshot."""
+        return {}
+
+    @property
+    def snapshot_class(self) -> SnapshotClass | None:
+        """The class of its snapshots; None where no CSI driver that we know takes them."""
+        if self.capabilities.snapshot != CSI or self.csi_driver is None:
+            return None
+        return SnapshotClass(self.csi_driver, tuple(sorted(self.snapshot_parameters.items())))
+
+    @property
+    def renames(self) -> bool:
+        """Whether a file or a folder can be renamed at once, which checkpoints and models need."""
+        return self.capabilities.rename
 
     def check(self, args: "VolumeArgs", cluster: ClusterArgs) -> Iterator[Fault]:
         """What is wrong with a volume of this backend, beyond what its capabilities say. Paths begin at the volume."""

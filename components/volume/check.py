@@ -119,7 +119,7 @@ def _origin(name: str, args: "VolumeArgs", declared: Declared, cluster: ClusterA
     elif other := declared[origin]:
         given = (("volumes", origin),)
         mine, theirs = args.backend_on(cluster), other.backend_on(cluster)
-        if (mine.kind, mine.csi_driver) != (theirs.kind, theirs.csi_driver):
+        if (mine.kind, mine.snapshot_class) != (theirs.kind, theirs.snapshot_class):
             reason = f"volume {origin} has another backend, and a driver copies only what is its own: need the same"
             yield Fault((*at[:2], "backend"), reason, given=given)
         elif args.size_gib < other.size_gib:

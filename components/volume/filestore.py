@@ -45,7 +45,8 @@ class Filestore(Backend):
 
     access_modes: ClassVar[tuple[AccessMode, ...]] = ("ReadWriteMany",)
     clusters: ClassVar[frozenset[str] | None] = frozenset({"gke"})
-    snapshot_parameters: ClassVar[Mapping[str, str]] = {"type": "backup"}
+    # A restored backup is another server, of a TiB or more.
+    mirror_copies: ClassVar[bool] = False
     capabilities: ClassVar[Capabilities] = Capabilities(
         access_modes=("ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"),
         snapshot=CSI,
@@ -64,6 +65,10 @@ class Filestore(Backend):
     @property
     def csi_driver(self) -> str | None:
         return _DRIVER
+
+    @property
+    def snapshot_parameters(self) -> Mapping[str, str]:
+        return {"type": "backup"}
 
     def check(self, args: "VolumeArgs", cluster: ClusterArgs) -> Iterator[Fault]:
         yield from zones.faults(args, cluster)

@@ -13,6 +13,12 @@ from components.volume.backend import Request
 ZONE = "topology.kubernetes.io/zone"
 
 
+def secret(use: str, name: str, namespace: str) -> dict[str, str]:
+    """How a class tells Kubernetes which Secret the driver gets for one use, such as `provisioner`."""
+    key = f"csi.storage.k8s.io/{use}-secret"
+    return {f"{key}-name": name, f"{key}-namespace": namespace}
+
+
 def claim(
     request: Request,
     opts: pulumi.ResourceOptions,
@@ -20,22 +26,26 @@ def claim(
     provisioner: str,
     parameters: Mapping[str, str],
     zone_key: str = ZONE,
+    zones: Sequence[str] | None = None,
     mount_options: Sequence[str] = (),
+    known_later: Mapping[str, pulumi.Output[str]] | None = None,
 ) -> k8s.core.v1.PersistentVolumeClaim:
     """The class and its claim. A class never changes, so it is named by its content, and another one is a new volume.
 
-    The bytes outlive the claim where the volume is retained.
+    The bytes outlive the claim where the volume is retained. `zones` are those of the volume's placement, as the driver
+    spells them. `known_later` are parameters that only the cloud knows; they are no part of the name.
     """
-    zones = request.args.placement.zones if request.args.placement else ()
+    if zones is None:
+        zones = request.args.placement.zones if request.args.placement else ()
     keeps = "Retain" if request.args.retain else "Delete"
-    said = json.dumps([provisioner, dict(parameters), zones, keeps, list(mount_options)], sort_keys=True)
+    said = json.dumps([provisioner, dict(parameters), list(zones), keeps, list(mount_options)], sort_keys=True)
     digest = hashlib.sha256(said.encode()).hexdigest()[:8]
     logical = f"{request.namespace.plain_name}-{request.name}"
     made = k8s.storage.v1.StorageClass(
         logical,
         metadata={"name": f"{logical}-{digest}", "labels": labels(request.name, "volume")},
         provisioner=provisioner,
-        parameters=dict(parameters),
+        parameters={**parameters, **(known_later or {})},
         reclaim_policy=keeps,
         # The zone of the first pod that mounts it.
         volume_binding_mode="WaitForFirstConsumer",

@@ -12,6 +12,7 @@ from components.labels import labels
 from components.model import Model, refuse
 from components.namespace import Namespace
 from components.volume import cron
+from components.volume.snapshot_class import SnapshotClass
 from components.volume.snapshotter import ACCOUNT, CODE, Snapshotter
 
 NAME_LIMIT = 52 - len("snapshots-")
@@ -60,7 +61,7 @@ class SnapshotsArgs(Model):
 
 def cron_job(
     volume: str,
-    driver: str,
+    kind: SnapshotClass,
     args: SnapshotsArgs,
     *,
     claim: k8s.core.v1.PersistentVolumeClaim,
@@ -73,7 +74,7 @@ def cron_job(
     age = args.expire_seconds
     arguments: list[pulumi.Input[str]] = [
         volume,
-        snapshotter.classes[driver],
+        snapshotter.classes[kind],
         *args.count,
         *([f"--expire={age}"] if age else []),
     ]

@@ -1,7 +1,7 @@
 """What all scheduled snapshots of a stack share: classes that retain, the code that takes them, and its rights."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import pulumi_kubernetes as k8s
 from components.cluster import Cluster
 from components.labels import TENSORPLANE, labels
 from components.namespace import Namespace
-from components.top_level import TopLevelResource
+from components.volume.snapshot_class import SnapshotClass
 from components.volume.source import SNAPSHOT_GROUP
 
 ACCOUNT = "volume.snapshots"
@@ -26,22 +26,24 @@ class Snapshotter(pulumi.ComponentResource):
 
     def __init__(
         self,
-        drivers: Mapping[str, Mapping[str, str]],
+        classes: Iterable[SnapshotClass],
         *,
         cluster: Cluster,
         namespace: Namespace,
         opts: pulumi.ResourceOptions,
     ) -> None:
-        """`drivers` says what each of them is told about a snapshot."""
-        super().__init__("tensorplane:index:Snapshotter", ACCOUNT, {"drivers": sorted(drivers)}, opts)
+        wanted = sorted(set(classes), key=lambda one: (one.driver, one.parameters))
+        props = {"drivers": sorted({one.driver for one in wanted})}
+        super().__init__("tensorplane:index:Snapshotter", ACCOUNT, props, opts)
         self.image = cluster.args.images.python
         self._namespace = namespace
         self._inside = pulumi.ResourceOptions(parent=self)
         self._scoped = f"{namespace.plain_name}-{ACCOUNT}"
         self.code = self._code()
         """Name of the ConfigMap that holds the code."""
-        self.classes = {driver: self._class(driver, drivers[driver]) for driver in sorted(drivers)}
-        """Name of the VolumeSnapshotClass of each driver."""
+        # A deleted VolumeSnapshot, or a deleted namespace, leaves the bytes: only retention gives them up.
+        self.classes = {one: one.create(namespace.plain_name, keeps="Retain", opts=self._inside) for one in wanted}
+        """Name of each VolumeSnapshotClass."""
         self._rights()
         self._traffic()
         self.register_outputs({})
@@ -60,23 +62,6 @@ class Snapshotter(pulumi.ComponentResource):
             opts=self._inside,
         )
         return made.metadata["name"]
-
-    def _class(self, driver: str, parameters: Mapping[str, str]) -> str:
-        name = f"{self._namespace.plain_name}-{driver}"
-        TopLevelResource(
-            name,
-            api_version=f"{SNAPSHOT_GROUP}/v1",
-            kind="VolumeSnapshotClass",
-            metadata={"name": name, "labels": TENSORPLANE},
-            # A deleted VolumeSnapshot, or a deleted namespace, leaves the bytes: only retention gives them up.
-            fields={
-                "driver": driver,
-                "deletionPolicy": "Retain",
-                **({"parameters": dict(parameters)} if parameters else {}),
-            },
-            opts=self._inside,
-        )
-        return name
 
     def _rights(self) -> None:
         k8s.core.v1.ServiceAccount(

@@ -29,7 +29,11 @@ def test_filestore_is_in_the_cluster_s_network_and_its_snapshots_are_backups() -
     found = made().one("StorageClass", "tensorplane-dev-datasets").inputs
     assert found["parameters"] == {"tier": "regional", "network": "tensorplane-dev"}
     assert (found["reclaimPolicy"], found["volumeBindingMode"]) == ("Retain", "WaitForFirstConsumer")
-    snapshots = made().one("VolumeSnapshotClass", "tensorplane-dev-filestore.csi.storage.gke.io").inputs
+    (snapshots,) = (
+        one.inputs
+        for one in made().all("VolumeSnapshotClass")
+        if one.inputs["driver"] == "filestore.csi.storage.gke.io"
+    )
     assert (snapshots["parameters"], snapshots["deletionPolicy"]) == ({"type": "backup"}, "Retain")
     assert made().one("PersistentVolumeClaim", "datasets").inputs["spec"]["accessModes"] == ["ReadWriteMany"]
 

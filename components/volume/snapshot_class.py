@@ -1,0 +1,44 @@
+"""Classes of snapshots: what a driver is told about those of one stack, and whether deleting one deletes its bytes."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Literal
+
+import pulumi
+
+from components.labels import TENSORPLANE
+from components.top_level import TopLevelResource
+from components.volume.source import SNAPSHOT_GROUP
+
+
+@dataclass(frozen=True)
+class SnapshotClass:
+    """Volumes of whose snapshots a driver is told the same share one."""
+
+    driver: str
+    parameters: tuple[tuple[str, str], ...] = ()
+
+    def name(self, prefix: str) -> str:
+        """Named by its content, as nothing can be changed in one that snapshots name."""
+        if not self.parameters:
+            return f"{prefix}-{self.driver}"
+        digest = hashlib.sha256(json.dumps(self.parameters).encode()).hexdigest()[:8]
+        return f"{prefix}-{self.driver}-{digest}"
+
+    def create(self, prefix: str, *, keeps: Literal["Retain", "Delete"], opts: pulumi.ResourceOptions) -> str:
+        """The object, and its name. With `Retain`, the bytes outlive a deleted VolumeSnapshot or namespace."""
+        name = self.name(prefix)
+        TopLevelResource(
+            name,
+            api_version=f"{SNAPSHOT_GROUP}/v1",
+            kind="VolumeSnapshotClass",
+            metadata={"name": name, "labels": TENSORPLANE},
+            fields={
+                "driver": self.driver,
+                "deletionPolicy": keeps,
+                **({"parameters": dict(self.parameters)} if self.parameters else {}),
+            },
+            opts=opts,
+        )
+        return name
