@@ -11,11 +11,12 @@ from components.cluster import Cluster, ClusterArgs
 from components.family import load_family
 from components.model import Filled, Model, Name
 from components.namespace import Namespace
-from components.volume import access, capabilities, snapshot_schedule, source
+from components.volume import access, snapshot_schedule, source
 from components.volume.backend import Backend, Request
 from components.volume.capabilities import AccessMode
 from components.volume.mirror import MirrorArgs
 from components.volume.mount_path import MountPath
+from components.volume.snapshot_class import SnapshotClass
 from components.volume.snapshot_schedule import SnapshotsArgs
 from components.volume.snapshotter import Snapshotter
 from components.volume.source import Source
@@ -74,11 +75,9 @@ class VolumeArgs(Model):
         """The backend in use on this cluster."""
         return self.backend or cast(Backend, Backend.variants[cluster.volume_backend]())
 
-    def snapshot_driver(self, cluster: ClusterArgs) -> str | None:
-        """The CSI driver that takes snapshots on a schedule; None where nobody asks for them."""
-        backend = self.backend_on(cluster)
-        by_csi = self.snapshots is not None and backend.capabilities.snapshot == capabilities.CSI
-        return backend.csi_driver if by_csi else None
+    def scheduled_class(self, cluster: ClusterArgs) -> SnapshotClass | None:
+        """The class of its CSI snapshots on a schedule; None where nobody asks for them."""
+        return self.backend_on(cluster).snapshot_class if self.snapshots is not None else None
 
 
 class Volume(pulumi.ComponentResource):
@@ -115,7 +114,7 @@ class Volume(pulumi.ComponentResource):
         if args.readers is not None or args.writers is not None:
             # A child of the volume, so that what mounts it comes after.
             access.policy(name, args, namespace=namespace, opts=pulumi.ResourceOptions(parent=self))
-        snapshots_by = args.snapshot_driver(cluster.args)
+        snapshots_by = args.scheduled_class(cluster.args)
         if args.snapshots and snapshots_by and snapshotter:
             snapshot_schedule.cron_job(
                 name,
@@ -139,12 +138,8 @@ def volumes_of(
     declared: Mapping[str, VolumeArgs], *, cluster: Cluster, namespace: Namespace, opts: pulumi.ResourceOptions
 ) -> dict[str, Volume]:
     """The volumes of a stack, and what they share. One that begins as another comes after it."""
-    drivers = {
-        driver: args.backend_on(cluster.args).snapshot_parameters
-        for args in declared.values()
-        if (driver := args.snapshot_driver(cluster.args))
-    }
-    shared = Snapshotter(drivers, cluster=cluster, namespace=namespace, opts=opts) if drivers else None
+    classes = {kind for args in declared.values() if (kind := args.scheduled_class(cluster.args))}
+    shared = Snapshotter(classes, cluster=cluster, namespace=namespace, opts=opts) if classes else None
     kinds = {(backend := args.backend_on(cluster.args)).kind: backend for args in declared.values()}
     by_kind = {
         kind: kinds[kind].install(
