@@ -7,13 +7,15 @@ import sys
 
 from rich.console import Console
 
-from bench import figure, graph, instance, main_job, memory, pods, quiet, training
+from bench import figure, graph, instance, main_job, memory, pods, quiet, snapshots, throughput, training
 from bench.figure import Figure, Measured
 from embedded import terminal
 from embedded.fault import Fault
 
 FIGURES = {
-    one.name: one for one in (*main_job.FIGURES, *memory.FIGURES, *pods.FIGURES, *training.FIGURES, *graph.FIGURES)
+    one.name: one
+    for module in (main_job, memory, pods, snapshots, throughput, training, graph)
+    for one in module.FIGURES
 }
 
 

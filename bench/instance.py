@@ -94,8 +94,8 @@ def running() -> Iterator[Running]:
 
 
 def start() -> None:
-    """Starts it, with the data that it has."""
-    cluster.start(BENCH, Step("cluster"))
+    """Starts it as `make up` does, with the data that it has."""
+    cluster.start(BENCH, Step("cluster"), storage=True)
 
 
 def stop() -> None:

@@ -1,0 +1,145 @@
+"""Rounds of snapshots, restores and full copies, with a CSI driver of their own on a pool of their own.
+
+`python -m bench.snapshot_rounds FOLDER ROUNDS`, in a mount namespace of its own, prints the rounds as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import grpc
+from google.protobuf.message_factory import GetMessageClass
+
+from embedded.csi import btrfs, pool
+from embedded.csi.generated import csi_pb2
+from embedded.fault import Fault
+from embedded.paths import PROJECT
+
+SMALL, LARGE = (1 << 30) // 10, 2 << 30
+_FILES = 16
+"""In each volume, so that size is all that they differ in: btrfs notes for each file that the snapshot has it, too."""
+_POOL_GIB = 24  # sparse
+_SNAPSHOTS, _RESTORES = 15, 9
+_PAUSE_SECONDS = 1.0
+_START_SECONDS = 20.0
+
+
+@dataclass(frozen=True)
+class Round:
+    """Times of one round in seconds, each the median of several; the copy is one."""
+
+    small: float
+    """A snapshot of the small volume."""
+    large: float
+    """A snapshot of the large one, taken in turn with the small one's."""
+    restore: float
+    """A new volume out of the large one's snapshot."""
+    copy: float
+    """The large one's files copied in full and synced."""
+    extra: float
+    """Bytes on disk that a snapshot of the large one added, as a share of it."""
+
+
+class _Driver:
+    """Calls of CSI to a driver in a process of its own."""
+
+    def __init__(self, socket: Path) -> None:
+        self._channel = grpc.insecure_channel(f"unix:{socket}")
+
+    def __call__(self, method: str, **fields: Any) -> tuple[Any, float]:
+        """The answer, and how long it took."""
+        found = csi_pb2.DESCRIPTOR.services_by_name["Controller"].methods_by_name[method]
+        ask = self._channel.unary_unary(
+            f"/{found.containing_service.full_name}/{method}",
+            request_serializer=GetMessageClass(found.input_type).SerializeToString,
+            response_deserializer=GetMessageClass(found.output_type).FromString,
+        )
+        request = GetMessageClass(found.input_type)(**fields)
+        began = time.perf_counter()
+        answer = ask(request, timeout=_START_SECONDS, wait_for_ready=True)
+        return answer, time.perf_counter() - began
+
+    def create(self, name: str, snapshot: str = "") -> tuple[Any, float]:
+        """A volume, empty or of a snapshot's content."""
+        wanted = csi_pb2.VolumeCapability
+        mode = wanted.AccessMode(mode=wanted.AccessMode.MULTI_NODE_MULTI_WRITER)
+        source = csi_pb2.VolumeContentSource
+        return self(
+            "CreateVolume",
+            name=name,
+            capacity_range=csi_pb2.CapacityRange(required_bytes=2 * LARGE),
+            volume_capabilities=[wanted(mount=wanted.MountVolume(), access_mode=mode)],
+            volume_content_source=source(snapshot=source.SnapshotSource(snapshot_id=snapshot)) if snapshot else None,
+        )
+
+
+@contextmanager
+def _driver(folder: Path) -> Iterator[_Driver]:
+    socket = folder / "csi.sock"
+    program = [sys.executable, "-m", "embedded.csi", "--socket", socket, "--pool", folder / "pool", "--node", "bench"]
+    with subprocess.Popen([*map(str, program)], cwd=PROJECT, stdout=subprocess.DEVNULL) as process:
+        try:
+            yield _Driver(socket)
+        finally:
+            process.terminate()
+
+
+def _fill(folder: Path, size: int) -> None:
+    for number in range(_FILES):
+        (folder / f"part-{number}").write_bytes(os.urandom(size // _FILES))
+
+
+def _on_disk(folder: Path) -> int:
+    """Bytes that the pool's data and metadata take, once everything so far is written."""
+    btrfs.sync(folder)
+    kinds = Path("/sys/fs/btrfs") / str(btrfs.identity(folder)) / "allocation"
+    return sum(int((kinds / kind / "disk_used").read_text()) for kind in ("data", "metadata", "system"))
+
+
+def _round(number: int, folder: Path, call: _Driver, small: str, large: str) -> Round:
+    taken: dict[str, list[float]] = {small: [], large: []}
+    for one in range(_SNAPSHOTS):
+        # Each second time the other way round: a commit takes longer after some commits than after others.
+        for volume in (small, large) if one % 2 else (large, small):
+            taken[volume].append(call("CreateSnapshot", name=f"{volume}-{number}-{one}", source_volume_id=volume)[1])
+    restored = [call.create(f"restored-{number}-{one}", f"{large}-{number}-0")[1] for one in range(_RESTORES)]
+    source, copy = folder / "volumes" / large, folder / f"copy-{number}"
+    began = time.perf_counter()
+    subprocess.run(["cp", "--archive", "--reflink=never", source, copy], check=True)
+    subprocess.run(["sync", "--file-system", copy], check=True)
+    copied = time.perf_counter() - began
+    before = _on_disk(folder)
+    call("CreateSnapshot", name=f"{large}-{number}-extra", source_volume_id=large)
+    extra = (_on_disk(folder) - before) / LARGE
+    time.sleep(_PAUSE_SECONDS)
+    middle = statistics.median
+    return Round(middle(taken[small]), middle(taken[large]), middle(restored), copied, extra)
+
+
+def main(folder: Path, rounds: int) -> list[Round]:
+    """Makes the pool and two volumes, and measures."""
+    if not pool.can_have_btrfs():
+        raise Fault("this machine has no btrfs: there is no snapshot to measure (package btrfs-progs)")
+    at = folder / "pool"
+    pool.make_and_mount(folder / "pool.btrfs", at, _POOL_GIB)
+    with _driver(folder) as call:
+        small, large = (call.create(name)[0].volume.volume_id for name in ("small", "large"))
+        for volume, size in ((small, SMALL), (large, LARGE)):
+            _fill(at / "volumes" / volume, size)
+        btrfs.sync(at)
+        time.sleep(_PAUSE_SECONDS)
+        return [_round(number, at, call, small, large) for number in range(rounds)]
+
+
+if __name__ == "__main__":
+    print(json.dumps([asdict(one) for one in main(Path(sys.argv[1]), int(sys.argv[2]))]))
