@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pulumi
@@ -11,36 +12,45 @@ from components import versions
 from components.eks import roles
 from components.eks.check_addons import ADDONS_AFTER_NODES, ADDONS_BEFORE_NODES, DEFAULT
 from components.eks.context import Context
+from components.eks.roles import GrantedRole
 from components.fleet import Fleet
 from components.node_group import Shape
 
-# Add-on: service account, and the policy that it needs.
-_IDENTITIES = {
-    "vpc-cni": ("aws-node", "AmazonEKS_CNI_Policy"),
-    "aws-ebs-csi-driver": ("ebs-csi-controller-sa", "service-role/AmazonEBSCSIDriverPolicyV2"),
-    "aws-efs-csi-driver": ("efs-csi-controller-sa", "service-role/AmazonEFSCSIDriverPolicy"),
+# Add-on: service account, and the policies that it needs. The driver of FSx for Lustre needs rights only to make file
+# systems, and we make them. What the driver of S3 may do, each volume says.
+_IDENTITIES: Mapping[str, tuple[str, Sequence[str]]] = {
+    "vpc-cni": ("aws-node", ["AmazonEKS_CNI_Policy"]),
+    "aws-ebs-csi-driver": ("ebs-csi-controller-sa", ["service-role/AmazonEBSCSIDriverPolicyV2"]),
+    "aws-efs-csi-driver": ("efs-csi-controller-sa", ["service-role/AmazonEFSCSIDriverPolicy"]),
+    "aws-mountpoint-s3-csi-driver": ("s3-csi-driver-sa", []),
 }
 # The stack's namespaces refuse what no NetworkPolicy allows. Without this, nobody would enforce that.
 _CONFIGURATION = {"vpc-cni": {"enableNetworkPolicy": "true"}}
 _MONITORING = "eks-node-monitoring-agent"
 
 
+@dataclass(frozen=True)
+class Installed:
+    """An add-on and what it may do in AWS."""
+
+    addon: aws.eks.Addon
+    role: GrantedRole | None
+
+
 def before_nodes(context: Context, cluster: aws.eks.Cluster) -> list[pulumi.Resource]:
     """Network, proxy and the agent that gives pods their roles: without them a node never becomes Ready."""
-    return [_addon(context, cluster, name, [], _CONFIGURATION.get(name)) for name in ADDONS_BEFORE_NODES]
+    return [_addon(context, cluster, name, [], _CONFIGURATION.get(name)).addon for name in ADDONS_BEFORE_NODES]
 
 
 def after_nodes(
     context: Context, cluster: aws.eks.Cluster, nodes: list[pulumi.Resource], groups: Mapping[str, Shape]
-) -> list[pulumi.Resource]:
+) -> dict[str, Installed]:
     """What runs as pods that tolerate no taint: EKS waits 20 minutes for them, and nodes must be there by then."""
     configuration = {_MONITORING: _monitoring(groups)}
-    return [_addon(context, cluster, name, nodes, configuration.get(name)) for name in ADDONS_AFTER_NODES]
+    return {name: _addon(context, cluster, name, nodes, configuration.get(name)) for name in ADDONS_AFTER_NODES}
 
 
-def of_volumes(
-    context: Context, cluster: aws.eks.Cluster, name: str, nodes: Sequence[pulumi.Resource]
-) -> aws.eks.Addon:
+def of_volumes(context: Context, cluster: aws.eks.Cluster, name: str, nodes: Sequence[pulumi.Resource]) -> Installed:
     """The driver of a kind of volumes."""
     return _addon(context, cluster, name, nodes, None)
 
@@ -64,16 +74,14 @@ def _addon(
     name: str,
     nodes: Sequence[pulumi.Resource],
     configuration: Mapping[str, Any] | None,
-) -> aws.eks.Addon:
-    identity = _IDENTITIES.get(name)
+) -> Installed:
     associations: list[aws.eks.AddonPodIdentityAssociationArgsDict] = []
-    needed = list(nodes)
-    if identity:
-        account, policy = identity
-        role = roles.granted(context, name, roles.POD_IDENTITY, policies=[policy])
+    role = None
+    if identity := _IDENTITIES.get(name):
+        account, policies = identity
+        role = roles.granted(context, name, roles.POD_IDENTITY, policies=policies)
         associations = [{"role_arn": role.arn, "service_account": account}]
-        needed += role.grants
-    return aws.eks.Addon(
+    addon = aws.eks.Addon(
         f"{context.name}-{name}",
         cluster_name=cluster.name,
         addon_name=name,
@@ -82,5 +90,6 @@ def _addon(
         pod_identity_associations=associations or None,
         resolve_conflicts_on_create="OVERWRITE",
         resolve_conflicts_on_update="OVERWRITE",
-        opts=context.after(*needed),
+        opts=context.after(*nodes, *(role.grants if role else ())),
     )
+    return Installed(addon, role)

@@ -1,25 +1,21 @@
 """Snapshots by AWS Backup: a vault and a plan of their own for what no CSI driver takes snapshots of."""
 
-import hashlib
-
 import pulumi
 import pulumi_aws as aws
 
-from components.eks import roles
+from components.eks import roles, short_name
 from components.eks.context import Context
 from components.volume import cron
 from components.volume.snapshot_schedule import SnapshotsArgs
 
 _SECONDS_OF_A_DAY = 24 * 3600
-_NAME_LIMIT = 40
-"""Of what AWS Backup takes, 50, so that the role has room as well."""
 
 
 def plan(
     context: Context, name: str, snapshots: SnapshotsArgs, resource: pulumi.Input[str], kept: pulumi.ResourceOptions
 ) -> None:
     """Back up one resource on its schedule. The vault is protected and retained as the data is."""
-    short = _short(name)
+    short = short_name.of(name)
     vault = aws.backup.Vault(name, name=short, opts=kept)
     beside = pulumi.ResourceOptions(parent=kept.parent, provider=kept.provider)
     role = roles.granted(
@@ -51,11 +47,3 @@ def plan(
         resources=[resource],
         opts=pulumi.ResourceOptions.merge(beside, pulumi.ResourceOptions(depends_on=list(role.grants))),
     )
-
-
-def _short(name: str) -> str:
-    """The name, or what is as good as it where it is too long."""
-    if len(name) <= _NAME_LIMIT:
-        return name
-    digest = hashlib.sha256(name.encode()).hexdigest()[:8]
-    return f"{name[: _NAME_LIMIT - 9].rstrip('-')}-{digest}"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 ADDONS_BEFORE_NODES = ("vpc-cni", "kube-proxy", "eks-pod-identity-agent")
 ADDONS_AFTER_NODES = ("coredns", "aws-ebs-csi-driver", "snapshot-controller", "eks-node-monitoring-agent")
-ADDONS_OF_VOLUMES = ("aws-efs-csi-driver",)
+ADDONS_OF_VOLUMES = ("aws-efs-csi-driver", "aws-fsx-csi-driver", "aws-mountpoint-s3-csi-driver")
 """Installed where a volume needs them, in the version that EKS chooses where the settings name none."""
 DEFAULT = "default"
 """In place of a version: what EKS takes by itself."""

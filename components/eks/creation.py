@@ -10,6 +10,7 @@ import pulumi_kubernetes as k8s
 from components.cluster import Connection
 from components.cluster.eks import Eks
 from components.eks import addons, autoscaler, control_plane, efa, karpenter, kubeconfig, network, roles, storage_class
+from components.eks.addons import Installed
 from components.eks.context import Context, tags
 from components.eks.managed_group import Surroundings, managed_group
 from components.eks.network import Subnets
@@ -32,6 +33,8 @@ class Native:
     """Of the control plane and of every node."""
     nodes: Sequence[pulumi.Resource]
     """Those that the cluster's own pods run on, and all others that are no pool of Karpenter's."""
+    addons: Mapping[str, Installed]
+    """The add-ons that came after the first nodes, by name."""
 
 
 def connect(args: Eks, name: str, groups: Mapping[str, Shape], opts: pulumi.ResourceOptions) -> Connection:
@@ -43,18 +46,19 @@ def connect(args: Eks, name: str, groups: Mapping[str, Shape], opts: pulumi.Reso
     components = {group: NodeGroup(shape, context.opts) for group, shape in groups.items()}
     nodes, ready = _managed(context, cluster, subnets, components)
     config = kubeconfig.kubeconfig(context, cluster)
-    inside = kubeconfig.provider(context, cluster, config, [*nodes.values(), *ready])
+    inside = kubeconfig.provider(context, cluster, config, [*nodes.values(), *(one.addon for one in ready.values())])
     _controllers(context, cluster, inside, groups)
     pools = _pools(context, cluster, subnets, inside, components)
     for group, component in components.items():
         component.done(nodes.get(group) or pools[group])
-    native = Native(context, cluster, provider, subnets, control_plane.security_group(cluster), tuple(nodes.values()))
+    shared = control_plane.security_group(cluster)
+    native = Native(context, cluster, provider, subnets, shared, tuple(nodes.values()), ready)
     return Connection(inside, config, native)
 
 
 def _managed(
     context: Context, cluster: aws.eks.Cluster, subnets: Subnets, components: Mapping[str, NodeGroup]
-) -> tuple[dict[str, pulumi.Resource], list[pulumi.Resource]]:
+) -> tuple[dict[str, pulumi.Resource], dict[str, Installed]]:
     """The managed groups, and the add-ons that come between those for the cluster's own pods and all others."""
     managed = {name: c for name, c in components.items() if c.shape.args.provisioner == "group"}
     role = roles.granted(
@@ -75,7 +79,8 @@ def _managed(
     nodes = create([name for name, c in managed.items() if is_system(c.shape)], first)
     groups = {name: component.shape for name, component in components.items()}
     ready = addons.after_nodes(context, cluster, list(nodes.values()), groups)
-    nodes |= create([name for name, c in managed.items() if not is_system(c.shape)], [*first, *ready])
+    before = [*first, *(one.addon for one in ready.values())]
+    nodes |= create([name for name, c in managed.items() if not is_system(c.shape)], before)
     return nodes, ready
 
 

@@ -1,17 +1,19 @@
 """Volumes on EKS that are disks: EBS, each for the pods of one node, in one zone."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import pulumi
 import pulumi_kubernetes as k8s
 from pydantic import Field
 
-from components.cluster import ClusterArgs
+from components.cluster import Cluster, ClusterArgs
 from components.faults import Fault
-from components.volume import own_class, zones
+from components.namespace import Namespace
+from components.volume import kms_key, own_class, zones
 from components.volume.backend import Backend, Request
 from components.volume.capabilities import CSI, Capabilities
+from components.volume.kms_key import KmsKey
 
 if TYPE_CHECKING:
     from components.volume import VolumeArgs
@@ -31,6 +33,8 @@ class Ebs(Backend):
     """Reads and writes per second, at most 500 for each GiB of size. More than 3000 cost extra."""
     throughput_mib: Annotated[int, Field(ge=125, le=2000)] = 125
     """MiB per second, at most a quarter of `iops`. More than 125 cost extra."""
+    kms_key: KmsKey | None = None
+    """ARN of the KMS key that encrypts it; AWS' own key for EBS by default. Another one is another volume."""
 
     clusters: ClassVar[frozenset[str] | None] = frozenset({"eks"})
     capabilities: ClassVar[Capabilities] = Capabilities(
@@ -40,7 +44,7 @@ class Ebs(Backend):
         expand=True,
         placement="zones",
         reach="zone",
-        encryption="always",
+        encryption="always; `kmsKey`",
         quota="the disk",
         min_gib=1,
         max_gib=65536,
@@ -54,6 +58,7 @@ class Ebs(Backend):
 
     def check(self, args: "VolumeArgs", cluster: ClusterArgs) -> Iterator[Fault]:
         yield from zones.faults(args, cluster)
+        yield from kms_key.faults(self.kms_key, cluster)
         most = max(_IOPS_WITHOUT_A_FEE, _IOPS_PER_GIB * args.size_gib)
         if self.iops > most:
             yield Fault(("backend", "iops"), f"got {self.iops}, at most {most:g} with {args.size_gib:g} GiB")
@@ -61,11 +66,24 @@ class Ebs(Backend):
             reason = f"got {self.throughput_mib}, at most {self.iops * _MIB_PER_IOPS:g} with {self.iops} iops"
             yield Fault(("backend", "throughputMib"), reason)
 
+    def install(
+        self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, "VolumeArgs"]
+    ) -> Sequence[pulumi.Resource]:
+        backends = [args.backend for args in volumes.values()]
+        keys = sorted({one.kms_key for one in backends if isinstance(one, Ebs) and one.kms_key})
+        if not keys:
+            return ()
+        # Here, and not above: whoever runs another kind of cluster never imports the SDK of AWS.
+        from components.eks import disk_keys
+
+        return [disk_keys.grant(cluster.native, keys)]
+
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
         parameters = {
             "type": "gp3",
             "encrypted": "true",
             "iops": str(self.iops),
             "throughput": str(self.throughput_mib),
+            **({"kmsKeyId": self.kms_key} if self.kms_key else {}),
         }
         return own_class.claim(request, opts, provisioner=_DRIVER, parameters=parameters)

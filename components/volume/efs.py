@@ -9,11 +9,11 @@ import pulumi_kubernetes as k8s
 from components.cluster import Cluster, ClusterArgs
 from components.cluster.eks import Eks
 from components.faults import Fault
-from components.model import Filled
 from components.namespace import Namespace
-from components.volume import cron, zones
+from components.volume import aws_backup, kms_key, zones
 from components.volume.backend import Backend, Request
 from components.volume.capabilities import AccessMode, Capabilities
+from components.volume.kms_key import KmsKey
 
 if TYPE_CHECKING:
     from components.volume import VolumeArgs
@@ -24,7 +24,7 @@ class Efs(Backend):
 
     kind: Literal["efs"] = "efs"
 
-    kms_key: Filled | None = None
+    kms_key: KmsKey | None = None
     """ARN of the KMS key that encrypts it; AWS' own key for EFS by default. A change replaces the file system."""
 
     access_modes: ClassVar[tuple[AccessMode, ...]] = ("ReadWriteMany",)
@@ -44,6 +44,7 @@ class Efs(Backend):
 
     def check(self, args: "VolumeArgs", cluster: ClusterArgs) -> Iterator[Fault]:
         yield from zones.faults(args, cluster, at_most=1)
+        yield from kms_key.faults(self.kms_key, cluster)
         if args.source is not None and args.source.snapshot is not None:
             reason = (
                 "AWS Backup restores into a file system, with `aws backup start-restore-job`, not into a new volume"
@@ -54,8 +55,7 @@ class Efs(Backend):
             yield Fault(("mirror", "to", "region"), reason)
         if args.mirror and args.mirror.every:
             yield Fault(("mirror", "every"), f"got {args.mirror.every}, EFS itself decides when: leave it out")
-        if args.snapshots:
-            yield from _retention(args)
+        yield from aws_backup.faults(args.snapshots)
 
     def install(
         self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, "VolumeArgs"]
@@ -64,30 +64,9 @@ class Efs(Backend):
         from components.eks import addons
 
         native = cluster.native
-        return [addons.of_volumes(native.context, native.cluster, "aws-efs-csi-driver", native.nodes)]
+        return [addons.of_volumes(native.context, native.cluster, "aws-efs-csi-driver", native.nodes).addon]
 
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
         from components.eks import file_system
 
         return file_system.claim(self, request, opts)
-
-
-def _retention(args: "VolumeArgs") -> Iterator[Fault]:
-    """AWS Backup takes at most one an hour, and keeps by age, in days."""
-    asked = args.snapshots
-    if asked is None:
-        return
-    if asked.keep is not None:
-        yield Fault(("snapshots", "keep"), "given, and AWS Backup keeps by age alone: leave it out, and set expire")
-    if asked.expire_seconds is None or asked.expire_seconds % _DAY:
-        found = "missing" if asked.expire is None else f"got {asked.expire}"
-        yield Fault(("snapshots", "expire"), f"{found}, AWS Backup needs an age in whole days, such as 30d")
-    if cron.both_days(asked.schedule):
-        reason = "got a day of the month and one of the week, of which AWS Backup takes one"
-        yield Fault(("snapshots", "schedule"), reason)
-    if not asked.schedule.split()[0].isdigit():
-        reason = f"got {asked.schedule!r}, AWS Backup takes at most one an hour: need one minute, such as 0 * * * *"
-        yield Fault(("snapshots", "schedule"), reason)
-
-
-_DAY = 24 * 3600

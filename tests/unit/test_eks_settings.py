@@ -81,8 +81,7 @@ FAULTS: list[tuple[str, Any, str]] = [
     ("cluster/admins", {"a": ROLE, "b": ROLE}, "cluster.admins.b: the same as a: need each role or user once"),
     ("cluster/addons", {"coredn": "v1"}, "cluster.addons.coredn: unknown add-on, have vpc-cni, kube-proxy, "
      "eks-pod-identity-agent, coredns, aws-ebs-csi-driver, snapshot-controller, eks-node-monitoring-agent, "
-     "aws-efs-csi-driver "
-     "(did you mean coredns?)"),
+     "aws-efs-csi-driver, aws-fsx-csi-driver, aws-mountpoint-s3-csi-driver (did you mean coredns?)"),
     ("cluster/tags", {"aws:team": "a"}, "cluster.tags.aws:team: a tag that AWS or Kubernetes sets: need another key"),
     ("cluster/support", "extend", "cluster.support: got 'extend', need standard or extended (did you mean extended?)"),
     ("nodeGroups/gpu/zones", ["us-west-2d"], "nodeGroups.gpu.zones: us-west-2d is no zone of the cluster, which has "

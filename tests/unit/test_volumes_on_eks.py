@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from typing import Any
 
@@ -16,6 +17,8 @@ from tests.unit.test_volume_settings import lines
 EKS = {"kind": "eks", "region": "us-west-2"}
 EBS = {"backend": {"kind": "ebs"}}
 EFS = {"backend": {"kind": "efs"}}
+EAST = "arn:aws:kms:us-east-2:123456789012:key/1234abcd"
+WEST = "arn:aws:kms:us-west-2:123456789012:key/1234abcd"
 NIGHTLY = {"schedule": "0 3 * * *", "expire": "35d"}
 
 
@@ -108,6 +111,26 @@ def test_ebs_has_a_class_of_its_own_that_keeps_the_disk_and_says_the_zone() -> N
     assert claim["storageClassName"] == kept.inputs["metadata"]["name"]
 
 
+def test_a_key_of_yours_encrypts_disks_and_the_driver_may_use_that_key_alone() -> None:
+    own = {"sizeGib": 1, "backend": {"kind": "ebs", "kmsKey": WEST}}
+    groups = {"cpu": {"machine": "m7i.2xlarge", "min": 2, "max": 2}}
+    tree = {"cluster": EKS, "nodeGroups": groups, "volumes": {"own": own, "usual": {"sizeGib": 1, **EBS}}}
+    found = rendering.run(lambda: stack.build(stack.StackConfig.load(Settings(tree))))
+    usual, keyed = (found.one("StorageClass", f"tensorplane-dev-{name}") for name in ("usual", "own"))
+    assert keyed.inputs["parameters"]["kmsKeyId"] == WEST
+    assert "kmsKeyId" not in usual.inputs["parameters"]
+    rights = found.one("iam/rolePolicy:RolePolicy", "cluster-aws-ebs-csi-driver-keys").inputs
+    assert rights["role"] == "cluster-aws-ebs-csi-driver-id"
+    use, hand_on = json.loads(rights["policy"])["Statement"]
+    assert use["Resource"] == hand_on["Resource"] == [WEST]
+    assert set(use["Action"]) == {
+        "kms:Decrypt", "kms:DescribeKey", "kms:GenerateDataKeyWithoutPlaintext", "kms:ReEncrypt*"
+    }  # fmt: skip
+    assert hand_on["Action"] == "kms:CreateGrant"
+    assert hand_on["Condition"] == {"Bool": {"kms:GrantIsForAWSResource": "true"}}
+    assert "RolePolicy cluster-aws-ebs-csi-driver-keys" in keyed.options["dependsOn"]
+
+
 @pytest.mark.parametrize(
     ("volume", "line"),
     [
@@ -117,18 +140,21 @@ def test_ebs_has_a_class_of_its_own_that_keeps_the_disk_and_says_the_zone() -> N
         ({"backend": {"kind": "ebs", "iops": 6000}}, "backend.iops: got 6000, at most 5000 with 10 GiB"),
         ({"backend": {"kind": "ebs", "throughputMib": 751}}, "backend.throughputMib: got 751, at most 750 with"),
         ({**EBS, "placement": {"zones": ["us-west-2x"]}}, "placement.zones: got us-west-2x, the clus"),
+        ({"backend": {"kind": "ebs", "kmsKey": "alias/ml"}}, "backend.kmsKey: got 'alias/ml', need the ARN of a KMS k"),
+        ({"backend": {"kind": "efs", "kmsKey": EAST}}, "backend.kmsKey: got a key of us-east-2, need one of us-west-2"),
+        ({"backend": {"kind": "ebs", "kmsKey": EAST}}, "backend.kmsKey: got a key of us-east-2, need one of us-west-2"),
         ({**EFS, "placement": {"zones": ["us-west-2a", "us-west-2b"]}}, "placement.zones: got 2 zones"),
         ({**EFS, "from": {"snapshot": "x"}}, "from.snapshot: AWS Backup restores into a file system"),
         ({**EFS, "mirror": {"to": {"region": "us-west-2"}}}, "mirror.to.region: got us-west-2, where"),
         ({**EFS, "mirror": {"to": {"region": "us-east-2"}, "every": "15m"}}, "mirror.every: got 15m, EFS its"),
         ({**EFS, "quota": True}, "quota: backend efs has no limit that holds, "),
-        ({**EBS, "cache": {"sizeGib": 10}}, "cache: backend ebs has no cache, and no other has it"),
+        ({**EBS, "cache": {"sizeGib": 10}}, "cache: backend ebs has no cache, "),
         ({**EFS, "snapshots": {"schedule": "0 3 * * *"}}, "snapshots.expire: missing, AWS Backup need"),
         ({**EFS, "snapshots": {**NIGHTLY, "keep": 3}}, "snapshots.keep: given, and AWS Backup keeps"),
         ({**EFS, "snapshots": {**NIGHTLY, "expire": "36h"}}, "snapshots.expire: got 36h, AWS Backup"),
         ({**EFS, "snapshots": {**NIGHTLY, "schedule": "*/5 * * * *"}}, "snapshots.schedule: got '*/5"),
         ({**EFS, "snapshots": {**NIGHTLY, "schedule": "0 3 1 * mon"}}, "snapshots.schedule: got a day"),
-        ({"encrypted": True}, "encrypted: backend storageClass has no encryption at rest, ebs"),
+        ({"encrypted": True}, "encrypted: backend storageClass has no encryption at rest, "),
     ],
 )  # fmt: skip
 def test_what_aws_cannot_do_is_one_line(volume: dict[str, Any], line: str) -> None:
