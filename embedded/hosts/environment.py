@@ -9,13 +9,17 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+_WHOLE_FILES = "?metadata=skip"
+"""Pulumi replaces each file of its state at once, but not the notes that it keeps beside each: an empty one, which a
+kill can leave, makes every later command fail with `EOF`. So it keeps none."""
+
 
 def pulumi_environment(home: Path, given: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Variables for running `pulumi` on the stacks of one home; what the user has set already stays as it is.
 
     Makes the state's folder and the passphrase's file where they are missing.
     """
-    wanted = {"PULUMI_BACKEND_URL": f"file://{_state(home)}", "PULUMI_SKIP_UPDATE_CHECK": "1"}
+    wanted = {"PULUMI_BACKEND_URL": f"file://{_state(home)}{_WHOLE_FILES}", "PULUMI_SKIP_UPDATE_CHECK": "1"}
     # The CLI reads the file first, so naming ours would override a passphrase that the user set.
     if "PULUMI_CONFIG_PASSPHRASE" not in given:
         wanted["PULUMI_CONFIG_PASSPHRASE_FILE"] = str(_passphrase(home))
@@ -25,6 +29,11 @@ def pulumi_environment(home: Path, given: Mapping[str, str] = os.environ) -> dic
 def _state(home: Path) -> Path:
     folder = home / "pulumi"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for notes in folder.glob(".pulumi/**/*.attrs"):
+        # A pulumi without that setting was killed between making it and filling it; nothing of Pulumi's needs it.
+        with suppress(FileNotFoundError):
+            if not notes.stat().st_size:
+                notes.unlink()
     return folder
 
 

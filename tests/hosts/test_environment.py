@@ -22,7 +22,16 @@ def test_the_passphrase_is_made_once_and_private(tmp_path: Path) -> None:
     assert pulumi_environment(home, given={}) == first
     assert passphrase.read_text() == content
     assert (home / "pulumi").is_dir()
-    assert first["PULUMI_BACKEND_URL"] == f"file://{home}/pulumi"
+    assert first["PULUMI_BACKEND_URL"] == f"file://{home}/pulumi?metadata=skip"
+
+
+def test_notes_that_a_kill_left_empty_stop_nobody(tmp_path: Path) -> None:
+    stacks = tmp_path / "pulumi" / ".pulumi" / "stacks"
+    stacks.mkdir(parents=True)
+    for name, text in {"dev.json": "{}", "dev.json.attrs": "", "other.json.attrs": "{}"}.items():
+        (stacks / name).write_text(text)
+    pulumi_environment(tmp_path, given={})
+    assert sorted(each.name for each in stacks.iterdir()) == ["dev.json", "other.json.attrs"]
 
 
 def test_two_commands_at_once_agree_on_the_passphrase(tmp_path: Path) -> None:
@@ -73,7 +82,7 @@ def test_activate_twice_is_activate_once(venv: Path, tmp_path: Path) -> None:
     assert (venv / "bin" / "activate").read_text() == once
     activate(venv, home=tmp_path / "other", pulumi=Path("/bin/true"))
     assert (venv / "bin" / "activate").read_text().count("tensorplane:") == 1
-    assert shell(venv)["PULUMI_BACKEND_URL"] == f"file://{tmp_path}/other/pulumi"
+    assert shell(venv)["PULUMI_BACKEND_URL"] == f"file://{tmp_path}/other/pulumi?metadata=skip"
 
 
 def test_the_cli_is_linked_unless_path_leads_to_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -126,7 +126,7 @@ def test_a_stack_that_is_deployed_is_compared_with_its_own_state(
     monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", "correct")
     with opened("prod", "") as fresh:
         assert not fresh.stays
-        assert fresh.environment["PULUMI_BACKEND_URL"] == f"file://{fresh.settings.home}/pulumi"
+        assert fresh.environment["PULUMI_BACKEND_URL"] == f"file://{fresh.settings.home}/pulumi?metadata=skip"
         assert "PULUMI_CONFIG_PASSPHRASE_FILE" not in fresh.environment, "the user's own reads what is encrypted"
         assert fresh.stand_ins.keys() == PACKAGES.keys()
     assert not fresh.settings.home.exists()
