@@ -63,7 +63,8 @@ class Stack:
 
     def destroy(self, step: Step) -> None:
         """`pulumi destroy`: what the stack marks as retained stays in the cluster."""
-        self._update(["destroy"], step)
+        # The program takes the snapshots before a volume is deleted.
+        self._update(["destroy", "--run-program"], step)
 
     def outputs(self) -> dict[str, Any]:
         """The stack's outputs, secrets shown: for use in this process, not for printing."""

@@ -8,10 +8,10 @@ import sys
 import time
 from datetime import UTC, datetime, timedelta
 
-from snapshotter.api import SCHEDULE, Api
+from snapshotter.api import Api
+from snapshotter.manifest import MANUAL, SCHEDULE
 from snapshotter.retention import past
 
-MANUAL = "manual"
 _SECONDS_BETWEEN_LOOKS = 2
 _SECONDS_OF_A_MINUTE = 60
 

@@ -11,12 +11,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from snapshotter.manifest import GROUP, REASON, SCHEDULE, VOLUME, snapshot
 from snapshotter.retention import Snapshot
 
-GROUP = "apis/snapshot.storage.k8s.io/v1"
-VOLUME = "tensorplane.dev/volume"
-REASON = "tensorplane.dev/reason"
-SCHEDULE = "schedule"
+_API = f"apis/{GROUP}/v1"
 _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _SECONDS = 30
 _CONFLICT = 409
@@ -33,20 +31,7 @@ class Api:
 
     def take(self, name: str, volume: str, snapshot_class: str, reason: str) -> None:
         """Ask for a snapshot. One of this name that is there already is the same one."""
-        wanted = {
-            "apiVersion": "snapshot.storage.k8s.io/v1",
-            "kind": "VolumeSnapshot",
-            "metadata": {
-                "name": name,
-                "labels": {
-                    VOLUME: volume,
-                    REASON: reason,
-                    "app.kubernetes.io/part-of": "tensorplane",
-                    "app.kubernetes.io/managed-by": "snapshotter",
-                },
-            },
-            "spec": {"volumeSnapshotClassName": snapshot_class, "source": {"persistentVolumeClaimName": volume}},
-        }
+        wanted = snapshot(name, volume, snapshot_class, reason)
         try:
             self._send("POST", self._snapshots, wanted)
         except urllib.error.HTTPError as error:
@@ -63,20 +48,20 @@ class Api:
         items = self._send("GET", f"{self._snapshots}?{query}")["items"]
         return [_snapshot(item) for item in items if "deletionTimestamp" not in item["metadata"]]
 
-    def delete(self, snapshot: Snapshot) -> None:
+    def delete(self, old: Snapshot) -> None:
         """Give up a snapshot and its bytes: the class retains them until its content says otherwise."""
         try:
-            if snapshot.content:
+            if old.content:
                 change = {"spec": {"deletionPolicy": "Delete"}}
-                self._send("PATCH", f"{GROUP}/volumesnapshotcontents/{snapshot.content}", change)
-            self._send("DELETE", f"{self._snapshots}/{snapshot.name}")
+                self._send("PATCH", f"{_API}/volumesnapshotcontents/{old.content}", change)
+            self._send("DELETE", f"{self._snapshots}/{old.name}")
         except urllib.error.HTTPError as error:
             if error.code != _NOT_FOUND:
                 raise
 
     @property
     def _snapshots(self) -> str:
-        return f"{GROUP}/namespaces/{self.namespace}/volumesnapshots"
+        return f"{_API}/namespaces/{self.namespace}/volumesnapshots"
 
     def _send(self, method: str, path: str, body: Any = None) -> Any:
         # Read each time: the token is renewed while the pod runs.

@@ -11,7 +11,7 @@ from components.cluster import Cluster, ClusterArgs
 from components.family import load_family
 from components.model import Filled, Model, Name
 from components.namespace import Namespace
-from components.volume import access, snapshot_schedule, source
+from components.volume import access, before_change, snapshot_schedule, source
 from components.volume.backend import Backend, Request
 from components.volume.capabilities import AccessMode
 from components.volume.mirror import MirrorArgs
@@ -79,12 +79,17 @@ class VolumeArgs(Model):
         """The class of its CSI snapshots on a schedule; None where nobody asks for them."""
         return self.backend_on(cluster).snapshot_class if self.snapshots is not None else None
 
+    def saved_before_deletion(self, cluster: ClusterArgs) -> bool:
+        """Whether a snapshot is taken before the volume is deleted. One that is retained is not."""
+        return not self.retain and self.backend_on(cluster).snapshot_class is not None
+
 
 class Volume(pulumi.ComponentResource):
     """A volume that workloads mount by its claim.
 
     With `retain`, `pulumi destroy` and removing it from the settings are refused before anything changes
     (`pulumi destroy --exclude-protected` deletes the rest), and even an unprotected object stays in the cluster.
+    Without it, a snapshot is taken before the volume is deleted, where its driver takes them.
     """
 
     def __init__(
@@ -94,6 +99,7 @@ class Volume(pulumi.ComponentResource):
         *,
         cluster: Cluster,
         namespace: Namespace,
+        before_deletion: pulumi.ResourceHook,
         installed: Sequence[pulumi.Resource] = (),
         origin: "Volume | None" = None,
         snapshotter: Snapshotter | None = None,
@@ -105,6 +111,8 @@ class Volume(pulumi.ComponentResource):
         super().__init__("tensorplane:index:Volume", name, props, opts)
         request = Request(name, namespace, args, cluster, modes, installed, _begins_as(args, origin))
         keep = pulumi.ResourceOptions(parent=self, protect=args.retain, retain_on_delete=args.retain)
+        if args.saved_before_deletion(cluster.args):
+            keep.hooks = pulumi.ResourceHookBinding(before_delete=[before_deletion])
         self.claim = backend.provision(request, keep)
         self.path = args.path
         self.claim_name = name
@@ -149,6 +157,7 @@ def volumes_of(
         )
         for kind in sorted(kinds)
     }
+    before_deletion = before_change.hook(cluster)
     made: dict[str, Volume] = {}
 
     def make(name: str) -> Volume:
@@ -160,6 +169,7 @@ def volumes_of(
                 args,
                 cluster=cluster,
                 namespace=namespace,
+                before_deletion=before_deletion,
                 installed=by_kind[args.backend_on(cluster.args).kind],
                 origin=origin,
                 snapshotter=shared,

@@ -75,6 +75,7 @@ def _options(request: Any) -> dict[str, Any]:
         "dependsOn": sorted(f"{kind.split(':')[-1]} {name}" for kind, name in needed),
         "protect": request.protect,
         "retainOnDelete": request.retainOnDelete,
+        "beforeDelete": list(request.hooks.before_delete),
         "ignoreChanges": sorted(request.ignoreChanges),
         "replaceOnChanges": sorted(request.replaceOnChanges),
     }

@@ -11,7 +11,7 @@ import pytest
 from tests.unit.rendering import PROJECT
 
 MAY_IMPORT = {
-    "components": {"components"},
+    "components": {"components", "snapshotter"},
     "workloads": {"components", "workloads"},
     "stack.py": {"components", "workloads"},
     "__main__.py": {"stack"},

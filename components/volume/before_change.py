@@ -1,0 +1,60 @@
+"""A snapshot before a volume is deleted or replaced: the engine takes it, and deletes once it is ready."""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, cast
+
+import pulumi
+
+from components.cluster import Cluster, ClusterArgs
+from components.volume import cluster_snapshots
+from components.volume.cluster_snapshots import Snapshots
+
+_SECONDS_BETWEEN_LOOKS = 1.0
+_SECONDS_FOR_A_SNAPSHOT = 3600
+
+
+def hook(cluster: Cluster) -> pulumi.ResourceHook:
+    """What the engine calls before it deletes a claim that is bound to it.
+
+    It exists in every run, also where no volume has it: one that is no longer declared may be what is deleted. Its name
+    holds the cluster's, so that settings of another cluster cannot delete a claim that they cannot see.
+    """
+
+    async def before(args: pulumi.ResourceHookArgs) -> None:
+        # The outputs of a cloud's cluster are known by now: the claim was in it.
+        kubeconfig = await cluster.kubeconfig.future()
+        context = getattr(cluster.args, "context", None)
+        await _save(await asyncio.to_thread(cluster_snapshots.of, kubeconfig, context), args)
+
+    return pulumi.ResourceHook(f"snapshot before a volume of {_named(cluster.args)} is deleted", before)
+
+
+def _named(cluster: ClusterArgs) -> str:
+    context = getattr(cluster, "context", None)
+    return f"cluster {context}" if context else f"the {cluster.kind} cluster"
+
+
+async def _save(snapshots: Snapshots, args: pulumi.ResourceHookArgs) -> None:
+    namespace, _, claim = args.id.rpartition("/")
+    driver = await asyncio.to_thread(snapshots.driver_of, namespace, claim, _uid(args.old_outputs))
+    if driver is None:
+        return
+    name = f"{claim}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
+    if not await asyncio.to_thread(snapshots.take, namespace, name, claim, driver):
+        raise RuntimeError(
+            f"volume {claim} stays: the cluster has no VolumeSnapshots, and one is taken before it is deleted. "
+            f"To delete it without: pulumi state delete '{args.urn}'; kubectl -n {namespace} delete pvc {claim}"
+        )
+    end = time.monotonic() + _SECONDS_FOR_A_SNAPSHOT
+    while not await asyncio.to_thread(snapshots.is_ready, namespace, name):
+        if time.monotonic() > end:
+            raise RuntimeError(f"volume {claim} stays: its snapshot {name} is not ready after an hour")
+        await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
+    pulumi.log.info(f"snapshot {name} keeps what volume {claim} holds")
+
+
+def _uid(outputs: Mapping[str, Any] | None) -> str | None:
+    return cast(str | None, ((outputs or {}).get("metadata") or {}).get("uid"))

@@ -1,0 +1,110 @@
+"""The requests to a cluster that a snapshot before a change needs, with the rights of whoever deploys."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from components.volume.backend import Backend
+from components.volume.snapshot_class import SnapshotClass
+from snapshotter import manifest
+
+_PREFIX = "tensorplane-before-change"
+_CLASSES, _SNAPSHOTS = "volumesnapshotclasses", "volumesnapshots"
+_IS_DEFAULT = "snapshot.storage.kubernetes.io/is-default-class"
+_NOT_FOUND, _CONFLICT = 404, 409
+
+
+def of(kubeconfig: str | None, context: str | None) -> "Snapshots":
+    """The snapshots of a cluster: of the path or content of a kubeconfig, or of the one that kubectl would use."""
+    # Loaded where a volume is deleted, and nowhere else.
+    import yaml
+    from kubernetes import client, config
+
+    if kubeconfig and kubeconfig.lstrip().startswith(("{", "apiVersion", "clusters")):
+        api = config.new_client_from_config_dict(yaml.safe_load(kubeconfig), context=context)
+    else:
+        api = config.new_client_from_config(kubeconfig, context)
+    return Snapshots(client.CoreV1Api(api), client.CustomObjectsApi(api))
+
+
+class Snapshots:
+    """A cluster's volumes and snapshots, by the official client."""
+
+    def __init__(self, core: Any, custom: Any) -> None:
+        self._core, self._custom = core, custom
+
+    def driver_of(self, namespace: str, claim: str, uid: str | None) -> str | None:
+        """The CSI driver that holds the claim's bytes; None where there are none to save."""
+        found = _unless_status(_NOT_FOUND, lambda: self._core.read_namespaced_persistent_volume_claim(claim, namespace))
+        if found is None or found.status.phase != "Bound":
+            return None
+        if uid is not None and found.metadata.uid != uid:
+            raise RuntimeError(f"volume {claim} stays: somebody made its claim anew. Look at it, then: pulumi refresh")
+        volume = _unless_status(_NOT_FOUND, lambda: self._core.read_persistent_volume(found.spec.volume_name))
+        if volume is None:
+            return None
+        if volume.spec.csi is None:
+            reason = f"{found.spec.volume_name} has no CSI driver, which could take a snapshot before it is deleted"
+            raise RuntimeError(f"volume {claim} stays: {reason}")
+        return cast(str, volume.spec.csi.driver)
+
+    def take(self, namespace: str, name: str, claim: str, driver: str) -> bool:
+        """Ask for a snapshot that retains; false where the cluster has no snapshots."""
+        listed = _unless_status(
+            _NOT_FOUND, lambda: self._custom.list_cluster_custom_object(manifest.GROUP, "v1", _CLASSES)
+        )
+        if listed is None:
+            return False
+        wanted = class_that_retains(driver, namespace, listed["items"])
+        _unless_status(
+            _CONFLICT, lambda: self._custom.create_cluster_custom_object(manifest.GROUP, "v1", _CLASSES, wanted)
+        )
+        taken = manifest.snapshot(name, claim, wanted["metadata"]["name"], manifest.BEFORE_CHANGE, by="pulumi")
+        self._custom.create_namespaced_custom_object(manifest.GROUP, "v1", namespace, _SNAPSHOTS, taken)
+        return True
+
+    def is_ready(self, namespace: str, name: str) -> bool:
+        """Whether its bytes are safe."""
+        found = self._custom.get_namespaced_custom_object(manifest.GROUP, "v1", namespace, _SNAPSHOTS, name)
+        return bool((found.get("status") or {}).get("readyToUse"))
+
+
+def class_that_retains(driver: str, namespace: str, present: list[dict[str, Any]]) -> dict[str, Any]:
+    """A class that outlives every stack, with the parameters (pools, secrets) of the one that the cluster has."""
+    usable = sorted((one for one in present if one["driver"] == driver), key=lambda one: _preference(one, namespace))
+    parameters = usable[0].get("parameters") or {} if usable else _usual(driver)
+    told = SnapshotClass(driver, tuple(sorted(parameters.items())))
+    return {
+        "apiVersion": f"{manifest.GROUP}/v1",
+        "kind": "VolumeSnapshotClass",
+        "metadata": {"name": told.name(_PREFIX), "labels": {**manifest.PART_OF}},
+        "driver": driver,
+        "deletionPolicy": "Retain",
+        **({"parameters": dict(parameters)} if parameters else {}),
+    }
+
+
+def _preference(one: dict[str, Any], namespace: str) -> tuple[bool, bool, str]:
+    """The stack's own first, then the cluster's default."""
+    about = one["metadata"]
+    default = (about.get("annotations") or {}).get(_IS_DEFAULT) == "true"
+    return not about["name"].startswith(f"{namespace}-"), not default, about["name"]
+
+
+def _usual(driver: str) -> Mapping[str, str]:
+    """What the driver's own backend tells it about each snapshot."""
+    backends = [variant.model_construct() for variant in Backend.variants.values()]
+    # Where settings decide that, the cluster has a class of theirs.
+    told = {getattr(one, "csi_driver", None): getattr(one, "snapshot_parameters", {}) for one in backends}
+    return cast(Mapping[str, str], told.get(driver, {}))
+
+
+def _unless_status(status: int, call: Callable[[], Any]) -> Any:
+    """What a call answers; None where the server answers with this status."""
+    from kubernetes import client
+
+    try:
+        return call()
+    except client.ApiException as error:
+        if error.status == status:
+            return None
+        raise

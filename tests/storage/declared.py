@@ -1,0 +1,96 @@
+"""A stack of volumes alone on the tests' cluster, with the real engine: its updates, its state, its bytes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from components import versions
+from embedded import linked_project, up
+from embedded.cluster import processes
+from embedded.cluster.image_store import ImageStore
+from embedded.cluster.places import Places
+from embedded.deploy import Stack
+from embedded.progress import Step
+from tests.storage.claims import Claims
+
+NAMESPACE = "tensorplane-dev"
+_SNAPSHOTS = f"/apis/snapshot.storage.k8s.io/v1/namespaces/{NAMESPACE}/volumesnapshots"
+
+
+class Declared:
+    """The dev stack with other settings, on the tests' cluster."""
+
+    def __init__(self, claims: Claims, folder: Path) -> None:
+        self.claims, self._folder = claims, folder
+        alive = processes.find(claims.instance)
+        assert alive
+        self._places, self._alive = Places(claims.instance), alive
+        self.pool = alive.path(self._places.pool)
+
+    def load_image(self) -> None:
+        """What jobs that take snapshots run."""
+        store = ImageStore(self._places, self._alive)
+        store.load((versions.images("embedded").python,), Step("the snapshots' image"))
+
+    def stack(self, **volumes: Any) -> Stack:
+        """The stack with these volumes, ready for `pulumi`."""
+        return self.stack_of({"cluster": {"kind": "embedded"}, "volumes": volumes})
+
+    def stack_of(self, settings: dict[str, Any]) -> Stack:
+        """The stack with these settings, ready for `pulumi`."""
+        text = yaml.safe_dump({"config": {f"tensorplane:{key}": value for key, value in settings.items()}})
+        opened = up.open_stack(up.Target("", self.claims.instance))
+        stack = linked_project.with_settings(opened, self._folder, text)
+        stack.prepare(Step("pulumi up"))
+        return stack
+
+    def up(self, **volumes: Any) -> None:
+        """`pulumi up` of these volumes."""
+        self.stack(**volumes).up(Step("pulumi up"))
+
+    def content(self, name: str, namespace: str = NAMESPACE) -> Path:
+        """Where the bytes of a volume are."""
+        path = f"/api/v1/namespaces/{namespace}/persistentvolumeclaims/{name}"
+        bound = self.claims.until(path, lambda found: found["spec"].get("volumeName"))
+        return self.content_of(bound["spec"]["volumeName"])
+
+    def content_of(self, volume: str) -> Path:
+        """Where the bytes of a PersistentVolume are."""
+        found = self.claims.kube.get(f"/api/v1/persistentvolumes/{volume}")
+        assert found
+        return self.pool / "volumes" / str(found["spec"]["csi"]["volumeHandle"])
+
+    def snapshot_now(self, volume: str) -> str:
+        """Runs the schedule's job by hand; the name of the snapshot that it took."""
+        self.claims.run_now(NAMESPACE, f"snapshots-{volume}")
+        (taken,) = self.claims.eventually(lambda: self.snapshots("manual"))
+        self.claims.until(f"{_SNAPSHOTS}/{taken}", lambda found: found.get("status", {}).get("readyToUse"))
+        return taken
+
+    def snapshots(self, reason: str, namespace: str = NAMESPACE) -> list[str]:
+        """Names of the snapshots that were taken for a reason, the newest last."""
+        path = f"/apis/snapshot.storage.k8s.io/v1/namespaces/{namespace}/volumesnapshots"
+        found = self.claims.kube.items(path, labelSelector=f"tensorplane.dev/reason={reason}")
+        return sorted(str(one["metadata"]["name"]) for one in found)
+
+
+def pulumi(stack: Stack, *words: str) -> subprocess.CompletedProcess[str]:
+    """Runs the CLI as a person would, without questions."""
+    updates = words[0] in ("up", "destroy", "refresh")
+    more = ["--yes", "--suppress-outputs", "--config-file", str(stack.settings.file)] if updates else []
+    return subprocess.run(
+        [str(stack.pulumi), *words, *more, "--non-interactive", "--color=never", "--stack", stack.settings.name],
+        cwd=stack.settings.project, env=os.environ | stack.environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def state(stack: Stack) -> dict[str, Any]:
+    """Every resource of the stack's state by its URN."""
+    exported = json.loads(pulumi(stack, "stack", "export").stdout)
+    return {one["urn"]: one for one in exported["deployment"].get("resources") or ()}

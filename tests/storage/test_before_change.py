@@ -1,0 +1,48 @@
+"""A volume that is not retained is deleted by the real engine: a snapshot keeps what it held."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from embedded.progress import Step
+from tests.storage.claims import Claims
+from tests.storage.declared import NAMESPACE, Declared, pulumi, state
+
+UNRETAINED = {"sizeGib": 1, "retain": False}
+CONTENTS = "/apis/snapshot.storage.k8s.io/v1/volumesnapshotcontents"
+
+
+@pytest.fixture
+def declared(claims: Claims, tmp_path: Path) -> Declared:
+    """A stack of volumes alone."""
+    return Declared(claims, tmp_path)
+
+
+def test_a_volume_that_is_removed_comes_back_from_the_snapshot_before(declared: Declared) -> None:
+    declared.up(kept=UNRETAINED, removed=UNRETAINED)
+    (declared.content("removed") / "file").write_text("what it held")
+    declared.up(kept=UNRETAINED)
+    assert not declared.claims.kube.get(f"/api/v1/namespaces/{NAMESPACE}/persistentvolumeclaims/removed")
+    (taken,) = declared.snapshots("before-change")
+    declared.up(kept=UNRETAINED, removed={**UNRETAINED, "from": {"snapshot": taken}})
+    assert (declared.content("removed") / "file").read_text() == "what it held"
+
+
+def test_a_destroy_that_cannot_take_the_snapshot_is_refused_and_one_that_can_takes_it(declared: Declared) -> None:
+    declared.up(kept=UNRETAINED)
+    (declared.content("kept") / "file").write_text("what it held")
+    stack = declared.stack(kept=UNRETAINED)
+    before = state(stack)
+    refused = pulumi(stack, "destroy")
+    assert refused.returncode
+    assert "--run-program" in refused.stdout + refused.stderr
+    assert state(stack) == before
+    stack.destroy(Step("destroy"))
+    assert not state(stack)
+    kept = [
+        one for one in declared.claims.kube.items(CONTENTS) if one["spec"]["volumeSnapshotRef"]["name"][:5] == "kept-"
+    ]
+    held = [declared.pool / "snapshots" / one["status"]["snapshotHandle"] / "file" for one in kept]
+    assert [file.read_text() for file in held] == ["what it held"]

@@ -1,0 +1,137 @@
+"""What a snapshot before a deletion asks of a cluster, without one."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace as Some
+from typing import Any
+
+import pulumi
+import pytest
+from kubernetes import client
+
+from components.volume import before_change
+from components.volume.cluster_snapshots import Snapshots, class_that_retains
+from tests.unit.rendering import Registered, run
+
+DRIVER = "disk.example.org"
+DELETED = pulumi.ResourceHookArgs(
+    urn="urn:models", id="space/models", name="models", type="claim", old_outputs={"metadata": {"uid": "1"}}
+)
+
+
+class Core:
+    """A cluster with one claim and its volume."""
+
+    def __init__(self, *, phase: str = "Bound", uid: str = "1", driver: str | None = DRIVER) -> None:
+        self._phase, self._uid, self._driver = phase, uid, driver
+
+    def read_namespaced_persistent_volume_claim(self, name: str, namespace: str) -> Any:
+        if (namespace, name) != ("space", "models"):
+            raise client.ApiException(status=404)
+        return Some(metadata=Some(uid=self._uid), status=Some(phase=self._phase), spec=Some(volume_name="pv-1"))
+
+    def read_persistent_volume(self, name: str) -> Any:
+        return Some(spec=Some(csi=Some(driver=self._driver) if self._driver else None))
+
+
+class Custom:
+    """Snapshots that are ready at the second look."""
+
+    def __init__(self, classes: list[dict[str, Any]] | None) -> None:
+        self._classes, self.made, self._looks = classes, list[dict[str, Any]](), 0
+
+    def list_cluster_custom_object(self, *_: str) -> dict[str, Any]:
+        if self._classes is None:
+            raise client.ApiException(status=404)
+        return {"items": self._classes}
+
+    def create_cluster_custom_object(self, *made: Any) -> None:
+        self.made.append(made[-1])
+        raise client.ApiException(status=409)
+
+    def create_namespaced_custom_object(self, *made: Any) -> None:
+        self.made.append(made[-1])
+
+    def get_namespaced_custom_object(self, *_: str) -> dict[str, Any]:
+        self._looks += 1
+        return {"status": {"readyToUse": self._looks > 1}}
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(before_change, "_SECONDS_BETWEEN_LOOKS", 0)
+    monkeypatch.setattr(pulumi.log, "info", lambda *_: None)
+
+
+def saved(core: Core, custom: Custom) -> list[dict[str, Any]]:
+    # A loop of its own: the SDK's mocks need the thread's.
+    loop = asyncio.new_event_loop()
+    loop.run_until_complete(before_change._save(Snapshots(core, custom), DELETED))
+    loop.close()
+    return custom.made
+
+
+def test_the_snapshot_is_retained_and_tells_why() -> None:
+    made_class, made = saved(Core(), Custom([]))
+    assert (made_class["driver"], made_class["deletionPolicy"]) == (DRIVER, "Retain")
+    assert made["spec"] == {
+        "volumeSnapshotClassName": made_class["metadata"]["name"],
+        "source": {"persistentVolumeClaimName": "models"},
+    }
+    assert made["metadata"]["labels"]["tensorplane.dev/reason"] == "before-change"
+
+
+@pytest.mark.parametrize("core", [Core(phase="Pending"), Core(phase="Lost")])
+def test_a_claim_without_bytes_needs_none(core: Core) -> None:
+    assert saved(core, Custom([])) == []
+
+
+@pytest.mark.parametrize(
+    ("core", "custom", "why"),
+    [
+        (Core(uid="2"), Custom([]), "made its claim anew"),
+        (Core(driver=None), Custom([]), "pv-1 has no CSI driver"),
+        (Core(), Custom(None), "pulumi state delete 'urn:models'; kubectl -n space delete pvc models"),
+    ],
+)
+def test_without_a_snapshot_the_volume_stays(core: Core, custom: Custom, why: str) -> None:
+    with pytest.raises(RuntimeError, match="volume models stays: ") as refused:
+        saved(core, custom)
+    assert why in str(refused.value)
+
+
+def test_the_class_has_what_the_drivers_own_class_says() -> None:
+    def named(name: str, *, default: str = "false", driver: str = DRIVER) -> dict[str, Any]:
+        about = {"name": name, "annotations": {"snapshot.storage.kubernetes.io/is-default-class": default}}
+        return {"metadata": about, "driver": driver, "parameters": {"secret": name}}
+
+    present = [named("a"), named("b", default="true"), named("0", default="true", driver="other")]
+    assert class_that_retains(DRIVER, "space", present)["parameters"] == {"secret": "b"}
+    own = class_that_retains(DRIVER, "space", [*present, named("space-z")])
+    assert own["parameters"] == {"secret": "space-z"}
+    # Nothing in a class can be changed: another one has another name.
+    assert own["metadata"]["name"] != class_that_retains(DRIVER, "space", present)["metadata"]["name"]
+    assert class_that_retains("filestore.csi.storage.gke.io", "space", [])["parameters"] == {"type": "backup"}
+    assert "parameters" not in class_that_retains(DRIVER, "space", [])
+
+
+def test_volumes_that_are_retained_or_have_no_snapshots_are_deleted_without() -> None:
+    import stack
+
+    tree = {
+        "cluster": {"kind": "existing", "context": "kind-dev"},
+        "volumes": {
+            "kept": {"sizeGib": 1, "backend": {"kind": "storageClass", "driver": DRIVER}},
+            "saved": {"sizeGib": 1, "retain": False, "backend": {"kind": "storageClass", "driver": DRIVER}},
+            "unknown": {"sizeGib": 1, "retain": False},
+        },
+    }
+    rendered = run(lambda: stack.build(stack.StackConfig.model_validate(tree)))
+
+    def hooks(claim: str) -> Any:
+        found: Registered = rendered.one("PersistentVolumeClaim", claim)
+        return found.options.get("beforeDelete", [])
+
+    assert hooks("saved") == ["snapshot before a volume of cluster kind-dev is deleted"]
+    assert (hooks("kept"), hooks("unknown")) == ([], [])
