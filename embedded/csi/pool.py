@@ -12,8 +12,9 @@ from embedded.csi import btrfs, mounts
 from embedded.fault import Fault
 
 _GIB = 1 << 30
-# Trimmed blocks become holes of the file; every snapshot's access times would be changes of their own.
-_OPTIONS = "loop,noatime,discard=async"
+# Trimmed blocks become holes of the file; every snapshot's access times would be changes of their own. Without
+# flushoncommit, a snapshot may have a file's new name and not yet what was written before it got that name.
+_OPTIONS = "loop,noatime,discard=async,flushoncommit"
 
 
 def can_have_btrfs() -> bool:
