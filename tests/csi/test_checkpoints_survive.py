@@ -1,0 +1,96 @@
+"""Snapshots taken while a training saves checkpoints: each restores to a whole one, no older than was saved by then.
+
+`make test` takes some. The nightly run takes TENSORPLANE_SNAPSHOTS, at moments that follow from TENSORPLANE_SEED.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from embedded.paths import PROJECT
+from tests.csi.client import of_snapshot
+from tests.csi.driver import GUARDED, Driver
+
+SNAPSHOTS = int(os.environ.get("TENSORPLANE_SNAPSHOTS", "50"))
+SEED = int(os.environ.get("TENSORPLANE_SEED", "0"))
+MIB = 4096
+_TOGETHER = 25
+"""Snapshots that lie beside each other before they are looked at and deleted."""
+_LONGEST_PAUSE = 0.1
+_START_SECONDS = 60
+
+
+class Saver:
+    """A training in a process of its own."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.saved = 0
+        self._process = process
+        threading.Thread(target=self._read, daemon=True).start()
+        end = time.monotonic() + _START_SECONDS
+        while not self.saved:
+            assert process.poll() is None and time.monotonic() < end, "the training saves nothing"
+            time.sleep(0.05)
+
+    def _read(self) -> None:
+        for line in self._process.stdout or ():
+            self.saved = int(line)
+
+    @property
+    def is_saving(self) -> bool:
+        return self._process.poll() is None
+
+
+@contextmanager
+def saving(folder: Path) -> Iterator[Saver]:
+    """Saves checkpoints into a folder meanwhile."""
+    program = [sys.executable, "-m", "tests.csi.saving", str(folder)]
+    environment = os.environ | {"TF_CPP_MIN_LOG_LEVEL": "2", "CUDA_VISIBLE_DEVICES": ""}
+    with subprocess.Popen(
+        [*GUARDED, *program], cwd=PROJECT, env=environment, stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            yield Saver(process)
+        finally:
+            process.kill()
+
+
+def _restored(driver: Driver, snapshot: str) -> int:
+    """The step that a snapshot holds, read from a volume made of it."""
+    from tests.csi.saving import Training
+
+    volume = driver.client.create(f"of-{snapshot}", MIB, volume_content_source=of_snapshot(snapshot)).volume_id
+    step: int = Training(driver.volume(volume) / "checkpoints").restored()
+    driver.client.DeleteVolume(volume_id=volume)
+    driver.client.DeleteSnapshot(snapshot_id=snapshot)
+    return step
+
+
+def test_every_snapshot_restores_to_a_checkpoint(driver: Driver) -> None:
+    pause = random.Random(SEED)
+    volume = driver.client.create("training", MIB).volume_id
+    taken: dict[str, int] = {}
+    steps = []
+    with saving(driver.volume(volume) / "checkpoints") as saver:
+        for number in range(SNAPSHOTS):
+            time.sleep(pause.uniform(0, _LONGEST_PAUSE))
+            saved = saver.saved
+            name = f"snapshot-{number}"
+            taken[driver.client.CreateSnapshot(name=name, source_volume_id=volume).snapshot.snapshot_id] = saved
+            if len(taken) == _TOGETHER or number == SNAPSHOTS - 1:
+                for snapshot, saved_before in taken.items():
+                    steps.append(_restored(driver, snapshot))
+                    assert steps[-1] >= saved_before
+                taken = {}
+        assert saver.is_saving
+    assert len(steps) == SNAPSHOTS
+    assert steps == sorted(steps)
+    assert len(set(steps)) > SNAPSHOTS / 3, "the snapshots are of different moments"
