@@ -20,7 +20,7 @@ from components.namespace import Namespace
 from components.node_group import NodeGroupArgs
 from components.queue import Queue, QueueArgs
 from components.settings import Settings
-from components.volume import VolumeArgs, volumes_of
+from components.volume import VolumeArgs, volsync, volumes_of
 from components.volume import check as volume_check
 from workloads import Declared, Platform, Workload, WorkloadArgs
 
@@ -41,7 +41,7 @@ class StackConfig(Model):
     namespace: Name | None = None
     """Namespace of the stack's objects; `tensorplane-<stack>` by default."""
     controllers: ControllersArgs = ControllersArgs()
-    """Where Kueue and JobSet come from."""
+    """Where Kueue, JobSet and VolSync come from."""
     volumes: Annotated[dict[Name, VolumeArgs], Field(default_factory=dict)]
     """Storage that outlives what mounts it."""
     queues: Annotated[dict[Name, QueueArgs], Field(default_factory=dict)]
@@ -141,7 +141,8 @@ def build(config: StackConfig) -> Mapping[str, Any]:
     namespace = Namespace(
         config.namespace_name, protect=any(volume.retain for volume in config.volumes.values()), opts=inside
     )
-    volumes = volumes_of(config.volumes, cluster=cluster, namespace=namespace, opts=inside)
+    movers = _volsync(config, cluster, inside)
+    volumes = volumes_of(config.volumes, cluster=cluster, namespace=namespace, movers=movers, opts=inside)
     job_controllers, queues = _scheduling(config, cluster, namespace, inside)
     encrypted = "workloads" in config._encrypted
     platform = Platform(cluster, namespace, volumes, queues, job_controllers, encrypted)
@@ -153,6 +154,17 @@ def _gpu_runtime(config: StackConfig, cluster: Cluster, inside: pulumi.ResourceO
     runtime = gpu_runtime.of(config.gpu_runtime, config.cluster, cluster.fleet)
     if runtime.kind != "present":
         GpuRuntime(runtime, cluster=cluster, opts=inside)
+
+
+def _volsync(config: StackConfig, cluster: Cluster, inside: pulumi.ResourceOptions) -> list[pulumi.Resource]:
+    """VolSync, where a mirror needs it and the stack is to install it."""
+    if config.controllers.volsync != "chart" or not any(
+        volsync.takes_part(name, config.volumes) for name in config.volumes
+    ):
+        return []
+    alerts = any(args.mirror is not None and args.mirror.alert for args in config.volumes.values())
+    values = controllers.volsync_values(alerts=alerts)
+    return [Controller(versions.VOLSYNC, values, cluster=cluster, opts=inside)]
 
 
 def _scheduling(

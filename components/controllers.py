@@ -1,4 +1,4 @@
-"""The controllers that jobs need, from their own charts: JobSet runs gangs, Kueue decides when they start."""
+"""The controllers that a stack needs, from their charts: JobSet runs gangs, Kueue starts them, VolSync mirrors."""
 
 import json
 from typing import Any, Literal
@@ -23,6 +23,8 @@ class ControllersArgs(Model):
     """`chart` installs Kueue at tensorplane's version; `present` uses the one that the cluster has."""
     jobset: Source = "chart"
     """`chart` installs JobSet at tensorplane's version; `present` uses the one that the cluster has."""
+    volsync: Source = "chart"
+    """`chart` installs VolSync at tensorplane's version; `present` uses the one that the cluster has."""
 
 
 class Controller(pulumi.ComponentResource):
@@ -94,4 +96,20 @@ def jobset_values() -> dict[str, Any]:
             "replicas": 1,
             "resources": {"requests": {"cpu": "50m", "memory": "48Mi"}, "limits": {"cpu": "2", "memory": "512Mi"}},
         },
+    }
+
+
+def volsync_values(*, alerts: bool) -> dict[str, Any]:
+    """Values of VolSync's chart: one small replica, and movers of the same image.
+
+    Its ServiceMonitor, which it makes where the Prometheus operator is, shows no token: with alerts, the metrics are
+    there for everybody in the cluster.
+    """
+    image = {"repository": versions.VOLSYNC.image, "tag": versions.VOLSYNC.image_tag}
+    return {
+        "replicaCount": 1,
+        "image": {**image, "pullPolicy": "IfNotPresent"},
+        "rsync-tls": image,
+        "metrics": {"disableAuth": alerts},
+        "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}, "limits": {"cpu": "1", "memory": "512Mi"}},
     }

@@ -46,7 +46,8 @@ def validated(model: type[M], settings: Settings) -> tuple[M, list[Fault]]:
     """The settings as a model, and every fault in their shape.
 
     Where there are faults, the model holds what is left without the faulty parts, so that its other parts can be
-    checked in the same run; it must not be built.
+    checked in the same run; it must not be built. What is wrong with a part because something was taken out of it is
+    no fault of its own.
     """
     tree = copy.deepcopy(settings.tree)
     found: dict[Key, Fault] = {}
@@ -56,7 +57,7 @@ def validated(model: type[M], settings: Settings) -> tuple[M, list[Fault]]:
             return model.model_validate(tree, by_alias=True, by_name=False), list(found.values())
         except ValidationError as error:
             for fault in faults.of_validation(error, model, settings.secret):
-                if fault.path not in removed:
+                if not any(path[: len(fault.path)] == fault.path for path in removed):
                     found.setdefault(fault.path, fault)
             for detail in error.errors(include_url=False):
                 path = faults.Place.of(model, detail["loc"]).path

@@ -75,6 +75,15 @@ JOBSET = Chart(
     image="registry.k8s.io/jobset/jobset",
     image_tag="v0.12.0",
 )
+VOLSYNC = Chart(
+    name="volsync",
+    namespace="volsync-system",
+    version="0.16.0",
+    reference="volsync",
+    image="quay.io/backube/volsync",
+    image_tag="0.16.0",
+    repository="https://backube.github.io/helm-charts",
+)
 # 0.20.0 is newer, but Go's module proxy, where the embedded cluster gets the chart from, does not serve it.
 DEVICE_PLUGIN = Chart(
     name="nvidia-device-plugin",

@@ -8,7 +8,7 @@ from pydantic import model_validator
 from components.cluster import ClusterArgs
 from components.faults import Fault, Key, unknown_name
 from components.model import Model, RelativePath
-from components.volume import Volume, VolumeArgs, access
+from components.volume import Volume, VolumeArgs, access, volsync
 from components.volume import check as volume_check
 from components.volume.mount_path import MountPath
 from workloads.pod import VolumeMount
@@ -62,6 +62,8 @@ def check(
     for volume, mount in mounts.items():
         yield from check_volume(volume, (*at, volume), declared)
         yield from check_access(account, volume, (*at, volume), declared, read_only=mount.read_only)
+        if not mount.read_only:
+            yield from _no_mirror(volume, (*at, volume), declared)
         own = args.path if (args := declared.get(volume)) else None
         if mount.path and own and mount.path != own:
             reason = f"got {mount.path}, and volume {volume} is at {own} in every pod: leave the path out"
@@ -73,6 +75,17 @@ def check(
                 yield Fault((*at, volume), reason, given=(("volumes", volume),))
         elif (other := seen.setdefault(path, volume)) != volume:
             yield Fault((*at, volume), f"{path} is already where volume {other} is mounted, need another path")
+
+
+def _no_mirror(name: str, at: Key, declared: Mapping[str, VolumeArgs | None]) -> Iterator[Fault]:
+    """What is written into a mirror is gone when the next change arrives."""
+    volume, sender = declared.get(name), volsync.sender_to(name, declared)
+    if sender:
+        reason = f"volume {name} follows volume {sender}, whose mirror it is: mount it with readOnly: true"
+        yield Fault(at, reason, given=(("volumes", sender),))
+    elif volume and volume.source and volume.source.mirror:
+        reason = f"volume {name} follows a volume of another cluster: mount it with readOnly: true"
+        yield Fault(at, reason, given=(("volumes", name),))
 
 
 def check_location(

@@ -11,7 +11,7 @@ from components.cluster import Cluster, ClusterArgs
 from components.family import load_family
 from components.model import Filled, Model, Name
 from components.namespace import Namespace
-from components.volume import access, before_change, snapshot_schedule, source
+from components.volume import access, before_change, snapshot_schedule, source, volsync
 from components.volume.backend import Backend, Request
 from components.volume.capabilities import AccessMode
 from components.volume.mirror import MirrorArgs
@@ -103,13 +103,15 @@ class Volume(pulumi.ComponentResource):
         installed: Sequence[pulumi.Resource] = (),
         origin: "Volume | None" = None,
         snapshotter: Snapshotter | None = None,
+        moved: bool = False,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         backend = args.backend_on(cluster.args)
         modes = args.access_modes or list(backend.access_modes)
         props = {"sizeGib": args.size_gib, "backend": backend.kind, "accessModes": modes, "retain": args.retain}
         super().__init__("tensorplane:index:Volume", name, props, opts)
-        request = Request(name, namespace, args, cluster, modes, installed, _begins_as(args, origin))
+        copied = bool(args.mirror and args.mirror.to.by_volsync and volsync.copies(backend))
+        request = Request(name, namespace, args, cluster, modes, installed, _begins_as(args, origin), copied)
         keep = pulumi.ResourceOptions(parent=self, protect=args.retain, retain_on_delete=args.retain)
         if args.saved_before_deletion(cluster.args):
             keep.hooks = pulumi.ResourceHookBinding(before_delete=[before_deletion])
@@ -121,7 +123,8 @@ class Volume(pulumi.ComponentResource):
         """Whether only the pods of one node can mount it."""
         if args.readers is not None or args.writers is not None:
             # A child of the volume, so that what mounts it comes after.
-            access.policy(name, args, namespace=namespace, opts=pulumi.ResourceOptions(parent=self))
+            also = (volsync.ACCOUNT,) if moved else ()
+            access.policy(name, args, also=also, namespace=namespace, opts=pulumi.ResourceOptions(parent=self))
         snapshots_by = args.scheduled_class(cluster.args)
         if args.snapshots and snapshots_by and snapshotter:
             snapshot_schedule.cron_job(
@@ -143,9 +146,17 @@ def _begins_as(args: VolumeArgs, origin: Volume | None) -> k8s.core.v1.TypedLoca
 
 
 def volumes_of(
-    declared: Mapping[str, VolumeArgs], *, cluster: Cluster, namespace: Namespace, opts: pulumi.ResourceOptions
+    declared: Mapping[str, VolumeArgs],
+    *,
+    cluster: Cluster,
+    namespace: Namespace,
+    movers: Sequence[pulumi.Resource] = (),
+    opts: pulumi.ResourceOptions,
 ) -> dict[str, Volume]:
-    """The volumes of a stack, and what they share. One that begins as another comes after it."""
+    """The volumes of a stack, and what they share. One that begins as another comes after it.
+
+    `movers` is what mirrors wait for: VolSync, where it is installed with the stack.
+    """
     classes = {kind for args in declared.values() if (kind := args.scheduled_class(cluster.args))}
     shared = Snapshotter(classes, cluster=cluster, namespace=namespace, opts=opts) if classes else None
     kinds = {(backend := args.backend_on(cluster.args)).kind: backend for args in declared.values()}
@@ -173,8 +184,12 @@ def volumes_of(
                 installed=by_kind[args.backend_on(cluster.args).kind],
                 origin=origin,
                 snapshotter=shared,
+                moved=volsync.takes_part(name, declared),
                 opts=opts,
             )
         return made[name]
 
-    return {name: make(name) for name in declared}
+    volumes = {name: make(name) for name in declared}
+    backends = {name: args.backend_on(cluster.args) for name, args in declared.items()}
+    volsync.mirrors(declared, volumes, backends, namespace=namespace, needed=movers, opts=opts)
+    return volumes

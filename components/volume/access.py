@@ -1,6 +1,7 @@
 """Who may mount a volume: an admission policy over the pods of its namespace."""
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import pulumi
@@ -21,13 +22,15 @@ def may_mount(args: "VolumeArgs", account: str, *, read_only: bool) -> bool:
 
 
 def policy(
-    volume: str, args: "VolumeArgs", *, namespace: Namespace, opts: pulumi.ResourceOptions
+    volume: str, args: "VolumeArgs", *, also: Sequence[str], namespace: Namespace, opts: pulumi.ResourceOptions
 ) -> k8s.admissionregistration.v1.ValidatingAdmissionPolicy:
-    """Refuse pods that mount the claim and are not of an account that may."""
+    """Refuse pods that mount the claim and are not of an account that may. `also` are accounts of tensorplane's own."""
     name = f"{namespace.plain_name}-{volume}-access"
     mount = "v.persistentVolumeClaim"
     ours = f"has({mount}) && {mount}.claimName == {json.dumps(volume)}"
-    writers, readers = (json.dumps(sorted(accounts or ())) for accounts in (args.writers, args.readers))
+    writers, readers = (
+        json.dumps(sorted(accounts or ())) for accounts in ((*(args.writers or ()), *also), args.readers)
+    )
     account = "object.spec.serviceAccountName"
     made = k8s.admissionregistration.v1.ValidatingAdmissionPolicy(
         name,

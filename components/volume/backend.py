@@ -33,6 +33,8 @@ class Request:
     """What must be there before anything can be mounted: see `Backend.install`."""
     source: k8s.core.v1.TypedLocalObjectReferenceArgsDict | None = None
     """What it begins with."""
+    copied: bool = False
+    """Whether copies of it come and go, by which a mirror is of one moment."""
 
     def claim(
         self,
@@ -75,6 +77,8 @@ class Backend(Variant, family=True):
     """Kinds of cluster that have this backend; None for all."""
     mirror_copies: ClassVar[bool] = True
     """Whether a volume made of a snapshot is whole and cheap, so that a mirror may send such a copy."""
+    own_class: ClassVar[bool] = True
+    """Whether a volume that a driver makes has a StorageClass of its own."""
     capabilities: ClassVar[Capabilities]
     """What volumes of it can do."""
 
@@ -87,6 +91,11 @@ class Backend(Variant, family=True):
     def snapshot_parameters(self) -> Mapping[str, str]:
         """What the driver is told about each snapshot."""
         return {}
+
+    @property
+    def reads_snapshots(self) -> bool:
+        """Whether a snapshot can be mounted read-only as it is, without a copy."""
+        return False
 
     @property
     def snapshot_class(self) -> SnapshotClass | None:

@@ -23,6 +23,8 @@ class Capabilities:
     """How a new volume begins as a copy of one that is in use."""
     mirror: Mapping[str, str] = field(default_factory=dict)
     """How it keeps a copy elsewhere up to date, by the setting of `mirror.to` that says where."""
+    volsync: bool = True
+    """Whether VolSync can mirror it as well, into a volume of these settings or of another cluster."""
     expand: bool = False
     """Whether a volume can grow while it is in use."""
     rename: bool = True
@@ -46,6 +48,11 @@ class Capabilities:
     """What a snapshot of a volume in use is like."""
     throughput: str = CLASS_DECIDES
     """What decides how fast it is."""
+
+    @property
+    def mirrors(self) -> dict[str, str]:
+        """How it keeps a copy elsewhere, its own ways and VolSync's."""
+        return {**self.mirror, **(dict.fromkeys(("volume", "remote"), "VolSync") if self.volsync else {})}
 
 
 FEATURES: Mapping[str, str] = {
@@ -79,7 +86,9 @@ def table(rows: Mapping[str, Capabilities]) -> str:
             ", ".join(_SHORT[mode] for mode in row.access_modes),
             row.snapshot,
             row.clone,
-            "; ".join(f"`{where}`: {how}" for where, how in row.mirror.items()),
+            "; ".join(
+                [*(f"`{where}`: {how}" for where, how in row.mirror.items()), *(["VolSync"] if row.volsync else [])]
+            ),
             "yes" if row.expand else None,
             "yes" if row.rename else None,
             row.placement,

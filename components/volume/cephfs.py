@@ -61,6 +61,11 @@ class CephFs(Backend):
     def snapshot_parameters(self) -> Mapping[str, str]:
         return {"clusterID": self.cluster_id, **self._secret("snapshotter", self.provisioner_secret)}
 
+    @property
+    def reads_snapshots(self) -> bool:
+        # Ceph-CSI has volumes that are a snapshot, but in no pool that a class names.
+        return self.pool is None
+
     def check(self, args: "VolumeArgs", cluster: ClusterArgs) -> Iterator[Fault]:
         if args.encrypted and self.kms_id is None:
             reason = "missing, and encrypted needs it: the key by which the driver encrypts, or encrypted: false"

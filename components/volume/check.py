@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, cast
 
 from components.cluster import ClusterArgs
 from components.faults import Fault, Key, unknown_name
-from components.volume import capabilities
+from components.volume import capabilities, mirror_check
 from components.volume.backend import Backend
 from components.volume.capabilities import Capabilities
 from components.volume.snapshot_schedule import NAME_LIMIT
@@ -29,7 +29,7 @@ def faults(volumes: Mapping[str, "VolumeArgs"], declared: Declared, cluster: Clu
         yield from _modes(at, args, backend)
         yield from _size(at, args, backend)
         yield from _lacking(at, args, backend)
-        yield from _mirror(at, args, backend)
+        yield from mirror_check.faults(name, args, declared, cluster, _able_to_mirror(args))
         yield from _snapshots(name, args, backend)
         yield from _origin(name, args, declared, cluster)
         for fault in backend.check(args, cluster):
@@ -82,14 +82,10 @@ def _lacking(at: Key, args: "VolumeArgs", backend: Backend) -> Iterator[Fault]:
             yield Fault((*at, *key), reason, given=((*at, "backend"),))
 
 
-def _mirror(at: Key, args: "VolumeArgs", backend: Backend) -> Iterator[Fault]:
-    """Whether the backend keeps a copy there."""
-    if args.mirror is None or args.mirror.to.way in backend.capabilities.mirror:
-        return
-    way = args.mirror.to.way
-    able = _have([kind for kind, row in rows().items() if way in row.mirror])
-    reason = f"backend {backend.kind} has no mirrors there, {able}"
-    yield Fault((*at, "mirror", "to", way), reason, given=((*at, "backend"),))
+def _able_to_mirror(args: "VolumeArgs") -> str:
+    """Who keeps a copy where the settings say."""
+    way = args.mirror.to.way if args.mirror else ""
+    return _have([kind for kind, row in rows().items() if way in row.mirrors])
 
 
 def _snapshots(name: str, args: "VolumeArgs", backend: Backend) -> Iterator[Fault]:

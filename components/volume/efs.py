@@ -53,7 +53,7 @@ class Efs(Backend):
         if args.mirror and isinstance(cluster, Eks) and args.mirror.to.region == cluster.region:
             reason = f"got {cluster.region}, where the volume is itself: need another region"
             yield Fault(("mirror", "to", "region"), reason)
-        if args.mirror and args.mirror.every:
+        if args.mirror and args.mirror.every and args.mirror.to.region:
             yield Fault(("mirror", "every"), f"got {args.mirror.every}, EFS itself decides when: leave it out")
         yield from aws_backup.faults(args.snapshots)
 

@@ -21,6 +21,7 @@ class Embedded(Backend):
 
     access_modes: ClassVar[tuple[AccessMode, ...]] = ("ReadWriteMany",)
     clusters: ClassVar[frozenset[str] | None] = frozenset({"embedded"})
+    own_class: ClassVar[bool] = False
     capabilities: ClassVar[Capabilities] = Capabilities(
         access_modes=("ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"),
         snapshot=capabilities.CSI,
@@ -30,6 +31,7 @@ class Embedded(Backend):
         quota="btrfs",
         consistency="as after a power cut",
         throughput="this machine's disk",
+        volsync=False,
     )
 
     @property

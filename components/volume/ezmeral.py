@@ -55,7 +55,7 @@ class Ezmeral(Backend):
     rest_servers: Hosts
     """Hosts of its REST API, with ports: api1.example.org:8443."""
     provisioner_secret: Filled
-    """Secret with MAPR_CLUSTER_USER and MAPR_CLUSTER_PASSWORD, who may make volumes."""
+    """Secret with MAPR_CLUSTER_USER and MAPR_CLUSTER_PASSWORD, by which the driver makes volumes."""
     ticket_secret: Filled | None = None
     """Secret with CONTAINER_TICKET, by which nodes mount them; needed where `security` is secure."""
     secret_namespace: Filled

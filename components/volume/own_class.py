@@ -8,6 +8,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components.labels import labels
+from components.namespace import Namespace
 from components.volume.backend import Request
 
 ZONE = "topology.kubernetes.io/zone"
@@ -17,6 +18,11 @@ def secret(use: str, name: str, namespace: str) -> dict[str, str]:
     """How a class tells Kubernetes which Secret the driver gets for one use, such as `provisioner`."""
     key = f"csi.storage.k8s.io/{use}-secret"
     return {f"{key}-name": name, f"{key}-namespace": namespace}
+
+
+def of_copies(namespace: Namespace, volume: str) -> str:
+    """The class of the copies of a volume that come and go: the same as its own, but that nothing is retained."""
+    return f"{namespace.plain_name}-{volume}-copies"
 
 
 def claim(
@@ -41,17 +47,27 @@ def claim(
     said = json.dumps([provisioner, dict(parameters), list(zones), keeps, list(mount_options)], sort_keys=True)
     digest = hashlib.sha256(said.encode()).hexdigest()[:8]
     logical = f"{request.namespace.plain_name}-{request.name}"
-    made = k8s.storage.v1.StorageClass(
-        logical,
-        metadata={"name": f"{logical}-{digest}", "labels": labels(request.name, "volume")},
-        provisioner=provisioner,
-        parameters={**parameters, **(known_later or {})},
-        reclaim_policy=keeps,
-        # The zone of the first pod that mounts it.
-        volume_binding_mode="WaitForFirstConsumer",
-        allow_volume_expansion=True,
-        mount_options=list(mount_options) or None,
-        allowed_topologies=[{"match_label_expressions": [{"key": zone_key, "values": list(zones)}]}] if zones else None,
-        opts=pulumi.ResourceOptions(parent=opts.parent, depends_on=list(request.installed)),
+    topologies: list[k8s.core.v1.TopologySelectorTermArgsDict] | None = (
+        [{"match_label_expressions": [{"key": zone_key, "values": list(zones)}]}] if zones else None
     )
+
+    def create(name: str, full_name: str, keeps: str) -> k8s.storage.v1.StorageClass:
+        return k8s.storage.v1.StorageClass(
+            name,
+            metadata={"name": full_name, "labels": labels(request.name, "volume")},
+            provisioner=provisioner,
+            parameters={**parameters, **(known_later or {})},
+            reclaim_policy=keeps,
+            # The zone of the first pod that mounts it.
+            volume_binding_mode="WaitForFirstConsumer",
+            allow_volume_expansion=True,
+            mount_options=list(mount_options) or None,
+            allowed_topologies=topologies,
+            opts=pulumi.ResourceOptions(parent=opts.parent, depends_on=list(request.installed)),
+        )
+
+    made = create(logical, f"{logical}-{digest}", keeps)
+    if request.copied:
+        # A retained copy of every quarter of an hour would fill any disk.
+        create(f"{logical}-copies", of_copies(request.namespace, request.name), "Delete")
     return request.claim(opts, storage_class=made.metadata["name"])

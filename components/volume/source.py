@@ -1,6 +1,6 @@
 """What a volume begins with: a snapshot, or the bytes of another volume."""
 
-from typing import Self
+from typing import Literal, Self
 
 import pulumi
 import pulumi_kubernetes as k8s
@@ -11,18 +11,30 @@ from components.model import Filled, Model, Name, refuse
 SNAPSHOT_GROUP = "snapshot.storage.k8s.io"
 
 
+class FromMirror(Model):
+    """The end of a mirror whose volume is in another cluster."""
+
+    key_secret: Filled | None = None
+    """Secret of the namespace with the key that both sides have, as `psk.txt`. VolSync makes one by default:
+    volsync-rsync-tls-NAME."""
+    expose: Literal["cluster", "loadBalancer"] = "loadBalancer"
+    """How it is reached: at a load balancer, or at an address of this cluster that the other one can reach."""
+
+
 class Source(Model):
-    """One of the two. It counts when the volume is made, and stays in the settings as its origin."""
+    """One of the three. It counts when the volume is made, and stays in the settings as its origin."""
 
     snapshot: Filled | None = None
     """A VolumeSnapshot of the namespace, by its name: restore it."""
     volume: Name | None = None
     """A volume of these settings: clone it as it is at that moment."""
+    mirror: FromMirror | None = None
+    """A volume of another cluster that sends what changes, for as long as this is here. Pods mount it read-only."""
 
     @model_validator(mode="after")
     def _one(self) -> Self:
-        if (self.snapshot is None) == (self.volume is None):
-            refuse("either snapshot or volume")
+        if len(self.model_fields_set) != 1:
+            refuse("either snapshot, volume or mirror")
         return self
 
 

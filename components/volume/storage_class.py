@@ -20,6 +20,7 @@ class StorageClass(Backend):
     driver: Filled | None = None
     """The class' CSI driver, such as rook-ceph.cephfs.csi.ceph.com. Needed for snapshots."""
 
+    own_class: ClassVar[bool] = False
     capabilities: ClassVar[Capabilities] = Capabilities(
         access_modes=("ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"),
         snapshot=CSI,
