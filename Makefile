@@ -59,7 +59,8 @@ tools-test: $(VENV)/.bootstrapped
 test-unit: $(VENV)/.tested ## The unit tests alone: no engine, no cluster, under a minute.
 	@$(BIN)/python -m pytest tests/unit --numprocesses auto
 
-# A shard is its own seed, so it can be run again alone. In all: 100 kills, 10,000 calls of the CSI driver, 500 snapshots.
+# A shard is its own seed, so it can be run again alone. In all: 100 kills of an update, 10,000 calls of the CSI driver,
+# 500 snapshots of a training, 100 changes of claims.
 test-nightly: tools-test ## The heavier counts, in shards: make test-nightly SHARD=1/10
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_KILLS=$$((100 / $${SHARD#*/})) \
 		$(BIN)/python -m pytest tests/e2e/test_update_killed.py --timeout 0
@@ -67,6 +68,8 @@ test-nightly: tools-test ## The heavier counts, in shards: make test-nightly SHA
 		$(BIN)/python -m pytest tests/csi/test_model.py --timeout 0
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_SNAPSHOTS=$$((500 / $${SHARD#*/})) \
 		$(BIN)/python -m pytest tests/csi/test_checkpoints_survive.py --timeout 0
+	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_CLUSTER_OPERATIONS=$$((100 / $${SHARD#*/})) \
+		$(BIN)/python -m pytest tests/storage/test_model.py --timeout 0
 
 lint: $(VENV)/.tested ## Lint and formatting (ruff).
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from collections.abc import Callable
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeVar
 
 from kubernetes import config
 
-from embedded.cluster import csi
+from embedded.cluster import csi, processes, supervisor
+from embedded.cluster.places import Places
+from embedded.cluster.processes import Alive
+from embedded.cluster.supervisor import Supervisor
 from embedded.kube import Kube
 from embedded.paths import Instance
 from embedded.provider.api import Api
@@ -20,7 +26,8 @@ T = TypeVar("T")
 USER = 65532
 CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
 PODS = "/api/v1/namespaces/default/pods"
-SNAPSHOTS = "/apis/snapshot.storage.k8s.io/v1/namespaces/default/volumesnapshots"
+SNAPSHOT_API = "snapshot.storage.k8s.io/v1"
+SNAPSHOTS = f"/apis/{SNAPSHOT_API}/namespaces/default/volumesnapshots"
 
 
 class Claims:
@@ -57,10 +64,47 @@ class Claims:
         self._api.apply({**about, "provisioner": csi.DRIVER, "parameters": parameters}, manager="test")
         return name
 
-    def snapshot(self, name: str, claim: str) -> dict[str, Any]:
+    def deleting_classes(self, name: str) -> None:
+        """Classes of that name for volumes and for snapshots, whose bytes go with the claim and with the snapshot."""
+        about = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": name}}
+        rules = {"provisioner": csi.DRIVER, "reclaimPolicy": "Delete", "allowVolumeExpansion": True}
+        self._api.apply({**about, **rules}, manager="test")
+        about = {"apiVersion": SNAPSHOT_API, "kind": "VolumeSnapshotClass", "metadata": {"name": name}}
+        self._api.apply({**about, "driver": csi.DRIVER, "deletionPolicy": "Delete"}, manager="test")
+
+    def snapshot(self, name: str, claim: str, *, of_class: str = csi.CLASS) -> dict[str, Any]:
         """A snapshot that can be restored."""
-        self._apply("snapshot.storage.k8s.io/v1", "VolumeSnapshot", name, {"source": _of(claim)})
+        spec = {"source": _of(claim), "volumeSnapshotClassName": of_class}
+        self._apply(SNAPSHOT_API, "VolumeSnapshot", name, spec)
         return self.until(f"{SNAPSHOTS}/{name}", lambda found: found.get("status", {}).get("readyToUse"))
+
+    @property
+    def _alive(self) -> Alive:
+        alive = processes.find(self.instance)
+        assert alive
+        return alive
+
+    @property
+    def pool(self) -> Path:
+        """Where the driver keeps volumes, as this process sees it."""
+        return self._alive.path(Places(self.instance).pool)
+
+    @property
+    def supervised(self) -> Supervisor:
+        """What runs the driver and starts it again."""
+        return Supervisor(self._alive.path(Places(self.instance).supervisor_socket))
+
+    def kill_driver(self) -> None:
+        """Ends the driver at once, wherever it is."""
+        # supervisord numbers processes as its namespace does.
+        inner = self.supervised.states()[csi.DRIVER_PROGRAM].pid
+        [pid] = [pid for pid in processes.members(self.instance) if processes.inner(pid) == inner]
+        os.kill(pid, signal.SIGKILL)
+
+    def until_driver_runs(self) -> None:
+        """Waits until the driver that was killed is there again, for good: supervisord takes a second to say so."""
+        socket = self._alive.path(Places(self.instance).supervisor_socket)
+        self.eventually(lambda: supervisor.all_running(socket))
 
     def pod(self, name: str, claim: str) -> Callable[..., str]:
         """A pod with the claim at /data; gives what runs BusyBox in it, and fails where that fails."""

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import time
 from collections.abc import Callable
 
 import pytest
 
 from embedded import cluster
-from embedded.cluster import csi, pool, processes, stopping, supervisor
+from embedded.cluster import csi, pool, processes, stopping
 from embedded.cluster.places import Places
-from embedded.cluster.supervisor import Supervisor
 from embedded.paths import Instance
 from embedded.progress import Step
 from tests.storage.claims import CLAIMS, PODS, SNAPSHOTS, Claims, from_claim, from_snapshot
@@ -96,21 +93,13 @@ def test_a_mirrored_volume_is_copied_into_the_second_pool(claims: Claims) -> Non
 
 
 def test_a_driver_that_was_killed_serves_again(claims: Claims, writer: Run) -> None:
-    alive = processes.find(claims.instance)
-    assert alive
-    supervised = Supervisor(alive.path(Places(claims.instance).supervisor_socket))
-    before = supervised.states()[csi.DRIVER_PROGRAM].pid
-    # supervisord numbers processes as its namespace does.
-    [pid] = [pid for pid in processes.members(claims.instance) if processes.inner(pid) == before]
-    os.kill(pid, signal.SIGKILL)
+    before = claims.supervised.states()[csi.DRIVER_PROGRAM].pid
+    claims.kill_driver()
     claims.claim("after-kill", source=from_claim("data"))
     assert claims.pod("after-kill", "after-kill")("cat", "/data/file") == "first\n"
     assert writer("cat", "/data/file") == "first\n"
-    end = time.monotonic() + 10
-    while not supervisor.all_running(alive.path(Places(claims.instance).supervisor_socket)):
-        assert time.monotonic() < end
-        time.sleep(0.1)
-    assert supervised.states()[csi.DRIVER_PROGRAM].pid != before
+    claims.until_driver_runs()
+    assert claims.supervised.states()[csi.DRIVER_PROGRAM].pid != before
 
 
 def test_stopping_leaves_nothing_and_starting_again_has_every_byte(claims: Claims, writer: Run) -> None:
