@@ -74,6 +74,7 @@ class StackConfig(Model):
         yield from self.cluster.check(machines.groups)
         yield from gpu_runtime.check(self.gpu_runtime, self.cluster, machines)
         yield from volume_check.faults(self.volumes, _declared(settings, "volumes", self.volumes), self.cluster)
+        yield from self._check_default_queue()
         yield from self._check_workloads(settings, machines)
 
     def _cluster_is_told(self, settings: Settings) -> bool:
@@ -112,6 +113,16 @@ class StackConfig(Model):
                 yield Fault(
                     ("queues", name), f"the name has {len(name)} characters, at most {room} in namespace {namespace}"
                 )
+
+    def _check_default_queue(self) -> Iterator[Fault]:
+        """Kueue gives a queue of this name the jobs that name none. Ours takes JobSets alone; another may take all."""
+        taken = [name for name, volume in self.volumes.items() if volume.scheduled_class(self.cluster)]
+        if queue.DEFAULT in self.queues and self.controllers.kueue == "present" and taken:
+            at, given = ("queues", queue.DEFAULT), (("volumes", taken[0], "snapshots"), ("controllers", "kueue"))
+            reason = (
+                f"the cluster's Kueue may let the jobs wait in it that take snapshots of {taken[0]}, need another name"
+            )
+            yield Fault(at, reason, given=given)
 
     @property
     def fleet(self) -> Fleet:

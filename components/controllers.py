@@ -72,7 +72,9 @@ def kueue_values() -> dict[str, Any]:
         "webhook": {"port": 9443},
         "leaderElection": {"leaderElect": True, "resourceName": "c1f6bfd2.kueue.x-k8s.io"},
         "clientConnection": {"qps": 50, "burst": 100},
-        "integrations": {"frameworks": ["batch/job", "jobset.x-k8s.io/jobset"]},
+        # Every training job is a JobSet. With plain Jobs among them, a queue named `default` would hold those that name
+        # no queue, too: snapshots would wait behind training.
+        "integrations": {"frameworks": ["jobset.x-k8s.io/jobset"]},
         # The chart's webhooks fail closed. Without this, a Kueue that is down stops every Job of the cluster.
         "managedJobsNamespaceSelector": {"matchLabels": MANAGED},
     }

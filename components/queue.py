@@ -16,6 +16,8 @@ from components.top_level import TopLevelResource
 PRIORITIES = {"low": 100, "normal": 1000, "high": 10000}
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
+DEFAULT = "default"
+"""The queue that Kueue gives jobs that name none."""
 
 
 class QueueArgs(Model):

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import stack
+from components import controllers
 from components.settings import Settings
 from snapshotter import __main__ as program
 from snapshotter.api import Api
@@ -200,3 +201,21 @@ def test_another_answer_of_the_api_server_ends_the_run_and_nothing_is_deleted(fa
     with pytest.raises(OSError, match="403"):
         program.run(api, program.parsed(["models", "lab-files", "--keep=1"]), "by-hand")
     assert [method for method, _, _ in server.asked] == ["POST"]
+
+
+def test_kueue_takes_jobsets_alone_and_another_kueue_gets_no_queue_that_takes_all() -> None:
+    values = controllers.kueue_values()["managerConfig"]["controllerManagerConfigYaml"]
+    assert json.loads(values)["integrations"] == {"frameworks": ["jobset.x-k8s.io/jobset"]}
+
+    def faults(kueue: str, queue: str) -> list[str]:
+        tree = {
+            "cluster": {"kind": "existing", "context": "lab"},
+            "controllers": {"kueue": kueue},
+            "queues": {queue: {"cpus": 1, "memoryGib": 1}},
+            "volumes": {"models": {"sizeGib": 1, "backend": FILES, "snapshots": {"schedule": "@daily"}}},
+        }
+        return [str(fault) for fault in stack.StackConfig.model_validate(tree).check(Settings(tree))]
+
+    (only,) = faults("present", "default")
+    assert only.startswith("tensorplane:queues.default: the cluster's Kueue may let the jobs wait in it")
+    assert faults("chart", "default") == faults("present", "training") == []
