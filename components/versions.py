@@ -159,6 +159,16 @@ EFA_DEVICE_PLUGIN = Chart(
     repository="https://aws.github.io/eks-charts",
 )
 
+# What AKS needs beside its add-ons: the one version that the driver's README calls released.
+AZURE_LUSTRE_DRIVER = Chart(
+    name="azurelustre-csi-driver",
+    namespace="kube-system",
+    version="0.6.0",
+    reference="oci://mcr.microsoft.com/microsoft.azuremanagedlustre/azurelustre-csi-driver",
+    image="mcr.microsoft.com/oss/v2/kubernetes-csi/azurelustre-csi",
+    image_tag="v0.6.0",
+)
+
 KUEUE_API = "kueue.x-k8s.io/v1beta2"
 JOBSET_API = "jobset.x-k8s.io/v1alpha2"
 

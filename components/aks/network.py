@@ -20,6 +20,8 @@ class Nodes:
     """Resource id of their subnet."""
     exits: list[pulumi.Output[str]]
     """The public addresses that they come from, as far as they are made here."""
+    vnet: network.VirtualNetwork | None = None
+    """Their VNet, where it is made here."""
 
 
 def nodes(context: Context) -> Nodes:
@@ -41,7 +43,25 @@ def nodes(context: Context) -> Nodes:
         nat_gateway={"id": gateway.id} if gateway else None,
         opts=context.protected,
     )
-    return Nodes(subnet.id, exits)
+    return Nodes(subnet.id, exits, vnet)
+
+
+def storage_subnet(
+    context: Context, vnet: network.VirtualNetwork, name: str, cidr: str, *, delegated_to: str | None, keep: bool
+) -> network.Subnet:
+    """A subnet for storage beside the nodes'."""
+    delegation: network.DelegationArgsDict = {"name": name, "service_name": delegated_to}
+    kept = pulumi.ResourceOptions(protect=keep, retain_on_delete=keep)
+    return network.Subnet(
+        f"{context.name}-{name}",
+        resource_group_name=context.group.name,
+        virtual_network_name=vnet.name,
+        subnet_name=name,
+        address_prefix=cidr,
+        default_outbound_access=False,
+        delegations=[delegation] if delegated_to else None,
+        opts=pulumi.ResourceOptions.merge(context.opts, kept),
+    )
 
 
 def _nat(context: Context) -> tuple[network.NatGateway, list[pulumi.Output[str]]]:

@@ -21,13 +21,14 @@ from components.node_group import NodeGroup, Shape
 class Native:
     """The cluster in Azure, for what is built beside it: file shares, identities of workloads."""
 
+    context: Context
     cluster: containerservice.ManagedCluster
     provider: azure.Provider
     group: resources.ResourceGroup
     identity: managedidentity.UserAssignedIdentity
     """The control plane's."""
-    subnet: pulumi.Input[str]
-    """Resource id of the nodes' subnet."""
+    nodes: network.Nodes
+    """Where the nodes are."""
 
 
 def connect(args: Aks, name: str, groups: Mapping[str, Shape], opts: pulumi.ResourceOptions) -> Connection:
@@ -55,7 +56,7 @@ def connect(args: Aks, name: str, groups: Mapping[str, Shape], opts: pulumi.Reso
         cluster_identifier=cluster.id,
         opts=pulumi.ResourceOptions(parent=opts.parent, depends_on=[*pools, *settled]),
     )
-    return Connection(inside, config, Native(cluster, provider, context.group, who, nodes.subnet))
+    return Connection(inside, config, Native(context, cluster, provider, context.group, who, nodes))
 
 
 def _context(args: Aks, name: str, opts: pulumi.ResourceOptions) -> tuple[Context, azure.Provider]:

@@ -109,6 +109,11 @@ class Backend(Variant, family=True):
         """Whether a file or a folder can be renamed at once, which checkpoints and models need."""
         return self.capabilities.rename
 
+    @property
+    def same_in_copies(self) -> tuple[object, ...]:
+        """What a volume has in common with one that begins as a copy of it."""
+        return self.kind, self.snapshot_class
+
     def check(self, args: "VolumeArgs", cluster: ClusterArgs) -> Iterator[Fault]:
         """What is wrong with a volume of this backend, beyond what its capabilities say. Paths begin at the volume."""
         yield from ()

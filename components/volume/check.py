@@ -115,7 +115,7 @@ def _origin(name: str, args: "VolumeArgs", declared: Declared, cluster: ClusterA
     elif other := declared[origin]:
         given = (("volumes", origin),)
         mine, theirs = args.backend_on(cluster), other.backend_on(cluster)
-        if (mine.kind, mine.snapshot_class) != (theirs.kind, theirs.snapshot_class):
+        if mine.same_in_copies != theirs.same_in_copies:
             reason = f"volume {origin} has another backend, and a driver copies only what is its own: need the same"
             yield Fault((*at[:2], "backend"), reason, given=given)
         elif args.size_gib < other.size_gib:

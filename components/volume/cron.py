@@ -90,6 +90,13 @@ def _number(text: str, low: int, high: int) -> int:
     return int(text)
 
 
+def fields(schedule: str) -> list[tuple[int, ...] | None]:
+    """The values of each field of a valid schedule, in order; None where it is open."""
+    parts = MACROS.get(schedule, schedule).split()
+    found = [tuple(sorted(set(_values(field, part)))) for field, part in zip(_FIELDS, parts, strict=True)]
+    return [None if len(one) > field.high - field.low else one for field, one in zip(_FIELDS, found, strict=True)]
+
+
 def for_aws(schedule: str) -> str:
     """A valid schedule as AWS spells it: a year more, days of the week from 1, and one of the days left open."""
     minute, hour, day, month, weekday = MACROS.get(schedule, schedule).upper().split()

@@ -35,6 +35,7 @@ def claim(
     zones: Sequence[str] | None = None,
     mount_options: Sequence[str] = (),
     known_later: Mapping[str, pulumi.Output[str]] | None = None,
+    needed: Sequence[pulumi.Resource] = (),
 ) -> k8s.core.v1.PersistentVolumeClaim:
     """The class and its claim. A class never changes, so it is named by its content, and another one is a new volume.
 
@@ -63,7 +64,7 @@ def claim(
             allow_volume_expansion=True,
             mount_options=list(mount_options) or None,
             allowed_topologies=topologies,
-            opts=pulumi.ResourceOptions(parent=opts.parent, depends_on=list(request.installed)),
+            opts=pulumi.ResourceOptions(parent=opts.parent, depends_on=[*request.installed, *needed]),
         )
 
     made = create(logical, f"{logical}-{digest}", keeps)

@@ -21,7 +21,7 @@ _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=
 _SECONDS_TO_START = 600
 _SECONDS_FOR_A_SNAPSHOT = 3600
 _USER = 65532
-_KEPT = 24
+KEPT = 24
 
 
 def _schedule(value: str) -> str:
@@ -50,7 +50,7 @@ class SnapshotsArgs(Model):
     @property
     def count(self) -> list[str]:
         """How many stay, as the CronJob is told."""
-        kept = self.keep or (None if self.expire else _KEPT)
+        kept = self.keep or (None if self.expire else KEPT)
         return [f"--keep={kept}"] if kept else []
 
     @property

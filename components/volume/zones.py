@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from components import catalog
 from components.cluster import ClusterArgs
+from components.cluster.aks import Aks
 from components.cluster.eks import Eks
 from components.cluster.gke import Gke
 from components.faults import Fault, did_you_mean
@@ -13,7 +15,9 @@ if TYPE_CHECKING:
 
 
 def of(cluster: ClusterArgs) -> tuple[str, ...]:
-    """The zones in which the cluster has nodes; none where nobody can know."""
+    """The zones in which the cluster has nodes, or may have them; none where nobody can know."""
+    if isinstance(cluster, Aks):
+        return catalog.zones("aks", cluster.region)
     if isinstance(cluster, Eks):
         return cluster.subnet_zones
     return cluster.usual_zones if isinstance(cluster, Gke) else ()

@@ -26,10 +26,21 @@ def _deployment(name: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
     return {"properties": {**inputs["properties"], "outputs": {"kubeconfig": kubeconfig}}}
 
 
-def _cluster(name: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    # A list goes in and a map comes out.
+def _identified(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Of identities, a list goes in and a map comes out."""
+    if "identity" not in inputs:
+        return {}
     identities: dict[str, Any] = {each: {} for each in inputs["identity"]["userAssignedIdentities"]}
-    return {"name": inputs["resourceName"], "identity": {**inputs["identity"], "userAssignedIdentities": identities}}
+    return {"identity": {**inputs["identity"], "userAssignedIdentities": identities}}
+
+
+def _lustre(name: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    address = {"mgsAddress": "10.0.128.4"}
+    return {"name": inputs["amlFilesystemName"], "clientInfo": address, **_identified(inputs)}
+
+
+def _netapp_volume(name: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    return {"name": inputs["volumeName"], "mountTargets": [{"ipAddress": "10.0.64.4", "fileSystemId": "f"}]}
 
 
 _IDENTITY = {
@@ -44,5 +55,16 @@ ADDED: dict[str, Callable[[str, Mapping[str, Any]], dict[str, Any]]] = {
     "azure-native:managedidentity:UserAssignedIdentity": _named("resourceName", **_IDENTITY),
     "azure-native:keyvault:Vault": _named("vaultName"),
     "azure-native:keyvault:Key": lambda name, inputs: {"keyUriWithVersion": "https://vault.example/keys/etcd/1"},
-    "azure-native:containerservice:ManagedCluster": _cluster,
+    "azure-native:containerservice:ManagedCluster": lambda name, inputs: {
+        "name": inputs["resourceName"],
+        **_identified(inputs),
+    },
+    "azure-native:resources:AzureCliScript": lambda name, inputs: _identified(inputs),
+    "azure-native:storage:StorageAccount": lambda name, inputs: {"name": f"{name}1a2b3c4d", **_identified(inputs)},
+    "azure-native:network:PrivateEndpoint": lambda name, inputs: {"name": name},
+    "azure-native:privatedns:PrivateZone": _named("privateZoneName"),
+    "azure-native:netapp:Account": _named("accountName"),
+    "azure-native:netapp:CapacityPool": _named("poolName"),
+    "azure-native:netapp:CapacityPoolVolume": _netapp_volume,
+    "azure-native:storagecache:AmlFilesystem": _lustre,
 }

@@ -1,0 +1,143 @@
+"""A file system of Azure Managed Lustre: where it is, its blob container, and the claim on it; and its driver."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import pulumi
+import pulumi_kubernetes as k8s
+from pulumi_azure_native import storagecache
+
+from components import versions
+from components.aks import data_group, network
+from components.aks.addresses import lustre_subnet
+from components.aks.context import tags
+from components.aks.short_name import short
+from components.cluster import Cluster
+from components.cluster.aks import DEFAULT_CIDR
+from components.controllers import Controller
+from components.volume import static
+from components.volume.backend import Request
+
+if TYPE_CHECKING:
+    from components.aks.whole import Native
+    from components.volume import VolumeArgs
+    from components.volume.azure_lustre import AzureLustre
+
+_KIND = "azureLustre"
+_DRIVER = "azurelustre.csi.azure.com"
+_SUBNET = "lustre"
+_NAME = 80
+_GIB_OF_A_TIB = 1024
+_FIXED = ("encryptionSettings", "filesystemSubnet", "hsm", "identity", "sku", "storageCapacityTiB", "zones")
+
+
+def shared(cluster: Cluster, volumes: Mapping[str, "VolumeArgs"]) -> Sequence[pulumi.Resource]:
+    """The group, the subnet in a new VNet, and the driver on every node."""
+    from components.volume.azure_lustre import AzureLustre
+
+    native: Native = cluster.native
+    context, vnet = native.context, native.nodes.vnet
+    keep = data_group.retained(volumes.values())
+    made: list[pulumi.Resource] = [data_group.made(context, _KIND, protect=keep, leave=keep)]
+    wanted = any(isinstance(args.backend, AzureLustre) and not args.backend.subnet for args in volumes.values())
+    if vnet is not None and wanted:
+        cidr = lustre_subnet(context.args.network.cidr or DEFAULT_CIDR)
+        made.append(network.storage_subnet(context, vnet, _SUBNET, cidr, delegated_to=None, keep=keep))
+    inside = pulumi.ResourceOptions(parent=context.opts.parent, provider=cluster.provider)
+    # Pods of workloads run on tainted nodes too, and each needs the driver beside it.
+    values = {"node": {"tolerations": [{"operator": "Exists"}]}}
+    return [*made, Controller(versions.AZURE_LUSTRE_DRIVER, values, cluster=cluster, opts=inside)]
+
+
+def claim(args: "AzureLustre", request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
+    """The file system and a claim that is bound to it. Both outlive what mounts them."""
+    native: Native = request.cluster.native
+    group = data_group.among(request.installed)
+    name = f"{request.namespace.plain_name}-{request.name}"
+    kept = pulumi.ResourceOptions(
+        parent=opts.parent, provider=native.provider, protect=opts.protect, retain_on_delete=opts.retain_on_delete
+    )
+    system = _file_system(args, request, native, group.name, kept)
+    if args.blob and args.blob.export:
+        storagecache.AutoExportJob(
+            name,
+            aml_filesystem_name=system.name,
+            auto_export_job_name="export",
+            resource_group_name=group.name,
+            location=native.context.args.region,
+            auto_export_prefixes=["/"],
+            admin_status=storagecache.AutoExportJobAdminStatus.ENABLE,
+            tags=tags(native.context.args),
+            opts=pulumi.ResourceOptions(parent=opts.parent, provider=native.provider),
+        )
+    where: k8s.core.v1.PersistentVolumeSpecArgsDict = {
+        "mount_options": ["noatime", "flock"],
+        "csi": {
+            "driver": _DRIVER,
+            "volume_handle": name,
+            "volume_attributes": {"mgs-ip-address": system.client_info.mgs_address},
+        },
+    }
+    return static.claim(request, opts, where)
+
+
+def _file_system(
+    args: "AzureLustre",
+    request: Request,
+    native: "Native",
+    group: pulumi.Output[str],
+    kept: pulumi.ResourceOptions,
+) -> storagecache.AmlFilesystem:
+    cluster = native.context.args
+    name = f"{request.namespace.plain_name}-{request.name}"
+    hsm: storagecache.AmlFilesystemHsmArgsDict | None = None
+    if args.blob:
+        hsm = {
+            "settings": {
+                "container": args.blob.container,
+                "logging_container": args.blob.logging_container,
+                "import_prefixes_initial": list(args.blob.import_prefixes),
+            }
+        }
+    encryption: storagecache.AmlFilesystemEncryptionSettingsArgsDict | None = None
+    who: storagecache.AmlFilesystemIdentityArgsDict | None = None
+    if args.key:
+        encryption = {"key_encryption_key": {"key_url": args.key.url, "source_vault": {"id": args.key.vault}}}
+        who = {
+            "type": storagecache.AmlFilesystemIdentityType.USER_ASSIGNED,
+            "user_assigned_identities": [args.key.identity],
+        }
+    fixed = pulumi.ResourceOptions(depends_on=list(request.installed), replace_on_changes=list(_FIXED))
+    return storagecache.AmlFilesystem(
+        name,
+        aml_filesystem_name=short(name, _NAME),
+        resource_group_name=group,
+        location=cluster.region,
+        sku={"name": f"AMLFS-Durable-Premium-{args.mbps_per_tib}"},
+        storage_capacity_ti_b=request.args.size_gib / _GIB_OF_A_TIB,
+        filesystem_subnet=_subnet(args, native),
+        zones=_zone(request, native),
+        # When the cluster may be upgraded as well.
+        maintenance_window={
+            "day_of_week": storagecache.MaintenanceDayOfWeekType(cluster.maintenance.day),
+            "time_of_day_utc": cluster.maintenance.start,
+        },
+        hsm=hsm,
+        encryption_settings=encryption,
+        identity=who,
+        tags=tags(cluster),
+        opts=pulumi.ResourceOptions.merge(kept, fixed),
+    )
+
+
+def _zone(request: Request, native: "Native") -> list[str] | None:
+    """The zone of its placement; else the first in which the nodes are."""
+    placement = request.args.placement
+    zones = placement.zones if placement else native.context.args.default_zones
+    return [zones[0]] if zones else None
+
+
+def _subnet(args: "AzureLustre", native: "Native") -> pulumi.Input[str]:
+    if args.subnet:
+        return args.subnet
+    return pulumi.Output.from_input(native.nodes.subnet).apply(lambda nodes: f"{nodes.rpartition('/')[0]}/{_SUBNET}")

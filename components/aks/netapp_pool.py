@@ -1,0 +1,112 @@
+"""What all volumes of Azure NetApp Files share: the account, a capacity pool for each service level, the subnet."""
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import pulumi
+from pulumi_azure_native import netapp
+
+from components.aks import data_group, network
+from components.aks.addresses import netapp_subnet
+from components.aks.context import tags
+from components.cluster.aks import DEFAULT_CIDR
+
+if TYPE_CHECKING:
+    from components.aks.whole import Native
+    from components.volume import VolumeArgs
+    from components.volume.netapp_files import NetappFiles
+
+_KIND = "netappFiles"
+DELEGATED_TO = "Microsoft.NetApp/volumes"
+GIB_OF_A_TIB = 1024
+_BYTES_OF_A_TIB = 1 << 40
+
+
+def shared(native: "Native", volumes: Mapping[str, "VolumeArgs"]) -> Sequence[pulumi.Resource]:
+    """All of it, before the first volume."""
+    context = native.context
+    keep = data_group.retained(volumes.values())
+    kept = pulumi.ResourceOptions.merge(context.opts, pulumi.ResourceOptions(protect=keep, retain_on_delete=keep))
+    group = data_group.made(context, _KIND, protect=keep, leave=keep)
+    account = netapp.Account(
+        f"{context.name}-netapp",
+        account_name=context.args.cluster_name,
+        resource_group_name=group.name,
+        location=context.args.region,
+        tags=tags(context.args),
+        opts=kept,
+    )
+    pools = [
+        pool(f"{context.name}-netapp-{level}", native, account, group.name, level, tib, context.args.region, kept)
+        for level, tib in sorted(_sizes(volumes).items())
+    ]
+    return [group, account, *pools, *_subnet(native, volumes, keep=keep)]
+
+
+def pool(
+    name: str,
+    native: "Native",
+    account: netapp.Account,
+    group: pulumi.Output[str],
+    level: str,
+    tib: int,
+    region: str,
+    opts: pulumi.ResourceOptions,
+) -> netapp.CapacityPool:
+    """One capacity pool, named by its service level."""
+    return netapp.CapacityPool(
+        name,
+        pool_name=level,
+        account_name=account.name,
+        resource_group_name=group,
+        location=region,
+        service_level=level.capitalize(),
+        # Each volume has the throughput of its size.
+        qos_type=netapp.QosType.AUTO,
+        size=tib * _BYTES_OF_A_TIB,
+        tags=tags(native.context.args),
+        opts=opts,
+    )
+
+
+def tib(gib: float) -> int:
+    """Whole TiB for so many GiB."""
+    return max(1, math.ceil(gib / GIB_OF_A_TIB))
+
+
+def subnet(args: "NetappFiles", native: "Native") -> pulumi.Input[str]:
+    """Resource id of the subnet of a volume."""
+    if args.subnet:
+        return args.subnet
+    return pulumi.Output.from_input(native.nodes.subnet).apply(lambda nodes: f"{nodes.rpartition('/')[0]}/{_NAME}")
+
+
+_NAME = "netapp"
+
+
+def _sizes(volumes: Mapping[str, "VolumeArgs"]) -> dict[str, int]:
+    """TiB of each service level's pool: what its volumes need, and what the settings say at least."""
+    from components.volume.netapp_files import NetappFiles
+
+    needed: dict[str, float] = defaultdict(float)
+    least: dict[str, int] = defaultdict(lambda: 1)
+    for args in volumes.values():
+        if isinstance(args.backend, NetappFiles):
+            level = args.backend.service_level
+            needed[level] += args.size_gib
+            least[level] = max(least[level], args.backend.pool_tib or 1)
+    return {level: max(least[level], tib(gib)) for level, gib in needed.items()}
+
+
+def _subnet(native: "Native", volumes: Mapping[str, "VolumeArgs"], *, keep: bool) -> list[pulumi.Resource]:
+    """A subnet that is theirs, in a new VNet."""
+    from components.volume.netapp_files import NetappFiles
+
+    context, vnet = native.context, native.nodes.vnet
+    wanted = any(isinstance(args.backend, NetappFiles) and not args.backend.subnet for args in volumes.values())
+    if vnet is None or not wanted:
+        return []
+    cidr = netapp_subnet(context.args.network.cidr or DEFAULT_CIDR)
+    return [network.storage_subnet(context, vnet, _NAME, cidr, delegated_to=DELEGATED_TO, keep=keep)]

@@ -1,0 +1,401 @@
+"""Volumes on AKS as they are registered: what each is made of, who reaches it, what it begins as, what Azure cannot."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+import stack
+from components.settings import Settings
+from components.volume import netapp_schedule
+from tests.unit import rendering
+from tests.unit.rendering import PROJECT, Rendered, settings_of
+from tests.unit.test_volume_settings import lines
+
+AKS = {"kind": "aks", "region": "westeurope"}
+SUBSCRIPTION = "/subscriptions/3f2504e0-4f89-41d3-9a0c-0305e82c3301/resourceGroups/g/providers"
+SUBNET = f"{SUBSCRIPTION}/Microsoft.Network/virtualNetworks/v/subnets/n"
+IDENTITY = f"{SUBSCRIPTION}/Microsoft.ManagedIdentity/userAssignedIdentities/i"
+CONTAINERS = f"{SUBSCRIPTION}/Microsoft.Storage/storageAccounts/a/blobServices/default/containers"
+SNAPSHOT = f"{SUBSCRIPTION}/Microsoft.NetApp/netAppAccounts/tensorplane-dev/capacityPools/%s/volumes/v/snapshots/s"
+OWN = {**AKS, "network": {"subnet": SUBNET}}
+FILES = {"backend": {"kind": "azureFiles"}, "sizeGib": 100}
+DISK = {"backend": {"kind": "azureDisk"}}
+NETAPP = {"backend": {"kind": "netappFiles"}, "sizeGib": 100}
+LUSTRE = {"backend": {"kind": "azureLustre"}, "sizeGib": 16384}
+HOURLY = {"schedule": "0 * * * *", "keep": 24}
+
+
+def backend(volume: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+    return {**volume, "backend": {**volume["backend"], **more}}
+
+
+@functools.cache
+def made() -> Rendered:
+    path = PROJECT / "examples" / "aks-volumes.yaml"
+    return rendering.run(lambda: stack.build(stack.StackConfig.load(settings_of(path))))
+
+
+# Azure's resources are slow to make, so this one holds all that the example has otherwise.
+@functools.cache
+def otherwise() -> Rendered:
+    """Volumes with keys and networks of one's own, that need not be kept."""
+    snapshot = SNAPSHOT % "standard"
+    vault = f"{SUBSCRIPTION}/Microsoft.KeyVault/vaults/k"
+    des = f"{SUBSCRIPTION}/Microsoft.Compute/diskEncryptionSets/own"
+    url = "https://k.vault.azure.net"
+    zone = f"{SUBSCRIPTION}/Microsoft.Network/privateDnsZones/privatelink.file.core.windows.net"
+    files = {"key": {"vault": url, "name": "k", "identity": IDENTITY}, "privateDnsZone": zone}
+    lustre = {"subnet": SUBNET, "key": {"vault": vault, "url": f"{url}/keys/k/1", "identity": IDENTITY}}
+    netapp = {"serviceLevel": "standard", "version": "3", "subnet": SUBNET, "allowedCidrs": ["10.1.0.0/18"]}
+    fast = {"sku": "PremiumV2_LRS", "iops": 4000, "throughputMib": 200, "encryptedInTransit": False}
+    volumes = {
+        "files": {**backend(FILES, **files), "from": {"snapshot": "files-20261121-0300"}},
+        "fast": backend({**FILES, "sizeGib": 64}, **files, **fast),
+        "disk": backend({**DISK, "sizeGib": 10}, encryptionSet=des, sku="Premium_ZRS"),
+        "lustre": backend({**LUSTRE, "sizeGib": 8192}, mbpsPerTib=250, **lustre),
+        "old": {**backend(NETAPP, poolTib=3, **netapp), "from": {"snapshot": snapshot}, "placement": {"zones": ["2"]}},
+    }
+    tree = {
+        "cluster": OWN,
+        "nodeGroups": {"cpu": {"machine": "Standard_D8s_v5", "min": 2, "max": 4}},
+        "volumes": {name: {**volume, "retain": False} for name, volume in volumes.items()},
+    }
+    return rendering.run(lambda: stack.build(stack.StackConfig.load(Settings(tree))))
+
+
+def parameters(found: Rendered, volume: str) -> dict[str, Any]:
+    return dict(found.one("StorageClass", f"tensorplane-dev-{volume}").inputs["parameters"])
+
+
+def test_data_is_in_groups_that_outlive_the_clusters_own() -> None:
+    kept = {group.name for group in made().all("resources:ResourceGroup") if group.options.get("retainOnDelete")}
+    kinds = ("azuredisk", "azurefiles", "azurelustre", "netappfiles", "netapp-tensorplane-dev-project-mirror")
+    assert kept == {f"tensorplane-dev-{kind}" for kind in kinds}
+    data = ("netapp:CapacityPoolVolume", "storagecache:AmlFilesystem", "storage:StorageAccount")
+    places = {one.inputs["resourceGroupName"] for kind in data for one in made().all(kind)}
+    assert places <= kept
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("storage:StorageAccount", None),
+        ("netapp:CapacityPoolVolume", "tensorplane-dev-project"),
+        ("netapp:CapacityPoolVolume", "tensorplane-dev-project-mirror"),
+        ("storagecache:AmlFilesystem", None),
+        ("PersistentVolumeClaim", "experiment"),
+    ],
+)
+def test_what_holds_data_is_protected_and_kept(kind: str, name: str | None) -> None:
+    options = made().one(kind, name).options
+    assert (options["protect"], options["retainOnDelete"]) == (True, True)
+
+
+def test_what_need_not_be_kept_goes_but_for_what_has_snapshots_in_it() -> None:
+    options = {one.name: one.options for one in otherwise().all("resources:ResourceGroup")}
+    left = {name for name, option in options.items() if option.get("retainOnDelete")}
+    assert left == {"tensorplane-dev-azuredisk", "tensorplane-dev-azurefiles"}
+    assert [one.options.get("retainOnDelete") for one in otherwise().all("storage:StorageAccount")] == [True, True]
+    assert "retainOnDelete" not in otherwise().one("netapp:CapacityPoolVolume").options
+
+
+def test_an_account_of_files_is_reached_through_its_endpoint_alone_and_over_tls() -> None:
+    account = made().one("storage:StorageAccount")
+    assert len(account.name) <= 16 and account.name.isalnum()
+    closed = {"allowSharedKeyAccess": False, "allowBlobPublicAccess": False, "publicNetworkAccess": "Disabled"}
+    assert closed.items() <= account.inputs.items()
+    assert account.inputs["networkRuleSet"] == {"defaultAction": "Deny", "bypass": "AzureServices"}
+    assert account.inputs["enableHttpsTrafficOnly"] is True
+    endpoint = made().one("network:PrivateEndpoint").inputs
+    assert endpoint["subnet"] == {"id": "cluster-nodes-id"}
+    assert endpoint["privateLinkServiceConnections"][0]["groupIds"] == ["file"]
+    assert made().one("network:PrivateDnsZoneGroup").name in made().one("StorageClass", "tensorplane-dev-models").name
+
+
+def test_a_share_is_made_by_the_driver_in_that_account() -> None:
+    account = made().one("storage:StorageAccount").name
+    assert parameters(made(), "models") == {
+        "protocol": "nfs",
+        "skuName": "Premium_ZRS",
+        "networkEndpointType": "privateEndpoint",
+        "encryptInTransit": "true",
+        "resourceGroup": "tensorplane-dev-azurefiles",
+        "storageAccount": f"{account}1a2b3c4d",
+    }
+    after = made().one("StorageClass", "tensorplane-dev-models").options["dependsOn"]
+    assert {"PrivateDnsZoneGroup tensorplane-dev-models", "RoleAssignment cluster-files-shares"} <= set(after)
+
+
+def test_files_of_ones_own_key_zone_and_speed() -> None:
+    accounts = otherwise().all("storage:StorageAccount")
+    for account in accounts:
+        assert account.inputs["encryption"]["keyVaultProperties"] == {
+            "keyVaultUri": "https://k.vault.azure.net",
+            "keyName": "k",
+        }
+        assert account.inputs["identity"]["userAssignedIdentities"] == [IDENTITY]
+    assert {account.inputs["enableHttpsTrafficOnly"] for account in accounts} == {True, False}
+    assert not otherwise().all("privatedns:PrivateZone")
+    fast = parameters(otherwise(), "fast")
+    assert (fast["provisionedIOPS"], fast["provisionedBandwidth"]) == ("4000", "200")
+    assert "encryptInTransit" not in fast
+    # The only way past the account's firewall, which copying files needs.
+    assert parameters(otherwise(), "files")["useDataPlaneAPI"] == "oauth"
+    assert "useDataPlaneAPI" not in fast
+
+
+def test_a_disk_is_in_its_zone_as_fast_as_it_is_told_and_has_incremental_snapshots() -> None:
+    made_class = made().one("StorageClass", "tensorplane-dev-experiment").inputs
+    assert made_class["parameters"] == {
+        "skuName": "PremiumV2_LRS",
+        "DiskIOPSReadWrite": "6000",
+        "DiskMBpsReadWrite": "500",
+        "cachingMode": "None",
+        "resourceGroup": "tensorplane-dev-azuredisk",
+    }
+    (topology,) = made_class["allowedTopologies"]
+    assert topology["matchLabelExpressions"] == [
+        {"key": "topology.disk.csi.azure.com/zone", "values": ["westeurope-1"]}
+    ]
+    classes = {found.inputs["driver"]: found.inputs for found in made().all("VolumeSnapshotClass")}
+    assert classes["disk.csi.azure.com"]["parameters"] == {"incremental": "true"}
+    assert "parameters" not in classes["file.csi.azure.com"]
+
+
+def test_a_disk_of_ones_own_key_may_read_what_holds_it() -> None:
+    found = parameters(otherwise(), "disk")
+    assert found["diskEncryptionSetID"].endswith("/diskEncryptionSets/own")
+    assert "cachingMode" not in found
+    grant = otherwise().one("authorization:RoleAssignment", "cluster-disk-key-own").inputs
+    assert grant["scope"] == found["diskEncryptionSetID"]
+
+
+def test_a_volume_of_netapp_lets_the_nodes_in_alone_and_nobody_as_root() -> None:
+    volume = made().one("netapp:CapacityPoolVolume", "tensorplane-dev-project").inputs
+    (rule,) = volume["exportPolicy"]["rules"]
+    assert (rule["allowedClients"], rule["hasRootAccess"]) == ("10.0.0.0/18", False)
+    assert (rule["nfsv3"], rule["nfsv41"]) == (False, True)
+    assert volume["usageThreshold"] == 700 * 2**30
+    assert (volume["networkFeatures"], volume["unixPermissions"]) == ("Standard", "0777")
+    where = made().one("PersistentVolume", "tensorplane-dev-project").inputs["spec"]
+    assert where["nfs"] == {"server": "10.0.64.4", "path": "/tensorplane-dev-project"}
+    assert where["mountOptions"][:2] == ["nfsvers=4.1", "hard"]
+
+
+def test_volumes_of_one_service_level_share_a_pool_in_whole_tebibytes() -> None:
+    assert made().one("netapp:CapacityPool", "cluster-netapp-premium").inputs["size"] == 2 * 2**40
+    assert otherwise().one("netapp:CapacityPool").inputs["size"] == 3 * 2**40
+
+
+def test_the_subnet_of_netapp_is_delegated_and_apart_from_those_of_nodes_and_lustre() -> None:
+    subnets = {one.inputs["subnetName"]: one.inputs for one in made().all("network:Subnet")}
+    assert {name: one["addressPrefix"] for name, one in subnets.items()} == {
+        "nodes": "10.0.0.0/18",
+        "netapp": "10.0.64.0/26",
+        "lustre": "10.0.128.0/22",
+    }
+    assert subnets["netapp"]["delegations"] == [{"name": "netapp", "serviceName": "Microsoft.NetApp/volumes"}]
+    assert not otherwise().all("network:Subnet")
+    volume = otherwise().one("netapp:CapacityPoolVolume").inputs
+    assert volume["subnetId"] == SUBNET
+    assert volume["exportPolicy"]["rules"][0]["allowedClients"] == "10.1.0.0/18"
+
+
+def test_snapshots_of_netapp_are_a_policy_and_no_cron_job() -> None:
+    policy = made().one("netapp:SnapshotPolicy").inputs
+    assert policy["hourlySchedule"] == {"minute": 0, "snapshotsToKeep": 48}
+    volume = made().one("netapp:CapacityPoolVolume", "tensorplane-dev-project").inputs
+    assert volume["dataProtection"] == {"snapshot": {"snapshotPolicyId": "tensorplane-dev-project-id"}}
+    assert [job.name for job in made().all("CronJob")] == ["snapshots-experiment", "snapshots-models"]
+
+
+def test_a_clone_begins_as_a_snapshot_that_is_taken_once_its_origin_is_there() -> None:
+    taken = made().one("netapp:CapacityPoolSnapshot")
+    assert taken.inputs["volumeName"] == "tensorplane-dev-project"
+    assert "PersistentVolumeClaim project" in taken.options["dependsOn"]
+    clone = made().one("netapp:CapacityPoolVolume", "tensorplane-dev-project-copy")
+    assert clone.inputs["snapshotId"] == "tensorplane-dev-project-copy-origin-id"
+    assert clone.options["ignoreChanges"] == ["snapshotId"]
+    assert "dataSource" not in made().one("PersistentVolumeClaim", "project-copy").inputs["spec"]
+    assert otherwise().one("netapp:CapacityPoolVolume").inputs["snapshotId"] == SNAPSHOT % "standard"
+
+
+def test_a_mirror_is_a_volume_in_its_region_that_the_source_says_yes_to() -> None:
+    copy = made().one("netapp:CapacityPoolVolume", "tensorplane-dev-project-mirror").inputs
+    assert (copy["location"], copy["volumeType"]) == ("northeurope", "DataProtection")
+    assert copy["dataProtection"]["replication"] == {
+        "endpointType": "dst",
+        "remoteVolumeResourceId": "tensorplane-dev-project-id",
+        "remoteVolumeRegion": "westeurope",
+        "replicationSchedule": "hourly",
+    }
+    group = made().one("resources:ResourceGroup", copy["resourceGroupName"]).inputs
+    assert group["location"] == "northeurope"
+    script = made().one("resources:AzureCliScript")
+    assert {"name": "COPY", "value": "tensorplane-dev-project-mirror-id"} in script.inputs["environmentVariables"]
+    assert script.inputs["scriptContent"].startswith("az netappfiles volume replication approve")
+    scopes = {
+        grant.inputs["scope"]
+        for grant in made().all("authorization:RoleAssignment")
+        if grant.name in str(script.options["dependsOn"])
+    }
+    assert scopes == {"tensorplane-dev-project-id", "tensorplane-dev-project-mirror-id"}
+
+
+def test_lustre_is_in_its_zone_with_its_container_behind_it() -> None:
+    system = made().one("storagecache:AmlFilesystem").inputs
+    assert (system["sku"], system["storageCapacityTiB"], system["zones"]) == (
+        {"name": "AMLFS-Durable-Premium-125"},
+        16,
+        ["1"],
+    )
+    assert system["maintenanceWindow"] == {"dayOfWeek": "Sunday", "timeOfDayUTC": "02:00"}
+    assert system["hsm"]["settings"]["container"].endswith("/containers/images")
+    assert system["hsm"]["settings"]["importPrefixesInitial"] == ["/"]
+    assert made().one("storagecache:AutoExportJob").inputs["autoExportPrefixes"] == ["/"]
+    csi = made().one("PersistentVolume", "tensorplane-dev-images").inputs["spec"]["csi"]
+    assert csi["volumeAttributes"] == {"mgs-ip-address": "10.0.128.4"}
+
+
+def test_lustre_without_a_placement_is_in_the_first_zone_of_the_nodes_and_has_ones_own_key() -> None:
+    system = otherwise().one("storagecache:AmlFilesystem").inputs
+    assert (system["zones"], system["filesystemSubnet"]) == (["1"], SUBNET)
+    key = system["encryptionSettings"]["keyEncryptionKey"]
+    assert key["keyUrl"] == "https://k.vault.azure.net/keys/k/1"
+    assert not otherwise().all("storagecache:AutoExportJob")
+
+
+def test_the_driver_of_lustre_is_on_every_node_where_a_volume_needs_it() -> None:
+    release = made().one("Release", "azurelustre-csi-driver").inputs
+    assert release["namespace"] == "kube-system"
+    assert release["values"]["node"]["tolerations"] == [{"operator": "Exists"}]
+    assert (
+        "Release azurelustre-csi-driver"
+        in made().one("PersistentVolume", "tensorplane-dev-images").options["dependsOn"]
+    )
+
+
+def test_every_cluster_has_the_drivers_of_files_and_disks_and_the_snapshot_controller() -> None:
+    profile = made().one("containerservice:ManagedCluster").inputs["storageProfile"]
+    needed = ("diskCSIDriver", "fileCSIDriver", "snapshotController")
+    assert all(profile[one]["enabled"] for one in needed)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "rhythm", "times"),
+    [
+        ("15 * * * *", "hourly", {"minute": 15}),
+        ("30 3 * * *", "daily", {"hour": 3, "minute": 30}),
+        ("0 4 * * mon,4", "weekly", {"hour": 4, "minute": 0, "day": "Monday,Thursday"}),
+        ("0 4 1,15 * *", "monthly", {"hour": 4, "minute": 0, "days_of_month": "1,15"}),
+        ("0 4 * * 0-6", "daily", {"hour": 4, "minute": 0}),
+        ("0 0 * * 0", "weekly", {"hour": 0, "minute": 0, "day": "Sunday"}),
+    ],
+)
+def test_a_schedule_in_the_words_of_netapp(schedule: str, rhythm: str, times: dict[str, Any]) -> None:
+    assert netapp_schedule.schedule(schedule) == netapp_schedule.Schedule(rhythm, times)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "schedule", ["*/5 * * * *", "0 */6 * * *", "0 3 1 * mon", "0 3 * 6 *", "0 * 1 * *", "* * * * *", "0,30 3 * * *"]
+)
+def test_a_schedule_that_netapp_has_not(schedule: str) -> None:
+    assert netapp_schedule.schedule(schedule) is None
+
+
+def wrong(volume: dict[str, Any], cluster: Mapping[str, Any] = AKS) -> list[str]:
+    found = lines(cluster=dict(cluster), models=volume)
+    return [line.removeprefix("models.") for line in found if line.startswith("models.")]
+
+
+@pytest.mark.parametrize(
+    ("volume", "line"),
+    [
+        ({**FILES, "sizeGib": 50}, "sizeGib: got 50, a Premium_LRS has 100 to 102,400 GiB (nearest: 100), and "),
+        ({**FILES, "sizeGib": 200000}, "sizeGib: got 200000, a Premium_LRS has 100 to 102,400 GiB (nearest: 102,400)"),
+        ({**FILES, "sizeGib": 20}, "sizeGib: got 20, backend azureFiles has 32 to 262,144 GiB"),
+        (backend(FILES, iops=4000), "backend.iops: given, and that of a Premium_LRS follows from its size: need"),
+        (backend(FILES, privateDnsZone="x"), "backend.privateDnsZone: got 'x', need a resource id: /subscr"),
+        ({**FILES, "from": {"volume": "scratch"}}, "from.volume: backend azureFiles has no clones, "),
+        ({**FILES, "placement": {"zones": ["1"]}}, "placement: backend azureFiles has no placement, "),
+        (backend(DISK, iops=4000), "backend.iops: given, and that of a Premium_LRS follows from its size: need sku"),
+        (backend(DISK, sku="PremiumV2_LRS", iops=6000), "backend.iops: got 6000, at most 5000 with 10 GiB"),
+        (backend(DISK, sku="PremiumV2_LRS", throughputMib=800), "backend.throughputMib: got 800, at most 750 with"),
+        ({**DISK, "sizeGib": 40000}, "sizeGib: got 40000, a Premium_LRS has at most 32,767 GiB: need less, or sku Pre"),
+        ({**DISK, "accessModes": ["ReadWriteMany"]}, "accessModes: backend azureDisk has no ReadWriteMany, "),
+        ({**DISK, "placement": {"zones": ["westeurope-1"]}}, "placement.zones: got westeurope-1, the cluster is in 1,"),
+        (backend(DISK, encryptionSet=SUBNET), "backend.encryptionSet: got '/subscriptions"),
+        ({**NETAPP, "sizeGib": 40}, "sizeGib: got 40, backend netappFiles has 50 to 102,400 GiB"),
+        ({**NETAPP, "snapshots": {"schedule": "*/5 * * * *"}}, "snapshots.schedule: got '*/5 * * * *', a snapshot p"),
+        ({**NETAPP, "snapshots": {**HOURLY, "expire": "7d"}}, "snapshots.expire: given, and a snapshot policy keeps"),
+        ({**NETAPP, "snapshots": {**HOURLY, "keep": 300}}, "snapshots.keep: got 300, a volume has at most 255"),
+        ({**NETAPP, "mirror": {"to": {"region": "northeurope"}}}, "backend.mirrorSubnet: missing, and the mirror ne"),
+        (backend(NETAPP, mirrorSubnet=SUBNET), "backend.mirrorSubnet: given, and the volume has no mirror"),
+        (
+            {**backend(NETAPP, mirrorSubnet=SUBNET), "mirror": {"to": {"region": "westeurope"}}},
+            "mirror.to.region: got westeurope, where the volume is itself",
+        ),
+        (
+            {**backend(NETAPP, mirrorSubnet=SUBNET), "mirror": {"to": {"region": "northeurope"}, "every": "15m"}},
+            "mirror.every: got 15m, NetApp Files copies every 10m, 1h or 1d (nearest: 10m)",
+        ),
+        ({**NETAPP, "from": {"snapshot": "daily-1"}}, "from.snapshot: got 'daily-1', need a resource id: /subscripti"),
+        ({**NETAPP, "from": {"snapshot": SNAPSHOT % "ultra"}}, "from.snapshot: got one of pool ultra in account tens"),
+        ({**NETAPP, "cache": {"sizeGib": 1}}, "cache: backend netappFiles has no cache, "),
+        (backend(NETAPP, allowedCidrs=["10.0.0.1/8"]), "backend.allowedCidrs.0: got '10.0.0.1/8', need IPv4 addr"),
+        ({**LUSTRE, "sizeGib": 20000}, "sizeGib: got 20000 (19.5312 TiB), 125 MB/s for each TiB has 16 to 4,096 TiB"),
+        (backend({**LUSTRE, "sizeGib": 8192}, mbpsPerTib=40), "sizeGib: got 8192 (8 TiB), 40 MB/s for each TiB"),
+        ({**LUSTRE, "sizeGib": 100}, "sizeGib: got 100, backend azureLustre has 4,096 GiB and more"),
+        ({**LUSTRE, "snapshots": HOURLY}, "snapshots: backend azureLustre has no snapshots, "),
+        ({**LUSTRE, "placement": {"zones": ["1", "2"]}}, "placement.zones: got 2 zones, this backend is in 1"),
+        (
+            backend(LUSTRE, blob={"container": f"{CONTAINERS}/a", "loggingContainer": f"{CONTAINERS}/a"}),
+            "backend.blob.loggingContainer: got container a of account a, need another one",
+        ),
+        (
+            backend(
+                LUSTRE,
+                blob={"container": f"{CONTAINERS}/a", "loggingContainer": f"{CONTAINERS}/b", "importPrefixes": ["x"]},
+            ),
+            "backend.blob.importPrefixes.0: got 'x', need a folder of the container",
+        ),
+        (backend(LUSTRE, key={"vault": "x", "url": "y", "identity": IDENTITY}), "backend.key.vault: got 'x', need a"),
+    ],
+)  # fmt: skip
+def test_what_azure_cannot_do_is_one_line(volume: dict[str, Any], line: str) -> None:
+    (found,) = wrong(volume)
+    assert found.startswith(line)
+
+
+@pytest.mark.parametrize(
+    ("volume", "found"),
+    [
+        (NETAPP, ["backend.subnet: missing, and the nodes", "backend.allowedCidrs: missing, and the nodes"]),
+        (LUSTRE, ["backend.subnet: missing, and the nodes"]),
+        (FILES, []),
+    ],
+)
+def test_in_a_network_of_yours_storage_is_told_where_it_may_be(volume: dict[str, Any], found: list[str]) -> None:
+    lines_ = wrong(volume, OWN)
+    assert len(lines_) == len(found)
+    assert all(line.startswith(start) for line, start in zip(lines_, found, strict=True))
+
+
+def test_lustre_is_as_large_as_its_part_of_the_network_lets_it_be() -> None:
+    (line,) = wrong({**LUSTRE, "sizeGib": 49152}, {**AKS, "network": {"cidr": "10.0.0.0/24"}})
+    assert line.startswith("sizeGib: got 49152, and 10.0.0.0/24 leaves 10.0.0.128/26 to Lustre, enough for 40 TiB")
+
+
+def test_a_clone_has_the_service_level_of_its_origin() -> None:
+    tree: dict[str, Any] = {"cluster": AKS, "models": backend(NETAPP, serviceLevel="ultra")}
+    found = lines(**tree, copy={**NETAPP, "from": {"volume": "models"}})
+    assert any(line.startswith("copy.backend: volume models has another backend") for line in found)
+
+
+def test_backends_of_azure_need_a_cluster_there() -> None:
+    found = wrong(FILES, {"kind": "eks", "region": "us-west-2"})
+    assert found == ["backend: got azureFiles on cluster kind eks, it needs cluster kind aks"]
