@@ -42,8 +42,12 @@ class Request:
         *,
         storage_class: pulumi.Input[str] | None,
         volume: pulumi.Input[str] | None = None,
+        attributes_class: pulumi.Input[str] | None = None,
     ) -> k8s.core.v1.PersistentVolumeClaim:
-        """The claim that pods mount. `storage_class` None asks for the cluster's default class, "" for none."""
+        """The claim that pods mount. `storage_class` None asks for the cluster's default class, "" for none.
+
+        `attributes_class` is what may change later: Kubernetes lets no claim go back to having none.
+        """
         spec: k8s.core.v1.PersistentVolumeClaimSpecArgsDict = {
             "access_modes": self.access_modes,
             "resources": {"requests": {"storage": quantity.gibibytes(self.args.size_gib)}},
@@ -52,6 +56,8 @@ class Request:
             spec["storage_class_name"] = storage_class
         if volume is not None:
             spec["volume_name"] = volume
+        if attributes_class is not None:
+            spec["volume_attributes_class_name"] = attributes_class
         if self.source:
             spec["data_source"] = self.source
         return k8s.core.v1.PersistentVolumeClaim(

@@ -1,6 +1,6 @@
 """What a storage backend can do, as plain data: checks of the settings and the documentation read the same."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -23,6 +23,8 @@ class Capabilities:
     """How a new volume begins as a copy of one that is in use."""
     mirror: Mapping[str, str] = field(default_factory=dict)
     """How it keeps a copy elsewhere up to date, by the setting of `mirror.to` that says where."""
+    failover: str | None = None
+    """How a new volume begins as the newest copy that its mirror has of one."""
     volsync: bool = True
     """Whether VolSync can mirror it as well, into a volume of these settings or of another cluster."""
     expand: bool = False
@@ -58,6 +60,7 @@ class Capabilities:
 FEATURES: Mapping[str, str] = {
     "snapshot": "snapshots",
     "clone": "clones",
+    "failover": "volumes that begin as a mirror's copy",
     "placement": "placement",
     "encryption": "encryption at rest",
     "quota": "limit that holds",
@@ -86,9 +89,7 @@ def table(rows: Mapping[str, Capabilities]) -> str:
             ", ".join(_SHORT[mode] for mode in row.access_modes),
             row.snapshot,
             row.clone,
-            "; ".join(
-                [*(f"`{where}`: {how}" for where, how in row.mirror.items()), *(["VolSync"] if row.volsync else [])]
-            ),
+            "; ".join(_mirrors(row)),
             "yes" if row.expand else None,
             "yes" if row.rename else None,
             row.placement,
@@ -106,6 +107,14 @@ def table(rows: Mapping[str, Capabilities]) -> str:
 
 
 _SHORT: Mapping[AccessMode, str] = {"ReadWriteOnce": "RWO", "ReadWriteMany": "RWX", "ReadOnlyMany": "ROX"}
+
+
+def _mirrors(row: Capabilities) -> Iterator[str]:
+    yield from (f"`{where}`: {how}" for where, how in row.mirror.items())
+    if row.failover:
+        yield row.failover
+    if row.volsync:
+        yield "VolSync"
 
 
 def _line(cells: list[str] | tuple[str, ...]) -> str:

@@ -32,6 +32,7 @@ def faults(volumes: Mapping[str, "VolumeArgs"], declared: Declared, cluster: Clu
         yield from mirror_check.faults(name, args, declared, cluster, _able_to_mirror(args))
         yield from _snapshots(name, args, backend)
         yield from _origin(name, args, declared, cluster)
+        yield from _copied(name, args, declared)
         for fault in backend.check(args, cluster):
             yield Fault((*at, *fault.path), fault.reason, given=tuple((*at, *path) for path in fault.given))
 
@@ -70,6 +71,7 @@ def _lacking(at: Key, args: "VolumeArgs", backend: Backend) -> Iterator[Fault]:
         (("snapshots",), "snapshot", args.snapshots is not None),
         (("from", "snapshot"), "snapshot", source is not None and source.snapshot is not None),
         (("from", "volume"), "clone", source is not None and source.volume is not None),
+        (("from", "mirrorOf"), "failover", source is not None and source.mirror_of is not None),
         (("placement",), "placement", args.placement is not None),
         (("encrypted",), "encryption", args.encrypted),
         (("quota",), "quota", args.quota),
@@ -118,11 +120,21 @@ def _origin(name: str, args: "VolumeArgs", declared: Declared, cluster: ClusterA
         if mine.same_in_copies != theirs.same_in_copies:
             reason = f"volume {origin} has another backend, and a driver copies only what is its own: need the same"
             yield Fault((*at[:2], "backend"), reason, given=given)
-        elif args.size_gib < other.size_gib:
-            reason = (
-                f"got {args.size_gib:g}, need at least the {other.size_gib:g} of volume {origin}, which it begins as"
-            )
-            yield Fault((*at[:2], "sizeGib"), reason, given=given)
+        else:
+            yield from _smaller(name, args, origin, other)
+
+
+def _smaller(name: str, args: "VolumeArgs", origin: str, other: "VolumeArgs") -> Iterator[Fault]:
+    if args.size_gib < other.size_gib:
+        reason = f"got {args.size_gib:g}, need at least the {other.size_gib:g} of volume {origin}, which it begins as"
+        yield Fault(("volumes", name, "sizeGib"), reason, given=(("volumes", origin),))
+
+
+def _copied(name: str, args: "VolumeArgs", declared: Declared) -> Iterator[Fault]:
+    """The origin of a mirror's copy may be lost, also to the settings. Where they still have it, its size is known."""
+    origin = args.source.mirror_of if args.source else None
+    if origin and (other := declared.get(origin)):
+        yield from _smaller(name, args, origin, other)
 
 
 def _origins(name: str, declared: Declared) -> Iterator[str]:

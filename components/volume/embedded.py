@@ -5,6 +5,7 @@ from typing import ClassVar, Literal
 import pulumi
 import pulumi_kubernetes as k8s
 
+from components.labels import labels
 from components.volume import capabilities
 from components.volume.backend import Backend, Request
 from components.volume.capabilities import AccessMode, Capabilities
@@ -12,6 +13,9 @@ from components.volume.capabilities import AccessMode, Capabilities
 CLASS = "tensorplane-embedded"
 """The StorageClass that the embedded cluster has."""
 DRIVER = "btrfs.csi.tensorplane.dev"
+UNMIRRORED = "tensorplane-unmirrored"
+"""The VolumeAttributesClass of volumes that nothing is copied of; the embedded cluster has it, too."""
+_USUAL_SECONDS = 15 * 60
 
 
 class Embedded(Backend):
@@ -26,6 +30,8 @@ class Embedded(Backend):
         access_modes=("ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"),
         snapshot=capabilities.CSI,
         clone=capabilities.CSI,
+        mirror={"pool": "btrfs send"},
+        failover="`from.mirrorOf`",
         expand=True,
         reach="node",
         quota="btrfs",
@@ -39,4 +45,40 @@ class Embedded(Backend):
         return DRIVER
 
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
-        return request.claim(opts, storage_class=CLASS)
+        begins = request.args.source.mirror_of if request.args.source else None
+        return request.claim(
+            opts,
+            storage_class=_class_of_copy(request, begins, opts) if begins else CLASS,
+            attributes_class=_mirrored(request, opts) if request.args.mirror else UNMIRRORED,
+        )
+
+
+def _mirrored(request: Request, opts: pulumi.ResourceOptions) -> pulumi.Output[str]:
+    """The class that has the volume copied. Another interval is another class, to which the claim is moved in place."""
+    seconds = (request.args.mirror and request.args.mirror.every_seconds) or _USUAL_SECONDS
+    made = k8s.storage.v1.VolumeAttributesClass(
+        f"{request.namespace.plain_name}-{request.name}-every-{seconds}s",
+        # Pulumi finds a name, and a new one each time: Kubernetes deletes no class that a volume has, and waiting for
+        # the last one of them would be for ever where that is retained. So it stays.
+        metadata={"labels": labels(request.name, "volume")},
+        driver_name=DRIVER,
+        parameters={"mirrorSeconds": str(seconds)},
+        opts=pulumi.ResourceOptions(parent=opts.parent, depends_on=list(request.installed), retain_on_delete=True),
+    )
+    return made.metadata["name"]
+
+
+def _class_of_copy(request: Request, origin: str, opts: pulumi.ResourceOptions) -> pulumi.Output[str]:
+    """The class that has the volume begin as the newest copy of the origin. Beyond that it is the usual one."""
+    logical = f"{request.namespace.plain_name}-{request.name}"
+    made = k8s.storage.v1.StorageClass(
+        logical,
+        metadata={"name": f"{logical}-of-mirror-of-{origin}", "labels": labels(request.name, "volume")},
+        provisioner=DRIVER,
+        parameters={"mirrorOf": origin},
+        reclaim_policy="Retain",
+        volume_binding_mode="Immediate",
+        allow_volume_expansion=True,
+        opts=pulumi.ResourceOptions(parent=opts.parent, depends_on=list(request.installed)),
+    )
+    return made.metadata["name"]

@@ -1,4 +1,4 @@
-"""What a volume begins with: a snapshot, or the bytes of another volume."""
+"""What a volume begins with: a snapshot, the bytes of another volume, or what a mirror has of one."""
 
 from typing import Literal, Self
 
@@ -22,7 +22,7 @@ class FromMirror(Model):
 
 
 class Source(Model):
-    """One of the three. It counts when the volume is made, and stays in the settings as its origin."""
+    """One of the four. It counts when the volume is made, and stays in the settings as its origin."""
 
     snapshot: Filled | None = None
     """A VolumeSnapshot of the namespace, by its name: restore it."""
@@ -31,10 +31,13 @@ class Source(Model):
     mirror: FromMirror | None = None
     """A volume of another cluster that sends what changes, for as long as this is here. Pods mount it read-only."""
 
+    mirror_of: Name | None = None
+    """A volume that is mirrored, or was: the newest copy of it, whether the volume itself is still there or not."""
+
     @model_validator(mode="after")
     def _one(self) -> Self:
         if len(self.model_fields_set) != 1:
-            refuse("either snapshot, volume or mirror")
+            refuse("either snapshot, volume, mirror or mirrorOf")
         return self
 
 

@@ -11,13 +11,17 @@ from typing import Any
 
 import yaml
 
+from embedded.cluster import kubeconfig
 from embedded.cluster.pki import NODE_NAME, Leaf
 from embedded.cluster.places import Places
 
 DRIVER = "btrfs.csi.tensorplane.dev"
 CLASS = "tensorplane-embedded"
 """Name of the StorageClass and of the VolumeSnapshotClass."""
+UNMIRRORED = "tensorplane-unmirrored"
+"""The VolumeAttributesClass of volumes that nothing is copied of: a claim can change its class, never lose it."""
 DRIVER_PROGRAM = "csi-driver"
+METRICS_PORT = 9810
 CONTROLLERS = ("csi-provisioner", "csi-snapshotter", "snapshot-controller", "csi-resizer")
 _GROUP = "rbac.authorization.k8s.io"
 _READ = ("get", "list", "watch")
@@ -31,8 +35,8 @@ def is_part_of(at: Places) -> bool:
 
 
 def leaves() -> list[Leaf]:
-    """A certificate for each controller: what it may do is bound to its name alone. The driver asks the API nothing."""
-    return [Leaf(name, "ca", _user(name)) for name in CONTROLLERS]
+    """A certificate for the driver and each controller: what it may do is bound to its name alone."""
+    return [Leaf(name, "ca", _user(name)) for name in (DRIVER_PROGRAM, *CONTROLLERS)]
 
 
 def driver_command(at: Places) -> tuple[Path, tuple[str, ...]]:
@@ -44,6 +48,10 @@ def driver_command(at: Places) -> tuple[Path, tuple[str, ...]]:
         *("--pool", str(at.pool)),
         *("--mirror", str(at.mirror)),
         *("--node", NODE_NAME),
+        *("--api", kubeconfig.server(at.instance)),
+        *("--authority", str(at.keys / "ca.crt")),
+        *("--certificate", str(at.keys / f"{DRIVER_PROGRAM}.pem")),
+        *("--metrics", f"{at.instance.node_ip}:{METRICS_PORT}"),
     )
     return Path(sys.executable), arguments
 
@@ -59,7 +67,7 @@ def arguments(at: Places, controller: str) -> tuple[str, ...]:
     return {
         "csi-provisioner": (*both, *again, "--extra-create-metadata"),
         "csi-snapshotter": (*both, *again, "--extra-create-metadata"),
-        "csi-resizer": (*both, *again, "--handle-volume-inuse-error=false"),
+        "csi-resizer": (*both, *again, "--handle-volume-inuse-error=false", "--extra-modify-metadata"),
     }[controller]
 
 
@@ -70,8 +78,8 @@ def _socket(at: Places) -> Path:
 def manifests(crds: Path) -> list[_Object]:
     """The kinds of snapshots, the controllers' rights, the driver and its classes, in the order to make them."""
     kinds = [yaml.safe_load(path.read_text()) for path in sorted(crds.glob("snapshot.storage.k8s.io_*.yaml"))]
-    rights = [made for name in CONTROLLERS for made in _rights(name)]
-    return [*kinds, *rights, _driver(), _storage_class(), _snapshot_class()]
+    rights = [made for name in (DRIVER_PROGRAM, *CONTROLLERS) for made in _rights(name)]
+    return [*kinds, *rights, *_annotations_alone(), _driver(), _storage_class(), _unmirrored(), _snapshot_class()]
 
 
 def _driver() -> _Object:
@@ -98,6 +106,16 @@ def _storage_class() -> _Object:
     }
 
 
+def _unmirrored() -> _Object:
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "VolumeAttributesClass",
+        "metadata": {"name": UNMIRRORED},
+        "driverName": DRIVER,
+        "parameters": {"mirrorSeconds": "0"},
+    }
+
+
 def _snapshot_class() -> _Object:
     mark = "snapshot.storage.kubernetes.io/is-default-class"
     return {
@@ -116,7 +134,7 @@ def _user(controller: str) -> str:
 def _rights(controller: str) -> list[_Object]:
     rules = [
         {"apiGroups": [group], "resources": [resource], "verbs": list(verbs)}
-        for group, resource, verbs in (*_RULES[controller], _EVENTS)
+        for group, resource, verbs in _RULES[controller]
     ]
     api, user = f"{_GROUP}/v1", _user(controller)
     role = {"apiVersion": api, "kind": "ClusterRole", "metadata": {"name": user}, "rules": rules}
@@ -130,26 +148,65 @@ def _rights(controller: str) -> list[_Object]:
     return [role, binding]
 
 
+def _annotations_alone() -> list[_Object]:
+    """RBAC knows no fields: this narrows the driver's right to change volumes to what it says of their mirrors."""
+    api, name = "admissionregistration.k8s.io/v1", f"tensorplane-{DRIVER_PROGRAM}"
+    on = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["UPDATE"], "resources": ["persistentvolumes"]}
+    spec = {
+        "failurePolicy": "Fail",
+        "matchConstraints": {"resourceRules": [on]},
+        "matchConditions": [
+            {"name": "driver", "expression": f"request.userInfo.username == '{_user(DRIVER_PROGRAM)}'"}
+        ],
+        "validations": [
+            {"expression": expression, "message": "the driver changes annotations of mirrors alone"}
+            for expression in _SAME
+        ],
+    }
+    policy = {"apiVersion": api, "kind": "ValidatingAdmissionPolicy", "metadata": {"name": name}, "spec": spec}
+    binding = {"policyName": name, "validationActions": ["Deny"]}
+    bound = {"apiVersion": api, "kind": "ValidatingAdmissionPolicyBinding", "metadata": {"name": name}, "spec": binding}
+    return [policy, bound]
+
+
+_SAME = (
+    "object.spec == oldObject.spec",
+    "object.metadata.?labels == oldObject.metadata.?labels",
+    "object.metadata.?finalizers == oldObject.metadata.?finalizers",
+    "object.metadata.?ownerReferences == oldObject.metadata.?ownerReferences",
+    # Other annotations are what provisioner and resizer note for themselves.
+    *(
+        f"{one}.metadata.?annotations.orValue({{}}).all(key, key.startsWith('tensorplane.dev/mirror') || "
+        f"{one}.metadata.annotations[key] == {other}.metadata.?annotations.orValue({{}})[?key].orValue(''))"
+        for one, other in (("object", "oldObject"), ("oldObject", "object"))
+    ),
+)
+
 _STORAGE, _SNAPSHOTS = "storage.k8s.io", "snapshot.storage.k8s.io"
 _EVENTS = ("", "events", ("list", "watch", "create", "update", "patch"))
 
 # What each calls, of the manifests that it ships: without secrets, leases, groups of snapshots and attachments.
 _RULES: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
+    DRIVER_PROGRAM: (("", "persistentvolumes", ("list", "patch")),),
     "csi-provisioner": (
+        _EVENTS,
         ("", "persistentvolumes", (*_READ, "create", "patch", "delete")),
         ("", "persistentvolumeclaims", (*_READ, "update")),
         ("", "nodes", _READ),
         (_STORAGE, "storageclasses", _READ),
         (_STORAGE, "csinodes", _READ),
+        (_STORAGE, "volumeattributesclasses", ("get",)),
         (_SNAPSHOTS, "volumesnapshots", (*_READ, "update")),
         (_SNAPSHOTS, "volumesnapshotcontents", ("get", "list")),
     ),
     "csi-snapshotter": (
+        _EVENTS,
         (_SNAPSHOTS, "volumesnapshotclasses", _READ),
         (_SNAPSHOTS, "volumesnapshotcontents", (*_READ, "update", "patch")),
         (_SNAPSHOTS, "volumesnapshotcontents/status", ("update", "patch")),
     ),
     "snapshot-controller": (
+        _EVENTS,
         ("", "persistentvolumes", _READ),
         ("", "persistentvolumeclaims", (*_READ, "update")),
         (_SNAPSHOTS, "volumesnapshotclasses", _READ),
@@ -159,6 +216,7 @@ _RULES: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
         (_SNAPSHOTS, "volumesnapshots/status", ("update", "patch")),
     ),
     "csi-resizer": (
+        _EVENTS,
         ("", "persistentvolumes", (*_READ, "patch")),
         ("", "persistentvolumeclaims", _READ),
         ("", "persistentvolumeclaims/status", ("patch",)),

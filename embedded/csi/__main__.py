@@ -1,4 +1,8 @@
-"""Runs the driver: python -m embedded.csi --socket S --registration R --pool P [--mirror M] --node NAME."""
+"""Runs the driver: python -m embedded.csi --socket S --registration R --pool P [--mirror M] --node NAME.
+
+With a second pool, and where it is told how, it says how old the copies there are: to the API server, and to whoever
+asks for metrics.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,14 @@ import argparse
 import signal
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 
-from embedded.csi import serve
-from embedded.csi.mirror import Mirror, Schedule
+from embedded.csi import metrics, serve
+from embedded.csi.failover import Failover
+from embedded.csi.lag import Lag, lags
+from embedded.csi.mirror import Schedule
+from embedded.csi.published import Api, Published
 from embedded.csi.store import Store
 
 _GRACE_SECONDS = 5.0
@@ -17,24 +25,18 @@ _GRACE_SECONDS = 5.0
 
 def main() -> int:
     """Serves until it is told to end. What a call had begun is finished first, within seconds."""
-    parser = argparse.ArgumentParser(prog="python -m embedded.csi", description=__doc__)
-    parser.add_argument("--socket", type=Path, required=True, help="where it serves CSI")
-    parser.add_argument("--registration", type=Path, help="where the kubelet looks for plugins")
-    parser.add_argument("--pool", type=Path, required=True, help="folder of the volumes, mounted already")
-    parser.add_argument("--mirror", type=Path, help="folder of a second pool, for copies of volumes")
-    parser.add_argument("--node", required=True, help="the node's name")
-    asked = parser.parse_args()
+    asked = _arguments()
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
     store = Store(asked.pool)
     target = Store(asked.mirror) if asked.mirror else None
-    servers = [serve.csi(asked.socket, store, asked.node, has_mirror=bool(target))]
+    servers = [serve.csi(asked.socket, store, asked.node, Failover(store, target) if target else None)]
     if asked.registration:
         servers.append(serve.registration(asked.registration, asked.socket))
     for server in servers:
         server.start()
-    schedule = Schedule(store, Mirror(store, target)) if target else None
+    schedule = _mirror(asked, store, target) if target else None
     print(f"serving {asked.pool} ({store.storage.kind})", flush=True)
     ended.wait()
     for stopping in [server.stop(_GRACE_SECONDS) for server in servers]:
@@ -45,6 +47,32 @@ def main() -> int:
         if one:
             one.close()
     return 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m embedded.csi", description=__doc__)
+    parser.add_argument("--socket", type=Path, required=True, help="where it serves CSI")
+    parser.add_argument("--registration", type=Path, help="where the kubelet looks for plugins")
+    parser.add_argument("--pool", type=Path, required=True, help="folder of the volumes, mounted already")
+    parser.add_argument("--mirror", type=Path, help="folder of a second pool, for copies of volumes")
+    parser.add_argument("--node", required=True, help="the node's name")
+    parser.add_argument("--api", help="the API server's address, to say there how old copies are")
+    parser.add_argument("--authority", type=Path, help="who signed the API server's certificate")
+    parser.add_argument("--certificate", type=Path, help="the driver's own, with its key")
+    parser.add_argument("--metrics", help="address and port of metrics, such as 127.0.0.1:9810")
+    return parser.parse_args()
+
+
+def _mirror(asked: argparse.Namespace, store: Store, target: Store) -> Schedule:
+    if asked.metrics:
+        host, _, port = asked.metrics.rpartition(":")
+        metrics.serve((host, int(port)), partial(lags, store, target))
+    said = Published(Api(asked.api, asked.authority, asked.certificate)).say if asked.api else _nothing
+    return Schedule(store, target, said)
+
+
+def _nothing(known: list[Lag]) -> None:
+    """Nobody is to be told."""
 
 
 if __name__ == "__main__":

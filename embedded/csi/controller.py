@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from google.protobuf.timestamp_pb2 import Timestamp
 from google.protobuf.wrappers_pb2 import Int64Value
 
-from embedded.csi import requested, sizes
+from embedded.csi import refusal, requested, sizes
+from embedded.csi.failover import Failover
 from embedded.csi.generated import csi_pb2
 from embedded.csi.pages import page
 from embedded.csi.records import Snapshot, Source, Volume
 from embedded.csi.requested import need
-from embedded.csi.store import Store
+from embedded.csi.store import Kept, Store
 
 _Rpc = csi_pb2.ControllerServiceCapability.RPC
 _CAPABILITIES = (
@@ -22,6 +25,7 @@ _CAPABILITIES = (
     _Rpc.LIST_SNAPSHOTS,
     _Rpc.CLONE_VOLUME,
     _Rpc.EXPAND_VOLUME,
+    _Rpc.MODIFY_VOLUME,
     _Rpc.SINGLE_NODE_MULTI_WRITER,
 )
 
@@ -29,8 +33,9 @@ _CAPABILITIES = (
 class Controller:
     """The volumes of one node's pool."""
 
-    def __init__(self, store: Store, *, has_mirror: bool = False) -> None:
-        self._store, self._has_mirror = store, has_mirror
+    def __init__(self, store: Store, failover: Failover | None = None) -> None:
+        """`failover` where there is a second pool."""
+        self._store, self._failover = store, failover
 
     def ControllerGetCapabilities(  # noqa: N802
         self, request: csi_pb2.ControllerGetCapabilitiesRequest
@@ -41,12 +46,30 @@ class Controller:
     def CreateVolume(self, request: csi_pb2.CreateVolumeRequest) -> csi_pb2.CreateVolumeResponse:  # noqa: N802
         name = need(request.name, "name")
         requested.check_capabilities(request.volume_capabilities)
-        requested.check_parameters(request.parameters, [requested.MIRROR])
-        requested.check_parameters(request.mutable_parameters)
-        mirrored = requested.mirror_seconds(request.parameters, has_mirror=self._has_mirror)
+        requested.check_parameters(request.parameters, [requested.MIRROR_OF])
+        kept = self._kept(request.mutable_parameters, request.parameters)
         size, source = requested.size(request.capacity_range), requested.source(request.volume_content_source)
-        made = self._store.create_volume(name, size, source, mirrored)
+        if origin := requested.mirror_of(request.parameters):
+            if source or not self._failover:
+                reason = "the volume is made of something else" if source else "this driver has no second pool"
+                raise refusal.invalid(f"parameters.{requested.MIRROR_OF}: {reason}")
+            return csi_pb2.CreateVolumeResponse(
+                volume=self._volume(self._failover.create_volume(name, size, origin, kept))
+            )
+        made = self._store.create_volume(name, size, source, kept)
         return csi_pb2.CreateVolumeResponse(volume=self._volume(made))
+
+    def ControllerModifyVolume(  # noqa: N802
+        self, request: csi_pb2.ControllerModifyVolumeRequest
+    ) -> csi_pb2.ControllerModifyVolumeResponse:
+        id_ = need(request.volume_id, "volume_id")
+        self._store.modify_volume(id_, self._kept(request.mutable_parameters, request.mutable_parameters))
+        return csi_pb2.ControllerModifyVolumeResponse()
+
+    def _kept(self, mutable: Mapping[str, str], told: Mapping[str, str]) -> Kept:
+        requested.check_parameters(mutable, [requested.MIRROR])
+        seconds = requested.mirror_seconds(mutable, has_mirror=self._failover is not None)
+        return Kept(seconds, requested.claim(told))
 
     def DeleteVolume(self, request: csi_pb2.DeleteVolumeRequest) -> csi_pb2.DeleteVolumeResponse:  # noqa: N802
         self._store.delete_volume(need(request.volume_id, "volume_id"))
@@ -120,7 +143,8 @@ class Controller:
         return csi_pb2.ListSnapshotsResponse(entries=entries, next_token=token)
 
     def _volume(self, volume: Volume) -> csi_pb2.Volume:
-        source = _source(volume.source) if volume.source else None
+        # Of what a mirror held, no caller asked as a content source, and none expects one.
+        source = _source(volume.source) if volume.source and volume.source.kind != "mirror" else None
         return csi_pb2.Volume(volume_id=volume.id, capacity_bytes=volume.size, content_source=source)
 
 

@@ -6,16 +6,17 @@ moment, and appears in the second pool as a whole or not at all.
 
 from __future__ import annotations
 
-import subprocess
 import threading
 import time
 import traceback
-from pathlib import Path
+from collections.abc import Callable
 
-from embedded.csi import records, storage
+from embedded.csi import records
+from embedded.csi.lag import Lag, lags
 from embedded.csi.names import identifier
 from embedded.csi.records import Snapshot, Volume
 from embedded.csi.store import Store
+from embedded.csi.transfer import transfer
 
 _HELD = ".mirror-"
 _LOOK_SECONDS = 1.0
@@ -38,10 +39,14 @@ class Mirror:
             self._clean()
             created = time.time_ns()
             name = f"{volume.id}-{created}"
-            made = Snapshot(identifier(name), name, volume.size, created, volume.id)
-            held, arrived = (one.snapshots / f"{_HELD}{made.id}" for one in (self._store, self._target))
-            self._store.storage.copy(self._store.path(volume), held, read_only=True)
-            self._transfer(held, arrived, self.last(volume.id))
+            folder = self._store.path(volume)
+            used = self._store.storage.usage(folder)
+            made = Snapshot(identifier(name), name, volume.size, created, volume.id, volume.claim, used)
+            held, last = self._store.snapshots / f"{_HELD}{made.id}", self.last(volume.id)
+            self._store.storage.copy(folder, held, read_only=True)
+            base = held.with_name(f"{_HELD}{last.id}") if last else None
+            since = base if base and base.exists() else None
+            arrived = transfer(self._store, self._target, held, self._target.snapshots, since)
             path = arrived.with_name(made.id)
             records.write(path.with_name(f"{made.id}.json"), made)
             arrived.rename(path)
@@ -50,33 +55,6 @@ class Mirror:
                 self._target.delete_snapshot(old.id)
             self._clean()
             return made
-
-    def _transfer(self, held: Path, arrived: Path, last: Snapshot | None) -> None:
-        locks = [self._store.lock, self._target.lock]
-        if not all(isinstance(one.storage, storage.Btrfs) for one in (self._store, self._target)):
-            copy: list[str | Path] = [
-                "cp",
-                "--archive",
-                "--reflink=auto",
-                "--sparse=auto",
-                "--no-target-directory",
-                "--",
-                held,
-                arrived,
-            ]
-            subprocess.run(copy, check=True, capture_output=True, pass_fds=locks)
-            subprocess.run(["sync", "--file-system", "--", arrived], check=True, pass_fds=locks)
-            return
-        base = held.with_name(f"{_HELD}{last.id}") if last else None
-        since: list[str | Path] = ["-p", base] if base and base.exists() else []
-        # What goes on after the driver was killed keeps the next one waiting at both locks.
-        with subprocess.Popen(
-            ["btrfs", "send", "--quiet", *since, "--", held], stdout=subprocess.PIPE, pass_fds=locks
-        ) as sending:
-            receiving: list[str | Path] = ["btrfs", "receive", "--quiet", "--", arrived.parent]
-            subprocess.run(receiving, stdin=sending.stdout, check=True, capture_output=True, pass_fds=locks)
-        if sending.returncode:
-            raise subprocess.CalledProcessError(sending.returncode, "btrfs send")
 
     def _copies(self, volume: str) -> list[Snapshot]:
         """The newest first."""
@@ -93,10 +71,11 @@ class Mirror:
 
 
 class Schedule:
-    """Copies each volume that asks for it, as often as it asks."""
+    """Copies each volume that asks for it, as often as it asks, and says how old the copies are."""
 
-    def __init__(self, store: Store, mirror: Mirror) -> None:
-        self._store, self._mirror = store, mirror
+    def __init__(self, store: Store, target: Store, say: Callable[[list[Lag]], None]) -> None:
+        self._store, self._target, self._say = store, target, say
+        self._mirror = Mirror(store, target)
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="mirror", daemon=True)
         self._thread.start()
@@ -108,17 +87,19 @@ class Schedule:
 
     def _run(self) -> None:
         while not self._ended.wait(_LOOK_SECONDS):
-            for volume in self._store.all_volumes():
-                if self._ended.is_set() or not is_due(volume, self._mirror.last(volume.id), time.time_ns()):
-                    continue
-                try:
-                    self._mirror.copy(volume)
-                except Exception:  # it is tried again; meanwhile the newest copy's age tells
-                    traceback.print_exc()
+            try:
+                self._say(self._copy_what_is_due())
+            except Exception:  # it is tried again; meanwhile the newest copy's age tells
+                traceback.print_exc()
 
-
-def is_due(volume: Volume, last: Snapshot | None, now: int) -> bool:
-    """Whether a volume's copy is older than it may be."""
-    if not volume.mirror_seconds:
-        return False
-    return last is None or now - last.created >= volume.mirror_seconds * 1_000_000_000
+    def _copy_what_is_due(self) -> list[Lag]:
+        found = lags(self._store, self._target)
+        due = [lag.volume for lag in found if lag.is_due]
+        for volume in due:
+            if self._ended.is_set():
+                return found
+            try:
+                self._mirror.copy(volume)
+            except Exception:  # the others' turn
+                traceback.print_exc()
+        return lags(self._store, self._target) if due else found

@@ -14,8 +14,9 @@ from typing import Literal
 class Source:
     """What a volume's content was at first."""
 
-    kind: Literal["volume", "snapshot"]
+    kind: Literal["volume", "snapshot", "mirror"]
     id: str
+    """Of the volume or the snapshot; of a mirror the claim whose copy it was, as `Volume.claim` has it."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,8 @@ class Volume:
     source: Source | None = None
     mirror_seconds: int = 0
     """How old its copy in the second pool may be; 0 where it has none there."""
+    claim: str = ""
+    """`namespace/name` of the claim that it is of, as far as the driver was told; each claim is of one volume."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,10 @@ class Snapshot:
     created: int
     volume: str
     """The id of the volume that it was taken of."""
+    claim: str = ""
+    """Of a copy: the claim of that volume then."""
+    used: int | None = None
+    """Of a copy: bytes that the volume took then; None where nobody counts them."""
 
 
 def write(path: Path, record: Volume | Snapshot) -> None:

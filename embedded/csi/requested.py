@@ -10,12 +10,15 @@ from embedded.csi.records import Source
 from embedded.csi.sizes import Asked
 
 MIRROR = "mirrorSeconds"
-"""A class's one parameter."""
+"""The one parameter of a VolumeAttributesClass: how old a volume's copy in the second pool may be; 0 for none."""
+MIRROR_OF = "mirrorOf"
+"""The one parameter of a StorageClass: the claim, of the new one's namespace, whose copy a volume begins as."""
 
 _Mode = csi_pb2.VolumeCapability.AccessMode
 _READERS = (_Mode.SINGLE_NODE_READER_ONLY, _Mode.MULTI_NODE_READER_ONLY)
 # What the provisioner and the snapshotter tell of the objects that they act for.
 _TOLD = "csi.storage.k8s.io/"
+_CLAIM, _NAMESPACE = f"{_TOLD}pvc/name", f"{_TOLD}pvc/namespace"
 _FLAGS = frozenset({"ro", "rw", "nodev", "noexec", "nosuid", "noatime", "nodiratime", "relatime"})
 _FILESYSTEMS = ("", "btrfs")
 
@@ -87,9 +90,23 @@ def check_parameters(parameters: Mapping[str, str], known: Iterable[str] = ()) -
         raise refusal.invalid(f"parameters: {unknown[0]!r} is unknown, need {' or '.join(known) or 'none'}")
 
 
-def mirror_seconds(parameters: Mapping[str, str], *, has_mirror: bool) -> int:
-    """How old a volume's copy in the second pool may be; 0 where it asks for none."""
-    text = parameters.get(MIRROR, "0")
+def claim(parameters: Mapping[str, str]) -> str:
+    """`namespace/name` of the claim that a call is for; nothing where nobody said."""
+    found = parameters.get(_NAMESPACE, ""), parameters.get(_CLAIM, "")
+    return "/".join(found) if all(found) else ""
+
+
+def mirror_of(parameters: Mapping[str, str]) -> str:
+    """The claim whose copy a volume begins as; nothing where it begins as anything else."""
+    name = parameters.get(MIRROR_OF, "")
+    return f"{need(parameters.get(_NAMESPACE, ''), f'parameters.{_NAMESPACE}')}/{name}" if name else ""
+
+
+def mirror_seconds(parameters: Mapping[str, str], *, has_mirror: bool) -> int | None:
+    """How old a volume's copy in the second pool may be, 0 for no copies; None where nothing is said of it."""
+    text = parameters.get(MIRROR)
+    if text is None:
+        return None
     if not text.isascii() or not text.isdecimal():
         raise refusal.invalid(f"parameters.{MIRROR}: got {text!r}, need a whole number")
     if int(text) and not has_mirror:

@@ -13,6 +13,7 @@ import grpc
 from google.protobuf.message_factory import GetMessageClass
 
 from embedded.csi.controller import Controller
+from embedded.csi.failover import Failover
 from embedded.csi.generated import csi_pb2, registration_pb2
 from embedded.csi.identity import Identity
 from embedded.csi.node import Node
@@ -24,10 +25,9 @@ _THREADS = 8
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
-def csi(socket: Path, store: Store, node: str, *, has_mirror: bool = False) -> grpc.Server:
+def csi(socket: Path, store: Store, node: str, failover: Failover | None = None) -> grpc.Server:
     """A server for the provisioner, the snapshotter, the resizer and the kubelet; not started yet."""
-    controller = Controller(store, has_mirror=has_mirror)
-    services = {"Identity": Identity(store), "Controller": controller, "Node": Node(store, node)}
+    services = {"Identity": Identity(store), "Controller": Controller(store, failover), "Node": Node(store, node)}
     return _server(socket, [_handlers(csi_pb2.DESCRIPTOR, name, one) for name, one in services.items()])
 
 

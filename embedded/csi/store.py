@@ -12,8 +12,9 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from embedded.csi import mounts, records, refusal, storage
 from embedded.csi.names import identifier, is_identifier
@@ -22,6 +23,24 @@ from embedded.csi.sizes import Asked
 from embedded.csi.turns import Turns
 
 _Record = TypeVar("_Record", Volume, Snapshot)
+
+
+class Origin(NamedTuple):
+    """What a volume is made of."""
+
+    path: Path
+    size: int
+    """A volume made of it is no smaller."""
+
+
+class Kept(NamedTuple):
+    """What the pool keeps of a volume beside its content and its size."""
+
+    mirror_seconds: int | None = None
+    claim: str = ""
+
+
+NOTHING = Kept()
 
 
 class Store:
@@ -88,26 +107,62 @@ class Store:
         """The folder with the volume's content."""
         return self.volumes / volume.id
 
-    def create_volume(self, name: str, asked: Asked, source: Source | None, mirror_seconds: int = 0) -> Volume:
-        """Makes a volume, empty or with the content of a snapshot or of another volume."""
+    def create_volume(
+        self,
+        name: str,
+        asked: Asked,
+        source: Source | None,
+        kept: Kept = NOTHING,
+        bring: Callable[[], Origin] | None = None,
+    ) -> Volume:
+        """Makes a volume, empty or with the content of a snapshot or of another volume.
+
+        `bring` gives what it is made of where that is not in this pool, and is called only if there is something to do.
+        """
         id_ = identifier(name)
         path = self.volumes / id_
-        origin = self._origin(source) if source else None
-        with self._turns.hold(path, origin):
+        here = self._place(source) if source and not bring else None
+        with self._turns.hold(path, here):
             volume = _get(self.volumes, id_, records.volume)
             if volume:
                 _check_same(volume, name, asked, source)
             else:
-                size = asked.choose(self._smallest(source), self.total)
-                volume = Volume(id_, name, size, time.time_ns(), source, mirror_seconds)
-                self._make(path, volume, origin, read_only=False)
+                origin = bring() if bring else self._origin(source)
+                size = asked.choose(origin.size if origin else None, self.total)
+                volume = Volume(id_, name, size, time.time_ns(), source, kept.mirror_seconds or 0, kept.claim)
+                self._leave_claim(volume)
+                self._make(path, volume, origin.path if origin else None, read_only=False)
             self.storage.limit(path, volume.size)
         return volume
 
-    def _smallest(self, source: Source | None) -> int | None:
+    def _origin(self, source: Source | None) -> Origin | None:
         if not source:
             return None
-        return (self.volume if source.kind == "volume" else self.snapshot)(source.id).size
+        found = (self.volume if source.kind == "volume" else self.snapshot)(source.id)
+        return Origin(self._place(source), found.size)
+
+    def modify_volume(self, id_: str, kept: Kept) -> Volume:
+        """Changes what the pool keeps of a volume; what is not given stays."""
+        path = self.volumes / id_
+        with self._turns.hold(path):
+            before = self.volume(id_)
+            seconds = before.mirror_seconds if kept.mirror_seconds is None else kept.mirror_seconds
+            volume = replace(before, mirror_seconds=seconds, claim=kept.claim or before.claim)
+            if volume != before:
+                self._leave_claim(volume)
+                records.write(_record(path), volume)
+        return volume
+
+    def _leave_claim(self, volume: Volume) -> None:
+        """An earlier volume of the same claim is nobody's now: it stays, and is copied no more."""
+        if not volume.claim:
+            return
+        for other in self.all_volumes():
+            if other.claim == volume.claim and other.id != volume.id:
+                with self._turns.hold(self.volumes / other.id):
+                    records.write(
+                        _record(self.volumes / other.id), replace(self.volume(other.id), claim="", mirror_seconds=0)
+                    )
 
     def expand_volume(self, id_: str, asked: Asked) -> Volume:
         """Lets a volume take more; it never takes less than before."""
@@ -115,7 +170,7 @@ class Store:
         with self._turns.hold(path):
             volume = self.volume(id_)
             if not asked.holds(volume.size):
-                volume = Volume(**{**vars(volume), "size": asked.choose(volume.size, self.total)})
+                volume = replace(volume, size=asked.choose(volume.size, self.total))
                 records.write(_record(path), volume)
             self.storage.limit(path, volume.size)
         return volume
@@ -128,7 +183,7 @@ class Store:
         """Keeps a volume's content as it is now."""
         id_ = identifier(name)
         path = self.snapshots / id_
-        origin = self._origin(Source("volume", volume))
+        origin = self._place(Source("volume", volume))
         with self._turns.hold(path, origin):
             snapshot = _get(self.snapshots, id_, records.snapshot)
             if snapshot:
@@ -143,7 +198,7 @@ class Store:
         """Deletes a snapshot. Volumes made of it stay."""
         self._delete(self.snapshots, id_, records.snapshot)
 
-    def _origin(self, source: Source) -> Path:
+    def _place(self, source: Source) -> Path:
         if not is_identifier(source.id):
             raise refusal.missing(f"{source.kind} {source.id}: there is none")
         return (self.volumes if source.kind == "volume" else self.snapshots) / source.id

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import grpc
 import pytest
 
 from embedded.csi import pool
@@ -16,7 +18,7 @@ from embedded.csi.mirror import Mirror
 from embedded.csi.records import Source
 from embedded.csi.sizes import Asked
 from embedded.csi.storage import Btrfs
-from embedded.csi.store import Store
+from embedded.csi.store import Kept, Store
 from embedded.paths import PROJECT
 from tests.csi.driver import GUARDED, Driver
 
@@ -88,17 +90,67 @@ there_and_back(folder)
     assert done.returncode == 0, done.stderr
 
 
+def test_a_volume_begins_as_the_newest_copy_of_a_claim_whose_volume_is_lost(folder: Path) -> None:
+    told = {"csi.storage.k8s.io/pvc/namespace": "lab", "csi.storage.k8s.io/pvc/name": "models"}
+    taking_over = {**told, "csi.storage.k8s.io/pvc/name": "again", "mirrorOf": "models"}
+    driver = Driver(folder, os.getpid(), folder / "mirror")
+    try:
+        with pytest.raises(grpc.RpcError, match="claim lab/models: the second pool has no copy"):
+            driver.client.create("again", parameters=taking_over)
+        first = driver.client.create("first", parameters=told).volume_id
+        (driver.volume(first) / "file").write_text("kept")
+        # The mirror is turned on afterwards, as the resizer does it, and turned off again.
+        driver.client.ControllerModifyVolume(volume_id=first, mutable_parameters={"mirrorSeconds": "1", **told})
+        until(lambda: copies(folder, "first", "file"), driver)
+        driver.client.ControllerModifyVolume(volume_id=first, mutable_parameters={"mirrorSeconds": "0"})
+        driver.kill()
+        shutil.rmtree(folder / "pool")
+        (folder / "pool").mkdir()
+        driver.start()
+        again = driver.client.create("again", parameters=taking_over)
+        assert driver.client.create("again", parameters=taking_over) == again
+        assert again.capacity_bytes == 64 * MIB
+        assert (driver.volume(again.volume_id) / "file").read_text() == "kept"
+        with pytest.raises(grpc.RpcError, match="has 67108864"):
+            driver.client.create("smaller", 32, parameters=taking_over)
+        assert not list(folder.glob("*/snapshots/.brought-*"))
+    finally:
+        driver.stop()
+
+
+def test_a_claim_is_of_one_volume_and_the_earlier_one_is_copied_no_more(folder: Path) -> None:
+    store = Store(folder / "pool")
+    for name in ("old", "new"):
+        store.create_volume(name, ANY, None, Kept(60, "lab/models"))
+    assert [(one.id, one.claim, one.mirror_seconds) for one in store.all_volumes()] == [
+        ("old", "", 0),
+        ("new", "lab/models", 60),
+    ]
+    store.modify_volume("old", Kept(claim="lab/models"))
+    assert {one.id: one.claim for one in store.all_volumes()} == {"old": "lab/models", "new": ""}
+
+
+def copies(folder: Path, volume: str, file: str) -> list[Path]:
+    """Where the second pool has a file of a volume."""
+    return list((folder / "mirror/snapshots").glob(f"{volume}-*/{file}"))
+
+
+def until(found: Callable[[], object], driver: Driver) -> None:
+    """Waits for what the driver does by itself."""
+    end = time.monotonic() + 20
+    while not found():
+        assert time.monotonic() < end, driver.log
+        time.sleep(0.1)
+
+
 def test_a_driver_keeps_the_copies_as_young_as_asked_for(folder: Path) -> None:
     driver = Driver(folder, os.getpid(), folder / "mirror")
     try:
         driver.client.create("alone")
-        volume = driver.client.create("data", parameters={"mirrorSeconds": "1"}).volume_id
+        volume = driver.client.create("data", mutable_parameters={"mirrorSeconds": "1"}).volume_id
         (driver.volume(volume) / "file").write_text("kept")
-        end = time.monotonic() + 20
-        while not list((folder / "mirror/snapshots").glob("data-*/file")):
-            assert time.monotonic() < end, driver.log
-            time.sleep(0.1)
-        assert not list((folder / "mirror/snapshots").glob("alone-*"))
+        until(lambda: copies(folder, "data", "file"), driver)
+        assert not copies(folder, "alone", "")
     finally:
         driver.stop()
     assert "Traceback" not in driver.log

@@ -17,7 +17,6 @@ from tests.csi.driver import Driver
 
 _NO_ATTACHING = "a folder of the one node: nothing is attached to nodes"
 _NO_STAGING = "a bind mount per pod is all there is to do"
-_NO_MODIFYING = "a volume has a size and nothing else that could be changed"
 _NO_GROUPS = "btrfs takes snapshots one after the other, so a group's would not be of one moment"
 SKIPPED = {
     "ControllerPublishVolume not supported": (7, _NO_ATTACHING),
@@ -25,9 +24,6 @@ SKIPPED = {
     "ControllerUnpublishVolume not supported": (1, _NO_ATTACHING),
     "NodeStageVolume not supported": (3, _NO_STAGING),
     "NodeUnstageVolume not supported": (2, _NO_STAGING),
-    "ControllerModifyVolume not supported": (6, _NO_MODIFYING),
-    "Modify volume not supported": (1, _NO_MODIFYING),
-    "Modify Volume not supported": (1, _NO_MODIFYING),
     "GroupControllerService not supported": (6, _NO_GROUPS),
     "pending": (1, "csi-sanity itself has it switched off: volumes made between two pages of a list"),
 }
@@ -45,11 +41,13 @@ def csi_sanity() -> Path:
 
 
 def test_every_spec_passes_or_is_skipped_for_a_reason(csi_sanity: Path, driver: Driver, tmp_path: Path) -> None:
-    report = tmp_path / "report.xml"
+    report, mutable = tmp_path / "report.xml", tmp_path / "mutable.yaml"
+    mutable.write_text('mirrorSeconds: "0"\n')
     arguments = {
         "csi.endpoint": f"unix://{driver.socket}",
         "csi.mountdir": driver.folder / "target",
         "csi.stagingdir": driver.folder / "staging",
+        "csi.testvolumemutableparameters": mutable,
         "ginkgo.junit-report": report,
     }
     done = subprocess.run(

@@ -45,7 +45,14 @@ class Claims:
         return Kube.of(self.instance.kubeconfig)
 
     def claim(
-        self, name: str, mode: str = "ReadWriteOnce", *, mib: int = 64, source: Any = None, of_class: str = csi.CLASS
+        self,
+        name: str,
+        mode: str = "ReadWriteOnce",
+        *,
+        mib: int = 64,
+        source: Any = None,
+        of_class: str = csi.CLASS,
+        mirrored: str = "",
     ) -> dict[str, Any]:
         """A claim of the driver's class, bound."""
         spec = {
@@ -53,15 +60,16 @@ class Claims:
             "resources": {"requests": {"storage": f"{mib}Mi"}},
             "storageClassName": of_class,
             **({"dataSource": source} if source else {}),
+            **({"volumeAttributesClassName": mirrored} if mirrored else {}),
         }
         self._apply("v1", "PersistentVolumeClaim", name, spec)
         return self.until(f"{CLAIMS}/{name}", lambda found: found["status"]["phase"] == "Bound")
 
     def mirroring_class(self, name: str, seconds: int) -> str:
-        """A class whose volumes are copied into the second pool that often."""
+        """A class that has volumes copied into the second pool that often."""
         parameters = {"mirrorSeconds": str(seconds)}
-        about = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": name}}
-        self._api.apply({**about, "provisioner": csi.DRIVER, "parameters": parameters}, manager="test")
+        about = {"apiVersion": "storage.k8s.io/v1", "kind": "VolumeAttributesClass", "metadata": {"name": name}}
+        self._api.apply({**about, "driverName": csi.DRIVER, "parameters": parameters}, manager="test")
         return name
 
     def deleting_classes(self, name: str) -> None:

@@ -80,7 +80,7 @@ def test_what_is_deleted_in_kubernetes_is_kept_in_the_pool(claims: Claims) -> No
 
 
 def test_a_mirrored_volume_is_copied_into_the_second_pool(claims: Claims) -> None:
-    claims.claim("mirrored", of_class=claims.mirroring_class("mirrored", 1))
+    claims.claim("mirrored", mirrored=claims.mirroring_class("mirrored", 1))
     claims.pod("mirrored", "mirrored")("sh", "-c", "echo copied > /data/file; sync")
     alive = processes.find(claims.instance)
     assert alive

@@ -38,6 +38,9 @@ ADDED: dict[str, Callable[[str, State], dict[str, Any]]] = {
     **computed_azure.ADDED,
     **computed_google.ADDED,
     "kubernetes:core/v1:Service": lambda name, inputs: {"spec": {**inputs["spec"], "clusterIP": "10.0.0.10"}},
+    "kubernetes:storage.k8s.io/v1:VolumeAttributesClass": lambda name, inputs: {
+        "metadata": {**inputs["metadata"], "name": f"{name}-1a2b3c4d"}
+    },
     "aws:cloudwatch/eventRule:EventRule": _named,
     "aws:ec2/launchTemplate:LaunchTemplate": lambda name, inputs: {"latestVersion": 1},
     "aws:ec2/placementGroup:PlacementGroup": _named,

@@ -53,7 +53,8 @@ def test_kubelet_driver_and_controllers_agree_on_the_sockets(at: Places) -> None
 
 def test_each_controller_has_a_name_and_rights_of_its_own(made: list[dict[str, Any]]) -> None:
     users = {leaf.name: leaf.common_name for leaf in csi.leaves()}
-    assert len(set(users.values())) == len(csi.CONTROLLERS) == len(users)
+    assert set(users) == {csi.DRIVER_PROGRAM, *csi.CONTROLLERS}
+    assert len(set(users.values())) == len(users)
     assert not any(leaf.organization for leaf in csi.leaves())
     bindings = _of(made, "ClusterRoleBinding")
     assert [binding["subjects"][0]["name"] for binding in bindings] == list(users.values())

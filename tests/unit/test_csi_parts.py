@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from embedded.csi import mirror, pages, pool, requested
+from embedded.csi import pages, pool, requested
 from embedded.csi.generated import csi_pb2
 from embedded.csi.names import identifier, is_identifier
-from embedded.csi.records import Snapshot, Volume
+from embedded.csi.records import Snapshot
 from embedded.csi.refusal import Refusal
 from embedded.csi.sizes import Asked
 from embedded.csi.turns import Turns
@@ -116,14 +116,10 @@ def test_a_mirror_that_cannot_be_is_told(text: str, has_mirror: bool, reason: st
         requested.mirror_seconds({requested.MIRROR: text}, has_mirror=has_mirror)
 
 
-def test_a_copy_is_due_when_it_is_older_than_asked_for() -> None:
-    volume, plain = Volume("v", "v", 1, 0, None, 60), Volume("v", "v", 1, 0)
-    copied = Snapshot("s", "s", 1, 1_000_000_000, "v")
-    assert mirror.is_due(volume, None, 0)
-    assert not mirror.is_due(volume, copied, 60_999_999_999)
-    assert mirror.is_due(volume, copied, 61_000_000_000)
-    assert not mirror.is_due(plain, None, 10**12)
-    assert requested.mirror_seconds({requested.MIRROR: "60"}, has_mirror=True) == 60
+def test_a_mirror_is_off_or_as_old_as_said_or_not_spoken_of() -> None:
+    said = [requested.mirror_seconds(told, has_mirror=True) for told in ({requested.MIRROR: "60"}, {})]
+    assert said == [60, None]
+    assert requested.mirror_seconds({requested.MIRROR: "0"}, has_mirror=False) == 0
 
 
 def test_volumes_in_a_plain_folder_are_never_hidden_below_a_mount(

@@ -124,7 +124,7 @@ def test_a_volume_begins_as_one_thing() -> None:
     both = {"volume": "other", "snapshot": "s"}
     for origin in ({}, both):
         assert lines(models={"backend": FILES, "from": origin}, other={"backend": FILES}) == [
-            "models.from: got a map, need either snapshot, volume or mirror"
+            "models.from: got a map, need either snapshot, volume, mirror or mirrorOf"
         ]
 
 

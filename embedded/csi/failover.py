@@ -1,0 +1,56 @@
+"""Makes a volume of the newest copy that the second pool has of a claim's volume, also where that volume is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from embedded.csi import refusal
+from embedded.csi.names import identifier
+from embedded.csi.records import Snapshot, Source, Volume
+from embedded.csi.sizes import Asked
+from embedded.csi.store import Kept, Origin, Store
+from embedded.csi.transfer import transfer
+
+_BROUGHT = ".brought-"
+
+
+class Failover:
+    """The way back from the second pool."""
+
+    def __init__(self, store: Store, mirror: Store) -> None:
+        self._store, self._mirror = store, mirror
+        for pool in (store, mirror):
+            for left in pool.snapshots.glob(f"{_BROUGHT}*"):  # of a driver that was killed
+                pool.storage.delete(left)
+
+    def newest(self, claim: str) -> Snapshot:
+        """The newest copy of a claim's volume; a Refusal where there is none."""
+        found = [one for one in self._mirror.all_snapshots() if one.claim == claim]
+        if not found:
+            raise refusal.missing(f"claim {claim}: the second pool has no copy of it")
+        return found[-1]
+
+    def create_volume(self, name: str, asked: Asked, claim: str, kept: Kept) -> Volume:
+        """A volume that begins as that copy. What the first pool still has of the claim is not touched."""
+        brought: list[tuple[Store, Path]] = []
+        try:
+            return self._store.create_volume(
+                name, asked, Source("mirror", claim), kept, self._bringing(name, claim, brought)
+            )
+        finally:
+            for pool, folder in brought:
+                with suppress(FileNotFoundError):
+                    pool.storage.delete(folder)
+
+    def _bringing(self, name: str, claim: str, brought: list[tuple[Store, Path]]) -> Callable[[], Origin]:
+        def bring() -> Origin:
+            copy = self.newest(claim)
+            # Of its own, so that the copy may be deleted for newer ones meanwhile.
+            held, arrived = (one.snapshots / f"{_BROUGHT}{identifier(name)}" for one in (self._mirror, self._store))
+            brought.extend([(self._mirror, held), (self._store, arrived)])
+            self._mirror.storage.copy(self._mirror.snapshots / copy.id, held, read_only=True)
+            return Origin(transfer(self._mirror, self._store, held, self._store.snapshots), copy.size)
+
+        return bring

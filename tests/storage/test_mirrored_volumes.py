@@ -1,0 +1,96 @@
+"""The way of docs/mirrors.md, step by step: a mirror turned on, the pool lost, failed over to the copy, failed back."""
+
+from __future__ import annotations
+
+import urllib.request
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from embedded import cluster
+from embedded.cluster import csi
+from embedded.cluster.places import Places
+from embedded.csi.published import AT, BYTES, EVERY, MIRROR
+from embedded.progress import Step
+from tests.storage.claims import Claims
+from tests.storage.declared import NAMESPACE, Declared
+
+CLAIMS = f"/api/v1/namespaces/{NAMESPACE}/persistentvolumeclaims"
+VOLUME: dict[str, Any] = {"sizeGib": 1, "retain": False}
+MIRROR_OF: dict[str, Any] = {"mirror": {"to": {"pool": "mirror"}, "every": "1m"}}
+
+
+def test_a_lost_volume_is_failed_over_and_failed_back(claims: Claims, tmp_path: Path) -> None:
+    stack = Declared(claims, tmp_path)
+    stack.up(models=VOLUME)
+    written = write(stack, "models", "first")
+    before = claim(claims, "models")
+    stack.up(models=VOLUME | MIRROR_OF)
+    wait_for_a_copy(claims, "models", written)
+    after = claim(claims, "models")
+    assert after["metadata"]["uid"] == before["metadata"]["uid"], "an update in place"
+    assert after["spec"]["volumeName"] == before["spec"]["volumeName"]
+
+    lose_the_pool(claims)
+    stack = Declared(claims, tmp_path)
+    stack.up(models=VOLUME, again=VOLUME | {"from": {"mirrorOf": "models"}})
+    assert read(stack, "again") == "first"
+    written = write(stack, "again", "second")
+
+    again = VOLUME | MIRROR_OF | {"from": {"mirrorOf": "models"}}
+    stack.up(again=again)
+    wait_for_a_copy(claims, "again", written)
+    stack.up(again=again, models=VOLUME | MIRROR_OF | {"from": {"mirrorOf": "again"}})
+    assert read(stack, "models") == "second"
+    wait_for_a_copy(claims, "models", written)
+    assert f'persistentvolumeclaim="models",volume="{handle(claims, "models")}"' in metrics(claims)
+
+
+def claim(claims: Claims, name: str) -> dict[str, Any]:
+    """A claim of the stack's namespace, bound."""
+    return claims.until(f"{CLAIMS}/{name}", lambda found: found["status"].get("phase") == "Bound")
+
+
+def volume_path(claims: Claims, name: str) -> str:
+    return f"/api/v1/persistentvolumes/{claim(claims, name)['spec']['volumeName']}"
+
+
+def handle(claims: Claims, name: str) -> str:
+    """What the driver calls the volume."""
+    found = claims.kube.get(volume_path(claims, name))
+    assert found
+    return str(found["spec"]["csi"]["volumeHandle"])
+
+
+def write(stack: Declared, name: str, text: str) -> str:
+    """Puts a text into a volume; when that was done, as Kubernetes writes times."""
+    (stack.content(name) / "version").write_text(text)
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def read(stack: Declared, name: str) -> str:
+    """The text that a volume has."""
+    return (stack.content(name) / "version").read_text()
+
+
+def wait_for_a_copy(claims: Claims, name: str, written: str) -> None:
+    """The volume says that it has a copy which is newer than the last write."""
+    path = volume_path(claims, name)
+    said = claims.until(path, lambda found: found["metadata"].get("annotations", {}).get(AT, "") >= written)
+    annotations = said["metadata"]["annotations"]
+    assert (annotations[MIRROR], annotations[EVERY]) == ("mirror", "60")
+    assert int(annotations[BYTES]) > 0
+
+
+def lose_the_pool(claims: Claims) -> None:
+    """The disk of the first pool is gone; the cluster starts with an empty one."""
+    cluster.stop(claims.instance)
+    Places(claims.instance).pool_file.unlink()
+    cluster.start(claims.instance, Step("cluster"))
+
+
+def metrics(claims: Claims) -> str:
+    """What a Prometheus in the cluster reads."""
+    address = f"http://{claims.instance.node_ip}:{csi.METRICS_PORT}/metrics"
+    with urllib.request.urlopen(address) as answer:
+        return str(answer.read().decode())
