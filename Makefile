@@ -19,7 +19,7 @@ export LC_ALL := C.UTF-8
 # Two goals at once would install into the same environment.
 .NOTPARALLEL:
 
-.PHONY: help up down status preview purge catalog catalog-update tools test test-unit test-nightly lint types bench
+.PHONY: help up down status volumes preview purge catalog catalog-update tools test test-unit test-nightly lint types bench
 
 help: ## List the commands.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ down: $(VENV)/.bootstrapped ## Stop the embedded cluster. Data, tools and images
 
 status: $(VENV)/.bootstrapped ## Show nodes, pods, volumes, queue and URLs.
 	@$(BIN)/python -m embedded status
+
+volumes: $(VENV)/.bootstrapped ## Show volumes, snapshots, mirrors and what is left of former ones: make volumes NAME=models
+	@$(BIN)/python -m cli volumes --stack $(STACK) $(NAME) $(if $(JSON),--json)
 
 purge: $(VENV)/.bootstrapped ## Stop the embedded cluster and delete its data (asks first).
 	@$(BIN)/python -m embedded purge
@@ -66,6 +69,7 @@ test-nightly: tools-test ## The heavier counts, in shards: make test-nightly SHA
 		$(BIN)/python -m pytest tests/e2e/test_update_killed.py --timeout 0
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_OPERATIONS=$$((10000 / $${SHARD#*/})) \
 		$(BIN)/python -m pytest tests/csi/test_model.py --timeout 0
+	@$(BIN)/python -m pytest tests/storage/test_destructive_diffs.py --timeout 0
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_SNAPSHOTS=$$((500 / $${SHARD#*/})) \
 		$(BIN)/python -m pytest tests/csi/test_checkpoints_survive.py --timeout 0
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_CLUSTER_OPERATIONS=$$((100 / $${SHARD#*/})) \

@@ -37,6 +37,14 @@ def _parser() -> argparse.ArgumentParser:
     exported.add_argument("--image", help="image of the nodes (default: kops' own)")
     exported.add_argument("--driver", help="Ubuntu's package with the GPU driver (default: kops' own)")
     exported.set_defaults(run=_kops)
+    kept = commands.add_parser("volumes", help="volumes, snapshots, mirrors and what is left of former volumes")
+    kept.add_argument("name", nargs="?", help="a volume, for its snapshots, a line each")
+    kept.add_argument("--stack", default="dev", help="name of a Pulumi.<stack>.yaml (default: dev)")
+    kept.add_argument("--json", action="store_true", help="every fact, for programs")
+    kept.add_argument(
+        "--bring-back", action="store_true", help="objects that make VolumeSnapshotContent NAME a snapshot"
+    )
+    kept.set_defaults(run=_volumes)
     listed = commands.add_parser("settings", help="every key of a stack's settings, as Markdown")
     listed.set_defaults(run=_settings)
     return parser
@@ -88,6 +96,15 @@ def _kops(args: argparse.Namespace) -> int:
 
     choice = kops.Choice(args.cluster, args.image, args.driver)
     print(kops.text(StackSettings(args.stack, Path()).source(), choice), end="")
+    return 0
+
+
+def _volumes(args: argparse.Namespace) -> int:
+    from cli import volumes
+
+    context = os.environ.get("TENSORPLANE_CONTEXT", "")
+    question = volumes.Question(args.stack, context, args.name, args.json, args.bring_back)
+    volumes.run(question, terminal.console())
     return 0
 
 

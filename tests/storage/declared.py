@@ -38,6 +38,10 @@ class Declared:
         store = ImageStore(self._places, self._alive)
         store.load((versions.images("embedded").python,), Step("the snapshots' image"))
 
+    def opened(self) -> Stack:
+        """The dev stack of the tests' cluster."""
+        return up.open_stack(up.Target("", self.claims.instance))
+
     def stack(self, **volumes: Any) -> Stack:
         """The stack with these volumes, ready for `pulumi`."""
         return self.stack_of({"cluster": {"kind": "embedded"}, "volumes": volumes})
@@ -45,8 +49,7 @@ class Declared:
     def stack_of(self, settings: dict[str, Any]) -> Stack:
         """The stack with these settings, ready for `pulumi`."""
         text = yaml.safe_dump({"config": {f"tensorplane:{key}": value for key, value in settings.items()}})
-        opened = up.open_stack(up.Target("", self.claims.instance))
-        stack = linked_project.with_settings(opened, self._folder, text)
+        stack = linked_project.with_settings(self.opened(), self._folder, text)
         stack.prepare(Step("pulumi up"))
         return stack
 

@@ -1,0 +1,133 @@
+"""Bytes that no volume of a stack has any more: where they are, what brings them back, what deletes them for good."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from cli.volume_facts import Facts, Object, moment, quantity
+from embedded.fault import Fault
+from snapshotter.manifest import PART_OF, REASON, VOLUME
+
+_PROVISIONED = "pv.kubernetes.io/provisioned-by"
+_GROUP = "snapshot.storage.k8s.io/v1"
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """A PersistentVolume that lost its claim, or a VolumeSnapshotContent that lost its VolumeSnapshot."""
+
+    kind: str
+    name: str
+    was: str
+    """Namespace and name of what it belonged to."""
+    size: int | None
+    since: datetime | None
+    state: str
+    back: str
+    """The command that brings it back."""
+    gone: str
+    """The commands that delete it for good."""
+
+
+def leftovers(facts: Facts) -> list[Leftover]:
+    """Those of all namespaces, since one whose namespace is gone is nobody's; the newest first."""
+    found = [*_volumes(facts), *_contents(facts)]
+    return sorted(found, key=lambda one: (one.since is not None, one.since, one.name), reverse=True)
+
+
+def _volumes(facts: Facts) -> Iterator[Leftover]:
+    for volume in facts.volumes:
+        name, spec = volume["metadata"]["name"], volume["spec"]
+        claim, phase = spec.get("claimRef"), volume.get("status", {}).get("phase", "Unknown")
+        if not claim or phase not in ("Released", "Failed", "Available"):
+            continue
+        was = f"{claim['namespace']}/{claim['name']}"
+        ready = phase == "Available"
+        yield Leftover(
+            kind="PersistentVolume",
+            name=name,
+            was=was,
+            size=quantity(spec["capacity"]["storage"]),
+            since=moment(volume["status"].get("lastPhaseTransitionTime") or volume["metadata"]["creationTimestamp"]),
+            state=f"waits for claim {claim['name']}" if ready else phase,
+            back="pulumi up --refresh" if ready else _rebind(name, claim, in_use=was in facts.every_claim),
+            gone=_delete_volume(volume),
+        )
+
+
+def _rebind(name: str, claim: Object, *, in_use: bool) -> str:
+    """Reserve the volume for its claim, or for one of another name where the claim has other bytes now."""
+    wanted = f"{claim['name']}-before" if in_use else claim["name"]
+    reference = {"kind": "PersistentVolumeClaim", "namespace": claim["namespace"], "name": wanted}
+    patch = json.dumps([{"op": "replace", "path": "/spec/claimRef", "value": reference}], separators=(",", ":"))
+    return f"kubectl patch pv {name} --type json -p '{patch}'"
+
+
+def _delete_volume(volume: Object) -> str:
+    name = volume["metadata"]["name"]
+    if _PROVISIONED not in (volume["metadata"].get("annotations") or {}):
+        return f"kubectl delete pv {name}  # its bytes stay where they are"
+    return f"""kubectl patch pv {name} -p '{{"spec":{{"persistentVolumeReclaimPolicy":"Delete"}}}}'"""
+
+
+def _contents(facts: Facts) -> Iterator[Leftover]:
+    for content in facts.contents:
+        reference, status = content["spec"]["volumeSnapshotRef"], content.get("status") or {}
+        if reference.get("uid", "") in facts.every_snapshot or not status.get("snapshotHandle"):
+            continue
+        name, taken = content["metadata"]["name"], status.get("creationTime")
+        patch = """--type merge -p '{"spec":{"deletionPolicy":"Delete"}}'"""
+        yield Leftover(
+            kind="VolumeSnapshotContent",
+            name=name,
+            was=f"{reference['namespace']}/{reference['name']}",
+            size=status.get("restoreSize"),
+            since=datetime.fromtimestamp(taken / 1e9, UTC) if taken else None,
+            state="no VolumeSnapshot",
+            back=f"tensorplane volumes {name} --bring-back | kubectl apply -f -",
+            gone=f"kubectl patch volumesnapshotcontent {name} {patch}; kubectl delete volumesnapshotcontent {name}",
+        )
+
+
+def brought_back(facts: Facts, name: str) -> list[dict[str, Any]]:
+    """The objects that make a VolumeSnapshotContent a VolumeSnapshot again: a driver's own cannot be bound twice."""
+    content = next((one for one in facts.contents if one["metadata"]["name"] == name), None)
+    handle = ((content or {}).get("status") or {}).get("snapshotHandle")
+    if content is None or not handle:
+        have = ", ".join(one.name for one in _contents(facts)) or "none"
+        raise Fault(f"{name}: no VolumeSnapshotContent that lost its VolumeSnapshot; have {have}")
+    spec, reference = content["spec"], content["spec"]["volumeSnapshotRef"]
+    snapshot, namespace = reference["name"], reference["namespace"]
+    new = f"{namespace}-{snapshot}-back"
+    labels = {VOLUME: _volume_of(snapshot), REASON: "brought-back", **PART_OF}
+    kept = {
+        key: value for key, value in (content["metadata"].get("annotations") or {}).items() if "deletion-secret" in key
+    }
+    return [
+        {
+            "apiVersion": _GROUP,
+            "kind": "VolumeSnapshotContent",
+            "metadata": {"name": new, **({"annotations": kept} if kept else {})},
+            "spec": {
+                "deletionPolicy": "Retain",
+                "driver": spec["driver"],
+                "source": {"snapshotHandle": handle},
+                "volumeSnapshotRef": {"namespace": namespace, "name": snapshot},
+            },
+        },
+        {
+            "apiVersion": _GROUP,
+            "kind": "VolumeSnapshot",
+            "metadata": {"name": snapshot, "namespace": namespace, "labels": labels},
+            "spec": {"source": {"volumeSnapshotContentName": new}},
+        },
+    ]
+
+
+def _volume_of(snapshot: str) -> str:
+    """The volume in a snapshot's name, which ends with date and time."""
+    return snapshot.rsplit("-", 2)[0]

@@ -1,0 +1,66 @@
+"""`tensorplane volumes` asks a real cluster; the commands that it prints delete bytes for good, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from cli import volume_facts, volume_leftovers, volume_rows
+from cli.volume_leftovers import Leftover
+from embedded.paths import PROJECT
+from tests.storage import kubectl
+from tests.storage.claims import CLAIMS, SNAPSHOTS, Claims
+from tests.storage.declared import Declared
+
+
+def _left(claims: Claims, was: str) -> list[Leftover]:
+    facts = volume_facts.gather(claims.kube, "default")
+    return [one for one in volume_leftovers.leftovers(facts) if one.was == f"default/{was}"]
+
+
+def test_it_shows_what_the_cluster_has(claims: Claims) -> None:
+    claims.claim("shown", "ReadWriteMany")
+    claims.pod("shown", "shown")
+    claims.snapshot("shown-1", "shown")
+    facts = volume_facts.gather(claims.kube, "default")
+    assert not facts.notes
+    shown = next(one for one in volume_rows.volumes(facts, {"shown": {}}) if one.name == "shown")
+    assert (shown.storage, shown.phase, shown.access) == ("tensorplane-embedded", "Bound", ("RWX",))
+    assert (shown.size, shown.pods, shown.protection) == (64 * 2**20, ("shown",), "retained")
+    (taken,) = shown.snapshots
+    assert (taken.name, taken.reason, taken.ready, taken.size) == ("shown-1", "-", True, 64 * 2**20)
+
+
+def test_the_command_itself_runs_and_a_wrong_name_is_one_line(claims: Claims) -> None:
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        argv = [sys.executable, "-m", "cli", "volumes", *words]
+        return subprocess.run(argv, cwd=PROJECT, env=os.environ, capture_output=True, text=True, check=False)
+
+    assert claims.instance.kubeconfig.exists()
+    assert run().returncode == 0
+    wrong = run("nothing")
+    assert (wrong.returncode, wrong.stderr.count("\n")) == (1, 1)
+    assert wrong.stderr.startswith("nothing: no such volume in namespace tensorplane-dev, have ")
+
+
+def test_what_deletes_for_good_deletes_that_and_nothing_else(claims: Claims, tmp_path: Path) -> None:
+    declared = Declared(claims, tmp_path)
+    claims.claim("given-up")
+    claims.snapshot("given-up-1", "given-up")
+    content = declared.content("given-up", "default")
+    claims.kube.delete(f"{CLAIMS}/given-up")
+    claims.kube.delete(f"{SNAPSHOTS}/given-up-1")
+    (volume,) = claims.eventually(lambda: _left(claims, "given-up"))
+    (snapshot,) = claims.eventually(lambda: _left(claims, "given-up-1"))
+    held = next(one for one in claims.kube.items(kubectl.CONTENTS) if one["metadata"]["name"] == snapshot.name)
+    copy = declared.pool / "snapshots" / held["status"]["snapshotHandle"]
+    assert content.exists()
+    assert copy.exists()
+
+    kubectl.run(claims.instance.kubeconfig, volume.gone)
+    claims.eventually(lambda: not content.exists())
+    assert copy.exists()
+    kubectl.run(claims.instance.kubeconfig, snapshot.gone)
+    claims.eventually(lambda: not copy.exists())
