@@ -77,7 +77,7 @@ def _targets(
     """Where each zone's nodes reach it, and nobody else does."""
     group = aws.ec2.SecurityGroup(
         f"{name}-efs",
-        description=f"EFS file system {name}: from the cluster's nodes",
+        description=f"EFS file system {name}: from the nodes of the cluster",
         vpc_id=native.cluster.vpc_config.vpc_id,
         opts=opts,
     )

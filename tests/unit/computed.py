@@ -48,7 +48,13 @@ ADDED: dict[str, Callable[[str, State], dict[str, Any]]] = {
     "aws:eks/nodeGroup:NodeGroup": lambda name, inputs: {
         "resources": [{"autoscalingGroups": [{"name": f"eks-{name}"}]}]
     },
+    "aws:fsx/lustreFileSystem:LustreFileSystem": lambda name, inputs: {
+        "arn": f"arn:aws:fsx:us-west-2:{_ACCOUNT}:file-system/{name}-id",
+        "dnsName": f"{name}-id.fsx.us-west-2.amazonaws.com",
+        "mountName": "abcdefgh",
+    },
     "aws:iam/role:Role": _with_arn("iam"),
     "aws:kms/key:Key": lambda name, inputs: {"arn": f"arn:aws:kms:us-west-2:{_ACCOUNT}:key/{name}"},
+    "aws:s3/bucket:Bucket": lambda name, inputs: {"arn": f"arn:aws:s3:::{name}-id"},
     "aws:sqs/queue:Queue": _with_arn("sqs"),
 }

@@ -1,0 +1,111 @@
+"""Buckets as volumes: Mountpoint's driver, what it may do with each bucket, and the claim on one."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pulumi
+import pulumi_aws as aws
+import pulumi_kubernetes as k8s
+
+from components import quantity
+from components.eks import addons, bucket, bucket_mirror, roles, short_name
+from components.volume import static
+from components.volume.backend import Request
+
+if TYPE_CHECKING:
+    from components.eks.creation import Native
+    from components.volume import VolumeArgs
+    from components.volume.s3 import S3
+
+_USER = 65532
+"""User and group of every pod of tensorplane's, to whom all files belong."""
+
+
+def driver(native: "Native") -> Sequence[pulumi.Resource]:
+    """The driver, whose role has no rights but those that the volumes give it."""
+    installed = addons.of_volumes(native.context, native.cluster, "aws-mountpoint-s3-csi-driver", native.nodes)
+    return [installed.addon, *([installed.role.role] if installed.role else [])]
+
+
+def claim(args: "S3", request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
+    """The bucket, where it is a new one, and a claim that is bound to it."""
+    native: Native = request.cluster.native
+    name = f"{request.namespace.plain_name}-{request.name}"
+    kept = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(provider=native.provider))
+    beside = pulumi.ResourceOptions(parent=opts.parent, provider=native.provider)
+    guards: Sequence[pulumi.Resource] = ()
+    where: pulumi.Input[str]
+    if args.bucket:
+        where, arn = args.bucket, pulumi.Output.from_input(f"arn:{native.context.partition}:s3:::{args.bucket}")
+    else:
+        made = _new(args, request, name, kept)
+        where, arn, guards = made.bucket.id, made.bucket.arn, made.guards
+    writes = set(request.access_modes) != {"ReadOnlyMany"}
+    (role,) = (one for one in request.installed if isinstance(one, aws.iam.Role))
+    rights = aws.iam.RolePolicy(
+        name, role=role.id, policy=roles.statements(*_rights(args, arn, writes=writes)), opts=beside
+    )
+    mounted: k8s.core.v1.PersistentVolumeSpecArgsDict = {
+        "mount_options": _mount_options(args, args.region or native.context.region, writes=writes),
+        "csi": {
+            "driver": "s3.csi.aws.com",
+            # Kubernetes takes two volumes of one handle for one.
+            "volume_handle": name,
+            "volume_attributes": {"bucketName": where, "authenticationSource": "driver", **_cache(args, request.args)},
+        },
+    }
+    return static.claim(request, opts, mounted, needed=[rights, *guards])
+
+
+def _new(args: "S3", request: Request, name: str, kept: pulumi.ResourceOptions) -> bucket.Bucket:
+    context = request.cluster.native.context
+    asked = request.args.mirror
+    made = bucket.make(
+        short_name.of(name),
+        name,
+        kept,
+        kms_key=args.kms_key,
+        keep_replaced_days=args.keep_replaced_days,
+        emptied=not request.args.retain,
+    )
+    if asked and asked.to.region:
+        bucket_mirror.mirror(context, name, made, args, asked.to.region, asked.every is not None, kept)
+    return made
+
+
+def _rights(args: "S3", arn: pulumi.Output[str], *, writes: bool) -> list[roles.Statement]:
+    """What Mountpoint needs of this bucket, and of the folder that it shows alone."""
+    listing: dict[str, object] = {"Action": "s3:ListBucket", "Resource": arn}
+    if args.prefix:
+        listing["Condition"] = {"StringLike": {"s3:prefix": [f"{args.prefix}/", f"{args.prefix}/*"]}}
+    on_objects = ["s3:GetObject"]
+    if writes:
+        on_objects += ["s3:PutObject", "s3:AbortMultipartUpload", "s3:DeleteObject"]
+    objects = pulumi.Output.concat(arn, f"/{args.prefix}/*" if args.prefix else "/*")
+    rights: list[roles.Statement] = [listing, {"Action": on_objects, "Resource": objects}]
+    if args.kms_key:
+        use = ["kms:Decrypt", "kms:GenerateDataKey"] if writes else ["kms:Decrypt"]
+        rights.append({"Action": use, "Resource": args.kms_key})
+    return rights
+
+
+def _mount_options(args: "S3", region: str, *, writes: bool) -> list[str]:
+    options = [f"region {region}", f"uid={_USER}", f"gid={_USER}", "allow-other"]
+    if args.prefix:
+        options.append(f"prefix {args.prefix}/")
+    # A file can be replaced by a new one as a whole; never a part of it.
+    return [*options, "allow-delete", "allow-overwrite"] if writes else [*options, "read-only"]
+
+
+def _cache(args: "S3", volume: "VolumeArgs") -> dict[str, str]:
+    """The cache, and a limit to it: without one it would take the node's disk."""
+    if volume.cache is None:
+        return {}
+    size = quantity.gibibytes(volume.cache.size_gib)
+    if args.cache_class:
+        return {
+            "cache": "ephemeral",
+            "cacheEphemeralStorageClassName": args.cache_class,
+            "cacheEphemeralStorageResourceRequest": size,
+        }
+    return {"cache": "emptyDir", "cacheEmptyDirSizeLimit": size}
