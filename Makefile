@@ -62,11 +62,13 @@ tools-test: $(VENV)/.bootstrapped
 test-unit: $(VENV)/.tested ## The unit tests alone: no engine, no cluster, under a minute.
 	@$(BIN)/python -m pytest tests/unit --numprocesses auto
 
-# A shard is its own seed, so it can be run again alone. In all: 100 kills of an update, 10,000 calls of the CSI driver,
-# 500 snapshots of a training, 100 changes of claims.
+# A shard is its own seed, so it can be run again alone. In all: 100 kills of an update, 100 of a stream's readers, 10,000
+# calls of the CSI driver, 500 snapshots of a training, 100 changes of claims.
 test-nightly: tools-test ## The heavier counts, in shards: make test-nightly SHARD=1/10
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_KILLS=$$((100 / $${SHARD#*/})) \
 		$(BIN)/python -m pytest tests/e2e/test_update_killed.py --timeout 0
+	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_KILLS=$$((100 / $${SHARD#*/})) \
+		$(BIN)/python -m pytest tests/stream/test_resume.py --timeout 0
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_OPERATIONS=$$((10000 / $${SHARD#*/})) \
 		$(BIN)/python -m pytest tests/csi/test_model.py --timeout 0
 	@$(BIN)/python -m pytest tests/storage/test_destructive_diffs.py --timeout 0

@@ -169,6 +169,11 @@ AZURE_LUSTRE_DRIVER = Chart(
     image_tag="v0.6.0",
 )
 
+# What Strimzi 1.2.0 runs by default; beside it the broker's image that is built here, as embedded/images has it.
+KAFKA = "4.3.1"
+EMBEDDED_KAFKA = f"tensorplane.local/kafka:{KAFKA}"
+STRIMZI_API = "kafka.strimzi.io/v1"
+
 KUEUE_API = "kueue.x-k8s.io/v1beta2"
 JOBSET_API = "jobset.x-k8s.io/v1alpha2"
 

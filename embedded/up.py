@@ -69,12 +69,12 @@ def open_stack(target: Target) -> Stack:
 
 
 def _tasks(target: Target) -> list[Task]:
-    simulated = target.embedded and _simulates_nodes(target)
+    simulated, streams = target.embedded and _simulates_nodes(target), _has_streams(target)
     tasks = toolchain.tasks(cluster=target.embedded, pulumi=True, simulated_nodes=simulated, storage=target.embedded)
     check = Task("settings", partial(_check_settings, target), after=("python packages",))
     if not target.embedded:
         return [*tasks, check]
-    archives = images.tasks()
+    archives = images.tasks(streams=streams)
     tasks += archives
     add_ons = ("debian packages", "kubernetes", "containerd", "csi", "kwok", "gpu charts", "image add-ons")
     start = partial(cluster.start, target.instance, simulated_nodes=simulated, storage=True)
@@ -83,7 +83,11 @@ def _tasks(target: Target) -> list[Task]:
         *tasks,
         check,
         Task("cluster", start, after=(check.name, *add_ons)),
-        Task("load images", lambda step: cluster.load_images(target.instance, step), after=("cluster", *images_built)),
+        Task(
+            "load images",
+            lambda step: cluster.load_images(target.instance, step, streams=streams),
+            after=("cluster", *images_built),
+        ),
     ]
 
 
@@ -91,6 +95,12 @@ def _simulates_nodes(target: Target) -> bool:
     # What that takes is built for a stack that has node groups, and for a cluster that has had it before.
     wanted = StackSettings(STACK, target.home).section("nodeGroups")
     return bool(wanted) or cluster.simulates_nodes(target.instance)
+
+
+def _has_streams(target: Target) -> bool:
+    # Their broker's image is built and imported for a stack that has some.
+    volumes = StackSettings(STACK, target.home).section("volumes").values()
+    return any(isinstance(volume, dict) and volume.get("stream") for volume in volumes)
 
 
 def _check_settings(target: Target, step: Step) -> None:
@@ -113,7 +123,7 @@ def prepare(*, everything: bool, python_only: bool) -> None:
     if not python_only:
         tasks.append(hosts.policy_task())
     if everything:
-        tasks += images.tasks()
+        tasks += images.tasks(streams=True)
     with Progress(terminal.console()) as progress:
         run_all(tasks, progress)
     if not python_only:

@@ -12,6 +12,7 @@ import numpy as np
 import tensorflow as tf
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
+from runtime.declared_streams import DeclaredStream
 from runtime.loop import say
 
 _POLL_SECONDS = 0.2
@@ -32,8 +33,19 @@ class Topic:
     bootstrap: str
     name: str
     group: str
-    settings: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict, repr=False)
     """More settings of librdkafka, such as `security.protocol` and `ssl.ca.location`."""
+
+    @classmethod
+    def from_environment(cls, stream: str, name: str | None = None) -> Topic:
+        """A topic of a stream that the job's settings name: `streams: {events: {group: trainer}}`.
+
+        The name of the topic may be left out where the group reads one alone.
+        """
+        declared = DeclaredStream.of(stream)
+        if declared.group is None:
+            raise ValueError(f"stream {stream}: the job's settings name a producer, need a group to read it")
+        return cls(declared.bootstrap, declared.topic(name), declared.group, declared.settings)
 
     @contextmanager
     def consumer(self) -> Iterator[Consumer]:

@@ -8,9 +8,9 @@ import pulumi_kubernetes as k8s
 from pydantic import Field
 
 from components.faults import Fault
-from components.model import Filled, In
+from components.model import Filled, In, Name
 from components.volume import Volume
-from workloads import Declared, Platform, Workload, WorkloadArgs, mounts, pod
+from workloads import Declared, Platform, Workload, WorkloadArgs, mounts, pod, streams
 from workloads.owner import Owner
 
 GRPC_PORT = 8500
@@ -34,6 +34,10 @@ class ModelServerArgs(WorkloadArgs):
     image: In[Filled] | None = None
     """Container image that answers TF Serving's API; tensorflow/serving by default, on `embedded` its stand-in."""
 
+    streams: Annotated[dict[Name, streams.StreamUseArgs], Field(default_factory=dict)]
+    """Streams by the names of their volumes, which an `image` of yours reads or writes: `events: {group: ranker}`. It
+    finds them in STREAMS."""
+
     @property
     def model_name(self) -> str:
         """The model's name in URLs."""
@@ -50,6 +54,11 @@ class ModelServerArgs(WorkloadArgs):
         where, volume = ("workloads", name, "model", "volume"), self.model.volume
         yield from mounts.check_volume(volume, where, declared.volumes)
         yield from mounts.check_access(name, volume, where, declared.volumes, read_only=True)
+        yield from mounts.check_stream(volume, where, declared.volumes, declared.cluster)
+        yield from streams.check(self.streams, ("workloads", name, "streams"), declared.volumes)
+        if self.streams and self.image is None:
+            reason = "given, and TensorFlow Serving reads no streams: need an `image` of yours that does"
+            yield Fault(("workloads", name, "streams"), reason, given=(("workloads", name, "image"),))
 
     def build(self, name: str, platform: Platform, opts: pulumi.ResourceOptions) -> "ModelServer":
         return ModelServer(name, self, platform=platform, opts=opts)
@@ -67,10 +76,15 @@ class ModelServer(Workload):
         super().__init__("tensorplane:index:ModelServer", name, props, opts)
         owner = Owner(self, name, platform.namespace, "serving")
         volume = platform.volumes[args.model.volume]
-        needed: list[pulumi.Resource] = [owner.service_account(), volume]
+        needed: list[pulumi.Resource] = [
+            owner.service_account(),
+            volume,
+            *(platform.volumes[stream] for stream in sorted(args.streams)),
+        ]
         owner.allow_clients([GRPC_PORT, REST_PORT])
         placement = platform.cluster.fleet.placement(args.resources, interruptible=args.interruptible)
-        template: Any = image.apply(lambda image: _pod(owner, args, image, volume, placement))
+        of_streams = streams.in_pod(args.streams, platform.volumes)
+        template: Any = image.apply(lambda image: _pod(owner, args, image, volume, of_streams, placement))
         deployment = k8s.apps.v1.Deployment(
             name,
             metadata=owner.metadata(annotations=_NOT_AWAITED),
@@ -122,14 +136,23 @@ class ModelServer(Workload):
 
 
 def _pod(
-    owner: Owner, args: ModelServerArgs, image: str, volume: Volume, placement: Mapping[str, Any]
+    owner: Owner,
+    args: ModelServerArgs,
+    image: str,
+    volume: Volume,
+    of_streams: streams.InPod,
+    placement: Mapping[str, Any],
 ) -> dict[str, Any]:
     container = pod.Container(
         image=image,
         resources=args.resources,
-        env=pod.variables({"MODEL_NAME": args.model_name, "MODEL_BASE_PATH": args.base_path}),
+        env=[
+            *pod.variables({"MODEL_NAME": args.model_name, "MODEL_BASE_PATH": args.base_path}),
+            *of_streams.env,
+        ],
         ports={"grpc": GRPC_PORT, "rest": REST_PORT},
         volumes=[pod.VolumeMount(volume.claim_name, _ROOT, read_only=True, one_node=volume.one_node)],
+        secrets=of_streams.secrets,
         # It answers once a version is loaded. No liveness probe: a server without a model waits and must not be killed.
         readiness={
             "httpGet": {"path": f"/v1/models/{args.model_name}/metadata", "port": "rest"},
@@ -138,4 +161,5 @@ def _pod(
             "failureThreshold": 3,
         },
     )
-    return pod.template(owner.name, owner.labels, container, grace_seconds=30, placement=placement)
+    labels = {**owner.labels, **of_streams.labels}
+    return pod.template(owner.name, labels, container, grace_seconds=30, placement=placement)

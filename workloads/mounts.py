@@ -43,6 +43,16 @@ def check_volume(name: str, at: Key, declared: Mapping[str, VolumeArgs | None]) 
         yield unknown_name(at, "volume", name, declared)
 
 
+def check_stream(
+    name: str, at: Key, declared: Mapping[str, VolumeArgs | None], cluster: ClusterArgs
+) -> Iterator[Fault]:
+    """Whether the volume is for files: one that holds its stream's records is its broker's."""
+    volume = declared.get(name)
+    if volume and volume.stream and volume.stream.is_on_the_volume(cluster):
+        reason = f"volume {name} holds the records of its stream, read those by `streams`: need another volume"
+        yield Fault(at, reason, given=(("volumes", name),))
+
+
 def check_access(
     account: str, name: str, at: Key, declared: Mapping[str, VolumeArgs | None], *, read_only: bool
 ) -> Iterator[Fault]:
@@ -55,7 +65,12 @@ def check_access(
 
 
 def check(
-    mounts: Mapping[str, MountArgs], at: Key, declared: Mapping[str, VolumeArgs | None], *, account: str
+    mounts: Mapping[str, MountArgs],
+    at: Key,
+    declared: Mapping[str, VolumeArgs | None],
+    cluster: ClusterArgs,
+    *,
+    account: str,
 ) -> Iterator[Fault]:
     """Volumes that nobody declared or that are closed to this workload, and two volumes in one place."""
     seen: dict[str, str] = {}
@@ -64,6 +79,7 @@ def check(
         yield from check_access(account, volume, (*at, volume), declared, read_only=mount.read_only)
         if not mount.read_only:
             yield from _no_mirror(volume, (*at, volume), declared)
+        yield from check_stream(volume, (*at, volume), declared, cluster)
         own = args.path if (args := declared.get(volume)) else None
         if mount.path and own and mount.path != own:
             reason = f"got {mount.path}, and volume {volume} is at {own} in every pod: leave the path out"

@@ -15,6 +15,7 @@ APP = "/opt/tensorplane/app"
 LIBRARY = "/opt/tensorplane/lib"
 """Where tensorplane's `runtime` package is; on PYTHONPATH."""
 GPU = "nvidia.com/gpu"
+_GROUP_READS = 0o440
 _MEETING = "volumes.tensorplane"
 """Prefix of the labels by which pods that share a one-node volume find each other's node."""
 
@@ -31,6 +32,14 @@ class VolumeMount:
 
 
 @dataclass(frozen=True)
+class SecretFiles:
+    """Keys of a Secret of the namespace, as files."""
+
+    secret: str
+    keys: Sequence[str]
+
+
+@dataclass(frozen=True)
 class Container:
     """The one container of a pod."""
 
@@ -42,6 +51,8 @@ class Container:
     volumes: Sequence[VolumeMount] = ()
     files: Mapping[str, Bundle] = field(default_factory=dict)
     """Files by the directory in which they appear."""
+    secrets: Mapping[str, SecretFiles] = field(default_factory=dict)
+    """Files of secrets by the directory in which they appear."""
     readiness: Mapping[str, Any] | None = None
 
 
@@ -141,6 +152,7 @@ def _mounts(container: Container) -> list[dict[str, Any]]:
     return [
         {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108
         *({"name": _files_name(at), "mountPath": at, "readOnly": True} for at in container.files),
+        *({"name": f"secret-{index}", "mountPath": at, "readOnly": True} for index, at in enumerate(container.secrets)),
         *(
             {"name": f"volume-{index}", "mountPath": mount.path, **_read_only(mount)}
             for index, mount in enumerate(container.volumes)
@@ -156,10 +168,19 @@ def _volumes(container: Container) -> list[dict[str, Any]]:
             for at, bundle in container.files.items()
         ),
         *(
+            {"name": f"secret-{index}", "secret": _secret(files)}
+            for index, files in enumerate(container.secrets.values())
+        ),
+        *(
             {"name": f"volume-{index}", "persistentVolumeClaim": {"claimName": mount.claim, **_read_only(mount)}}
             for index, mount in enumerate(container.volumes)
         ),
     ]
+
+
+def _secret(files: SecretFiles) -> dict[str, Any]:
+    items = [{"key": key, "path": key} for key in files.keys]
+    return {"secretName": files.secret, "items": items, "defaultMode": _GROUP_READS}
 
 
 def _read_only(mount: VolumeMount) -> dict[str, bool]:

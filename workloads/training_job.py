@@ -13,12 +13,12 @@ from components.faults import Fault, Key, unknown_name
 from components.model import Filled, In, Name, RelativePath, Resources, refuse
 from components.queue import QueueArgs
 from components.volume import Volume
-from workloads import Declared, Platform, Workload, WorkloadArgs, files, job_set, mounts, pod, tf_config
+from workloads import Declared, Platform, Workload, WorkloadArgs, files, job_set, mounts, pod, streams, tf_config
 from workloads.owner import Owner
 from workloads.strategies import Strategy
 from workloads.tf_config import Role
 
-_OURS = ("TF_CONFIG", "TF_TASK_INDEX", "MODEL_DIR", "CHECKPOINT_DIR", "PYTHONPATH", "HOME", "USER")
+_OURS = ("TF_CONFIG", "TF_TASK_INDEX", "MODEL_DIR", "CHECKPOINT_DIR", "STREAMS", "PYTHONPATH", "HOME", "USER")
 
 
 def _variable(name: str) -> str:
@@ -64,6 +64,9 @@ class TrainingJobArgs(WorkloadArgs):
     """Where the trained model goes: MODEL_DIR. Versions are folders in it, numbered from 1."""
     checkpoints: Checkpoints | None = None
     """Where checkpoints go: CHECKPOINT_DIR."""
+    streams: Annotated[dict[Name, streams.StreamUseArgs], Field(default_factory=dict)]
+    """Streams by the names of their volumes, which it reads in a consumer group or writes: `events: {group: trainer}`.
+    `runtime.stream.Topic.from_environment` knows them."""
     queue: str | None = None
     """Queue that admits the job. Without one it starts at once."""
     max_restarts: Annotated[int, Field(ge=0, le=1000)] = 3
@@ -86,7 +89,8 @@ class TrainingJobArgs(WorkloadArgs):
             yield Fault(at, f"the name has {len(name)} characters, at most {longest} leave room for those of its pods")
         yield from declared.fleet.check(self.resources, (*at, "resources"), interruptible=self.interruptible)
         yield from files.check(self.files, (*at, "files"))
-        yield from mounts.check(self.volumes, (*at, "volumes"), declared.volumes, account=name)
+        yield from mounts.check(self.volumes, (*at, "volumes"), declared.volumes, declared.cluster, account=name)
+        yield from streams.check(self.streams, (*at, "streams"), declared.volumes)
         for key, place in (("model", self.model), ("checkpoints", self.checkpoints)):
             if place:
                 yield from mounts.check_location(place, (*at, key), self.volumes, declared.volumes, declared.cluster)
@@ -178,7 +182,7 @@ class TrainingJob(Workload):
             *(owner.config_map(content) for content in code.values()),
             owner.service_account(),
             owner.allow_peers(),
-            *(platform.volumes[volume] for volume in sorted(args.volumes)),
+            *(platform.volumes[volume] for volume in sorted({*args.volumes, *args.streams})),
             *platform.controllers,
             *([platform.queues[args.queue]] if args.queue else []),
         ]
@@ -217,6 +221,7 @@ def _run(
 ) -> tuple[str, dict[str, Any]]:
     """The name and the spec of the run that these settings come to."""
     roles = args.strategy.roles()
+    of_streams = streams.in_pod(args.streams, platform.volumes)
 
     def template_of(run: str, role: Role) -> dict[str, Any]:
         resources = args.resources if role.accelerated else _without_gpus(args.resources)
@@ -227,15 +232,17 @@ def _run(
             env=[
                 *tf_config.environment(run, roles, role),
                 *pod.variables({"PYTHONPATH": pod.LIBRARY, **args.places(run, platform.volumes)}),
+                *of_streams.env,
                 *pod.variables(dict(sorted(env.items()))),
             ],
             ports={"tensorflow": tf_config.PORT} if role.in_cluster else {},
             volumes=mounts.of(args.volumes, platform.volumes),
             files=code,
+            secrets=of_streams.secrets,
         )
         return pod.template(
             owner.name,
-            owner.labels,
+            {**owner.labels, **of_streams.labels},
             container,
             grace_seconds=args.grace_seconds,
             restart_policy="Never",

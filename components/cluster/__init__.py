@@ -36,6 +36,8 @@ class ClusterArgs(Variant, family=True):
 
     volume_backend: ClassVar[str] = "storageClass"
     """Kind of the backend of volumes that name none."""
+    stream_broker: ClassVar[str | None] = None
+    """Kind of the Kafka of streams that name none; None where a stream must name one."""
 
     catalog: ClassVar[Cloud | None] = None
     """Whose machines its node groups have; None where no catalog lists them."""

@@ -33,6 +33,7 @@ class Embedded(ClusterArgs):
     kind: Literal["embedded"] = "embedded"
 
     volume_backend: ClassVar[str] = "embedded"
+    stream_broker: ClassVar[str | None] = "embedded"
     node_taints: ClassVar[tuple[Taint, ...]] = (simulated_nodes.TAINT,)
 
     def check(self, groups: Mapping[str, Shape]) -> Iterator[Fault]:

@@ -20,7 +20,8 @@ class ClientArgs(Model):
         """Topics that the stream does not have."""
         for topic in self.topics or ():
             if topic not in declared:
-                yield unknown_name((*path, "topics"), "topic", topic, declared)
+                fault = unknown_name((*path, "topics"), "topic", topic, declared)
+                yield Fault(fault.path, fault.reason, given=((*path[:-2], "topics"),))
 
 
 def reader_spec(group: str, topics: Sequence[str]) -> dict[str, Any]:

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import AfterValidator
 
 from components.faults import Fault, Key
 from components.model import Filled, Model, Name, refuse
+from components.stream.access import Access, Authentication
 
 _SERVER = re.compile(r"(\[[0-9a-fA-F:]+\]|[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?):([0-9]{1,5})")
 _LAST_PORT = 65535
@@ -34,7 +35,7 @@ class Endpoint(Model):
     """Encrypt, and check the brokers' certificates."""
     authority: Name | None = None
     """A Secret whose `ca.crt` signed them. By default they are signed by a public authority."""
-    authentication: Literal["none", "tls", "scram-sha-512", "plain"] = "none"
+    authentication: Authentication = "none"
     """How clients prove who they are: with a certificate (`tls`), or with a name and a password."""
     username: Filled | None = None
     """The name, where `authentication` is with a password."""
@@ -55,6 +56,16 @@ class Endpoint(Model):
         if not self.tls and self.authentication in ("tls", "plain"):
             need = "is proved within TLS" if self.authentication == "tls" else "would send its password readable"
             yield Fault((*path, "tls"), f"got False, authentication {self.authentication} {need}: need True")
+
+    @property
+    def ports(self) -> list[int]:
+        """The ports of the first addresses."""
+        return sorted({int(server.rpartition(":")[2]) for server in self.bootstrap.split(",")})
+
+    @property
+    def access(self) -> Access:
+        """How clients reach it."""
+        return Access(self.bootstrap, self.tls, self.authentication, self.username, self.secret, self.authority)
 
     def mirror_maker(self, alias: str) -> dict[str, Any]:
         """The same in the words of a KafkaMirrorMaker2."""

@@ -6,10 +6,12 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from components import interval, versions
 from components.faults import Fault, Key
+from components.interval import Interval
 from components.model import Model
 from components.stream.endpoint import Endpoint
-from components.stream.strimzi import CONTAINER, KAFKA_VERSION, POD
+from components.stream.strimzi_spec import CONTAINER, POD
 
 MIRROR = "mirror"
 """The user as whom a stream is copied, after the stream's name."""
@@ -25,7 +27,7 @@ class MirrorArgs(Model):
 
     to: Endpoint
     """The other Kafka. Its user may create topics and write to them, and alter groups."""
-    groups_every_seconds: Annotated[int, Field(ge=1, le=3600)] = 60
+    every: Interval = "1m"
     """How often the groups' progress is copied: about so much is read twice after a failover."""
     tasks: Annotated[int, Field(ge=1, le=1000)] = 1
     """Parts that copy side by side; more than there are partitions do nothing."""
@@ -59,8 +61,8 @@ def mirror_maker_spec(
             "config": {
                 "checkpoints.topic.replication.factor": -1,
                 "sync.group.offsets.enabled": True,
-                "sync.group.offsets.interval.seconds": args.groups_every_seconds,
-                "emit.checkpoints.interval.seconds": args.groups_every_seconds,
+                "sync.group.offsets.interval.seconds": interval.seconds(args.every),
+                "emit.checkpoints.interval.seconds": interval.seconds(args.every),
                 **_AT_TARGET,
                 **_SAME_NAMES,
             },
@@ -70,7 +72,7 @@ def mirror_maker_spec(
     storages = {f"{kind}StorageTopic": f"{own}-{kind}" for kind in ("config", "offset", "status")}
     copies = {f"{kind}.storage.replication.factor": -1 for kind in ("config", "offset", "status")}
     return {
-        "version": KAFKA_VERSION,
+        "version": versions.KAFKA,
         "replicas": 1,
         "target": {**args.to.mirror_maker("target"), "groupId": f"{name}-mirror", **storages, "config": copies},
         "mirrors": [mirror],

@@ -1,47 +1,41 @@
 """A Kafka that the Strimzi operator runs on the stack's cluster, there before or made with the stream."""
 
-from typing import Annotated, Any, ClassVar, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field
+import pulumi
+import pulumi_kubernetes as k8s
 
-from components import quantity
-from components.model import Filled, Model, Name
-from components.stream.broker import StreamBroker
+from components import versions
+from components.faults import Fault, Key
+from components.labels import labels
+from components.model import Name
+from components.stream import traffic
+from components.stream.access import Access
+from components.stream.broker import Request, StreamBroker
+from components.stream.clients import mirror_spec, reader_spec, writer_spec
+from components.stream.mirror import MIRROR, MirrorArgs, mirror_maker_spec
+from components.stream.strimzi_spec import TLS_PORT, BrokersArgs, kafka_spec, node_pool_spec
 
-KAFKA_VERSION = "4.3.1"
-_METADATA_VERSION = "4.3-IV0"
-TLS_PORT = 9093
+if TYPE_CHECKING:
+    from components.stream import StreamArgs
 
-# What a namespace under Pod Security `restricted` asks of every pod and container.
-POD = {"securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}}
-CONTAINER = {"securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}}
-
-
-class BrokersArgs(Model):
-    """The brokers that are made with the stream; each of them is a controller too."""
-
-    count: Annotated[int, Field(ge=1, le=99)] = 3
-    """How many. An odd number: more than half of them must be there for any of them to work."""
-    size_gib: Annotated[float, Field(gt=0)]
-    """Disk of each broker in GiB: what its topics keep, times their copies, over the brokers, and a third to spare."""
-    storage_class: Filled | None = None
-    """The StorageClass of the disks; the cluster's default class where absent."""
-    cpus: Annotated[float, Field(gt=0)] = 1
-    """CPU cores reserved for each broker."""
-    memory_gib: Annotated[float, Field(ge=1)] = 2
-    """Memory of each broker in GiB."""
+_CLUSTER = "strimzi.io/cluster"
 
 
 class Strimzi(StreamBroker):
     """Topics and rights as Strimzi's objects. The operator itself is not installed by tensorplane."""
 
     kind: Literal["strimzi"] = "strimzi"
-    declares_topics: ClassVar[bool] = True
 
     cluster: Name
     """Name of the Kafka object, in the stack's namespace."""
     brokers: BrokersArgs | None = None
     """Make the Kafka, with these brokers. Absent: it is there, with a TLS listener on 9093 and `simple` rights."""
+
+    @property
+    def kafka(self) -> str | None:
+        return self.cluster
 
     @property
     def count(self) -> int | None:
@@ -57,58 +51,99 @@ class Strimzi(StreamBroker):
         """The Secret with the certificate authority of the brokers, `ca.crt`."""
         return f"{self.cluster}-cluster-ca-cert"
 
+    @property
+    def marks(self) -> dict[str, str]:
+        """Labels of the brokers' pods, and of those that look after them."""
+        return {_CLUSTER: self.cluster}
 
-def kafka_spec(brokers: BrokersArgs) -> dict[str, Any]:
-    """The spec of a Kafka: one way in, encrypted, by certificate; nobody may do what no KafkaUser allows."""
-    copies = min(3, brokers.count)
-    safe = max(1, copies - 1)
-    listener = {"name": "tls", "port": TLS_PORT, "type": "internal", "tls": True, "authentication": {"type": "tls"}}
-    return {
-        "kafka": {
-            "version": KAFKA_VERSION,
-            "metadataVersion": _METADATA_VERSION,
-            "listeners": [listener],
-            "authorization": {"type": "simple"},
-            "config": {
-                "auto.create.topics.enable": False,
-                "default.replication.factor": copies,
-                "min.insync.replicas": safe,
-                "offsets.topic.replication.factor": copies,
-                "transaction.state.log.replication.factor": copies,
-                "transaction.state.log.min.isr": safe,
+    def check_mirror(self, args: "StreamArgs", path: Key) -> Iterator[Fault]:
+        for section, clients in (("groups", args.groups), ("producers", args.producers)):
+            if MIRROR in clients:
+                yield Fault((*path[:-1], section, MIRROR), "the name of the mirror's own user, need another")
+        if args.mirror:
+            yield from args.mirror.check(path, self.bootstrap)
+
+    def declare(self, request: Request, opts: pulumi.ResourceOptions) -> Mapping[str, Access]:
+        traffic.clients(request, [TLS_PORT], opts, self.marks)
+        return _Objects(self, request, opts).access()
+
+
+class _Objects:
+    """The objects of one stream."""
+
+    def __init__(self, broker: Strimzi, request: Request, opts: pulumi.ResourceOptions) -> None:
+        self._broker, self._request, self._opts = broker, request, opts
+
+    def access(self) -> dict[str, Access]:
+        """Creates them all; how each client gets in."""
+        broker, args = self._broker, self._request.args
+        made: list[pulumi.Resource] = []
+        if broker.brokers:
+            traffic.operated(self._request, "kafka", broker.marks, self._opts, to=broker.marks)
+            # The pool first: a Kafka without one is reported as broken.
+            pool = self._object("KafkaNodePool", f"{broker.cluster}-brokers", node_pool_spec(broker.brokers), keep=True)
+            made = [self._object("Kafka", broker.cluster, kafka_spec(broker.brokers), keep=True, after=[pool])]
+        topics = [
+            self._object("KafkaTopic", topic, settings.spec(broker.count), keep=True, after=made)
+            for topic, settings in args.topics.items()
+        ]
+        users = {
+            **{name: reader_spec(name, self._request.topics_of(one.topics)) for name, one in args.groups.items()},
+            **{name: writer_spec(self._request.topics_of(one.topics)) for name, one in args.producers.items()},
+        }
+        for user, spec in users.items():
+            self._object("KafkaUser", self._secret(user), spec, after=made)
+        if args.mirror:
+            self._mirror(args.mirror, after=topics)
+        return {
+            user: Access(
+                broker.bootstrap, tls=True, authentication="tls", secret=self._secret(user), authority=broker.authority
+            )
+            for user in users
+        }
+
+    def _mirror(self, mirror: MirrorArgs, *, after: Sequence[pulumi.Resource]) -> None:
+        broker, request = self._broker, self._request
+        topics, groups = list(request.args.topics), list(request.args.groups)
+        name = self._secret(MIRROR)
+        user = self._object("KafkaUser", name, mirror_spec(topics, groups), after=after)
+        marks = {_CLUSTER: name}
+        traffic.operated(request, MIRROR, marks, self._opts, to=broker.marks, ports=mirror.to.ports)
+        source = {
+            "alias": "source",
+            "bootstrapServers": broker.bootstrap,
+            "tls": {"trustedCertificates": [{"secretName": broker.authority, "certificate": "ca.crt"}]},
+            "authentication": {
+                "type": "tls",
+                "certificateAndKey": {"secretName": name, "certificate": "user.crt", "key": "user.key"},
             },
-        },
-        "entityOperator": {
-            "topicOperator": {},
-            "userOperator": {},
-            "template": {
-                "pod": POD,
-                "topicOperatorContainer": CONTAINER,
-                "userOperatorContainer": CONTAINER,
-            },
-        },
-    }
+        }
+        spec = mirror_maker_spec(request.name, mirror, source, topics, groups)
+        self._object("KafkaMirrorMaker2", name, spec, after=[user])
 
+    def _secret(self, user: str) -> str:
+        """A user's name in Kafka, and that of the Secret which Strimzi makes for it."""
+        return f"{self._request.name}-{user}"
 
-def node_pool_spec(brokers: BrokersArgs) -> dict[str, Any]:
-    """The spec of the KafkaNodePool: disks that stay when a broker, or the Kafka, goes."""
-    disk: dict[str, Any] = {
-        "id": 0,
-        "type": "persistent-claim",
-        "size": quantity.gibibytes(brokers.size_gib),
-        "deleteClaim": False,
-        "kraftMetadata": "shared",
-    }
-    if brokers.storage_class:
-        disk["class"] = brokers.storage_class
-    memory = quantity.gibibytes(brokers.memory_gib)
-    return {
-        "replicas": brokers.count,
-        "roles": ["controller", "broker"],
-        "storage": {"type": "jbod", "volumes": [disk]},
-        "resources": {
-            "requests": {"cpu": quantity.cpus(brokers.cpus), "memory": memory},
-            "limits": {"memory": memory},
-        },
-        "template": {"pod": POD, "kafkaContainer": CONTAINER},
-    }
+    def _object(
+        self,
+        kind: str,
+        name: str,
+        spec: Mapping[str, Any],
+        *,
+        keep: bool = False,
+        after: Sequence[pulumi.Resource] = (),
+    ) -> k8s.apiextensions.CustomResource:
+        marks = labels(self._request.name, "stream")
+        if kind not in ("Kafka", "KafkaMirrorMaker2"):
+            marks[_CLUSTER] = self._broker.cluster
+        keep = keep and self._request.retain
+        opts = pulumi.ResourceOptions(protect=keep, retain_on_delete=keep, depends_on=list(after) or None)
+        return k8s.apiextensions.CustomResource(
+            f"{self._request.name}-{kind}-{name}",
+            api_version=versions.STRIMZI_API,
+            kind=kind,
+            metadata={"name": name, "namespace": self._request.namespace.name, "labels": marks},
+            spec=spec,
+            opts=pulumi.ResourceOptions.merge(self._opts, opts),
+        )

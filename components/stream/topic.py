@@ -14,6 +14,7 @@ _TOPIC = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
 _TOPIC_LIMIT = 249
 _MILLISECONDS = 3600 * 1000
 _GIB = 1 << 30
+_COPIES = 3
 
 
 def _topic_name(value: str) -> str:
@@ -31,35 +32,37 @@ class TopicArgs(Model):
 
     partitions: Annotated[int, Field(ge=1, le=10000)] = 3
     """Parts that are read side by side: at least as many as a training job has workers. It can grow, never shrink."""
-    replicas: Annotated[int, Field(ge=1, le=32767)] = 3
-    """Copies of each partition, on as many brokers. With 3, one broker may be away and writing goes on."""
+    replicas: Annotated[int, Field(ge=1, le=32767)] | None = None
+    """Copies of each partition, on as many brokers. With 3, one broker may be away and writing goes on: the default,
+    where there are as many."""
     retention_hours: Annotated[float, Field(gt=0)] | None = 168
     """How long a record is kept. `null` keeps it for ever."""
     retention_gib: Annotated[float, Field(gt=0)] | None = None
     """How much a partition keeps; the oldest goes first. By default as much as comes within `retentionHours`."""
 
-    @property
-    def fewest_in_sync(self) -> int:
-        """Copies that a record must have before its producer is told that it is safe."""
-        return max(1, self.replicas - 1)
+    def copies(self, brokers: int | None) -> int:
+        """Copies of each partition on this many brokers."""
+        return self.replicas or min(_COPIES, brokers or _COPIES)
 
     def check(self, path: Key, brokers: int | None) -> Iterator[Fault]:
         """What this many brokers cannot give."""
-        if brokers is not None and self.replicas > brokers:
+        if brokers is not None and self.replicas is not None and self.replicas > brokers:
             reason = f"got {self.replicas}, need at most {brokers}: each copy is on a broker of its own"
             yield Fault((*path, "replicas"), reason, given=((*path[:-2], "broker"),))
 
-    def spec(self) -> dict[str, Any]:
-        """The spec of a KafkaTopic."""
+    def spec(self, brokers: int | None) -> dict[str, Any]:
+        """The spec of a KafkaTopic on this many brokers."""
         hours, gib = self.retention_hours, self.retention_gib
+        copies = self.copies(brokers)
         return {
             "partitions": self.partitions,
-            "replicas": self.replicas,
+            "replicas": copies,
             "config": {
                 "cleanup.policy": "delete",
                 "retention.ms": -1 if hours is None else math.ceil(hours * _MILLISECONDS),
                 "retention.bytes": -1 if gib is None else math.ceil(gib * _GIB),
-                "min.insync.replicas": self.fewest_in_sync,
+                # A producer is told that its record is safe once so many copies have it.
+                "min.insync.replicas": max(1, copies - 1),
                 # A copy that lacks acknowledged records never becomes the one that is read.
                 "unclean.leader.election.enable": False,
             },

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, cast
 
 from components.cluster import ClusterArgs
 from components.faults import Fault, Key, unknown_name
+from components.stream import check as stream_check
 from components.volume import capabilities, mirror_check
 from components.volume.backend import Backend
 from components.volume.capabilities import Capabilities
@@ -19,6 +20,7 @@ Declared = Mapping[str, "VolumeArgs | None"]
 def faults(volumes: Mapping[str, "VolumeArgs"], declared: Declared, cluster: ClusterArgs) -> Iterator[Fault]:
     """Every fault, a line each. `declared` also has the names of volumes that are faulty themselves."""
     yield from _paths(volumes)
+    yield from stream_check.faults({name: args.stream for name, args in volumes.items() if args.stream})
     for name, args in volumes.items():
         at = ("volumes", name)
         backend = args.backend_on(cluster)
@@ -33,6 +35,7 @@ def faults(volumes: Mapping[str, "VolumeArgs"], declared: Declared, cluster: Clu
         yield from _snapshots(name, args, backend)
         yield from _origin(name, args, declared, cluster)
         yield from _copied(name, args, declared)
+        yield from _stream(at, args, cluster)
         for fault in backend.check(args, cluster):
             yield Fault((*at, *fault.path), fault.reason, given=tuple((*at, *path) for path in fault.given))
 
@@ -101,6 +104,17 @@ def _snapshots(name: str, args: "VolumeArgs", backend: Backend) -> Iterator[Faul
         yield Fault((*at, "backend", "driver"), reason, given=((*at, "snapshots"),))
     if len(name) > NAME_LIMIT:
         yield Fault(at, f"the name has {len(name)} characters, at most {NAME_LIMIT} with snapshots on a schedule")
+
+
+def _stream(at: Key, args: "VolumeArgs", cluster: ClusterArgs) -> Iterator[Fault]:
+    if args.stream is None:
+        return
+    yield from args.stream.check((*at, "stream"), cluster)
+    if args.stream.is_on_the_volume(cluster):
+        for key, given in (("path", args.path), ("readers", args.readers), ("writers", args.writers)):
+            if given is not None:
+                reason = "given, and the volume holds the records of its stream, which its broker alone mounts"
+                yield Fault((*at, key), f"{reason}: leave it out", given=((*at, "stream"),))
 
 
 def _origin(name: str, args: "VolumeArgs", declared: Declared, cluster: ClusterArgs) -> Iterator[Fault]:

@@ -56,11 +56,14 @@ def stores_volumes(instance: Instance) -> bool:
     return csi.is_part_of(Places(instance))
 
 
-def load_images(instance: Instance, step: Step) -> None:
-    """Imports every image that was built on this machine and is not in the running cluster yet."""
+def load_images(instance: Instance, step: Step, *, streams: bool = False) -> None:
+    """Imports every image that was built on this machine and is not in the running cluster yet.
+
+    The broker of streams is one of them where `streams` are wanted.
+    """
     from embedded.cluster import image_store
 
-    image_store.load_all(instance, step)
+    image_store.load_all(instance, step, streams=streams)
 
 
 def is_running(instance: Instance) -> bool:

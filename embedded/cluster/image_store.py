@@ -47,7 +47,7 @@ class ImageStore:
 
     def load(self, names: Iterable[str], step: Step) -> list[str]:
         """Imports those of `names` that are not there with the digest of their archive; returns what it imported."""
-        archives, present = images.archives(), self.digests()
+        archives, present = images.archives(streams=True), self.digests()
         missing = [name for name in names if present.get(name) != images.manifest_digest(_built(archives, name))]
         large = [name for name in missing if archives[name].stat().st_size > _SMALL]
         small = [name for name in missing if name not in large]
@@ -74,9 +74,12 @@ def _built(archives: dict[str, Path], name: str) -> Path:
     return archive
 
 
-def load_all(instance: Instance, step: Step) -> list[str]:
-    """Imports every image that was built on this machine and is missing; returns what it imported."""
+def load_all(instance: Instance, step: Step, *, streams: bool = False) -> list[str]:
+    """Imports every image that was built on this machine and is missing; returns what it imported.
+
+    The broker of streams is one of them where `streams` are wanted.
+    """
     alive = processes.find(instance)
     if alive is None:
         raise Fault(f"cluster {instance.name}: it is stopped: start it with `make up`")
-    return ImageStore(Places(instance), alive).load(images.archives(), step)
+    return ImageStore(Places(instance), alive).load(images.archives(streams=streams), step)

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from embedded.fault import Fault
-from embedded.images import add_ons, serving_image, training
+from embedded.images import add_ons, kafka_image, serving_image, training
 from embedded.images.layer import Recipe
 from embedded.images.oci import Image, manifest_digest
 from embedded.progress import Step
@@ -15,8 +15,8 @@ from embedded.tasks import Task
 __all__ = ["archives", "manifest_digest", "tasks"]
 
 
-def tasks() -> list[Task]:
-    """What is missing now; nothing when every image is in the cache."""
+def tasks(*, streams: bool = False) -> list[Task]:
+    """What is missing now; nothing when every image is in the cache. With `streams`, their broker's is one of them."""
     images = {name: image for name, image in _python_images().items() if not image.archive.exists()}
     needed = {recipe.name for image in images.values() for recipe in image.recipes if not recipe.cached()}
     missing = [] if _cached_add_ons() else [Task("image add-ons", _build_add_ons, after=("kubernetes",))]
@@ -26,12 +26,16 @@ def tasks() -> list[Task]:
         missing.append(Task("image tensorflow", partial(_layer, training.TENSORFLOW), after=("image base",)))
     for name, image in images.items():
         missing.append(Task(name, partial(_build, image), after=("image base", "image tensorflow")))
+    if streams and not kafka_image.image().archive.exists():
+        # It may install Java and Maven, and apt lets one at a time do so.
+        missing.append(Task("image kafka", partial(_build, kafka_image.image()), after=("debian packages", "kafka")))
     return missing
 
 
-def archives() -> dict[str, Path]:
+def archives(*, streams: bool = False) -> dict[str, Path]:
     """Each image's OCI archive by the image's name."""
-    return {image.name: image.archive for image in (*add_ons.images(), *_python_images().values())}
+    more = [kafka_image.image()] if streams else []
+    return {image.name: image.archive for image in (*add_ons.images(), *_python_images().values(), *more)}
 
 
 def _python_images() -> dict[str, Image]:

@@ -24,7 +24,7 @@ def main() -> None:
     schedule = Schedule(steps=numbers // BATCH, save_every=int(os.environ["SAVE_EVERY"]), log_every=5)
     place = Place.current()
     strategy = place.strategy()
-    topic = Topic(os.environ["BOOTSTRAP"], os.environ["TOPIC"], group="counting")
+    topic = Topic.from_environment("events")
     with strategy.scope():
         position = Position(topic)
         seen = tf.Variable(tf.zeros([numbers], tf.int64), aggregation=tf.VariableAggregation.SUM)

@@ -14,6 +14,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from components import versions
 from embedded import images
 from embedded.fault import Fault
 from embedded.images import add_ons
@@ -102,6 +103,17 @@ def test_every_image_has_an_archive_of_its_own(monkeypatch: pytest.MonkeyPatch, 
         "registry.k8s.io/jobset/jobset:v0.12.0",
     }
     assert len(set(archives.values())) == len(archives)
+    with_streams = images.archives(streams=True)
+    assert set(with_streams) - set(archives) == {versions.EMBEDDED_KAFKA}
+
+
+def test_the_broker_s_image_is_built_where_streams_want_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent() -> None:
+        raise Fault("not built")
+
+    monkeypatch.setattr(add_ons, "tools", absent)
+    assert "image kafka" not in {task.name for task in images.tasks()}
+    assert "image kafka" in {task.name for task in images.tasks(streams=True)}
 
 
 # Package -> where it is said why an image lacks it, or who has it instead.

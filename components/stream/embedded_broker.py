@@ -1,0 +1,135 @@
+"""One Kafka broker, which is its own controller (KRaft), as a StatefulSet whose disk is the stream's volume."""
+
+import base64
+import hashlib
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components import versions
+from components.labels import labels
+from components.stream.broker import Request
+from components.stream.restricted import CONTAINER, POD
+
+PORT = 9092
+# The service has an endpoint once the broker is ready, and the broker comes after the service.
+_NOT_AWAITED = {"pulumi.com/skipAwait": "true"}
+_CONTROLLER_PORT = 9093
+_CONFIG = "/opt/tensorplane/kafka"
+_DATA = "/data"
+# A record is acknowledged once it is on disk: there is no second broker that would still have it.
+_SETTINGS = """\
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{controller}
+listeners=PLAINTEXT://:{port},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://{address}
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+log.dirs={data}/kafka
+log.flush.interval.messages=1
+auto.create.topics.enable=false
+broker.heartbeat.interval.ms=500
+broker.session.timeout.ms=2000
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=1
+"""
+# A volume that began as another's snapshot has its identity, and keeps it.
+_START = """\
+set -eu
+test -e {data}/kafka/meta.properties ||
+  java kafka.tools.StorageTool format --config {config}/server.properties --cluster-id={cluster}
+exec java -Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:+ExitOnOutOfMemoryError \
+  kafka.Kafka {config}/server.properties
+"""
+
+
+def marks(request: Request) -> dict[str, str]:
+    """Labels of the broker's pod, and of no other."""
+    return labels(_name(request), "stream")
+
+
+def address(request: Request) -> str:
+    """Where clients in the cluster reach it."""
+    return f"{_name(request)}.{request.namespace.plain_name}.svc:{PORT}"
+
+
+def declare(request: Request, opts: pulumi.ResourceOptions) -> k8s.apps.v1.StatefulSet:
+    """Create the broker, ready when this is."""
+    name = _name(request)
+    settings = _settings(request, opts)
+    service = k8s.core.v1.Service(
+        name,
+        metadata={**_metadata(request, name), "annotations": _NOT_AWAITED},
+        spec={"selector": marks(request), "ports": [{"name": "kafka", "port": PORT, "target_port": PORT}]},
+        opts=opts,
+    )
+    return k8s.apps.v1.StatefulSet(
+        name,
+        metadata=_metadata(request, name),
+        spec={
+            "replicas": 1,
+            "service_name": service.metadata["name"],
+            "selector": {"match_labels": marks(request)},
+            "template": {"metadata": {"labels": marks(request)}, "spec": _pod(request, settings)},
+        },
+        opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=[request.claim])),
+    )
+
+
+def _name(request: Request) -> str:
+    return f"{request.name}-kafka"
+
+
+def _metadata(request: Request, name: str) -> k8s.meta.v1.ObjectMetaArgsDict:
+    return {"name": name, "namespace": request.namespace.name, "labels": marks(request)}
+
+
+def _settings(request: Request, opts: pulumi.ResourceOptions) -> pulumi.Output[str]:
+    """The ConfigMap of the broker's settings, named by its content: a change restarts the broker."""
+    text = _SETTINGS.format(port=PORT, controller=_CONTROLLER_PORT, address=address(request), data=_DATA)
+    name = f"{_name(request)}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    made = k8s.core.v1.ConfigMap(
+        _name(request),
+        metadata=_metadata(request, name),
+        immutable=True,
+        data={"server.properties": text},
+        opts=opts,
+    )
+    return made.metadata["name"]
+
+
+def _pod(request: Request, settings: pulumi.Output[str]) -> k8s.core.v1.PodSpecArgsDict:
+    # Kafka's form of an identity: sixteen bytes in base64.
+    identity = hashlib.sha256(f"{request.namespace.plain_name}/{request.name}".encode()).digest()[:16]
+    cluster = base64.urlsafe_b64encode(identity).decode().rstrip("=")
+    return {
+        "automount_service_account_token": False,
+        "enable_service_links": False,
+        "security_context": POD,
+        "containers": [
+            {
+                "name": "broker",
+                "image": versions.EMBEDDED_KAFKA,
+                "image_pull_policy": "IfNotPresent",
+                "command": ["sh", "-c", _START.format(config=_CONFIG, data=_DATA, cluster=cluster)],
+                "ports": [{"name": "kafka", "container_port": PORT}],
+                "readiness_probe": {"tcp_socket": {"port": PORT}, "period_seconds": 1},
+                "resources": {"requests": {"cpu": "100m", "memory": "512Mi"}, "limits": {"memory": "768Mi"}},
+                "security_context": CONTAINER,
+                "volume_mounts": [
+                    {"name": "data", "mount_path": _DATA},
+                    {"name": "settings", "mount_path": _CONFIG, "read_only": True},
+                    {"name": "tmp", "mount_path": "/tmp"},  # noqa: S108  # Kafka's libraries unpack themselves there
+                ],
+            }
+        ],
+        "volumes": [
+            {"name": "data", "persistent_volume_claim": {"claim_name": request.claim.metadata["name"]}},
+            {"name": "settings", "config_map": {"name": settings}},
+            {"name": "tmp", "empty_dir": {}},
+        ],
+    }

@@ -1,0 +1,68 @@
+"""The Job that makes a broker's topics as the settings declare them: a new one for each change."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components import versions
+from components.labels import labels
+from components.stream.access import client_label
+from components.stream.broker import Request
+from components.stream.embedded_broker import address
+from components.stream.restricted import CONTAINER, POD
+
+_PROGRAM = Path(__file__).resolve().parents[2] / "runtime" / "topics.py"
+_CODE = "/opt/tensorplane/lib"
+_DEADLINE_SECONDS = 300
+
+
+def declare(request: Request, broker: pulumi.Resource, opts: pulumi.ResourceOptions) -> k8s.batch.v1.Job:
+    """Create the Job; `pulumi up` waits for its end, so that whoever reads finds its topics."""
+    wanted = {name: args.spec(1) for name, args in sorted(request.args.topics.items())}
+    topics = json.dumps({name: {**spec, "config": _texts(spec["config"])} for name, spec in wanted.items()})
+    program = _PROGRAM.read_text()
+    name = f"{request.name}-topics"
+    digest = hashlib.sha256(f"{topics}\0{program}".encode()).hexdigest()
+    own = f"{name}-{digest[:8]}"
+    metadata: k8s.meta.v1.ObjectMetaArgsDict = {
+        "name": own,
+        "namespace": request.namespace.name,
+        "labels": labels(name, "stream"),
+    }
+    code = k8s.core.v1.ConfigMap(name, metadata=metadata, immutable=True, data={"topics.py": program}, opts=opts)
+    pod: k8s.core.v1.PodSpecArgsDict = {
+        "automount_service_account_token": False,
+        "enable_service_links": False,
+        "restart_policy": "Never",
+        "security_context": POD,
+        "containers": [
+            {
+                "name": "main",
+                # The training image, for its Kafka client.
+                "image": versions.images(request.cluster.args.kind).train,
+                "image_pull_policy": "IfNotPresent",
+                "command": ["python3", f"{_CODE}/topics.py", address(request), topics],
+                "resources": {"requests": {"cpu": "10m", "memory": "64Mi"}, "limits": {"memory": "256Mi"}},
+                "security_context": CONTAINER,
+                "volume_mounts": [{"name": "code", "mount_path": _CODE, "read_only": True}],
+            }
+        ],
+        "volumes": [{"name": "code", "config_map": {"name": code.metadata["name"]}}],
+    }
+    return k8s.batch.v1.Job(
+        name,
+        metadata=metadata,
+        spec={
+            "backoff_limit": 3,
+            "active_deadline_seconds": _DEADLINE_SECONDS,
+            "template": {"metadata": {"labels": {**labels(name, "stream"), **client_label(request.name)}}, "spec": pod},
+        },
+        opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=[broker])),
+    )
+
+
+def _texts(config: dict[str, object]) -> dict[str, str]:
+    return {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in config.items()}

@@ -1,0 +1,66 @@
+"""The image of the broker that keeps streams: Debian's headless Java, Kafka's published jars, a shell. No Python."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from embedded.images import debian
+from embedded.images.layer import Recipe
+from embedded.images.oci import Image, architecture
+from embedded.images.scratch import scratch
+from embedded.progress import Step
+from embedded.toolchain import kafka
+
+NAME = "tensorplane.local/kafka:4.3.1"
+_LIBS = "opt/kafka/libs"
+"""Where Apache's own image has the jars, too."""
+# What a broker's Java links to. Its package also asks for what draws, prints and reads smart cards.
+_LINKED = ("zlib1g", "libstdc++6", "busybox-static")
+_UNUSED = ("usr/share", "var", "usr/lib/jvm/*/jmods", "usr/lib/jvm/*/lib/server/classes_nocoops.jsa", "usr/lib/*/gconv")
+_MERGED = ("bin", "lib", "lib64", "sbin")
+
+
+def _java(root: Path, step: Step) -> None:
+    for name in _MERGED:
+        (root / "usr" / name).mkdir(parents=True)
+        (root / name).symlink_to(f"usr/{name}")
+    with scratch("apt") as folder:
+        apt = debian.Apt(folder, step)
+        apt.unpack([*apt.closure(_LINKED), _runtime(apt.closure(["default-jre-headless"]))], root)
+    home = next(root.glob("usr/lib/jvm/java-*-openjdk-*"))
+    # Its settings that a package's own script copies into place.
+    for default in home.glob("lib/jvm.cfg-default"):
+        shutil.copyfile(default, _resolved(home / "lib/jvm.cfg", root))
+    (root / "usr/bin/java").symlink_to(f"/{home.relative_to(root)}/bin/java")
+    for applet in ("sh", "cat", "ls", "df"):
+        (root / "usr/bin" / applet).symlink_to("busybox")
+    for pattern in _UNUSED:
+        for path in root.glob(pattern):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    debian.accounts(root)
+
+
+def _runtime(packages: Sequence[str]) -> str:
+    """The one package that holds Java itself, of the version that this release of Debian has."""
+    return next(package for package in packages if re.match(r"openjdk-\d+-jre-headless", package))
+
+
+def _resolved(link: Path, root: Path) -> Path:
+    """Where a link to an absolute path leads below `root`."""
+    return root / str(link.readlink()).lstrip("/") if link.is_symlink() else link
+
+
+def _jars(root: Path, step: Step) -> None:
+    shutil.copytree(kafka.obtain(step), root / _LIBS)
+
+
+JAVA = Recipe("java", _java, sources=("kafka_image.py", "debian.py"), inputs=(architecture(),))
+KAFKA = Recipe("kafka", _jars, sources=("kafka_image.py",), inputs=(kafka.jars().name,))
+
+
+def image() -> Image:
+    """The image that brokers run in."""
+    return Image(NAME, (JAVA, KAFKA), env={"CLASSPATH": f"/{_LIBS}/*"})

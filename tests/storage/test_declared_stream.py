@@ -1,0 +1,126 @@
+"""A stream as a stack declares it: its broker as a pod on the volume, a job that writes, one that reads, and kills."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from components import versions
+from embedded import linked_project, up
+from embedded.cluster import processes
+from embedded.cluster.image_store import ImageStore
+from embedded.cluster.places import Places
+from embedded.images import kafka_image
+from embedded.progress import Step
+from tests.storage.claims import Claims
+
+NAMESPACE = "tensorplane-streams"
+NUMBERS = 600
+PARTITIONS = 2
+_SETTINGS: dict[str, Any] = {
+    "cluster": {"kind": "embedded"},
+    "namespace": NAMESPACE,
+    "volumes": {
+        "events": {
+            "sizeGib": 1,
+            "retain": False,
+            "stream": {
+                "topics": {"numbers": {"partitions": PARTITIONS, "retentionHours": 1}},
+                "groups": {"counting": {}},
+                "producers": {"source": {}},
+            },
+        },
+        "runs": {"sizeGib": 1, "retain": False},
+    },
+    "workloads": {
+        "writer": {
+            "kind": "trainingJob",
+            "strategy": {"kind": "single"},
+            "command": ["python3", "writing.py"],
+            "files": {"writing.py": "tests/stream/writing.py"},
+            "env": {"NUMBERS": NUMBERS, "PARTITIONS": PARTITIONS, "PAUSE_SECONDS": 0.2},
+            "resources": {"cpus": 0.1, "memoryGib": 0.25},
+            "streams": {"events": {"producer": "source"}},
+        },
+        "reader": {
+            "kind": "trainingJob",
+            "strategy": {"kind": "single"},
+            "command": ["python3", "program.py"],
+            "files": {"program.py": "tests/stream/program.py"},
+            "env": {"NUMBERS": NUMBERS, "SAVE_EVERY": 5},
+            "resources": {"cpus": 0.3, "memoryGib": 1},
+            "volumes": {"runs": "/runs"},
+            "checkpoints": {"volume": "runs"},
+            "streams": {"events": {"group": "counting"}},
+        },
+    },
+}
+
+
+class Stack:
+    """The stack on the tests' cluster, and what its pods say."""
+
+    def __init__(self, claims: Claims, folder: Path) -> None:
+        self.kube = claims.kube
+        self._folder, self._instance = folder, claims.instance
+        alive = processes.find(claims.instance)
+        assert alive
+        kafka_image.image().build(Step("the broker's image"))
+        jobset = f"{versions.JOBSET.image}:{versions.JOBSET.image_tag}"
+        wanted = (versions.images("embedded").train, versions.EMBEDDED_KAFKA, jobset)
+        ImageStore(Places(claims.instance), alive).load(wanted, Step("images"))
+
+    def up(self, settings: dict[str, Any]) -> dict[str, int]:
+        """`pulumi up`; what it changed."""
+        text = yaml.safe_dump({"config": {f"tensorplane:{key}": value for key, value in settings.items()}})
+        opened = up.open_stack(up.Target("", self._instance))
+        stack = linked_project.with_settings(opened, self._folder, text)
+        stack.prepare(Step("pulumi up"))
+        return stack.up(Step("pulumi up"))
+
+    def newest(self, name: str) -> str:
+        """The newest pod of this name; empty before there is one."""
+        path = f"/api/v1/namespaces/{NAMESPACE}/pods"
+        pods = self.kube.items(path, labelSelector=f"app.kubernetes.io/name={name}")
+        newest = max(pods, key=lambda pod: str(pod["metadata"]["creationTimestamp"]), default=None)
+        return str(newest["metadata"]["name"]) if newest else ""
+
+    def said(self, name: str, pattern: str, seconds: float = 90, *, not_by: str = "") -> re.Match[str]:
+        """Waits for a line of the newest pod of this name, other than the pod `not_by`."""
+        deadline = time.monotonic() + seconds
+        while True:
+            pod = self.newest(name)
+            asks = pod and pod != not_by
+            log = self.kube.text(f"/api/v1/namespaces/{NAMESPACE}/pods/{pod}/log") if asks else ""
+            if found := re.search(pattern, log):
+                return found
+            assert time.monotonic() < deadline, f"no {pattern!r} of {name} within {seconds} s:\n{log}"
+            time.sleep(0.2)
+
+    def kill(self, name: str) -> str:
+        """Ends the newest pod of this name as a node that dies does; its name."""
+        pod = self.newest(name)
+        self.kube.delete(f"/api/v1/namespaces/{NAMESPACE}/pods/{pod}", gracePeriodSeconds="0")
+        return pod
+
+
+@pytest.fixture
+def stack(claims: Claims, tmp_path: Path) -> Stack:
+    """The stack, with the images that it needs."""
+    return Stack(claims, tmp_path)
+
+
+def test_reader_and_broker_are_killed_and_each_record_counts_once(stack: Stack) -> None:
+    stack.up(_SETTINGS)
+    stack.said("reader", r"saved=\d+")
+    killed = stack.kill("reader")
+    stack.kill("events-kafka")
+    assert stack.said("reader", r"resumed=(\w+)", not_by=killed)[1] == "True"
+    assert stack.said("reader", r"lost=(\d+) twice=(\d+)", not_by=killed).groups() == ("0", "0")
+    assert stack.said("writer", r"unsent=(\d+)")[1] == "0"
+    assert set(stack.up(_SETTINGS)) == {"same"}

@@ -1,0 +1,33 @@
+"""Topics come out as they are declared, whatever there was: made, grown, told anew; never smaller and never gone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from confluent_kafka.admin import AdminClient
+
+from runtime import topics
+from tests.stream.broker import Broker
+
+
+def _spec(partitions: int, **config: str) -> dict[str, Any]:
+    return {"partitions": partitions, "replicas": 1, "config": config}
+
+
+def test_a_topic_is_made_grows_and_changes_its_retention(broker: Broker, topic: str) -> None:
+    first = {topic: _spec(1, **{"retention.ms": "3600000"})}
+    assert topics.declare(broker.bootstrap, first) == [f"topic {topic}: made, 1 partitions"]
+    assert topics.declare(broker.bootstrap, first) == []
+    broker.produce(topic, ["kept"])
+    then = {topic: _spec(3, **{"retention.ms": "-1"})}
+    done = topics.declare(broker.bootstrap, then)
+    assert done == [f"topic {topic}: 1 partitions become 3", f"topic {topic}: retention.ms=-1"]
+    assert topics.declare(broker.bootstrap, then) == []
+
+
+def test_fewer_partitions_are_refused_before_anything_is_done(broker: Broker, topic: str) -> None:
+    topics.declare(broker.bootstrap, {topic: _spec(2)})
+    with pytest.raises(ValueError, match=f"topic {topic}: 2 partitions, and 1 are wanted: they never get fewer"):
+        topics.declare(broker.bootstrap, {"another": _spec(1), topic: _spec(1)})
+    assert "another" not in AdminClient({"bootstrap.servers": broker.bootstrap}).list_topics(timeout=10).topics

@@ -1,0 +1,228 @@
+"""Workloads that read and write streams: what their pods get, and names that are refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import stack
+from components.settings import Settings
+from runtime.declared_streams import DeclaredStream
+from tests.unit.rendering import Render
+from tests.unit.test_bad_settings import faults_of
+
+_STREAM: dict[str, Any] = {
+    "broker": {"kind": "strimzi", "cluster": "kafka"},
+    "topics": {"clicks": {}, "labels": {}},
+    "groups": {"trainer": {}},
+    "producers": {"website": {"topics": ["clicks"]}},
+}
+_JOB: dict[str, Any] = {"kind": "trainingJob", "strategy": {"kind": "single"}, "command": ["python3"]}
+_SERVER: dict[str, Any] = {"kind": "modelServer", "model": {"volume": "models", "path": "m"}}
+_BY_PASSWORD = {
+    "bootstrap": "b.example:9096",
+    "authentication": "scram-sha-512",
+    "secret": "there",
+    "username": "u",
+    "authority": "ca",
+}
+
+
+def _tree(*, cluster: str = "existing", stream: dict[str, Any] | None = None, **workloads: Any) -> dict[str, Any]:
+    kinds = {"existing": {"kind": "existing", "context": "team"}, "embedded": {"kind": "embedded"}}
+    return {
+        "cluster": kinds[cluster],
+        "namespace": "ns",
+        "volumes": {"events": {"sizeGib": 1, "stream": stream or _STREAM}, "models": {"sizeGib": 1}},
+        "workloads": workloads,
+    }
+
+
+def _pod(render: Render, tree: dict[str, Any], kind: str = "JobSet") -> dict[str, Any]:
+    """The one pod template of a kind's only object."""
+    spec = render(lambda: stack.build(stack.StackConfig.load(Settings(tree)))).one(kind).inputs["spec"]
+    if kind == "JobSet":
+        (job,) = spec["replicatedJobs"]
+        spec = job["template"]["spec"]
+    template: dict[str, Any] = spec["template"]
+    return template
+
+
+def _environment(pod: dict[str, Any]) -> dict[str, str]:
+    return {one["name"]: one.get("value", "") for one in pod["spec"]["containers"][0]["env"]}
+
+
+def _secrets(pod: dict[str, Any]) -> dict[str, tuple[str, list[str], int]]:
+    """Folder in the pod -> the secret there, its keys, the files' mode."""
+    volumes = {one["name"]: one["secret"] for one in pod["spec"]["volumes"] if "secret" in one}
+    mounts = [one for one in pod["spec"]["containers"][0]["volumeMounts"] if one["name"] in volumes]
+    assert all(one["readOnly"] for one in mounts)
+    return {
+        one["mountPath"]: (secret["secretName"], [item["key"] for item in secret["items"]], int(secret["defaultMode"]))
+        for one in mounts
+        for secret in [volumes[one["name"]]]
+    }
+
+
+def test_a_reader_gets_address_topics_group_and_its_certificate(render: Render) -> None:
+    pod = _pod(render, _tree(job={**_JOB, "streams": {"events": {"group": "trainer"}}}))
+    told = DeclaredStream.of("events", _environment(pod))
+    assert (told.bootstrap, told.topics, told.group) == (
+        "kafka-kafka-bootstrap:9093",
+        ("clicks", "labels"),
+        "trainer",
+    )
+    assert told.settings == {
+        "security.protocol": "ssl",
+        "ssl.ca.location": "/opt/tensorplane/streams/events/authority/ca.crt",
+        "ssl.certificate.location": "/opt/tensorplane/streams/events/client/user.crt",
+        "ssl.key.location": "/opt/tensorplane/streams/events/client/user.key",
+    }
+    assert _secrets(pod) == {
+        "/opt/tensorplane/streams/events/authority": ("kafka-cluster-ca-cert", ["ca.crt"], 0o440),
+        "/opt/tensorplane/streams/events/client": ("events-trainer", ["user.crt", "user.key"], 0o440),
+    }
+    assert pod["metadata"]["labels"]["streams.tensorplane/events"] == "client"
+
+
+def test_a_producer_gets_its_own_topics_and_no_group(render: Render) -> None:
+    pod = _pod(render, _tree(job={**_JOB, "streams": {"events": {"producer": "website"}}}))
+    told = DeclaredStream.of("events", _environment(pod))
+    assert (told.topics, told.group) == (("clicks",), None)
+    assert _secrets(pod)["/opt/tensorplane/streams/events/client"][0] == "events-website"
+
+
+def test_a_password_stays_in_its_secret_until_the_program_reads_it(render: Render, tmp_path: Path) -> None:
+    managed = {**_STREAM, "broker": {"kind": "managed", "endpoint": _BY_PASSWORD}}
+    pod = _pod(render, _tree(stream=managed, job={**_JOB, "streams": {"events": {"group": "trainer"}}}))
+    folder = "/opt/tensorplane/streams/events"
+    assert _secrets(pod) == {
+        f"{folder}/authority": ("ca", ["ca.crt"], 0o440),
+        f"{folder}/client": ("there", ["password"], 0o440),
+    }
+    (tmp_path / "password").write_text("hush\n")
+    environment = {"STREAMS": _environment(pod)["STREAMS"].replace(f"{folder}/client", str(tmp_path))}
+    told = DeclaredStream.of("events", environment)
+    assert told.settings["sasl.password"] == "hush"
+    assert (told.settings["security.protocol"], told.settings["sasl.mechanism"]) == ("sasl_ssl", "SCRAM-SHA-512")
+    assert "hush" not in repr(told)
+    assert "hush" not in json.dumps(pod)
+
+
+def test_pods_without_streams_hear_nothing_of_them(render: Render) -> None:
+    pod = _pod(render, _tree(job=_JOB))
+    assert "STREAMS" not in _environment(pod)
+    assert not any("streams" in label for label in pod["metadata"]["labels"])
+
+
+def test_a_server_s_own_image_may_read(render: Render) -> None:
+    server = {**_SERVER, "image": "registry.example/ranker@sha256:0", "streams": {"events": {"group": "trainer"}}}
+    pod = _pod(render, _tree(server=server), "Deployment")
+    assert DeclaredStream.of("events", _environment(pod)).group == "trainer"
+    assert len(_secrets(pod)) == 2
+    assert pod["metadata"]["labels"]["streams.tensorplane/events"] == "client"
+
+
+def test_on_the_embedded_cluster_the_volume_itself_is_the_broker_s_disk(render: Render) -> None:
+    stream = {key: value for key, value in _STREAM.items() if key != "broker"}
+    tree = _tree(cluster="embedded", stream=stream, job={**_JOB, "streams": {"events": {"group": "trainer"}}})
+    made = render(lambda: stack.build(stack.StackConfig.load(Settings(tree))))
+    pod = made.one("StatefulSet").inputs["spec"]["template"]
+    claims = [one["persistentVolumeClaim"] for one in pod["spec"]["volumes"] if "persistentVolumeClaim" in one]
+    assert claims == [{"claimName": "events"}]
+    assert pod["spec"]["containers"][0]["image"] == "tensorplane.local/kafka:4.3.1"
+    settings = made.one("ConfigMap", "events-kafka").inputs["data"]["server.properties"]
+    assert "advertised.listeners=PLAINTEXT://events-kafka.ns.svc:9092\n" in settings
+    job = made.one("Job").inputs["spec"]["template"]
+    *_, address, topics = job["spec"]["containers"][0]["command"]
+    assert address == "events-kafka.ns.svc:9092"
+    assert json.loads(topics)["clicks"]["config"]["min.insync.replicas"] == "1"
+    policies = {one.name: one.inputs["spec"] for one in made.all("NetworkPolicy")}
+    let_in = policies["events-stream-brokers"]
+    assert let_in["podSelector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
+    assert let_in["ingress"][0]["from"][0]["podSelector"]["matchLabels"].items() <= job["metadata"]["labels"].items()
+
+
+@pytest.fixture
+def job_name(render: Render) -> Callable[[int], str]:
+    """The name of the job that makes topics which keep records for so many hours."""
+
+    def name(hours: int) -> str:
+        volume = {"sizeGib": 1, "stream": {"topics": {"clicks": {"retentionHours": hours}}}}
+        settings = Settings({"volumes": {"events": volume}})
+        made = render(lambda: stack.build(stack.StackConfig.load(settings)))
+        return str(made.one("Job").inputs["metadata"]["name"])
+
+    return name
+
+
+def test_a_changed_topic_is_another_job(job_name: Callable[[int], str]) -> None:
+    assert job_name(1) == job_name(1) != job_name(2)
+
+
+_LOCAL = {key: value for key, value in _STREAM.items() if key != "broker"}
+
+
+@pytest.mark.parametrize(
+    ("tree", "says"),
+    [
+        (
+            _tree(job={**_JOB, "streams": {"event": {"group": "trainer"}}}),
+            "workloads.job.streams.event: no volume named 'event', have events, models (did you mean events?)",
+        ),
+        (
+            _tree(job={**_JOB, "streams": {"models": {"group": "trainer"}}}),
+            "workloads.job.streams.models: volume models has no stream, those that have one: events",
+        ),
+        (
+            _tree(job={**_JOB, "streams": {"events": {"group": "trainr"}}}),
+            "workloads.job.streams.events.group: no group named 'trainr', have trainer (did you mean trainer?)",
+        ),
+        (
+            _tree(job={**_JOB, "streams": {"events": {"producer": "trainer"}}}),
+            "workloads.job.streams.events.producer: no producer named 'trainer', have website",
+        ),
+        (
+            _tree(job={**_JOB, "streams": {"events": {"group": "trainer", "producer": "website"}}}),
+            "workloads.job.streams.events: got a map, need either group or producer",
+        ),
+        (
+            _tree(server={**_SERVER, "streams": {"events": {"group": "trainer"}}}),
+            "workloads.server.streams: given, and TensorFlow Serving reads no streams: need an `image` of yours that "
+            "does",
+        ),
+        (
+            _tree(cluster="embedded", stream=_LOCAL, job={**_JOB, "volumes": {"events": "/events"}}),
+            "workloads.job.volumes.events: volume events holds the records of its stream, read those by `streams`: "
+            "need another volume",
+        ),
+        (
+            _tree(cluster="embedded", stream={**_LOCAL, "mirror": {"to": {"bootstrap": "b:1"}}}),
+            "volumes.events.stream.mirror: got one on broker kind embedded, need kind strimzi: one broker on this "
+            "machine has no mirrors",
+        ),
+        (
+            {"volumes": {"events": {"sizeGib": 1, "path": "/events", "stream": _LOCAL}}},
+            "volumes.events.path: given, and the volume holds the records of its stream, which its broker alone "
+            "mounts: leave it out",
+        ),
+    ],
+)
+def test_what_cannot_be_is_one_line(tree: dict[str, Any], says: str) -> None:
+    assert faults_of(tree) == [f"tensorplane:{says}"]
+
+
+def test_the_program_hears_what_its_job_may_use() -> None:
+    told = {"events": {"bootstrap": "b:1", "topics": ["a", "c"], "settings": {}}}
+    found = DeclaredStream.of("events", {"STREAMS": json.dumps(told)})
+    assert (found.topic("a"), found.client()) == ("a", {"bootstrap.servers": "b:1"})
+    with pytest.raises(ValueError, match="topic: got None, need one of a, c"):
+        found.topic()
+    with pytest.raises(ValueError, match="no stream 'event' among the job's `streams`: events"):
+        DeclaredStream.of("event", {"STREAMS": json.dumps(told)})
+    with pytest.raises(ValueError, match="there is none"):
+        DeclaredStream.of("event", {})
