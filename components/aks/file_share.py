@@ -78,9 +78,9 @@ def claim(args: "AzureFiles", request: Request, opts: pulumi.ResourceOptions) ->
         account_name=account.name,
         resource_group_name=group.name,
         file_services_name="default",
-        # A share that somebody deletes can be had back for so long.
+        # A share's snapshots go with it: for so long, it can be had back with them, also once nobody declares it.
         share_delete_retention_policy={"enabled": True, "days": _UNDELETABLE_DAYS},
-        opts=pulumi.ResourceOptions(parent=opts.parent, provider=native.provider),
+        opts=kept,
     )
     way = _endpoint(args, native, name, account, request, opts.parent)
     parameters = {"protocol": "nfs", "skuName": args.sku}

@@ -103,6 +103,12 @@ def test_what_need_not_be_kept_goes_but_for_what_has_snapshots_in_it() -> None:
     assert "retainOnDelete" not in otherwise().one("netapp:CapacityPoolVolume").options
 
 
+def test_a_deleted_share_can_be_had_back_for_a_while() -> None:
+    for settings in otherwise().all("storage:FileServiceProperties"):
+        assert settings.inputs["shareDeleteRetentionPolicy"] == {"enabled": True, "days": 14}
+        assert settings.options["retainOnDelete"] is True
+
+
 def test_an_account_of_files_is_reached_through_its_endpoint_alone_and_over_tls() -> None:
     account = made().one("storage:StorageAccount")
     assert len(account.name) <= 16 and account.name.isalnum()
