@@ -191,8 +191,8 @@ class Model:
 
 
 def in_pool(claims: Claims) -> set[Path]:
-    """Every volume and snapshot that the driver has."""
-    return {path for path in claims.pool.glob("*/*") if path.suffix != ".json"}
+    """Every volume and snapshot that the driver has; hidden ones are its own, for mirrors."""
+    return {path for path in claims.pool.glob("*/[!.]*") if path.suffix != ".json"}
 
 
 def test_the_cluster_is_what_the_model_says(claims: Claims) -> None:
