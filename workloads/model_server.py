@@ -151,7 +151,9 @@ def _pod(
             *of_streams.env,
         ],
         ports={"grpc": GRPC_PORT, "rest": REST_PORT},
-        volumes=[pod.VolumeMount(volume.claim_name, _ROOT, read_only=True, one_node=volume.one_node)],
+        volumes=[
+            pod.VolumeMount(volume.claim_name, _ROOT, read_only=True, one_node=volume.one_node, marks=volume.marks)
+        ],
         secrets=of_streams.secrets,
         # It answers once a version is loaded. No liveness probe: a server without a model waits and must not be killed.
         readiness={

@@ -119,7 +119,7 @@ def check_location(
         yield Fault((*at, "volume"), reason, given=((*at[:-1], "volumes"),))
     elif mounts[location.volume].read_only:
         yield Fault((*at, "volume"), f"volume {location.volume} is mounted read-only here, so nothing can be written")
-    elif (volume := declared[location.volume]) and not (backend := volume.backend_on(cluster)).capabilities.rename:
+    elif (volume := declared[location.volume]) and not (backend := volume.backend_on(cluster)).renames:
         reason = f"volume {location.volume} is on backend {backend.kind}, which cannot rename what is written"
         need = f"need one on {volume_check.that_rename(cluster)}"
         yield Fault((*at, "volume"), f"{reason}: {need}", given=(("volumes", location.volume),))
@@ -133,7 +133,13 @@ def inside(location: Location, mounts: Mapping[str, MountArgs], volumes: Mapping
 def of(mounts: Mapping[str, MountArgs], volumes: Mapping[str, Volume]) -> list[VolumeMount]:
     """The pod's mounts, in an order that does not depend on the file's."""
     return [
-        VolumeMount(volumes[name].claim_name, _path(name, mounts, volumes), mount.read_only, volumes[name].one_node)
+        VolumeMount(
+            volumes[name].claim_name,
+            _path(name, mounts, volumes),
+            mount.read_only,
+            volumes[name].one_node,
+            volumes[name].marks,
+        )
         for name, mount in sorted(mounts.items())
     ]
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from components import quantity
 from components.model import Resources
+from components.volume.marks import Marks
 from workloads.files import Bundle
 
 USER = 65532
@@ -29,6 +30,8 @@ class VolumeMount:
     read_only: bool = False
     one_node: bool = False
     """Whether the claim is for the pods of one node: those that mount it must meet there, or they never start."""
+    marks: Marks = field(default_factory=Marks)
+    """What the pod says of itself because it mounts the claim."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,12 @@ def template(
     if meeting:
         together = {"requiredDuringSchedulingIgnoredDuringExecution": _on_one_node(meeting)}
         spec["affinity"] = {**spec.get("affinity", {}), "podAffinity": together}
-    return {"metadata": {"labels": {**labels, **meeting}}, "spec": spec}
+    marks = [mount.marks for mount in container.volumes]
+    marked = {key: value for mark in marks for key, value in mark.labels.items()}
+    metadata: dict[str, Any] = {"labels": {**labels, **meeting, **marked}}
+    if annotations := {key: value for mark in marks for key, value in mark.annotations.items()}:
+        metadata["annotations"] = annotations
+    return {"metadata": metadata, "spec": spec}
 
 
 def _on_one_node(meeting: Mapping[str, str]) -> list[dict[str, Any]]:

@@ -97,6 +97,9 @@ class Gke(ClusterArgs):
     """NVIDIA driver of the GPU nodes, installed by GKE: the one tested with their version, or the newest."""
     encryption_key: Filled | None = None
     """Cloud KMS key that encrypts Kubernetes secrets (projects/…/cryptoKeys/…); a new one, rotated, by default."""
+    lustre: bool = False
+    """Whether the nodes have the driver of Managed Lustre, and kernels that take its modules, which Google signs.
+    Volumes of kind managedLustre need it; the node pools are upgraded when it changes."""
     deletion_protection: bool = True
     """Whether the cluster refuses to be deleted. Set it to false, and `up`, before you destroy the stack."""
     labels: Annotated[dict[str, str], Field(default_factory=dict)]

@@ -23,6 +23,8 @@ _PROJECT = re.compile(r"([a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]")
 _VERSION = re.compile(r"1\.(\d+)(\.\d+(-gke\.\d+)?)?")
 _OLDEST_MINOR = 32
 """GKE's metrics of JobSet need 1.32 (pulumi-gcp's reference of `monitoring_config.enable_components`)."""
+_OLDEST_LUSTRE = 34
+"""GKE's nodes take signed modules from 1.34.1-gke.2364000 on (lustre-csi-driver, docs/installation.md)."""
 _KEY = re.compile(r"projects/[^/]+/locations/([^/]+)/keyRings/[^/]+/cryptoKeys/[^/]+")
 _LABEL = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 _LABEL_VALUE = re.compile(r"[a-z0-9_-]{0,63}")
@@ -91,6 +93,9 @@ def _version(args: "Gke") -> Iterator[Fault]:
     elif int(match[1]) < _OLDEST_MINOR:
         reason = f"got {args.version}, need at least 1.{_OLDEST_MINOR}, which can watch JobSets"
         yield Fault(("cluster", "version"), reason)
+    elif args.lustre and int(match[1]) < _OLDEST_LUSTRE:
+        reason = f"got {args.version}, need at least 1.{_OLDEST_LUSTRE}, whose nodes take Lustre's modules"
+        yield Fault(("cluster", "version"), reason, given=(("cluster", "lustre"),))
 
 
 def _network(args: "Gke") -> Iterator[Fault]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from components import catalog
 from components.faults import Fault, did_you_mean
 from components.gke import slices
+from components.gke.accelerators import guest_accelerators
 from components.gke.places import one_zone, zones_of
 from components.node_group import Mig, Shape, TimeSlicing
 
@@ -40,6 +41,10 @@ def faults(args: "Gke", groups: Mapping[str, Shape]) -> Iterator[Fault]:
         yield from _capacity(path, shape)
         if shape.args.provisioner == "automatic":
             yield from _automatic(path, shape)
+            if args.lustre and not guest_accelerators(shape, args.gpu_driver):
+                # By itself, GKE makes kernels that take no modules where there are no GPUs.
+                reason = "got automatic, whose nodes without GPUs cannot mount Lustre: need group"
+                yield Fault((*path, "provisioner"), reason, given=(("cluster", "lustre"),))
 
 
 def _zones(path: tuple[str, ...], shape: Shape, args: "Gke") -> Iterator[Fault]:

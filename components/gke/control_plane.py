@@ -108,7 +108,7 @@ def create(
         logging_config={"enable_components": _LOGS},
         monitoring_config=_MONITORING,
         cost_management_config={"enabled": True},
-        addons_config=_ADDONS,
+        addons_config={**_ADDONS, "lustre_csi_driver_config": {"enabled": True}} if args.lustre else _ADDONS,
         opts=pulumi.ResourceOptions.merge(
             opts,
             # The pool that this describes is deleted at once; what the API tells of it later is about other pools.

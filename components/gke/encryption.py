@@ -15,7 +15,11 @@ _ROTATION = f"{90 * 24 * 3600}s"
 
 
 def secrets_key(
-    name: str, args: "Gke", apis: Mapping[Api, pulumi.Resource], opts: pulumi.ResourceOptions
+    name: str,
+    args: "Gke",
+    apis: Mapping[Api, pulumi.Resource],
+    agent: projects.ServiceIdentity,
+    opts: pulumi.ResourceOptions,
 ) -> tuple[pulumi.Input[str], Sequence[pulumi.Resource]]:
     """The key's name, and what has to be there before a cluster can use it."""
     key: pulumi.Input[str]
@@ -28,8 +32,6 @@ def secrets_key(
         key = kms.CryptoKey(
             f"{name}-secrets", key_ring=ring.id, purpose="ENCRYPT_DECRYPT", rotation_period=_ROTATION, opts=opts
         ).id
-    after = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=[apis["container"]]))
-    agent = projects.ServiceIdentity(f"{name}-agent", service="container.googleapis.com", opts=after)
     grant = kms.CryptoKeyIAMMember(
         f"{name}-agent-secrets",
         crypto_key_id=key,

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from components.cluster.gke import Gke
 
 Api = Literal["cloudkms", "compute", "container", "file", "iam"]
+"""What every cluster needs."""
+MoreApi = Literal["dns", "lustre", "servicenetworking", "storagetransfer"]
+"""What a volume may need beside it."""
 _ROLES = {
     # Logs, metrics and the autoscaler's reports: all that a node writes.
     "node": "roles/container.defaultNodeServiceAccount",
@@ -22,10 +25,26 @@ _SUFFIX = "-nodes"
 
 def apis(name: str, opts: pulumi.ResourceOptions) -> Mapping[Api, projects.Service]:
     """The APIs, switched on. They stay on when the stack is destroyed: others in the project may use them."""
-    return {
-        api: projects.Service(f"{name}-{api}", service=f"{api}.googleapis.com", disable_on_destroy=False, opts=opts)
-        for api in get_args(Api)
-    }
+    return {api: switched_on(name, api, opts) for api in get_args(Api)}
+
+
+def switched_on(name: str, api: Api | MoreApi, opts: pulumi.ResourceOptions) -> projects.Service:
+    """One API."""
+    return projects.Service(f"{name}-{api}", service=f"{api}.googleapis.com", disable_on_destroy=False, opts=opts)
+
+
+def agent(name: str, apis: Mapping[Api, pulumi.Resource], opts: pulumi.ResourceOptions) -> projects.ServiceIdentity:
+    """Who GKE itself is in the project."""
+    after = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=[apis["container"]]))
+    return projects.ServiceIdentity(f"{name}-agent", service="container.googleapis.com", opts=after)
+
+
+def project_number(agent: projects.ServiceIdentity) -> pulumi.Output[str]:
+    """The project's number, which GKE's agent has in its name: service-NUMBER@container-engine-robot….
+
+    Nothing else that a stack creates tells it, and asking would need a call during the preview.
+    """
+    return agent.email.apply(lambda email: email.partition("@")[0].removeprefix("service-"))
 
 
 def account_id(cluster_name: str) -> str:

@@ -122,6 +122,9 @@ def node_config(shape: Shape, args: "Gke", account: pulumi.Input[str]) -> contai
         ]
     if gpus := guest_accelerators(shape, args.gpu_driver):
         config["guest_accelerators"] = gpus
+    elif args.lustre and image.startswith("COS"):
+        # Where there are no GPUs, the kernel loads no modules beside its own otherwise.
+        config["linux_node_config"] = {"node_kernel_module_loading": {"policy": "ENFORCE_SIGNED_MODULES"}}
     if shape.args.reserved:
         config["reservation_affinity"] = {
             "consume_reservation_type": "SPECIFIC_RESERVATION",

@@ -18,6 +18,7 @@ from components.gke import (
     node_pool,
     provisioning,
 )
+from components.gke.native import Native
 from components.node_group import NodeGroup, Shape
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ def connect(args: "Gke", name: str, groups: Mapping[str, Shape], opts: pulumi.Re
     apis = identity.apis(name, inside)
     where = network.create(name, args, apis["compute"], inside)
     account, roles = identity.node_account(name, args, apis["iam"], inside)
-    key, key_grants = encryption.secrets_key(name, args, apis, inside)
+    agent = identity.agent(name, apis, inside)
+    key, key_grants = encryption.secrets_key(name, args, apis, agent, inside)
     cluster = control_plane.create(
         name,
         args,
@@ -62,7 +64,7 @@ def connect(args: "Gke", name: str, groups: Mapping[str, Shape], opts: pulumi.Re
         if shape.args.provisioner == "automatic":
             group = NodeGroup(shape, opts)
             group.done(provisioning.compute_class(group, args, account.email, provider))
-    return Connection(provider, config, cluster)
+    return Connection(provider, config, Native(cluster, google, where, identity.project_number(agent)))
 
 
 def _pools(

@@ -122,6 +122,8 @@ class Volume(pulumi.ComponentResource):
         self.path = args.path
         self.claim_name = name
         """Name of the claim in the stack's namespace."""
+        self.marks = backend.marks
+        """What pods that mount it say of themselves."""
         self.one_node = set(modes) == {"ReadWriteOnce"}
         """Whether only the pods of one node can mount it."""
         if args.readers is not None or args.writers is not None:

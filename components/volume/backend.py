@@ -14,6 +14,7 @@ from components.faults import Fault
 from components.labels import labels
 from components.namespace import Namespace
 from components.volume.capabilities import CSI, AccessMode, Capabilities
+from components.volume.marks import Marks
 from components.volume.snapshot_class import SnapshotClass
 
 if TYPE_CHECKING:
@@ -81,6 +82,8 @@ class Backend(Variant, family=True):
     """Access modes of volumes that name none."""
     clusters: ClassVar[frozenset[str] | None] = None
     """Kinds of cluster that have this backend; None for all."""
+    marks: ClassVar[Marks] = Marks()
+    """What pods say of themselves that mount a volume of it."""
     mirror_copies: ClassVar[bool] = True
     """Whether a volume made of a snapshot is whole and cheap, so that a mirror may send such a copy."""
     own_class: ClassVar[bool] = True

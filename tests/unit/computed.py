@@ -17,6 +17,10 @@ def of(kind: str, name: str, inputs: State) -> dict[str, Any]:
     return {**inputs, **(added(name, inputs) if added else {})}
 
 
+ANSWERED = computed_google.ANSWERED
+"""What a provider answers, by the function that is called."""
+
+
 def _eks_cluster(name: str, inputs: State) -> dict[str, Any]:
     return {
         "arn": f"arn:aws:eks:us-west-2:{_ACCOUNT}:cluster/{inputs['name']}",

@@ -35,7 +35,7 @@ def rendered(groups: Mapping[str, Mapping[str, Any]], **settings: Any) -> Render
     """What a cluster with these groups registers, whether or not its region sells them all."""
     args = cluster(**settings)
     made = shapes(args, groups)
-    return rendering.run(lambda: {"native": args.connect("cluster", made, pulumi.ResourceOptions()).native.id})
+    return rendering.run(lambda: {"native": args.connect("cluster", made, pulumi.ResourceOptions()).native.cluster.id})
 
 
 def faults(groups: Mapping[str, Mapping[str, Any]] | None = None, **settings: Any) -> list[str]:

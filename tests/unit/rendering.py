@@ -32,7 +32,8 @@ class Echo(pulumi.runtime.Mocks):
     """Resources come out as they went in, with what clouds and API servers add and the stack reads."""
 
     def call(self, args: pulumi.runtime.MockCallArgs) -> tuple[dict[str, Any], list[tuple[str, str]] | None]:
-        raise AssertionError(f"the stack must not call providers, it called {args.token}")
+        assert args.token in computed.ANSWERED, f"the stack must not call providers, it called {args.token}"
+        return dict(computed.ANSWERED[args.token]), []
 
     def new_resource(self, args: pulumi.runtime.MockResourceArgs) -> tuple[str, dict[str, Any]]:
         return f"{args.name}-id", computed.of(args.typ, args.name, args.inputs)
