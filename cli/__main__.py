@@ -10,6 +10,7 @@ from pathlib import Path
 from embedded import terminal
 from embedded.fault import Fault
 from embedded.hosts.stack_settings import StackSettings
+from embedded.target import Target
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -21,6 +22,9 @@ def _parser() -> argparse.ArgumentParser:
     asked.set_defaults(run=_preview)
     checked = commands.add_parser("check", help="what is wrong with a stack's settings, a line each")
     checked.add_argument("--stack", default="dev", help="name of a Pulumi.<stack>.yaml (default: dev)")
+    checked.add_argument(
+        "--cluster", action="store_true", help="ask the stack's cluster, too: classes, snapshots, sizes"
+    )
     checked.set_defaults(run=_check)
     rented = commands.add_parser("catalog", help="accelerators and machines, where they are rented and at what price")
     rented.add_argument("--cloud", help="eks, gke or aks")
@@ -75,7 +79,9 @@ def _preview(args: argparse.Namespace) -> int:
 def _check(args: argparse.Namespace) -> int:
     from cli import check
 
-    print(check.run(StackSettings(args.stack, Path()).source()))
+    file = StackSettings(args.stack, Path()).source()
+    target = Target.of(os.environ.get("TENSORPLANE_CONTEXT", ""), stack=args.stack) if args.cluster else None
+    print(check.run(file, target.api() if target else None))
     return 0
 
 

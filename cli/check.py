@@ -7,19 +7,33 @@ from pathlib import Path
 
 import pulumi
 
+from cli import live_check
 from embedded.fault import Fault
 from embedded.hosts.stack_settings import declared
+from embedded.kube import Kube
 from stack import StackConfig
 
 _PROJECT_NAME = "tensorplane"
 
 
-def run(file: Path) -> str:
-    """What to tell of a Pulumi.<stack>.yaml without mistakes; a Fault with a line for each mistake."""
+def run(file: Path, api: Kube | None = None) -> str:
+    """What to tell of a Pulumi.<stack>.yaml without mistakes; a Fault with a line for each mistake.
+
+    With the API of the stack's cluster, what is there is compared, too.
+    """
     if is_encrypted(file):
         return f"{file.name}: some of it is encrypted, which only `make preview` can check"
-    load(file)
+    config = load(file)
+    if api:
+        compare(config, api)
     return f"{file.name}: no mistakes found"
+
+
+def compare(config: StackConfig, api: Kube) -> None:
+    """Settings without mistakes and what is in their cluster; a Fault with a line for each that do not go together."""
+    wrong = live_check.faults(config.volumes, config.cluster, config.namespace_name, api)
+    if lines := [str(fault) for fault in wrong]:
+        raise Fault(*lines)
 
 
 def is_encrypted(file: Path) -> bool:

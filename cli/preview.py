@@ -89,6 +89,7 @@ def opened(stack: str, context: str) -> Iterator[Preview]:
     if target.embedded and not cluster.is_running(target.instance):
         # The API server judges what would be applied, so a preview needs one.
         raise Fault("The embedded cluster is stopped, and a preview asks it. Start it with: make up")
+    _compare(settings, target)
     environment = target.environment()
     with ExitStack() as passing:
         stays = not target.cloud or settings.has_stack(pulumi, environment)
@@ -98,6 +99,20 @@ def opened(stack: str, context: str) -> Iterator[Preview]:
         needed = stand_ins.needed()
         path = passing.enter_context(stand_ins.on_path(needed, environment["PATH"]))
         yield Preview(settings, pulumi, {**environment, "PATH": path}, stand_ins=needed, stays=stays)
+
+
+def _compare(settings: StackSettings, target: Target) -> None:
+    """Tell what only the cluster knows is wrong. Mistakes of the settings alone are the engine's to tell."""
+    from cli import check
+
+    file = settings.source()
+    if target.cloud or check.is_encrypted(file):
+        return
+    try:
+        config = check.load(file)
+    except Fault:
+        return
+    check.compare(config, target.api())
 
 
 def _own_state(home: Path) -> dict[str, str]:

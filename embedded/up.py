@@ -39,6 +39,8 @@ def up(context: str) -> None:
         run_all(_tasks(target), progress)
         stack = open_stack(target)
         with progress.step("pulumi up") as step:
+            if not target.cloud and _names_what_is_there(StackSettings(STACK, target.home).section("volumes")):
+                _checked(target, "--cluster")
             stack.prepare(step)
             if target.embedded:
                 stack.bring_up_to_date(target.api().items("/api/v1/persistentvolumeclaims"), step)
@@ -103,10 +105,20 @@ def _has_streams(target: Target) -> bool:
     return any(isinstance(volume, dict) and volume.get("stream") for volume in volumes)
 
 
+def _names_what_is_there(volumes: dict[str, Any]) -> bool:
+    """Whether a volume names a class or a snapshot, which the cluster has or has not."""
+    told = [one for one in volumes.values() if isinstance(one, dict)]
+    return any("from" in one or "name" in (one.get("backend") or {}) for one in told)
+
+
 def _check_settings(target: Target, step: Step) -> None:
+    _checked(target)
+
+
+def _checked(target: Target, *more: str) -> None:
     # In a process of its own: what checks them is the stack, which nothing here imports.
     environment = {**os.environ, "TENSORPLANE_CONTEXT": target.override}
-    argv = [sys.executable, "-m", "cli", "check", "--stack", STACK]
+    argv = [sys.executable, "-m", "cli", "check", "--stack", STACK, *more]
     checked = subprocess.run(
         argv, cwd=PROJECT, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True
     )

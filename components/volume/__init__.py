@@ -90,8 +90,8 @@ class VolumeArgs(Model):
 class Volume(pulumi.ComponentResource):
     """A volume that workloads mount by its claim.
 
-    With `retain`, `pulumi destroy` and removing it from the settings are refused before anything changes
-    (`pulumi destroy --exclude-protected` deletes the rest), and even an unprotected object stays in the cluster.
+    With `retain`, removing it from the settings and `pulumi destroy` are refused before anything changes (with
+    `--run-program --exclude-protected`, the rest is deleted), and even an unprotected object stays in the cluster.
     Without it, a snapshot is taken before the volume is deleted, where its driver takes them.
     """
 

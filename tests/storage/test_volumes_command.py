@@ -8,7 +8,10 @@ import sys
 from pathlib import Path
 
 from cli import volume_facts, volume_leftovers, volume_rows
+from cli.live_check import faults
 from cli.volume_leftovers import Leftover
+from components.cluster.embedded import Embedded
+from components.volume import VolumeArgs
 from embedded.paths import PROJECT
 from tests.storage import kubectl
 from tests.storage.claims import CLAIMS, SNAPSHOTS, Claims
@@ -64,3 +67,25 @@ def test_what_deletes_for_good_deletes_that_and_nothing_else(claims: Claims, tmp
     assert copy.exists()
     kubectl.run(claims.instance.kubeconfig, snapshot.gone)
     claims.eventually(lambda: not copy.exists())
+
+
+def test_a_preview_knows_classes_and_snapshots_that_are_there(claims: Claims) -> None:
+    claims.claim("origin", mib=128)
+    claims.snapshot("origin-1", "origin")
+    wanted = {
+        "small": {"sizeGib": 0.0625, "from": {"snapshot": "origin-1"}},
+        "lost": {"sizeGib": 1, "from": {"snapshot": "origin-2"}},
+        "odd": {"sizeGib": 1, "backend": {"kind": "storageClass", "name": "tensorplane-embeded"}},
+        "origin": {"sizeGib": 0.0625},
+        "right": {"sizeGib": 0.125, "from": {"snapshot": "origin-1"}},
+    }
+    declared = {name: VolumeArgs.model_validate(args) for name, args in wanted.items()}
+    told = [
+        str(fault).removeprefix("tensorplane:volumes.")
+        for fault in faults(declared, Embedded(), "default", claims.kube)
+    ]
+    assert len(told) == 4
+    assert told[0] == "origin.sizeGib: got 0.0625, and a volume never shrinks: it has 128 MiB"
+    assert told[1].startswith("odd.backend.name: the cluster has no StorageClass 'tensorplane-embeded', have ")
+    assert told[2].startswith("small.sizeGib: got 0.0625, need at least the 128 MiB of snapshot origin-1")
+    assert told[3].startswith("lost.from.snapshot: namespace default has no VolumeSnapshot 'origin-2', have ")

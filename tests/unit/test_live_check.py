@@ -1,0 +1,81 @@
+"""What only the cluster knows is wrong with volumes: a line each, from recorded answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cli import live_check
+from components.cluster.embedded import Embedded
+from components.volume import VolumeArgs
+
+AT = "/api/v1/namespaces/ml/persistentvolumeclaims"
+ANSWERS: dict[str, list[dict[str, Any]]] = {
+    AT: [
+        {
+            "metadata": {"name": "models"},
+            "spec": {"storageClassName": "fast", "resources": {"requests": {"storage": "2Gi"}}},
+        },
+        {
+            "metadata": {"name": "files"},
+            "spec": {"storageClassName": "", "resources": {"requests": {"storage": "2Gi"}}},
+        },
+    ],
+    "/apis/storage.k8s.io/v1/storageclasses": [{"metadata": {"name": "fast"}}, {"metadata": {"name": "slow"}}],
+    "/apis/snapshot.storage.k8s.io/v1/namespaces/ml/volumesnapshots": [
+        {"metadata": {"name": "models-20261121-1500"}, "status": {"restoreSize": "2Gi"}},
+        {"metadata": {"name": "young"}},
+    ],
+}
+
+
+class Api:
+    """An API server, and what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def items(self, path: str) -> list[dict[str, Any]]:
+        self.asked.append(path)
+        return ANSWERS[path]
+
+
+def told(**volumes: Any) -> list[str]:
+    declared = {name: VolumeArgs.model_validate(args) for name, args in volumes.items()}
+    return [str(fault) for fault in live_check.faults(declared, Embedded(), "ml", Api())]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("volume", "says"),
+    [
+        ({"sizeGib": 1, "backend": {"kind": "storageClass", "name": "fasst"}},
+         "backend.name: the cluster has no StorageClass 'fasst', have fast, slow (did you mean fast?)"),
+        ({"sizeGib": 1, "from": {"snapshot": "models-20261121-1500"}},
+         "sizeGib: got 1, need at least the 2 GiB of snapshot models-20261121-1500, which it begins as"),
+        ({"sizeGib": 2, "from": {"snapshot": "models-20261121-1600"}},
+         "from.snapshot: namespace ml has no VolumeSnapshot 'models-20261121-1600', have models-20261121-1500, young"
+         " (did you mean models-20261121-1500?)"),
+    ],
+)  # fmt: skip
+def test_a_new_volume_is_compared_with_what_is_there(volume: Any, says: str) -> None:
+    assert told(new=volume) == [f"tensorplane:volumes.new.{says}"]
+
+
+def test_a_volume_that_is_there_does_not_shrink_and_may_have_lost_its_origin() -> None:
+    assert told(models={"sizeGib": 1.5}) == [
+        "tensorplane:volumes.models.sizeGib: got 1.5, and a volume never shrinks: it has 2 GiB"
+    ]
+    gone = {"kind": "storageClass", "name": "gone"}
+    assert told(models={"sizeGib": 2, "backend": gone, "from": {"snapshot": "gone"}}, files={"sizeGib": 1}) == []
+
+
+def test_what_is_right_is_not_told_and_what_nobody_names_is_not_asked() -> None:
+    fast = {"kind": "storageClass", "name": "fast"}
+    assert told(new={"sizeGib": 2, "backend": fast, "from": {"snapshot": "models-20261121-1500"}}) == []
+    assert told(new={"sizeGib": 1, "from": {"snapshot": "young"}}) == []
+    assert told(new={"sizeGib": 1200, "backend": {"kind": "fsxLustre"}, "from": {"snapshot": "backup-1"}}) == []
+    api = Api()
+    assert list(live_check.faults({}, Embedded(), "ml", api)) == []  # type: ignore[arg-type]
+    assert list(live_check.faults({"models": VolumeArgs(size_gib=3)}, Embedded(), "ml", api)) == []  # type: ignore[arg-type]
+    assert api.asked == [AT]
