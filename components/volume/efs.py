@@ -10,7 +10,7 @@ from components.cluster import Cluster, ClusterArgs
 from components.cluster.eks import Eks
 from components.faults import Fault
 from components.namespace import Namespace
-from components.volume import aws_backup, kms_key, zones
+from components.volume import aws_backup, aws_region, kms_key, zones
 from components.volume.backend import Backend, Request
 from components.volume.capabilities import AccessMode, Capabilities
 from components.volume.kms_key import KmsKey
@@ -50,9 +50,8 @@ class Efs(Backend):
                 "AWS Backup restores into a file system, with `aws backup start-restore-job`, not into a new volume"
             )
             yield Fault(("from", "snapshot"), reason)
-        if args.mirror and isinstance(cluster, Eks) and args.mirror.to.region == cluster.region:
-            reason = f"got {cluster.region}, where the volume is itself: need another region"
-            yield Fault(("mirror", "to", "region"), reason)
+        if isinstance(cluster, Eks):
+            yield from aws_region.of_mirror(args, cluster)
         if args.mirror and args.mirror.every and args.mirror.to.region:
             yield Fault(("mirror", "every"), f"got {args.mirror.every}, EFS itself decides when: leave it out")
         yield from aws_backup.faults(args.snapshots)

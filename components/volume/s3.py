@@ -12,7 +12,7 @@ from components.cluster.eks import Eks
 from components.faults import Fault
 from components.model import Filled, RelativePath
 from components.namespace import Namespace
-from components.volume import kms_key
+from components.volume import aws_region, kms_key
 from components.volume.backend import Backend, Request
 from components.volume.bucket_name import BucketName
 from components.volume.capabilities import AccessMode, Capabilities
@@ -65,6 +65,7 @@ class S3(Backend):
     def check(self, args: "VolumeArgs", cluster: ClusterArgs) -> Iterator[Fault]:
         yield from self._bucket(args)
         if isinstance(cluster, Eks):
+            yield from aws_region.of_mirror(args, cluster)
             yield from self._keys(args, cluster)
         if self.cache_class and not args.cache:
             reason = "given without `cache`, whose disks it is about: set cache.sizeGib, or leave it out"
@@ -80,6 +81,8 @@ class S3(Backend):
                 reason = "given, and a new bucket is in the cluster's region: leave it out, or name a bucket of yours"
                 yield Fault(("backend", "region"), reason)
             return
+        if self.region is not None:
+            yield from aws_region.faults(self.region, ("backend", "region"))
         given = (("backend", "bucket"),)
         if self.keep_replaced_days is not None:
             reason = f"given, and what bucket {self.bucket} keeps is set there: leave it out"
@@ -93,8 +96,8 @@ class S3(Backend):
             yield from kms_key.elsewhere(self.kms_key, self.region or cluster.region, "kmsKey")
         to = args.mirror.to.region if args.mirror and not self.bucket else None
         if to == cluster.region:
-            yield Fault(("mirror", "to", "region"), f"got {to}, where the volume is itself: need another region")
-        elif to and self.mirror_kms_key:
+            return
+        if to and self.mirror_kms_key:
             yield from kms_key.elsewhere(self.mirror_kms_key, to, "mirrorKmsKey")
         elif to and self.kms_key:
             reason = f"missing, and what kmsKey encrypts is encrypted again in {to}: need a key of that region"

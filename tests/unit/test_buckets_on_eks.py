@@ -246,6 +246,8 @@ def test_checkpoints_and_models_of_a_job_go_elsewhere() -> None:
         ({"backend": YOURS, **MIRROR}, "mirror: given, and where bucket example-images is copied to"),
         ({"backend": S3, "mirror": {"to": {"region": "us-west-2"}}}, "mirror.to.region: got us-west-2, where"),
         ({"backend": S3, "mirror": {"to": {"region": "us-east-2"}, "every": "1h"}}, "mirror.every: got 1h, S3 has 15m"),
+        ({"backend": S3, "mirror": {"to": {"region": "us-eest-2"}}}, "mirror.to.region: no region 'us-eest-2', have"),
+        ({"backend": {**YOURS, "region": "us-weast-2"}}, "backend.region: no region 'us-weast-2', have af-so"),
         ({"backend": {**S3, "kmsKey": WEST}, **MIRROR}, "backend.mirrorKmsKey: missing, and what kmsKey encrypts"),
         ({"backend": {**S3, "mirrorKmsKey": WEST}, **MIRROR}, "backend.mirrorKmsKey: got a key of us-west-2, need one"),
         ({"backend": {**S3, "mirrorKmsKey": WEST}}, "backend.mirrorKmsKey: given without `mirror`"),

@@ -146,6 +146,7 @@ def test_a_key_of_yours_encrypts_disks_and_the_driver_may_use_that_key_alone() -
         ({**EFS, "placement": {"zones": ["us-west-2a", "us-west-2b"]}}, "placement.zones: got 2 zones"),
         ({**EFS, "from": {"snapshot": "x"}}, "from.snapshot: AWS Backup restores into a file system"),
         ({**EFS, "mirror": {"to": {"region": "us-west-2"}}}, "mirror.to.region: got us-west-2, where"),
+        ({**EFS, "mirror": {"to": {"region": "us-eest-2"}}}, "mirror.to.region: no region 'us-eest-2', have"),
         ({**EFS, "mirror": {"to": {"region": "us-east-2"}, "every": "15m"}}, "mirror.every: got 15m, EFS its"),
         ({**EFS, "quota": True}, "quota: backend efs has no limit that holds, "),
         ({**EBS, "cache": {"sizeGib": 10}}, "cache: backend ebs has no cache, "),
