@@ -1,4 +1,4 @@
-"""One run of a volume's schedule: `python -m snapshotter VOLUME CLASS [--keep=N] [--expire=SECONDS]`."""
+"""One run of a schedule: `python -m snapshotter VOLUME CLASS [--group] [--keep=N] [--expire=SECONDS]`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import time
 from datetime import UTC, datetime, timedelta
 
 from snapshotter.api import Api
+from snapshotter.group import GroupApi
 from snapshotter.manifest import MANUAL, SCHEDULE
 from snapshotter.retention import past
 
@@ -34,6 +35,7 @@ def run(api: Api, arguments: argparse.Namespace, job: str) -> None:
     api.take(name, arguments.volume, arguments.snapshot_class, reason)
     while not api.is_ready(name):
         time.sleep(_SECONDS_BETWEEN_LOOKS)
+    api.finish(name, arguments.volume)
     print(f"{name}: ready", flush=True)
     expire = timedelta(seconds=arguments.expire) if arguments.expire else None
     for old in past(api.taken_on_schedule(arguments.volume), datetime.now(UTC), keep=arguments.keep, expire=expire):
@@ -46,10 +48,13 @@ def parsed(words: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="snapshotter", description=__doc__)
     parser.add_argument("volume")
     parser.add_argument("snapshot_class")
+    parser.add_argument("--group", action="store_true", help="VOLUME is a group of them, taken at one instant")
     parser.add_argument("--keep", type=int, default=sys.maxsize)
     parser.add_argument("--expire", type=int)
     return parser.parse_args(words)
 
 
 if __name__ == "__main__":
-    run(Api(os.environ["NAMESPACE"]), parsed(), os.environ["JOB_NAME"])
+    asked = parsed()
+    server = GroupApi if asked.group else Api
+    run(server(os.environ["NAMESPACE"]), asked, os.environ["JOB_NAME"])

@@ -6,15 +6,20 @@ import json
 import ssl
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from snapshotter.manifest import GROUP, REASON, SCHEDULE, VOLUME, snapshot
+from snapshotter import manifest
+from snapshotter.manifest import GROUP, REASON, SCHEDULE, VOLUME
 from snapshotter.retention import Snapshot
 
-_API = f"apis/{GROUP}/v1"
+PATH = f"apis/{GROUP}/v1"
+GIVE_UP = {"spec": {"deletionPolicy": "Delete"}}
+"""The change by which the bytes go with the object."""
 _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _SECONDS = 30
 _CONFLICT = 409
@@ -31,37 +36,38 @@ class Api:
 
     def take(self, name: str, volume: str, snapshot_class: str, reason: str) -> None:
         """Ask for a snapshot. One of this name that is there already is the same one."""
-        wanted = snapshot(name, volume, snapshot_class, reason)
-        try:
-            self._send("POST", self._snapshots, wanted)
-        except urllib.error.HTTPError as error:
-            if error.code != _CONFLICT:
-                raise
+        self._ask(self._snapshots, manifest.snapshot(name, volume, snapshot_class, reason))
 
     def is_ready(self, name: str) -> bool:
         """Whether the bytes of a snapshot are safe."""
-        return _is_ready(self._send("GET", f"{self._snapshots}/{name}"))
+        return ready(self._send("GET", f"{self._snapshots}/{name}"))
+
+    def finish(self, name: str, volume: str) -> None:
+        """What is left to do with one that is ready."""
 
     def taken_on_schedule(self, volume: str) -> list[Snapshot]:
         """The volume's snapshots that the schedule took and nobody is deleting."""
         query = f"labelSelector={VOLUME}%3D{volume},{REASON}%3D{SCHEDULE}"
         items = self._send("GET", f"{self._snapshots}?{query}")["items"]
-        return [_snapshot(item) for item in items if "deletionTimestamp" not in item["metadata"]]
+        return [snapshot(item) for item in items if "deletionTimestamp" not in item["metadata"]]
 
     def delete(self, old: Snapshot) -> None:
         """Give up a snapshot and its bytes: the class retains them until its content says otherwise."""
-        try:
+        with if_there():
             if old.content:
-                change = {"spec": {"deletionPolicy": "Delete"}}
-                self._send("PATCH", f"{_API}/volumesnapshotcontents/{old.content}", change)
+                self._send("PATCH", f"{PATH}/volumesnapshotcontents/{old.content}", GIVE_UP)
             self._send("DELETE", f"{self._snapshots}/{old.name}")
-        except urllib.error.HTTPError as error:
-            if error.code != _NOT_FOUND:
-                raise
 
     @property
     def _snapshots(self) -> str:
-        return f"{_API}/namespaces/{self.namespace}/volumesnapshots"
+        return f"{PATH}/namespaces/{self.namespace}/volumesnapshots"
+
+    def _ask(self, path: str, wanted: Any) -> None:
+        try:
+            self._send("POST", path, wanted)
+        except urllib.error.HTTPError as error:
+            if error.code != _CONFLICT:
+                raise
 
     def _send(self, method: str, path: str, body: Any = None) -> Any:
         # Read each time: the token is renewed while the pod runs.
@@ -76,12 +82,24 @@ class Api:
             return json.load(answer)
 
 
-def _is_ready(item: Any) -> bool:
+@contextmanager
+def if_there() -> Iterator[None]:
+    """What somebody else has deleted meanwhile is deleted."""
+    try:
+        yield
+    except urllib.error.HTTPError as error:
+        if error.code != _NOT_FOUND:
+            raise
+
+
+def ready(item: Any) -> bool:
+    """Whether the driver says so."""
     return bool((item.get("status") or {}).get("readyToUse"))
 
 
-def _snapshot(item: Any) -> Snapshot:
+def snapshot(item: Any, content: str = "boundVolumeSnapshotContentName") -> Snapshot:
+    """What retention needs to know of an object."""
     metadata, status = item["metadata"], item.get("status") or {}
     # The driver's own time is the one of the bytes.
     taken = datetime.fromisoformat(status.get("creationTime") or metadata["creationTimestamp"])
-    return Snapshot(metadata["name"], taken, _is_ready(item), status.get("boundVolumeSnapshotContentName"))
+    return Snapshot(metadata["name"], taken, ready(item), status.get(content))

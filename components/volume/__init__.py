@@ -12,7 +12,7 @@ from components.family import load_family
 from components.model import Filled, Model, Name
 from components.namespace import Namespace
 from components.stream import Stream, StreamArgs
-from components.volume import access, before_change, snapshot_schedule, source, volsync
+from components.volume import access, before_change, snapshot_group, snapshot_schedule, source, volsync
 from components.volume.backend import Backend, Request
 from components.volume.capabilities import AccessMode
 from components.volume.mirror import MirrorArgs
@@ -80,7 +80,16 @@ class VolumeArgs(Model):
 
     def scheduled_class(self, cluster: ClusterArgs) -> SnapshotClass | None:
         """The class of its CSI snapshots on a schedule; None where nobody asks for them."""
-        return self.backend_on(cluster).snapshot_class if self.snapshots is not None else None
+        if self.snapshots is None:
+            return None
+        backend = self.backend_on(cluster)
+        return backend.group_class if self.snapshots.group else backend.snapshot_class
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """What its claim says beside its name."""
+        group = self.snapshots.group if self.snapshots else None
+        return {snapshot_group.LABEL: group} if group else {}
 
     def saved_before_deletion(self, cluster: ClusterArgs) -> bool:
         """Whether a snapshot is taken before the volume is deleted. One that is retained is not."""
@@ -131,12 +140,12 @@ class Volume(pulumi.ComponentResource):
             also = (volsync.ACCOUNT,) if moved else ()
             access.policy(name, args, also=also, namespace=namespace, opts=pulumi.ResourceOptions(parent=self))
         snapshots_by = args.scheduled_class(cluster.args)
-        if args.snapshots and snapshots_by and snapshotter:
+        if args.snapshots and snapshots_by and snapshotter and not args.snapshots.group:
             snapshot_schedule.cron_job(
                 name,
                 snapshots_by,
                 args.snapshots,
-                claim=self.claim,
+                claims=[self.claim],
                 namespace=namespace,
                 snapshotter=snapshotter,
                 opts=pulumi.ResourceOptions(parent=self),
@@ -210,6 +219,31 @@ def volumes_of(
         return made[name]
 
     volumes = {name: make(name) for name in declared}
+    if shared:
+        _group_schedules(declared, volumes, cluster, namespace, shared, opts)
     backends = {name: args.backend_on(cluster.args) for name, args in declared.items()}
     volsync.mirrors(declared, volumes, backends, namespace=namespace, needed=movers, opts=opts)
     return volumes
+
+
+def _group_schedules(
+    declared: Mapping[str, VolumeArgs],
+    volumes: Mapping[str, Volume],
+    cluster: Cluster,
+    namespace: Namespace,
+    snapshotter: Snapshotter,
+    opts: pulumi.ResourceOptions,
+) -> None:
+    """One CronJob for each group of volumes whose snapshots are of one instant."""
+    for group, members in snapshot_group.groups(declared).items():
+        args = declared[members[0]]
+        if args.snapshots and (kind := args.scheduled_class(cluster.args)):
+            snapshot_schedule.cron_job(
+                group,
+                kind,
+                args.snapshots,
+                claims=[volumes[name].claim for name in members],
+                namespace=namespace,
+                snapshotter=snapshotter,
+                opts=opts,
+            )

@@ -66,7 +66,7 @@ class Request:
             metadata={
                 "name": self.name,
                 "namespace": self.namespace.name,
-                "labels": labels(self.name, "volume"),
+                "labels": {**labels(self.name, "volume"), **self.args.labels},
             },
             spec=spec,
             opts=opts,
@@ -122,6 +122,11 @@ class Backend(Variant, family=True):
     def same_in_copies(self) -> tuple[object, ...]:
         """What a volume has in common with one that begins as a copy of it."""
         return self.kind, self.snapshot_class
+
+    @property
+    def group_class(self) -> SnapshotClass | None:
+        """The class of snapshots of several of its volumes at one instant; None where the driver takes none."""
+        return None
 
     def check(self, args: "VolumeArgs", cluster: ClusterArgs) -> Iterator[Fault]:
         """What is wrong with a volume of this backend, beyond what its capabilities say. Paths begin at the volume."""

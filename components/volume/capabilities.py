@@ -19,6 +19,8 @@ class Capabilities:
     access_modes: tuple[AccessMode, ...]
     snapshot: str | None = None
     """How it keeps a point in time."""
+    group_snapshot: str | None = None
+    """How it keeps one instant of several volumes."""
     clone: str | None = None
     """How a new volume begins as a copy of one that is in use."""
     mirror: Mapping[str, str] = field(default_factory=dict)
@@ -59,6 +61,7 @@ class Capabilities:
 
 FEATURES: Mapping[str, str] = {
     "snapshot": "snapshots",
+    "group_snapshot": "snapshots of a group",
     "clone": "clones",
     "failover": "volumes that begin as a mirror's copy",
     "placement": "placement",
@@ -79,8 +82,8 @@ def sizes(row: Capabilities) -> str:
 def table(rows: Mapping[str, Capabilities]) -> str:
     """The whole matrix in Markdown, a line for each backend."""
     head = (
-        "backend", "access", "snapshot", "clone", "mirror", "grows", "checkpoints", "placement", "reach", "encryption",
-        "size", "limit held by", "cache", "a snapshot in use is", "throughput", "from outside",
+        "backend", "access", "snapshot", "of a group", "clone", "mirror", "grows", "checkpoints", "placement", "reach",
+        "encryption", "size", "limit held by", "cache", "a snapshot in use is", "throughput", "from outside",
     )  # fmt: skip
     lines = [_line(head), _line(["---"] * len(head))]
     for kind, row in sorted(rows.items()):
@@ -88,6 +91,7 @@ def table(rows: Mapping[str, Capabilities]) -> str:
             f"`{kind}`",
             ", ".join(_SHORT[mode] for mode in row.access_modes),
             row.snapshot,
+            row.group_snapshot,
             row.clone,
             "; ".join(_mirrors(row)),
             "yes" if row.expand else None,

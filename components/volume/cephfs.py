@@ -12,6 +12,7 @@ from components.model import Filled
 from components.volume import own_class
 from components.volume.backend import Backend, Request
 from components.volume.capabilities import CSI, AccessMode, Capabilities
+from components.volume.snapshot_class import SnapshotClass
 
 if TYPE_CHECKING:
     from components.volume import VolumeArgs
@@ -43,6 +44,7 @@ class CephFs(Backend):
     capabilities: ClassVar[Capabilities] = Capabilities(
         access_modes=("ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"),
         snapshot=CSI,
+        group_snapshot=CSI,
         clone=CSI,
         expand=True,
         reach="region",
@@ -60,6 +62,12 @@ class CephFs(Backend):
     @property
     def snapshot_parameters(self) -> Mapping[str, str]:
         return {"clusterID": self.cluster_id, **self._secret("snapshotter", self.provisioner_secret)}
+
+    @property
+    def group_class(self) -> SnapshotClass:
+        secret = self._secret("group-snapshotter", self.provisioner_secret)
+        told = {"clusterID": self.cluster_id, "fsName": self.file_system, **secret}
+        return SnapshotClass(self.driver, tuple(sorted(told.items())), group=True)
 
     @property
     def reads_snapshots(self) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 from components.cluster import ClusterArgs
 from components.faults import Fault, Key, unknown_name
 from components.stream import check as stream_check
-from components.volume import capabilities, mirror_check
+from components.volume import capabilities, mirror_check, snapshot_group
 from components.volume.backend import Backend
 from components.volume.capabilities import Capabilities
 from components.volume.snapshot_schedule import NAME_LIMIT
@@ -21,6 +21,7 @@ def faults(volumes: Mapping[str, "VolumeArgs"], declared: Declared, cluster: Clu
     """Every fault, a line each. `declared` also has the names of volumes that are faulty themselves."""
     yield from _paths(volumes)
     yield from stream_check.faults({name: args.stream for name, args in volumes.items() if args.stream})
+    yield from snapshot_group.faults(volumes, set(declared), cluster)
     for name, args in volumes.items():
         at = ("volumes", name)
         backend = args.backend_on(cluster)
@@ -72,6 +73,7 @@ def _lacking(at: Key, args: "VolumeArgs", backend: Backend) -> Iterator[Fault]:
     source = args.source
     asked = (
         (("snapshots",), "snapshot", args.snapshots is not None),
+        (("snapshots", "group"), "group_snapshot", args.snapshots is not None and args.snapshots.group is not None),
         (("from", "snapshot"), "snapshot", source is not None and source.snapshot is not None),
         (("from", "volume"), "clone", source is not None and source.volume is not None),
         (("from", "mirrorOf"), "failover", source is not None and source.mirror_of is not None),

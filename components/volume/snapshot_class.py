@@ -9,7 +9,7 @@ import pulumi
 
 from components.labels import TENSORPLANE
 from components.top_level import TopLevelResource
-from components.volume.source import SNAPSHOT_GROUP
+from components.volume.source import GROUP_SNAPSHOT_GROUP, SNAPSHOT_GROUP
 
 
 @dataclass(frozen=True)
@@ -18,9 +18,15 @@ class SnapshotClass:
 
     driver: str
     parameters: tuple[tuple[str, str], ...] = ()
+    group: bool = False
+    """Whether it is of snapshots of several volumes at one instant."""
+    existing: str | None = None
+    """Name of one that the cluster has, which is used as it is."""
 
     def name(self, prefix: str) -> str:
         """Named by its content, as nothing can be changed in one that snapshots name."""
+        if self.existing:
+            return self.existing
         if not self.parameters:
             return f"{prefix}-{self.driver}"
         digest = hashlib.sha256(json.dumps(self.parameters).encode()).hexdigest()[:8]
@@ -29,10 +35,12 @@ class SnapshotClass:
     def create(self, prefix: str, *, keeps: Literal["Retain", "Delete"], opts: pulumi.ResourceOptions) -> str:
         """The object, and its name. With `Retain`, the bytes outlive a deleted VolumeSnapshot or namespace."""
         name = self.name(prefix)
+        if self.existing:
+            return name
         TopLevelResource(
             name,
-            api_version=f"{SNAPSHOT_GROUP}/v1",
-            kind="VolumeSnapshotClass",
+            api_version=f"{GROUP_SNAPSHOT_GROUP if self.group else SNAPSHOT_GROUP}/v1",
+            kind="VolumeGroupSnapshotClass" if self.group else "VolumeSnapshotClass",
             metadata={"name": name, "labels": TENSORPLANE},
             fields={
                 "driver": self.driver,

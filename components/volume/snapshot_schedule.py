@@ -1,6 +1,7 @@
 """Snapshots of a volume on a schedule: their settings, and the CronJob that takes and expires them."""
 
 import re
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Annotated
 
@@ -9,7 +10,7 @@ import pulumi_kubernetes as k8s
 from pydantic import AfterValidator, Field
 
 from components.labels import labels
-from components.model import Model, refuse
+from components.model import Model, Name, refuse
 from components.namespace import Namespace
 from components.volume import cron
 from components.volume.snapshot_class import SnapshotClass
@@ -47,6 +48,9 @@ class SnapshotsArgs(Model):
     expire: Annotated[str, AfterValidator(_age)] | None = None
     """Age at which one is deleted, however few there are: 36h, 30d, 8w. With CSI, the newest stays whatever its age."""
 
+    group: Name | None = None
+    """Take them together with those of the other volumes of this group, at one instant. They have one schedule."""
+
     @property
     def count(self) -> list[str]:
         """How many stay, as the CronJob is told."""
@@ -60,21 +64,25 @@ class SnapshotsArgs(Model):
 
 
 def cron_job(
-    volume: str,
+    subject: str,
     kind: SnapshotClass,
     args: SnapshotsArgs,
     *,
-    claim: k8s.core.v1.PersistentVolumeClaim,
+    claims: Sequence[k8s.core.v1.PersistentVolumeClaim],
     namespace: Namespace,
     snapshotter: Snapshotter,
     opts: pulumi.ResourceOptions,
 ) -> k8s.batch.v1.CronJob:
-    """The CronJob of one volume. Each run takes one snapshot, waits until it is ready, and deletes what is past."""
-    name = f"snapshots-{volume}"
+    """The CronJob of one volume, or of a group of them, by its name.
+
+    Each run takes one snapshot, waits until it is ready, and deletes what is past.
+    """
+    name = f"snapshots-{subject}"
     age = args.expire_seconds
     arguments: list[pulumi.Input[str]] = [
-        volume,
+        subject,
         snapshotter.classes[kind],
+        *(["--group"] if kind.group else []),
         *args.count,
         *([f"--expire={age}"] if age else []),
     ]
@@ -89,7 +97,7 @@ def cron_job(
     }
     return k8s.batch.v1.CronJob(
         name,
-        metadata={"name": name, "namespace": namespace.name, "labels": labels(volume, "snapshots")},
+        metadata={"name": name, "namespace": namespace.name, "labels": labels(subject, "snapshots")},
         spec={
             "schedule": args.schedule,
             "time_zone": "Etc/UTC",
@@ -100,7 +108,7 @@ def cron_job(
             "failed_jobs_history_limit": 3,
             "job_template": {"spec": job},
         },
-        opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=[claim, snapshotter])),
+        opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=[*claims, snapshotter])),
     )
 
 

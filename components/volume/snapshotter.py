@@ -12,7 +12,7 @@ from components.cluster import Cluster
 from components.labels import TENSORPLANE, labels
 from components.namespace import Namespace
 from components.volume.snapshot_class import SnapshotClass
-from components.volume.source import SNAPSHOT_GROUP
+from components.volume.source import GROUP_SNAPSHOT_GROUP, SNAPSHOT_GROUP
 
 ACCOUNT = "volume.snapshots"
 """The service account of the CronJobs. No workload can have it: their names hold no dot."""
@@ -32,7 +32,8 @@ class Snapshotter(pulumi.ComponentResource):
         namespace: Namespace,
         opts: pulumi.ResourceOptions,
     ) -> None:
-        wanted = sorted(set(classes), key=lambda one: (one.driver, one.parameters))
+        wanted = sorted(set(classes), key=lambda one: (one.driver, one.group, one.parameters))
+        self._groups = any(one.group for one in wanted)
         props = {"drivers": sorted({one.driver for one in wanted})}
         super().__init__("tensorplane:index:Snapshotter", ACCOUNT, props, opts)
         self.image = cluster.args.images.python
@@ -75,7 +76,7 @@ class Snapshotter(pulumi.ComponentResource):
         role = k8s.rbac.v1.Role(
             ACCOUNT,
             metadata=self._metadata(ACCOUNT),
-            rules=[_rule("volumesnapshots", "get", "list", "create", "delete")],
+            rules=self._in_namespace(),
             opts=self._inside,
         )
         k8s.rbac.v1.RoleBinding(
@@ -88,7 +89,10 @@ class Snapshotter(pulumi.ComponentResource):
         everywhere = k8s.rbac.v1.ClusterRole(
             self._scoped,
             metadata={"name": self._scoped, "labels": TENSORPLANE},
-            rules=[_rule("volumesnapshotcontents", "patch")],
+            rules=[
+                _rule("volumesnapshotcontents", "patch"),
+                *([_group_rule("volumegroupsnapshotcontents", "patch")] if self._groups else []),
+            ],
             opts=self._inside,
         )
         k8s.rbac.v1.ClusterRoleBinding(
@@ -98,22 +102,32 @@ class Snapshotter(pulumi.ComponentResource):
             subjects=[subject],
             opts=self._inside,
         )
-        self._limit()
+        self._limit(self._scoped, SNAPSHOT_GROUP, "volumesnapshotcontents", "volumeSnapshotRef")
+        if self._groups:
+            name = f"{self._scoped}.groups"
+            self._limit(name, GROUP_SNAPSHOT_GROUP, "volumegroupsnapshotcontents", "volumeGroupSnapshotRef")
 
-    def _limit(self) -> None:
+    def _in_namespace(self) -> list[k8s.rbac.v1.PolicyRuleArgsDict]:
+        verbs = ("get", "list", "create", "delete")
+        if not self._groups:
+            return [_rule("volumesnapshots", *verbs)]
+        # The controller makes the snapshots of a group without the labels that tell what they are.
+        return [_rule("volumesnapshots", *verbs, "patch"), _group_rule("volumegroupsnapshots", *verbs)]
+
+    def _limit(self, name: str, api_group: str, resource: str, reference: str) -> None:
         """Contents have no namespace, so the right to change them is one for the whole cluster. This narrows it."""
         namespace = self._namespace.plain_name
         k8s.admissionregistration.v1.ValidatingAdmissionPolicy(
-            self._scoped,
-            metadata={"name": self._scoped, "labels": TENSORPLANE},
+            name,
+            metadata={"name": name, "labels": TENSORPLANE},
             spec={
                 "failure_policy": "Fail",
                 "match_constraints": {
                     "resource_rules": [
                         {
-                            "api_groups": [SNAPSHOT_GROUP],
+                            "api_groups": [api_group],
                             "api_versions": ["*"],
-                            "resources": ["volumesnapshotcontents"],
+                            "resources": [resource],
                             "operations": ["UPDATE"],
                         }
                     ]
@@ -126,7 +140,7 @@ class Snapshotter(pulumi.ComponentResource):
                 ],
                 "validations": [
                     {
-                        "expression": f"oldObject.spec.volumeSnapshotRef.namespace == '{namespace}'",
+                        "expression": f"oldObject.spec.{reference}.namespace == '{namespace}'",
                         "message": f"snapshots of namespace {namespace} are all that it may expire",
                     }
                 ],
@@ -134,9 +148,9 @@ class Snapshotter(pulumi.ComponentResource):
             opts=self._inside,
         )
         k8s.admissionregistration.v1.ValidatingAdmissionPolicyBinding(
-            self._scoped,
-            metadata={"name": self._scoped, "labels": TENSORPLANE},
-            spec={"policy_name": self._scoped, "validation_actions": ["Deny"]},
+            name,
+            metadata={"name": name, "labels": TENSORPLANE},
+            spec={"policy_name": name, "validation_actions": ["Deny"]},
             opts=self._inside,
         )
 
@@ -159,6 +173,10 @@ class Snapshotter(pulumi.ComponentResource):
 
 def _rule(resource: str, *verbs: str) -> k8s.rbac.v1.PolicyRuleArgsDict:
     return {"api_groups": [SNAPSHOT_GROUP], "resources": [resource], "verbs": list(verbs)}
+
+
+def _group_rule(resource: str, *verbs: str) -> k8s.rbac.v1.PolicyRuleArgsDict:
+    return {"api_groups": [GROUP_SNAPSHOT_GROUP], "resources": [resource], "verbs": list(verbs)}
 
 
 def _reference(kind: str, name: Any) -> k8s.rbac.v1.RoleRefArgsDict:

@@ -9,6 +9,7 @@ from pydantic import model_validator
 from components.model import Filled, Model, Name, refuse
 
 SNAPSHOT_GROUP = "snapshot.storage.k8s.io"
+GROUP_SNAPSHOT_GROUP = "groupsnapshot.storage.k8s.io"
 
 
 class FromMirror(Model):

@@ -1,13 +1,20 @@
 """Volumes of any StorageClass that the cluster has."""
 
-from typing import ClassVar, Literal
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import pulumi
 import pulumi_kubernetes as k8s
 
+from components.cluster import ClusterArgs
+from components.faults import Fault
 from components.model import Filled
 from components.volume.backend import Backend, Request
 from components.volume.capabilities import CLASS_DECIDES, CSI, Capabilities
+from components.volume.snapshot_class import SnapshotClass
+
+if TYPE_CHECKING:
+    from components.volume import VolumeArgs
 
 
 class StorageClass(Backend):
@@ -20,10 +27,14 @@ class StorageClass(Backend):
     driver: Filled | None = None
     """The class' CSI driver, such as rook-ceph.cephfs.csi.ceph.com. Needed for snapshots."""
 
+    group_snapshot_class: Filled | None = None
+    """A VolumeGroupSnapshotClass of the driver that the cluster has. Needed for snapshots of a group."""
+
     own_class: ClassVar[bool] = False
     capabilities: ClassVar[Capabilities] = Capabilities(
         access_modes=("ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"),
         snapshot=CSI,
+        group_snapshot="CSI, with `groupSnapshotClass`",
         clone=CSI,
         expand=True,
         consistency=CLASS_DECIDES,
@@ -32,6 +43,17 @@ class StorageClass(Backend):
     @property
     def csi_driver(self) -> str | None:
         return self.driver
+
+    @property
+    def group_class(self) -> SnapshotClass | None:
+        if self.driver is None or self.group_snapshot_class is None:
+            return None
+        return SnapshotClass(self.driver, group=True, existing=self.group_snapshot_class)
+
+    def check(self, args: "VolumeArgs", cluster: ClusterArgs) -> Iterator[Fault]:
+        if args.snapshots and args.snapshots.group and self.group_snapshot_class is None:
+            reason = "missing, and snapshots of a group need it, as `kubectl get volumegroupsnapshotclasses` has it"
+            yield Fault(("backend", "groupSnapshotClass"), reason, given=(("snapshots", "group"),))
 
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
         return request.claim(opts, storage_class=self.name)
