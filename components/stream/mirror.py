@@ -28,7 +28,7 @@ class MirrorArgs(Model):
     to: Endpoint
     """The other Kafka. Its user may create topics and write to them, and alter groups."""
     every: Interval = "1m"
-    """How often the groups' progress is copied: about so much is read twice after a failover."""
+    """How often the groups' progress is copied. It is never ahead: after a failover some records are read twice."""
     tasks: Annotated[int, Field(ge=1, le=1000)] = 1
     """Parts that copy side by side; more than there are partitions do nothing."""
 
@@ -50,7 +50,13 @@ def mirror_maker_spec(
             "tasksMax": args.tasks,
             "autoRestart": {"enabled": True},
             # Rights are declared at each side by itself. -1: as many copies as the target's brokers say.
-            "config": {"replication.factor": -1, "sync.topic.acls.enabled": False, **_AT_TARGET, **_SAME_NAMES},
+            "config": {
+                "replication.factor": -1,
+                "offset-syncs.topic.replication.factor": -1,
+                "sync.topic.acls.enabled": False,
+                **_AT_TARGET,
+                **_SAME_NAMES,
+            },
         },
         "topicsPattern": _any_of(topics),
     }

@@ -58,7 +58,7 @@ def _jars(root: Path, step: Step) -> None:
 
 
 JAVA = Recipe("java", _java, sources=("kafka_image.py", "debian.py"), inputs=(architecture(),))
-KAFKA = Recipe("kafka", _jars, sources=("kafka_image.py",), inputs=(kafka.jars().name,))
+KAFKA = Recipe("kafka", _jars, sources=("kafka_image.py",), inputs=(kafka.BROKER.folder.name,))
 
 
 def image() -> Image:

@@ -109,7 +109,8 @@ def _get_go(step: Step) -> None:
 
 
 def _get_kafka(step: Step) -> None:
-    kafka.obtain(step)
+    for jars in (kafka.BROKER, kafka.MIRROR_MAKER):
+        kafka.obtain(step, jars)
 
 
 def _pulumi_tasks(*, with_helm: bool) -> list[Task]:

@@ -31,7 +31,7 @@ transaction.state.log.min.isr=1
 transaction.state.log.num.partitions=1
 """
 # One small process that starts fast; its compiler's second tier pays only for servers that stay.
-_JAVA = ("java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+JAVA = ("java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 
 class Broker:
@@ -39,7 +39,7 @@ class Broker:
 
     def __init__(self, jars: Path, folder: Path) -> None:
         self._jars, self._folder = jars, folder
-        port, controller = _free_ports(2)
+        port, controller = free_ports(2)
         self.bootstrap = f"127.0.0.1:{port}"
         self._settings = folder / "server.properties"
         self._settings.write_text(_SETTINGS.format(port=port, controller=controller, folder=folder))
@@ -77,10 +77,11 @@ class Broker:
         assert producer.flush(30) == 0
 
     def _java(self, *words: str) -> list[str]:
-        return [*_JAVA, "-cp", f"{self._jars}/*", *words]
+        return [*JAVA, "-cp", f"{self._jars}/*", *words]
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
+    """Ports of this machine that nothing listens on."""
     held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     try:
         return [server.getsockname()[1] for server in held]

@@ -6,10 +6,11 @@ import hashlib
 import re
 from pathlib import Path
 
+import pytest
+
+from components import versions
 from embedded.paths import PROJECT
 from embedded.toolchain import kafka
-
-_FOLDER = PROJECT / "embedded" / "toolchain" / "maven" / "kafka"
 
 
 def _sums(**files: str) -> str:
@@ -28,11 +29,17 @@ def test_a_changed_a_missing_and_an_added_file_are_named(tmp_path: Path) -> None
     assert kafka.differing(tmp_path, sums) == ["added.jar", "changed.jar", "missing.jar"]
 
 
-def test_the_sums_are_of_the_version_that_is_asked_for() -> None:
-    pins = re.findall(r"<artifactId>(\S+)</artifactId>\s*<version>(\S+)</version>", (_FOLDER / "pom.xml").read_text())
-    listed = (_FOLDER / "SHA256SUMS").read_text()
+@pytest.mark.parametrize("jars", [kafka.BROKER, kafka.MIRROR_MAKER], ids=lambda jars: jars.name)
+def test_the_sums_are_of_the_version_that_is_asked_for(jars: kafka.Jars) -> None:
+    text = (jars.source / "pom.xml").read_text()
+    pins = re.findall(r"<artifactId>(\S+)</artifactId>\s*<version>(\S+)</version>", text)
     assert len(pins) == 3
-    assert all(f"  {name}-{version}.jar\n" in listed for name, version in pins[1:])
+    assert all(f"  {name}-{version}.jar\n" in jars.sums for name, version in pins[1:])
+
+
+def test_both_are_of_the_version_that_strimzi_is_told() -> None:
+    assert f"kafka_2.13-{versions.KAFKA}.jar" in kafka.BROKER.sums
+    assert f"connect-mirror-{versions.KAFKA}.jar" in kafka.MIRROR_MAKER.sums
 
 
 def test_tests_read_with_the_client_that_containers_have() -> None:

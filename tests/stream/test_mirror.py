@@ -1,0 +1,92 @@
+"""A mirror copies topics and groups to another Kafka, in the words of the object that a stream comes to."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from components.stream.mirror import MirrorArgs, mirror_maker_spec
+from embedded.progress import Step
+from embedded.toolchain import kafka
+from tests.stream import mirror_maker
+from tests.stream.broker import Broker
+
+_GROUP = "readers"
+_NUMBERS = 60
+_SECONDS = 200
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Iterator[Broker]:
+    """Another Kafka."""
+    folder = tmp_path / "other"
+    folder.mkdir()
+    running = Broker(kafka.obtain(Step("kafka")), folder)
+    try:
+        yield running
+    finally:
+        running.kill()
+
+
+def _eventually(log: Path, holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + _SECONDS
+    while not holds():
+        assert time.monotonic() < end, log.read_text()[-3000:]
+        time.sleep(0.5)
+
+
+def _values(broker: Broker, topic: str, partition: int) -> list[str]:
+    """What a partition holds now."""
+    consumer = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": "looking", "enable.auto.commit": False})
+    try:
+        at = TopicPartition(topic, partition)
+        try:
+            first, end = consumer.get_watermark_offsets(at, timeout=10)
+        except KafkaException:
+            return []
+        consumer.assign([TopicPartition(topic, partition, first)])
+        found = consumer.consume(end - first, 10) if end > first else []
+        return [(message.value() or b"").decode() for message in found]
+    finally:
+        consumer.close()
+
+
+def _progress(broker: Broker, topic: str, partitions: int) -> list[int]:
+    asked = [TopicPartition(topic, partition) for partition in range(partitions)]
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+    told = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(_GROUP, asked)])[_GROUP].result()
+    return [at.offset for at in told.topic_partitions]
+
+
+def _commit(broker: Broker, topic: str, *offsets: int) -> None:
+    at = [TopicPartition(topic, partition, offset) for partition, offset in enumerate(offsets)]
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+    admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(_GROUP, at)])[_GROUP].result()
+
+
+def test_records_and_progress_arrive_under_their_own_names(
+    broker: Broker, other: Broker, topic: str, tmp_path: Path
+) -> None:
+    broker.create(topic, 2)
+    broker.produce(topic, map(str, range(_NUMBERS)), 2)
+    _commit(broker, topic, 30, 12)
+    args = MirrorArgs.model_validate({"to": {"bootstrap": other.bootstrap, "tls": False}})
+    source = {"alias": "source", "bootstrapServers": broker.bootstrap}
+    spec = mirror_maker_spec("events", args, source, [topic], [_GROUP])
+    # Every minute is what people get at most.
+    for interval in ("sync.group.offsets.interval.seconds", "emit.checkpoints.interval.seconds"):
+        assert spec["mirrors"][0]["checkpointConnector"]["config"][interval] == 60
+        spec["mirrors"][0]["checkpointConnector"]["config"][interval] = 1
+    with mirror_maker.running(kafka.obtain(Step("kafka"), kafka.MIRROR_MAKER), tmp_path, spec) as log:
+        wanted = [[str(number) for number in range(_NUMBERS) if number % 2 == partition] for partition in range(2)]
+        _eventually(log, lambda: [_values(other, topic, partition) for partition in range(2)] == wanted)
+        broker.produce(topic, ["late"])
+        _eventually(log, lambda: _values(other, topic, 0) == [*wanted[0], "late"])
+        _eventually(log, lambda: min(_progress(other, topic, 2)) >= 0)
+        # Never ahead of what was read: a reader that fails over reads again, and skips nothing.
+        assert all(there <= here for there, here in zip(_progress(other, topic, 2), (30, 12), strict=True))
