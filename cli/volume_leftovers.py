@@ -75,10 +75,14 @@ def _delete_volume(volume: Object) -> str:
 
 
 def _contents(facts: Facts) -> Iterator[Leftover]:
+    # One that was brought back has two contents for the same bytes: what deletes the one deletes the other's.
+    seen = {_handle(one) for one in facts.contents if _is_bound(one, facts)}
     for content in facts.contents:
         reference, status = content["spec"]["volumeSnapshotRef"], content.get("status") or {}
-        if reference.get("uid", "") in facts.every_snapshot or not status.get("snapshotHandle"):
+        handle = _handle(content)
+        if handle is None or handle in seen:
             continue
+        seen.add(handle)
         name, taken = content["metadata"]["name"], status.get("creationTime")
         patch = """--type merge -p '{"spec":{"deletionPolicy":"Delete"}}'"""
         yield Leftover(
@@ -93,11 +97,20 @@ def _contents(facts: Facts) -> Iterator[Leftover]:
         )
 
 
+def _handle(content: Object) -> tuple[str, str] | None:
+    handle = (content.get("status") or {}).get("snapshotHandle")
+    return (content["spec"]["driver"], handle) if handle else None
+
+
+def _is_bound(content: Object, facts: Facts) -> bool:
+    return content["spec"]["volumeSnapshotRef"].get("uid", "") in facts.every_snapshot
+
+
 def brought_back(facts: Facts, name: str) -> list[dict[str, Any]]:
     """The objects that make a VolumeSnapshotContent a VolumeSnapshot again: a driver's own cannot be bound twice."""
     content = next((one for one in facts.contents if one["metadata"]["name"] == name), None)
-    handle = ((content or {}).get("status") or {}).get("snapshotHandle")
-    if content is None or not handle:
+    handle = _handle(content) if content else None
+    if content is None or handle is None or _is_bound(content, facts):
         have = ", ".join(one.name for one in _contents(facts)) or "none"
         raise Fault(f"{name}: no VolumeSnapshotContent that lost its VolumeSnapshot; have {have}")
     spec, reference = content["spec"], content["spec"]["volumeSnapshotRef"]
@@ -115,7 +128,7 @@ def brought_back(facts: Facts, name: str) -> list[dict[str, Any]]:
             "spec": {
                 "deletionPolicy": "Retain",
                 "driver": spec["driver"],
-                "source": {"snapshotHandle": handle},
+                "source": {"snapshotHandle": handle[1]},
                 "volumeSnapshotRef": {"namespace": namespace, "name": snapshot},
             },
         },

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from embedded import adopted_claims, recover
+from embedded import adopted_claims, kept_volumes, recover
 from embedded.children import Stopped
 from embedded.fault import Fault
 from embedded.hosts.stack_settings import StackSettings, call
@@ -57,7 +57,10 @@ class Stack:
 
     def up(self, step: Step) -> dict[str, int]:
         """`pulumi up`; the number of resources per operation (`same`, `create`, …) that it came to."""
-        self._update(["up"], step)
+        state = json.loads(self._call("stack", "export"))
+        volumes = {f"{self.settings.namespace}/{name}" for name in self.settings.section("volumes")}
+        # A preview costs seconds, and refuses before anything is changed. Without one, what comes before is done.
+        self._update(["up"], step, look=kept_volumes.undeclared(state, volumes))
         history = json.loads(self._call("stack", "history", "--json", "--page-size", "1"))
         return dict(history[0].get("resourceChanges") or {})
 
@@ -71,14 +74,15 @@ class Stack:
         outputs: dict[str, Any] = json.loads(self._call("stack", "output", "--json", "--show-secrets"))
         return outputs
 
-    def _update(self, arguments: list[str], step: Step) -> None:
+    def _update(self, arguments: list[str], step: Step, *, look: bool = False) -> None:
         log = self.home / "logs" / f"pulumi-{arguments[0]}.log"
         try:
             command(
                 [
                     str(self.pulumi),
                     *arguments,
-                    *("--yes", "--skip-preview", "--non-interactive", "--color=never", "--suppress-outputs"),
+                    *([] if look else ["--skip-preview"]),
+                    *("--yes", "--non-interactive", "--color=never", "--suppress-outputs"),
                     *("--stack", self.settings.name, "--config-file", str(self.settings.file)),
                 ],
                 step=step,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from embedded.fault import Fault
 from embedded.progress import Step
 from tests.storage.claims import Claims
 from tests.storage.declared import NAMESPACE, Declared, pulumi, state
@@ -46,3 +47,14 @@ def test_a_destroy_that_cannot_take_the_snapshot_is_refused_and_one_that_can_tak
     ]
     held = [declared.pool / "snapshots" / one["status"]["snapshotHandle"] / "file" for one in kept]
     assert [file.read_text() for file in held] == ["what it held"]
+
+
+def test_giving_up_a_retained_volume_is_refused_before_anything_is_changed(declared: Declared) -> None:
+    declared.up(models={"sizeGib": 1}, kept=UNRETAINED)
+    stack = declared.stack(kept={**UNRETAINED, "sizeGib": 2})
+    before = state(stack)
+    with pytest.raises(Fault, match="cannot be deleted"):
+        stack.up(Step("pulumi up"))
+    assert state(stack) == before
+    declared.up(models={"sizeGib": 1, "retain": False}, kept=UNRETAINED)
+    declared.stack(kept=UNRETAINED).destroy(Step("destroy"))

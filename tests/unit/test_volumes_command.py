@@ -203,6 +203,14 @@ def test_a_lost_snapshot_comes_back_with_its_bytes_and_secrets() -> None:
         volume_leftovers.brought_back(FACTS, "content-mystery")
 
 
+def test_bytes_that_came_back_are_no_leftover() -> None:
+    back = _content("content-back", "back") | {"status": {"snapshotHandle": "handle-content-lost"}}
+    again = replace(FACTS, contents=[*FACTS.contents, back])
+    assert sum(one.kind == "VolumeSnapshotContent" for one in volume_leftovers.leftovers(again)) == 1
+    bound = replace(again, every_snapshot=FACTS.every_snapshot | {"uid-back"})
+    assert not any(one.kind == "VolumeSnapshotContent" for one in volume_leftovers.leftovers(bound))
+
+
 def test_programs_get_every_fact() -> None:
     told = volume_table.plain(volume_rows.volumes(FACTS, SETTINGS), volume_leftovers.leftovers(FACTS), ["note"], NOW)
     again = json.loads(json.dumps(told, default=volumes._text))

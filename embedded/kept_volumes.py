@@ -1,0 +1,14 @@
+"""Which volumes of a stack's state are retained and no longer declared: an update of them will be refused."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+_CLAIM = "kubernetes:core/v1:PersistentVolumeClaim"
+
+
+def undeclared(export: dict[str, Any], declared: Collection[str]) -> bool:
+    """Whether there is one. `export` is what `pulumi stack export` prints, `declared` are namespace/name."""
+    resources = export["deployment"].get("resources") or []
+    return any(one["type"] == _CLAIM and one.get("protect") and one["id"] not in declared for one in resources)
