@@ -51,8 +51,6 @@ class S3(Backend):
     capabilities: ClassVar[Capabilities] = Capabilities(
         access_modes=("ReadWriteMany", "ReadOnlyMany"),
         mirror={"region": "S3 replication"},
-        # Its movers write beside a file and rename.
-        volsync=False,
         expand=True,
         rename=False,
         reach="region",

@@ -232,6 +232,20 @@ def test_checkpoints_and_models_of_a_job_go_elsewhere() -> None:
     assert faults_of({**tree, "workloads": {"digits": job}}) == []
 
 
+def test_a_bucket_can_be_mirrored_into_another_volume_and_none_into_it() -> None:
+    efs = {"sizeGib": 1, "backend": {"kind": "efs"}}
+    bucket = {"sizeGib": 1, "backend": S3}
+    groups = {"cpu": {"machine": "m7i.2xlarge", "min": 2, "max": 2}}
+
+    def mirrored(volume: dict[str, Any], into: dict[str, Any]) -> list[str]:
+        volumes = {"one": {**volume, "mirror": {"to": {"volume": "two"}, "every": "1h"}}, "two": into}
+        return faults_of({"cluster": EKS, "nodeGroups": groups, "volumes": volumes})
+
+    assert mirrored(bucket, efs) == []
+    (line,) = mirrored(efs, bucket)
+    assert line.startswith("tensorplane:volumes.one.mirror.to.volume: backend s3 cannot rename files")
+
+
 @pytest.mark.parametrize(
     ("volume", "line"),
     [
