@@ -51,7 +51,7 @@ def claim(args: "Efs", request: Request, opts: pulumi.ResourceOptions) -> k8s.co
     )
     if request.args.snapshots:
         backup.plan(native.context, name, request.args.snapshots, system.arn, kept)
-    if request.args.mirror:
+    if request.args.mirror and request.args.mirror.to.region:
         aws.efs.ReplicationConfiguration(
             name,
             source_file_system_id=system.id,

@@ -102,9 +102,10 @@ class NetappFiles(Backend):
 
     def _mirror(self, args: "VolumeArgs", cluster: ClusterArgs) -> Iterator[Fault]:
         mirror = args.mirror
-        if mirror is None:
+        if mirror is None or mirror.to.region is None:
             if self.mirror_subnet:
-                yield Fault(("backend", "mirrorSubnet"), "given, and the volume has no mirror: leave it out")
+                reason = "given, and the volume has no mirror in another region: leave it out"
+                yield Fault(("backend", "mirrorSubnet"), reason)
             return
         if isinstance(cluster, Aks) and mirror.to.region == cluster.region:
             reason = f"got {cluster.region}, where the volume is itself: need another region"

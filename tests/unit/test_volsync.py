@@ -14,7 +14,7 @@ from components.controllers import volsync_values
 from components.settings import Settings
 from components.volume import volsync
 from tests.unit import rendering
-from tests.unit.rendering import PROJECT, Rendered
+from tests.unit.rendering import PROJECT, Rendered, settings_of
 from tests.unit.test_bad_settings import faults_of
 from tests.unit.test_volume_settings import EXISTING, FILES, lines
 from tests.unit.volsync_schema import wrong
@@ -228,6 +228,36 @@ def test_the_embedded_cluster_has_a_way_of_its_own() -> None:
     assert line.startswith("models.mirror.to.volume: given, and VolSync is not on the embedded cluster")
     (line,) = lines(cluster=embedded, models={"from": {"mirror": {}}})
     assert line.startswith("models.from.mirror: given, and VolSync is not on the embedded cluster")
+
+
+@pytest.mark.parametrize(
+    ("cluster", "backend"),
+    [
+        ({"kind": "eks", "region": "us-west-2"}, {"kind": "efs"}),
+        ({"kind": "aks", "region": "westeurope"}, {"kind": "netappFiles"}),
+    ],
+)
+def test_a_backend_with_mirrors_of_its_own_can_have_volsync_s_too(
+    cluster: dict[str, Any], backend: dict[str, Any]
+) -> None:
+    found = lines(
+        cluster=cluster,
+        models={"backend": backend, "sizeGib": 100, "mirror": TO_COPY},
+        copy={"backend": NFS, "sizeGib": 100},
+    )
+    assert [line for line in found if "irror" in line or "copy" in line] == []
+
+
+def test_efs_replicates_itself_only_where_a_region_is_named() -> None:
+    path = PROJECT / "examples" / "eks-volumes.yaml"
+    settings = settings_of(path)
+    volumes = settings.tree["volumes"]
+    name = next(one for one, args in volumes.items() if args.get("mirror"))
+    volumes[name]["mirror"] = TO_COPY
+    volumes["copy"] = {"sizeGib": volumes[name]["sizeGib"], "backend": {"kind": "efs"}}
+    made = rendering.run(lambda: stack.build(stack.StackConfig.load(settings)))
+    assert made.all("ReplicationConfiguration") == []
+    assert spec(made, "ReplicationSource", name)["rsyncTLS"]["copyMethod"] == "Direct"
 
 
 def test_nobody_writes_into_a_copy() -> None:
