@@ -80,6 +80,9 @@ def check(
         if not mount.read_only:
             yield from _no_mirror(volume, (*at, volume), declared)
         yield from check_stream(volume, (*at, volume), declared, cluster)
+        if (args := declared.get(volume)) and args.access_modes == ["ReadOnlyMany"] and not mount.read_only:
+            reason = f"volume {volume} is for reading alone: say readOnly: true"
+            yield Fault((*at, volume), reason, given=(("volumes", volume),))
         own = args.path if (args := declared.get(volume)) else None
         if mount.path and own and mount.path != own:
             reason = f"got {mount.path}, and volume {volume} is at {own} in every pod: leave the path out"

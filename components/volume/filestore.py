@@ -10,7 +10,7 @@ from components.cluster import ClusterArgs
 from components.cluster.gke import Gke
 from components.faults import Fault
 from components.model import Filled
-from components.volume import own_class, zones
+from components.volume import another_region, own_class, zones
 from components.volume.backend import Backend, Request
 from components.volume.capabilities import CSI, AccessMode, Capabilities
 
@@ -26,7 +26,10 @@ _TIERS: Mapping[Tier, tuple[str, int]] = {
     "zonal": ("zonal", 1024),
     "regional": ("regional", 1024),
 }
-_WITH_KEYS = ("zonal", "regional")
+_NEWER: tuple[Tier, ...] = ("zonal", "regional")
+"""Tiers that have keys of yours, and replication (Filestore, "Service tiers")."""
+_SMALL_STEP, _LARGE, _LARGE_STEP = 256, 10240, 2560
+"""GiB in which those are sold, and from which on in larger steps."""
 
 
 class Filestore(Backend):
@@ -42,6 +45,8 @@ class Filestore(Backend):
     """How it is reached: `privateServiceAccess` in a Shared VPC, or where the network has that already."""
     kms_key: Filled | None = None
     """Cloud KMS key that encrypts it (projects/…/cryptoKeys/…), with tiers zonal and regional; Google's by default."""
+    mirror_kms_key: Filled | None = None
+    """The key of the mirror, in its region. Needed where there are `kmsKey` and a mirror."""
 
     access_modes: ClassVar[tuple[AccessMode, ...]] = ("ReadWriteMany",)
     clusters: ClassVar[frozenset[str] | None] = frozenset({"gke"})
@@ -50,6 +55,7 @@ class Filestore(Backend):
     capabilities: ClassVar[Capabilities] = Capabilities(
         access_modes=("ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"),
         snapshot=CSI,
+        mirror={"region": "Filestore replication"},
         expand=True,
         placement="zones",
         reach="region",
@@ -79,11 +85,46 @@ class Filestore(Backend):
         if isinstance(cluster, Gke) and cluster.network.existing and self.network is None:
             reason = "missing, and the cluster is in a network of yours: the VPC network that Filestore may be in"
             yield Fault(("backend", "network"), reason)
-        if self.kms_key and self.tier not in _WITH_KEYS:
-            reason = f"given, and tier {self.tier} takes none: need tier {' or '.join(_WITH_KEYS)}"
+        if self.tier in _NEWER:
+            yield from self._step(args)
+            yield from another_region.faults(args, cluster, key=self.kms_key, copy_key=self.mirror_kms_key)
+        elif self.kms_key:
+            reason = f"given, and tier {self.tier} takes none: need tier {' or '.join(_NEWER)}"
             yield Fault(("backend", "kmsKey"), reason, given=(("backend", "tier"),))
+        if args.mirror and args.mirror.to.region:
+            yield from self._mirror(args, cluster)
+
+    def _step(self, args: "VolumeArgs") -> Iterator[Fault]:
+        size = args.size_gib
+        step = _SMALL_STEP if size < _LARGE else _LARGE_STEP
+        if size >= self.capabilities.min_gib and size % step:
+            below = int(size // step) * step
+            above = min(below + step, _LARGE) if size < _LARGE else below + step
+            reason = f"got {size:g}, tier {self.tier} has steps of {step:,} GiB: need {below:,} or {above:,}"
+            yield Fault(("sizeGib",), reason, given=(("backend", "tier"),))
+
+    def _mirror(self, args: "VolumeArgs", cluster: ClusterArgs) -> Iterator[Fault]:
+        mirror = args.mirror
+        if self.tier not in _NEWER:
+            reason = f"given, and tier {self.tier} has none: need tier {' or '.join(_NEWER)}"
+            yield Fault(("mirror",), reason, given=(("backend", "tier"),))
+        if mirror and mirror.every:
+            yield Fault(("mirror", "every"), f"got {mirror.every}, Filestore itself decides when: leave it out")
+        if args.source:
+            reason = "given, and what is mirrored begins empty: restore into a volume without mirror, and copy"
+            yield Fault(("from",), reason, given=(("mirror",),))
+        zoned = self.tier == "zonal" and isinstance(cluster, Gke)
+        if zoned and args.placement is None and not zones.of(cluster):
+            yield Fault(("placement",), "missing, and the server is in one zone, which nobody else says")
+        if args.placement and len(args.placement.zones) > 1:
+            yield Fault(("placement", "zones"), f"got {len(args.placement.zones)} zones, what is mirrored is in 1")
 
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
+        if request.args.mirror and request.args.mirror.to.region:
+            # Here, and not above: whoever runs another kind of cluster never imports the SDK of Google Cloud.
+            from components.gke import file_server
+
+            return file_server.claim(self, request, opts)
         cluster = request.cluster.args
         parameters = {"tier": _TIERS[self.tier][0]}
         if network := self.network or (cluster.cluster_name if isinstance(cluster, Gke) else None):

@@ -69,7 +69,9 @@ class GcsFuse(Backend):
     )
     capabilities: ClassVar[Capabilities] = Capabilities(
         access_modes=("ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"),
-        mirror={"region": "a bucket there, copied every hour or `every`"},
+        mirror={"region": "Storage Transfer"},
+        # A mover's pod has no part of the driver in it, and VolSync lets nobody add one.
+        volsync=False,
         expand=True,
         reach="region",
         encryption="always; `kmsKey`",
@@ -87,7 +89,7 @@ class GcsFuse(Backend):
             for key, given in (("kmsKey", self.kms_key), ("mirrorKmsKey", self.mirror_kms_key)):
                 if given:
                     yield Fault(("backend", key), f"given, and bucket {self.bucket} is there already: set it there")
-            if args.mirror:
+            if args.mirror and args.mirror.to.region:
                 yield Fault(("mirror",), f"given, and bucket {self.bucket} is yours: only new ones have mirrors")
         else:
             yield from another_region.faults(args, cluster, key=self.kms_key, copy_key=self.mirror_kms_key)

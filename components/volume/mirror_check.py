@@ -19,8 +19,8 @@ def faults(name: str, args: "VolumeArgs", declared: Declared, cluster: ClusterAr
     """Every fault of one volume's mirror, and of its being one. `able` tells who has mirrors of that way."""
     at = ("volumes", name)
     if args.source and args.source.mirror:
-        yield from _with_volsync((*at, "from", "mirror"), cluster)
-        yield from _can_receive(at, args.backend_on(cluster), (*at, "from", "mirror"))
+        nowhere = list(_with_volsync((*at, "from", "mirror"), cluster))
+        yield from nowhere or _can_receive(at, args.backend_on(cluster), (*at, "from", "mirror"))
         if sender := volsync.sender_to(name, declared):
             yield Fault(
                 (*at, "from", "mirror"), f"given, and volume {sender} is mirrored into this one: need one of both"
@@ -57,7 +57,9 @@ def _often(at: Key, mirror: MirrorArgs) -> Iterator[Fault]:
 
 
 def _can_receive(at: Key, backend: Backend, where: Key) -> Iterator[Fault]:
-    if not backend.capabilities.rename:
+    if not backend.capabilities.volsync:
+        yield Fault(where, f"VolSync's pods cannot mount what backend {backend.kind} has", given=((*at, "backend"),))
+    elif not backend.renames:
         reason = f"backend {backend.kind} cannot rename files, by which VolSync puts them in place"
         yield Fault(where, reason, given=((*at, "backend"),))
 

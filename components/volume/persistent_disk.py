@@ -1,5 +1,6 @@
 """Volumes on GKE that are disks: Persistent Disk and Hyperdisk, each for the pods of one node, in one zone."""
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
@@ -18,8 +19,12 @@ if TYPE_CHECKING:
     from components.volume import VolumeArgs
 
 _DRIVER = "pd.csi.storage.gke.io"
-_HYPERDISK = "hyperdisk-balanced"
+_HYPERDISK, _READ_ONLY = "hyperdisk-balanced", "hyperdisk-ml"
 _LEAST_OF_HYPERDISK = 4
+_FASTEST = 2400
+"""MiB per second of a hyperdisk-balanced."""
+_SLOWEST_ML, _SLOWEST_ML_EACH, _FASTEST_ML_EACH = 400, 0.12, 1600
+"""MiB per second of a hyperdisk-ml, and for each GiB of it (Compute Engine, "About Hyperdisk ML")."""
 
 
 class PersistentDisk(Backend):
@@ -27,19 +32,22 @@ class PersistentDisk(Backend):
 
     kind: Literal["persistentDisk"] = "persistentDisk"
 
-    type: Literal["pd-balanced", "pd-ssd", "hyperdisk-balanced"] = "pd-balanced"
-    """The disk's type. Newer machines, from C4 and A3 Ultra on, mount hyperdisks alone; older ones none."""
-    throughput_mib: Annotated[int, Field(ge=140, le=2400)] | None = None
+    type: Literal["pd-balanced", "pd-ssd", "hyperdisk-balanced", "hyperdisk-ml"] = "pd-balanced"
+    """The disk's type. Newer machines, from C4 and A3 Ultra on, mount hyperdisks alone; older ones none.
+
+    A hyperdisk-ml that begins as a snapshot is read by the pods of many nodes at once: `accessModes: [ReadOnlyMany]`.
+    """
+    throughput_mib: Annotated[int, Field(ge=140, le=2097152)] | None = None
     """MiB per second of a hyperdisk; by its size where absent. Those of other types follow from their size."""
     iops: Annotated[int, Field(ge=3000, le=160000)] | None = None
-    """Reads and writes per second of a hyperdisk; by its size where absent."""
+    """Reads and writes per second of a hyperdisk-balanced; by its size where absent."""
     kms_key: Filled | None = None
     """Cloud KMS key that encrypts it (projects/…/cryptoKeys/…), which Compute Engine's agent may use. Google's own by
     default."""
 
     clusters: ClassVar[frozenset[str] | None] = frozenset({"gke"})
     capabilities: ClassVar[Capabilities] = Capabilities(
-        access_modes=("ReadWriteOnce",),
+        access_modes=("ReadWriteOnce", "ReadOnlyMany"),
         snapshot=CSI,
         clone=CSI,
         expand=True,
@@ -59,14 +67,40 @@ class PersistentDisk(Backend):
 
     def check(self, args: "VolumeArgs", cluster: ClusterArgs) -> Iterator[Fault]:
         yield from zones.faults(args, cluster)
-        if self.type != _HYPERDISK:
-            for key, value in (("throughputMib", self.throughput_mib), ("iops", self.iops)):
-                if value is not None:
-                    reason = f"given, and that of a {self.type} follows from its size: need type {_HYPERDISK}"
-                    yield Fault(("backend", key), reason, given=(("backend", "type"),))
-        elif args.size_gib < _LEAST_OF_HYPERDISK:
-            reason = f"got {args.size_gib:g}, a {_HYPERDISK} has at least {_LEAST_OF_HYPERDISK} GiB"
+        if self.type == _READ_ONLY:
+            yield from self._ml(args.size_gib)
+        elif self.type == _HYPERDISK and self.throughput_mib and self.throughput_mib > _FASTEST:
+            reason = f"got {self.throughput_mib}, a {self.type} has at most {_FASTEST:,}"
+            yield Fault(("backend", "throughputMib"), reason, given=(("backend", "type"),))
+        by_size = [("iops", self.iops)] if self.type != _HYPERDISK else []
+        if not self.type.startswith("hyperdisk"):
+            by_size.insert(0, ("throughputMib", self.throughput_mib))
+        for key, value in by_size:
+            if value is not None:
+                reason = f"given, and that of a {self.type} follows from its size: need type {_HYPERDISK}"
+                yield Fault(("backend", key), reason, given=(("backend", "type"),))
+        if self.type.startswith("hyperdisk") and args.size_gib < _LEAST_OF_HYPERDISK:
+            reason = f"got {args.size_gib:g}, a {self.type} has at least {_LEAST_OF_HYPERDISK} GiB"
             yield Fault(("sizeGib",), reason, given=(("backend", "type"),))
+        if args.access_modes and "ReadOnlyMany" in args.access_modes:
+            yield from self._read_only(args)
+
+    def _ml(self, size: float) -> Iterator[Fault]:
+        least, most = max(_SLOWEST_ML, math.ceil(size * _SLOWEST_ML_EACH)), int(size * _FASTEST_ML_EACH)
+        if self.throughput_mib and not least <= self.throughput_mib <= most:
+            reason = f"got {self.throughput_mib}, a {self.type} of {size:g} GiB has {least:,} to {most:,}"
+            yield Fault(("backend", "throughputMib"), reason, given=(("sizeGib",),))
+
+    def _read_only(self, args: "VolumeArgs") -> Iterator[Fault]:
+        """Only this type is attached to many machines, and for reading alone: what it has, it begins with."""
+        at = ("accessModes",)
+        if self.type != _READ_ONLY:
+            reason = f"got ReadOnlyMany, which a {self.type} has not: need type {_READ_ONLY}"
+            yield Fault(at, reason, given=(("backend", "type"),))
+        elif args.access_modes != ["ReadOnlyMany"]:
+            yield Fault(at, "got ReadOnlyMany and another, and the disk is either: need one of them")
+        elif args.source is None or args.source.snapshot is None:
+            yield Fault(("from",), "missing, and nobody can write to it: the snapshot that it begins as")
 
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
         asked = {

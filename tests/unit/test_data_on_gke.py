@@ -19,6 +19,11 @@ GKE = {"kind": "gke", "project": "ml-platform", "region": "us-central1"}
 OWN = {"network": "n", "subnetwork": "s", "podsRange": "p", "servicesRange": "v"}
 BUCKET: Mapping[str, Any] = {"kind": "gcsFuse"}
 LUSTRE: Mapping[str, Any] = {"kind": "managedLustre"}
+FILES: Mapping[str, Any] = {"kind": "filestore", "tier": "zonal"}
+DISK: Mapping[str, Any] = {"kind": "persistentDisk", "type": "hyperdisk-ml"}
+EAST = {"mirror": {"to": {"region": "us-east1"}}}
+ROX = {"accessModes": ["ReadOnlyMany"]}
+OLD = {"from": {"snapshot": "weights-20261120-1600"}}
 HERE = {"placement": {"zones": ["us-central1-a"]}}
 POOL = "iam.googleapis.com/projects/123456789012/locations/global/workloadIdentityPools/ml-platform.svc.id.goog"
 KEY = "projects/ml-platform/locations/{}/keyRings/r/cryptoKeys/k"
@@ -143,7 +148,7 @@ def test_a_mirror_is_a_bucket_elsewhere_that_storage_transfer_keeps_alike() -> N
 
 
 def test_a_parallel_file_system_is_in_the_zone_of_its_readers_and_kept() -> None:
-    lustre = made().one("Instance", "tensorplane-dev-scratch")
+    lustre = made().one("lustre/instance:Instance")
     found = lustre.inputs
     assert (found["capacityGib"], found["perUnitStorageThroughput"]) == ("18000", "500")
     assert (found["location"], found["network"]) == (
@@ -277,3 +282,87 @@ def test_checkpoints_go_to_buckets_whose_folders_can_be_renamed(backend: Mapping
         "workloads": {"digits": job},
     }
     assert bool([line for line in faults_of(tree) if "cannot rename what is written" in line]) is refused
+
+
+def test_a_mirrored_server_is_made_with_the_one_that_follows_it_and_both_are_kept() -> None:
+    here, there = (made().one("filestore/instance:Instance", f"tensorplane-dev-runs{end}") for end in ("", "-mirror"))
+    for server, location in ((here, "us-central1"), (there, "us-east1")):
+        found = server.inputs
+        assert (found["tier"], found["location"]) == ("REGIONAL", location)
+        assert found["fileShares"] == {"name": "volume", "capacityGb": 2560}
+        assert found["networks"][0]["network"] == "tensorplane-dev"
+        assert found["deletionProtectionEnabled"] is True
+        assert server.options["protect"] is server.options["retainOnDelete"] is True
+    assert "initialReplication" not in here.inputs
+    follows = {"role": "STANDBY", "replicas": [{"peerInstance": "tensorplane-dev-runs-id"}]}
+    assert there.inputs["initialReplication"] == follows
+    spec = made().one("PersistentVolume", "tensorplane-dev-runs").inputs["spec"]
+    assert spec["csi"] == {
+        "driver": "filestore.csi.storage.gke.io",
+        "volumeHandle": f"modeInstance/us-central1/{here.inputs['name']}/volume",
+        "volumeAttributes": {"ip": "10.9.0.2", "volume": "volume"},
+    }
+    assert made().one("CronJob", "snapshots-runs")
+
+
+def test_a_mirrored_server_of_one_zone_follows_into_one_zone() -> None:
+    rendered = built(data={"sizeGib": 1024, "backend": FILES, **EAST})
+    found = {one.name: one.inputs["location"] for one in rendered.all("filestore/instance:Instance")}
+    assert found == {"tensorplane-dev-data": "us-central1-a", "tensorplane-dev-data-mirror": "us-east1-b"}
+    assert [made.name for made in rendered.all("StorageClass")] == ["tensorplane-files"], "none of the volume's own"
+
+
+def test_a_disk_that_many_nodes_read_begins_as_a_snapshot() -> None:
+    found = made().one("StorageClass", "tensorplane-dev-weights").inputs
+    assert found["parameters"] == {"type": "hyperdisk-ml", "provisioned-throughput-on-create": "4000Mi"}
+    claim = made().one("PersistentVolumeClaim", "weights").inputs["spec"]
+    assert (claim["accessModes"], claim["dataSource"]["name"]) == (["ReadOnlyMany"], "weights-20261120-1600")
+
+
+@pytest.mark.parametrize(
+    ("backend", "volume", "line"),
+    [
+        (FILES, {"mirror": {"to": {"region": "us-central1"}}}, "mirror.to.region: got us-central1, where the volume"),
+        (FILES, {"mirror": {**EAST["mirror"], "every": "1h"}}, "mirror.every: got 1h, Filestore itself decides when"),
+        ({**FILES, "tier": "basicHdd"}, EAST, "mirror: given, and tier basicHdd has none: need tier zonal or regional"),
+        (FILES, {**EAST, **OLD}, "from: given, and what is mirrored begins empty"),
+        (FILES, {"sizeGib": 1100}, "sizeGib: got 1100, tier zonal has steps of 256 GiB: need 1,024 or 1,280"),
+        (FILES, {"sizeGib": 10000}, "sizeGib: got 10000, tier zonal has steps of 256 GiB: need 9,984 or 10,240"),
+        (FILES, {"sizeGib": 12000}, "sizeGib: got 12000, tier zonal has steps of 2,560 GiB: need 10,240 or 12,800"),
+        (FILES, {**EAST, "placement": {"zones": ["us-central1-a", "us-central1-b"]}}, "placement.zones: got 2 zones"),
+        ({**FILES, "kmsKey": KEY.format("us-central1")}, EAST, "backend.mirrorKmsKey: missing, and kmsKey is given"),
+        ({**DISK, "type": "pd-ssd"}, {**ROX, **OLD}, "accessModes: got ReadOnlyMany, which a pd-ssd has not"),
+        (DISK, ROX, "from: missing, and nobody can write to it"),
+        (DISK, {"accessModes": ["ReadWriteOnce", "ReadOnlyMany"], **OLD}, "accessModes: got ReadOnlyMany and another"),
+        ({**DISK, "throughputMib": 300}, {}, "backend.throughputMib: got 300, a hyperdisk-ml of 1024 GiB has 400 to "),
+        ({**DISK, "iops": 3000}, {}, "backend.iops: given, and that of a hyperdisk-ml follows from its size"),
+        ({**DISK, "type": "hyperdisk-balanced", "throughputMib": 2401}, {}, "backend.throughputMib: got 2401, a hyper"),
+    ],
+)  # fmt: skip
+def test_what_servers_and_disks_cannot_do_is_one_line(
+    backend: Mapping[str, Any], volume: dict[str, Any], line: str
+) -> None:
+    asked = {"sizeGib": 1024, "backend": backend, **volume}
+    found = [text for text in lines(cluster=GKE, models=asked) if text.startswith("models.")]
+    assert [text[len("models.") :][: len(line)] for text in found] == [line]
+
+
+def test_nobody_mounts_for_writing_what_is_for_reading_alone() -> None:
+    tree = dict(settings_of(PROJECT / "examples" / "gke-training-data.yaml").tree)
+    workloads = {"digits": {**tree["workloads"]["digits"], "volumes": {"weights": {}, "scratch": {}, "runs": {}}}}
+    found = [line for line in faults_of({**tree, "workloads": workloads}) if "reading alone" in line]
+    assert found == [
+        "tensorplane:workloads.digits.volumes.weights: volume weights is for reading alone: say readOnly: true"
+    ]
+
+
+@pytest.mark.parametrize(
+    "volumes",
+    [
+        {"data": {"sizeGib": 1, "backend": BUCKET, "mirror": {"to": {"volume": "other"}, "every": "1h"}}},
+        {"data": {"sizeGib": 1, "backend": BUCKET, "from": {"mirror": {"keySecret": "k"}}}},
+    ],
+)
+def test_volsync_s_pods_cannot_mount_buckets(volumes: dict[str, Any]) -> None:
+    found = lines(cluster=GKE, **volumes, other={"sizeGib": 10, "backend": {"kind": "persistentDisk"}})
+    assert [line for line in found if line.startswith("data.")]

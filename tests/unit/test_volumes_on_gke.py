@@ -65,7 +65,7 @@ def test_a_schedule_for_each_volume_that_asks_for_it() -> None:
         ({**FILES}, {"sizeGib": 10}, "sizeGib: got 10, backend filestore has 1,024 to 102,400 GiB"),
         ({**FILES, "tier": "basicSsd"}, {"sizeGib": 2000}, "sizeGib: got 2000, Filestore has at least 2,560"),
         ({**FILES, "tier": "basicHdd", "kmsKey": "k"}, {"sizeGib": 2000}, "backend.kmsKey: given, and tier"),
-        ({**FILES}, {"sizeGib": 2000, "from": {"volume": "other"}}, "from.volume: backend filestore has no clones"),
+        ({**FILES}, {"sizeGib": 2048, "from": {"volume": "other"}}, "from.volume: backend filestore has no clones"),
         ({**DISK, "iops": 4000}, {}, "backend.iops: given, and that of a pd-balanced follows from its size"),
         ({**DISK, "type": "hyperdisk-balanced"}, {"sizeGib": 3}, "sizeGib: got 3, a hyperdisk-balanced has"),
         ({**DISK}, {"placement": {"zones": ["us-central1-x"]}}, "placement.zones: got us-central1-x"),
@@ -81,5 +81,5 @@ def test_what_cannot_be_had_is_one_line(backend: dict[str, Any], volume: dict[st
 
 def test_filestore_needs_to_know_a_network_of_yours() -> None:
     cluster = {**GKE, "network": {"existing": OWN}}
-    found = lines(cluster=cluster, models={"sizeGib": 2000, "backend": {**FILES}})
+    found = lines(cluster=cluster, models={"sizeGib": 2048, "backend": {**FILES}})
     assert [text for text in found if text.startswith("models.backend.network: missing")]
