@@ -34,9 +34,10 @@ def faults(name: str, args: "VolumeArgs", declared: Declared, cluster: ClusterAr
         reason = f"backend {backend.kind} has no mirrors there, {able}"
         yield Fault((*at, "mirror", "to", way), reason, given=((*at, "backend"),))
     elif mirror.to.by_volsync:
-        yield from _with_volsync((*at, "mirror", "to", way), cluster)
+        nowhere = list(_with_volsync((*at, "mirror", "to", way), cluster))
+        yield from nowhere
         yield from _often(at, mirror)
-        if mirror.to.volume:
+        if mirror.to.volume and not nowhere:
             yield from _target(name, args, mirror.to.volume, declared, cluster)
     elif mirror.alert:
         yield Fault((*at, "mirror", "alert"), f"given, and {backend.capabilities.mirrors[way]} tells its lag elsewhere")
