@@ -1,6 +1,6 @@
 """The whole stack: its settings as one model, names cross-checked, and the resources that they come to."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, TypeVar
 
@@ -20,7 +20,8 @@ from components.namespace import Namespace
 from components.node_group import NodeGroupArgs
 from components.queue import Queue, QueueArgs
 from components.settings import Settings
-from components.volume import VolumeArgs, volsync, volumes_of
+from components.stream import Stream
+from components.volume import Volume, VolumeArgs, volsync, volumes_of
 from components.volume import check as volume_check
 from workloads import Declared, Platform, Workload, WorkloadArgs
 
@@ -156,9 +157,35 @@ def build(config: StackConfig) -> Mapping[str, Any]:
     volumes = volumes_of(config.volumes, cluster=cluster, namespace=namespace, movers=movers, opts=inside)
     job_controllers, queues = _scheduling(config, cluster, namespace, inside)
     encrypted = "workloads" in config._encrypted
-    platform = Platform(cluster, namespace, volumes, queues, job_controllers, encrypted)
+    streams = _streams(config, cluster, namespace, volumes, [*job_controllers, *queues.values()], inside)
+    platform = Platform(cluster, namespace, volumes, streams, queues, job_controllers, encrypted)
     workloads = {name: args.build(name, platform, inside) for name, args in config.workloads.items()}
     return _outputs(cluster, namespace, workloads)
+
+
+def _streams(
+    config: StackConfig,
+    cluster: Cluster,
+    namespace: Namespace,
+    volumes: Mapping[str, Volume],
+    needed: Sequence[pulumi.Resource],
+    inside: pulumi.ResourceOptions,
+) -> dict[str, Stream]:
+    """The streams of the volumes that have one, by the volumes' names."""
+    return {
+        name: Stream(
+            name,
+            args.stream,
+            cluster=cluster,
+            namespace=namespace,
+            claim=volumes[name].claim,
+            retain=args.retain,
+            needed=needed,
+            opts=inside,
+        )
+        for name, args in config.volumes.items()
+        if args.stream
+    }
 
 
 def _gpu_runtime(config: StackConfig, cluster: Cluster, inside: pulumi.ResourceOptions) -> None:

@@ -13,6 +13,7 @@ from components.fleet import Fleet
 from components.model import Resources
 from components.namespace import Namespace
 from components.queue import Queue, QueueArgs
+from components.stream import Stream
 from components.volume import Volume, VolumeArgs
 
 
@@ -34,6 +35,8 @@ class Platform:
     cluster: Cluster
     namespace: Namespace
     volumes: Mapping[str, Volume]
+    streams: Mapping[str, Stream]
+    """By the names of their volumes."""
     queues: Mapping[str, Queue]
     controllers: Sequence[pulumi.Resource]
     """What must be ready before a job can be created."""

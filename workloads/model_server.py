@@ -79,11 +79,11 @@ class ModelServer(Workload):
         needed: list[pulumi.Resource] = [
             owner.service_account(),
             volume,
-            *(platform.volumes[stream] for stream in sorted(args.streams)),
+            *(platform.streams[stream] for stream in sorted(args.streams)),
         ]
         owner.allow_clients([GRPC_PORT, REST_PORT])
         placement = platform.cluster.fleet.placement(args.resources, interruptible=args.interruptible)
-        of_streams = streams.in_pod(args.streams, platform.volumes)
+        of_streams = streams.in_pod(args.streams, platform.streams)
         template: Any = image.apply(lambda image: _pod(owner, args, image, volume, of_streams, placement))
         deployment = k8s.apps.v1.Deployment(
             name,

@@ -9,8 +9,9 @@ from pydantic import model_validator
 
 from components.faults import Fault, Key, did_you_mean, unknown_name
 from components.model import Model, Name, refuse
+from components.stream import Stream
 from components.stream.access import client_label
-from components.volume import Volume, VolumeArgs
+from components.volume import VolumeArgs
 from workloads import pod
 
 VARIABLE = "STREAMS"
@@ -70,15 +71,13 @@ def check(uses: Mapping[str, StreamUseArgs], at: Key, declared: Mapping[str, Vol
             yield Fault(fault.path, fault.reason, given=(("volumes", name),))
 
 
-def in_pod(uses: Mapping[str, StreamUseArgs], volumes: Mapping[str, Volume]) -> InPod:
+def in_pod(uses: Mapping[str, StreamUseArgs], streams: Mapping[str, Stream]) -> InPod:
     """What the pods get. Passwords and keys are in files of secrets, never in the pod's spec."""
     told: dict[str, Any] = {}
     secrets: dict[str, pod.SecretFiles] = {}
     labels: dict[str, str] = {}
     for name, use in sorted(uses.items()):
-        stream, folder = volumes[name].stream, f"{_FOLDER}/{name}"
-        if stream is None:
-            raise ValueError(f"volume {name} has no stream: `check` refuses that")
+        stream, folder = streams[name], f"{_FOLDER}/{name}"
         access = stream.access[use.client]
         told[name] = {
             "bootstrap": access.bootstrap,

@@ -182,7 +182,8 @@ class TrainingJob(Workload):
             *(owner.config_map(content) for content in code.values()),
             owner.service_account(),
             owner.allow_peers(),
-            *(platform.volumes[volume] for volume in sorted({*args.volumes, *args.streams})),
+            *(platform.volumes[volume] for volume in sorted(args.volumes)),
+            *(platform.streams[stream] for stream in sorted(args.streams)),
             *platform.controllers,
             *([platform.queues[args.queue]] if args.queue else []),
         ]
@@ -221,7 +222,7 @@ def _run(
 ) -> tuple[str, dict[str, Any]]:
     """The name and the spec of the run that these settings come to."""
     roles = args.strategy.roles()
-    of_streams = streams.in_pod(args.streams, platform.volumes)
+    of_streams = streams.in_pod(args.streams, platform.streams)
 
     def template_of(run: str, role: Role) -> dict[str, Any]:
         resources = args.resources if role.accelerated else _without_gpus(args.resources)

@@ -1,6 +1,6 @@
 """Streams: topics of a Kafka, with who reads and writes them, and a mirror; the Kafka is chosen by kind."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, cast
 
 import pulumi
@@ -88,6 +88,7 @@ class Stream(pulumi.ComponentResource):
         namespace: Namespace,
         claim: k8s.core.v1.PersistentVolumeClaim,
         retain: bool,
+        needed: Sequence[pulumi.Resource] = (),
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         broker = args.broker_on(cluster.args)
@@ -96,7 +97,7 @@ class Stream(pulumi.ComponentResource):
         props = {"broker": broker.kind, "topics": sorted(args.topics), "retain": retain}
         super().__init__("tensorplane:index:Stream", name, props, opts)
         self.args = args
-        request = Request(name, namespace, args, cluster, claim, retain)
+        request = Request(name, namespace, args, cluster, claim, retain, needed)
         self.access = broker.declare(request, pulumi.ResourceOptions(parent=self))
         self.register_outputs({"topics": sorted(args.topics), "groups": sorted(args.groups)})
 

@@ -28,6 +28,8 @@ class Request:
     claim: k8s.core.v1.PersistentVolumeClaim
     """The volume that the stream is of."""
     retain: bool
+    needed: Sequence[pulumi.Resource]
+    """What must be ready before a job can be created."""
 
     def topics_of(self, topics: Sequence[str] | None) -> list[str]:
         """The topics that a client uses."""

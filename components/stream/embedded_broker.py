@@ -118,7 +118,7 @@ def _pod(request: Request, settings: pulumi.Output[str]) -> k8s.core.v1.PodSpecA
                 "command": ["sh", "-c", _START.format(config=_CONFIG, data=_DATA, cluster=cluster)],
                 "ports": [{"name": "kafka", "container_port": PORT}],
                 "readiness_probe": {"tcp_socket": {"port": PORT}, "period_seconds": 1},
-                "resources": {"requests": {"cpu": "100m", "memory": "512Mi"}, "limits": {"memory": "768Mi"}},
+                "resources": {"requests": {"cpu": "250m", "memory": "512Mi"}, "limits": {"memory": "768Mi"}},
                 "security_context": CONTAINER,
                 "volume_mounts": [
                     {"name": "data", "mount_path": _DATA},

@@ -60,7 +60,7 @@ def declare(request: Request, broker: pulumi.Resource, opts: pulumi.ResourceOpti
             "active_deadline_seconds": _DEADLINE_SECONDS,
             "template": {"metadata": {"labels": {**labels(name, "stream"), **client_label(request.name)}}, "spec": pod},
         },
-        opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=[broker])),
+        opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=[broker, *request.needed])),
     )
 
 

@@ -11,7 +11,7 @@ from components.cluster import Cluster, ClusterArgs
 from components.family import load_family
 from components.model import Filled, Model, Name
 from components.namespace import Namespace
-from components.stream import Stream, StreamArgs
+from components.stream import StreamArgs
 from components.volume import access, before_change, snapshot_group, snapshot_schedule, source, volsync
 from components.volume.backend import Backend, Request
 from components.volume.capabilities import AccessMode
@@ -150,22 +150,7 @@ class Volume(pulumi.ComponentResource):
                 snapshotter=snapshotter,
                 opts=pulumi.ResourceOptions(parent=self),
             )
-        self.stream = self._stream(args, cluster, namespace)
-        """Its topics, which workloads read and write by the names of consumer groups and producers."""
         self.register_outputs({"claimName": self.claim.metadata["name"], "sizeGib": args.size_gib})
-
-    def _stream(self, args: VolumeArgs, cluster: Cluster, namespace: Namespace) -> Stream | None:
-        if args.stream is None:
-            return None
-        return Stream(
-            self.claim_name,
-            args.stream,
-            cluster=cluster,
-            namespace=namespace,
-            claim=self.claim,
-            retain=args.retain,
-            opts=pulumi.ResourceOptions(parent=self),
-        )
 
 
 def _begins_as(args: VolumeArgs, origin: Volume | None) -> k8s.core.v1.TypedLocalObjectReferenceArgsDict | None:

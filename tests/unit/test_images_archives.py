@@ -15,13 +15,15 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from components import versions
-from embedded import images
+from embedded import cluster, images, toolchain, up
 from embedded.fault import Fault
+from embedded.hosts.stack_settings import StackSettings
 from embedded.images import add_ons
 from embedded.images.layer import Recipe
 from embedded.images.oci import Image, manifest_digest
-from embedded.paths import PROJECT
+from embedded.paths import PROJECT, Instance
 from embedded.progress import Step
+from embedded.target import Target
 
 
 @pytest.fixture(autouse=True)
@@ -114,6 +116,32 @@ def test_the_broker_s_image_is_built_where_streams_want_it(monkeypatch: pytest.M
     monkeypatch.setattr(add_ons, "tools", absent)
     assert "image kafka" not in {task.name for task in images.tasks()}
     assert "image kafka" in {task.name for task in images.tasks(streams=True)}
+
+
+@pytest.mark.parametrize(
+    ("volumes", "wanted"),
+    [
+        ({"models": {"sizeGib": 1}}, False),
+        ({"events": {"sizeGib": 1, "stream": {"topics": {}}}}, True),
+        ({"a": 3}, False),
+    ],
+)
+def test_make_up_builds_and_imports_it_for_a_stack_with_streams(
+    monkeypatch: pytest.MonkeyPatch, volumes: dict[str, Any], wanted: bool
+) -> None:
+    asked: list[bool] = []
+
+    def record(*_: Any, streams: bool) -> list[Any]:
+        asked.append(streams)
+        return []
+
+    monkeypatch.setattr(StackSettings, "section", lambda _, name: volumes if name == "volumes" else {})
+    monkeypatch.setattr(toolchain, "tasks", lambda **_: [])
+    monkeypatch.setattr(images, "tasks", record)
+    monkeypatch.setattr(cluster, "load_images", record)
+    [load] = [task for task in up._tasks(Target("", Instance("test"))) if task.name == "load images"]
+    load.run(Step("load images"))
+    assert asked == [wanted, wanted]
 
 
 # Package -> where it is said why an image lacks it, or who has it instead.

@@ -159,7 +159,7 @@ def test_make_up_builds_and_starts_kwok_only_where_there_are_or_were_node_groups
 
     monkeypatch.setattr(StackSettings, "section", lambda _, name: groups if name == "nodeGroups" else {})
     monkeypatch.setattr(toolchain, "tasks", record)
-    monkeypatch.setattr(images, "tasks", list)
+    monkeypatch.setattr(images, "tasks", lambda **_: [])
     monkeypatch.setattr(cluster, "start", record)
     [start] = [task for task in up._tasks(Target("", Instance("test"))) if task.name == "cluster"]
     start.run(Step("cluster"))

@@ -164,6 +164,16 @@ def test_a_changed_topic_is_another_job(job_name: Callable[[int], str]) -> None:
     assert job_name(1) == job_name(1) != job_name(2)
 
 
+def test_the_job_that_makes_topics_comes_after_what_looks_at_every_job(render: Render) -> None:
+    tree = {
+        "volumes": {"events": {"sizeGib": 1, "stream": {"topics": {"clicks": {}}}}},
+        "queues": {"default": {"cpus": 1, "memoryGib": 1}},
+    }
+    made = render(lambda: stack.build(stack.StackConfig.load(Settings(tree))))
+    needed = made.one("Job").options["dependsOn"]
+    assert {"LocalQueue", "StatefulSet"} <= {one.split()[0] for one in needed}
+
+
 _LOCAL = {key: value for key, value in _STREAM.items() if key != "broker"}
 
 
