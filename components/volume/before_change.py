@@ -14,6 +14,8 @@ from components.volume.cluster_snapshots import Snapshots
 
 _SECONDS_BETWEEN_LOOKS = 1.0
 _SECONDS_FOR_A_SNAPSHOT = 3600
+_KNOWS_WHAT_IS_LOST = "btrfs.csi.tensorplane.dev"
+"""The driver of the embedded cluster, which deletes no bytes with a claim either. Others may not mean what they say."""
 
 
 def hook(cluster: Cluster) -> pulumi.ResourceHook:
@@ -49,7 +51,11 @@ async def _save(snapshots: Snapshots, args: pulumi.ResourceHookArgs) -> None:
             f"To delete it without: pulumi state delete '{args.urn}'; kubectl -n {namespace} delete pvc {claim}"
         )
     end = time.monotonic() + _SECONDS_FOR_A_SNAPSHOT
-    while not await asyncio.to_thread(snapshots.is_ready, namespace, name):
+    while (progress := await asyncio.to_thread(snapshots.progress, namespace, name)) != "ready":
+        if progress == "lost" and driver == _KNOWS_WHAT_IS_LOST:
+            await asyncio.to_thread(snapshots.give_up, namespace, name)
+            pulumi.log.warn(f"volume {claim} is deleted without a snapshot: its driver does not find it any more")
+            return
         if time.monotonic() > end:
             raise RuntimeError(f"volume {claim} stays: its snapshot {name} is not ready after an hour")
         await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)

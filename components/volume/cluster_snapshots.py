@@ -1,7 +1,7 @@
 """The requests to a cluster that a snapshot before a change needs, with the rights of whoever deploys."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from components.volume.backend import Backend
 from components.volume.snapshot_class import SnapshotClass
@@ -11,6 +11,10 @@ _PREFIX = "tensorplane-before-change"
 _CLASSES, _SNAPSHOTS = "volumesnapshotclasses", "volumesnapshots"
 _IS_DEFAULT = "snapshot.storage.kubernetes.io/is-default-class"
 _NOT_FOUND, _CONFLICT = 404, 409
+# CSI's answer for a volume that the driver does not find. Some drivers have it for other things, too.
+_LOST = "code = NotFound"
+
+Progress = Literal["waiting", "ready", "lost"]
 
 
 def of(kubeconfig: str | None, context: str | None) -> "Snapshots":
@@ -62,10 +66,17 @@ class Snapshots:
         self._custom.create_namespaced_custom_object(manifest.GROUP, "v1", namespace, _SNAPSHOTS, taken)
         return True
 
-    def is_ready(self, namespace: str, name: str) -> bool:
-        """Whether its bytes are safe."""
+    def progress(self, namespace: str, name: str) -> Progress:
+        """Whether its bytes are safe, or the driver says that there are none: lost with a disk, perhaps."""
         found = self._custom.get_namespaced_custom_object(manifest.GROUP, "v1", namespace, _SNAPSHOTS, name)
-        return bool((found.get("status") or {}).get("readyToUse"))
+        status = found.get("status") or {}
+        if status.get("readyToUse"):
+            return "ready"
+        return "lost" if _LOST in ((status.get("error") or {}).get("message") or "") else "waiting"
+
+    def give_up(self, namespace: str, name: str) -> None:
+        """Take back what was asked for: while it is pending, Kubernetes keeps the claim."""
+        self._custom.delete_namespaced_custom_object(manifest.GROUP, "v1", namespace, _SNAPSHOTS, name)
 
 
 def class_that_retains(driver: str, namespace: str, present: list[dict[str, Any]]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from embedded.csi.failover import Failover
 from embedded.csi.lag import Lag, lags
 from embedded.csi.mirror import Schedule
 from embedded.csi.published import Api, Published
+from embedded.csi.room import Guard
 from embedded.csi.store import Store
 
 _GRACE_SECONDS = 5.0
@@ -37,6 +38,7 @@ def main() -> int:
     for server in servers:
         server.start()
     schedule = _mirror(asked, store, target) if target else None
+    threading.Thread(target=Guard(store).watch, args=(ended,), name="room", daemon=True).start()
     print(f"serving {asked.pool} ({store.storage.kind})", flush=True)
     ended.wait()
     for stopping in [server.stop(_GRACE_SECONDS) for server in servers]:

@@ -11,7 +11,7 @@ import time
 import traceback
 from collections.abc import Callable
 
-from embedded.csi import records
+from embedded.csi import records, room
 from embedded.csi.lag import Lag, lags
 from embedded.csi.names import identifier
 from embedded.csi.records import Snapshot, Volume
@@ -43,9 +43,11 @@ class Mirror:
             used = self._store.storage.usage(folder)
             made = Snapshot(identifier(name), name, volume.size, created, volume.id, volume.claim, used)
             held, last = self._store.snapshots / f"{_HELD}{made.id}", self.last(volume.id)
-            self._store.storage.copy(folder, held, read_only=True)
             base = held.with_name(f"{_HELD}{last.id}") if last else None
             since = base if base and base.exists() else None
+            # How much has changed, nobody counts; a copy of everything takes what the volume has.
+            room.need(self._target.pool, 0 if since else used or 0)
+            self._store.storage.copy(folder, held, read_only=True)
             arrived = transfer(self._store, self._target, held, self._target.snapshots, since)
             path = arrived.with_name(made.id)
             records.write(path.with_name(f"{made.id}.json"), made)

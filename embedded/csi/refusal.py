@@ -34,6 +34,11 @@ def out_of_range(reason: str) -> Refusal:
     return Refusal(grpc.StatusCode.OUT_OF_RANGE, reason)
 
 
+def full(reason: str) -> Refusal:
+    """There is no room; once there is, asking again helps."""
+    return Refusal(grpc.StatusCode.RESOURCE_EXHAUSTED, reason)
+
+
 def in_use(reason: str) -> Refusal:
     """It would be possible if nobody used it."""
     return Refusal(grpc.StatusCode.FAILED_PRECONDITION, reason)

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from embedded.csi import mounts, records, refusal, storage
+from embedded.csi import mounts, records, refusal, room, storage
 from embedded.csi.names import identifier, is_identifier
 from embedded.csi.records import Snapshot, Source, Volume
 from embedded.csi.sizes import Asked
@@ -127,6 +127,7 @@ class Store:
             if volume:
                 _check_same(volume, name, asked, source)
             else:
+                room.need(self.pool)
                 origin = bring() if bring else self._origin(source)
                 size = asked.choose(origin.size if origin else None, self.total)
                 volume = Volume(id_, name, size, time.time_ns(), source, kept.mirror_seconds or 0, kept.claim)
@@ -170,6 +171,7 @@ class Store:
         with self._turns.hold(path):
             volume = self.volume(id_)
             if not asked.holds(volume.size):
+                room.need(self.pool)
                 volume = replace(volume, size=asked.choose(volume.size, self.total))
                 records.write(_record(path), volume)
             self.storage.limit(path, volume.size)
@@ -190,6 +192,7 @@ class Store:
                 if (snapshot.name, snapshot.volume) != (name, volume):
                     raise refusal.taken(f"{name}: there is a snapshot of that name, of volume {snapshot.volume}")
                 return snapshot
+            room.need(self.pool)
             snapshot = Snapshot(id_, name, self.volume(volume).size, time.time_ns(), volume)
             self._make(path, snapshot, origin, read_only=True)
         return snapshot

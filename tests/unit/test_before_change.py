@@ -10,7 +10,7 @@ import pulumi
 import pytest
 from kubernetes import client
 
-from components.volume import before_change
+from components.volume import before_change, embedded
 from components.volume.cluster_snapshots import Snapshots, class_that_retains
 from tests.unit.rendering import Registered, run
 
@@ -38,8 +38,9 @@ class Core:
 class Custom:
     """Snapshots that are ready at the second look."""
 
-    def __init__(self, classes: list[dict[str, Any]] | None) -> None:
-        self._classes, self.made, self._looks = classes, list[dict[str, Any]](), 0
+    def __init__(self, classes: list[dict[str, Any]] | None, error: str = "") -> None:
+        self._classes, self.made, self._looks, self._error = classes, list[dict[str, Any]](), 0, error
+        self.deleted: list[str] = []
 
     def list_cluster_custom_object(self, *_: str) -> dict[str, Any]:
         if self._classes is None:
@@ -55,7 +56,12 @@ class Custom:
 
     def get_namespaced_custom_object(self, *_: str) -> dict[str, Any]:
         self._looks += 1
+        if self._error:
+            return {"status": {"readyToUse": False, "error": {"message": self._error}}}
         return {"status": {"readyToUse": self._looks > 1}}
+
+    def delete_namespaced_custom_object(self, *named: str) -> None:
+        self.deleted.append(named[-1])
 
 
 @pytest.fixture(autouse=True)
@@ -85,6 +91,19 @@ def test_the_snapshot_is_retained_and_tells_why() -> None:
 @pytest.mark.parametrize("core", [Core(phase="Pending"), Core(phase="Lost")])
 def test_a_claim_without_bytes_needs_none(core: Core) -> None:
     assert saved(core, Custom([])) == []
+
+
+def test_a_volume_that_its_driver_has_lost_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(pulumi.log, "warn", told.append)
+    custom = Custom([], error="rpc error: code = NotFound desc = volume v: there is none")
+    taken = saved(Core(driver=embedded.DRIVER), custom)[-1]["metadata"]["name"]
+    assert custom.deleted == [taken], "pending, it would keep the claim from going"
+    assert told == ["volume models is deleted without a snapshot: its driver does not find it any more"]
+    monkeypatch.setattr(before_change, "_SECONDS_FOR_A_SNAPSHOT", 0)
+    for driver, error in ((embedded.DRIVER, "code = Unavailable desc = no answer"), (DRIVER, "code = NotFound")):
+        with pytest.raises(RuntimeError, match="not ready after an hour"):
+            saved(Core(driver=driver), Custom([], error=error))
 
 
 @pytest.mark.parametrize(
