@@ -84,7 +84,7 @@ def _server(
         # Google itself refuses to delete it as well.
         deletion_protection_enabled=request.args.retain,
         labels={"tensorplane-volume": request.name},
-        opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(provider=native.provider)),
+        opts=pulumi.ResourceOptions.merge(static.beneath(opts), pulumi.ResourceOptions(provider=native.provider)),
     )
 
 

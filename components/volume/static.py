@@ -40,9 +40,14 @@ def claim(
         metadata={"name": name, "labels": labels(request.name, "volume")},
         spec=spec,
         opts=pulumi.ResourceOptions.merge(
-            opts,
+            beneath(opts),
             pulumi.ResourceOptions(depends_on=[*request.installed, *needed], ignore_changes=["spec.capacity"]),
         ),
     )
     fixed = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(ignore_changes=["spec.resources"]))
     return request.claim(fixed, storage_class="", volume=volume.metadata["name"])
+
+
+def beneath(opts: pulumi.ResourceOptions) -> pulumi.ResourceOptions:
+    """A claim's options for what is below it: kept as it is, without what happens before a claim is deleted."""
+    return pulumi.ResourceOptions(parent=opts.parent, protect=opts.protect, retain_on_delete=opts.retain_on_delete)

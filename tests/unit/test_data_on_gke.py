@@ -188,6 +188,7 @@ def test_the_cluster_reaches_lustre_and_its_nodes_load_the_driver() -> None:
     assert made().one("Connection").inputs["reservedPeeringRanges"] == ["cluster-services"]
     (other,) = (one.inputs for one in built().resources if one.type == "gcp:container/cluster:Cluster")
     assert "lustreCsiDriverConfig" not in other["addonsConfig"]
+    assert not [pool for pool in built().all("NodePool") if "linuxNodeConfig" in pool.inputs["nodeConfig"]]
 
 
 @pytest.mark.parametrize(
@@ -309,7 +310,16 @@ def test_a_mirrored_server_of_one_zone_follows_into_one_zone() -> None:
     rendered = built(data={"sizeGib": 1024, "backend": FILES, **EAST})
     found = {one.name: one.inputs["location"] for one in rendered.all("filestore/instance:Instance")}
     assert found == {"tensorplane-dev-data": "us-central1-a", "tensorplane-dev-data-mirror": "us-east1-b"}
+    assert not [one.name for one in rendered.resources if "beforeDelete" in one.options]
     assert [made.name for made in rendered.all("StorageClass")] == ["tensorplane-files"], "none of the volume's own"
+
+
+def test_a_snapshot_is_taken_before_a_mirrored_claim_is_deleted_and_before_nothing_else() -> None:
+    rendered = built(data={"sizeGib": 1024, "backend": FILES, **EAST, "retain": False})
+    hooked = [(one.type, one.name) for one in rendered.resources if "beforeDelete" in one.options]
+    assert hooked == [("kubernetes:core/v1:PersistentVolumeClaim", "data")]
+    server = rendered.one("filestore/instance:Instance", "tensorplane-dev-data")
+    assert (server.inputs["deletionProtectionEnabled"], "protect" in server.options) == (False, False)
 
 
 def test_a_disk_that_many_nodes_read_begins_as_a_snapshot() -> None:
