@@ -91,6 +91,10 @@ class StackConfig(Model):
             queues=_declared(settings, "queues", self.queues),
         )
         found: list[Fault] = []
+        for name, volume in self._brokers().items():
+            if name in self.workloads:
+                reason = f"the name of a service of volume {volume}'s stream, need another"
+                yield Fault(("workloads", name), reason, given=(("volumes", volume),))
         for name, workload in self.workloads.items():
             if name == _ACCOUNT_OF_EVERY_NAMESPACE:
                 yield Fault(("workloads", name), "the name of a service account that every namespace has, need another")
@@ -100,6 +104,15 @@ class StackConfig(Model):
             # A workload that asks for what it cannot get may be the one that a group is meant for.
             pods = {(workload.resources.node_group, workload.interruptible) for workload in self.workloads.values()}
             yield from machines.check_reach(pods)
+
+    def _brokers(self) -> dict[str, str]:
+        """The services in front of the streams' brokers, and whose each is."""
+        return {
+            service: name
+            for name, volume in self.volumes.items()
+            if volume.stream and (broker := volume.stream.broker_on(self.cluster))
+            for service in broker.services(name)
+        }
 
     def _check_namespace(self) -> Iterator[Fault]:
         if not is_name(self.namespace_name):

@@ -56,6 +56,10 @@ class StreamBroker(Variant, family=True):
         """How many brokers there are, where the settings say so."""
         return None
 
+    def services(self, stream: str) -> tuple[str, ...]:
+        """Names of the services in front of it: no workload can have them."""
+        return ()
+
     def check(self, path: Key) -> Iterator[Fault]:
         """What does not go together in these settings."""
         yield from ()

@@ -28,6 +28,9 @@ class EmbeddedBroker(StreamBroker):
     def count(self) -> int | None:
         return 1
 
+    def services(self, stream: str) -> tuple[str, ...]:
+        return (embedded_broker.service(stream),)
+
     def check_mirror(self, args: "StreamArgs", path: Key) -> Iterator[Fault]:
         reason = "got one on broker kind embedded, need kind strimzi: one broker on this machine has no mirrors"
         yield Fault(path, reason, given=((*path[:-1], "broker"),))

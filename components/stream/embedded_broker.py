@@ -40,28 +40,34 @@ transaction.state.log.num.partitions=1
 # A volume that began as another's snapshot has its identity, and keeps it.
 _START = """\
 set -eu
+# One small process that starts fast; its compiler's second tier pays only for larger ones.
+java="java -Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:+ExitOnOutOfMemoryError"
 test -e {data}/kafka/meta.properties ||
-  java kafka.tools.StorageTool format --config {config}/server.properties --cluster-id={cluster}
-exec java -Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:+ExitOnOutOfMemoryError \
-  kafka.Kafka {config}/server.properties
+  $java kafka.tools.StorageTool format --config {config}/server.properties --cluster-id={cluster}
+exec $java kafka.Kafka {config}/server.properties
 """
+
+
+def service(stream: str) -> str:
+    """Name of the broker, and of the service in front of it."""
+    return f"{stream}-kafka"
 
 
 def marks(request: Request) -> dict[str, str]:
     """Labels of the broker's pod, and of no other."""
-    return labels(_name(request), "stream")
+    return labels(service(request.name), "stream")
 
 
 def address(request: Request) -> str:
     """Where clients in the cluster reach it."""
-    return f"{_name(request)}.{request.namespace.plain_name}.svc:{PORT}"
+    return f"{service(request.name)}.{request.namespace.plain_name}.svc:{PORT}"
 
 
 def declare(request: Request, opts: pulumi.ResourceOptions) -> k8s.apps.v1.StatefulSet:
     """Create the broker, ready when this is."""
-    name = _name(request)
+    name = service(request.name)
     settings = _settings(request, opts)
-    service = k8s.core.v1.Service(
+    front = k8s.core.v1.Service(
         name,
         metadata={**_metadata(request, name), "annotations": _NOT_AWAITED},
         spec={"selector": marks(request), "ports": [{"name": "kafka", "port": PORT, "target_port": PORT}]},
@@ -72,16 +78,12 @@ def declare(request: Request, opts: pulumi.ResourceOptions) -> k8s.apps.v1.State
         metadata=_metadata(request, name),
         spec={
             "replicas": 1,
-            "service_name": service.metadata["name"],
+            "service_name": front.metadata["name"],
             "selector": {"match_labels": marks(request)},
             "template": {"metadata": {"labels": marks(request)}, "spec": _pod(request, settings)},
         },
         opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=[request.claim])),
     )
-
-
-def _name(request: Request) -> str:
-    return f"{request.name}-kafka"
 
 
 def _metadata(request: Request, name: str) -> k8s.meta.v1.ObjectMetaArgsDict:
@@ -91,9 +93,9 @@ def _metadata(request: Request, name: str) -> k8s.meta.v1.ObjectMetaArgsDict:
 def _settings(request: Request, opts: pulumi.ResourceOptions) -> pulumi.Output[str]:
     """The ConfigMap of the broker's settings, named by its content: a change restarts the broker."""
     text = _SETTINGS.format(port=PORT, controller=_CONTROLLER_PORT, address=address(request), data=_DATA)
-    name = f"{_name(request)}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    name = f"{service(request.name)}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
     made = k8s.core.v1.ConfigMap(
-        _name(request),
+        service(request.name),
         metadata=_metadata(request, name),
         immutable=True,
         data={"server.properties": text},

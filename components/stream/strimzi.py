@@ -41,6 +41,9 @@ class Strimzi(StreamBroker):
     def count(self) -> int | None:
         return self.brokers.count if self.brokers else None
 
+    def services(self, stream: str) -> tuple[str, ...]:
+        return (f"{self.cluster}-kafka-bootstrap", f"{self.cluster}-kafka-brokers")
+
     @property
     def bootstrap(self) -> str:
         """Where clients begin, by TLS with a certificate of their own."""

@@ -206,6 +206,14 @@ _LOCAL = {key: value for key, value in _STREAM.items() if key != "broker"}
             "does",
         ),
         (
+            _tree(cluster="embedded", stream=_LOCAL, **{"events-kafka": _JOB}),
+            "workloads.events-kafka: the name of a service of volume events's stream, need another",
+        ),
+        (
+            _tree(**{"kafka-kafka-bootstrap": _JOB}),
+            "workloads.kafka-kafka-bootstrap: the name of a service of volume events's stream, need another",
+        ),
+        (
             _tree(cluster="embedded", stream=_LOCAL, job={**_JOB, "volumes": {"events": "/events"}}),
             "workloads.job.volumes.events: volume events holds the records of its stream, read those by `streams`: "
             "need another volume",
