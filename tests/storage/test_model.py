@@ -87,10 +87,13 @@ class Model:
         return self.chance.choice(sorted(there))
 
     def _make(self, origin: Kept | None, source: Any) -> None:
+        """Each gets a file of its own from the start: a copy of the wrong one is seen."""
         name = self._free(self.claims)
         mib = self.chance.choice([size for size in SIZES if not origin or size >= origin.mib])
         self.real.claim(name, mib=mib, source=source, of_class=CLASS)
-        self.claims[name] = Kept(mib, dict(origin.files) if origin else {})
+        text = f"{self.chance.randrange(10**6)}"
+        (self._folder(self._volume(name)) / f"of-{name}").write_text(text)
+        self.claims[name] = Kept(mib, {**(origin.files if origin else {}), f"of-{name}": text})
 
     def create(self) -> None:
         self._make(None, None)
@@ -162,6 +165,9 @@ class Model:
         assert volume
         return volume
 
+    def _folder(self, volume: dict[str, Any]) -> Path:
+        return self.real.pool / "volumes" / str(volume["spec"]["csi"]["volumeHandle"])
+
     def _content(self, snapshot: str) -> dict[str, Any]:
         found = self.real.kube.get(f"{SNAPSHOTS}/{snapshot}")
         content = found and self.real.kube.get(f"{CONTENTS}/{found['status']['boundVolumeSnapshotContentName']}")
@@ -176,7 +182,7 @@ class Model:
         for name, kept in self.claims.items():
             volume = self._volume(name)
             assert volume["spec"]["capacity"]["storage"] == f"{kept.mib}Mi"
-            folders[self.real.pool / "volumes" / volume["spec"]["csi"]["volumeHandle"]] = kept.files
+            folders[self._folder(volume)] = kept.files
         for name, kept in self.snapshots.items():
             status = self._content(name)["status"]
             assert status["readyToUse"] and status["restoreSize"] == kept.mib << 20
@@ -199,6 +205,8 @@ def test_the_cluster_is_what_the_model_says(claims: Claims) -> None:
     claims.deleting_classes(CLASS)
     others = in_pool(claims)
     model = Model(claims)
+    for _ in range(2):  # to begin with, so that there is a wrong one to take
+        model.create()
     for _ in range(OPERATIONS):
         model.step()
         model.check(others)
