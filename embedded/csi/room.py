@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import traceback
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,7 @@ def need(pool: Path, more: int = 0) -> None:
         raise refusal.full(f"{_disk(pool)}: the disk has {max(room, 0) // _MIB} MiB left, {wanted}: make room there")
 
 
+@cache  # a pool is mounted before its driver starts, and stays
 def _disk(pool: Path) -> Path:
     mount = mounts.at(pool)
     if mount and mount.source.startswith("/dev/loop"):

@@ -6,16 +6,18 @@ import itertools
 import shutil
 import subprocess
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from embedded.csi import records
+from embedded.csi.failover import Failover
 from embedded.csi.mirror import Mirror
 from embedded.csi.records import Source
 from embedded.csi.sizes import Asked
-from embedded.csi.store import Store
+from embedded.csi.store import Kept, Store
 
 ANY = Asked()
 STEPS = (
@@ -88,10 +90,10 @@ def killed_at(
 
     def ending(change: Callable[..., Any]) -> Callable[..., Any]:
         def made(*arguments: Any, **more: Any) -> Any:
-            if next(counted) == step:
+            if next(counted) >= step:
                 raise Killed
             answer = change(*arguments, **more)
-            if next(counted) == step:
+            if next(counted) >= step:
                 raise Killed
             return answer
 
@@ -157,6 +159,37 @@ def test_a_copy_to_a_second_pool_that_is_killed_anywhere_is_whole_or_not_there(
             Mirror(store, target).copy(volume)
         assert len(list(store.snapshots.glob(".*"))) == 1
         assert not list(target.snapshots.glob(".*"))
+        store.close()
+        target.close()
+        if not killed:
+            assert step > 5
+            return
+
+
+def test_a_failover_that_is_killed_anywhere_is_finished_by_repeating_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = Kept(60, "lab/models")
+    for step in itertools.count():
+        pools = tmp_path / f"pool-{step}", tmp_path / f"mirror-{step}"
+        for pool in pools:
+            pool.mkdir()
+        store, target = opened(pools[0]), Store(pools[1])
+        Mirror(store, target).copy(store.modify_volume("first", kept))
+        store.delete_volume("first")
+        way = Failover(store, target)
+        again = partial(way.create_volume, "again", ANY, "lab/models", kept)
+        killed = killed_at(step, monkeypatch, lambda _, again=again: again(), store)  # type: ignore[misc]
+        store.close()
+        target.close()
+        store, target = Store(pools[0]), Store(pools[1])
+        assert {one.id for one in store.all_volumes()} <= {"again"}
+        made = Failover(store, target).create_volume("again", ANY, "lab/models", kept)
+        assert (store.path(made) / "data").read_text() == "one"
+        assert (made.claim, made.mirror_seconds) == ("lab/models", 60)
+        assert len(target.all_snapshots()) == 1
+        assert not list(tmp_path.glob("*/*/.brought-*"))
+        assert not list(tmp_path.glob("*/*/.gone-*"))
         store.close()
         target.close()
         if not killed:
