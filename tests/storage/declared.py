@@ -83,14 +83,15 @@ class Declared:
         return sorted(str(one["metadata"]["name"]) for one in found)
 
 
-def pulumi(stack: Stack, *words: str) -> subprocess.CompletedProcess[str]:
+def pulumi(stack: Stack, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Runs the CLI as a person would, without questions."""
     updates = words[0] in ("up", "destroy", "refresh")
     more = ["--yes", "--suppress-outputs", "--config-file", str(stack.settings.file)] if updates else []
+    argv = [str(stack.pulumi), *words, *more, "--non-interactive", "--color=never", "--stack", stack.settings.name]
+    environment = os.environ | stack.environment | variables
     return subprocess.run(
-        [str(stack.pulumi), *words, *more, "--non-interactive", "--color=never", "--stack", stack.settings.name],
-        cwd=stack.settings.project, env=os.environ | stack.environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        argv, cwd=stack.settings.project, env=environment, capture_output=True, text=True, check=False
+    )
 
 
 def state(stack: Stack) -> dict[str, Any]:

@@ -1,0 +1,224 @@
+"""One stack of its own to which a destructive change happens: before, the change, and what became of the bytes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+from kubernetes import config
+
+from cli import volume_facts, volume_leftovers
+from cli.volume_leftovers import Leftover
+from embedded import linked_project
+from embedded.deploy import Stack
+from embedded.progress import Step
+from embedded.provider.api import GVK, Api
+from tests.storage import kubectl
+from tests.storage.claims import Claims, from_snapshot
+from tests.storage.declared import Declared, pulumi, state
+from tests.storage.destructive_diffs import Delete, Diff, Pulumi, Rename, Settings, Up
+
+SNAPSHOT = "snapshot.storage.k8s.io/v1"
+_KINDS = ("v1/persistentvolumeclaims", "v1/pods", "snapshot.storage.k8s.io/v1/volumesnapshots")
+
+
+class Changed:
+    """The stack, in a namespace of its own."""
+
+    def __init__(self, claims: Claims, folder: Path, number: int) -> None:
+        self._declared, self.claims, self._folder = Declared(claims, folder), claims, folder
+        self._name = f"diff-{number}"
+        self.namespace = f"tensorplane-{self._name}"
+        self._api = Api(config.new_client_from_config(str(claims.instance.kubeconfig)))
+
+    # -- before
+
+    def deploy(self, settings: Settings) -> None:
+        """The stack as it is before, a file in each volume, and a snapshot of the first where there is one."""
+        self._stack(settings).up(Step("pulumi up"))
+        self._before = settings
+        self._volumes = {name: self._bound(name) for name in settings["volumes"]}
+        for name in settings["volumes"]:
+            (self._content(name) / "file").write_text(_held(name))
+
+    def snapshot(self) -> None:
+        """A snapshot by hand, which a change may name or delete."""
+        spec = {"source": {"persistentVolumeClaimName": "models"}}
+        self._apply(SNAPSHOT, "VolumeSnapshot", "taken", spec)
+        self._until_ready("taken")
+
+    # -- the change
+
+    def change(self, diff: Diff) -> None:
+        """Each step; what must fail does, and then nothing was changed."""
+        for step in diff.steps:
+            before = self._everything()
+            failed, said = self._run(step)
+            assert failed == getattr(step, "fails", False), said
+            if failed and getattr(step, "looks", True):
+                assert self._everything() == before, f"refused, and yet something was changed: {said}"
+
+    def _run(self, step: Up | Pulumi | Delete | Rename) -> tuple[bool, str]:
+        if isinstance(step, Delete):
+            self._delete(step)
+            return False, ""
+        if isinstance(step, Rename):
+            stack = self._stack(self._before)
+            self._name = f"{self._name}-renamed"
+            done = pulumi(stack, "stack", "rename", self._name)
+        elif isinstance(step, Up):
+            adopting = {"PULUMI_K8S_UPSERT_EXISTING_OBJECTS": "true"} if step.adopts else {}
+            at_once = [] if step.looks else ["--skip-preview"]
+            done = pulumi(self._stack(step.settings), "up", *at_once, **adopting)
+        else:
+            stack = self._stack(self._before)
+            claims = {one["id"].split("/")[-1]: urn for urn, one in state(stack).items() if urn.count("Claim")}
+            done = pulumi(stack, *(word.format(**claims) for word in step.words))
+        return done.returncode != 0, done.stdout + done.stderr
+
+    def _delete(self, step: Delete) -> None:
+        kind, name, namespace = {
+            "claim": ("PersistentVolumeClaim", step.name, self.namespace),
+            "volume": ("PersistentVolume", self._volumes.get(step.name, ""), None),
+            "namespace": ("Namespace", self.namespace, None),
+            "snapshot": ("VolumeSnapshot", "taken", self.namespace),
+            "content": ("VolumeSnapshotContent", self._content_object(), None),
+        }[step.kind]
+        version = SNAPSHOT if "Snapshot" in kind else "v1"
+        self._api.delete(GVK.of({"apiVersion": version, "kind": kind}), name, namespace)
+        held = step.kind in ("volume", "content")
+        path = self._api.path(GVK.of({"apiVersion": version, "kind": kind}), namespace, name)
+        if held:  # finalizers keep it while it is in use
+            self.claims.until(path, lambda found: found["metadata"].get("deletionTimestamp"))
+        else:
+            self.claims.until_gone(path, 60)
+
+    # -- after
+
+    def check(self, volume: str, end: str) -> None:
+        """The bytes of a volume are where they should be, whole."""
+        {"refused": self._stays, "stays": self._stays, "snapshot": self._saved}.get(end, self._left)(volume)
+
+    def _stays(self, volume: str) -> None:
+        assert self._bound(volume) == self._volumes[volume]
+        assert (self._content(volume) / "file").read_text() == _held(volume)
+
+    def _saved(self, volume: str) -> None:
+        """As `from: {snapshot: NAME}` does."""
+        (taken,) = [
+            name for name in self._declared.snapshots("before-change", self.namespace) if name.startswith(f"{volume}-")
+        ]
+        self._restored(taken, volume)
+
+    def _restored(self, snapshot: str, volume: str) -> None:
+        spec = {
+            "accessModes": ["ReadWriteMany"],
+            "resources": {"requests": {"storage": "1Gi"}},
+            "storageClassName": "tensorplane-embedded",
+            "dataSource": from_snapshot(snapshot),
+        }
+        self._apply("v1", "PersistentVolumeClaim", f"{volume}-restored", spec)
+        self._bound(f"{volume}-restored")
+        assert (self._content(f"{volume}-restored") / "file").read_text() == _held(volume)
+
+    def _left(self, volume: str) -> None:
+        """By the commands that `tensorplane volumes` prints, then `pulumi up --refresh`."""
+        # A volume is Released a moment after its claim is gone.
+        found = self.claims.eventually(lambda: self._leftovers(volume))
+        for one in (one for one in found if one.kind == "PersistentVolume"):
+            kubectl.run(self.claims.instance.kubeconfig, one.back)
+            self._rebound(one, volume)
+        for one in (one for one in found if one.kind == "VolumeSnapshotContent"):
+            for manifest in volume_leftovers.brought_back(self._facts(), one.name):
+                self._api.apply(manifest, manager="kubectl")
+            name = one.was.split("/")[1]
+            self._until_ready(name)
+            self._restored(name, "models" if volume == "taken" else volume)
+
+    def _of(self, one: Leftover, volume: str) -> bool:
+        return one.was == f"{self.namespace}/{volume}" or one.was.startswith(f"{self.namespace}/{volume}-")
+
+    def _rebound(self, one: Leftover, volume: str) -> None:
+        claim = json.loads(one.back.partition(" -p ")[2].strip("'"))[0]["value"]["name"]
+        back = {**self._before, "volumes": {**self._before["volumes"], claim: self._before["volumes"][volume]}}
+        done = pulumi(self._stack(back), "up", "--refresh")
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert self._bound(claim) == one.name
+        assert (self._content(claim) / "file").read_text() == _held(volume)
+        self._before = back
+
+    def _leftovers(self, volume: str) -> list[Leftover]:
+        return [one for one in volume_leftovers.leftovers(self._facts()) if self._of(one, volume)]
+
+    def _facts(self) -> volume_facts.Facts:
+        return volume_facts.gather(self.claims.kube, self.namespace)
+
+    def tidy(self) -> None:
+        """Nothing of it costs the next one time."""
+        pulumi(self._stack(self._before), "stack", "rm", "--force", "--yes", "--preserve-config")
+        self.claims.kube.delete(f"/api/v1/namespaces/{self.namespace}")
+
+    # -- helpers
+
+    def _opened(self) -> Stack:
+        return self._declared.opened()
+
+    def _stack(self, settings: Settings) -> Stack:
+        opened = self._opened()
+        named = replace(opened, settings=replace(opened.settings, name=self._name))
+        text = json.dumps({"cluster": {"kind": "embedded"}, **settings})
+        instance = self.claims.instance
+        text = text.replace("KUBECONFIG", str(instance.kubeconfig)).replace("CONTEXT", instance.namespace)
+        config_ = {f"tensorplane:{key}": value for key, value in json.loads(text).items()}
+        stack = linked_project.with_settings(named, self._folder, yaml.safe_dump({"config": config_}))
+        stack.prepare(Step("prepare"))
+        return stack
+
+    def _everything(self) -> dict[str, Any]:
+        """What a refused change leaves as it is: the state, and every object of the namespace that matters."""
+        known = state(self._stack(self._before))
+        resources = {
+            (one["type"], urn.split("::")[-1]): (one.get("id"), one.get("inputs"), one.get("protect", False))
+            for urn, one in known.items()
+        }
+        objects = {
+            f"{kind} {one['metadata']['name']}": (one["metadata"]["uid"], one["spec"])
+            for kind in _KINDS
+            for one in self.claims.kube.items(self._path(kind))
+        }
+        return {"state": resources, "cluster": objects, "claims": self._bound_all()}
+
+    def _bound_all(self) -> dict[str, str]:
+        found = self.claims.kube.items(self._path("v1/persistentvolumeclaims"))
+        return {one["metadata"]["name"]: one["spec"].get("volumeName", "") for one in found}
+
+    def _path(self, kind: str) -> str:
+        version, _, plural = kind.rpartition("/")
+        return f"/{'api' if version == 'v1' else 'apis'}/{version}/namespaces/{self.namespace}/{plural}"
+
+    def _bound(self, claim: str) -> str:
+        path = f"{self._path('v1/persistentvolumeclaims')}/{claim}"
+        found = self.claims.until(path, lambda one: one["status"].get("phase") == "Bound", 30)
+        return str(found["spec"]["volumeName"])
+
+    def _content(self, claim: str) -> Path:
+        return self._declared.content_of(self._bound(claim))
+
+    def _content_object(self) -> str:
+        found = self.claims.kube.get(f"{self._path(_KINDS[2])}/taken")
+        return str(found["status"]["boundVolumeSnapshotContentName"]) if found else ""
+
+    def _until_ready(self, name: str) -> None:
+        path = f"{self._path(_KINDS[2])}/{name}"
+        self.claims.until(path, lambda found: (found.get("status") or {}).get("readyToUse"), 30)
+
+    def _apply(self, version: str, kind: str, name: str, spec: Settings) -> None:
+        about = {"name": name, "namespace": self.namespace}
+        self._api.apply({"apiVersion": version, "kind": kind, "metadata": about, "spec": spec}, manager="test")
+
+
+def _held(volume: str) -> str:
+    return f"what {volume} holds"
