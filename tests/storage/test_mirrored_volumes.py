@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import urllib.error
 import urllib.request
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from embedded import cluster
-from embedded.cluster import csi
+from embedded.cluster import csi, kubeconfig
 from embedded.cluster.places import Places
-from embedded.csi.published import AT, BYTES, EVERY, MIRROR
+from embedded.csi.published import AT, BYTES, EVERY, MIRROR, Api
 from embedded.progress import Step
 from tests.storage.claims import Claims
 from tests.storage.declared import NAMESPACE, Declared
@@ -44,6 +47,18 @@ def test_a_lost_volume_is_failed_over_and_failed_back(claims: Claims, tmp_path: 
     assert read(stack, "models") == "second"
     wait_for_a_copy(claims, "models", written)
     assert f'persistentvolumeclaim="models",volume="{handle(claims, "models")}"' in metrics(claims)
+
+
+def test_the_driver_changes_what_it_says_of_mirrors_and_nothing_else(claims: Claims) -> None:
+    volume = claims.claim("narrow")["spec"]["volumeName"]
+    keys = Places(claims.instance).keys
+    driver = Api(kubeconfig.server(claims.instance), keys / "ca.crt", keys / f"{csi.DRIVER_PROGRAM}.pem")
+    driver.annotate(volume, {AT: "2026-11-21T16:00:00Z"})
+    driver.annotate(volume, {AT: None})
+    for other in ("another.example", None):
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            driver.annotate(volume, {"pv.kubernetes.io/provisioned-by": other})
+        assert "annotations of mirrors alone" in refused.value.read().decode()
 
 
 def claim(claims: Claims, name: str) -> dict[str, Any]:
