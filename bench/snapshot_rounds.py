@@ -111,19 +111,35 @@ def _round(number: int, folder: Path, call: _Driver, small: str, large: str) -> 
     for one in range(_SNAPSHOTS):
         # Each second time the other way round: a commit takes longer after some commits than after others.
         for volume in (small, large) if one % 2 else (large, small):
-            taken[volume].append(call("CreateSnapshot", name=f"{volume}-{number}-{one}", source_volume_id=volume)[1])
-    restored = [call.create(f"restored-{number}-{one}", f"{large}-{number}-0")[1] for one in range(_RESTORES)]
-    source, copy = folder / "volumes" / large, folder / f"copy-{number}"
+            taken[volume].append(call("CreateSnapshot", name=f"{volume}-{one}", source_volume_id=volume)[1])
+    restored = [call.create(f"restored-{one}", f"{large}-0")[1] for one in range(_RESTORES)]
+    copied = _copy(folder / "volumes" / large, folder / f"copy-{number}")
+    before = _on_disk(folder)
+    call("CreateSnapshot", name=f"{large}-{_SNAPSHOTS}", source_volume_id=large)
+    extra = (_on_disk(folder) - before) / LARGE
+    _clear(folder, call, [small, large])
+    middle = statistics.median
+    return Round(middle(taken[small]), middle(taken[large]), middle(restored), copied, extra)
+
+
+def _copy(source: Path, copy: Path) -> float:
     began = time.perf_counter()
     subprocess.run(["cp", "--archive", "--reflink=never", source, copy], check=True)
     subprocess.run(["sync", "--file-system", copy], check=True)
-    copied = time.perf_counter() - began
-    before = _on_disk(folder)
-    call("CreateSnapshot", name=f"{large}-{number}-extra", source_volume_id=large)
-    extra = (_on_disk(folder) - before) / LARGE
+    return time.perf_counter() - began
+
+
+def _clear(folder: Path, call: _Driver, kept: list[str]) -> None:
+    """Leaves the next round what this one found: a snapshot takes longer the more there are."""
+    for entry in call("ListSnapshots")[0].entries:
+        call("DeleteSnapshot", snapshot_id=entry.snapshot.snapshot_id)
+    for entry in call("ListVolumes")[0].entries:
+        if entry.volume.volume_id not in kept:
+            call("DeleteVolume", volume_id=entry.volume.volume_id)
+    # What is deleted goes in the background.
+    subprocess.run(["btrfs", "subvolume", "sync", folder], check=True, stdout=subprocess.DEVNULL)
+    btrfs.sync(folder)
     time.sleep(_PAUSE_SECONDS)
-    middle = statistics.median
-    return Round(middle(taken[small]), middle(taken[large]), middle(restored), copied, extra)
 
 
 def main(folder: Path, rounds: int) -> list[Round]:
