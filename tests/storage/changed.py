@@ -38,6 +38,8 @@ class Changed:
 
     def deploy(self, settings: Settings) -> None:
         """The stack as it is before, a file in each volume, and a snapshot of the first where there is one."""
+        # An earlier run on the same cluster had the same names.
+        self._older = {one.name for one in volume_leftovers.leftovers(self._facts())}
         self._stack(settings).up(Step("pulumi up"))
         self._before = settings
         self._volumes = {name: self._bound(name) for name in settings["volumes"]}
@@ -151,7 +153,8 @@ class Changed:
         self._before = back
 
     def _leftovers(self, volume: str) -> list[Leftover]:
-        return [one for one in volume_leftovers.leftovers(self._facts()) if self._of(one, volume)]
+        found = volume_leftovers.leftovers(self._facts())
+        return [one for one in found if self._of(one, volume) and one.name not in self._older]
 
     def _facts(self) -> volume_facts.Facts:
         return volume_facts.gather(self.claims.kube, self.namespace)
