@@ -69,6 +69,8 @@ def mirror_maker_spec(
                 "sync.group.offsets.enabled": True,
                 "sync.group.offsets.interval.seconds": interval.seconds(args.every),
                 "emit.checkpoints.interval.seconds": interval.seconds(args.every),
+                # A group that begins to read later is found as soon; by itself it would take ten minutes.
+                "refresh.groups.interval.seconds": interval.seconds(args.every),
                 **_AT_TARGET,
                 **_SAME_NAMES,
             },

@@ -79,9 +79,10 @@ def test_records_and_progress_arrive_under_their_own_names(
     source = {"alias": "source", "bootstrapServers": broker.bootstrap}
     spec = mirror_maker_spec("events", args, source, [topic], [_GROUP])
     # Every minute is what people get at most.
-    for interval in ("sync.group.offsets.interval.seconds", "emit.checkpoints.interval.seconds"):
-        assert spec["mirrors"][0]["checkpointConnector"]["config"][interval] == 60
-        spec["mirrors"][0]["checkpointConnector"]["config"][interval] = 1
+    checkpoints = spec["mirrors"][0]["checkpointConnector"]["config"]
+    for interval in ("sync.group.offsets", "emit.checkpoints", "refresh.groups"):
+        assert checkpoints[f"{interval}.interval.seconds"] == 60
+        checkpoints[f"{interval}.interval.seconds"] = 1
     with mirror_maker.running(kafka.obtain(Step("kafka"), kafka.MIRROR_MAKER), tmp_path, spec) as log:
         wanted = [[str(number) for number in range(_NUMBERS) if number % 2 == partition] for partition in range(2)]
         _eventually(log, lambda: [_values(other, topic, partition) for partition in range(2)] == wanted)
