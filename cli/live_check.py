@@ -9,8 +9,8 @@ from cli.volume_facts import quantity, size
 from components.cluster import ClusterArgs
 from components.faults import Fault, did_you_mean
 from components.volume import VolumeArgs
+from components.volume.backends.storage_class import StorageClass
 from components.volume.capabilities import CSI
-from components.volume.storage_class import StorageClass
 from embedded.kube import Kube
 
 _GIB = 2**30

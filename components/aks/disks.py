@@ -19,7 +19,7 @@ _NAME = 40
 
 def group(cluster: Cluster, volumes: Mapping[str, "VolumeArgs"]) -> Sequence[pulumi.Resource]:
     """A group of the disks' own. By default, the driver puts them beside the nodes, where they go with the cluster."""
-    from components.volume.azure_disk import AzureDisk
+    from components.volume.backends.azure_disk import AzureDisk
 
     native: Native = cluster.native
     made = data_group.made(native.context, _KIND, protect=data_group.retained(volumes.values()), leave=True)

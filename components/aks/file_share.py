@@ -16,7 +16,7 @@ from components.volume.backend import Request
 if TYPE_CHECKING:
     from components.aks.whole import Native
     from components.volume import VolumeArgs
-    from components.volume.azure_files import AzureFiles
+    from components.volume.backends.azure_files import AzureFiles
 
 _KIND = "azureFiles"
 _DRIVER = "file.csi.azure.com"
@@ -28,7 +28,7 @@ _NAME = 16
 
 def shared(native: "Native", volumes: Mapping[str, "VolumeArgs"]) -> Sequence[pulumi.Resource]:
     """The accounts' group, what the driver may do there, and the names under which nodes find them."""
-    from components.volume.azure_files import AzureFiles
+    from components.volume.backends.azure_files import AzureFiles
 
     context, who = native.context, native.identity.principal_id
     group = data_group.made(context, _KIND, protect=data_group.retained(volumes.values()), leave=True)

@@ -21,7 +21,7 @@ from components.volume.backend import Request
 if TYPE_CHECKING:
     from components.aks.whole import Native
     from components.volume import VolumeArgs
-    from components.volume.azure_lustre import AzureLustre
+    from components.volume.backends.azure_lustre import AzureLustre
 
 _KIND = "azureLustre"
 _DRIVER = "azurelustre.csi.azure.com"
@@ -33,7 +33,7 @@ _FIXED = ("encryptionSettings", "filesystemSubnet", "hsm", "identity", "sku", "s
 
 def shared(cluster: Cluster, volumes: Mapping[str, "VolumeArgs"]) -> Sequence[pulumi.Resource]:
     """The group, the subnet in a new VNet, and the driver on every node."""
-    from components.volume.azure_lustre import AzureLustre
+    from components.volume.backends.azure_lustre import AzureLustre
 
     native: Native = cluster.native
     context, vnet = native.context, native.nodes.vnet

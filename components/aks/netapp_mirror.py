@@ -13,7 +13,7 @@ from components.volume.backend import Request
 
 if TYPE_CHECKING:
     from components.aks.whole import Native
-    from components.volume.netapp_files import NetappFiles
+    from components.volume.backends.netapp_files import NetappFiles
 
 _NAME = 60
 _SCHEDULES = {600: "_10minutely", 3600: "hourly", 86400: "daily"}

@@ -16,7 +16,7 @@ from components.cluster.aks import DEFAULT_CIDR
 if TYPE_CHECKING:
     from components.aks.whole import Native
     from components.volume import VolumeArgs
-    from components.volume.netapp_files import NetappFiles
+    from components.volume.backends.netapp_files import NetappFiles
 
 _KIND = "netappFiles"
 DELEGATED_TO = "Microsoft.NetApp/volumes"
@@ -88,7 +88,7 @@ _NAME = "netapp"
 
 def _sizes(volumes: Mapping[str, "VolumeArgs"]) -> dict[str, int]:
     """TiB of each service level's pool: what its volumes need, and what the settings say at least."""
-    from components.volume.netapp_files import NetappFiles
+    from components.volume.backends.netapp_files import NetappFiles
 
     needed: dict[str, float] = defaultdict(float)
     least: dict[str, int] = defaultdict(lambda: 1)
@@ -102,7 +102,7 @@ def _sizes(volumes: Mapping[str, "VolumeArgs"]) -> dict[str, int]:
 
 def _subnet(native: "Native", volumes: Mapping[str, "VolumeArgs"], *, keep: bool) -> list[pulumi.Resource]:
     """A subnet that is theirs, in a new VNet."""
-    from components.volume.netapp_files import NetappFiles
+    from components.volume.backends.netapp_files import NetappFiles
 
     context, vnet = native.context, native.nodes.vnet
     wanted = any(isinstance(args.backend, NetappFiles) and not args.backend.subnet for args in volumes.values())

@@ -18,7 +18,7 @@ from components.volume.backend import Request
 
 if TYPE_CHECKING:
     from components.aks.whole import Native
-    from components.volume.netapp_files import NetappFiles
+    from components.volume.backends.netapp_files import NetappFiles
 
 _NAME = 64
 _BYTES_OF_A_GIB = 1 << 30

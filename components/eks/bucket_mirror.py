@@ -10,7 +10,7 @@ from components.eks.bucket import Bucket
 
 if TYPE_CHECKING:
     from components.eks.context import Context
-    from components.volume.s3 import S3
+    from components.volume.backends.s3 import S3
 
 _MINUTES = 15
 """Of S3's Replication Time Control: its only time."""

@@ -15,7 +15,7 @@ from components.volume.backend import Request
 if TYPE_CHECKING:
     from components.eks.creation import Native
     from components.volume import VolumeArgs
-    from components.volume.s3 import S3
+    from components.volume.backends.s3 import S3
 
 _USER = 65532
 """User and group of every pod of tensorplane's, to whom all files belong."""

@@ -13,7 +13,7 @@ from components.volume.own_class import ZONE
 
 if TYPE_CHECKING:
     from components.eks.creation import Native
-    from components.volume.efs import Efs
+    from components.volume.backends.efs import Efs
 
 _NFS = 2049
 _USER = 65532

@@ -13,7 +13,7 @@ from components.volume.own_class import ZONE
 
 if TYPE_CHECKING:
     from components.eks.creation import Native
-    from components.volume.fsx_lustre import FsxLustre, Repository
+    from components.volume.backends.fsx_lustre import FsxLustre, Repository
 
 _VERSION = "2.15"
 """Of Lustre: the newest that FSx has. The kernels of Amazon Linux 2023 have its client."""

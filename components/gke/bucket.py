@@ -14,7 +14,7 @@ from components.volume import static
 from components.volume.backend import Request
 
 if TYPE_CHECKING:
-    from components.volume.gcs_fuse import GcsFuse
+    from components.volume.backends.gcs_fuse import GcsFuse
 
 _USER = 65532
 """User and group of every pod of tensorplane's."""

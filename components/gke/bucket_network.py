@@ -13,7 +13,7 @@ from components.gke import identity
 from components.gke.native import Native
 from components.labels import labels
 from components.namespace import Namespace
-from components.volume.gcs_fuse import REACHES
+from components.volume.backends.gcs_fuse import REACHES
 
 _HOST = "storage.googleapis.com."
 PRIVATE = "199.36.153.8/30"

@@ -17,7 +17,7 @@ from components.volume import static
 from components.volume.backend import Request
 
 if TYPE_CHECKING:
-    from components.volume.filestore import Filestore
+    from components.volume.backends.filestore import Filestore
 
 _SHARE = "volume"
 _ID_LIMIT = 63

@@ -15,7 +15,7 @@ from components.volume.backend import Request
 from components.volume.own_class import ZONE
 
 if TYPE_CHECKING:
-    from components.volume.managed_lustre import ManagedLustre
+    from components.volume.backends.managed_lustre import ManagedLustre
 
 _ID_LIMIT = 63
 _FILESYSTEM_LIMIT = 8

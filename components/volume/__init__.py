@@ -12,7 +12,7 @@ from components.family import load_family
 from components.model import Filled, Model, Name
 from components.namespace import Namespace
 from components.stream import StreamArgs
-from components.volume import access, before_change, snapshot_group, snapshot_schedule, source, volsync
+from components.volume import access, backends, before_change, snapshot_group, snapshot_schedule, source, volsync
 from components.volume.backend import Backend, Request
 from components.volume.capabilities import AccessMode
 from components.volume.mirror import MirrorArgs
@@ -22,7 +22,7 @@ from components.volume.snapshot_schedule import SnapshotsArgs
 from components.volume.snapshotter import Snapshotter
 from components.volume.source import Source
 
-load_family(__name__, __path__)
+load_family(f"{__name__}.backends", backends.__path__)
 
 
 class PlacementArgs(Model):

@@ -15,7 +15,7 @@ import yaml
 import stack
 from components.cluster.existing import Existing
 from components.settings import Settings
-from components.volume.nfs import Nfs
+from components.volume.backends.nfs import Nfs
 from tests.unit.rendering import PROJECT, settings_of
 
 DEV = PROJECT / "Pulumi.dev.yaml"

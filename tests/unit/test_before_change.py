@@ -10,7 +10,8 @@ import pulumi
 import pytest
 from kubernetes import client
 
-from components.volume import before_change, embedded
+from components.volume import before_change
+from components.volume.backends import embedded
 from components.volume.cluster_snapshots import Snapshots, class_that_retains
 from tests.unit.rendering import Registered, run
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 import stack
-from components.volume import embedded
+from components.volume.backends import embedded
 from embedded.cluster import csi
 from tests.unit import rendering
 from tests.unit.rendering import Rendered, settings_of

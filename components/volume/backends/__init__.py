@@ -1,0 +1,1 @@
+"""What can store a volume, a kind in each file."""
