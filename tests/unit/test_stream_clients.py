@@ -206,7 +206,7 @@ _LOCAL = {key: value for key, value in _STREAM.items() if key != "broker"}
             "does",
         ),
         (
-            _tree(cluster="embedded", stream=_LOCAL, **{"events-kafka": _JOB}),
+            {**_tree(cluster="embedded", stream=_LOCAL), "workloads": {"events-kafka": _JOB}},
             "workloads.events-kafka: the name of a service of volume events's stream, need another",
         ),
         (
