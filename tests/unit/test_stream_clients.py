@@ -210,7 +210,7 @@ _LOCAL = {key: value for key, value in _STREAM.items() if key != "broker"}
             "workloads.events-kafka: the name of a service of volume events's stream, need another",
         ),
         (
-            _tree(**{"kafka-kafka-bootstrap": _JOB}),
+            {**_tree(), "workloads": {"kafka-kafka-bootstrap": _JOB}},
             "workloads.kafka-kafka-bootstrap: the name of a service of volume events's stream, need another",
         ),
         (
