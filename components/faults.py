@@ -1,6 +1,7 @@
 """Faults in the settings: each one line that names the key, what was found there and what is allowed."""
 
 import difflib
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import NoneType, UnionType
@@ -200,13 +201,45 @@ def _shown(value: object) -> str:
         return "a map"
     if isinstance(value, list):
         return "a list"
+    if isinstance(value, bool):
+        return str(value).lower()
     text = "nothing" if value is None else repr(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def _unknown_key(detail: ErrorDetails, place: Place) -> str:
-    allowed = place.allowed()
-    return f"unknown setting, allowed here: {', '.join(allowed)}{did_you_mean(place.path[-1], allowed)}"
+    allowed, key = place.allowed(), place.path[-1]
+    near = did_you_mean(key, allowed) or _meant_as_kind(key, place)
+    return f"unknown setting, allowed here: {', '.join(allowed)}{near}"
+
+
+def _meant_as_kind(key: str, place: Place) -> str:
+    """A key that is the name of a variant: under which setting that is chosen."""
+    for name, field in _fields(place.around):
+        if key in _variants(field.annotation):
+            return f" (did you mean {field.alias or name}: {{kind: {key}}}?)"
+    return ""
+
+
+def _variants(annotation: Any) -> Mapping[str, type[Model]]:
+    """The variants of the family that an annotation allows, by kind; none where it is no family."""
+    families = [option for option in _options(annotation) if isinstance(option, type) and issubclass(option, Variant)]
+    return next((option.variants for option in families if option.is_family), {})
+
+
+def _no_map(detail: ErrorDetails, place: Place) -> str:
+    """A variant is often written as its kind alone."""
+    given = detail["input"]
+    field = next((field for name, field in _fields(place.around) if place.path[-1] in (name, field.alias)), None)
+    near = _nearest(given, _variants(field.annotation)) if field and isinstance(given, str) else None
+    return f"got {_shown(given)}, need a map of settings{f' (did you mean {{kind: {near}}}?)' if near else ''}"
+
+
+def _no_number(detail: ErrorDetails, place: Place) -> str:
+    """Where the key says the unit, the value does not."""
+    unit = re.fullmatch(r"([0-9.]+) ?(Gi|GiB|G|GB)", str(detail["input"]))
+    near = f" (did you mean {unit[1]}?)" if unit and place.path[-1].lower().endswith("gib") else ""
+    return f"got {_shown(detail['input'])}, need a number{near}"
 
 
 def _missing(detail: ErrorDetails, place: Place) -> str:
@@ -238,7 +271,10 @@ def _no_kind(detail: ErrorDetails, place: Place) -> str:
 def _refused(detail: ErrorDetails, place: Place) -> str:
     near = detail["ctx"]["near"]
     suggestion = f" (did you mean {near}?)" if near else ""
-    return f"got {_shown(detail['input'])}, need {detail['ctx']['need']}{suggestion}"
+    given = detail["input"]
+    # A map is refused as a whole for the keys that it has.
+    shown = _shown(given) if not isinstance(given, Mapping) else " and ".join(map(str, given)) or "an empty map"
+    return f"got {shown}, need {detail['ctx']['need']}{suggestion}"
 
 
 def _any_of(options: list[str]) -> str:
@@ -251,14 +287,16 @@ _REASONS: dict[str, Callable[[ErrorDetails, Place], str]] = {
     "literal_error": _choice,
     "union_tag_invalid": _kind,
     "union_tag_not_found": _no_kind,
+    "model_type": _no_map,
+    "model_attributes_type": _no_map,
+    "float_parsing": _no_number,
+    "float_type": _no_number,
     "need": _refused,
 }
 _NEEDS = {
     "int_parsing": "a whole number",
     "int_type": "a whole number",
     "int_from_float": "a whole number",
-    "float_parsing": "a number",
-    "float_type": "a number",
     "finite_number": "a finite number",
     "bool_parsing": "true or false",
     "bool_type": "true or false",
@@ -266,8 +304,6 @@ _NEEDS = {
     "list_type": "a list",
     "tuple_type": "a list",
     "dict_type": "a map of settings",
-    "model_type": "a map of settings",
-    "model_attributes_type": "a map of settings",
     "greater_than": "more than {gt:g}",
     "greater_than_equal": "at least {ge:g}",
     "less_than": "less than {lt:g}",

@@ -99,7 +99,7 @@ def check(
 def _no_mirror(name: str, at: Key, declared: Mapping[str, VolumeArgs | None]) -> Iterator[Fault]:
     """What is written into a mirror is gone when the next change arrives."""
     volume, sender = declared.get(name), volsync.sender_to(name, declared)
-    if sender:
+    if sender and sender != name:
         reason = f"volume {name} follows volume {sender}, whose mirror it is: mount it with readOnly: true"
         yield Fault(at, reason, given=(("volumes", sender),))
     elif volume and volume.source and volume.source.mirror:

@@ -30,7 +30,7 @@ class StreamUseArgs(Model):
     @model_validator(mode="after")
     def _one(self) -> Self:
         if (self.group is None) == (self.producer is None):
-            refuse("either group or producer")
+            refuse("exactly one of group and producer")
         return self
 
     @property

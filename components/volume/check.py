@@ -22,6 +22,7 @@ def faults(volumes: Mapping[str, "VolumeArgs"], declared: Declared, cluster: Clu
     yield from _paths(volumes)
     yield from stream_check.faults({name: args.stream for name, args in volumes.items() if args.stream})
     yield from snapshot_group.faults(volumes, set(declared), cluster)
+    yield from _together(volumes, cluster)
     for name, args in volumes.items():
         at = ("volumes", name)
         backend = args.backend_on(cluster)
@@ -29,16 +30,27 @@ def faults(volumes: Mapping[str, "VolumeArgs"], declared: Declared, cluster: Clu
             need = f"it needs cluster kind {' or '.join(sorted(backend.clusters))}"
             yield Fault((*at, "backend"), f"got {backend.kind} on cluster kind {cluster.kind}, {need}")
             continue
-        yield from _modes(at, args, backend)
+        yield from _modes(at, args, backend, cluster)
         yield from _size(at, args, backend)
-        yield from _lacking(at, args, backend)
-        yield from mirror_check.faults(name, args, declared, cluster, _able_to_mirror(args))
+        yield from _lacking(at, args, backend, cluster)
+        yield from mirror_check.faults(name, args, declared, cluster, _able_to_mirror(args, cluster))
         yield from _snapshots(name, args, backend)
         yield from _origin(name, args, declared, cluster)
         yield from _copied(name, args, declared)
         yield from _stream(at, args, cluster)
         for fault in backend.check(args, cluster):
             yield Fault((*at, *fault.path), fault.reason, given=tuple((*at, *path) for path in fault.given))
+
+
+def _together(volumes: Mapping[str, "VolumeArgs"], cluster: ClusterArgs) -> Iterator[Fault]:
+    """What volumes of one kind share has limits of its own."""
+    kinds = {(backend := args.backend_on(cluster)).kind: backend for args in volumes.values()}
+    for kind, backend in sorted(kinds.items()):
+        if backend.clusters is None or cluster.kind in backend.clusters:
+            of_kind = {name: args for name, args in volumes.items() if args.backend_on(cluster).kind == kind}
+            for fault in backend.check_together(of_kind, cluster):
+                given = tuple(("volumes", *path) for path in fault.given)
+                yield Fault(("volumes", *fault.path), fault.reason, given=given)
 
 
 def _paths(volumes: Mapping[str, "VolumeArgs"]) -> Iterator[Fault]:
@@ -52,12 +64,12 @@ def _paths(volumes: Mapping[str, "VolumeArgs"]) -> Iterator[Fault]:
                 break
 
 
-def _modes(at: Key, args: "VolumeArgs", backend: Backend) -> Iterator[Fault]:
+def _modes(at: Key, args: "VolumeArgs", backend: Backend, cluster: ClusterArgs) -> Iterator[Fault]:
     for mode in args.access_modes or ():
         if mode not in backend.capabilities.access_modes:
-            able = _have([kind for kind, row in rows().items() if mode in row.access_modes])
+            able = _have([kind for kind, row in rows().items() if mode in row.access_modes], cluster)
             yield Fault(
-                (*at, "accessModes"), f"backend {backend.kind} has no {mode}, {able}", given=((*at, "backend"),)
+                (*at, "accessModes"), f"backend {backend.kind} has no {mode}; {able}", given=((*at, "backend"),)
             )
 
 
@@ -68,7 +80,7 @@ def _size(at: Key, args: "VolumeArgs", backend: Backend) -> Iterator[Fault]:
         yield Fault((*at, "sizeGib"), reason, given=((*at, "backend"),))
 
 
-def _lacking(at: Key, args: "VolumeArgs", backend: Backend) -> Iterator[Fault]:
+def _lacking(at: Key, args: "VolumeArgs", backend: Backend, cluster: ClusterArgs) -> Iterator[Fault]:
     """What the settings ask for and the backend has not: those that have it are named."""
     source = args.source
     asked = (
@@ -84,15 +96,15 @@ def _lacking(at: Key, args: "VolumeArgs", backend: Backend) -> Iterator[Fault]:
     )
     for key, feature, wanted in asked:
         if wanted and getattr(backend.capabilities, feature) is None:
-            able = _have([kind for kind, row in rows().items() if getattr(row, feature)])
-            reason = f"backend {backend.kind} has no {capabilities.FEATURES[feature]}, {able}"
+            able = _have([kind for kind, row in rows().items() if getattr(row, feature)], cluster)
+            reason = f"backend {backend.kind} has no {capabilities.FEATURES[feature]}; {able}"
             yield Fault((*at, *key), reason, given=((*at, "backend"),))
 
 
-def _able_to_mirror(args: "VolumeArgs") -> str:
+def _able_to_mirror(args: "VolumeArgs", cluster: ClusterArgs) -> str:
     """Who keeps a copy where the settings say."""
     way = args.mirror.to.way if args.mirror else ""
-    return _have([kind for kind, row in rows().items() if way in row.mirrors])
+    return _have([kind for kind, row in rows().items() if way in row.mirrors], cluster)
 
 
 def _snapshots(name: str, args: "VolumeArgs", backend: Backend) -> Iterator[Fault]:
@@ -177,10 +189,20 @@ def rows() -> dict[str, Capabilities]:
     return {kind: cast(type[Backend], variant).capabilities for kind, variant in sorted(Backend.variants.items())}
 
 
-def _have(kinds: list[str]) -> str:
-    """The backends that can, each with the kinds of cluster that have it."""
-    told = []
-    for kind in kinds:
-        clusters = cast(type[Backend], Backend.variants[kind]).clusters
-        told.append(f"{kind} (cluster kind {' or '.join(sorted(clusters))})" if clusters else kind)
-    return f"{' and '.join(told)} {'have' if len(told) > 1 else 'has'} it" if told else "and no other has it"
+def _have(kinds: list[str], cluster: ClusterArgs) -> str:
+    """The backends that can: those of this kind of cluster, else those of others."""
+    if here := [kind for kind in kinds if _is_on(cluster, kind)]:
+        return f"{_listed(here)} it on cluster kind {cluster.kind}"
+    elsewhere = f", {_listed(kinds)} it elsewhere" if kinds else ""
+    return f"none has it on cluster kind {cluster.kind}{elsewhere}"
+
+
+def _is_on(cluster: ClusterArgs, kind: str) -> bool:
+    clusters = cast(type[Backend], Backend.variants[kind]).clusters
+    # The embedded cluster has no driver beside its own, and so no StorageClass that could do more.
+    return cluster.kind in clusters if clusters is not None else cluster.kind != "embedded"
+
+
+def _listed(kinds: list[str]) -> str:
+    *others, last = kinds
+    return f"{', '.join(others)} and {last} have" if others else f"{last} has"

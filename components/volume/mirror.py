@@ -35,7 +35,7 @@ class MirrorTarget(Model):
     @model_validator(mode="after")
     def _one(self) -> Self:
         if len(self.model_fields_set) != 1:
-            refuse("exactly one place")
+            refuse("exactly one of region, pool, volume and remote")
         return self
 
     @property

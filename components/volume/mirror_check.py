@@ -30,14 +30,17 @@ def faults(name: str, args: "VolumeArgs", declared: Declared, cluster: ClusterAr
         return
     way = mirror.to.way
     backend = args.backend_on(cluster)
-    if way not in backend.capabilities.mirrors:
-        reason = f"backend {backend.kind} has no mirrors there, {able}"
+    if mirror.to.volume == name:
+        yield Fault((*at, "mirror", "to", way), f"volume {name} cannot be its own mirror, need another volume")
+    elif mirror.to.by_volsync and (nowhere := list(_with_volsync((*at, "mirror", "to", way), cluster))):
+        yield from nowhere
+    elif way not in backend.capabilities.mirrors:
+        ways = " or ".join(sorted(backend.capabilities.mirrors)) or "nowhere"
+        reason = f"backend {backend.kind} has no mirrors there, only to {ways}; {able}"
         yield Fault((*at, "mirror", "to", way), reason, given=((*at, "backend"),))
     elif mirror.to.by_volsync:
-        nowhere = list(_with_volsync((*at, "mirror", "to", way), cluster))
-        yield from nowhere
         yield from _often(at, mirror)
-        if mirror.to.volume and not nowhere:
+        if mirror.to.volume:
             yield from _target(name, args, mirror.to.volume, declared, cluster)
     elif mirror.alert:
         yield Fault((*at, "mirror", "alert"), f"given, and {backend.capabilities.mirrors[way]} tells its lag elsewhere")
@@ -45,7 +48,8 @@ def faults(name: str, args: "VolumeArgs", declared: Declared, cluster: ClusterAr
 
 def _with_volsync(at: Key, cluster: ClusterArgs) -> Iterator[Fault]:
     if cluster.kind == "embedded":
-        yield Fault(at, "given, and VolSync is not on the embedded cluster: need another kind of cluster, or to: pool")
+        need = "need another kind of cluster, or mirror: {to: {pool: mirror}}"
+        yield Fault(at, f"given, and VolSync is not on the embedded cluster: {need}")
 
 
 def _often(at: Key, mirror: MirrorArgs) -> Iterator[Fault]:
@@ -67,9 +71,7 @@ def _can_receive(at: Key, backend: Backend, where: Key) -> Iterator[Fault]:
 
 def _target(name: str, args: "VolumeArgs", target: str, declared: Declared, cluster: ClusterArgs) -> Iterator[Fault]:
     at = ("volumes", name, "mirror", "to", "volume")
-    if target == name:
-        yield Fault(at, f"volume {name} cannot be its own mirror, need another volume")
-    elif target not in declared:
+    if target not in declared:
         yield unknown_name(at, "volume", target, declared)
     elif name in _behind(target, declared):
         yield Fault(at, f"volume {target} is mirrored into this one, and the last change would win: need one direction")

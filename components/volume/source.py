@@ -38,7 +38,7 @@ class Source(Model):
     @model_validator(mode="after")
     def _one(self) -> Self:
         if len(self.model_fields_set) != 1:
-            refuse("either snapshot, volume, mirror or mirrorOf")
+            refuse("exactly one of snapshot, volume, mirror and mirrorOf")
         return self
 
 

@@ -249,11 +249,11 @@ def test_a_bucket_can_be_mirrored_into_another_volume_and_none_into_it() -> None
 @pytest.mark.parametrize(
     ("volume", "line"),
     [
-        ({"backend": S3, "snapshots": {"schedule": "@daily"}}, "snapshots: backend s3 has no snapshots, "),
-        ({"backend": S3, "from": {"volume": "other"}}, "from.volume: backend s3 has no clones, "),
-        ({"backend": S3, "quota": True}, "quota: backend s3 has no limit that holds, "),
-        ({"backend": S3, "placement": {"zones": ["us-west-2a"]}}, "placement: backend s3 has no placement, "),
-        ({"backend": S3, "accessModes": ["ReadWriteOnce"]}, "accessModes: backend s3 has no ReadWriteOnce, "),
+        ({"backend": S3, "snapshots": {"schedule": "@daily"}}, "snapshots: backend s3 has no snapshots; "),
+        ({"backend": S3, "from": {"volume": "other"}}, "from.volume: backend s3 has no clones; "),
+        ({"backend": S3, "quota": True}, "quota: backend s3 has no limit that holds; "),
+        ({"backend": S3, "placement": {"zones": ["us-west-2a"]}}, "placement: backend s3 has no placement; "),
+        ({"backend": S3, "accessModes": ["ReadWriteOnce"]}, "accessModes: backend s3 has no ReadWriteOnce; "),
         ({"backend": {**S3, "region": "us-east-2"}}, "backend.region: given, and a new bucket is in the cluster's"),
         ({"backend": {**S3, "cacheClass": "gp3"}}, "backend.cacheClass: given without `cache`"),
         ({"backend": {**YOURS, "keepReplacedDays": 3}}, "backend.keepReplacedDays: given, and what bucket example-i"),

@@ -74,4 +74,4 @@ def test_a_copy_of_a_volume_that_the_settings_have_no_more_is_accepted_where_a_m
     begun = {"again": {"from": {"mirrorOf": "models"}}, "models": {"from": {"mirrorOf": "models"}}}
     assert lines(cluster=CLUSTER, **begun) == []
     (line,) = lines(models={"backend": {"kind": "storageClass"}, "from": {"mirrorOf": "models"}})
-    assert line.startswith("models.from.mirrorOf: backend storageClass has no volumes that begin as a mirror's copy, ")
+    assert line.startswith("models.from.mirrorOf: backend storageClass has no volumes that begin as a mirror's copy; ")

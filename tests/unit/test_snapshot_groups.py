@@ -164,7 +164,7 @@ def test_a_run_takes_one_of_all_labels_its_members_and_gives_up_what_is_past(fak
         ({"backend": {**CEPH, "clusterId": "two"}}, "snapshots.group: got training, and volume weights of it is kept"),
         ({"backend": FILES}, "backend.groupSnapshotClass: missing, and snapshots of a group need it"),
         ({"backend": {"kind": "juicefs", "secret": "s", "secretNamespace": "n"}},
-         "snapshots.group: backend juicefs has no snapshots of a group, cephfs"),
+         "snapshots.group: backend juicefs has no snapshots of a group; cephfs"),
         ({"snapshots": {**TOGETHER, "group": "weights"}}, "snapshots.group: got weights, the name of a volume"),
         ({"snapshots": {**TOGETHER, "group": "g" * 43}}, "snapshots.group: the name has 43 characters, at most 42"),
     ],
@@ -179,4 +179,7 @@ def test_what_does_not_go_together_is_one_line(second: dict[str, Any], line: str
 
 def test_the_embedded_driver_has_none_and_says_who_has() -> None:
     (line,) = lines(cluster={"kind": "embedded"}, models={"snapshots": TOGETHER})
-    assert line.startswith("models.snapshots.group: backend embedded has no snapshots of a group, cephfs")
+    assert line == (
+        "models.snapshots.group: backend embedded has no snapshots of a group; none has it on cluster kind embedded, "
+        "cephfs and storageClass have it elsewhere"
+    )

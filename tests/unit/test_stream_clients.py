@@ -198,7 +198,7 @@ _LOCAL = {key: value for key, value in _STREAM.items() if key != "broker"}
         ),
         (
             _tree(job={**_JOB, "streams": {"events": {"group": "trainer", "producer": "website"}}}),
-            "workloads.job.streams.events: got a map, need either group or producer",
+            "workloads.job.streams.events: got group and producer, need exactly one of group and producer",
         ),
         (
             _tree(server={**_SERVER, "streams": {"events": {"group": "trainer"}}}),

@@ -188,9 +188,13 @@ def test_a_long_name_is_shortened_as_volsync_does_it() -> None:
         ({"mirror": {"to": {"volume": "copy"}}}, "mirror.every: missing, VolSync needs a part of an hour"),
         ({"mirror": {**TO_COPY, "every": "45m"}}, "mirror.every: got 45m, VolSync needs a part of an hour"),
         ({"mirror": {**TO_COPY, "every": "soon"}}, "mirror.every: got 'soon', need minutes, hours or days"),
-        ({"mirror": {**TO_COPY, "to": {}}}, "mirror.to: got a map, need exactly one place"),
+        ({"mirror": {**TO_COPY, "to": {}}}, "mirror.to: got an empty map, need exactly one of region, pool"),
         ({"mirror": {**AWAY, "to": {"remote": {"address": "a"}}}}, "mirror.to.remote.keySecret: missing"),
-        ({"mirror": {**TO_COPY, "to": {"region": "r"}}}, "mirror.to.region: backend cephfs has no mirrors there, efs"),
+        (
+            {"mirror": {**TO_COPY, "to": {"region": "r"}}},
+            "mirror.to.region: backend cephfs has no mirrors there, only to remote or volume; none has it on cluster "
+            "kind existing, efs, filestore, gcsFuse, netappFiles and s3 have it elsewhere",
+        ),
         ({"mirror": TO_COPY, "from": {"volume": "copy"}, "sizeGib": 11}, "from"),
         ({"mirror": TO_COPY, "snapshots": {"schedule": "@daily", "keep": 0}}, "snapshots.keep: got 0, need at least 1"),
     ],
@@ -222,10 +226,14 @@ def test_two_volumes_do_not_follow_each_other_nor_two_the_same() -> None:
 
 def test_the_embedded_cluster_has_a_way_of_its_own() -> None:
     embedded = {"kind": "embedded"}
-    (line,) = lines(cluster=embedded, models={"mirror": TO_COPY}, copy={})
-    assert line.startswith("models.mirror.to.volume: backend embedded has no mirrors there, ")
-    (line,) = lines(cluster=embedded, models={"backend": FILES, "mirror": TO_COPY}, copy={})
-    assert line.startswith("models.mirror.to.volume: given, and VolSync is not on the embedded cluster")
+    for backend in ({"kind": "embedded"}, FILES):
+        assert lines(cluster=embedded, models={"backend": backend, "mirror": TO_COPY}, copy={}) == [
+            "models.mirror.to.volume: given, and VolSync is not on the embedded cluster: need another kind of cluster, "
+            "or mirror: {to: {pool: mirror}}"
+        ]
+    assert lines(cluster=embedded, models={"mirror": {"to": {"volume": "models"}}}) == [
+        "models.mirror.to.volume: volume models cannot be its own mirror, need another volume"
+    ]
     (line,) = lines(cluster=embedded, models={"from": {"mirror": {}}})
     assert line.startswith("models.from.mirror: given, and VolSync is not on the embedded cluster")
 

@@ -54,7 +54,7 @@ def test_snapshots_restore_and_clone_are_accepted_where_a_driver_has_them() -> N
 def test_what_a_backend_lacks_names_those_that_have_it(asked: dict[str, Any], key: str, what: str) -> None:
     files = {"kind": "nfs", "server": "nfs.example.com", "folder": "/models"}
     (line,) = lines(models={**asked, "backend": files}, other={"backend": files})
-    assert line.startswith(f"models.{key}: backend nfs has no {what}, ")
+    assert line.startswith(f"models.{key}: backend nfs has no {what}; ")
     assert "storageClass" in line
     assert " ha" in line
 
@@ -121,10 +121,9 @@ def test_a_retention_that_keeps_nothing_is_refused(wrong: dict[str, Any], line: 
 
 
 def test_a_volume_begins_as_one_thing() -> None:
-    both = {"volume": "other", "snapshot": "s"}
-    for origin in ({}, both):
+    for origin, got in (({}, "an empty map"), ({"volume": "other", "snapshot": "s"}, "volume and snapshot")):
         assert lines(models={"backend": FILES, "from": origin}, other={"backend": FILES}) == [
-            "models.from: got a map, need either snapshot, volume, mirror or mirrorOf"
+            f"models.from: got {got}, need exactly one of snapshot, volume, mirror and mirrorOf"
         ]
 
 

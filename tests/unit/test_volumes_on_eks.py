@@ -134,8 +134,10 @@ def test_a_key_of_yours_encrypts_disks_and_the_driver_may_use_that_key_alone() -
 @pytest.mark.parametrize(
     ("volume", "line"),
     [
-        ({**EBS, "accessModes": ["ReadWriteMany"]}, "accessModes: backend ebs has no ReadWriteMany, "),
-        ({**EBS, "mirror": {"to": {"region": "us-east-2"}}}, "mirror.to.region: backend ebs has no mirrors there, efs"),
+        ({**EBS, "accessModes": ["ReadWriteMany"]}, "accessModes: backend ebs has no ReadWriteMany; cephfs, efs, "
+         "ezmeral, fsxLustre, juicefs, nfs, s3 and storageClass have it on cluster kind eks"),
+        ({**EBS, "mirror": {"to": {"region": "us-east-2"}}}, "mirror.to.region: backend ebs has no mirrors there, "
+         "only to remote or volume; efs and s3 have it on cluster kind eks"),
         ({**EBS, "sizeGib": 0.5}, "sizeGib: got 0.5, backend ebs has 1 to 65,536 GiB"),
         ({"backend": {"kind": "ebs", "iops": 6000}}, "backend.iops: got 6000, at most 5000 with 10 GiB"),
         ({"backend": {"kind": "ebs", "throughputMib": 751}}, "backend.throughputMib: got 751, at most 750 with"),
@@ -148,14 +150,14 @@ def test_a_key_of_yours_encrypts_disks_and_the_driver_may_use_that_key_alone() -
         ({**EFS, "mirror": {"to": {"region": "us-west-2"}}}, "mirror.to.region: got us-west-2, where"),
         ({**EFS, "mirror": {"to": {"region": "us-eest-2"}}}, "mirror.to.region: no region 'us-eest-2', have"),
         ({**EFS, "mirror": {"to": {"region": "us-east-2"}, "every": "15m"}}, "mirror.every: got 15m, EFS its"),
-        ({**EFS, "quota": True}, "quota: backend efs has no limit that holds, "),
-        ({**EBS, "cache": {"sizeGib": 10}}, "cache: backend ebs has no cache, "),
+        ({**EFS, "quota": True}, "quota: backend efs has no limit that holds; "),
+        ({**EBS, "cache": {"sizeGib": 10}}, "cache: backend ebs has no cache; "),
         ({**EFS, "snapshots": {"schedule": "0 3 * * *"}}, "snapshots.expire: missing, AWS Backup need"),
         ({**EFS, "snapshots": {**NIGHTLY, "keep": 3}}, "snapshots.keep: given, and AWS Backup keeps"),
         ({**EFS, "snapshots": {**NIGHTLY, "expire": "36h"}}, "snapshots.expire: got 36h, AWS Backup"),
         ({**EFS, "snapshots": {**NIGHTLY, "schedule": "*/5 * * * *"}}, "snapshots.schedule: got '*/5"),
         ({**EFS, "snapshots": {**NIGHTLY, "schedule": "0 3 1 * mon"}}, "snapshots.schedule: got a day"),
-        ({"encrypted": True}, "encrypted: backend storageClass has no encryption at rest, "),
+        ({"encrypted": True}, "encrypted: backend storageClass has no encryption at rest; "),
     ],
 )  # fmt: skip
 def test_what_aws_cannot_do_is_one_line(volume: dict[str, Any], line: str) -> None:
