@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cli.volume_facts import quantity, size
+from components import quantity as spelled
 from components.cluster import ClusterArgs
 from components.faults import Fault, did_you_mean
 from components.volume import VolumeArgs
@@ -13,7 +14,6 @@ from components.volume.backends.storage_class import StorageClass
 from components.volume.capabilities import CSI
 from embedded.kube import Kube
 
-_GIB = 2**30
 _CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
 _SNAPSHOTS = "/apis/snapshot.storage.k8s.io/v1/namespaces/{}/volumesnapshots"
 _CLAIMS = "/api/v1/namespaces/{}/persistentvolumeclaims"
@@ -47,10 +47,15 @@ def _by_name(items: list[dict[str, Any]]) -> dict[str, Live]:
     return {one["metadata"]["name"]: one for one in items}
 
 
+def _asked(args: VolumeArgs) -> int:
+    """The size as the claim says it: rounded up to a MiB."""
+    return quantity(spelled.gibibytes(args.size_gib)) or 0
+
+
 def _shrinking(name: str, args: VolumeArgs, claim: Live) -> Iterator[Fault]:
     has = quantity(claim["spec"]["resources"]["requests"].get("storage")) or 0
     # What no driver made has a size that nobody changes.
-    if claim["spec"].get("storageClassName") and args.size_gib * _GIB < has:
+    if claim["spec"].get("storageClassName") and _asked(args) < has:
         reason = f"got {args.size_gib:g}, and a volume never shrinks: it has {size(has)}"
         yield Fault(("volumes", name, "sizeGib"), reason)
 
@@ -73,6 +78,6 @@ def _origins(begun: Mapping[str, VolumeArgs], namespace: str, have: Mapping[str,
             yield Fault((*at, "from", "snapshot"), reason)
             continue
         held = quantity((have[origin].get("status") or {}).get("restoreSize")) or 0
-        if args.size_gib * _GIB < held:
+        if _asked(args) < held:
             reason = f"got {args.size_gib:g}, need at least the {size(held)} of snapshot {origin}, which it begins as"
             yield Fault((*at, "sizeGib"), reason)

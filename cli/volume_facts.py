@@ -46,26 +46,29 @@ def gather(api: Kube, namespace: str) -> Facts:
     """Asks a cluster. What somebody has no right to is left out, and a note says so."""
     notes: list[str] = []
 
-    def items(path: str, needed: bool = False) -> list[Object]:
+    def asked(path: str) -> list[Object] | None:
         try:
             return api.items(path)
         except Fault as fault:
-            if needed:
-                raise
             notes.extend(fault.lines)
-            return []
+            return None
 
     inside = f"namespaces/{namespace}"
-    pods = items(f"/api/v1/{inside}/pods", needed=True)
+    pods = api.items(f"/api/v1/{inside}/pods")
+    claims = api.items(f"/api/v1/{inside}/persistentvolumeclaims")
+    contents = asked(f"{_SNAPSHOTS}/volumesnapshotcontents")
+    # After their contents: what is taken meanwhile is no leftover.
+    all_snapshots = asked(f"{_SNAPSHOTS}/volumesnapshots")
     return Facts(
-        claims=items(f"/api/v1/{inside}/persistentvolumeclaims", needed=True),
-        volumes=items("/api/v1/persistentvolumes"),
+        claims=claims,
+        volumes=asked("/api/v1/persistentvolumes") or [],
         pods=pods,
-        snapshots=items(f"{_SNAPSHOTS}/{inside}/volumesnapshots"),
-        contents=items(f"{_SNAPSHOTS}/volumesnapshotcontents"),
-        replications=items(f"{_REPLICATION}/{inside}/replicationsources"),
-        every_claim=frozenset(_named(one) for one in items("/api/v1/persistentvolumeclaims")),
-        every_snapshot=frozenset(one["metadata"]["uid"] for one in items(f"{_SNAPSHOTS}/volumesnapshots")),
+        snapshots=asked(f"{_SNAPSHOTS}/{inside}/volumesnapshots") or [],
+        # Without all snapshots, each content would look as if nothing had it any more.
+        contents=[] if all_snapshots is None else contents or [],
+        replications=asked(f"{_REPLICATION}/{inside}/replicationsources") or [],
+        every_claim=frozenset(_named(one) for one in asked("/api/v1/persistentvolumeclaims") or claims),
+        every_snapshot=frozenset(one["metadata"]["uid"] for one in all_snapshots or ()),
         used=dict(_used(api, namespace, pods)),
         notes=notes,
     )

@@ -53,9 +53,10 @@ class Api:
 
     def delete(self, old: Snapshot) -> None:
         """Give up a snapshot and its bytes: the class retains them until its content says otherwise."""
-        with if_there():
-            if old.content:
+        if old.content:
+            with if_there():
                 self._send("PATCH", f"{PATH}/volumesnapshotcontents/{old.content}", GIVE_UP)
+        with if_there():
             self._send("DELETE", f"{self._snapshots}/{old.name}")
 
     @property

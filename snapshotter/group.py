@@ -56,11 +56,12 @@ class GroupApi(api.Api):
 
     def delete(self, old: Snapshot) -> None:
         """Give up a group's snapshot and its bytes: whatever stands for them says first that they may go."""
-        with api.if_there():
-            for member in self._members(old.name):
-                self._release(member)
-            if old.content:
+        for member in self._members(old.name):
+            self._release(member)
+        if old.content:
+            with api.if_there():
                 self._send("PATCH", f"{_API}/volumegroupsnapshotcontents/{old.content}", api.GIVE_UP)
+        with api.if_there():
             self._send("DELETE", f"{self._groups}/{old.name}")
 
     def _release(self, member: Any) -> None:

@@ -18,6 +18,10 @@ ANSWERS: dict[str, list[dict[str, Any]]] = {
             "spec": {"storageClassName": "fast", "resources": {"requests": {"storage": "2Gi"}}},
         },
         {
+            "metadata": {"name": "rounded"},
+            "spec": {"storageClassName": "fast", "resources": {"requests": {"storage": "103Mi"}}},
+        },
+        {
             "metadata": {"name": "files"},
             "spec": {"storageClassName": "", "resources": {"requests": {"storage": "2Gi"}}},
         },
@@ -26,6 +30,7 @@ ANSWERS: dict[str, list[dict[str, Any]]] = {
     "/apis/snapshot.storage.k8s.io/v1/namespaces/ml/volumesnapshots": [
         {"metadata": {"name": "models-20261121-1500"}, "status": {"restoreSize": "2Gi"}},
         {"metadata": {"name": "young"}},
+        {"metadata": {"name": "rounded-20261121-1500"}, "status": {"restoreSize": "103Mi"}},
     ],
 }
 
@@ -54,7 +59,7 @@ def told(**volumes: Any) -> list[str]:
         ({"sizeGib": 1, "from": {"snapshot": "models-20261121-1500"}},
          "sizeGib: got 1, need at least the 2 GiB of snapshot models-20261121-1500, which it begins as"),
         ({"sizeGib": 2, "from": {"snapshot": "models-20261121-1600"}},
-         "from.snapshot: namespace ml has no VolumeSnapshot 'models-20261121-1600', have models-20261121-1500, young"
+         "from.snapshot: namespace ml has no VolumeSnapshot 'models-20261121-1600', have models-20261121-1500, rounded-20261121-1500, young"
          " (did you mean models-20261121-1500?)"),
     ],
 )  # fmt: skip
@@ -68,6 +73,10 @@ def test_a_volume_that_is_there_does_not_shrink_and_may_have_lost_its_origin() -
     ]
     gone = {"kind": "storageClass", "name": "gone"}
     assert told(models={"sizeGib": 2, "backend": gone, "from": {"snapshot": "gone"}}, files={"sizeGib": 1}) == []
+
+
+def test_a_size_is_compared_as_its_claim_says_it() -> None:
+    assert told(rounded={"sizeGib": 0.1}, again={"sizeGib": 0.1, "from": {"snapshot": "rounded-20261121-1500"}}) == []
 
 
 def test_what_is_right_is_not_told_and_what_nobody_names_is_not_asked() -> None:

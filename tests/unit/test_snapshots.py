@@ -195,6 +195,13 @@ def test_a_run_takes_one_and_gives_up_the_bytes_of_what_is_past(fake: tuple[Api,
     ]
 
 
+def test_a_snapshot_whose_bytes_somebody_deleted_goes_too(fake: tuple[Api, type[Fake]]) -> None:
+    api, server = fake
+    server.answers = {("PATCH", f"{ROOT}/volumesnapshotcontents/content-older"): (404, {})}
+    api.delete(Snapshot("older", NOW, ready=True, content="content-older"))
+    assert [method for method, _, _ in server.asked] == ["PATCH", "DELETE"]
+
+
 def test_another_answer_of_the_api_server_ends_the_run_and_nothing_is_deleted(fake: tuple[Api, type[Fake]]) -> None:
     api, server = fake
     server.answers = {("POST", HERE): (403, {})}

@@ -260,6 +260,20 @@ def test_what_somebody_may_not_ask_is_a_note_and_the_rest_is_shown() -> None:
         volume_facts.gather(Api({}), "ml")  # type: ignore[arg-type]
 
 
+def test_who_may_not_see_every_snapshot_is_not_told_to_delete_their_bytes() -> None:
+    inside, snapshots = "/api/v1/namespaces/ml", "/apis/snapshot.storage.k8s.io/v1"
+    answers: dict[str, Any] = {
+        f"{inside}/pods": [],
+        f"{inside}/persistentvolumeclaims": [_claim("models", "pv")],
+        f"{snapshots}/volumesnapshotcontents": [_content("content-mine", "mine")],
+    }
+    facts = volume_facts.gather(Api(answers), "ml")  # type: ignore[arg-type]
+    assert volume_leftovers.leftovers(facts) == []
+    assert facts.every_claim == {"ml/models"}
+    facts = volume_facts.gather(Api({**answers, f"{snapshots}/volumesnapshots": []}), "ml")  # type: ignore[arg-type]
+    assert [one.name for one in volume_leftovers.leftovers(facts)] == ["content-mine"]
+
+
 @pytest.mark.parametrize(
     ("seconds", "told"), [(0, "0 s"), (119, "119 s"), (120, "2 min"), (7200, "2 h"), (3 * 86400, "3 d"), (-5, "0 s")]
 )
