@@ -1,6 +1,6 @@
 """What a storage backend can do, as plain data: checks of the settings and the documentation read the same."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -79,34 +79,15 @@ def sizes(row: Capabilities) -> str:
     return f"{row.min_gib:,g} to {row.max_gib:,g} GiB"
 
 
-def table(rows: Mapping[str, Capabilities]) -> str:
-    """The whole matrix in Markdown, a line for each backend."""
-    head = (
-        "backend", "access", "snapshot", "of a group", "clone", "mirror", "grows", "checkpoints", "placement", "reach",
-        "encryption", "size", "limit held by", "cache", "a snapshot in use is", "throughput", "from outside",
-    )  # fmt: skip
-    lines = [_line(head), _line(["---"] * len(head))]
+def tables(rows: Mapping[str, Capabilities]) -> str:
+    """The whole matrix in Markdown: what each backend can do, and what it is like."""
+    return "\n\n".join(_table(rows, columns) for columns in (_CAN, _IS))
+
+
+def _table(rows: Mapping[str, Capabilities], columns: Mapping[str, Callable[[Capabilities], str | None]]) -> str:
+    lines = [_line(["backend", *columns]), _line(["---"] * (len(columns) + 1))]
     for kind, row in sorted(rows.items()):
-        cells = [
-            f"`{kind}`",
-            ", ".join(_SHORT[mode] for mode in row.access_modes),
-            row.snapshot,
-            row.group_snapshot,
-            row.clone,
-            "; ".join(_mirrors(row)),
-            "yes" if row.expand else None,
-            "yes" if row.rename else None,
-            row.placement,
-            row.reach,
-            row.encryption,
-            sizes(row),
-            row.quota,
-            row.cache,
-            row.consistency,
-            row.throughput,
-            row.outside,
-        ]
-        lines.append(_line([cell or "-" for cell in cells]))
+        lines.append(_line([f"`{kind}`", *(cell(row) or "-" for cell in columns.values())]))
     return "\n".join(lines)
 
 
@@ -121,5 +102,27 @@ def _mirrors(row: Capabilities) -> Iterator[str]:
         yield "VolSync"
 
 
-def _line(cells: list[str] | tuple[str, ...]) -> str:
+_CAN: Mapping[str, Callable[[Capabilities], str | None]] = {
+    "access": lambda row: ", ".join(_SHORT[mode] for mode in row.access_modes),
+    "snapshot": lambda row: row.snapshot,
+    "of a group": lambda row: row.group_snapshot,
+    "clone": lambda row: row.clone,
+    "mirror": lambda row: "; ".join(_mirrors(row)),
+    "grows": lambda row: "yes" if row.expand else None,
+    "checkpoints": lambda row: "yes" if row.rename else None,
+    "limit held by": lambda row: row.quota,
+    "cache": lambda row: row.cache,
+}
+_IS: Mapping[str, Callable[[Capabilities], str | None]] = {
+    "size": sizes,
+    "placement": lambda row: row.placement,
+    "reach": lambda row: row.reach,
+    "encryption": lambda row: row.encryption,
+    "a snapshot in use is": lambda row: row.consistency,
+    "throughput": lambda row: row.throughput,
+    "from outside": lambda row: row.outside,
+}
+
+
+def _line(cells: list[str]) -> str:
     return f"| {' | '.join(cells)} |"

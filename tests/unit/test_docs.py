@@ -164,7 +164,7 @@ def test_the_matrix_of_the_backends_is_the_one_that_they_declare() -> None:
     path = PROJECT / "docs" / "data.md"
     before, rest = path.read_text().split("<!-- generated: the capability matrix -->\n\n")
     written, after = rest.split("\n\n<!-- end of the capability matrix -->")
-    wanted = capabilities.table(rows())
+    wanted = capabilities.tables(rows())
     if os.environ.get("UPDATE_GOLDEN"):
         marks = ("<!-- generated: the capability matrix -->\n\n", "\n\n<!-- end of the capability matrix -->")
         path.write_text(before + marks[0] + wanted + marks[1] + after)
