@@ -27,7 +27,7 @@ class Mirror:
 
     def __init__(self, store: Store, target: Store, keep: int = 2) -> None:
         self._store, self._target, self._keep = store, target, keep
-        self._one_at_a_time = threading.Lock()
+        self._one_at_a_time = threading.RLock()
 
     def last(self, volume: str) -> Snapshot | None:
         """The newest copy of a volume; its time is how old what the second pool knows is."""
@@ -36,7 +36,7 @@ class Mirror:
     def copy(self, volume: Volume) -> Snapshot:
         """Copies a volume as it is now, and deletes the oldest copies."""
         with self._one_at_a_time:
-            self._clean()
+            self.clean()
             created = time.time_ns()
             name = f"{volume.id}-{created}"
             folder = self._store.path(volume)
@@ -55,21 +55,26 @@ class Mirror:
             records.keep(path.parent)
             for old in self._copies(volume.id)[self._keep :]:
                 self._target.delete_snapshot(old.id)
-            self._clean()
+            self.clean()
             return made
+
+    def clean(self) -> None:
+        """Deletes what a killed copy left, and what no later copy will be compared with.
+
+        What is held of a volume that is deleted, or mirrored no more, would keep its former bytes from becoming free.
+        """
+        with self._one_at_a_time:
+            pools = self._store, self._target
+            found = [(store, left) for store in pools for left in store.snapshots.glob(f"{_HELD}*")]
+            known = lags(*pools) if found else []
+            needed = {f"{_HELD}{lag.copy.id}" for lag in known if lag.copy and lag.volume.mirror_seconds}
+            for store, left in found:
+                if store is self._target or left.name not in needed:
+                    store.storage.delete(left)
 
     def _copies(self, volume: str) -> list[Snapshot]:
         """The newest first."""
         return [one for one in reversed(self._target.all_snapshots()) if one.volume == volume]
-
-    def _clean(self) -> None:
-        """Deletes what a killed copy left, and what no later copy will be compared with."""
-        volumes = {one.volume for one in self._target.all_snapshots()}
-        needed = {f"{_HELD}{last.id}" for volume in volumes if (last := self.last(volume))}
-        for store, kept in ((self._store, needed), (self._target, set())):
-            for left in store.snapshots.glob(f"{_HELD}*"):
-                if left.name not in kept:
-                    store.storage.delete(left)
 
 
 class Schedule:
@@ -91,6 +96,7 @@ class Schedule:
         while not self._ended.wait(_LOOK_SECONDS):
             try:
                 self._say(self._copy_what_is_due())
+                self._mirror.clean()
             except Exception:  # it is tried again; meanwhile the newest copy's age tells
                 traceback.print_exc()
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from embedded.csi import mounts, refusal
 
 if TYPE_CHECKING:
+    from embedded.csi.records import Volume
     from embedded.csi.store import Store
 
 RESERVE = 1 << 30
@@ -59,20 +60,32 @@ class Guard:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._stopped = False
+        self._limited: set[Volume] = set()
 
     def look(self) -> None:
         """Compares, and changes every volume's limit where that is another than at the last look."""
         room = left(self._store.pool)
         stopped = room < RESERVE + (_AGAIN if self._stopped else 0)
-        if stopped == self._stopped:
+        if not stopped and not self._stopped:
             return
         for volume in self._store.all_volumes():
-            path = self._store.path(volume)
-            used = self._store.storage.usage(path) if stopped else None
-            self._store.storage.limit(path, volume.size if used is None else min(used, volume.size))
+            # Between both marks some are made and grown, each with its whole size as its limit.
+            if not stopped or volume not in self._limited:
+                self._limit(volume, stopped=stopped)
+        if stopped == self._stopped:
+            return
         self._stopped = stopped
         what = "volumes grow no more until there is room" if stopped else "volumes may grow again"
         print(f"{_disk(self._store.pool)}: the disk has {room // _MIB} MiB left, {what}", flush=True)
+
+    def _limit(self, volume: Volume, *, stopped: bool) -> None:
+        path = self._store.path(volume)
+        used = self._store.storage.usage(path) if stopped else None
+        self._store.storage.limit(path, volume.size if used is None else min(used, volume.size))
+        if stopped:
+            self._limited.add(volume)
+        else:
+            self._limited.discard(volume)
 
     def watch(self, ended: threading.Event) -> None:
         """Looks again and again."""

@@ -145,7 +145,7 @@ def test_a_copy_to_a_second_pool_that_is_killed_anywhere_is_whole_or_not_there(
         for pool in pools:
             pool.mkdir()
         store, target = opened(pools[0]), Store(pools[1])
-        there, volume = Mirror(store, target), store.volume("first")
+        there, volume = Mirror(store, target), store.modify_volume("first", Kept(60))
         there.copy(volume)
         there.copy(volume)
         killed = killed_at(step, monkeypatch, lambda _, there=there, volume=volume: there.copy(volume), store)  # type: ignore[misc]

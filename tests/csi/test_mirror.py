@@ -30,7 +30,7 @@ def there_and_back(folder: Path) -> None:
     """A volume is copied twice, lost, taken over by the second pool, changed there and brought back."""
     store, target = Store(folder / "pool"), Store(folder / "mirror")
     there, back = Mirror(store, target), Mirror(target, store)
-    volume = store.create_volume("data", Asked(64 * MIB), None)
+    volume = store.create_volume("data", Asked(64 * MIB), None, Kept(60))
     (store.path(volume) / "old").write_bytes(os.urandom(20 * MIB))
     first = there.copy(volume)
     (store.path(volume) / "new").write_text("1")
@@ -114,6 +114,27 @@ def test_a_volume_begins_as_the_newest_copy_of_a_claim_whose_volume_is_lost(fold
         with pytest.raises(grpc.RpcError, match="has 67108864"):
             driver.client.create("smaller", 32, parameters=taking_over)
         assert not list(folder.glob("*/snapshots/.brought-*"))
+    finally:
+        driver.stop()
+
+
+@pytest.mark.parametrize("end", ["delete", "turn off"])
+def test_what_the_next_copy_is_compared_with_goes_with_the_volume_or_its_mirror(folder: Path, end: str) -> None:
+    driver = Driver(folder, os.getpid(), folder / "mirror")
+    try:
+        made = [driver.client.create(name, mutable_parameters={"mirrorSeconds": "3600"}) for name in ("one", "stays")]
+        (driver.volume(made[0].volume_id) / "file").write_text("1")
+
+        def held() -> set[str]:
+            return {path.name.split("-")[1] for path in (folder / "pool/snapshots").glob(".mirror-*")}
+
+        until(lambda: held() == {"one", "stays"}, driver)
+        if end == "delete":
+            driver.client.DeleteVolume(volume_id=made[0].volume_id)
+        else:
+            driver.client.ControllerModifyVolume(volume_id=made[0].volume_id, mutable_parameters={"mirrorSeconds": "0"})
+        until(lambda: held() == {"stays"}, driver)
+        assert len(list((folder / "mirror/snapshots").glob("one-*.json"))) == 1, "the copy itself stays"
     finally:
         driver.stop()
 
