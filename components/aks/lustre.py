@@ -39,14 +39,15 @@ def shared(cluster: Cluster, volumes: Mapping[str, "VolumeArgs"]) -> Sequence[pu
     context, vnet = native.context, native.nodes.vnet
     keep = data_group.retained(volumes.values())
     made: list[pulumi.Resource] = [data_group.made(context, _KIND, protect=keep, leave=keep)]
-    wanted = any(isinstance(args.backend, AzureLustre) and not args.backend.subnet for args in volumes.values())
-    if vnet is not None and wanted:
+    inside = [args for args in volumes.values() if isinstance(args.backend, AzureLustre) and not args.backend.subnet]
+    if vnet is not None and inside:
         cidr = lustre_subnet(context.args.network.cidr or DEFAULT_CIDR)
+        keep = data_group.retained(inside)
         made.append(network.storage_subnet(context, vnet, _SUBNET, cidr, delegated_to=None, keep=keep))
-    inside = pulumi.ResourceOptions(parent=context.opts.parent, provider=cluster.provider)
+    in_cluster = pulumi.ResourceOptions(parent=context.opts.parent, provider=cluster.provider)
     # Pods of workloads run on tainted nodes too, and each needs the driver beside it.
     values = {"node": {"tolerations": [{"operator": "Exists"}]}}
-    return [*made, Controller(versions.AZURE_LUSTRE_DRIVER, values, cluster=cluster, opts=inside)]
+    return [*made, Controller(versions.AZURE_LUSTRE_DRIVER, values, cluster=cluster, opts=in_cluster)]
 
 
 def claim(args: "AzureLustre", request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:

@@ -38,11 +38,14 @@ def shared(native: "Native", volumes: Mapping[str, "VolumeArgs"]) -> Sequence[pu
         tags=tags(context.args),
         opts=kept,
     )
-    pools = [
-        pool(f"{context.name}-netapp-{level}", native, account, group.name, level, tib, context.args.region, kept)
-        for level, tib in sorted(_sizes(volumes).items())
-    ]
-    return [group, account, *pools, *_subnet(native, volumes, keep=keep)]
+    pools = []
+    for level, size in sorted(_sizes(volumes).items()):
+        # A pool is kept for its own volumes: when the last of them goes, it does, whatever another pool has.
+        keeps = data_group.retained(args for args in volumes.values() if _level(args) == level)
+        opts = pulumi.ResourceOptions.merge(context.opts, pulumi.ResourceOptions(protect=keeps, retain_on_delete=keeps))
+        name = f"{context.name}-netapp-{level}"
+        pools.append(pool(name, native, account, group.name, level, size, context.args.region, opts))
+    return [group, account, *pools, *_subnet(native, volumes)]
 
 
 def pool(
@@ -86,6 +89,12 @@ def subnet(args: "NetappFiles", native: "Native") -> pulumi.Input[str]:
 _NAME = "netapp"
 
 
+def _level(args: "VolumeArgs") -> str | None:
+    from components.volume.backends.netapp_files import NetappFiles
+
+    return args.backend.service_level if isinstance(args.backend, NetappFiles) else None
+
+
 def _sizes(volumes: Mapping[str, "VolumeArgs"]) -> dict[str, int]:
     """TiB of each service level's pool: what its volumes need, and what the settings say at least."""
     from components.volume.backends.netapp_files import NetappFiles
@@ -100,13 +109,14 @@ def _sizes(volumes: Mapping[str, "VolumeArgs"]) -> dict[str, int]:
     return {level: max(least[level], tib(gib)) for level, gib in needed.items()}
 
 
-def _subnet(native: "Native", volumes: Mapping[str, "VolumeArgs"], *, keep: bool) -> list[pulumi.Resource]:
+def _subnet(native: "Native", volumes: Mapping[str, "VolumeArgs"]) -> list[pulumi.Resource]:
     """A subnet that is theirs, in a new VNet."""
     from components.volume.backends.netapp_files import NetappFiles
 
     context, vnet = native.context, native.nodes.vnet
-    wanted = any(isinstance(args.backend, NetappFiles) and not args.backend.subnet for args in volumes.values())
-    if vnet is None or not wanted:
+    inside = [args for args in volumes.values() if isinstance(args.backend, NetappFiles) and not args.backend.subnet]
+    if vnet is None or not inside:
         return []
     cidr = netapp_subnet(context.args.network.cidr or DEFAULT_CIDR)
+    keep = data_group.retained(inside)
     return [network.storage_subnet(context, vnet, _NAME, cidr, delegated_to=DELEGATED_TO, keep=keep)]

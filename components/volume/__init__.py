@@ -93,7 +93,8 @@ class VolumeArgs(Model):
 
     def saved_before_deletion(self, cluster: ClusterArgs) -> bool:
         """Whether a snapshot is taken before the volume is deleted. One that is retained is not."""
-        return not self.retain and self.backend_on(cluster).snapshot_class is not None
+        backend = self.backend_on(cluster)
+        return not self.retain and backend.snapshots_outlive_it and backend.snapshot_class is not None
 
 
 class Volume(pulumi.ComponentResource):
@@ -101,7 +102,7 @@ class Volume(pulumi.ComponentResource):
 
     With `retain`, removing it from the settings and `pulumi destroy` are refused before anything changes (with
     `--run-program --exclude-protected`, the rest is deleted), and even an unprotected object stays in the cluster.
-    Without it, a snapshot is taken before the volume is deleted, where its driver takes them.
+    Without it, a snapshot is taken before the volume is deleted, where its driver takes such as outlive it.
     """
 
     def __init__(

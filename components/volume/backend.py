@@ -86,6 +86,8 @@ class Backend(Variant, family=True):
     """What pods say of themselves that mount a volume of it."""
     mirror_copies: ClassVar[bool] = True
     """Whether a volume made of a snapshot is whole and cheap, so that a mirror may send such a copy."""
+    snapshots_outlive_it: ClassVar[bool] = True
+    """Whether a snapshot stays when the volume that it is of is deleted."""
     own_class: ClassVar[bool] = True
     """Whether a volume that a driver makes has a StorageClass of its own."""
     capabilities: ClassVar[Capabilities]
@@ -130,6 +132,11 @@ class Backend(Variant, family=True):
 
     def check(self, args: "VolumeArgs", cluster: ClusterArgs) -> Iterator[Fault]:
         """What is wrong with a volume of this backend, beyond what its capabilities say. Paths begin at the volume."""
+        yield from ()
+
+    @classmethod
+    def check_together(cls, volumes: Mapping[str, "VolumeArgs"], cluster: ClusterArgs) -> Iterator[Fault]:
+        """What is wrong with all volumes of this kind, which are these, where each is right. Paths begin at theirs."""
         yield from ()
 
     def install(

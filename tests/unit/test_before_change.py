@@ -8,13 +8,15 @@ from typing import Any
 
 import pulumi
 import pytest
+import urllib3
 from kubernetes import client
 
-from components.volume import before_change
+from components.volume import before_change, cluster_snapshots
 from components.volume.backends import embedded
 from components.volume.cluster_snapshots import Snapshots, class_that_retains
 from tests.unit.rendering import Registered, run
 
+KINDS = ("azureDisk", "azureFiles")
 DRIVER = "disk.example.org"
 DELETED = pulumi.ResourceHookArgs(
     urn="urn:models", id="space/models", name="models", type="claim", old_outputs={"metadata": {"uid": "1"}}
@@ -27,12 +29,12 @@ class Core:
     def __init__(self, *, phase: str = "Bound", uid: str = "1", driver: str | None = DRIVER) -> None:
         self._phase, self._uid, self._driver = phase, uid, driver
 
-    def read_namespaced_persistent_volume_claim(self, name: str, namespace: str) -> Any:
+    def read_namespaced_persistent_volume_claim(self, name: str, namespace: str, **_: Any) -> Any:
         if (namespace, name) != ("space", "models"):
             raise client.ApiException(status=404)
         return Some(metadata=Some(uid=self._uid), status=Some(phase=self._phase), spec=Some(volume_name="pv-1"))
 
-    def read_persistent_volume(self, name: str) -> Any:
+    def read_persistent_volume(self, name: str, **_: Any) -> Any:
         return Some(spec=Some(csi=Some(driver=self._driver) if self._driver else None))
 
 
@@ -43,25 +45,25 @@ class Custom:
         self._classes, self.made, self._looks, self._error = classes, list[dict[str, Any]](), 0, error
         self.deleted: list[str] = []
 
-    def list_cluster_custom_object(self, *_: str) -> dict[str, Any]:
+    def list_cluster_custom_object(self, *_: str, **__: Any) -> dict[str, Any]:
         if self._classes is None:
             raise client.ApiException(status=404)
         return {"items": self._classes}
 
-    def create_cluster_custom_object(self, *made: Any) -> None:
+    def create_cluster_custom_object(self, *made: Any, **_: Any) -> None:
         self.made.append(made[-1])
         raise client.ApiException(status=409)
 
-    def create_namespaced_custom_object(self, *made: Any) -> None:
+    def create_namespaced_custom_object(self, *made: Any, **_: Any) -> None:
         self.made.append(made[-1])
 
-    def get_namespaced_custom_object(self, *_: str) -> dict[str, Any]:
+    def get_namespaced_custom_object(self, *_: str, **__: Any) -> dict[str, Any]:
         self._looks += 1
         if self._error:
             return {"status": {"readyToUse": False, "error": {"message": self._error}}}
         return {"status": {"readyToUse": self._looks > 1}}
 
-    def delete_namespaced_custom_object(self, *named: str) -> None:
+    def delete_namespaced_custom_object(self, *named: str, **_: Any) -> None:
         self.deleted.append(named[-1])
 
 
@@ -74,8 +76,10 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def saved(core: Core, custom: Custom) -> list[dict[str, Any]]:
     # A loop of its own: the SDK's mocks need the thread's.
     loop = asyncio.new_event_loop()
-    loop.run_until_complete(before_change._save(Snapshots(core, custom), DELETED))
-    loop.close()
+    try:
+        loop.run_until_complete(before_change._guarded(lambda: Snapshots(core, custom), DELETED))
+    finally:
+        loop.close()
     return custom.made
 
 
@@ -111,7 +115,7 @@ def test_a_volume_that_its_driver_has_lost_is_not_waited_for(monkeypatch: pytest
     ("core", "custom", "why"),
     [
         (Core(uid="2"), Custom([]), "made its claim anew"),
-        (Core(driver=None), Custom([]), "pv-1 has no CSI driver"),
+        (Core(driver=None), Custom([]), "pulumi state delete 'urn:models'; kubectl -n space delete pvc models"),
         (Core(), Custom(None), "pulumi state delete 'urn:models'; kubectl -n space delete pvc models"),
     ],
 )
@@ -119,6 +123,31 @@ def test_without_a_snapshot_the_volume_stays(core: Core, custom: Custom, why: st
     with pytest.raises(RuntimeError, match="volume models stays: ") as refused:
         saved(core, custom)
     assert why in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (client.ApiException(status=403, reason="Forbidden"), "(403) Reason: Forbidden. To delete it without: pulumi"),
+        (urllib3.exceptions.ProtocolError("reset"), "reset. To delete it without: pulumi state delete"),
+    ],
+)
+def test_a_cluster_that_cannot_be_asked_is_no_reason_to_delete_and_the_way_out_is_said(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, why: str
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise error
+
+    core = Core()
+    monkeypatch.setattr(core, "read_namespaced_persistent_volume_claim", refuse)
+    with pytest.raises(RuntimeError, match="volume models stays: no snapshot can be asked for: ") as refused:
+        saved(core, Custom([]))
+    assert why in str(refused.value)
+
+
+def test_a_cluster_that_is_not_known_is_not_the_one_of_kubectl() -> None:
+    with pytest.raises(RuntimeError, match="its cluster is not known"):
+        cluster_snapshots.of(None, None)
 
 
 def test_the_class_has_what_the_drivers_own_class_says() -> None:
@@ -155,3 +184,14 @@ def test_volumes_that_are_retained_or_have_no_snapshots_are_deleted_without() ->
 
     assert hooks("saved") == ["snapshot before a volume of cluster kind-dev is deleted"]
     assert (hooks("kept"), hooks("unknown")) == ([], [])
+
+
+def test_a_snapshot_that_goes_with_its_volume_is_not_said_to_keep_it() -> None:
+    from components.cluster.aks import Aks
+    from components.volume import VolumeArgs
+
+    cluster = Aks.model_construct()
+    volumes = [
+        VolumeArgs.model_validate({"sizeGib": 100, "retain": False, "backend": {"kind": kind}}) for kind in KINDS
+    ]
+    assert [volume.saved_before_deletion(cluster) for volume in volumes] == [True, False]

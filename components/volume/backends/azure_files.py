@@ -58,6 +58,8 @@ class AzureFiles(Backend):
     access_modes: ClassVar[tuple[AccessMode, ...]] = ("ReadWriteMany",)
     clusters: ClassVar[frozenset[str] | None] = frozenset({"aks"})
     mirror_copies: ClassVar[bool] = False
+    # They are in the share. It can itself be had back for some time, as it was: see components/aks/file_share.py.
+    snapshots_outlive_it: ClassVar[bool] = False
     capabilities: ClassVar[Capabilities] = Capabilities(
         access_modes=("ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"),
         snapshot=CSI,

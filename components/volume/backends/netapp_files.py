@@ -1,5 +1,6 @@
 """Volumes on AKS that all nodes share: Azure NetApp Files, with snapshots and a copy elsewhere of the service's own."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
@@ -20,6 +21,7 @@ from components.volume.capabilities import AccessMode, Capabilities
 if TYPE_CHECKING:
     from components.volume import VolumeArgs
 
+_GIB_OF_A_TIB = 1024
 _EVERY = {600: "10m", 3600: "1h", 86400: "1d"}
 
 
@@ -34,8 +36,8 @@ class NetappFiles(Backend):
     version: Literal["3", "4.1"] = "4.1"
     """Version of NFS. A change replaces the volume."""
     pool_tib: Annotated[int, Field(ge=1, le=2048)] | None = None
-    """Least size in TiB of the pool that all volumes of this service level share. Needed to remove one of several: no
-    pool becomes smaller while the volume is there."""
+    """Size in TiB of the pool that all volumes of this service level share. Needed, and the same in each, where they
+    are several: what the pool loses with one of them goes in a deployment of its own, once the volume has gone."""
     subnet: Filled | None = None
     """Resource id of a subnet that is delegated to Microsoft.NetApp/volumes, where the nodes are in a subnet of yours.
     A network has one such subnet; one is made in a new VNet."""
@@ -76,6 +78,14 @@ class NetappFiles(Backend):
         if args.source and args.source.snapshot:
             yield from self._origin(args.source.snapshot, cluster)
         yield from self._mirror(args, cluster)
+
+    @classmethod
+    def check_together(cls, volumes: Mapping[str, "VolumeArgs"], cluster: ClusterArgs) -> Iterator[Fault]:
+        own = {name: args.backend for name, args in volumes.items() if isinstance(args.backend, NetappFiles)}
+        for level in sorted({backend.service_level for backend in own.values()}):
+            sharing = {name: backend for name, backend in own.items() if backend.service_level == level}
+            needed = math.ceil(sum(volumes[name].size_gib for name in sharing) / _GIB_OF_A_TIB)
+            yield from _pool(level, sharing, needed)
 
     def _origin(self, snapshot: str, cluster: ClusterArgs) -> Iterator[Fault]:
         """A volume begins as a snapshot of its own pool alone."""
@@ -132,3 +142,18 @@ class NetappFiles(Backend):
         from components.aks import netapp_volume
 
         return netapp_volume.claim(self, request, opts)
+
+
+def _pool(level: str, sharing: Mapping[str, NetappFiles], needed: int) -> Iterator[Fault]:
+    """Azure makes no pool smaller than its volumes, and the engine changes a pool before it deletes one of them. A size
+    that does not follow from the volumes stays what it is while one goes."""
+    sizes = [backend.pool_tib for backend in sharing.values() if backend.pool_tib]
+    least = max([needed, *sizes])
+    several = len(sharing) > 1
+    pool = f"the pool {level} is that of {len(sharing)} volumes" if several else f"the volume needs {needed}"
+    for name, backend in sharing.items():
+        at = (name, "backend", "poolTib")
+        if backend.pool_tib is None and several:
+            yield Fault(at, f"missing, and {pool}: need {least} in each")
+        elif backend.pool_tib and backend.pool_tib < least:
+            yield Fault(at, f"got {backend.pool_tib}, and {pool}: need {f'{least} in each' if several else least}")
