@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -29,7 +29,7 @@ def hook(cluster: Cluster) -> pulumi.ResourceHook:
         # The outputs of a cloud's cluster are known by now: the claim was in it.
         kubeconfig = await cluster.kubeconfig.future()
         context = getattr(cluster.args, "context", None)
-        await _save(await asyncio.to_thread(cluster_snapshots.of, kubeconfig, context), args)
+        await _guarded(lambda: cluster_snapshots.of(kubeconfig, context), args)
 
     return pulumi.ResourceHook(f"snapshot before a volume of {_named(cluster.args)} is deleted", before)
 
@@ -39,16 +39,37 @@ def _named(cluster: ClusterArgs) -> str:
     return f"cluster {context}" if context else f"the {cluster.kind} cluster"
 
 
+async def _guarded(reach: Callable[[], Snapshots], args: pulumi.ResourceHookArgs) -> None:
+    """Says what to do where the cluster cannot be asked: it may be gone, or be somebody else's."""
+    try:
+        await _save(await asyncio.to_thread(reach), args)
+    except RuntimeError:
+        raise
+    except Exception as error:
+        # The client's errors go on with headers and bodies.
+        reason = " ".join(str(error).splitlines()[:2])
+        raise RuntimeError(
+            f"volume {args.name} stays: no snapshot can be asked for: {reason}. {_without(args)}"
+        ) from None
+
+
+def _without(args: pulumi.ResourceHookArgs) -> str:
+    namespace, _, claim = args.id.rpartition("/")
+    return f"To delete it without: pulumi state delete '{args.urn}'; kubectl -n {namespace} delete pvc {claim}"
+
+
 async def _save(snapshots: Snapshots, args: pulumi.ResourceHookArgs) -> None:
     namespace, _, claim = args.id.rpartition("/")
     driver = await asyncio.to_thread(snapshots.driver_of, namespace, claim, _uid(args.old_outputs))
     if driver is None:
         return
+    if not driver:
+        raise RuntimeError(f"volume {claim} stays: no CSI driver could take a snapshot of it. {_without(args)}")
     name = f"{claim}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
     if not await asyncio.to_thread(snapshots.take, namespace, name, claim, driver):
         raise RuntimeError(
             f"volume {claim} stays: the cluster has no VolumeSnapshots, and one is taken before it is deleted. "
-            f"To delete it without: pulumi state delete '{args.urn}'; kubectl -n {namespace} delete pvc {claim}"
+            f"{_without(args)}"
         )
     end = time.monotonic() + _SECONDS_FOR_A_SNAPSHOT
     while (progress := await asyncio.to_thread(snapshots.progress, namespace, name)) != "ready":
@@ -57,7 +78,11 @@ async def _save(snapshots: Snapshots, args: pulumi.ResourceHookArgs) -> None:
             pulumi.log.warn(f"volume {claim} is deleted without a snapshot: its driver does not find it any more")
             return
         if time.monotonic() > end:
-            raise RuntimeError(f"volume {claim} stays: its snapshot {name} is not ready after an hour")
+            look = f"kubectl -n {namespace} describe volumesnapshot {name}"
+            raise RuntimeError(
+                f"volume {claim} stays: its snapshot {name} is not ready after an hour, look with: {look}. "
+                f"{_without(args)}"
+            )
         await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
     pulumi.log.info(f"snapshot {name} keeps what volume {claim} holds")
 

@@ -11,6 +11,7 @@ _PREFIX = "tensorplane-before-change"
 _CLASSES, _SNAPSHOTS = "volumesnapshotclasses", "volumesnapshots"
 _IS_DEFAULT = "snapshot.storage.kubernetes.io/is-default-class"
 _NOT_FOUND, _CONFLICT = 404, 409
+_SECONDS = 60  # for an answer: a cluster that is gone must not hold up whoever deletes
 # CSI's answer for a volume that the driver does not find. Some drivers have it for other things, too.
 _LOST = "code = NotFound"
 
@@ -18,11 +19,13 @@ Progress = Literal["waiting", "ready", "lost"]
 
 
 def of(kubeconfig: str | None, context: str | None) -> "Snapshots":
-    """The snapshots of a cluster: of the path or content of a kubeconfig, or of the one that kubectl would use."""
+    """The snapshots of a cluster: of the path or content of a kubeconfig, or of a context of kubectl's."""
     # Loaded where a volume is deleted, and nowhere else.
     import yaml
     from kubernetes import client, config
 
+    if not kubeconfig and not context:
+        raise RuntimeError("the volume stays: its cluster is not known, and kubectl's own may be another")
     if kubeconfig and kubeconfig.lstrip().startswith(("{", "apiVersion", "clusters")):
         api = config.new_client_from_config_dict(yaml.safe_load(kubeconfig), context=context)
     else:
@@ -37,38 +40,49 @@ class Snapshots:
         self._core, self._custom = core, custom
 
     def driver_of(self, namespace: str, claim: str, uid: str | None) -> str | None:
-        """The CSI driver that holds the claim's bytes; None where there are none to save."""
-        found = _unless_status(_NOT_FOUND, lambda: self._core.read_namespaced_persistent_volume_claim(claim, namespace))
+        """The CSI driver that holds the claim's bytes, empty where none does; None where there are none to save."""
+        found = _unless_status(
+            _NOT_FOUND,
+            lambda: self._core.read_namespaced_persistent_volume_claim(claim, namespace, _request_timeout=_SECONDS),
+        )
         if found is None or found.status.phase != "Bound":
             return None
         if uid is not None and found.metadata.uid != uid:
             raise RuntimeError(f"volume {claim} stays: somebody made its claim anew. Look at it, then: pulumi refresh")
-        volume = _unless_status(_NOT_FOUND, lambda: self._core.read_persistent_volume(found.spec.volume_name))
+        volume = _unless_status(
+            _NOT_FOUND,
+            lambda: self._core.read_persistent_volume(found.spec.volume_name, _request_timeout=_SECONDS),
+        )
         if volume is None:
             return None
-        if volume.spec.csi is None:
-            reason = f"{found.spec.volume_name} has no CSI driver, which could take a snapshot before it is deleted"
-            raise RuntimeError(f"volume {claim} stays: {reason}")
-        return cast(str, volume.spec.csi.driver)
+        return cast(str, volume.spec.csi.driver) if volume.spec.csi else ""
 
     def take(self, namespace: str, name: str, claim: str, driver: str) -> bool:
         """Ask for a snapshot that retains; false where the cluster has no snapshots."""
         listed = _unless_status(
-            _NOT_FOUND, lambda: self._custom.list_cluster_custom_object(manifest.GROUP, "v1", _CLASSES)
+            _NOT_FOUND,
+            lambda: self._custom.list_cluster_custom_object(manifest.GROUP, "v1", _CLASSES, _request_timeout=_SECONDS),
         )
         if listed is None:
             return False
         wanted = class_that_retains(driver, namespace, listed["items"])
         _unless_status(
-            _CONFLICT, lambda: self._custom.create_cluster_custom_object(manifest.GROUP, "v1", _CLASSES, wanted)
+            _CONFLICT,
+            lambda: self._custom.create_cluster_custom_object(
+                manifest.GROUP, "v1", _CLASSES, wanted, _request_timeout=_SECONDS
+            ),
         )
         taken = manifest.snapshot(name, claim, wanted["metadata"]["name"], manifest.BEFORE_CHANGE, by="pulumi")
-        self._custom.create_namespaced_custom_object(manifest.GROUP, "v1", namespace, _SNAPSHOTS, taken)
+        self._custom.create_namespaced_custom_object(
+            manifest.GROUP, "v1", namespace, _SNAPSHOTS, taken, _request_timeout=_SECONDS
+        )
         return True
 
     def progress(self, namespace: str, name: str) -> Progress:
         """Whether its bytes are safe, or the driver says that there are none: lost with a disk, perhaps."""
-        found = self._custom.get_namespaced_custom_object(manifest.GROUP, "v1", namespace, _SNAPSHOTS, name)
+        found = self._custom.get_namespaced_custom_object(
+            manifest.GROUP, "v1", namespace, _SNAPSHOTS, name, _request_timeout=_SECONDS
+        )
         status = found.get("status") or {}
         if status.get("readyToUse"):
             return "ready"
@@ -76,7 +90,9 @@ class Snapshots:
 
     def give_up(self, namespace: str, name: str) -> None:
         """Take back what was asked for: while it is pending, Kubernetes keeps the claim."""
-        self._custom.delete_namespaced_custom_object(manifest.GROUP, "v1", namespace, _SNAPSHOTS, name)
+        self._custom.delete_namespaced_custom_object(
+            manifest.GROUP, "v1", namespace, _SNAPSHOTS, name, _request_timeout=_SECONDS
+        )
 
 
 def class_that_retains(driver: str, namespace: str, present: list[dict[str, Any]]) -> dict[str, Any]:
