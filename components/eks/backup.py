@@ -12,11 +12,22 @@ _SECONDS_OF_A_DAY = 24 * 3600
 
 
 def plan(
-    context: Context, name: str, snapshots: SnapshotsArgs, resource: pulumi.Input[str], kept: pulumi.ResourceOptions
+    context: Context,
+    name: str,
+    snapshots: SnapshotsArgs,
+    resource: pulumi.Input[str],
+    kept: pulumi.ResourceOptions,
+    *,
+    kms_key: str | None = None,
 ) -> None:
-    """Back up one resource on its schedule. The vault is protected and retained as the data is."""
+    """Back up one resource on its schedule. The vault is protected as the data is, and `kms_key` encrypts it.
+
+    It stays in AWS, where nobody can delete one that holds backups; each of those goes when it is old enough.
+    """
     short = short_name.of(name)
-    vault = aws.backup.Vault(name, name=short, opts=kept)
+    stays = pulumi.ResourceOptions.merge(kept, pulumi.ResourceOptions(retain_on_delete=True))
+    # AWS' name has eight characters more: a vault that was left is in nobody's way.
+    vault = aws.backup.Vault(short, kms_key_arn=kms_key, opts=stays)
     beside = pulumi.ResourceOptions(parent=kept.parent, provider=kept.provider)
     role = roles.granted(
         context,

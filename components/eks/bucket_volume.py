@@ -8,8 +8,8 @@ import pulumi_aws as aws
 import pulumi_kubernetes as k8s
 
 from components import quantity
-from components.eks import addons, bucket, bucket_mirror, roles, short_name
-from components.volume import static
+from components.eks import addons, bucket, bucket_mirror, short_name
+from components.volume import bucket_rights, static
 from components.volume.backend import Request
 
 if TYPE_CHECKING:
@@ -40,10 +40,10 @@ def claim(args: "S3", request: Request, opts: pulumi.ResourceOptions) -> k8s.cor
     else:
         made = _new(args, request, name, kept)
         where, arn, guards = made.bucket.id, made.bucket.arn, made.guards
-    writes = set(request.access_modes) != {"ReadOnlyMany"}
+    writes = bucket_rights.writes(request.access_modes)
     (role,) = (one for one in request.installed if isinstance(one, aws.iam.Role))
     rights = aws.iam.RolePolicy(
-        name, role=role.id, policy=roles.statements(*_rights(args, arn, writes=writes)), opts=beside
+        name, role=role.id, policy=arn.apply(lambda of: bucket_rights.policy(args, of, writes=writes)), opts=beside
     )
     mounted: k8s.core.v1.PersistentVolumeSpecArgsDict = {
         "mount_options": _mount_options(args, args.region or native.context.region, writes=writes),
@@ -71,22 +71,6 @@ def _new(args: "S3", request: Request, name: str, kept: pulumi.ResourceOptions) 
     if asked and asked.to.region:
         bucket_mirror.mirror(context, name, made, args, asked.to.region, asked.every is not None, kept)
     return made
-
-
-def _rights(args: "S3", arn: pulumi.Output[str], *, writes: bool) -> list[roles.Statement]:
-    """What Mountpoint needs of this bucket, and of the folder that it shows alone."""
-    listing: dict[str, object] = {"Action": "s3:ListBucket", "Resource": arn}
-    if args.prefix:
-        listing["Condition"] = {"StringLike": {"s3:prefix": [f"{args.prefix}/", f"{args.prefix}/*"]}}
-    on_objects = ["s3:GetObject"]
-    if writes:
-        on_objects += ["s3:PutObject", "s3:AbortMultipartUpload", "s3:DeleteObject"]
-    objects = pulumi.Output.concat(arn, f"/{args.prefix}/*" if args.prefix else "/*")
-    rights: list[roles.Statement] = [listing, {"Action": on_objects, "Resource": objects}]
-    if args.kms_key:
-        use = ["kms:Decrypt", "kms:GenerateDataKey"] if writes else ["kms:Decrypt"]
-        rights.append({"Action": use, "Resource": args.kms_key})
-    return rights
 
 
 def _mount_options(args: "S3", region: str, *, writes: bool) -> list[str]:

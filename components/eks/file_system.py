@@ -50,12 +50,12 @@ def claim(args: "Efs", request: Request, opts: pulumi.ResourceOptions) -> k8s.co
         opts=kept,
     )
     if request.args.snapshots:
-        backup.plan(native.context, name, request.args.snapshots, system.arn, kept)
+        backup.plan(native.context, name, request.args.snapshots, system.arn, kept, kms_key=args.kms_key)
     if request.args.mirror and request.args.mirror.to.region:
         aws.efs.ReplicationConfiguration(
             name,
             source_file_system_id=system.id,
-            destination={"region": request.args.mirror.to.region},
+            destination={"region": request.args.mirror.to.region, "kms_key_id": args.mirror_kms_key},
             opts=beside,
         )
     where: k8s.core.v1.PersistentVolumeSpecArgsDict = {

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AfterValidator
 
@@ -10,6 +10,9 @@ from components.cluster import ClusterArgs
 from components.cluster.eks import Eks
 from components.faults import Fault
 from components.model import refuse
+
+if TYPE_CHECKING:
+    from components.volume import VolumeArgs
 
 _ARN = re.compile(r"arn:aws[a-z-]*:kms:([a-z0-9-]+):\d{12}:key/[A-Za-z0-9-]+")
 
@@ -29,6 +32,21 @@ def faults(key: KmsKey | None, cluster: ClusterArgs) -> Iterator[Fault]:
     """A key of another region than the volume's, which cannot encrypt it. Paths begin at the volume."""
     if key and isinstance(cluster, Eks):
         yield from elsewhere(key, cluster.region, "kmsKey")
+
+
+def of_mirror(args: "VolumeArgs", cluster: Eks, key: KmsKey | None, copy_key: KmsKey | None) -> Iterator[Fault]:
+    """Whether a copy in another region has a key where the volume has one. Paths begin at the volume."""
+    region, path = (args.mirror.to.region if args.mirror else None), ("backend", "mirrorKmsKey")
+    if region == cluster.region:
+        return  # wrong itself
+    if copy_key and region is None:
+        yield Fault(path, "given, and there is no copy that it could encrypt: leave it out, or set mirror.to.region")
+    elif copy_key and region:
+        yield from elsewhere(copy_key, region, "mirrorKmsKey")
+    elif region and key:
+        # Silently another key than the one that was asked for would be worse than none.
+        reason = f"missing, and what kmsKey encrypts is encrypted again in {region}: need a key of that region"
+        yield Fault(path, reason, given=(("backend", "kmsKey"),))
 
 
 def elsewhere(key: KmsKey, region: str, setting: str) -> Iterator[Fault]:

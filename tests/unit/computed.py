@@ -45,6 +45,7 @@ ADDED: dict[str, Callable[[str, State], dict[str, Any]]] = {
     "kubernetes:storage.k8s.io/v1:VolumeAttributesClass": lambda name, inputs: {
         "metadata": {**inputs["metadata"], "name": f"{name}-1a2b3c4d"}
     },
+    "aws:backup/vault:Vault": lambda name, inputs: {"name": f"{name}-1a2b3c4"},
     "aws:cloudwatch/eventRule:EventRule": _named,
     "aws:ec2/launchTemplate:LaunchTemplate": lambda name, inputs: {"latestVersion": 1},
     "aws:ec2/placementGroup:PlacementGroup": _named,

@@ -26,6 +26,8 @@ class Efs(Backend):
 
     kms_key: KmsKey | None = None
     """ARN of the KMS key that encrypts it; AWS' own key for EFS by default. A change replaces the file system."""
+    mirror_kms_key: KmsKey | None = None
+    """ARN of the KMS key of the mirror, in its region. Needed where there are `kmsKey` and a mirror."""
 
     access_modes: ClassVar[tuple[AccessMode, ...]] = ("ReadWriteMany",)
     clusters: ClassVar[frozenset[str] | None] = frozenset({"eks"})
@@ -52,6 +54,7 @@ class Efs(Backend):
             yield Fault(("from", "snapshot"), reason)
         if isinstance(cluster, Eks):
             yield from aws_region.of_mirror(args, cluster)
+            yield from kms_key.of_mirror(args, cluster, self.kms_key, self.mirror_kms_key)
         if args.mirror and args.mirror.every and args.mirror.to.region:
             yield Fault(("mirror", "every"), f"got {args.mirror.every}, EFS itself decides when: leave it out")
         yield from aws_backup.faults(args.snapshots)

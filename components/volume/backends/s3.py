@@ -12,7 +12,7 @@ from components.cluster.eks import Eks
 from components.faults import Fault
 from components.model import Filled, RelativePath
 from components.namespace import Namespace
-from components.volume import aws_region, kms_key
+from components.volume import aws_region, bucket_rights, kms_key
 from components.volume.backend import Backend, Request
 from components.volume.bucket_name import BucketName
 from components.volume.capabilities import AccessMode, Capabilities
@@ -21,6 +21,8 @@ from components.volume.kms_key import KmsKey
 if TYPE_CHECKING:
     from components.volume import VolumeArgs
 
+_LIKE_A_NEW_ONE = "b" * 48
+"""A bucket's name as long as the longest that is made here: see components/eks/short_name.py."""
 IN_TIME = "15m"
 """What S3 keeps a mirror to, where one asks for it: its Replication Time Control."""
 
@@ -92,16 +94,29 @@ class S3(Backend):
     def _keys(self, args: "VolumeArgs", cluster: Eks) -> Iterator[Fault]:
         if self.kms_key:
             yield from kms_key.elsewhere(self.kms_key, self.region or cluster.region, "kmsKey")
-        to = args.mirror.to.region if args.mirror and not self.bucket else None
-        if to == cluster.region:
-            return
-        if to and self.mirror_kms_key:
-            yield from kms_key.elsewhere(self.mirror_kms_key, to, "mirrorKmsKey")
-        elif to and self.kms_key:
-            reason = f"missing, and what kmsKey encrypts is encrypted again in {to}: need a key of that region"
-            yield Fault(("backend", "mirrorKmsKey"), reason, given=(("backend", "kmsKey"),))
-        elif self.mirror_kms_key and not args.mirror:
-            yield Fault(("backend", "mirrorKmsKey"), "given without `mirror`, which it is about: leave it out")
+        mirrored = args.mirror is not None and args.mirror.to.region is not None
+        if self.bucket and mirrored:
+            return  # wrong itself
+        if mirrored and self.mirror_kms_key and not self.kms_key:
+            reason = "given without kmsKey, and S3 encrypts by a key in the copy only what one encrypts here: need both"
+            yield Fault(("backend", "mirrorKmsKey"), reason)
+        else:
+            yield from kms_key.of_mirror(args, cluster, self.kms_key, self.mirror_kms_key)
+
+    @classmethod
+    def check_together(cls, volumes: Mapping[str, "VolumeArgs"], cluster: ClusterArgs) -> Iterator[Fault]:
+        most = bucket_rights.MOST_OF_A_ROLE
+        taken = sum(args.backend._characters(args) for args in volumes.values() if isinstance(args.backend, S3))
+        if taken > most:
+            reason = f"got s3, and the rights on the buckets of {len(volumes)} volumes take {taken:,} characters"
+            need = f"AWS has {most:,} for the role of a driver: need fewer of them"
+            yield Fault((list(volumes)[-1], "backend"), f"{reason}, {need}")
+
+    def _characters(self, args: "VolumeArgs") -> int:
+        """How much of the role of its driver the rights on its bucket take, at most."""
+        arn = f"arn:aws:s3:::{self.bucket or _LIKE_A_NEW_ONE}"
+        writes = bucket_rights.writes(args.access_modes or self.access_modes)
+        return bucket_rights.counted(bucket_rights.policy(self, arn, writes=writes))
 
     def install(
         self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, "VolumeArgs"]
