@@ -130,13 +130,13 @@ class StackConfig(Model):
 
     def _check_default_queue(self) -> Iterator[Fault]:
         """Kueue gives a queue of this name the jobs that name none. Ours takes JobSets alone; another may take all."""
-        taken = [name for name, volume in self.volumes.items() if volume.scheduled_class(self.cluster)]
-        if queue.DEFAULT in self.queues and self.controllers.kueue == "present" and taken:
-            at, given = ("queues", queue.DEFAULT), (("volumes", taken[0], "snapshots"), ("controllers", "kueue"))
-            reason = (
-                f"the cluster's Kueue may let the jobs wait in it that take snapshots of {taken[0]}, need another name"
-            )
-            yield Fault(at, reason, given=given)
+        if queue.DEFAULT not in self.queues or self.controllers.kueue != "present":
+            return
+        jobs = [f"take snapshots of {name}" for name, one in self.volumes.items() if one.scheduled_class(self.cluster)]
+        jobs += [f"mirror {name}" for name in self.volumes if volsync.takes_part(name, self.volumes)]
+        if jobs:
+            reason = f"the cluster's Kueue may let the jobs wait in it that {jobs[0]}, need another name"
+            yield Fault(("queues", queue.DEFAULT), reason, given=(("volumes",), ("controllers", "kueue")))
 
     @property
     def fleet(self) -> Fleet:

@@ -363,3 +363,26 @@ def test_a_set_number_may_arrive_as_text() -> None:
     tree = dev()
     tree["volumes"]["models"]["sizeGib"] = "5"
     assert stack.StackConfig.load(Settings(tree)).volumes["models"].size_gib == 5
+
+
+@pytest.mark.parametrize(
+    ("more", "jobs"),
+    [
+        ({"snapshots": {"schedule": "@daily"}}, "take snapshots of models"),
+        (
+            {"mirror": {"to": {"remote": {"address": "a.example.org", "keySecret": "key"}}, "every": "1h"}},
+            "mirror models",
+        ),
+        ({"from": {"mirror": {}}}, "mirror models"),
+        ({}, None),
+    ],
+)
+def test_a_kueue_of_the_clusters_own_holds_back_no_jobs_of_volumes(more: dict[str, Any], jobs: str | None) -> None:
+    tree = {
+        "cluster": {"kind": "existing", "context": "c"},
+        "volumes": {"models": {"sizeGib": 1, "backend": {"kind": "cephfs"}, **more}},
+        "queues": {"default": {"cpus": 1, "memoryGib": 1}},
+    }
+    assert faults_of(tree) == []
+    line = f"tensorplane:queues.default: the cluster's Kueue may let the jobs wait in it that {jobs}, need another name"
+    assert faults_of({**tree, "controllers": {"kueue": "present"}}) == ([line] if jobs else [])
