@@ -63,6 +63,7 @@ class StreamArgs(Model):
             yield Fault(at, f"got {broker.kind} on cluster kind {cluster.kind}, {need}")
             return
         yield from broker.check(at)
+        yield from broker.check_names(self, path)
         for name, topic in self.topics.items():
             yield from topic.check((*path, "topics", name), broker.count)
         if self.mirror:

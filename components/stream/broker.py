@@ -64,6 +64,10 @@ class StreamBroker(Variant, family=True):
         """What does not go together in these settings."""
         yield from ()
 
+    def check_names(self, args: "StreamArgs", path: Key) -> Iterator[Fault]:
+        """Names that are too long for what the stream, which is at this path, comes to."""
+        yield from ()
+
     def check_mirror(self, args: "StreamArgs", path: Key) -> Iterator[Fault]:
         """What is wrong with the stream's mirror, which is at this path, on such a Kafka."""
         reason = f"got one on broker kind {self.kind}, need kind strimzi: who runs that Kafka mirrors it"

@@ -9,7 +9,7 @@ from components.faults import Fault, Key
 from components.stream import embedded_broker, embedded_topics, traffic
 from components.stream.access import Access
 from components.stream.broker import Request, StreamBroker
-from components.stream.embedded_broker import PORT
+from components.stream.embedded_broker import NAME_LIMIT, PORT
 
 if TYPE_CHECKING:
     from components.stream import StreamArgs
@@ -30,6 +30,12 @@ class EmbeddedBroker(StreamBroker):
 
     def services(self, stream: str) -> tuple[str, ...]:
         return (embedded_broker.service(stream),)
+
+    def check_names(self, args: "StreamArgs", path: Key) -> Iterator[Fault]:
+        *volume, _ = path
+        if len(name := volume[-1]) > NAME_LIMIT:
+            reason = f"the name has {len(name)} characters, at most {NAME_LIMIT} with a stream on broker kind embedded"
+            yield Fault(tuple(volume), reason)
 
     def check_mirror(self, args: "StreamArgs", path: Key) -> Iterator[Fault]:
         reason = "got one on broker kind embedded, need kind strimzi: one broker on this machine has no mirrors"

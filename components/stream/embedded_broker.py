@@ -48,9 +48,14 @@ exec $java kafka.Kafka {config}/server.properties
 """
 
 
+_SUFFIX = "-kafka"
+NAME_LIMIT = 52 - len(_SUFFIX)
+"""Characters of a stream's name: pods of a StatefulSet have its name and eleven more as a label, which has 63."""
+
+
 def service(stream: str) -> str:
     """Name of the broker, and of the service in front of it."""
-    return f"{stream}-kafka"
+    return f"{stream}{_SUFFIX}"
 
 
 def marks(request: Request) -> dict[str, str]:

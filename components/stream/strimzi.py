@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from components.stream import StreamArgs
 
 _CLUSTER = "strimzi.io/cluster"
+_USER_LIMIT = 64  # a certificate's common name has no more (RFC 5280, ub-common-name)
+_POOL = "-brokers"
+# A broker's pod is named by cluster, pool and number, and has that as a label, `strimzi.io/pod-name`.
+_CLUSTER_LIMIT = (63 - len(f"-{_POOL}-99")) // 2
 
 
 class Strimzi(StreamBroker):
@@ -59,6 +63,16 @@ class Strimzi(StreamBroker):
         """Labels of the brokers' pods, and of those that look after them."""
         return {_CLUSTER: self.cluster}
 
+    def check_names(self, args: "StreamArgs", path: Key) -> Iterator[Fault]:
+        if self.brokers and len(self.cluster) > _CLUSTER_LIMIT:
+            reason = f"the name has {len(self.cluster)} characters, at most {_CLUSTER_LIMIT} where its brokers are made"
+            yield Fault((*path, "broker", "cluster"), reason)
+        for section, clients in (("groups", args.groups), ("producers", args.producers)):
+            for client in clients:
+                if len(user := f"{path[-2]}-{client}") > _USER_LIMIT:
+                    reason = f"its user is {user}, which has {len(user)} characters, at most {_USER_LIMIT}"
+                    yield Fault((*path, section, client), reason)
+
     def check_mirror(self, args: "StreamArgs", path: Key) -> Iterator[Fault]:
         for section, clients in (("groups", args.groups), ("producers", args.producers)):
             if MIRROR in clients:
@@ -84,7 +98,7 @@ class _Objects:
         if broker.brokers:
             traffic.operated(self._request, "kafka", broker.marks, self._opts, to=broker.marks)
             # The pool first: a Kafka without one is reported as broken.
-            pool = self._object("KafkaNodePool", f"{broker.cluster}-brokers", node_pool_spec(broker.brokers), keep=True)
+            pool = self._object("KafkaNodePool", f"{broker.cluster}{_POOL}", node_pool_spec(broker.brokers), keep=True)
             made = [self._object("Kafka", broker.cluster, kafka_spec(broker.brokers), keep=True, after=[pool])]
         topics = [
             self._object("KafkaTopic", topic, settings.spec(broker.count), keep=True, after=made)

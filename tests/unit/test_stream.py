@@ -158,6 +158,15 @@ def test_a_managed_kafka_gets_no_objects(render: Render) -> None:
             "volumes.events.stream.groups.mirror: the name of the mirror's own user, need another",
         ),
         (
+            {"broker": {**_BROKERS["broker"], "cluster": "k" * 26}},
+            "volumes.events.stream.broker.cluster: the name has 26 characters, at most 25 where its brokers are made",
+        ),
+        (
+            {"groups": {"g" * 58: {}}},
+            f"volumes.events.stream.groups.{'g' * 58}: its user is events-{'g' * 58}, which has 65 characters, "
+            "at most 64",
+        ),
+        (
             {"broker": {"kind": "managed", "endpoint": {"bootstrap": "b:1"}}, **_MIRROR},
             "volumes.events.stream.mirror: got one on broker kind managed, need kind strimzi: "
             "who runs that Kafka mirrors it",

@@ -228,6 +228,10 @@ _LOCAL = {key: value for key, value in _STREAM.items() if key != "broker"}
             "volumes.events.path: given, and the volume holds the records of its stream, which its broker alone "
             "mounts: leave it out",
         ),
+        (
+            {"volumes": {"e" * 47: {"sizeGib": 1, "stream": _LOCAL}}},
+            f"volumes.{'e' * 47}: the name has 47 characters, at most 46 with a stream on broker kind embedded",
+        ),
     ],
 )
 def test_what_cannot_be_is_one_line(tree: dict[str, Any], says: str) -> None:
