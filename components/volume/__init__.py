@@ -47,9 +47,9 @@ class VolumeArgs(Model):
     backend: Backend | None = None
     """What stores it. The cluster's usual one by default: `embedded` there, a StorageClass elsewhere."""
     access_modes: Annotated[list[AccessMode], Field(min_length=1)] | None = None
-    """How pods may mount it; by default ReadWriteMany on `embedded`, elsewhere ReadWriteOnce: all on one node."""
+    """How pods may mount it; by default ReadWriteMany, on disks and a `storageClass` ReadWriteOnce: all on one node."""
     source: Annotated[Source | None, Field(alias="from")] = None
-    """What it begins with: a snapshot to restore, or a volume to clone. Empty by default."""
+    """What it begins with: a snapshot, another volume, or what a mirror has of one. Empty by default."""
     snapshots: SnapshotsArgs | None = None
     """Snapshots on a schedule; none by default."""
     mirror: MirrorArgs | None = None
