@@ -39,13 +39,13 @@ def claim(
 ) -> k8s.core.v1.PersistentVolumeClaim:
     """The class and its claim. A class never changes, so it is named by its content, and another one is a new volume.
 
-    The bytes outlive the claim where the volume is retained. `zones` are those of the volume's placement, as the driver
+    The bytes outlive the claim where the volume was retained when it was made: what `retain` says later is what the
+    engine may do with the claim, and no reason for another volume. `zones` are those of the volume's placement, as the driver
     spells them. `known_later` are parameters that only the cloud knows; they are no part of the name.
     """
     if zones is None:
         zones = request.args.placement.zones if request.args.placement else ()
-    keeps = "Retain" if request.args.retain else "Delete"
-    said = json.dumps([provisioner, dict(parameters), list(zones), keeps, list(mount_options)], sort_keys=True)
+    said = json.dumps([provisioner, dict(parameters), list(zones), list(mount_options)], sort_keys=True)
     digest = hashlib.sha256(said.encode()).hexdigest()[:8]
     logical = f"{request.namespace.plain_name}-{request.name}"
     topologies: list[k8s.core.v1.TopologySelectorTermArgsDict] | None = (
@@ -64,10 +64,12 @@ def claim(
             allow_volume_expansion=True,
             mount_options=list(mount_options) or None,
             allowed_topologies=topologies,
-            opts=pulumi.ResourceOptions(parent=opts.parent, depends_on=[*request.installed, *needed]),
+            opts=pulumi.ResourceOptions(
+                parent=opts.parent, depends_on=[*request.installed, *needed], ignore_changes=["reclaimPolicy"]
+            ),
         )
 
-    made = create(logical, f"{logical}-{digest}", keeps)
+    made = create(logical, f"{logical}-{digest}", "Retain" if request.args.retain else "Delete")
     if request.copied:
         # A retained copy of every quarter of an hour would fill any disk.
         create(f"{logical}-copies", of_copies(request.namespace, request.name), "Delete")
