@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Any
 
 from cli.volume_facts import Facts, Object, moment, quantity
+from snapshotter.manifest import REASON, VOLUME
 
 _SHORT = {"ReadWriteOnce": "RWO", "ReadWriteMany": "RWX", "ReadOnlyMany": "ROX", "ReadWriteOncePod": "RWOP"}
-_REASON = "tensorplane.dev/reason"
 _MIRROR, _MIRRORED_AT = "tensorplane.dev/mirror", "tensorplane.dev/mirrored-at"
 
 
@@ -131,9 +131,8 @@ def _snapshot(one: Object) -> Snapshot:
     about, status = one["metadata"], one.get("status") or {}
     return Snapshot(
         name=about["name"],
-        volume=one["spec"]["source"].get("persistentVolumeClaimName")
-        or about.get("labels", {}).get("tensorplane.dev/volume", "-"),
-        reason=about.get("labels", {}).get(_REASON, "-"),
+        volume=one["spec"]["source"].get("persistentVolumeClaimName") or about.get("labels", {}).get(VOLUME, "-"),
+        reason=about.get("labels", {}).get(REASON, "-"),
         taken=moment(status.get("creationTime") or about["creationTimestamp"]),
         size=quantity(status.get("restoreSize")),
         ready=bool(status.get("readyToUse")),

@@ -9,8 +9,6 @@ from typing import Any
 from snapshotter import api, manifest
 from snapshotter.retention import Snapshot
 
-GROUP = "tensorplane.dev/snapshot-group"
-"""The label of a group's claims, and of its snapshots."""
 API_GROUP = "groupsnapshot.storage.k8s.io"
 MEMBER = "group"
 """Why a snapshot was taken that is one of a group: retention of its own leaves it alone."""
@@ -23,14 +21,14 @@ class GroupApi(api.Api):
 
     def take(self, name: str, volume: str, snapshot_class: str, reason: str) -> None:
         """Ask for a snapshot of every claim with the group's label."""
-        labels = {GROUP: volume, manifest.REASON: reason, **manifest.PART_OF}
+        labels = {manifest.VOLUME_GROUP: volume, manifest.REASON: reason, **manifest.PART_OF}
         wanted = {
             "apiVersion": f"{API_GROUP}/v1",
             "kind": "VolumeGroupSnapshot",
             "metadata": {"name": name, "labels": {**labels, "app.kubernetes.io/managed-by": "snapshotter"}},
             "spec": {
                 "volumeGroupSnapshotClassName": snapshot_class,
-                "source": {"selector": {"matchLabels": {GROUP: volume}}},
+                "source": {"selector": {"matchLabels": {manifest.VOLUME_GROUP: volume}}},
             },
         }
         self._ask(self._groups, wanted)
@@ -43,13 +41,17 @@ class GroupApi(api.Api):
         """Label the snapshots that the controller made, whose names say nothing."""
         for member in self._members(name):
             source = member["spec"]["source"].get("persistentVolumeClaimName")
-            labels = {GROUP: volume, manifest.REASON: MEMBER, **({manifest.VOLUME: source} if source else {})}
+            labels = {
+                manifest.VOLUME_GROUP: volume,
+                manifest.REASON: MEMBER,
+                **({manifest.VOLUME: source} if source else {}),
+            }
             change = {"metadata": {"labels": {**labels, **manifest.PART_OF}}}
             self._send("PATCH", f"{self._snapshots}/{member['metadata']['name']}", change)
 
     def taken_on_schedule(self, volume: str) -> list[Snapshot]:
         """The group's snapshots that the schedule took and nobody is deleting."""
-        query = f"labelSelector={GROUP}%3D{volume},{manifest.REASON}%3D{manifest.SCHEDULE}"
+        query = f"labelSelector={manifest.VOLUME_GROUP}%3D{volume},{manifest.REASON}%3D{manifest.SCHEDULE}"
         items = self._send("GET", f"{self._groups}?{query}")["items"]
         found = [item for item in items if "deletionTimestamp" not in item["metadata"]]
         return [api.snapshot(item, "boundVolumeGroupSnapshotContentName") for item in found]

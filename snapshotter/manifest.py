@@ -6,6 +6,8 @@ from typing import Any
 
 GROUP = "snapshot.storage.k8s.io"
 VOLUME = "tensorplane.dev/volume"
+VOLUME_GROUP = "tensorplane.dev/snapshot-group"
+"""The label of the claims of a group, and of its snapshots."""
 REASON = "tensorplane.dev/reason"
 SCHEDULE, MANUAL, BEFORE_CHANGE = "schedule", "manual", "before-change"
 PART_OF = {"app.kubernetes.io/part-of": "tensorplane"}

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 from components.cluster import ClusterArgs
 from components.faults import Fault
 from components.volume.snapshot_schedule import NAME_LIMIT
+from snapshotter import manifest
 
 if TYPE_CHECKING:
     from components.volume import VolumeArgs
 
-LABEL = "tensorplane.dev/snapshot-group"
-"""The label of the claims of a group, by which the snapshot controller finds them."""
+LABEL = manifest.VOLUME_GROUP
+"""By which the snapshot controller finds the claims of a group."""
 
 
 def groups(volumes: Mapping[str, "VolumeArgs"]) -> dict[str, list[str]]:

@@ -1,14 +1,14 @@
 """Snapshots of a volume on a schedule: their settings, and the CronJob that takes and expires them."""
 
-import re
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Annotated
 
 import pulumi
 import pulumi_kubernetes as k8s
 from pydantic import AfterValidator, Field
 
+from components import interval
+from components.interval import Age
 from components.labels import labels
 from components.model import Model, Name, refuse
 from components.namespace import Namespace
@@ -18,7 +18,6 @@ from components.volume.snapshotter import ACCOUNT, CODE, Snapshotter
 
 NAME_LIMIT = 52 - len("snapshots-")
 """Characters of a volume's name, so that its CronJob has a name."""
-_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 _SECONDS_TO_START = 600
 _SECONDS_FOR_A_SNAPSHOT = 3600
 _USER = 65532
@@ -32,12 +31,6 @@ def _schedule(value: str) -> str:
     return cron.MACROS.get(value, value)
 
 
-def _age(value: str) -> str:
-    if not re.fullmatch(r"[1-9]\d{0,4}[hdw]", value):
-        refuse("an age in hours, days or weeks, such as 36h, 30d or 8w")
-    return value
-
-
 class SnapshotsArgs(Model):
     """When snapshots of a volume are taken, and which stay. One that somebody else took is never deleted."""
 
@@ -45,7 +38,7 @@ class SnapshotsArgs(Model):
     """When, in cron's five fields and UTC: `0 * * * *` for every hour."""
     keep: Annotated[int, Field(ge=1, le=1000)] | None = None
     """The newest so many stay; older ones are deleted, once a newer one is ready. 24, where nothing says what stays."""
-    expire: Annotated[str, AfterValidator(_age)] | None = None
+    expire: Age | None = None
     """Age at which one is deleted, however few there are: 36h, 30d, 8w. With CSI, the newest stays whatever its age."""
 
     group: Name | None = None
@@ -60,7 +53,7 @@ class SnapshotsArgs(Model):
     @property
     def expire_seconds(self) -> int | None:
         """The age in seconds."""
-        return round(int(self.expire[:-1]) * _UNITS[self.expire[-1]].total_seconds()) if self.expire else None
+        return interval.seconds(self.expire) if self.expire else None
 
 
 def cron_job(

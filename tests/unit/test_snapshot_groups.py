@@ -11,7 +11,6 @@ import stack
 from components.settings import Settings
 from components.volume import snapshot_group
 from snapshotter import __main__ as program
-from snapshotter import group
 from snapshotter.group import GroupApi
 from tests.unit import rendering
 from tests.unit.rendering import Rendered
@@ -61,7 +60,6 @@ def test_a_group_has_one_schedule_and_its_claims_carry_its_label() -> None:
         for claim in made().all("PersistentVolumeClaim")
     }
     assert labelled == {"weights": "training", "optimizer": "training", "alone": None}
-    assert snapshot_group.LABEL == group.GROUP
     needed = made().one("CronJob", "snapshots-training").options["dependsOn"]
     assert {"PersistentVolumeClaim weights", "PersistentVolumeClaim optimizer"} <= set(needed)
 
