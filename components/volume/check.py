@@ -76,7 +76,7 @@ def _modes(at: Key, args: "VolumeArgs", backend: Backend, cluster: ClusterArgs) 
 def _size(at: Key, args: "VolumeArgs", backend: Backend) -> Iterator[Fault]:
     row = backend.capabilities
     if args.size_gib < row.min_gib or (row.max_gib is not None and args.size_gib > row.max_gib):
-        reason = f"got {args.size_gib:g}, backend {backend.kind} has {capabilities.sizes(row)}"
+        reason = f"got {args.size_gib:.12g}, backend {backend.kind} has {capabilities.sizes(row)}"
         yield Fault((*at, "sizeGib"), reason, given=((*at, "backend"),))
 
 
@@ -154,7 +154,9 @@ def _origin(name: str, args: "VolumeArgs", declared: Declared, cluster: ClusterA
 
 def _smaller(name: str, args: "VolumeArgs", origin: str, other: "VolumeArgs") -> Iterator[Fault]:
     if args.size_gib < other.size_gib:
-        reason = f"got {args.size_gib:g}, need at least the {other.size_gib:g} of volume {origin}, which it begins as"
+        reason = (
+            f"got {args.size_gib:.12g}, need at least the {other.size_gib:.12g} of volume {origin}, which it begins as"
+        )
         yield Fault(("volumes", name, "sizeGib"), reason, given=(("volumes", origin),))
 
 
