@@ -42,19 +42,20 @@ def mirror(
         return
     context, region = native.context, asked.to.region
     name = f"{request.namespace.plain_name}-{request.name}-mirror"
-    keep = request.args.retain
-    group = data_group.made(context, f"netapp-{name}", protect=keep, leave=keep, region=region)
+    # Not protected, so that the setting can be removed; the copy stays where it is.
+    stays = pulumi.ResourceOptions(parent=kept.parent, provider=kept.provider, retain_on_delete=kept.retain_on_delete)
+    group = data_group.made(context, f"netapp-{name}", protect=False, leave=request.args.retain, region=region)
     account = netapp.Account(
         name,
         account_name=short(name, _NAME),
         resource_group_name=group.name,
         location=region,
         tags=tags(context.args),
-        opts=kept,
+        opts=stays,
     )
     size = netapp_pool.tib(request.args.size_gib)
-    pool = netapp_pool.pool(name, native, account, group.name, args.service_level, size, region, kept)
-    copy = _copy(args, request, native, source, pool, account, group, kept)
+    pool = netapp_pool.pool(name, native, account, group.name, args.service_level, size, region, stays)
+    copy = _copy(args, request, native, source, pool, account, group, stays)
     said: dict[str, pulumi.Input[str]] = {
         "GROUP": data_group.among(request.installed).name,
         "ACCOUNT": context.args.cluster_name,

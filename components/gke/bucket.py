@@ -39,7 +39,9 @@ def claim(args: "GcsFuse", request: Request, opts: pulumi.ResourceOptions) -> k8
         bucket = made.name
         if request.args.mirror:
             region = request.args.mirror.to.region
-            copy = create(f"{name}-mirror", request, region, args.mirror_kms_key, opts)
+            # Not protected, so that the setting can be removed; the copy stays where it is.
+            stays = pulumi.ResourceOptions(parent=opts.parent, retain_on_delete=opts.retain_on_delete)
+            copy = create(f"{name}-mirror", request, region, args.mirror_kms_key, stays)
             bucket_mirror.follow(name, request, made, copy, beside)
     rights = _rights(name, bucket, request, beside)
     options, attributes = list(_OPTIONS), {}

@@ -40,8 +40,8 @@ def claim(
     """The class and its claim. A class never changes, so it is named by its content, and another one is a new volume.
 
     The bytes outlive the claim where the volume was retained when it was made: what `retain` says later is what the
-    engine may do with the claim, and no reason for another volume. `zones` are those of the volume's placement, as the driver
-    spells them. `known_later` are parameters that only the cloud knows; they are no part of the name.
+    engine may do with the claim, and no reason for another volume. `zones` are those of the volume's placement, as the
+    driver spells them. `known_later` are parameters that only the cloud knows; they are no part of the name.
     """
     if zones is None:
         zones = request.args.placement.zones if request.args.placement else ()

@@ -128,7 +128,9 @@ def test_in_a_network_of_yours_its_dns_is_yours_too() -> None:
 
 def test_a_mirror_is_a_bucket_elsewhere_that_storage_transfer_keeps_alike() -> None:
     copy = made().one("Bucket", "tensorplane-dev-images-mirror")
-    assert (copy.inputs["location"], copy.options["protect"]) == ("US-EAST1", True)
+    # Not protected, so that the setting can be removed; the copy stays.
+    assert (copy.inputs["location"], copy.options.get("protect")) == ("US-EAST1", None)
+    assert copy.options["retainOnDelete"] is True
     job = made().one("TransferJob").inputs
     assert job["schedule"]["repeatInterval"] == "21600s"
     assert job["transferSpec"]["gcsDataSource"]["bucketName"] == "tensorplane-dev-images-1234567"

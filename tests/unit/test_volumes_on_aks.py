@@ -85,7 +85,6 @@ def test_data_is_in_groups_that_outlive_the_clusters_own() -> None:
     [
         ("storage:StorageAccount", None),
         ("netapp:CapacityPoolVolume", "tensorplane-dev-project"),
-        ("netapp:CapacityPoolVolume", "tensorplane-dev-project-mirror"),
         ("storagecache:AmlFilesystem", None),
         ("PersistentVolumeClaim", "experiment"),
     ],
@@ -93,6 +92,12 @@ def test_data_is_in_groups_that_outlive_the_clusters_own() -> None:
 def test_what_holds_data_is_protected_and_kept(kind: str, name: str | None) -> None:
     options = made().one(kind, name).options
     assert (options["protect"], options["retainOnDelete"]) == (True, True)
+
+
+def test_a_copy_stays_and_lets_its_mirror_be_removed() -> None:
+    volume, pool = (f"netapp:{kind}" for kind in ("CapacityPoolVolume", "CapacityPool"))
+    for found in (made().one(kind, "tensorplane-dev-project-mirror").options for kind in (volume, pool)):
+        assert (found.get("protect"), found["retainOnDelete"]) == (None, True)
 
 
 def test_what_need_not_be_kept_goes_but_for_what_has_snapshots_in_it() -> None:

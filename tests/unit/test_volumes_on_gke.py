@@ -64,6 +64,7 @@ def test_a_schedule_for_each_volume_that_asks_for_it() -> None:
     [
         ({**FILES}, {"sizeGib": 10}, "sizeGib: got 10, backend filestore has 1,024 to 102,400 GiB"),
         ({**FILES, "tier": "basicSsd"}, {"sizeGib": 2000}, "sizeGib: got 2000, Filestore has at least 2,560"),
+        ({**FILES, "tier": "basicHdd"}, {"sizeGib": 70000}, "sizeGib: got 70000, Filestore has at most 65,433 GiB in"),
         ({**FILES, "tier": "basicHdd", "kmsKey": "k"}, {"sizeGib": 2000}, "backend.kmsKey: given, and tier"),
         ({**FILES}, {"sizeGib": 2048, "from": {"volume": "other"}}, "from.volume: backend filestore has no clones"),
         ({**DISK, "iops": 4000}, {}, "backend.iops: given, and that of a pd-balanced follows from its size"),

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 _DRIVER = "filestore.csi.storage.gke.io"
 Tier = Literal["basicHdd", "basicSsd", "zonal", "regional"]
-# As the driver spells it, and GiB from which on it is sold.
-_TIERS: Mapping[Tier, tuple[str, int]] = {
-    "basicHdd": ("standard", 1024),
-    "basicSsd": ("premium", 2560),
-    "zonal": ("zonal", 1024),
-    "regional": ("regional", 1024),
+# As the driver spells it, and GiB from which on and up to which it is sold (Filestore, "Service tiers").
+_TIERS: Mapping[Tier, tuple[str, int, int]] = {
+    "basicHdd": ("standard", 1024, 65433),
+    "basicSsd": ("premium", 2560, 65433),
+    "zonal": ("zonal", 1024, 102400),
+    "regional": ("regional", 1024, 102400),
 }
 _NEWER: tuple[Tier, ...] = ("zonal", "regional")
 """Tiers that have keys of yours, and replication (Filestore, "Service tiers")."""
@@ -78,9 +78,11 @@ class Filestore(Backend):
 
     def check(self, args: "VolumeArgs", cluster: ClusterArgs) -> Iterator[Fault]:
         yield from zones.faults(args, cluster)
-        least = _TIERS[self.tier][1]
-        if self.capabilities.min_gib <= args.size_gib < least:
-            reason = f"got {args.size_gib:g}, Filestore has at least {least:,} GiB in tier {self.tier}"
+        _, least, most = _TIERS[self.tier]
+        known = self.capabilities.min_gib <= args.size_gib <= (self.capabilities.max_gib or 0)
+        if known and not least <= args.size_gib <= most:
+            limit = f"at least {least:,}" if args.size_gib < least else f"at most {most:,}"
+            reason = f"got {args.size_gib:g}, Filestore has {limit} GiB in tier {self.tier}"
             yield Fault(("sizeGib",), reason, given=(("backend", "tier"),))
         if isinstance(cluster, Gke) and cluster.network.existing and self.network is None:
             reason = "missing, and the cluster is in a network of yours: the VPC network that Filestore may be in"
