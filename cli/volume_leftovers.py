@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from cli.volume_facts import Facts, Object, moment, quantity
+from embedded.cluster import csi
 from embedded.fault import Fault
 from snapshotter.manifest import PART_OF, REASON, VOLUME
 
@@ -33,13 +34,16 @@ class Leftover:
     """The commands that delete it for good."""
 
 
-def leftovers(facts: Facts) -> list[Leftover]:
-    """Those of all namespaces, since one whose namespace is gone is nobody's; the newest first."""
-    found = [*_volumes(facts), *_contents(facts)]
+def leftovers(facts: Facts, declared: Collection[str] = ()) -> list[Leftover]:
+    """Those of all namespaces, since one whose namespace is gone is nobody's; the newest first.
+
+    `declared` are the volumes of the settings, as namespace/name.
+    """
+    found = [*_volumes(facts, declared), *_contents(facts)]
     return sorted(found, key=lambda one: (one.since is not None, one.since, one.name), reverse=True)
 
 
-def _volumes(facts: Facts) -> Iterator[Leftover]:
+def _volumes(facts: Facts, declared: Collection[str]) -> Iterator[Leftover]:
     for volume in facts.volumes:
         name, spec = volume["metadata"]["name"], volume["spec"]
         claim, phase = spec.get("claimRef"), volume.get("status", {}).get("phase", "Unknown")
@@ -54,17 +58,26 @@ def _volumes(facts: Facts) -> Iterator[Leftover]:
             size=quantity(spec["capacity"]["storage"]),
             since=moment(volume["status"].get("lastPhaseTransitionTime") or volume["metadata"]["creationTimestamp"]),
             state=f"waits for claim {claim['name']}" if ready else phase,
-            back="pulumi up --refresh" if ready else _rebind(name, claim, in_use=was in facts.every_claim),
+            back="pulumi up --refresh"
+            if ready
+            else _rebind(volume, in_use=was in facts.every_claim, new=was not in declared),
             gone=_delete_volume(volume),
         )
 
 
-def _rebind(name: str, claim: Object, *, in_use: bool) -> str:
+def _rebind(volume: Object, *, in_use: bool, new: bool) -> str:
     """Reserve the volume for its claim, or for one of another name where the claim has other bytes now."""
+    spec = volume["spec"]
+    claim = spec["claimRef"]
     wanted = f"{claim['name']}-before" if in_use else claim["name"]
     reference = {"kind": "PersistentVolumeClaim", "namespace": claim["namespace"], "name": wanted}
-    patch = json.dumps([{"op": "replace", "path": "/spec/claimRef", "value": reference}], separators=(",", ":"))
-    return f"kubectl patch pv {name} --type json -p '{patch}'"
+    changes: list[dict[str, Any]] = [{"op": "replace", "path": "/spec/claimRef", "value": reference}]
+    ours = spec.get("csi", {}).get("driver") == csi.DRIVER
+    if ours and (in_use or new or not spec.get("volumeAttributesClassName")):
+        # A claim binds no volume of another class, and a new volume has no mirror yet: it would begin empty.
+        changes.append({"op": "add", "path": "/spec/volumeAttributesClassName", "value": csi.UNMIRRORED})
+    patch = json.dumps(changes, separators=(",", ":"))
+    return f"kubectl patch pv {volume['metadata']['name']} --type json -p '{patch}'"
 
 
 def _delete_volume(volume: Object) -> str:

@@ -63,7 +63,8 @@ def commands(left: Sequence[Leftover]) -> Iterator[str]:
     if any(one.kind == "PersistentVolume" for one in left):
         yield ""
         yield "A PersistentVolume that was patched so waits for its claim: have a volume of that name in the settings,"
-        yield "of that size, then: pulumi up --refresh"
+        yield "of that size, with the mirror that it had, one that is new in the settings without; then:"
+        yield "pulumi up --refresh"
 
 
 _KINDS = {"PersistentVolume": "pv", "VolumeSnapshotContent": "vsc"}

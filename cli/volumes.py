@@ -41,8 +41,10 @@ def run(question: Question, console: Console) -> None:
         # For `kubectl apply -f -`, so nothing may be folded.
         print(yaml.safe_dump_all(wanted, sort_keys=False), end="")
         return
-    volumes = volume_rows.volumes(facts, settings.section("volumes"))
-    left, now = volume_leftovers.leftovers(facts), datetime.now(UTC)
+    declared = settings.section("volumes")
+    volumes = volume_rows.volumes(facts, declared)
+    left = volume_leftovers.leftovers(facts, {f"{settings.namespace}/{name}" for name in declared})
+    now = datetime.now(UTC)
     if question.name is not None:
         volumes, left = [_named(volumes, question.name, settings.namespace)], []
     if question.as_json:

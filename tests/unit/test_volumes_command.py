@@ -191,6 +191,21 @@ def test_bytes_whose_claim_has_others_now_come_back_under_another_name() -> None
     assert left["pv-hand"].gone == "kubectl delete pv pv-hand  # its bytes stay where they are"
 
 
+@pytest.mark.parametrize(
+    ("claim", "had", "asked_for"),
+    [("models", "every-900s", "tensorplane-unmirrored"), ("deleted", "every-900s", None),
+     ("deleted", None, "tensorplane-unmirrored"), ("removed", "every-900s", "tensorplane-unmirrored")],
+)  # fmt: skip
+def test_a_volume_of_the_embedded_cluster_comes_back_with_the_class_of_its_claim(
+    claim: str, had: str | None, asked_for: str | None
+) -> None:
+    more: Object = {"csi": {"driver": "btrfs.csi.tensorplane.dev"}, "volumeAttributesClassName": had}
+    facts = replace(FACTS, volumes=[_volume("pv", claim, phase="Released", **more)], contents=[])
+    (left,) = volume_leftovers.leftovers(facts, {"ml/models", "ml/deleted"})
+    changed = {one["path"]: one["value"] for one in json.loads(left.back.split("'")[1])}
+    assert changed.get("/spec/volumeAttributesClassName") == asked_for
+
+
 def test_a_lost_snapshot_comes_back_with_its_bytes_and_secrets() -> None:
     content, snapshot = volume_leftovers.brought_back(FACTS, "content-lost")
     assert content["spec"]["source"] == {"snapshotHandle": "handle-content-lost"}
