@@ -68,29 +68,31 @@ class Guard:
         stopped = room < RESERVE + (_AGAIN if self._stopped else 0)
         if not stopped and not self._stopped:
             return
-        for volume in self._store.all_volumes():
-            # Between both marks some are made and grown, each with its whole size as its limit.
-            if not stopped or volume not in self._limited:
-                self._limit(volume, stopped=stopped)
-        if stopped == self._stopped:
+        # Between both marks some are made and grown, each with its whole size as its limit.
+        wanted = [one for one in self._store.all_volumes() if not stopped or one not in self._limited]
+        done = [self._limit(one, stopped=stopped) for one in wanted]
+        if not all(done) or stopped == self._stopped:
             return
         self._stopped = stopped
         what = "volumes grow no more until there is room" if stopped else "volumes may grow again"
         print(f"{_disk(self._store.pool)}: the disk has {room // _MIB} MiB left, {what}", flush=True)
 
-    def _limit(self, volume: Volume, *, stopped: bool) -> None:
-        path = self._store.path(volume)
-        used = self._store.storage.usage(path) if stopped else None
-        self._store.storage.limit(path, volume.size if used is None else min(used, volume.size))
+    def _limit(self, volume: Volume, *, stopped: bool) -> bool:
+        """Whether it was the volume's turn; the next look sees to one that is being deleted or grown."""
+        try:
+            self._store.let_grow(volume.id, grows=not stopped)
+        except refusal.Refusal:
+            return False
         if stopped:
             self._limited.add(volume)
         else:
             self._limited.discard(volume)
+        return True
 
     def watch(self, ended: threading.Event) -> None:
         """Looks again and again."""
         while not ended.wait(_LOOK_SECONDS):
             try:
                 self.look()
-            except Exception:  # a volume that was just deleted; the next look sees
+            except Exception:  # the next look tries again
                 traceback.print_exc()

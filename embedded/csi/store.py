@@ -177,6 +177,14 @@ class Store:
             self.storage.limit(path, volume.size)
         return volume
 
+    def let_grow(self, id_: str, *, grows: bool) -> None:
+        """Lets a volume take its size, or no more than it has now."""
+        path = self.volumes / id_
+        with self._turns.hold(path):
+            volume = self.volume(id_)
+            used = None if grows else self.storage.usage(path)
+            self.storage.limit(path, volume.size if used is None else min(used, volume.size))
+
     def delete_volume(self, id_: str) -> None:
         """Deletes a volume that no pod uses. Its snapshots and clones stay: they do not depend on it."""
         self._delete(self.volumes, id_, records.volume)

@@ -37,3 +37,20 @@ def test_what_is_made_or_grown_before_there_is_enough_room_grows_no_more_either(
     assert look(RESERVE + 1) == {"new": 1, "old": 1}
     assert look(2 * RESERVE) == {"new": 8, "old": 16}
     assert look(RESERVE - 1) == {"new": 1, "old": 1}
+
+
+def test_a_volume_that_is_being_changed_has_its_turn_at_the_next_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, limits = Store(tmp_path), dict[str, int]()
+    for name in ("busy", "free"):
+        store.create_volume(name, Asked(8 * MIB), None)
+    monkeypatch.setattr(room, "left", lambda _: RESERVE - 1)
+    monkeypatch.setattr(store.storage, "usage", lambda _: MIB)
+    monkeypatch.setattr(store.storage, "limit", lambda path, size: limits.update({path.name: size}))
+    guard = Guard(store)
+    with store._turns.hold(store.volumes / "busy"):
+        guard.look()
+    assert limits == {"free": MIB}
+    guard.look()
+    assert limits == {"busy": MIB, "free": MIB}
