@@ -123,12 +123,18 @@ def _snapshots(name: str, args: "VolumeArgs", backend: Backend) -> Iterator[Faul
 def _stream(at: Key, args: "VolumeArgs", cluster: ClusterArgs) -> Iterator[Fault]:
     if args.stream is None:
         return
-    yield from args.stream.check((*at, "stream"), cluster)
+    wrong = list(args.stream.check((*at, "stream"), cluster))
+    yield from wrong
     if args.stream.is_on_the_volume(cluster):
         for key, given in (("path", args.path), ("readers", args.readers), ("writers", args.writers)):
             if given is not None:
                 reason = "given, and the volume holds the records of its stream, which its broker alone mounts"
                 yield Fault((*at, key), f"{reason}: leave it out", given=((*at, "stream"),))
+        kept = sum(topic.partitions * (topic.retention_gib or 0) for topic in args.stream.topics.values())
+        # Beside what is kept, Kafka has the segment of each partition that is being written.
+        if kept >= args.size_gib and not wrong:
+            reason = f"got {args.size_gib:.12g}, need more than the {kept:.12g} that the partitions of its stream keep"
+            yield Fault((*at, "sizeGib"), reason, given=((*at, "stream"),))
 
 
 def _origin(name: str, args: "VolumeArgs", declared: Declared, cluster: ClusterArgs) -> Iterator[Fault]:

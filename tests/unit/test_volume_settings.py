@@ -164,3 +164,11 @@ def test_the_settings_are_those_of_the_model() -> None:
     assert args.snapshots is not None
     assert args.snapshots.expire_seconds is None
     assert args.snapshots.model_copy(update={"expire": "36h"}).expire_seconds == 36 * 3600
+
+
+@pytest.mark.parametrize(("size", "fits"), [(12, False), (13, True)])
+def test_a_volume_holds_what_its_stream_keeps(size: int, fits: bool) -> None:
+    topics = {"clicks": {"partitions": 4, "retentionGib": 2.5}, "labels": {"partitions": 1, "retentionGib": 2}, "a": {}}
+    found = lines(cluster={"kind": "embedded"}, events={"sizeGib": size, "stream": {"topics": topics}})
+    told = "events.sizeGib: got 12, need more than the 12 that the partitions of its stream keep"
+    assert found == ([] if fits else [told])
