@@ -17,6 +17,9 @@ _SECONDS_FOR_A_SNAPSHOT = 3600
 _KNOWS_WHAT_IS_LOST = "btrfs.csi.tensorplane.dev"
 """The driver of the embedded cluster, which deletes no bytes with a claim either. Others may not mean what they say."""
 
+_KEEPS_THEM_INSIDE = "file.csi.azure.com"
+"""The driver of Azure Files, whose snapshots are in the share, and are deleted with it."""
+
 
 def hook(cluster: Cluster) -> pulumi.ResourceHook:
     """What the engine calls before it deletes a claim that is bound to it.
@@ -62,6 +65,11 @@ async def _save(snapshots: Snapshots, args: pulumi.ResourceHookArgs) -> None:
     namespace, _, claim = args.id.rpartition("/")
     driver = await asyncio.to_thread(snapshots.driver_of, namespace, claim, _uid(args.old_outputs))
     if driver is None:
+        return
+    if driver == _KEEPS_THEM_INSIDE:
+        pulumi.log.warn(
+            f"no snapshot of volume {claim} is taken: where its class deletes the share, it would go with it"
+        )
         return
     if not driver:
         raise RuntimeError(f"volume {claim} stays: no CSI driver could take a snapshot of it. {_without(args)}")
