@@ -11,7 +11,7 @@ _PREFIX = "tensorplane-before-change"
 _CLASSES, _SNAPSHOTS = "volumesnapshotclasses", "volumesnapshots"
 _IS_DEFAULT = "snapshot.storage.kubernetes.io/is-default-class"
 _NOT_FOUND, _CONFLICT = 404, 409
-_SECONDS = 60  # for an answer: a cluster that is gone must not hold up whoever deletes
+_SECONDS = 10, 60  # to reach it, and for an answer: a cluster that is gone must not hold up whoever deletes
 # CSI's answer for a volume that the driver does not find. Some drivers have it for other things, too.
 _LOST = "code = NotFound"
 
