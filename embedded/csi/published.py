@@ -23,6 +23,8 @@ BYTES = "tensorplane.dev/mirrored-bytes"
 
 _VOLUMES = "/api/v1/persistentvolumes"
 _AGAIN_SECONDS = 2.0
+_RARELY_SECONDS = 60.0
+"""How seldom it is tried at most: a volume that is kept without its object never gets one."""
 _TIMEOUT = 10.0
 
 Annotations = dict[str, str | None]
@@ -73,15 +75,22 @@ class Published:
     def __init__(self, api: Api) -> None:
         self._api = api
         self._said: dict[str, Annotations] = {}
+        self._tried: dict[str, Annotations] = {}
         self._not_before = 0.0
+        self._pause = _AGAIN_SECONDS
         self._complaint = ""
 
     def say(self, lags: list[Lag]) -> None:
         """What cannot be said now is said later: the API server may be away, a volume's object be yet to come."""
         wanted = {lag.volume.id: said_of(lag) for lag in lags}
+        if wanted != self._tried:
+            self._not_before = min(self._not_before, time.monotonic() + _AGAIN_SECONDS)
+            self._pause = _AGAIN_SECONDS
         if wanted == self._said or time.monotonic() < self._not_before:
             return
-        self._not_before = time.monotonic() + _AGAIN_SECONDS
+        self._not_before = time.monotonic() + self._pause
+        self._pause = min(2 * self._pause, _RARELY_SECONDS)
+        self._tried = wanted
         try:
             self._said = self._bring_up_to_date(wanted)
             complaint = ""

@@ -99,3 +99,22 @@ def test_a_volume_says_how_old_its_copy_is_and_the_server_is_asked_only_for_news
     told.say([Lag(VOLUME, COPY), Lag(OFF, None)])
     told.say([Lag(VOLUME, COPY), Lag(OFF, None)])
     assert api.asked == 4, "an object that is yet to come is looked for again"
+
+
+def test_a_volume_without_an_object_is_looked_for_ever_more_rarely_and_news_are_told_soon(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = {"now": 100.0}
+    monkeypatch.setattr(time, "monotonic", lambda: clock["now"])
+    api = Volumes(_volume("other", "pvc-2"))
+    told = Published(api)
+
+    def asked_within(seconds: int, *known: Lag) -> int:
+        before = api.asked
+        for _ in range(seconds):
+            told.say(list(known))
+            clock["now"] += 1
+        return api.asked - before
+
+    assert asked_within(600, Lag(VOLUME, COPY)) < 20
+    assert asked_within(3, Lag(VOLUME, COPY), Lag(OFF, COPY)) == 1
