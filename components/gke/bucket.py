@@ -10,7 +10,7 @@ import pulumi_kubernetes as k8s
 from components import quantity
 from components.gke import bucket_mirror, names
 from components.gke.native import Native
-from components.volume import static
+from components.volume import access, static
 from components.volume.backend import Request
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _members(request: Request) -> Iterator[tuple[str, str, pulumi.Output[str]]]:
         everybody = pulumi.Output.format("principalSet://{0}/namespace/{1}", pool, namespace)
         yield "namespace", _WRITER if writes else _READER, everybody
         return
-    writers = set(args.writers or ())
-    for account in sorted(writers | set(args.readers or ())):
+    writers = set(access.accounts(args.writers))
+    for account in sorted(writers | set(access.accounts(args.readers))):
         role = _WRITER if writes and account in writers else _READER
         yield account, role, pulumi.Output.format("principal://{0}/subject/ns/{1}/sa/{2}", pool, namespace, account)

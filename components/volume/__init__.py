@@ -58,11 +58,11 @@ class VolumeArgs(Model):
     """Where it is; by default the first pod that mounts it decides, or the backend."""
     path: MountPath | None = None
     """Where training pods see it, the same in each of them; by default each job says where."""
-    readers: tuple[Name, ...] | None = None
-    """Workloads, and other service accounts, that may mount it read-only. Everybody may do everything where neither
-    this nor `writers` is given."""
-    writers: tuple[Name, ...] | None = None
-    """Workloads, and other service accounts, that may read and write. Nobody where `readers` alone is given."""
+    readers: tuple[access.Member, ...] | None = None
+    """Workloads, other service accounts, and groups of users (`group:NAME`) that may mount it read-only. Everybody may
+    do everything where neither this nor `writers` is given."""
+    writers: tuple[access.Member, ...] | None = None
+    """Those that may read and write. Nobody where `readers` alone is given."""
     quota: bool = False
     """Refuse a backend that lets the volume take more than its size."""
     stream: StreamArgs | None = None

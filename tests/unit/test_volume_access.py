@@ -62,6 +62,23 @@ def test_the_cluster_refuses_every_other_pod() -> None:
     )
 
 
+def test_a_group_is_of_those_who_make_the_pods() -> None:
+    tree = with_access(writers=["digits"], readers=["digits-server", "group:research"])
+    made = rendering.run(lambda: stack.build(stack.StackConfig.load(Settings(tree))))
+    (validation,) = made.one("ValidatingAdmissionPolicy", "tensorplane-dev-models-access").inputs["spec"]["validations"]
+    readers = (
+        '(object.spec.serviceAccountName in ["digits-server"] || request.userInfo.groups.exists(g, g in ["research"]))'
+    )
+    assert validation["expression"].startswith(f'object.spec.serviceAccountName in ["digits"] || ({readers} && ')
+    assert 'readers ["digits-server", "group:research"]' in validation["message"]
+
+
+def test_who_is_no_account_and_no_group_is_one_line() -> None:
+    (line,) = faults_of(with_access(writers=["digits", "digits-server"], readers=["group:"]))
+    assert line.startswith("tensorplane:volumes.models.readers")
+    assert "got 'group:', need a service account (lower-case" in line
+
+
 def test_a_volume_that_lists_nobody_is_everybody_s() -> None:
     made = rendering.run(lambda: stack.build(stack.StackConfig.load(Settings(dev()))))
     assert not made.all("ValidatingAdmissionPolicy")

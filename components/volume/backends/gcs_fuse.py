@@ -13,7 +13,7 @@ from components.cluster.gke import Gke
 from components.faults import Fault
 from components.model import Filled, RelativePath, refuse
 from components.namespace import Namespace
-from components.volume import another_region
+from components.volume import access, another_region
 from components.volume.backend import Backend, Request
 from components.volume.capabilities import AccessMode, Capabilities
 from components.volume.marks import Marks
@@ -97,6 +97,10 @@ class GcsFuse(Backend):
                 yield Fault(
                     ("backend", "hierarchical"), "given, and a new bucket always is: name yours, or leave it out"
                 )
+        for key, members in (("readers", args.readers), ("writers", args.writers)):
+            for group in access.groups(members):
+                reason = f"got group:{group}, the rights on a bucket are service accounts': list those of its pods"
+                yield Fault((key,), reason)
         if args.mirror and (every := args.mirror.every_seconds) and every < _HOUR:
             yield Fault(("mirror", "every"), f"got {args.mirror.every}, Storage Transfer has at least 1h")
         if isinstance(cluster, Gke) and cluster.network.existing and not self.addresses:
