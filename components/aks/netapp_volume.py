@@ -13,8 +13,9 @@ from components.aks.addresses import nodes_subnet
 from components.aks.context import tags
 from components.aks.short_name import short
 from components.cluster.aks import DEFAULT_CIDR
-from components.volume import netapp_schedule, static
+from components.volume import static
 from components.volume.backend import Request
+from components.volume.clouds import netapp_schedule
 
 if TYPE_CHECKING:
     from components.aks.whole import Native

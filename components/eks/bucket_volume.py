@@ -9,8 +9,9 @@ import pulumi_kubernetes as k8s
 
 from components import quantity
 from components.eks import addons, bucket, bucket_mirror, short_name
-from components.volume import bucket_rights, static
+from components.volume import static
 from components.volume.backend import Request
+from components.volume.clouds import bucket_rights
 
 if TYPE_CHECKING:
     from components.eks.creation import Native

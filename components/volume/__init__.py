@@ -9,7 +9,7 @@ from pydantic import Field
 
 from components.cluster import Cluster, ClusterArgs
 from components.family import load_family
-from components.model import Filled, Model, Name
+from components.model import Filled, Model
 from components.namespace import Namespace
 from components.stream import StreamArgs
 from components.volume import access, backends, before_change, snapshot_group, snapshot_schedule, source, volsync

@@ -10,7 +10,7 @@ import pytest
 
 import stack
 from components.settings import Settings
-from components.volume import netapp_schedule
+from components.volume.clouds import netapp_schedule
 from tests.unit import rendering
 from tests.unit.rendering import PROJECT, Rendered, settings_of
 from tests.unit.test_volume_settings import lines

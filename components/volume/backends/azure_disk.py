@@ -11,9 +11,10 @@ from components.cluster import Cluster, ClusterArgs
 from components.faults import Fault
 from components.model import Filled
 from components.namespace import Namespace
-from components.volume import azure_id, own_class, zones
+from components.volume import own_class, zones
 from components.volume.backend import Backend, Request
 from components.volume.capabilities import CSI, Capabilities
+from components.volume.clouds import azure_id
 
 if TYPE_CHECKING:
     from components.aks.whole import Native

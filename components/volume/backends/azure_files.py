@@ -11,9 +11,9 @@ from components.cluster import Cluster, ClusterArgs
 from components.faults import Fault
 from components.model import Filled, Model
 from components.namespace import Namespace
-from components.volume import azure_id
 from components.volume.backend import Backend, Request
 from components.volume.capabilities import CSI, AccessMode, Capabilities
+from components.volume.clouds import azure_id
 
 if TYPE_CHECKING:
     from components.volume import VolumeArgs

@@ -15,9 +15,10 @@ from components.cluster.aks import DEFAULT_CIDR, Aks
 from components.faults import Fault
 from components.model import Filled, Model, refuse
 from components.namespace import Namespace
-from components.volume import azure_id, zones
+from components.volume import zones
 from components.volume.backend import Backend, Request
 from components.volume.capabilities import AccessMode, Capabilities
+from components.volume.clouds import azure_id
 
 if TYPE_CHECKING:
     from components.volume import VolumeArgs

@@ -10,10 +10,11 @@ from pydantic import Field
 from components.cluster import Cluster, ClusterArgs
 from components.faults import Fault
 from components.namespace import Namespace
-from components.volume import kms_key, own_class, zones
+from components.volume import own_class, zones
 from components.volume.backend import Backend, Request
 from components.volume.capabilities import CSI, Capabilities
-from components.volume.kms_key import KmsKey
+from components.volume.clouds import kms_key
+from components.volume.clouds.kms_key import KmsKey
 
 if TYPE_CHECKING:
     from components.volume import VolumeArgs

@@ -10,10 +10,11 @@ from components.cluster import Cluster, ClusterArgs
 from components.cluster.eks import Eks
 from components.faults import Fault
 from components.namespace import Namespace
-from components.volume import aws_backup, aws_region, kms_key, zones
+from components.volume import zones
 from components.volume.backend import Backend, Request
 from components.volume.capabilities import AccessMode, Capabilities
-from components.volume.kms_key import KmsKey
+from components.volume.clouds import aws_backup, aws_region, kms_key
+from components.volume.clouds.kms_key import KmsKey
 
 if TYPE_CHECKING:
     from components.volume import VolumeArgs

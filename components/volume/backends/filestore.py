@@ -10,9 +10,10 @@ from components.cluster import ClusterArgs
 from components.cluster.gke import Gke
 from components.faults import Fault
 from components.model import Filled
-from components.volume import another_region, own_class, zones
+from components.volume import own_class, zones
 from components.volume.backend import Backend, Request
 from components.volume.capabilities import CSI, AccessMode, Capabilities
+from components.volume.clouds import another_region
 
 if TYPE_CHECKING:
     from components.volume import VolumeArgs

@@ -12,11 +12,12 @@ from components.cluster import Cluster, ClusterArgs
 from components.faults import Fault
 from components.model import Model, RelativePath
 from components.namespace import Namespace
-from components.volume import aws_backup, kms_key, zones
+from components.volume import zones
 from components.volume.backend import Backend, Request
-from components.volume.bucket_name import BucketName
 from components.volume.capabilities import AccessMode, Capabilities
-from components.volume.kms_key import KmsKey
+from components.volume.clouds import aws_backup, kms_key
+from components.volume.clouds.bucket_name import BucketName
+from components.volume.clouds.kms_key import KmsKey
 
 if TYPE_CHECKING:
     from components.volume import VolumeArgs

@@ -13,9 +13,10 @@ from components.cluster.gke import Gke
 from components.faults import Fault
 from components.model import Filled, RelativePath, refuse
 from components.namespace import Namespace
-from components.volume import access, another_region
+from components.volume import access
 from components.volume.backend import Backend, Request
 from components.volume.capabilities import AccessMode, Capabilities
+from components.volume.clouds import another_region
 from components.volume.marks import Marks
 
 if TYPE_CHECKING:

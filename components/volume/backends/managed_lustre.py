@@ -11,9 +11,10 @@ from components.cluster.gke import Gke
 from components.faults import Fault
 from components.model import Filled
 from components.namespace import Namespace
-from components.volume import google_key, zones
+from components.volume import zones
 from components.volume.backend import Backend, Request
 from components.volume.capabilities import AccessMode, Capabilities
+from components.volume.clouds import google_key
 
 if TYPE_CHECKING:
     from components.volume import VolumeArgs

@@ -14,9 +14,10 @@ from components.cluster.aks import Aks
 from components.faults import Fault
 from components.model import Filled
 from components.namespace import Namespace
-from components.volume import azure_id, netapp_schedule, zones
+from components.volume import zones
 from components.volume.backend import Backend, Request
 from components.volume.capabilities import AccessMode, Capabilities
+from components.volume.clouds import azure_id, netapp_schedule
 
 if TYPE_CHECKING:
     from components.volume import VolumeArgs

@@ -12,11 +12,11 @@ from components.cluster.eks import Eks
 from components.faults import Fault
 from components.model import Filled, RelativePath
 from components.namespace import Namespace
-from components.volume import aws_region, bucket_rights, kms_key
 from components.volume.backend import Backend, Request
-from components.volume.bucket_name import BucketName
 from components.volume.capabilities import AccessMode, Capabilities
-from components.volume.kms_key import KmsKey
+from components.volume.clouds import aws_region, bucket_rights, kms_key
+from components.volume.clouds.bucket_name import BucketName
+from components.volume.clouds.kms_key import KmsKey
 
 if TYPE_CHECKING:
     from components.volume import VolumeArgs

@@ -7,7 +7,7 @@ from components import catalog
 from components.cluster import ClusterArgs
 from components.cluster.gke import Gke
 from components.faults import Fault, did_you_mean
-from components.volume import google_key
+from components.volume.clouds import google_key
 
 if TYPE_CHECKING:
     from components.volume import VolumeArgs
