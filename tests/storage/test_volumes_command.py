@@ -70,14 +70,15 @@ def test_what_deletes_for_good_deletes_that_and_nothing_else(claims: Claims, tmp
 
 
 def test_a_preview_knows_classes_and_snapshots_that_are_there(claims: Claims) -> None:
-    claims.claim("origin", mib=128)
-    claims.snapshot("origin-1", "origin")
+    # Names of its own: other tests have claims in this namespace.
+    claims.claim("told-origin", mib=128)
+    claims.snapshot("told-origin-1", "told-origin")
     wanted = {
-        "small": {"sizeGib": 0.0625, "from": {"snapshot": "origin-1"}},
-        "lost": {"sizeGib": 1, "from": {"snapshot": "origin-2"}},
-        "odd": {"sizeGib": 1, "backend": {"kind": "storageClass", "name": "tensorplane-embeded"}},
-        "origin": {"sizeGib": 0.0625},
-        "right": {"sizeGib": 0.125, "from": {"snapshot": "origin-1"}},
+        "told-small": {"sizeGib": 0.0625, "from": {"snapshot": "told-origin-1"}},
+        "told-lost": {"sizeGib": 1, "from": {"snapshot": "told-origin-2"}},
+        "told-odd": {"sizeGib": 1, "backend": {"kind": "storageClass", "name": "tensorplane-embeded"}},
+        "told-origin": {"sizeGib": 0.0625},
+        "told-right": {"sizeGib": 0.125, "from": {"snapshot": "told-origin-1"}},
     }
     declared = {name: VolumeArgs.model_validate(args) for name, args in wanted.items()}
     told = [
@@ -85,7 +86,7 @@ def test_a_preview_knows_classes_and_snapshots_that_are_there(claims: Claims) ->
         for fault in faults(declared, Embedded(), "default", claims.kube)
     ]
     assert len(told) == 4
-    assert told[0] == "origin.sizeGib: got 0.0625, and a volume never shrinks: it has 128 MiB"
-    assert told[1].startswith("odd.backend.name: the cluster has no StorageClass 'tensorplane-embeded', have ")
-    assert told[2].startswith("small.sizeGib: got 0.0625, need at least the 128 MiB of snapshot origin-1")
-    assert told[3].startswith("lost.from.snapshot: namespace default has no VolumeSnapshot 'origin-2', have ")
+    assert told[0] == "told-origin.sizeGib: got 0.0625, and a volume never shrinks: it has 128 MiB"
+    assert told[1].startswith("told-odd.backend.name: the cluster has no StorageClass 'tensorplane-embeded', have ")
+    assert told[2].startswith("told-small.sizeGib: got 0.0625, need at least the 128 MiB of snapshot told-origin-1")
+    assert told[3].startswith("told-lost.from.snapshot: namespace default has no VolumeSnapshot 'told-origin-2', have ")
