@@ -31,8 +31,8 @@ def _pod(account: str, claim: str, *, read_only: bool) -> dict[str, Any]:
 def core(claims: Claims, tmp_path: Path) -> client.CoreV1Api:
     """The API of a cluster with two volumes, one with accounts listed and one with a group."""
     Declared(claims, tmp_path).up(
-        models={"sizeGib": 1, "retain": False, "writers": ["trainer"], "readers": ["server"]},
-        shared={"sizeGib": 1, "retain": False, "readers": [ADMINISTRATORS]},
+        closed={"sizeGib": 1, "retain": False, "writers": ["trainer"], "readers": ["server"]},
+        grouped={"sizeGib": 1, "retain": False, "readers": [ADMINISTRATORS]},
     )
     core = client.CoreV1Api(config.new_client_from_config(str(claims.instance.kubeconfig)))
     for account in ("trainer", "server", "stranger"):
@@ -50,10 +50,10 @@ def test_pods_mount_what_lets_them_in(core: client.CoreV1Api) -> None:
             return str(error.body)
         return ""
 
-    assert refusal("trainer", "models", read_only=False) == ""
-    assert refusal("server", "models", read_only=True) == ""
-    lets_in = r"volume models lets in writers [\"trainer\"], and read-only readers [\"server\"]"
-    assert lets_in in refusal("server", "models", read_only=False)
-    assert lets_in in refusal("stranger", "models", read_only=True)
-    assert refusal("stranger", "shared", read_only=True) == ""
-    assert "volume shared lets in" in refusal("stranger", "shared", read_only=False)
+    assert refusal("trainer", "closed", read_only=False) == ""
+    assert refusal("server", "closed", read_only=True) == ""
+    lets_in = r"volume closed lets in writers [\"trainer\"], and read-only readers [\"server\"]"
+    assert lets_in in refusal("server", "closed", read_only=False)
+    assert lets_in in refusal("stranger", "closed", read_only=True)
+    assert refusal("stranger", "grouped", read_only=True) == ""
+    assert "volume grouped lets in" in refusal("stranger", "grouped", read_only=False)
