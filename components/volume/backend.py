@@ -86,6 +86,8 @@ class Backend(Variant, family=True):
     """What pods say of themselves that mount a volume of it."""
     mirror_copies: ClassVar[bool] = True
     """Whether a volume made of a snapshot is whole and cheap, so that a mirror may send such a copy."""
+    tells_what_is_lost: ClassVar[bool] = False
+    """Whether a volume that its driver does not find is gone for certain. Others may not mean what they say."""
     snapshots_outlive_it: ClassVar[bool] = True
     """Whether a snapshot stays when the volume that it is of is deleted."""
     own_class: ClassVar[bool] = True

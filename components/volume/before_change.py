@@ -14,11 +14,6 @@ from components.volume.cluster_snapshots import Snapshots
 
 _SECONDS_BETWEEN_LOOKS = 1.0
 _SECONDS_FOR_A_SNAPSHOT = 3600
-_KNOWS_WHAT_IS_LOST = "btrfs.csi.tensorplane.dev"
-"""The driver of the embedded cluster, which deletes no bytes with a claim either. Others may not mean what they say."""
-
-_KEEPS_THEM_INSIDE = "file.csi.azure.com"
-"""The driver of Azure Files, whose snapshots are in the share, and are deleted with it."""
 
 
 def hook(cluster: Cluster) -> pulumi.ResourceHook:
@@ -66,7 +61,8 @@ async def _save(snapshots: Snapshots, args: pulumi.ResourceHookArgs) -> None:
     driver = await asyncio.to_thread(snapshots.driver_of, namespace, claim, _uid(args.old_outputs))
     if driver is None:
         return
-    if driver == _KEEPS_THEM_INSIDE:
+    backend = cluster_snapshots.backend_of(driver)
+    if backend and not backend.snapshots_outlive_it:
         pulumi.log.warn(
             f"no snapshot of volume {claim} is taken: where its class deletes the share, it would go with it"
         )
@@ -81,7 +77,7 @@ async def _save(snapshots: Snapshots, args: pulumi.ResourceHookArgs) -> None:
         )
     end = time.monotonic() + _SECONDS_FOR_A_SNAPSHOT
     while (progress := await asyncio.to_thread(snapshots.progress, namespace, name)) != "ready":
-        if progress == "lost" and driver == _KNOWS_WHAT_IS_LOST:
+        if progress == "lost" and backend and backend.tells_what_is_lost:
             await asyncio.to_thread(snapshots.give_up, namespace, name)
             pulumi.log.warn(f"volume {claim} is deleted without a snapshot: its driver does not find it any more")
             return

@@ -98,7 +98,9 @@ class Snapshots:
 def class_that_retains(driver: str, namespace: str, present: list[dict[str, Any]]) -> dict[str, Any]:
     """A class that outlives every stack, with the parameters (pools, secrets) of the one that the cluster has."""
     usable = sorted((one for one in present if one["driver"] == driver), key=lambda one: _preference(one, namespace))
-    parameters = usable[0].get("parameters") or {} if usable else _usual(driver)
+    # Where settings decide the parameters, the cluster has a class of theirs.
+    usual: Mapping[str, str] = getattr(backend_of(driver), "snapshot_parameters", {})
+    parameters = usable[0].get("parameters") or {} if usable else usual
     told = SnapshotClass(driver, tuple(sorted(parameters.items())))
     return {
         "apiVersion": f"{manifest.GROUP}/v1",
@@ -117,12 +119,10 @@ def _preference(one: dict[str, Any], namespace: str) -> tuple[bool, bool, str]:
     return not about["name"].startswith(f"{namespace}-"), not default, about["name"]
 
 
-def _usual(driver: str) -> Mapping[str, str]:
-    """What the driver's own backend tells it about each snapshot."""
-    backends = [variant.model_construct() for variant in Backend.variants.values()]
-    # Where settings decide that, the cluster has a class of theirs.
-    told = {getattr(one, "csi_driver", None): getattr(one, "snapshot_parameters", {}) for one in backends}
-    return cast(Mapping[str, str], told.get(driver, {}))
+def backend_of(driver: str) -> Backend | None:
+    """The backend that this driver is of, as it is without settings; None for a driver of nobody's."""
+    backends = (cast(Backend, variant.model_construct()) for variant in Backend.variants.values())
+    return next((one for one in backends if getattr(one, "csi_driver", None) == driver), None)
 
 
 def _unless_status(status: int, call: Callable[[], Any]) -> Any:
