@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 _PORTS = ((988, 988), (1018, 1023))
 """Of LNet, as FSx wants them open both ways: among its own servers, and between them and their clients."""
 
+_Rule = aws.vpc.SecurityGroupIngressRule | aws.vpc.SecurityGroupEgressRule
+
 
 def security_group(
     name: str, native: "Native", opts: pulumi.ResourceOptions
@@ -23,39 +25,27 @@ def security_group(
         opts=opts,
     )
     nodes = native.security_group
-    rules: list[pulumi.Resource] = []
-    for low, high in _PORTS:
-        for peer, other in (("servers", group.id), ("nodes", nodes)):
-            rules += [
-                aws.vpc.SecurityGroupIngressRule(
-                    f"{name}-lustre-from-{peer}-{low}",
-                    security_group_id=group.id,
-                    referenced_security_group_id=other,
-                    ip_protocol="tcp",
-                    from_port=low,
-                    to_port=high,
-                    opts=opts,
-                ),
-                aws.vpc.SecurityGroupEgressRule(
-                    f"{name}-lustre-to-{peer}-{low}",
-                    security_group_id=group.id,
-                    referenced_security_group_id=other,
-                    ip_protocol="tcp",
-                    from_port=low,
-                    to_port=high,
-                    opts=opts,
-                ),
-            ]
-        # Servers call back: locks are taken from clients that way.
-        rules.append(
-            aws.vpc.SecurityGroupIngressRule(
-                f"{name}-lustre-calls-back-{low}",
-                security_group_id=nodes,
-                referenced_security_group_id=group.id,
+
+    def rule(kind: type[_Rule], suffix: str, of: pulumi.Input[str], other: pulumi.Input[str]) -> list[pulumi.Resource]:
+        return [
+            kind(
+                f"{name}-lustre-{suffix}-{low}",
+                security_group_id=of,
+                referenced_security_group_id=other,
                 ip_protocol="tcp",
                 from_port=low,
                 to_port=high,
                 opts=opts,
             )
-        )
-    return group, rules
+            for low, high in _PORTS
+        ]
+
+    ingress, egress = aws.vpc.SecurityGroupIngressRule, aws.vpc.SecurityGroupEgressRule
+    return group, [
+        *rule(ingress, "from-servers", group.id, group.id),
+        *rule(egress, "to-servers", group.id, group.id),
+        *rule(ingress, "from-nodes", group.id, nodes),
+        *rule(egress, "to-nodes", group.id, nodes),
+        # Servers call back: locks are taken from clients that way.
+        *rule(ingress, "calls-back", nodes, group.id),
+    ]
