@@ -46,6 +46,10 @@ _ADDONS: container.ClusterAddonsConfigArgsDict = {
     "gcp_filestore_csi_driver_config": {"enabled": True},
     "gcs_fuse_csi_driver_config": {"enabled": True},
 }
+_NOTHING_FOR_EVERYBODY: container.ClusterRbacBindingConfigArgsDict = {
+    "enable_insecure_binding_system_authenticated": False,
+    "enable_insecure_binding_system_unauthenticated": False,
+}
 _DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 _FIRST_DAY = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 
@@ -80,29 +84,20 @@ def create(
         cluster_autoscaling=autoscaling,
         network=network.network,
         subnetwork=network.subnetwork,
-        ip_allocation_policy={
-            "cluster_secondary_range_name": network.pods_range,
-            "services_secondary_range_name": network.services_range,
-        },
+        ip_allocation_policy=_ranges(network),
         default_max_pods_per_node=args.max_pods_per_node,
         datapath_provider="ADVANCED_DATAPATH",
         enable_l4_ilb_subsetting=True,
         gateway_api_config={"channel": "CHANNEL_STANDARD"},
         private_cluster_config=_private(args),
-        master_authorized_networks_config={
-            "cidr_blocks": [{"cidr_block": cidr} for cidr in args.endpoint.allowed_cidrs],
-            "gcp_public_cidrs_access_enabled": False,
-        },
+        master_authorized_networks_config=_authorized(args),
         control_plane_endpoints_config={"dns_endpoint_config": {"allow_external_traffic": args.endpoint.dns}},
         workload_identity_config={"workload_pool": f"{args.project}.svc.id.goog"},
         database_encryption={"state": "ENCRYPTED", "key_name": secrets_key},
         enable_shielded_nodes=True,
         enable_legacy_abac=False,
         anonymous_authentication_config={"mode": "LIMITED"},
-        rbac_binding_config={
-            "enable_insecure_binding_system_authenticated": False,
-            "enable_insecure_binding_system_unauthenticated": False,
-        },
+        rbac_binding_config=_NOTHING_FOR_EVERYBODY,
         security_posture_config={"mode": "BASIC"},
         node_pool_defaults={"node_config_defaults": {"insecure_kubelet_readonly_port_enabled": "FALSE"}},
         logging_config={"enable_components": _LOGS},
@@ -125,6 +120,13 @@ def _first_nodes(account: pulumi.Input[str]) -> container.ClusterNodeConfigArgsD
     }
 
 
+def _ranges(network: Network) -> container.ClusterIpAllocationPolicyArgsDict:
+    return {
+        "cluster_secondary_range_name": network.pods_range,
+        "services_secondary_range_name": network.services_range,
+    }
+
+
 def _private(args: "Gke") -> container.ClusterPrivateClusterConfigArgsDict:
     private: container.ClusterPrivateClusterConfigArgsDict = {
         "enable_private_nodes": True,
@@ -133,6 +135,13 @@ def _private(args: "Gke") -> container.ClusterPrivateClusterConfigArgsDict:
     if args.network.control_plane_cidr:
         private["master_ipv4_cidr_block"] = args.network.control_plane_cidr
     return private
+
+
+def _authorized(args: "Gke") -> container.ClusterMasterAuthorizedNetworksConfigArgsDict:
+    return {
+        "cidr_blocks": [{"cidr_block": cidr} for cidr in args.endpoint.allowed_cidrs],
+        "gcp_public_cidrs_access_enabled": False,
+    }
 
 
 def maintenance_window(args: "Gke") -> container.ClusterMaintenancePolicyRecurringWindowArgsDict:

@@ -51,68 +51,78 @@ def test_a_pods_state_is_the_word_that_tells_most(pod: Object, state: str) -> No
     assert status_tables.pod_state(pod) == state
 
 
-def test_the_tables_say_what_the_cluster_said() -> None:
-    admitted = {"conditions": [{"type": "Admitted", "status": "True"}, {"type": "Finished", "status": "False"}]}
-    facts = Facts(
-        nodes=[
-            {
-                "metadata": {"name": "gpu-1"},
-                "spec": {"unschedulable": True},
-                "status": {
-                    "allocatable": {"cpu": "8", "memory": "33554432Ki", "nvidia.com/gpu": "4"},
-                    "nodeInfo": {"kubeletVersion": "v1.36.3"},
-                    "conditions": [{"type": "Ready", "status": "False"}],
-                },
+ADMITTED = {"conditions": [{"type": "Admitted", "status": "True"}, {"type": "Finished", "status": "False"}]}
+FACTS = Facts(
+    nodes=[
+        {
+            "metadata": {"name": "gpu-1"},
+            "spec": {"unschedulable": True},
+            "status": {
+                "allocatable": {"cpu": "8", "memory": "33554432Ki", "nvidia.com/gpu": "4"},
+                "nodeInfo": {"kubeletVersion": "v1.36.3"},
+                "conditions": [{"type": "Ready", "status": "False"}],
             },
-            {
-                "metadata": {
-                    "name": "tpu-0",
-                    "labels": {"tensorplane.dev/accelerator": "tpu-v5e"},
-                    "annotations": {"kwok.x-k8s.io/node": "fake"},
-                },
-                "spec": {},
-                "status": {
-                    "allocatable": {"cpu": "112", "memory": "192Gi", "google.com/tpu": "4"},
-                    "nodeInfo": {"kubeletVersion": "kwok"},
-                    "conditions": [{"type": "Ready", "status": "True"}],
-                },
+        },
+        {
+            "metadata": {
+                "name": "tpu-0",
+                "labels": {"tensorplane.dev/accelerator": "tpu-v5e"},
+                "annotations": {"kwok.x-k8s.io/node": "fake"},
             },
-        ],
-        pods=[_pod({"running": {}}, {"waiting": {"reason": "CrashLoopBackOff"}})],
-        claims=[
-            {
-                "metadata": _meta("data"),
-                "spec": {"volumeName": "pv-data"},
-                "status": {"phase": "Bound", "capacity": {"storage": "5Gi"}},
-            }
-        ],
-        volumes=[
-            {"metadata": {"name": name}, "spec": {"capacity": {"storage": "5Gi"}}, "status": {"phase": phase}}
-            for name, phase in (("pv-data", "Bound"), ("pv-old", "Released"))
-        ],
-        services=[],
-        queues=[
-            {
-                "metadata": _meta("research"),
-                "spec": {"clusterQueue": "shared"},
-                "status": {"pendingWorkloads": 3, "admittedWorkloads": 1},
-            }
-        ],
-        workloads=[
-            {"metadata": _meta("digits"), "spec": {"queueName": "research"}, "status": admitted},
-            {"metadata": _meta("later"), "spec": {"queueName": "research"}},
-        ],
-    )
-    lines = _lines(facts)
-    assert ["gpu-1", "NotReady,", "cordoned", "v1.36.3", "8", "32.0", "GiB", "4"] in lines
-    assert ["tpu-0", "Ready,", "simulated", "kwok", "112", "192.0", "GiB", "4", "tpu-v5e"] in lines
-    assert ["ml", "trainer-0", "CrashLoopBackOff", "1/2", "4", "1", "h"] in lines
-    assert ["ml", "data", "Bound", "5Gi", "pv-data"] in lines
-    assert ["Released", "5Gi", "pv-old"] in lines
-    assert ["ml", "research", "shared", "3", "1"] in lines
-    assert ["ml", "digits", "research", "Admitted", "1", "h"] in lines
-    assert ["ml", "later", "research", "Waiting", "1", "h"] in lines
-    assert ["URLs"] not in lines
+            "spec": {},
+            "status": {
+                "allocatable": {"cpu": "112", "memory": "192Gi", "google.com/tpu": "4"},
+                "nodeInfo": {"kubeletVersion": "kwok"},
+                "conditions": [{"type": "Ready", "status": "True"}],
+            },
+        },
+    ],
+    pods=[_pod({"running": {}}, {"waiting": {"reason": "CrashLoopBackOff"}})],
+    claims=[
+        {
+            "metadata": _meta("data"),
+            "spec": {"volumeName": "pv-data"},
+            "status": {"phase": "Bound", "capacity": {"storage": "5Gi"}},
+        }
+    ],
+    volumes=[
+        {"metadata": {"name": name}, "spec": {"capacity": {"storage": "5Gi"}}, "status": {"phase": phase}}
+        for name, phase in (("pv-data", "Bound"), ("pv-old", "Released"))
+    ],
+    services=[],
+    queues=[
+        {
+            "metadata": _meta("research"),
+            "spec": {"clusterQueue": "shared"},
+            "status": {"pendingWorkloads": 3, "admittedWorkloads": 1},
+        }
+    ],
+    workloads=[
+        {"metadata": _meta("digits"), "spec": {"queueName": "research"}, "status": ADMITTED},
+        {"metadata": _meta("later"), "spec": {"queueName": "research"}},
+    ],
+)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["gpu-1", "NotReady,", "cordoned", "v1.36.3", "8", "32.0", "GiB", "4"],
+        ["tpu-0", "Ready,", "simulated", "kwok", "112", "192.0", "GiB", "4", "tpu-v5e"],
+        ["ml", "trainer-0", "CrashLoopBackOff", "1/2", "4", "1", "h"],
+        ["ml", "data", "Bound", "5Gi", "pv-data"],
+        ["Released", "5Gi", "pv-old"],
+        ["ml", "research", "shared", "3", "1"],
+        ["ml", "digits", "research", "Admitted", "1", "h"],
+        ["ml", "later", "research", "Waiting", "1", "h"],
+    ],
+)
+def test_the_tables_say_what_the_cluster_said(line: list[str]) -> None:
+    assert line in _lines(FACTS)
+
+
+def test_without_a_service_there_is_no_table_of_urls() -> None:
+    assert ["URLs"] not in _lines(FACTS)
 
 
 def _service(name: str, namespace: str = "ml", **spec: Any) -> Object:
