@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tests.unit.schema import differences
+
 _TEXTS, _TEXT_MAP = [str], {str: str}
 _CONTAINERD = {"nvidiaGPU": {"enabled": bool, "package": str, "image": str, "dcgmExporter": {"enabled": bool}}}
 _MIXED = {
@@ -59,30 +61,7 @@ _RESERVED_TAGS = ("Name", "KubernetesCluster", "kubernetes.io/cluster/", "k8s.io
 
 def wrong(manifest: Mapping[str, Any]) -> list[str]:
     """Everything that kops would refuse."""
-    return [*_differences("", manifest, _MANIFEST), *_invalid(manifest.get("spec", {}))]
-
-
-def _differences(path: str, value: Any, kind: Any) -> Iterator[str]:
-    if isinstance(kind, set):
-        if value not in kind:
-            yield f"{path}: {value!r} is none of {sorted(kind)}"
-    elif isinstance(kind, list):
-        for index, item in enumerate(value):
-            yield from _differences(f"{path}[{index}]", item, kind[0])
-    elif isinstance(kind, Mapping):
-        yield from _inside(path, value, kind)
-    elif type(value) is not kind:
-        yield f"{path}: {value!r} is no {kind.__name__}"
-
-
-def _inside(path: str, value: Mapping[str, Any], kind: Mapping[Any, Any]) -> Iterator[str]:
-    for key, item in value.items():
-        where = f"{path}.{key}".lstrip(".")
-        wanted = kind.get(key, kind.get(str))
-        if wanted is None:
-            yield f"{where}: unknown field"
-        else:
-            yield from _differences(where, item, wanted)
+    return [*differences("", manifest, _MANIFEST), *_invalid(manifest.get("spec", {}))]
 
 
 def _invalid(spec: Mapping[str, Any]) -> Iterator[str]:
