@@ -187,7 +187,10 @@ _EVENTS = ("", "events", ("list", "watch", "create", "update", "patch"))
 
 # What each calls, of the manifests that it ships: without secrets, leases, groups of snapshots and attachments.
 _RULES: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
-    DRIVER_PROGRAM: (("", "persistentvolumes", ("list", "patch")),),
+    DRIVER_PROGRAM: (
+        ("", "persistentvolumes", ("list", "patch")),
+        (_STORAGE, "volumeattributesclasses", ("list",)),
+    ),
     "csi-provisioner": (
         _EVENTS,
         ("", "persistentvolumes", (*_READ, "create", "patch", "delete")),

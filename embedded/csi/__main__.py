@@ -1,7 +1,7 @@
 """Runs the driver: python -m embedded.csi --socket S --registration R --pool P [--mirror M] --node NAME.
 
-With a second pool, and where it is told how, it says how old the copies there are: to the API server, and to whoever
-asks for metrics.
+With a second pool, and where it is told how, it says how old the copies there are, to the API server and to whoever
+asks for metrics, and copies again what lost its mirror though its class has one.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 
 from embedded.csi import metrics, serve
 from embedded.csi.failover import Failover
+from embedded.csi.intended import Intended
 from embedded.csi.lag import Lag, lags
 from embedded.csi.mirror import Schedule
 from embedded.csi.published import Api, Published
@@ -37,7 +38,10 @@ def main() -> int:
         servers.append(serve.registration(asked.registration, asked.socket))
     for server in servers:
         server.start()
-    schedule = _mirror(asked, store, target) if target else None
+    api = Api(asked.api, asked.authority, asked.certificate) if asked.api else None
+    schedule = _mirror(asked.metrics, store, target, api) if target else None
+    if target and api:
+        threading.Thread(target=Intended(store, api).watch, args=(ended,), name="intended", daemon=True).start()
     threading.Thread(target=Guard(store).watch, args=(ended,), name="room", daemon=True).start()
     print(f"serving {asked.pool} ({store.storage.kind})", flush=True)
     ended.wait()
@@ -65,12 +69,11 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _mirror(asked: argparse.Namespace, store: Store, target: Store) -> Schedule:
-    if asked.metrics:
-        host, _, port = asked.metrics.rpartition(":")
+def _mirror(address: str | None, store: Store, target: Store, api: Api | None) -> Schedule:
+    if address:
+        host, _, port = address.rpartition(":")
         metrics.serve((host, int(port)), partial(lags, store, target))
-    said = Published(Api(asked.api, asked.authority, asked.certificate)).say if asked.api else _nothing
-    return Schedule(store, target, said)
+    return Schedule(store, target, Published(api).say if api else _nothing)
 
 
 def _nothing(known: list[Lag]) -> None:

@@ -22,6 +22,7 @@ BYTES = "tensorplane.dev/mirrored-bytes"
 """How much the volume took then, where somebody counts it."""
 
 _VOLUMES = "/api/v1/persistentvolumes"
+_CLASSES = "/apis/storage.k8s.io/v1/volumeattributesclasses"
 _AGAIN_SECONDS = 2.0
 _RARELY_SECONDS = 60.0
 """How seldom it is tried at most: a volume that is kept without its object never gets one."""
@@ -42,7 +43,7 @@ def said_of(lag: Lag) -> Annotations:
 
 
 class Api:
-    """The two calls of Kubernetes' API that this takes. A whole client would be most of the driver's memory."""
+    """The three calls of Kubernetes' API that this takes. A whole client would be most of the driver's memory."""
 
     def __init__(self, server: str, authority: Path, certificate: Path) -> None:
         self._server = server
@@ -52,6 +53,11 @@ class Api:
     def volumes(self) -> list[dict[str, Any]]:
         """Every PersistentVolume."""
         found: list[dict[str, Any]] = self._call("GET", _VOLUMES)["items"]
+        return found
+
+    def classes(self) -> list[dict[str, Any]]:
+        """Every VolumeAttributesClass."""
+        found: list[dict[str, Any]] = self._call("GET", _CLASSES)["items"]
         return found
 
     def annotate(self, volume: str, said: Annotations) -> None:

@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 
+from cli import volume_facts, volume_leftovers
 from embedded import cluster
 from embedded.cluster import csi, kubeconfig
 from embedded.cluster.places import Places
 from embedded.csi.published import AT, BYTES, EVERY, MIRROR, Api
 from embedded.progress import Step
+from tests.storage import kubectl
 from tests.storage.claims import Claims
 from tests.storage.declared import NAMESPACE, Declared
 
@@ -47,6 +49,20 @@ def test_a_lost_volume_is_failed_over_and_failed_back(claims: Claims, tmp_path: 
     assert read(stack, "models") == "second"
     wait_for_a_copy(claims, "models", written)
     assert f'persistentvolumeclaim="models",volume="{handle(claims, "models")}"' in metrics(claims)
+
+
+def test_a_volume_that_comes_back_to_its_claim_is_mirrored_again(claims: Claims) -> None:
+    at, every = "/api/v1/namespaces/default/persistentvolumeclaims/back", claims.mirroring_class("back", 1)
+    first = claims.claim("back", mirrored=every)["spec"]["volumeName"]
+    mirrored(claims, first)
+    lose_the_claim(claims, at, first)
+    second = claims.claim("back", mirrored=every)["spec"]["volumeName"]
+    mirrored(claims, second)
+    lose_the_claim(claims, at, second)
+    left = volume_leftovers.leftovers(volume_facts.gather(claims.kube, "default"), {"default/back"})
+    kubectl.run(claims.instance.kubeconfig, next(one.back for one in left if one.name == first))
+    assert claims.claim("back", mirrored=every)["spec"]["volumeName"] == first
+    mirrored(claims, first)
 
 
 def test_the_driver_changes_what_it_says_of_mirrors_and_nothing_else(claims: Claims) -> None:
@@ -95,6 +111,23 @@ def wait_for_a_copy(claims: Claims, name: str, written: str) -> None:
     annotations = said["metadata"]["annotations"]
     assert (annotations[MIRROR], annotations[EVERY]) == ("mirror", "60")
     assert int(annotations[BYTES]) > 0
+
+
+def mirrored(claims: Claims, volume: str) -> None:
+    """The volume says that it is copied, now: what it said of an earlier copy does not count."""
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    def is_copied(found: dict[str, Any]) -> bool:
+        said = found["metadata"].get("annotations", {})
+        return MIRROR in said and said.get(AT, "") > now
+
+    claims.until(f"/api/v1/persistentvolumes/{volume}", is_copied, 60)
+
+
+def lose_the_claim(claims: Claims, path: str, volume: str) -> None:
+    """The claim is deleted; its volume is nobody's."""
+    claims.kube.delete(path)
+    claims.until(f"/api/v1/persistentvolumes/{volume}", lambda found: found["status"]["phase"] == "Released")
 
 
 def lose_the_pool(claims: Claims) -> None:

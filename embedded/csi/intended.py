@@ -1,0 +1,88 @@
+"""Mirrors as Kubernetes has them on record: a volume that a claim came back to is copied again, without being asked.
+
+The resizer tells the driver when a claim's class changes. A volume that lost its claim to a newer one of that name is
+copied no more, and keeps its class; bound again, nothing changes that anybody would tell.
+"""
+
+from __future__ import annotations
+
+import threading
+import traceback
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from embedded.csi import refusal
+from embedded.csi.identity import DRIVER
+from embedded.csi.published import Api
+from embedded.csi.requested import MIRROR
+from embedded.csi.store import Kept, Store
+
+_LOOK_SECONDS = 20.0
+
+Object = Mapping[str, Any]
+
+
+def intended(volumes: Iterable[Object], classes: Iterable[Object]) -> dict[str, Kept]:
+    """What is to be kept of each volume that has a claim and a class which speaks of mirrors, by the driver's id."""
+    seconds = {
+        one["metadata"]["name"]: int(one["parameters"][MIRROR])
+        for one in classes
+        if one["driverName"] == DRIVER and one.get("parameters", {}).get(MIRROR, "").isdecimal()
+    }
+    found = {}
+    for volume in volumes:
+        spec, claim = volume["spec"], volume["spec"].get("claimRef")
+        csi, every = spec.get("csi", {}), seconds.get(spec.get("volumeAttributesClassName", ""))
+        bound = volume.get("status", {}).get("phase") == "Bound"
+        if bound and claim and csi.get("driver") == DRIVER and every is not None:
+            found[csi["volumeHandle"]] = Kept(every, f"{claim['namespace']}/{claim['name']}")
+    return found
+
+
+class Intended:
+    """Brings the pool's records in line with that."""
+
+    def __init__(self, store: Store, api: Api) -> None:
+        self._store, self._api = store, api
+        self._different: dict[str, Kept] = {}
+        self._complaint = ""
+
+    def look(self) -> None:
+        """Corrects what differs now as it did at the last look: between a change and its record the resizer is busy."""
+        different = self._differing(intended(self._api.volumes(), self._api.classes()))
+        for id_, kept in different.items():
+            if self._different.get(id_) != kept:
+                continue
+            try:
+                self._store.modify_volume(id_, kept)
+            except refusal.Refusal:  # deleted or changed at this moment
+                continue
+            told = f"copied every {kept.mirror_seconds} seconds again" if kept.mirror_seconds else "copied no more"
+            print(f"volume {id_} of claim {kept.claim}: {told}, as its class says", flush=True)
+        self._different = different
+
+    def _differing(self, wanted: Mapping[str, Kept]) -> dict[str, Kept]:
+        differing = {}
+        for volume in self._store.all_volumes():
+            kept = wanted.get(volume.id)
+            # Whose an unmirrored volume is matters to nobody.
+            if kept and (
+                volume.mirror_seconds != kept.mirror_seconds or (kept.mirror_seconds and volume.claim != kept.claim)
+            ):
+                differing[volume.id] = kept
+        return differing
+
+    def watch(self, ended: threading.Event) -> None:
+        """Looks again and again. The API server may be away; its return is soon enough."""
+        while not ended.wait(_LOOK_SECONDS):
+            try:
+                self.look()
+                complaint = ""
+            except (OSError, ValueError) as error:
+                complaint = f"mirrors are not compared with their classes: {error}"
+            except Exception:  # the next look tries again
+                traceback.print_exc()
+                continue
+            if complaint and complaint != self._complaint:
+                print(complaint, flush=True)
+            self._complaint = complaint

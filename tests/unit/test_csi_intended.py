@@ -1,0 +1,108 @@
+"""A volume is mirrored as its class says, also where nobody told the driver."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from embedded.csi import published
+from embedded.csi.identity import DRIVER
+from embedded.csi.intended import Intended, intended
+from embedded.csi.sizes import Asked
+from embedded.csi.store import Kept, Store
+
+OTHERS = {"metadata": {"name": "fast"}, "driverName": "other.csi", "parameters": {"mirrorSeconds": "9"}}
+
+
+def _class(name: str, seconds: str) -> dict[str, Any]:
+    return {"metadata": {"name": name}, "driverName": DRIVER, "parameters": {"mirrorSeconds": seconds}}
+
+
+def _volume(id_: str, of_class: str, claim: str = "models", phase: str = "Bound") -> dict[str, Any]:
+    return {
+        "spec": {
+            "csi": {"driver": DRIVER, "volumeHandle": id_},
+            "claimRef": {"namespace": "lab", "name": claim},
+            "volumeAttributesClassName": of_class,
+        },
+        "status": {"phase": phase},
+    }
+
+
+class Server(published.Api):
+    """What the API server has, without one."""
+
+    def __init__(self, *volumes: dict[str, Any]) -> None:
+        self.found = list(volumes)
+
+    def volumes(self) -> list[dict[str, Any]]:
+        return self.found
+
+    def classes(self) -> list[dict[str, Any]]:
+        return [_class("minutely", "60"), _class("off", "0"), OTHERS]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path)
+
+
+def _mirrors(store: Store) -> dict[str, tuple[int, str]]:
+    return {one.id: (one.mirror_seconds, one.claim) for one in store.all_volumes()}
+
+
+def test_a_volume_that_its_claim_came_back_to_is_copied_again(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("first", "second"):
+        store.create_volume(name, Asked(), None, Kept(60, "lab/models"))
+    assert _mirrors(store) == {"first": (0, ""), "second": (60, "lab/models")}
+    compared = Intended(store, Server(_volume("first", "minutely"), _volume("second", "minutely", phase="Released")))
+    compared.look()
+    assert _mirrors(store)["first"] == (0, ""), "the resizer may be about to write down what it has done"
+    compared.look()
+    assert _mirrors(store) == {"first": (60, "lab/models"), "second": (0, "")}
+    compared.look()
+    said = "volume first of claim lab/models: copied every 60 seconds again, as its class says\n"
+    assert capsys.readouterr().out == said
+
+
+def test_a_mirror_that_its_class_does_not_have_ends(store: Store) -> None:
+    store.create_volume("one", Asked(), None, Kept(60, "lab/models"))
+    compared = Intended(store, Server(_volume("one", "off")))
+    for _ in range(2):
+        compared.look()
+    assert _mirrors(store) == {"one": (0, "lab/models")}
+
+
+def test_what_changes_between_two_looks_is_left_to_the_resizer(store: Store) -> None:
+    store.create_volume("one", Asked(), None, Kept(60, "lab/models"))
+    server = Server(_volume("one", "off"))
+    compared = Intended(store, server)
+    compared.look()
+    server.found = [_volume("one", "minutely")]
+    compared.look()
+    server.found = [_volume("one", "off")]
+    compared.look()
+    assert _mirrors(store) == {"one": (60, "lab/models")}
+
+
+@pytest.mark.parametrize(
+    "volume",
+    [
+        _volume("one", "minutely", phase="Released"),
+        _volume("one", "fast"),
+        _volume("one", "gone"),
+        {**_volume("one", "minutely"), "spec": {"hostPath": {}}},
+        {**_volume("one", "minutely"), "spec": {**_volume("one", "minutely")["spec"], "csi": {"driver": "other.csi"}}},
+    ],
+)
+def test_what_says_nothing_of_our_mirrors_changes_none(volume: dict[str, Any]) -> None:
+    assert intended([volume], Server().classes()) == {}
+
+
+def test_what_the_pool_does_not_have_is_nobodys_fault(store: Store) -> None:
+    compared = Intended(store, Server(_volume("lost", "minutely")))
+    for _ in range(2):
+        compared.look()
+    assert _mirrors(store) == {}
