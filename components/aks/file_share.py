@@ -12,14 +12,12 @@ from components.aks.context import tags
 from components.aks.short_name import alphanumeric
 from components.volume import own_class
 from components.volume.backend import Request
+from components.volume.backends.azure_files import DRIVER, AzureFiles
 
 if TYPE_CHECKING:
     from components.aks.whole import Native
     from components.volume import VolumeArgs
-    from components.volume.backends.azure_files import AzureFiles
-
 _KIND = "azureFiles"
-_DRIVER = "file.csi.azure.com"
 _ZONE = "privatelink.file.core.windows.net"
 _UNDELETABLE_DAYS = 14
 _NAME = 16
@@ -28,8 +26,6 @@ _NAME = 16
 
 def shared(native: "Native", volumes: Mapping[str, "VolumeArgs"]) -> Sequence[pulumi.Resource]:
     """The accounts' group, what the driver may do there, and the names under which nodes find them."""
-    from components.volume.backends.azure_files import AzureFiles
-
     context, who = native.context, native.identity.principal_id
     group = data_group.made(context, _KIND, protect=data_group.retained(volumes.values()), leave=True)
     rights = [
@@ -63,7 +59,7 @@ def shared(native: "Native", volumes: Mapping[str, "VolumeArgs"]) -> Sequence[pu
     return [group, *rights, zone, link]
 
 
-def claim(args: "AzureFiles", request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
+def claim(args: AzureFiles, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
     """The account, its endpoint in the nodes' subnet, and a claim whose share the driver makes there."""
     native: Native = request.cluster.native
     name = f"{request.namespace.plain_name}-{request.name}"
@@ -98,7 +94,7 @@ def claim(args: "AzureFiles", request: Request, opts: pulumi.ResourceOptions) ->
     return own_class.claim(
         request,
         opts,
-        provisioner=_DRIVER,
+        provisioner=DRIVER,
         parameters=parameters,
         mount_options=["noresvport"],
         known_later={"resourceGroup": group.name, "storageAccount": account.name},
@@ -107,7 +103,7 @@ def claim(args: "AzureFiles", request: Request, opts: pulumi.ResourceOptions) ->
 
 
 def _account(
-    args: "AzureFiles", native: "Native", name: str, group: pulumi.Output[str], kept: pulumi.ResourceOptions
+    args: AzureFiles, native: "Native", name: str, group: pulumi.Output[str], kept: pulumi.ResourceOptions
 ) -> storage.StorageAccount:
     """An account that nobody reaches but through its endpoint, and the driver by its identity: no key opens it."""
     encryption: storage.EncryptionArgsDict | None = None
@@ -142,7 +138,7 @@ def _account(
 
 
 def _endpoint(
-    args: "AzureFiles",
+    args: AzureFiles,
     native: "Native",
     name: str,
     account: storage.StorageAccount,

@@ -17,12 +17,11 @@ from components.cluster.aks import DEFAULT_CIDR
 from components.controllers import Controller
 from components.volume import static
 from components.volume.backend import Request
+from components.volume.backends.azure_lustre import AzureLustre
 
 if TYPE_CHECKING:
     from components.aks.whole import Native
     from components.volume import VolumeArgs
-    from components.volume.backends.azure_lustre import AzureLustre
-
 _KIND = "azureLustre"
 _DRIVER = "azurelustre.csi.azure.com"
 _SUBNET = "lustre"
@@ -33,8 +32,6 @@ _FIXED = ("encryptionSettings", "filesystemSubnet", "hsm", "identity", "sku", "s
 
 def shared(cluster: Cluster, volumes: Mapping[str, "VolumeArgs"]) -> Sequence[pulumi.Resource]:
     """The group, the subnet in a new VNet, and the driver on every node."""
-    from components.volume.backends.azure_lustre import AzureLustre
-
     native: Native = cluster.native
     context, vnet = native.context, native.nodes.vnet
     keep = data_group.retained(volumes.values())
@@ -50,7 +47,7 @@ def shared(cluster: Cluster, volumes: Mapping[str, "VolumeArgs"]) -> Sequence[pu
     return [*made, Controller(versions.AZURE_LUSTRE_DRIVER, values, cluster=cluster, opts=in_cluster)]
 
 
-def claim(args: "AzureLustre", request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
+def claim(args: AzureLustre, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
     """The file system and a claim that is bound to it. Both outlive what mounts them."""
     native: Native = request.cluster.native
     group = data_group.among(request.installed)
@@ -83,7 +80,7 @@ def claim(args: "AzureLustre", request: Request, opts: pulumi.ResourceOptions) -
 
 
 def _file_system(
-    args: "AzureLustre",
+    args: AzureLustre,
     request: Request,
     native: "Native",
     group: pulumi.Output[str],
@@ -138,7 +135,7 @@ def _zone(request: Request, native: "Native") -> list[str] | None:
     return [zones[0]] if zones else None
 
 
-def _subnet(args: "AzureLustre", native: "Native") -> pulumi.Input[str]:
+def _subnet(args: AzureLustre, native: "Native") -> pulumi.Input[str]:
     if args.subnet:
         return args.subnet
     return pulumi.Output.from_input(native.nodes.subnet).apply(lambda nodes: f"{nodes.rpartition('/')[0]}/{_SUBNET}")

@@ -12,13 +12,13 @@ from components.aks import data_group, network
 from components.aks.addresses import netapp_subnet
 from components.aks.context import tags
 from components.cluster.aks import DEFAULT_CIDR
+from components.volume.backends.netapp_files import NetappFiles
 
 if TYPE_CHECKING:
     from components.aks.whole import Native
     from components.volume import VolumeArgs
-    from components.volume.backends.netapp_files import NetappFiles
-
 _KIND = "netappFiles"
+_NAME = "netapp"
 DELEGATED_TO = "Microsoft.NetApp/volumes"
 GIB_OF_A_TIB = 1024
 _BYTES_OF_A_TIB = 1 << 40
@@ -79,26 +79,19 @@ def tib(gib: float) -> int:
     return max(1, math.ceil(gib / GIB_OF_A_TIB))
 
 
-def subnet(args: "NetappFiles", native: "Native") -> pulumi.Input[str]:
+def subnet(args: NetappFiles, native: "Native") -> pulumi.Input[str]:
     """Resource id of the subnet of a volume."""
     if args.subnet:
         return args.subnet
     return pulumi.Output.from_input(native.nodes.subnet).apply(lambda nodes: f"{nodes.rpartition('/')[0]}/{_NAME}")
 
 
-_NAME = "netapp"
-
-
 def _level(args: "VolumeArgs") -> str | None:
-    from components.volume.backends.netapp_files import NetappFiles
-
     return args.backend.service_level if isinstance(args.backend, NetappFiles) else None
 
 
 def _sizes(volumes: Mapping[str, "VolumeArgs"]) -> dict[str, int]:
     """TiB of each service level's pool: what its volumes need, and what the settings say at least."""
-    from components.volume.backends.netapp_files import NetappFiles
-
     needed: dict[str, float] = defaultdict(float)
     least: dict[str, int] = defaultdict(lambda: 1)
     for args in volumes.values():
@@ -111,8 +104,6 @@ def _sizes(volumes: Mapping[str, "VolumeArgs"]) -> dict[str, int]:
 
 def _subnet(native: "Native", volumes: Mapping[str, "VolumeArgs"]) -> list[pulumi.Resource]:
     """A subnet that is theirs, in a new VNet."""
-    from components.volume.backends.netapp_files import NetappFiles
-
     context, vnet = native.context, native.nodes.vnet
     inside = [args for args in volumes.values() if isinstance(args.backend, NetappFiles) and not args.backend.subnet]
     if vnet is None or not inside:

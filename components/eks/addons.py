@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pulumi
 import pulumi_aws as aws
@@ -15,6 +15,9 @@ from components.eks.context import Context
 from components.eks.roles import GrantedRole
 from components.fleet import Fleet
 from components.node_group import Shape
+
+if TYPE_CHECKING:
+    from components.eks.creation import Native
 
 # Add-on: service account, and the policies that it needs. The driver of FSx for Lustre needs rights only to make file
 # systems, and we make them. What the driver of S3 may do, each volume says.
@@ -50,9 +53,9 @@ def after_nodes(
     return {name: _addon(context, cluster, name, nodes, configuration.get(name)) for name in ADDONS_AFTER_NODES}
 
 
-def of_volumes(context: Context, cluster: aws.eks.Cluster, name: str, nodes: Sequence[pulumi.Resource]) -> Installed:
+def of_volumes(native: "Native", name: str) -> Installed:
     """The driver of a kind of volumes."""
-    return _addon(context, cluster, name, nodes, None)
+    return _addon(native.context, native.cluster, name, native.nodes, None)
 
 
 def _monitoring(groups: Mapping[str, Shape]) -> dict[str, Any] | None:

@@ -24,7 +24,7 @@ _USER = 65532
 
 def driver(native: "Native") -> Sequence[pulumi.Resource]:
     """The driver, whose role has no rights but those that the volumes give it."""
-    installed = addons.of_volumes(native.context, native.cluster, "aws-mountpoint-s3-csi-driver", native.nodes)
+    installed = addons.of_volumes(native, "aws-mountpoint-s3-csi-driver")
     return [installed.addon, *([installed.role.role] if installed.role else [])]
 
 

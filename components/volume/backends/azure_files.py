@@ -18,7 +18,7 @@ from components.volume.clouds import azure_id
 if TYPE_CHECKING:
     from components.volume import VolumeArgs
 
-_DRIVER = "file.csi.azure.com"
+DRIVER = "file.csi.azure.com"
 _V2 = "PremiumV2_"
 # learn.microsoft.com/azure/storage/files/understanding-billing
 _LEAST_V1, _MOST_V1 = 100, 102400
@@ -76,7 +76,7 @@ class AzureFiles(Backend):
 
     @property
     def csi_driver(self) -> str | None:
-        return _DRIVER
+        return DRIVER
 
     def check(self, args: "VolumeArgs", cluster: ClusterArgs) -> Iterator[Fault]:
         if self.private_dns_zone:

@@ -66,8 +66,7 @@ class Efs(Backend):
         # Here, and not above: whoever runs another kind of cluster never imports the SDK of AWS.
         from components.eks import addons
 
-        native = cluster.native
-        return [addons.of_volumes(native.context, native.cluster, "aws-efs-csi-driver", native.nodes).addon]
+        return [addons.of_volumes(cluster.native, "aws-efs-csi-driver").addon]
 
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
         from components.eks import file_system
