@@ -36,6 +36,8 @@ class ClusterArgs(Variant, family=True):
 
     volume_backend: ClassVar[str] = "storageClass"
     """Kind of the backend of volumes that name none."""
+    storage_is_its_own: ClassVar[bool] = False
+    """Whether nothing that stores or moves volumes can be installed beside what it comes with."""
     stream_broker: ClassVar[str | None] = None
     """Kind of the Kafka of streams that name none; None where a stream must name one."""
 

@@ -33,6 +33,7 @@ class Embedded(ClusterArgs):
     kind: Literal["embedded"] = "embedded"
 
     volume_backend: ClassVar[str] = "embedded"
+    storage_is_its_own: ClassVar[bool] = True
     stream_broker: ClassVar[str | None] = "embedded"
     node_taints: ClassVar[tuple[Taint, ...]] = (simulated_nodes.TAINT,)
 

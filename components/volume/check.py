@@ -207,8 +207,8 @@ def _have(kinds: list[str], cluster: ClusterArgs) -> str:
 
 def _is_on(cluster: ClusterArgs, kind: str) -> bool:
     clusters = cast(type[Backend], Backend.variants[kind]).clusters
-    # The embedded cluster has no driver beside its own, and so no StorageClass that could do more.
-    return cluster.kind in clusters if clusters is not None else cluster.kind != "embedded"
+    # A cluster with no driver beside its own has no StorageClass that could do more.
+    return cluster.kind in clusters if clusters is not None else not cluster.storage_is_its_own
 
 
 def _listed(kinds: list[str]) -> str:
