@@ -18,6 +18,7 @@ from embedded.cluster import csi
 from embedded.cluster.host import run
 from embedded.cluster.places import Places
 from embedded.cluster.processes import Alive
+from embedded.csi.contract import DRIVER
 from embedded.paths import PROJECT
 from embedded.progress import Step
 from embedded.provider.api import GVK, Api, ApiError
@@ -72,13 +73,13 @@ def successor(volume: _Object, claim: _Object, id_: str) -> _Object:
         "metadata": {
             "name": name,
             "labels": old.get("labels", {}),
-            "annotations": {"pv.kubernetes.io/provisioned-by": csi.DRIVER, MARK: json.dumps(todo)},
+            "annotations": {"pv.kubernetes.io/provisioned-by": DRIVER, MARK: json.dumps(todo)},
         },
         "spec": {
             **{key: spec[key] for key in kept if key in spec},
             "persistentVolumeReclaimPolicy": "Retain",
             "storageClassName": csi.CLASS,
-            "csi": {"driver": csi.DRIVER, "volumeHandle": id_},
+            "csi": {"driver": DRIVER, "volumeHandle": id_},
             "claimRef": {
                 "apiVersion": "v1",
                 "kind": "PersistentVolumeClaim",

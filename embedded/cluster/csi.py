@@ -14,8 +14,8 @@ import yaml
 from embedded.cluster import kubeconfig
 from embedded.cluster.pki import NODE_NAME, Leaf
 from embedded.cluster.places import Places
+from embedded.csi.contract import DRIVER, MIRROR
 
-DRIVER = "btrfs.csi.tensorplane.dev"
 CLASS = "tensorplane-embedded"
 """Name of the StorageClass and of the VolumeSnapshotClass."""
 UNMIRRORED = "tensorplane-unmirrored"
@@ -112,7 +112,7 @@ def _unmirrored() -> _Object:
         "kind": "VolumeAttributesClass",
         "metadata": {"name": UNMIRRORED},
         "driverName": DRIVER,
-        "parameters": {"mirrorSeconds": "0"},
+        "parameters": {MIRROR: "0"},
     }
 
 

@@ -8,6 +8,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from google.protobuf.wrappers_pb2 import Int64Value
 
 from embedded.csi import refusal, requested, sizes
+from embedded.csi.contract import MIRROR, MIRROR_OF
 from embedded.csi.failover import Failover
 from embedded.csi.generated import csi_pb2
 from embedded.csi.pages import page
@@ -46,13 +47,13 @@ class Controller:
     def CreateVolume(self, request: csi_pb2.CreateVolumeRequest) -> csi_pb2.CreateVolumeResponse:  # noqa: N802
         name = need(request.name, "name")
         requested.check_capabilities(request.volume_capabilities)
-        requested.check_parameters(request.parameters, [requested.MIRROR_OF])
+        requested.check_parameters(request.parameters, [MIRROR_OF])
         kept = self._kept(request.mutable_parameters, request.parameters)
         size, source = requested.size(request.capacity_range), requested.source(request.volume_content_source)
         if origin := requested.mirror_of(request.parameters):
             if source or not self._failover:
                 reason = "the volume is made of something else" if source else "this driver has no second pool"
-                raise refusal.invalid(f"parameters.{requested.MIRROR_OF}: {reason}")
+                raise refusal.invalid(f"parameters.{MIRROR_OF}: {reason}")
             return csi_pb2.CreateVolumeResponse(
                 volume=self._volume(self._failover.create_volume(name, size, origin, kept))
             )
@@ -67,7 +68,7 @@ class Controller:
         return csi_pb2.ControllerModifyVolumeResponse()
 
     def _kept(self, mutable: Mapping[str, str], told: Mapping[str, str]) -> Kept:
-        requested.check_parameters(mutable, [requested.MIRROR])
+        requested.check_parameters(mutable, [MIRROR])
         seconds = requested.mirror_seconds(mutable, has_mirror=self._failover is not None)
         return Kept(seconds, requested.claim(told))
 

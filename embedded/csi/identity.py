@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from google.protobuf.wrappers_pb2 import BoolValue
 
+from embedded.csi.contract import DRIVER
 from embedded.csi.generated import csi_pb2
 from embedded.csi.store import Store
 
-DRIVER = "btrfs.csi.tensorplane.dev"
 VERSION = "1.0.0"
 
 _Service = csi_pb2.PluginCapability.Service

@@ -9,7 +9,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-from embedded.csi.identity import DRIVER
+from embedded.csi.contract import DRIVER
 from embedded.csi.lag import Lag
 
 MIRROR = "tensorplane.dev/mirror"

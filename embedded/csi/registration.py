@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from embedded.csi.contract import DRIVER
 from embedded.csi.generated import registration_pb2
-from embedded.csi.identity import DRIVER
 
 
 class Registration:

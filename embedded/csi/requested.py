@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from embedded.csi import refusal
+from embedded.csi.contract import MIRROR, MIRROR_OF
 from embedded.csi.generated import csi_pb2
 from embedded.csi.records import Source
 from embedded.csi.sizes import Asked
-
-MIRROR = "mirrorSeconds"
-"""The one parameter of a VolumeAttributesClass: how old a volume's copy in the second pool may be; 0 for none."""
-MIRROR_OF = "mirrorOf"
-"""The one parameter of a StorageClass: the claim, of the new one's namespace, whose copy a volume begins as."""
 
 _Mode = csi_pb2.VolumeCapability.AccessMode
 _READERS = (_Mode.SINGLE_NODE_READER_ONLY, _Mode.MULTI_NODE_READER_ONLY)

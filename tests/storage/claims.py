@@ -16,6 +16,7 @@ from embedded.cluster import csi, processes, supervisor
 from embedded.cluster.places import Places
 from embedded.cluster.processes import Alive
 from embedded.cluster.supervisor import Supervisor
+from embedded.csi.contract import DRIVER
 from embedded.kube import Kube
 from embedded.paths import Instance
 from embedded.provider.api import Api
@@ -69,16 +70,16 @@ class Claims:
         """A class that has volumes copied into the second pool that often."""
         parameters = {"mirrorSeconds": str(seconds)}
         about = {"apiVersion": "storage.k8s.io/v1", "kind": "VolumeAttributesClass", "metadata": {"name": name}}
-        self._api.apply({**about, "driverName": csi.DRIVER, "parameters": parameters}, manager="test")
+        self._api.apply({**about, "driverName": DRIVER, "parameters": parameters}, manager="test")
         return name
 
     def deleting_classes(self, name: str) -> None:
         """Classes of that name for volumes and for snapshots, whose bytes go with the claim and with the snapshot."""
         about = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": name}}
-        rules = {"provisioner": csi.DRIVER, "reclaimPolicy": "Delete", "allowVolumeExpansion": True}
+        rules = {"provisioner": DRIVER, "reclaimPolicy": "Delete", "allowVolumeExpansion": True}
         self._api.apply({**about, **rules}, manager="test")
         about = {"apiVersion": SNAPSHOT_API, "kind": "VolumeSnapshotClass", "metadata": {"name": name}}
-        self._api.apply({**about, "driver": csi.DRIVER, "deletionPolicy": "Delete"}, manager="test")
+        self._api.apply({**about, "driver": DRIVER, "deletionPolicy": "Delete"}, manager="test")
 
     def snapshot(self, name: str, claim: str, *, of_class: str = csi.CLASS) -> dict[str, Any]:
         """A snapshot that can be restored."""

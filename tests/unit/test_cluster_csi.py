@@ -10,7 +10,7 @@ import yaml
 
 from embedded.cluster import components, configuration, csi, pki, pool
 from embedded.cluster.places import Places
-from embedded.csi.identity import DRIVER
+from embedded.csi.contract import DRIVER
 from embedded.paths import Instance
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from embedded.cluster import adoption, csi
 from embedded.csi import adopt
+from embedded.csi.contract import DRIVER
 from embedded.csi.store import Store
 
 
@@ -100,7 +101,7 @@ def test_the_claim_keeps_its_name_and_gets_the_new_volume() -> None:
     }
     assert todo["claim"]["spec"]["volumeName"] == volume["metadata"]["name"] != _VOLUME["metadata"]["name"]
     assert todo["claim"]["spec"]["storageClassName"] == volume["spec"]["storageClassName"] == csi.CLASS
-    assert volume["spec"]["csi"] == {"driver": csi.DRIVER, "volumeHandle": "an-id"}
+    assert volume["spec"]["csi"] == {"driver": DRIVER, "volumeHandle": "an-id"}
     assert volume["spec"]["persistentVolumeReclaimPolicy"] == "Retain"
     # The new claim gets another uid: one that is named here would keep it from binding.
     assert "uid" not in volume["spec"]["claimRef"]

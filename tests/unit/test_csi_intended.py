@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from embedded.csi import published
-from embedded.csi.identity import DRIVER
+from embedded.csi.contract import DRIVER
 from embedded.csi.intended import Intended, intended
 from embedded.csi.sizes import Asked
 from embedded.csi.store import Kept, Store

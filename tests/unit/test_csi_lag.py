@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from embedded.csi import metrics, published
-from embedded.csi.identity import DRIVER
+from embedded.csi.contract import DRIVER
 from embedded.csi.lag import Lag
 from embedded.csi.published import AT, BYTES, EVERY, MIRROR, Annotations, Published
 from embedded.csi.records import Snapshot, Volume

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from embedded.csi import pages, pool, requested
+from embedded.csi.contract import MIRROR
 from embedded.csi.generated import csi_pb2
 from embedded.csi.names import identifier, is_identifier
 from embedded.csi.records import Snapshot
@@ -113,13 +114,13 @@ def test_a_class_has_no_parameters() -> None:
 )
 def test_a_mirror_that_cannot_be_is_told(text: str, has_mirror: bool, reason: str) -> None:
     with pytest.raises(Refusal, match=reason):
-        requested.mirror_seconds({requested.MIRROR: text}, has_mirror=has_mirror)
+        requested.mirror_seconds({MIRROR: text}, has_mirror=has_mirror)
 
 
 def test_a_mirror_is_off_or_as_old_as_said_or_not_spoken_of() -> None:
-    said = [requested.mirror_seconds(told, has_mirror=True) for told in ({requested.MIRROR: "60"}, {})]
+    said = [requested.mirror_seconds(told, has_mirror=True) for told in ({MIRROR: "60"}, {})]
     assert said == [60, None]
-    assert requested.mirror_seconds({requested.MIRROR: "0"}, has_mirror=False) == 0
+    assert requested.mirror_seconds({MIRROR: "0"}, has_mirror=False) == 0
 
 
 def test_volumes_in_a_plain_folder_are_never_hidden_below_a_mount(

@@ -11,6 +11,7 @@ import yaml
 import stack
 from components.volume.backends import embedded
 from embedded.cluster import csi
+from embedded.csi.contract import DRIVER
 from tests.unit import rendering
 from tests.unit.rendering import Rendered, settings_of
 from tests.unit.test_volume_settings import lines
@@ -36,14 +37,14 @@ def test_a_mirror_is_a_class_that_the_claim_can_leave_for_another(tmp_path: Path
         "plain": embedded.UNMIRRORED,
     }
     hourly = found.one("VolumeAttributesClass", "tensorplane-dev-hourly-every-3600s")
-    assert (hourly.inputs["driverName"], hourly.inputs["parameters"]) == (csi.DRIVER, {"mirrorSeconds": "3600"})
+    assert (hourly.inputs["driverName"], hourly.inputs["parameters"]) == (DRIVER, {"mirrorSeconds": "3600"})
     assert hourly.options["retainOnDelete"], "Kubernetes would wait for every volume that has it"
 
 
 def test_a_volume_that_begins_as_a_copy_has_a_class_that_says_whose_and_deletes_nothing(tmp_path: Path) -> None:
     found = made(tmp_path, again={"from": {"mirrorOf": "models"}, "retain": False, "mirror": MIRROR})
     copied = found.one("StorageClass", "tensorplane-dev-again").inputs
-    assert (copied["provisioner"], copied["parameters"]) == (csi.DRIVER, {"mirrorOf": "models"})
+    assert (copied["provisioner"], copied["parameters"]) == (DRIVER, {"mirrorOf": "models"})
     assert (copied["reclaimPolicy"], copied["allowVolumeExpansion"]) == ("Retain", True)
     spec = found.one("PersistentVolumeClaim", "again").inputs["spec"]
     assert spec["storageClassName"] == copied["metadata"]["name"]
