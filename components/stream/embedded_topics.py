@@ -1,4 +1,4 @@
-"""The Job that makes a broker's topics as the settings declare them: a new one for each change."""
+"""The Job that makes a broker's topics as the settings declare them: a new one for each change, and for a new disk."""
 
 import hashlib
 import json
@@ -25,14 +25,16 @@ def declare(request: Request, broker: pulumi.Resource, opts: pulumi.ResourceOpti
     topics = json.dumps({name: {**spec, "config": _texts(spec["config"])} for name, spec in wanted.items()})
     program = _PROGRAM.read_text()
     name = f"{request.name}-topics"
-    digest = hashlib.sha256(f"{topics}\0{program}".encode()).hexdigest()
-    own = f"{name}-{digest[:8]}"
-    metadata: k8s.meta.v1.ObjectMetaArgsDict = {
-        "name": own,
-        "namespace": request.namespace.name,
-        "labels": labels(name, "stream"),
-    }
-    code = k8s.core.v1.ConfigMap(name, metadata=metadata, immutable=True, data={"topics.py": program}, opts=opts)
+    about: k8s.meta.v1.ObjectMetaArgsDict = {"namespace": request.namespace.name, "labels": labels(name, "stream")}
+    code = k8s.core.v1.ConfigMap(
+        name,
+        metadata={**about, "name": _named(name, program)},
+        immutable=True,
+        data={"topics.py": program},
+        opts=opts,
+    )
+    # A claim that was made anew is an empty disk, whose broker has no topics.
+    own = request.claim.metadata["uid"].apply(lambda disk: _named(name, topics, program, disk))
     pod: k8s.core.v1.PodSpecArgsDict = {
         "automount_service_account_token": False,
         "enable_service_links": False,
@@ -54,7 +56,7 @@ def declare(request: Request, broker: pulumi.Resource, opts: pulumi.ResourceOpti
     }
     return k8s.batch.v1.Job(
         name,
-        metadata=metadata,
+        metadata={**about, "name": own},
         spec={
             "backoff_limit": 3,
             "active_deadline_seconds": _DEADLINE_SECONDS,
@@ -62,6 +64,11 @@ def declare(request: Request, broker: pulumi.Resource, opts: pulumi.ResourceOpti
         },
         opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=[broker, *request.needed])),
     )
+
+
+def _named(name: str, *content: str) -> str:
+    """The name of what has this content, and no other."""
+    return f"{name}-{hashlib.sha256(chr(0).join(content).encode()).hexdigest()[:8]}"
 
 
 def _texts(config: dict[str, object]) -> dict[str, str]:

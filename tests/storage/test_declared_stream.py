@@ -11,13 +11,14 @@ import pytest
 import yaml
 
 from components import versions
-from embedded import linked_project, up
+from embedded import deploy, linked_project, up
 from embedded.cluster import processes
 from embedded.cluster.image_store import ImageStore
 from embedded.cluster.places import Places
 from embedded.images import kafka_image
 from embedded.progress import Step
 from tests.storage.claims import Claims
+from tests.storage.declared import pulumi
 
 NAMESPACE = "tensorplane-streams"
 NUMBERS = 600
@@ -67,6 +68,7 @@ class Stack:
 
     def __init__(self, claims: Claims, folder: Path) -> None:
         self.kube = claims.kube
+        self.namespace = NAMESPACE
         self._folder, self._instance = folder, claims.instance
         alive = processes.find(claims.instance)
         assert alive
@@ -77,15 +79,23 @@ class Stack:
 
     def up(self, settings: dict[str, Any]) -> dict[str, int]:
         """`pulumi up`; what it changed."""
+        return self._with(settings).up(Step("pulumi up"))
+
+    def up_as_found(self, settings: dict[str, Any]) -> None:
+        """`pulumi up` that looks first at what is there."""
+        done = pulumi(self._with(settings), "up", "--refresh")
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def _with(self, settings: dict[str, Any]) -> deploy.Stack:
         text = yaml.safe_dump({"config": {f"tensorplane:{key}": value for key, value in settings.items()}})
         opened = up.open_stack(up.Target("", self._instance))
         stack = linked_project.with_settings(opened, self._folder, text)
         stack.prepare(Step("pulumi up"))
-        return stack.up(Step("pulumi up"))
+        return stack
 
     def newest(self, name: str) -> str:
         """The newest pod of this name; empty before there is one."""
-        path = f"/api/v1/namespaces/{NAMESPACE}/pods"
+        path = f"/api/v1/namespaces/{self.namespace}/pods"
         pods = self.kube.items(path, labelSelector=f"app.kubernetes.io/name={name}")
         newest = max(pods, key=lambda pod: str(pod["metadata"]["creationTimestamp"]), default=None)
         return str(newest["metadata"]["name"]) if newest else ""
@@ -96,7 +106,7 @@ class Stack:
         while True:
             pod = self.newest(name)
             asks = pod and pod != not_by
-            log = self.kube.text(f"/api/v1/namespaces/{NAMESPACE}/pods/{pod}/log") if asks else ""
+            log = self.kube.text(f"/api/v1/namespaces/{self.namespace}/pods/{pod}/log") if asks else ""
             if found := re.search(pattern, log):
                 return found
             assert time.monotonic() < deadline, f"no {pattern!r} of {name} within {seconds} s:\n{log}"
@@ -105,7 +115,7 @@ class Stack:
     def kill(self, name: str) -> str:
         """Ends the newest pod of this name as a node that dies does; its name."""
         pod = self.newest(name)
-        self.kube.delete(f"/api/v1/namespaces/{NAMESPACE}/pods/{pod}", gracePeriodSeconds="0")
+        self.kube.delete(f"/api/v1/namespaces/{self.namespace}/pods/{pod}", gracePeriodSeconds="0")
         return pod
 
 
@@ -124,3 +134,17 @@ def test_reader_and_broker_are_killed_and_each_record_counts_once(stack: Stack) 
     assert stack.said("reader", r"lost=(\d+) twice=(\d+)", not_by=killed).groups() == ("0", "0")
     assert stack.said("writer", r"unsent=(\d+)")[1] == "0"
     assert set(stack.up(_SETTINGS)) == {"same"}
+
+
+def test_a_disk_that_was_made_anew_gets_its_topics(claims: Claims, stack: Stack) -> None:
+    settings = {**_SETTINGS, "namespace": f"{NAMESPACE}-anew", "workloads": {}}
+    stack.namespace = settings["namespace"]
+    stack.up(settings)
+    stack.said("events-topics", "topic numbers: made")
+    before = stack.newest("events-topics")
+    disk = f"/api/v1/namespaces/{stack.namespace}/persistentvolumeclaims/events"
+    claims.kube.delete(disk)
+    stack.kill("events-kafka")
+    claims.until_gone(disk, 60)
+    stack.up_as_found(settings)
+    stack.said("events-topics", "topic numbers: made", not_by=before)

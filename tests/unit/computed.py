@@ -41,6 +41,9 @@ def _with_arn(service: str) -> Callable[[str, State], dict[str, Any]]:
 ADDED: dict[str, Callable[[str, State], dict[str, Any]]] = {
     **computed_azure.ADDED,
     **computed_google.ADDED,
+    "kubernetes:core/v1:PersistentVolumeClaim": lambda name, inputs: {
+        "metadata": {**inputs["metadata"], "uid": f"{name}-uid"}
+    },
     "kubernetes:core/v1:Service": lambda name, inputs: {"spec": {**inputs["spec"], "clusterIP": "10.0.0.10"}},
     "kubernetes:storage.k8s.io/v1:VolumeAttributesClass": lambda name, inputs: {
         "metadata": {**inputs["metadata"], "name": f"{name}-1a2b3c4d"}
