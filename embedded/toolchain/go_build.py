@@ -83,6 +83,9 @@ def _compile(module: GoModule, go: Go, folder: Path, step: Step) -> None:
     folder.mkdir()
     arguments = ["build", "-v", *module.build_flags, "-o", f"{folder}/", *module.packages]
     command([go.program, *arguments], step=step, env=go.environment, cwd=module.source, watch=watch)
+    for program, names in module.names.items():
+        for name in names:
+            (folder / name).symlink_to(program)
     missing = [name for name in module.programs if not (folder / name).exists()]
     if missing:
         raise Fault(f"{module.name}: go build made no {', '.join(missing)}: check the tool lines of its go.mod")

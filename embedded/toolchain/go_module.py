@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import platform
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -30,6 +31,8 @@ class GoModule:
     """`variable=text` pairs that the linker sets; without them the programs do not know their own version."""
     charts: tuple[str, ...] = ()
     """Modules whose `charts/NAME` folder is kept beside the programs; NAME ends the module's path."""
+    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Names by which a program is called beside its own: it does what the name says."""
     crds: tuple[str, ...] = ()
     """Modules whose `config/crd` files are kept beside the programs."""
 
@@ -53,7 +56,11 @@ class GoModule:
             return [Path(package).name for package in self.only]
         block = re.search(r"^tool \(\n(.*?)^\)", self._mod, re.MULTILINE | re.DOTALL)
         tools = block[1].split() if block else re.findall(r"^tool (\S+)$", self._mod, re.MULTILINE)
-        return sorted([*(Path(tool).name for tool in tools), *self._mains])
+        return sorted([*(Path(tool).name for tool in tools), *self._mains, *self._called])
+
+    @property
+    def _called(self) -> list[str]:
+        return [name for names in self.names.values() for name in names]
 
     @property
     def build_flags(self) -> list[str]:
@@ -68,7 +75,7 @@ class GoModule:
         files = [self.source / "go.mod", self.source / "go.sum", *sorted(self.source.rglob("*.go"))]
         for path in files:
             digest.update(f"{path.relative_to(self.source)}\0".encode() + path.read_bytes() + b"\0")
-        recipe = (platform.machine(), *self.build_flags, *self.packages, *self.charts, *self.crds)
+        recipe = (platform.machine(), *self.build_flags, *self.packages, *self._called, *self.charts, *self.crds)
         digest.update("\0".join(recipe).encode())
         return tools_folder() / f"{self.name}-{digest.hexdigest()[:12]}"
 
@@ -103,6 +110,7 @@ def kubernetes() -> GoModule:
             f"{_KUBERNETES_VERSION}.gitMinor={minor}",
         ),
         charts=("sigs.k8s.io/kueue", "sigs.k8s.io/jobset"),
+        names={"kube": ("kube-apiserver", "kube-controller-manager", "kube-proxy", "kube-scheduler", "kubelet")},
     )
 
 
