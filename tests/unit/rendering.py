@@ -26,6 +26,8 @@ class Registered:
     name: str
     inputs: Mapping[str, Any]
     options: Mapping[str, Any]
+    hangs_on: frozenset[str] = frozenset()
+    """What it is below, and what its inputs are taken from, as `Kind name`."""
 
 
 class Echo(pulumi.runtime.Mocks):
@@ -51,7 +53,8 @@ class Recorder(MockMonitor):
         answer = super().RegisterResource(request)  # type: ignore[no-untyped-call]
         if request.type != "pulumi:pulumi:Stack":
             inputs = rpc.deserialize_properties(request.object)
-            self.registered.append(Registered(request.type, request.name, inputs, _options(request)))
+            made = Registered(request.type, request.name, inputs, _options(request), _hangs_on(request))
+            self.registered.append(made)
         return answer
 
     def RegisterResourceOutputs(self, request: Any) -> Any:  # noqa: N802  # the gRPC method's name
@@ -66,14 +69,23 @@ def _kind_and_name(urn: str) -> tuple[str, str]:
     return kinds.split("$")[-1], name
 
 
+def _hangs_on(request: Any) -> frozenset[str]:
+    taken = (urn for one in request.propertyDependencies.values() for urn in one.urns)
+    return frozenset(_told(urn) for urn in (*taken, request.parent) if urn)
+
+
+def _told(urn: str) -> str:
+    kind, name = _kind_and_name(urn)
+    return f"{kind.split(':')[-1]} {name}"
+
+
 def _options(request: Any) -> dict[str, Any]:
     """The options that matter, without the defaults; names instead of URNs."""
     parent = _kind_and_name(request.parent) if request.parent else ("", "")
-    needed = (_kind_and_name(urn) for urn in request.dependencies)
     options = {
         "parent": "" if parent[0] == "pulumi:pulumi:Stack" else parent[1],
         "provider": request.provider.split("::")[-2] if request.provider else "",
-        "dependsOn": sorted(f"{kind.split(':')[-1]} {name}" for kind, name in needed),
+        "dependsOn": sorted(_told(urn) for urn in request.dependencies),
         "protect": request.protect,
         "retainOnDelete": request.retainOnDelete,
         "beforeDelete": list(request.hooks.before_delete),
