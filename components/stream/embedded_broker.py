@@ -18,11 +18,11 @@ _CONTROLLER_PORT = 9093
 _CONFIG = "/opt/tensorplane/kafka"
 _DATA = "/data"
 # A record is acknowledged once it is on disk: there is no second broker that would still have it.
-_SETTINGS = """\
+_PROPERTIES = """\
 process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
-listeners=PLAINTEXT://:{port},CONTROLLER://127.0.0.1:{controller}
+listeners=PLAINTEXT://{host}:{port},CONTROLLER://127.0.0.1:{controller}
 advertised.listeners=PLAINTEXT://{address}
 controller.listener.names=CONTROLLER
 listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
@@ -68,6 +68,11 @@ def address(request: Request) -> str:
     return f"{service(request.name)}.{request.namespace.plain_name}.svc:{PORT}"
 
 
+def properties(*, host: str, port: int, controller: int, address: str, data: str) -> str:
+    """Kafka's settings of one broker that is its own controller. An empty `host` is every address of the machine."""
+    return _PROPERTIES.format(host=host, port=port, controller=controller, address=address, data=data)
+
+
 def declare(request: Request, opts: pulumi.ResourceOptions) -> k8s.apps.v1.StatefulSet:
     """Create the broker, ready when this is."""
     name = service(request.name)
@@ -97,7 +102,7 @@ def _metadata(request: Request, name: str) -> k8s.meta.v1.ObjectMetaArgsDict:
 
 def _settings(request: Request, opts: pulumi.ResourceOptions) -> pulumi.Output[str]:
     """The ConfigMap of the broker's settings, named by its content: a change restarts the broker."""
-    text = _SETTINGS.format(port=PORT, controller=_CONTROLLER_PORT, address=address(request), data=_DATA)
+    text = properties(host="", port=PORT, controller=_CONTROLLER_PORT, address=address(request), data=_DATA)
     name = f"{service(request.name)}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
     made = k8s.core.v1.ConfigMap(
         service(request.name),

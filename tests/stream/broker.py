@@ -12,24 +12,9 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from components.stream import embedded_broker
+
 _START_SECONDS = 60
-_SETTINGS = """
-process.roles=broker,controller
-node.id=1
-controller.quorum.voters=1@127.0.0.1:{controller}
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
-controller.listener.names=CONTROLLER
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
-log.dirs={folder}/data
-auto.create.topics.enable=false
-broker.heartbeat.interval.ms=500
-broker.session.timeout.ms=2000
-offsets.topic.replication.factor=1
-offsets.topic.num.partitions=1
-transaction.state.log.replication.factor=1
-transaction.state.log.min.isr=1
-transaction.state.log.num.partitions=1
-"""
 # One small process that starts fast; its compiler's second tier pays only for servers that stay.
 JAVA = ("java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
@@ -42,7 +27,11 @@ class Broker:
         port, controller = free_ports(2)
         self.bootstrap = f"127.0.0.1:{port}"
         self._settings = folder / "server.properties"
-        self._settings.write_text(_SETTINGS.format(port=port, controller=controller, folder=folder))
+        # Those of the embedded cluster's broker: what holds here holds there.
+        told = embedded_broker.properties(
+            host="127.0.0.1", port=port, controller=controller, address=self.bootstrap, data=str(folder)
+        )
+        self._settings.write_text(told)
         storage = ["kafka.tools.StorageTool", "format", "--cluster-id", "AAAAAAAAAAAAAAAAAAAAAQ", "--config"]
         subprocess.run(self._java(*storage, str(self._settings)), check=True, capture_output=True, timeout=60)
         self.start()
