@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pulumi
 import pulumi.runtime
@@ -131,7 +132,10 @@ def run(program: Program) -> Rendered:
         made = program() or {}
         return pulumi.Output.from_input(dict(made)).apply(exports.update)
 
-    body()
+    # An Azure resource has a former name for each version of its API. The SDK makes URNs of them for engines that take
+    # no names, which this one does, and of what a test takes they would be two thirds.
+    with mock.patch.object(pulumi.resource, "collapse_alias_to_urn", lambda *_: ""):
+        body()
     return Rendered(sorted(recorder.registered, key=lambda r: (r.type, r.name)), exports, recorder.completed)
 
 
