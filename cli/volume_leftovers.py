@@ -10,6 +10,7 @@ from typing import Any
 
 from cli.volume_facts import Facts, Object, moment, quantity
 from embedded.cluster import csi
+from embedded.csi.contract import DRIVER
 from embedded.fault import Fault
 from snapshotter.manifest import PART_OF, REASON, VOLUME
 
@@ -72,7 +73,7 @@ def _rebind(volume: Object, *, in_use: bool, new: bool) -> str:
     wanted = f"{claim['name']}-before" if in_use else claim["name"]
     reference = {"kind": "PersistentVolumeClaim", "namespace": claim["namespace"], "name": wanted}
     changes: list[dict[str, Any]] = [{"op": "replace", "path": "/spec/claimRef", "value": reference}]
-    ours = spec.get("csi", {}).get("driver") == csi.DRIVER
+    ours = spec.get("csi", {}).get("driver") == DRIVER
     if ours and (in_use or new or not spec.get("volumeAttributesClassName")):
         # A claim binds no volume of another class, and a new volume has no mirror yet: it would begin empty.
         changes.append({"op": "add", "path": "/spec/volumeAttributesClassName", "value": csi.UNMIRRORED})
