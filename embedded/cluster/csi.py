@@ -14,6 +14,7 @@ import yaml
 from embedded.cluster import kubeconfig
 from embedded.cluster.pki import NODE_NAME, Leaf
 from embedded.cluster.places import Places
+from embedded.csi import mirror_annotations
 from embedded.csi.contract import DRIVER, MIRROR
 
 CLASS = "tensorplane-embedded"
@@ -176,7 +177,7 @@ _SAME = (
     "object.metadata.?ownerReferences == oldObject.metadata.?ownerReferences",
     # Other annotations are what provisioner and resizer note for themselves.
     *(
-        f"{one}.metadata.?annotations.orValue({{}}).all(key, key.startsWith('tensorplane.dev/mirror') || "
+        f"{one}.metadata.?annotations.orValue({{}}).all(key, key.startsWith('{mirror_annotations.MIRROR}') || "
         f"{one}.metadata.annotations[key] == {other}.metadata.?annotations.orValue({{}})[?key].orValue(''))"
         for one, other in (("object", "oldObject"), ("oldObject", "object"))
     ),

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from embedded.csi import refusal
+from embedded.csi.api import Api
 from embedded.csi.contract import DRIVER, MIRROR
-from embedded.csi.published import Api
 from embedded.csi.store import Kept, Store
 
 _LOOK_SECONDS = 20.0

@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import ssl
 import time
-import urllib.request
-from pathlib import Path
-from typing import Any
 
+from embedded.csi.api import Annotations, Api
 from embedded.csi.contract import DRIVER
 from embedded.csi.lag import Lag
+from embedded.csi.mirror_annotations import AT, BYTES, EVERY, MIRROR
 
-MIRROR = "tensorplane.dev/mirror"
-"""Where the copies are; there while the volume is mirrored."""
-EVERY = "tensorplane.dev/mirror-every-seconds"
-"""How old the newest one may get; there while the volume is mirrored."""
-AT = "tensorplane.dev/mirrored-at"
-"""When the volume was as the newest copy is, which stays when the mirror is turned off."""
-BYTES = "tensorplane.dev/mirrored-bytes"
-"""How much the volume took then, where somebody counts it."""
-
-_VOLUMES = "/api/v1/persistentvolumes"
-_CLASSES = "/apis/storage.k8s.io/v1/volumeattributesclasses"
 _AGAIN_SECONDS = 2.0
 _RARELY_SECONDS = 60.0
 """How seldom it is tried at most: a volume that is kept without its object never gets one."""
-_TIMEOUT = 10.0
-
-Annotations = dict[str, str | None]
 
 
 def said_of(lag: Lag) -> Annotations:
@@ -40,39 +23,6 @@ def said_of(lag: Lag) -> Annotations:
         AT: lag.copied_at,
         BYTES: None if used is None else str(used),
     }
-
-
-class Api:
-    """The three calls of Kubernetes' API that this takes. A whole client would be most of the driver's memory."""
-
-    def __init__(self, server: str, authority: Path, certificate: Path) -> None:
-        self._server = server
-        self._trusting = ssl.create_default_context(cafile=str(authority))
-        self._trusting.load_cert_chain(certificate)
-
-    def volumes(self) -> list[dict[str, Any]]:
-        """Every PersistentVolume."""
-        found: list[dict[str, Any]] = self._call("GET", _VOLUMES)["items"]
-        return found
-
-    def classes(self) -> list[dict[str, Any]]:
-        """Every VolumeAttributesClass."""
-        found: list[dict[str, Any]] = self._call("GET", _CLASSES)["items"]
-        return found
-
-    def annotate(self, volume: str, said: Annotations) -> None:
-        """Changes these annotations and nothing else."""
-        self._call("PATCH", f"{_VOLUMES}/{volume}", {"metadata": {"annotations": said}})
-
-    def _call(self, method: str, path: str, body: Any = None) -> Any:
-        request = urllib.request.Request(  # noqa: S310  # the cluster's own address, always https
-            self._server + path,
-            method=method,
-            data=None if body is None else json.dumps(body).encode(),
-            headers={"Content-Type": "application/merge-patch+json"},
-        )
-        with urllib.request.urlopen(request, timeout=_TIMEOUT, context=self._trusting) as answer:  # noqa: S310
-            return json.load(answer)
 
 
 class Published:

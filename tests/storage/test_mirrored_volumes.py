@@ -14,7 +14,8 @@ from cli import volume_facts, volume_leftovers
 from embedded import cluster
 from embedded.cluster import csi, kubeconfig
 from embedded.cluster.places import Places
-from embedded.csi.published import AT, BYTES, EVERY, MIRROR, Api
+from embedded.csi.api import Api
+from embedded.csi.mirror_annotations import AT, BYTES, EVERY, MIRROR
 from embedded.progress import Step
 from tests.storage import kubectl
 from tests.storage.claims import Claims

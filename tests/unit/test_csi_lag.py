@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from embedded.csi import metrics, published
+from embedded.csi.api import Annotations, Api
 from embedded.csi.contract import DRIVER
 from embedded.csi.lag import Lag
-from embedded.csi.published import AT, BYTES, EVERY, MIRROR, Annotations, Published
+from embedded.csi.mirror_annotations import AT, BYTES, EVERY, MIRROR
+from embedded.csi.published import Published
 from embedded.csi.records import Snapshot, Volume
 
 VOLUME = Volume("pvc-1", "pvc-1", 1 << 20, 0, None, 60, "lab/models")
@@ -50,7 +52,7 @@ def test_metrics_are_served() -> None:
         server.server_close()
 
 
-class Volumes(published.Api):
+class Volumes(Api):
     """PersistentVolumes, without a cluster."""
 
     def __init__(self, *volumes: dict[str, Any]) -> None:
