@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import Any
 
 from cli.volume_facts import Facts, Object, moment, quantity
+from embedded.csi.mirror_annotations import AT, MIRROR
 from snapshotter.manifest import REASON, VOLUME
 
 _SHORT = {"ReadWriteOnce": "RWO", "ReadWriteMany": "RWX", "ReadOnlyMany": "ROX", "ReadWriteOncePod": "RWOP"}
-_MIRROR, _MIRRORED_AT = "tensorplane.dev/mirror", "tensorplane.dev/mirrored-at"
 
 
 @dataclass(frozen=True)
@@ -143,8 +143,8 @@ def _snapshot(one: Object) -> Snapshot:
 def _mirror(name: str, volume: Object | None, facts: Facts, declared: Mapping[str, Any] | None) -> Mirror | None:
     """What the driver or VolSync says of the copy; else what the settings say, and whom to ask."""
     told = ((volume or {}).get("metadata", {}).get("annotations")) or {}
-    if _MIRROR in told:
-        return Mirror(told[_MIRROR], moment(told.get(_MIRRORED_AT)))
+    if MIRROR in told:
+        return Mirror(told[MIRROR], moment(told.get(AT)))
     wanted = (declared or {}).get("mirror") or {}
     to = ", ".join(f"{way}: {where}" for way, where in (wanted.get("to") or {}).items())
     for one in facts.replications:
