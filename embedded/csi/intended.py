@@ -7,11 +7,10 @@ copied no more, and keeps its class; bound again, nothing changes that anybody w
 from __future__ import annotations
 
 import threading
-import traceback
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from embedded.csi import refusal
+from embedded.csi import refusal, watching
 from embedded.csi.api import Api
 from embedded.csi.contract import DRIVER, MIRROR
 from embedded.csi.store import Kept, Store
@@ -44,7 +43,7 @@ class Intended:
     def __init__(self, store: Store, api: Api) -> None:
         self._store, self._api = store, api
         self._different: dict[str, Kept] = {}
-        self._complaint = ""
+        self._complaint = watching.Complaint()
 
     def look(self) -> None:
         """Corrects what differs now as it did at the last look: between a change and its record the resizer is busy."""
@@ -73,15 +72,12 @@ class Intended:
 
     def watch(self, ended: threading.Event) -> None:
         """Looks again and again. The API server may be away; its return is soon enough."""
-        while not ended.wait(_LOOK_SECONDS):
-            try:
-                self.look()
-                complaint = ""
-            except (OSError, ValueError) as error:
-                complaint = f"mirrors are not compared with their classes: {error}"
-            except Exception:  # the next look tries again
-                traceback.print_exc()
-                continue
-            if complaint and complaint != self._complaint:
-                print(complaint, flush=True)
-            self._complaint = complaint
+        watching.watch(self._try_to_look, _LOOK_SECONDS, ended)
+
+    def _try_to_look(self) -> None:
+        try:
+            self.look()
+        except (OSError, ValueError) as error:
+            self._complaint.say(f"mirrors are not compared with their classes: {error}")
+        else:
+            self._complaint.say("")

@@ -11,7 +11,7 @@ import time
 import traceback
 from collections.abc import Callable
 
-from embedded.csi import records, room
+from embedded.csi import records, room, watching
 from embedded.csi.lag import Lag, lags
 from embedded.csi.names import identifier
 from embedded.csi.records import Snapshot, Volume
@@ -93,12 +93,12 @@ class Schedule:
         self._thread.join()
 
     def _run(self) -> None:
-        while not self._ended.wait(_LOOK_SECONDS):
-            try:
-                self._say(self._copy_what_is_due())
-                self._mirror.clean()
-            except Exception:  # it is tried again; meanwhile the newest copy's age tells
-                traceback.print_exc()
+        # What goes wrong is tried again; meanwhile the newest copy's age tells.
+        watching.watch(self._look, _LOOK_SECONDS, self._ended)
+
+    def _look(self) -> None:
+        self._say(self._copy_what_is_due())
+        self._mirror.clean()
 
     def _copy_what_is_due(self) -> list[Lag]:
         found = lags(self._store, self._target)

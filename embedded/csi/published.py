@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from embedded.csi import watching
 from embedded.csi.api import Annotations, Api
 from embedded.csi.contract import DRIVER
 from embedded.csi.lag import Lag
@@ -34,7 +35,7 @@ class Published:
         self._tried: dict[str, Annotations] = {}
         self._not_before = 0.0
         self._pause = _AGAIN_SECONDS
-        self._complaint = ""
+        self._complaint = watching.Complaint()
 
     def say(self, lags: list[Lag]) -> None:
         """What cannot be said now is said later: the API server may be away, a volume's object be yet to come."""
@@ -49,12 +50,10 @@ class Published:
         self._tried = wanted
         try:
             self._said = self._bring_up_to_date(wanted)
-            complaint = ""
         except (OSError, ValueError) as error:
-            complaint = f"mirrors' ages are not published: {error}"
-        if complaint and complaint != self._complaint:
-            print(complaint, flush=True)
-        self._complaint = complaint
+            self._complaint.say(f"mirrors' ages are not published: {error}")
+        else:
+            self._complaint.say("")
 
     def _bring_up_to_date(self, wanted: dict[str, Annotations]) -> dict[str, Annotations]:
         said = {}

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import os
 import threading
-import traceback
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from embedded.csi import mounts, refusal
+from embedded.csi import mounts, refusal, watching
 
 if TYPE_CHECKING:
     from embedded.csi.records import Volume
@@ -91,8 +90,4 @@ class Guard:
 
     def watch(self, ended: threading.Event) -> None:
         """Looks again and again."""
-        while not ended.wait(_LOOK_SECONDS):
-            try:
-                self.look()
-            except Exception:  # the next look tries again
-                traceback.print_exc()
+        watching.watch(self.look, _LOOK_SECONDS, ended)
