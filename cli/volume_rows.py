@@ -155,9 +155,22 @@ def _mirror(name: str, volume: Object | None, facts: Facts, declared: Mapping[st
 
 def _ask(volume: Object | None) -> str | None:
     csi = (volume or {}).get("spec", {}).get("csi") or {}
-    if csi.get("driver") != "efs.csi.aws.com":
-        return None
-    return (
-        "aws efs describe-replication-configurations --file-system-id "
-        f"{str(csi['volumeHandle']).split(':')[0]} --query 'Replications[].Destinations[].LastReplicatedTimestamp'"
+    driver = str(csi.get("driver", ""))
+    if driver == "efs.csi.aws.com":
+        return (
+            "aws efs describe-replication-configurations --file-system-id "
+            f"{str(csi['volumeHandle']).split(':')[0]} --query 'Replications[].Destinations[].LastReplicatedTimestamp'"
+        )
+    return _ask_ceph(csi.get("volumeAttributes") or {}) if driver.endswith("cephfs.csi.ceph.com") else None
+
+
+def _ask_ceph(told: Mapping[str, str]) -> str:
+    """Only the daemon that sends knows what it has sent, and its sockets name the commands that tell it."""
+    each = (
+        "for s in /var/run/ceph/*fs-mirror*.asok; do "
+        'ceph --admin-daemon $s help | grep -o "fs mirror peer status [^\\"]*" | '
+        "while read -r c; do ceph --admin-daemon $s $c </dev/null; done; done"
     )
+    directory = told.get("subvolumePath", "").rpartition("/")[0]
+    mine = f" | grep -A 5 '\"{directory}\"'" if directory else ""
+    return f"kubectl -n {told.get('clusterID', 'rook-ceph')} exec deploy/rook-ceph-fs-mirror -- sh -c '{each}'{mine}"

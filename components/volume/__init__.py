@@ -12,7 +12,16 @@ from components.family import load_family
 from components.model import Filled, Model
 from components.namespace import Namespace
 from components.stream import StreamArgs
-from components.volume import access, backends, before_change, snapshot_group, snapshot_schedule, source, volsync
+from components.volume import (
+    access,
+    backends,
+    before_change,
+    ceph_mirror,
+    snapshot_group,
+    snapshot_schedule,
+    source,
+    volsync,
+)
 from components.volume.backend import Backend, Request
 from components.volume.capabilities import AccessMode
 from components.volume.mirror import MirrorArgs
@@ -209,6 +218,7 @@ def volumes_of(
         _group_schedules(declared, volumes, cluster, namespace, shared, opts)
     backends = {name: args.backend_on(cluster.args) for name, args in declared.items()}
     volsync.mirrors(declared, volumes, backends, namespace=namespace, needed=movers, opts=opts)
+    ceph_mirror.mirrors(declared, volumes, namespace=namespace, opts=opts)
     return volumes
 
 

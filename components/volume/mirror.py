@@ -31,11 +31,14 @@ class MirrorTarget(Model):
     """A volume of these settings, on whatever backend: it follows this one, and pods mount it read-only meanwhile."""
     remote: Remote | None = None
     """A volume of another cluster."""
+    peer: Filled | None = None
+    """Ceph's own mirror: the `site_name` of the file system's peer in `ceph fs snapshot mirror peer_list`. Where Rook
+    made the peer, it is the other cluster's fsid."""
 
     @model_validator(mode="after")
     def _one(self) -> Self:
         if len(self.model_fields_set) != 1:
-            refuse("exactly one of region, pool, volume and remote")
+            refuse("exactly one of region, pool, volume, remote and peer")
         return self
 
     @property

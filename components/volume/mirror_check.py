@@ -39,11 +39,18 @@ def faults(name: str, args: "VolumeArgs", declared: Declared, cluster: ClusterAr
         reason = f"backend {backend.kind} has no mirrors there, only to {ways}; {able}"
         yield Fault((*at, "mirror", "to", way), reason, given=((*at, "backend"),))
     elif mirror.to.by_volsync:
-        yield from _often(at, mirror)
+        yield from _often(at, mirror, "VolSync")
         if mirror.to.volume:
             yield from _target(name, args, mirror.to.volume, declared, cluster)
-    elif mirror.alert:
-        yield Fault((*at, "mirror", "alert"), f"given, and {backend.capabilities.mirrors[way]} tells its lag elsewhere")
+    else:
+        yield from _by_backend(at, mirror, backend.capabilities.mirrors[way])
+
+
+def _by_backend(at: Key, mirror: MirrorArgs, how: str) -> Iterator[Fault]:
+    if mirror.to.peer:
+        yield from _often(at, mirror, "the CronJob beside Rook")
+    if mirror.alert:
+        yield Fault((*at, "mirror", "alert"), f"given, and {how} tells its lag elsewhere")
 
 
 def _with_volsync(at: Key, cluster: ClusterArgs) -> Iterator[Fault]:
@@ -52,9 +59,9 @@ def _with_volsync(at: Key, cluster: ClusterArgs) -> Iterator[Fault]:
         yield Fault(at, f"given, and VolSync is not on the {cluster.kind} cluster: {need}")
 
 
-def _often(at: Key, mirror: MirrorArgs) -> Iterator[Fault]:
+def _often(at: Key, mirror: MirrorArgs, who: str) -> Iterator[Fault]:
     path = (*at, "mirror", "every")
-    need = "VolSync needs a part of an hour or of a day, such as 15m, 1h or 1d"
+    need = f"{who} needs a part of an hour or of a day, such as 15m, 1h or 1d"
     if mirror.every is None:
         yield Fault(path, f"missing, {need}", given=(path,))
     elif volsync.schedule(mirror.every) is None:

@@ -17,10 +17,22 @@ MAY_IMPORT = {
     "__main__.py": {"stack"},
     "runtime": {"runtime"},
     "snapshotter": {"snapshotter"},
+    "ceph_mirror": {"ceph_mirror"},
     "policies": {"policies", "rules"},
     "embedded": {"embedded"},
 }
-OURS = {"components", "workloads", "stack", "runtime", "snapshotter", "policies", "rules", "embedded", "cli"}
+OURS = {
+    "components",
+    "workloads",
+    "stack",
+    "runtime",
+    "snapshotter",
+    "ceph_mirror",
+    "policies",
+    "rules",
+    "embedded",
+    "cli",
+}
 
 
 def imported(path: Path) -> Iterator[str]:

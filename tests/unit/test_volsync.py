@@ -192,8 +192,8 @@ def test_a_long_name_is_shortened_as_volsync_does_it() -> None:
         ({"mirror": {**AWAY, "to": {"remote": {"address": "a"}}}}, "mirror.to.remote.keySecret: missing"),
         (
             {"mirror": {**TO_COPY, "to": {"region": "r"}}},
-            "mirror.to.region: backend cephfs has no mirrors there, only to remote or volume; none has it on cluster "
-            "kind existing, efs, filestore, gcsFuse, netappFiles and s3 have it elsewhere",
+            "mirror.to.region: backend cephfs has no mirrors there, only to peer or remote or volume; none has it on "
+            "cluster kind existing, efs, filestore, gcsFuse, netappFiles and s3 have it elsewhere",
         ),
         ({"mirror": TO_COPY, "from": {"volume": "copy"}, "sizeGib": 11}, "from"),
         ({"mirror": TO_COPY, "snapshots": {"schedule": "@daily", "keep": 0}}, "snapshots.keep: got 0, need at least 1"),

@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 import json
 import os
+import subprocess
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -180,6 +182,33 @@ def test_where_the_cluster_does_not_know_the_lag_a_command_tells_it() -> None:
     found = _rows()["shared"].mirror
     assert found and found.ask
     assert found.ask.startswith("aws efs describe-replication-configurations --file-system-id fs-1 ")
+
+
+def test_the_command_for_ceph_s_mirror_asks_the_daemon_about_this_directory(tmp_path: Path) -> None:
+    attributes = {"clusterID": "rook-two", "subvolumePath": "/volumes/csi/csi-vol-1/0b3e"}
+    csi = {"driver": "rook-ceph.cephfs.csi.ceph.com", "volumeHandle": "1", "volumeAttributes": attributes}
+    facts = replace(FACTS, claims=(_claim("data", "pv-data"),), volumes=(_volume("pv-data", "data", csi=csi),))
+    settings = {"data": {"sizeGib": 1, "mirror": {"to": {"peer": "other"}, "every": "15m"}}}
+    found = next(one for one in volume_rows.volumes(facts, settings) if one.name == "data").mirror
+    assert found and found.ask and (found.to, found.reached) == ("peer: other", None)
+    # As a shell runs it, with a pod and a daemon that answer as Ceph's documentation says.
+    (tmp_path / "ceph-client.fs-mirror.1.asok").touch()
+    status = "fs mirror peer status myfs@1 a24a"
+    help_of_it = json.dumps({"fs mirror status myfs@1": "", status: "get peer mirror status"}, indent=1)
+    told = {"/volumes/csi/csi-vol-1": {"state": "idle", "last_synced_snap": {"id": 4, "name": "mirror-20261121-1545"}}}
+    for name, body in {
+        "kubectl": 'test "$2 $4" = "rook-two deploy/rook-ceph-fs-mirror" && shift 5 && exec "$@"',
+        "ceph": f"""case "$3 $4" in
+            "help "*) echo '{help_of_it}' ;;
+            "fs mirror") test "$*" = "--admin-daemon $2 {status}" && echo '{json.dumps(told, indent=1)}' ;;
+        esac""",
+    }.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{body}\n")
+        (tmp_path / name).chmod(0o755)
+    command = found.ask.replace("/var/run/ceph", str(tmp_path))
+    path = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    said = subprocess.run(["sh", "-c", command], env=path, capture_output=True, text=True, check=True).stdout
+    assert "/volumes/csi/csi-vol-1" in said and "mirror-20261121-1545" in said
 
 
 def test_bytes_whose_claim_has_others_now_come_back_under_another_name() -> None:

@@ -46,6 +46,7 @@ class CephFs(Backend):
         snapshot=CSI,
         group_snapshot=CSI,
         clone=CSI,
+        mirror={"peer": "Ceph"},
         expand=True,
         reach="region",
         encryption="with `kmsId`: fscrypt",
@@ -78,6 +79,10 @@ class CephFs(Backend):
         if args.encrypted and self.kms_id is None:
             reason = "missing, and encrypted needs it: the key by which the driver encrypts, or encrypted: false"
             yield Fault(("backend", "kmsId"), reason, given=(("encrypted",),))
+        only_read = args.source and args.source.snapshot and args.access_modes == ["ReadOnlyMany"]
+        if args.mirror and args.mirror.to.peer and only_read and self.reads_snapshots:
+            reason = "given, and a volume that is a snapshot, mounted as it is, has no directory: mirror its origin"
+            yield Fault(("mirror", "to", "peer"), reason, given=(("accessModes",),))
 
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
         parameters = {

@@ -1,0 +1,98 @@
+"""One run of a mirror: `python3 -m ceph_mirror NAMESPACE CLAIM --user=NAME --peer=SITE --keep=N`."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import os
+import re
+import sys
+import tempfile
+import time
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from ceph_mirror.ceph import Ceph, Refused, configured
+from ceph_mirror.claim import Api, Subvolume
+
+_ROOK = Path("/etc/rook")
+_OURS = re.compile(r"mirror-\d{8}-\d{4}")
+_SECONDS_OF_A_MINUTE = 60
+
+
+def named(job: str, now: float) -> str:
+    """The snapshot's name tells its minute.
+
+    A CronJob's own jobs end with the minute that they were due, so that a second try of one is the same snapshot.
+    """
+    due = re.fullmatch(r".*-(\d{8})", job)
+    moment = int(due[1]) * _SECONDS_OF_A_MINUTE if due else now
+    return time.strftime("mirror-%Y%m%d-%H%M", time.gmtime(moment))
+
+
+def directory(info: Any) -> str:
+    """The directory whose snapshots are the subvolume's.
+
+    It is the one above what pods mount, but for subvolumes of before Ceph 15: those keep no snapshots when they go.
+    """
+    path = PurePosixPath(info["path"])
+    return str(path.parent if "snapshot-retention" in info["features"] else path)
+
+
+def run(ceph: Ceph, volume: Subvolume, *, peer: str, snapshot: str, keep: int) -> str:
+    """Have the directory mirrored, take a snapshot for the mirror to send, and delete what is past.
+
+    Each step can be done again: whatever ends a run in the middle, the next one goes on. Returns the directory.
+    """
+    system = volume.file_system
+    sites = sorted(one["site_name"] for one in ceph.ask("fs", "snapshot", "mirror", "peer_list", system).values())
+    if peer not in sites:
+        have = ", ".join(sites) or "none"
+        raise Refused(f"file system {system} has no peer {peer!r}, it has: {have}")
+    path = directory(ceph.ask("fs", "subvolume", "info", system, volume.name, *volume.words))
+    ceph.tell("fs", "snapshot", "mirror", "add", system, path, fine=errno.EEXIST)
+    ours = taken(ceph, volume)
+    if snapshot not in ours:
+        ceph.tell("fs", "subvolume", "snapshot", "create", system, volume.name, snapshot, *volume.words)
+    for old in sorted({*ours, snapshot})[:-keep]:
+        ceph.tell("fs", "subvolume", "snapshot", "rm", system, volume.name, old, *volume.words, "--force")
+    return path
+
+
+def taken(ceph: Ceph, volume: Subvolume) -> set[str]:
+    """The snapshots that earlier runs took. Those of the driver, and of people, are theirs."""
+    found = ceph.ask("fs", "subvolume", "snapshot", "ls", volume.file_system, volume.name, *volume.words)
+    return {one["name"] for one in found if _OURS.fullmatch(one["name"])}
+
+
+def parsed(words: list[str] | None = None) -> argparse.Namespace:
+    """What the CronJob says."""
+    parser = argparse.ArgumentParser(prog="ceph_mirror", description=__doc__)
+    parser.add_argument("namespace")
+    parser.add_argument("claim")
+    parser.add_argument("--user", required=True)
+    parser.add_argument("--peer", required=True)
+    parser.add_argument("--keep", type=int, required=True)
+    return parser.parse_args(words)
+
+
+def main(asked: argparse.Namespace, api: Api, rook: Path = _ROOK) -> int:
+    """The whole run; its exit code."""
+    try:
+        volume = api.subvolume(asked.namespace, asked.claim)
+        if volume is None:
+            print(f"{asked.claim}: not bound yet, a pod must mount it first", flush=True)
+            return 0
+        with tempfile.TemporaryDirectory() as folder:
+            ceph = configured(Path(folder), rook, asked.user)
+            snapshot = named(os.environ.get("JOB_NAME", ""), time.time())
+            path = run(ceph, volume, peer=asked.peer, snapshot=snapshot, keep=asked.keep)
+    except Refused as why:
+        print(f"{asked.claim}: {why}", file=sys.stderr, flush=True)
+        return 1
+    print(f"{asked.claim}: {path} has {snapshot}, for {asked.peer}", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(parsed(), Api()))
