@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from components import allowed_cidrs
 from components.aks.addresses import NODE_BITS, nodes_subnet
 from components.cidr import network_of
 from components.faults import Fault
@@ -22,11 +23,6 @@ _SUBNET = re.compile(
 _AKS_USES = tuple(
     ipaddress.IPv4Network(cidr) for cidr in ("169.254.0.0/16", "172.30.0.0/16", "172.31.0.0/16", "192.0.2.0/24")
 )
-_NEVER_PUBLIC = tuple(
-    ipaddress.IPv4Network(cidr)
-    for cidr in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16")
-)
-_WORLD = ipaddress.IPv4Network("0.0.0.0/0")
 _SIZES = {"cidr": (8, 24), "podCidr": (8, 22), "serviceCidr": (12, 28)}
 _RESERVED_IN_SUBNET = 5
 
@@ -44,7 +40,7 @@ def faults(args: "Aks", groups: Mapping[str, Shape]) -> Iterator[Fault]:
     yield from _sizes(ranges)
     yield from _overlaps(ranges)
     yield from _room(ranges, groups)
-    yield from _endpoint(args)
+    yield from allowed_cidrs.faults(args.endpoint.allowed_cidrs, public=args.endpoint.public)
 
 
 def _cidrs(args: "Aks") -> dict[str, str]:
@@ -100,23 +96,3 @@ def _room(ranges: Mapping[str, ipaddress.IPv4Network], groups: Mapping[str, Shap
         if nodes > room:
             reason = f"got {whole}, a quarter of which is enough for {room} nodes, and the groups may have {nodes}"
             yield Fault((*_PATH, "cidr"), f"{reason}: need a larger one", given=given)
-
-
-def _endpoint(args: "Aks") -> Iterator[Fault]:
-    endpoint, path = args.endpoint, ("cluster", "endpoint", "allowedCidrs")
-    if endpoint.public and not endpoint.allowed_cidrs:
-        yield Fault(path, "missing: who is let in from outside, such as your office's 203.0.113.0/24")
-    if endpoint.allowed_cidrs and not endpoint.public:
-        yield Fault(path, "given, and endpoint.public is false: leave it out, or set public to true")
-    allowed = []
-    for index, cidr in enumerate(endpoint.allowed_cidrs):
-        found = network_of(cidr)
-        if isinstance(found, str):
-            yield Fault((*path, str(index)), found)
-        elif any(found.subnet_of(private) for private in _NEVER_PUBLIC):
-            reason = f"got {found}, addresses that never come from outside: need public ones"
-            yield Fault((*path, str(index)), reason)
-        else:
-            allowed.append(found)
-    if _WORLD in ipaddress.collapse_addresses(allowed):
-        yield Fault(path, "lets the whole world in: need the addresses of your office, VPN or CI")

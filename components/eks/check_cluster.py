@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pulumi
 
-from components import catalog
+from components import allowed_cidrs, catalog
 from components.cidr import network_of
 from components.eks import check_addons
 from components.eks.addresses import DEFAULT_CIDR, LARGEST, SMALLEST, ZONE_LETTERS
@@ -24,13 +24,8 @@ _PAST_STANDARD_SUPPORT = ("1.31", "1.32", "1.33")
 _MINOR_VERSION = re.compile(r"1\.(\d{1,4})")
 _NODES_BEHIND = 3
 
-_NEVER_PUBLIC = tuple(
-    ipaddress.IPv4Network(cidr)
-    for cidr in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16")
-)
 _SERVICE_RANGES = tuple(ipaddress.IPv4Network(cidr) for cidr in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"))
 _USUAL_SERVICES = (ipaddress.IPv4Network("172.20.0.0/16"), ipaddress.IPv4Network("10.100.0.0/16"))
-_WORLD = ipaddress.IPv4Network("0.0.0.0/0")
 _ADMIN = re.compile(r"arn:aws[a-z-]*:iam::\d{12}:(role|user)/\S+")
 _RESERVED_TAGS = ("aws:", "kubernetes.io/cluster/", "karpenter.sh/", "eks:")
 
@@ -45,7 +40,7 @@ def faults(args: "Eks") -> Iterator[Fault]:
     yield from without_consequences(_network(args), region)
     yield from _subnets(args)
     yield from _addresses(args)
-    yield from _endpoint(args)
+    yield from allowed_cidrs.faults(args.endpoint.allowed_cidrs, public=args.endpoint.public)
     yield from _admins(args)
     yield from check_addons.faults(args)
     yield from _tags(args)
@@ -148,26 +143,6 @@ def _addresses(args: "Eks") -> Iterator[Fault]:
         others = next(range_ for range_ in _USUAL_SERVICES if not range_.overlaps(vpc))
         reason = f"got {services}, which overlaps the VPC's {vpc}: need others, such as {others}"
         yield Fault((*path, "serviceCidr"), reason, given=((*path, "cidr"),))
-
-
-def _endpoint(args: "Eks") -> Iterator[Fault]:
-    endpoint, path = args.endpoint, ("cluster", "endpoint", "allowedCidrs")
-    if endpoint.public and not endpoint.allowed_cidrs:
-        yield Fault(path, "missing: who is let in from outside, such as your office's 203.0.113.0/24")
-    if endpoint.allowed_cidrs and not endpoint.public:
-        yield Fault(path, "given, and endpoint.public is false: leave it out, or set public to true")
-    allowed = []
-    for index, cidr in enumerate(endpoint.allowed_cidrs):
-        found = network_of(cidr)
-        if isinstance(found, str):
-            yield Fault((*path, str(index)), found)
-        elif any(found.subnet_of(private) for private in _NEVER_PUBLIC):
-            reason = f"got {found}, addresses that never come from outside: need public ones"
-            yield Fault((*path, str(index)), reason)
-        else:
-            allowed.append(found)
-    if _WORLD in ipaddress.collapse_addresses(allowed):
-        yield Fault(path, "lets the whole world in: need the addresses of your office, VPN or CI")
 
 
 def _admins(args: "Eks") -> Iterator[Fault]:

@@ -1,0 +1,34 @@
+"""Who is let in to an API server from outside: the same rules in each cloud where it has a public address."""
+
+import ipaddress
+from collections.abc import Iterator, Sequence
+
+from components.cidr import network_of
+from components.faults import Fault
+
+_PATH = ("cluster", "endpoint", "allowedCidrs")
+_NEVER_PUBLIC = tuple(
+    ipaddress.IPv4Network(cidr)
+    for cidr in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16")
+)
+_WORLD = ipaddress.IPv4Network("0.0.0.0/0")
+
+
+def faults(allowed: Sequence[str], *, public: bool) -> Iterator[Fault]:
+    """Every fault, a line each: never nobody, never everybody, also not by halves."""
+    if public and not allowed:
+        yield Fault(_PATH, "missing: who is let in from outside, such as your office's 203.0.113.0/24")
+    if allowed and not public:
+        yield Fault(_PATH, "given, and endpoint.public is false: leave it out, or set public to true")
+    let_in = []
+    for index, cidr in enumerate(allowed):
+        found = network_of(cidr)
+        if isinstance(found, str):
+            yield Fault((*_PATH, str(index)), found)
+        elif any(found.subnet_of(private) for private in _NEVER_PUBLIC):
+            reason = f"got {found}, addresses that never come from outside: need public ones"
+            yield Fault((*_PATH, str(index)), reason)
+        else:
+            let_in.append(found)
+    if _WORLD in ipaddress.collapse_addresses(let_in):
+        yield Fault(_PATH, "lets the whole world in: need the addresses of your office, VPN or CI")
