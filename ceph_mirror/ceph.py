@@ -26,8 +26,8 @@ class Ceph:
 
     def tell(self, *words: str, fine: int = 0) -> str:
         """Run a command. `fine` is an error that means that it is done already: Ceph's exit code is its errno."""
-        reach = ["--conf", str(self.configuration), "--keyring", str(self.keyring), "--name", f"client.{self.user}"]
-        command = ["ceph", *reach, "--connect-timeout", "30", "--format", "json", *words]
+        reach = [f"--conf={self.configuration}", f"--keyring={self.keyring}", f"--name=client.{self.user}"]
+        command = ["ceph", *reach, "--connect-timeout=30", "--format=json", *words]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
         except subprocess.TimeoutExpired:

@@ -50,8 +50,11 @@ class Api:
         # The address is ours, and always https.
         request = urllib.request.Request(f"{self.server}/{path}", headers=headers)  # noqa: S310
         trust = ssl.create_default_context(cafile=str(self.account / "ca.crt"))
-        with urllib.request.urlopen(request, timeout=_SECONDS, context=trust) as answer:  # noqa: S310
-            return json.load(answer)
+        try:
+            with urllib.request.urlopen(request, timeout=_SECONDS, context=trust) as answer:  # noqa: S310
+                return json.load(answer)
+        except OSError as why:
+            raise Refused(f"{path}: {why}") from None
 
 
 def _of(volume: str, found: Any) -> Subvolume:

@@ -1,6 +1,8 @@
 """Mirrors by Ceph itself: a CronJob beside Rook that has a volume's directory mirrored and takes what is sent.
 
-Peers and the mirror daemon are of a whole file system, and so its owner's: nothing here changes them.
+Peers and the mirror daemon are of a whole file system, and so its owner's: nothing here changes them. The CronJob takes
+the snapshots as subvolumes have them, and not by Ceph's `snap-schedule`: that takes no minutes by default (module option
+allow_m_granularity), is off unless the CephFilesystem has schedules, and would go on when the volume is gone.
 """
 
 import hashlib
@@ -43,7 +45,7 @@ _PORTS: tuple[k8s.networking.v1.NetworkPolicyPortArgsDict, ...] = (
     {"protocol": "UDP", "port": 53},
     {"protocol": "TCP", "port": 53},
 )
-# What the user may do, and how each command names the file system.
+# What the user may do, and how each command names the file system (the grammar: ceph's src/mgr/MgrCap.cc).
 _COMMANDS: Mapping[str, str] = {
     "fs snapshot mirror peer_list": "fs_name",
     "fs snapshot mirror add": "fs_name",

@@ -6,6 +6,7 @@ import ast
 import errno
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -89,6 +90,8 @@ def test_ceph_s_user_may_run_the_commands_of_a_run_on_one_file_system_and_no_oth
     assert (client["apiVersion"], client["metadata"]["namespace"]) == ("ceph.rook.io/v1", "rook-two")
     caps = client["spec"]["caps"]
     assert caps["mon"] == "allow r"
+    # As Ceph's managers parse them: `command_match` in ceph's src/mgr/MgrCap.cc.
+    assert all(re.fullmatch(r'allow command "[^"]+" with [\w./-]+="[^"]+"', one) for one in caps["mgr"].split(", "))
     assert caps["mgr"].split(", ")[:3] == [
         'allow command "fs snapshot mirror peer_list" with fs_name="fast"',
         'allow command "fs snapshot mirror add" with fs_name="fast"',
@@ -158,7 +161,7 @@ words = sys.argv[1:]
 at = words.index("fs")
 reach, words = words[:at], words[at:]
 state["asked"].append(words)
-settings = dict(zip(reach[::2], reach[1::2]))
+settings = dict(one.split("=", 1) for one in reach)
 state["reach"] = {{
     "conf": open(settings["--conf"]).read(), "key": open(settings["--keyring"]).read(), "name": settings["--name"]
 }}
@@ -232,9 +235,9 @@ class Answers(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:  # the name that the base class calls
         assert self.headers["Authorization"] == "Bearer secret"
-        self.send_response(200)
+        self.send_response(200 if self.path in self.objects else 404)
         self.end_headers()
-        self.wfile.write(json.dumps(self.objects[self.path]).encode())
+        self.wfile.write(json.dumps(self.objects.get(self.path)).encode())
 
     def log_message(self, *args: Any) -> None:
         pass
@@ -375,6 +378,13 @@ def test_a_volume_of_another_driver_is_refused(place: Place, capsys: pytest.Capt
     place.objects["/api/v1/persistentvolumes/pvc-1"] = {"spec": {"nfs": {}}}
     assert place.run() == 1
     assert "is none that Ceph's driver made" in capsys.readouterr().err
+
+
+def test_a_claim_that_is_gone_is_one_line(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    claim = "/api/v1/namespaces/lab/persistentvolumeclaims/models"
+    del place.objects[claim]
+    assert place.run() == 1
+    assert capsys.readouterr().err == f"models: {claim[1:]}: HTTP Error 404: Not Found\n"
 
 
 def test_it_starts_as_the_job_starts_it() -> None:
