@@ -1,7 +1,7 @@
 """Mirrors by Ceph itself: a CronJob beside Rook that has a volume's directory mirrored and takes what is sent.
 
 Peers and the mirror daemon are of a whole file system, and so its owner's: nothing here changes them. The CronJob takes
-the snapshots as subvolumes have them, and not by Ceph's `snap-schedule`: that takes no minutes by default (module option
+the snapshots as subvolumes have them, and not by Ceph's `snap-schedule`: that takes no minutes by default (its option
 allow_m_granularity), is off unless the CephFilesystem has schedules, and would go on when the volume is gone.
 """
 
