@@ -9,7 +9,7 @@ from pathlib import Path
 import grpc
 import pytest
 
-from embedded.csi import btrfs, identity
+from embedded.csi import btrfs, contract
 from embedded.csi.generated import csi_pb2, registration_pb2
 from tests.csi.client import MODES, Client, capability, of_snapshot, of_volume
 from tests.csi.driver import Driver, empty
@@ -166,7 +166,7 @@ def test_ids_are_never_paths(driver: Driver) -> None:
 def test_the_kubelet_learns_where_it_serves(driver: Driver) -> None:
     kubelet = Client(driver.registration, registration_pb2.DESCRIPTOR)
     info = kubelet.GetInfo()
-    assert (info.type, info.name, info.endpoint) == ("CSIPlugin", identity.DRIVER, str(driver.socket))
+    assert (info.type, info.name, info.endpoint) == ("CSIPlugin", contract.DRIVER, str(driver.socket))
     kubelet.NotifyRegistrationStatus(plugin_registered=True)
     kubelet.close()
     assert "registered with the kubelet" in driver.log

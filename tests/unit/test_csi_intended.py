@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from embedded.csi import published
+from embedded.csi.api import Api
 from embedded.csi.contract import DRIVER
 from embedded.csi.intended import Intended, intended
 from embedded.csi.sizes import Asked
@@ -31,7 +31,7 @@ def _volume(id_: str, of_class: str, claim: str = "models", phase: str = "Bound"
     }
 
 
-class Server(published.Api):
+class Server(Api):
     """What the API server has, without one."""
 
     def __init__(self, *volumes: dict[str, Any]) -> None:
