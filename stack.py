@@ -95,6 +95,7 @@ class StackConfig(Model):
             if name in self.workloads:
                 reason = f"the name of a service of volume {volume}'s stream, need another"
                 yield Fault(("workloads", name), reason, given=(("volumes", volume),))
+        yield from self._check_servers_beside_streams()
         for name, workload in self.workloads.items():
             if name == _ACCOUNT_OF_EVERY_NAMESPACE:
                 yield Fault(("workloads", name), "the name of a service account that every namespace has, need another")
@@ -113,6 +114,14 @@ class StackConfig(Model):
             if volume.stream and (broker := volume.stream.broker_on(self.cluster))
             for service in broker.services(name)
         }
+
+    def _check_servers_beside_streams(self) -> Iterator[Fault]:
+        """Both have a network policy that lets their clients in, and its name ends the same."""
+        for volume, args in self.volumes.items():
+            server = self.workloads.get(name := f"{volume}-stream")
+            if args.stream and server and server.kind == "modelServer":
+                reason = f"the name of the network policies of volume {volume}'s stream, need another"
+                yield Fault(("workloads", name), reason, given=(("volumes", volume),))
 
     def _check_namespace(self) -> Iterator[Fault]:
         if not is_name(self.namespace_name):

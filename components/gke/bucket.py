@@ -12,6 +12,7 @@ from components.gke import bucket_mirror, names
 from components.gke.native import Native
 from components.volume import access, static
 from components.volume.backend import Request
+from components.volume.backends.gcs_fuse import EVERYBODY
 
 if TYPE_CHECKING:
     from components.volume.backends.gcs_fuse import GcsFuse
@@ -105,7 +106,7 @@ def _members(request: Request) -> Iterator[tuple[str, str, pulumi.Output[str]]]:
     writes = set(request.access_modes) != {"ReadOnlyMany"}
     if args.readers is None and args.writers is None:
         everybody = pulumi.Output.format("principalSet://{0}/namespace/{1}", pool, namespace)
-        yield "namespace", _WRITER if writes else _READER, everybody
+        yield EVERYBODY, _WRITER if writes else _READER, everybody
         return
     writers = set(access.accounts(args.writers))
     for account in sorted(writers | set(access.accounts(args.readers))):

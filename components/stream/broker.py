@@ -56,6 +56,10 @@ class StreamBroker(Variant, family=True):
         """How many brokers there are, where the settings say so."""
         return None
 
+    def users(self, args: "StreamArgs", stream: str) -> tuple[str, ...]:
+        """Names of the users that it makes for a stream, in the stack's namespace."""
+        return ()
+
     def services(self, stream: str) -> tuple[str, ...]:
         """Names of the services in front of it: no workload can have them."""
         return ()

@@ -1,4 +1,4 @@
-"""What is wrong with the streams of a stack side by side: one Kafka made twice, one topic that two streams declare."""
+"""What is wrong with the streams of a stack side by side: one Kafka made twice, one topic or user that two declare."""
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 def faults(streams: Mapping[str, "StreamArgs"]) -> Iterator[Fault]:
     """A line for each object that two streams would come to. Keys of `streams` are the volumes' names."""
     brokers: dict[str, str] = {}
-    topics: dict[tuple[str, str], str] = {}
+    topics: dict[str, tuple[str, str]] = {}
+    users: dict[str, str] = {}
     for name, args in streams.items():
         at, broker = ("volumes", name, "stream"), args.broker
         if broker is None or broker.kafka is None:
@@ -21,6 +22,12 @@ def faults(streams: Mapping[str, "StreamArgs"]) -> Iterator[Fault]:
             reason = f"the stream of volume {other} makes Kafka {broker.kafka} too: leave `brokers` out here"
             yield Fault((*at, "broker", "brokers"), reason, given=(("volumes", other),))
         for topic in args.topics:
-            if (other := topics.setdefault((broker.kafka, topic), name)) != name:
-                reason = f"the stream of volume {other} has this topic of Kafka {broker.kafka} too, need another name"
+            other, kafka = topics.setdefault(topic, (name, broker.kafka))
+            if other != name:
+                one = f"topic of Kafka {kafka}" if kafka == broker.kafka else f"KafkaTopic, for Kafka {kafka},"
+                reason = f"the stream of volume {other} has this {one} too, need another name"
                 yield Fault((*at, "topics", topic), reason, given=(("volumes", other),))
+        for user in broker.users(args, name):
+            if (other := users.setdefault(user, name)) != name:
+                reason = f"its user {user} is one of volume {other}'s stream too, need another name"
+                yield Fault(at, reason, given=(("volumes", other),))

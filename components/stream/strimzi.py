@@ -72,6 +72,21 @@ class Strimzi(StreamBroker):
                 if len(user := f"{path[-2]}-{client}") > _USER_LIMIT:
                     reason = f"its user is {user}, which has {len(user)} characters, at most {_USER_LIMIT}"
                     yield Fault((*path, section, client), reason)
+                elif user in self._secrets:
+                    yield Fault((*path, section, client), f"its user is {user}, a Secret of the Kafka's: need another")
+
+    @property
+    def _secrets(self) -> tuple[str, ...]:
+        """Those that Strimzi makes for the Kafka itself, beside one for each user."""
+        of_authorities = (f"{self.cluster}-{one}-ca{part}" for one in ("cluster", "clients") for part in ("", "-cert"))
+        return (
+            *of_authorities,
+            f"{self.cluster}-cluster-operator-certs",
+            f"{self.cluster}-entity-topic-operator-certs",
+        )
+
+    def users(self, args: "StreamArgs", stream: str) -> tuple[str, ...]:
+        return tuple(f"{stream}-{one}" for one in (*args.groups, *args.producers, *([MIRROR] if args.mirror else ())))
 
     def check_mirror(self, args: "StreamArgs", path: Key) -> Iterator[Fault]:
         for section, clients in (("groups", args.groups), ("producers", args.producers)):

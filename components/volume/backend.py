@@ -136,6 +136,10 @@ class Backend(Variant, family=True):
         """What is wrong with a volume of this backend, beyond what its capabilities say. Paths begin at the volume."""
         yield from ()
 
+    def makes(self, name: str, args: "VolumeArgs") -> Iterator[tuple[str, str]]:
+        """Kinds and names of what it makes for a volume, as far as another volume's may be the same."""
+        yield from ()
+
     @classmethod
     def check_together(cls, volumes: Mapping[str, "VolumeArgs"], cluster: ClusterArgs) -> Iterator[Fault]:
         """What is wrong with all volumes of this kind, which are these, where each is right. Paths begin at theirs."""

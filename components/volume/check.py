@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 from components.cluster import ClusterArgs
 from components.faults import Fault, Key, unknown_name
 from components.stream import check as stream_check
-from components.volume import capabilities, mirror_check, snapshot_group
+from components.volume import capabilities, mirror_check, name_check, snapshot_group
 from components.volume.backend import Backend
 from components.volume.capabilities import Capabilities
 from components.volume.snapshot_schedule import NAME_LIMIT
@@ -22,6 +22,7 @@ def faults(volumes: Mapping[str, "VolumeArgs"], declared: Declared, cluster: Clu
     yield from _paths(volumes)
     yield from stream_check.faults({name: args.stream for name, args in volumes.items() if args.stream})
     yield from snapshot_group.faults(volumes, set(declared), cluster)
+    yield from name_check.faults(volumes, cluster)
     yield from _together(volumes, cluster)
     for name, args in volumes.items():
         at = ("volumes", name)

@@ -22,7 +22,12 @@ def secret(use: str, name: str, namespace: str) -> dict[str, str]:
 
 def of_copies(namespace: Namespace, volume: str) -> str:
     """The class of the copies of a volume that come and go: the same as its own, but that nothing is retained."""
-    return f"{namespace.plain_name}-{volume}-copies"
+    return f"{namespace.plain_name}-{copies(volume)}"
+
+
+def copies(volume: str) -> str:
+    """Its name without that of the namespace."""
+    return f"{volume}-copies"
 
 
 def claim(
@@ -72,5 +77,5 @@ def claim(
     made = create(logical, f"{logical}-{digest}", "Retain" if request.args.retain else "Delete")
     if request.copied:
         # A retained copy of every quarter of an hour would fill any disk.
-        create(f"{logical}-copies", of_copies(request.namespace, request.name), "Delete")
+        create(copies(logical), of_copies(request.namespace, request.name), "Delete")
     return request.claim(opts, storage_class=made.metadata["name"])

@@ -61,6 +61,11 @@ def receiver_name(volume: str) -> str:
     return whole if len(whole) <= _NAME_LIMIT else f"{_RECEIVER}{zlib.crc32(volume.encode()):08x}"
 
 
+def claim_of_copy(volume: str) -> str:
+    """The claim that VolSync makes of a moment of a volume, to send it."""
+    return f"volsync-{volume}-src"
+
+
 def copies(backend: Backend) -> SnapshotClass | None:
     """The class of the snapshots by which a mirror is of one moment; None where the volume itself is read."""
     return backend.snapshot_class if backend.mirror_copies else None

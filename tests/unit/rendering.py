@@ -49,6 +49,7 @@ class Recorder(MockMonitor):
         super().__init__(Echo())
         self.registered: list[Registered] = []
         self.completed: list[str] = []
+        self.urns: list[str] = []
 
     def RegisterResource(self, request: Any) -> Any:  # noqa: N802  # the gRPC method's name
         answer = super().RegisterResource(request)  # type: ignore[no-untyped-call]
@@ -56,6 +57,7 @@ class Recorder(MockMonitor):
             inputs = rpc.deserialize_properties(request.object)
             made = Registered(request.type, request.name, inputs, _options(request), _hangs_on(request))
             self.registered.append(made)
+            self.urns.append(answer.urn)
         return answer
 
     def RegisterResourceOutputs(self, request: Any) -> Any:  # noqa: N802  # the gRPC method's name
@@ -104,6 +106,8 @@ class Rendered:
     exports: Mapping[str, Any]
     completed: list[str]
     """Components that registered outputs, as `token name`."""
+    urns: list[str]
+    """Of all of them: the engine takes none twice."""
 
     def one(self, kind: str, name: str | None = None) -> Registered:
         """The only resource of a type whose token ends so, and of this name where one is given."""
@@ -136,7 +140,9 @@ def run(program: Program) -> Rendered:
     # no names, which this one does, and of what a test takes they would be two thirds.
     with mock.patch.object(pulumi.resource, "collapse_alias_to_urn", lambda *_: ""):
         body()
-    return Rendered(sorted(recorder.registered, key=lambda r: (r.type, r.name)), exports, recorder.completed)
+    return Rendered(
+        sorted(recorder.registered, key=lambda r: (r.type, r.name)), exports, recorder.completed, recorder.urns
+    )
 
 
 def settings_of(path: Path) -> Settings:

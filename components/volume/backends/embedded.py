@@ -1,6 +1,7 @@
 """Volumes of the embedded cluster: in its pool on this machine, by its own CSI driver."""
 
-from typing import ClassVar, Literal
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import pulumi
 import pulumi_kubernetes as k8s
@@ -9,6 +10,9 @@ from components.labels import labels
 from components.volume import capabilities
 from components.volume.backend import Backend, Request
 from components.volume.capabilities import AccessMode, Capabilities
+
+if TYPE_CHECKING:
+    from components.volume import VolumeArgs
 
 CLASS = "tensorplane-embedded"
 """The StorageClass that the embedded cluster has."""
@@ -45,6 +49,10 @@ class Embedded(Backend):
     def csi_driver(self) -> str | None:
         return DRIVER
 
+    def makes(self, name: str, args: "VolumeArgs") -> Iterator[tuple[str, str]]:
+        if args.source and args.source.mirror_of:
+            yield "StorageClass", _copy_named(name, args.source.mirror_of)
+
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
         begins = request.args.source.mirror_of if request.args.source else None
         return request.claim(
@@ -74,7 +82,7 @@ def _class_of_copy(request: Request, origin: str, opts: pulumi.ResourceOptions) 
     logical = f"{request.namespace.plain_name}-{request.name}"
     made = k8s.storage.v1.StorageClass(
         logical,
-        metadata={"name": f"{logical}-of-mirror-of-{origin}", "labels": labels(request.name, "volume")},
+        metadata={"name": _copy_named(logical, origin), "labels": labels(request.name, "volume")},
         provisioner=DRIVER,
         parameters={"mirrorOf": origin},
         reclaim_policy="Retain",
@@ -83,3 +91,7 @@ def _class_of_copy(request: Request, origin: str, opts: pulumi.ResourceOptions) 
         opts=pulumi.ResourceOptions(parent=opts.parent, depends_on=list(request.installed)),
     )
     return made.metadata["name"]
+
+
+def _copy_named(volume: str, origin: str) -> str:
+    return f"{volume}-of-mirror-of-{origin}"

@@ -13,7 +13,7 @@ from components.model import Filled
 from components.volume import own_class, zones
 from components.volume.backend import Backend, Request
 from components.volume.capabilities import CSI, AccessMode, Capabilities
-from components.volume.clouds import another_region
+from components.volume.clouds import another_region, copy_name
 
 if TYPE_CHECKING:
     from components.volume import VolumeArgs
@@ -76,6 +76,10 @@ class Filestore(Backend):
     @property
     def snapshot_parameters(self) -> Mapping[str, str]:
         return {"type": "backup"}
+
+    def makes(self, name: str, args: "VolumeArgs") -> Iterator[tuple[str, str]]:
+        if args.mirror and args.mirror.to.region:
+            yield from copy_name.both("server", name, args)
 
     def check(self, args: "VolumeArgs", cluster: ClusterArgs) -> Iterator[Fault]:
         yield from zones.faults(args, cluster)

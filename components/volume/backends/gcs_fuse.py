@@ -16,7 +16,7 @@ from components.namespace import Namespace
 from components.volume import access
 from components.volume.backend import Backend, Request
 from components.volume.capabilities import AccessMode, Capabilities
-from components.volume.clouds import another_region
+from components.volume.clouds import another_region, copy_name
 from components.volume.marks import Marks
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 REACHES = "tensorplane.dev/reaches"
 """Label of the pods that a NetworkPolicy lets out to what its value names."""
+EVERYBODY = "namespace"
+"""Whose rights on a bucket are called so: all service accounts of the stack's namespace."""
 _HOUR = 3600
 
 
@@ -84,6 +86,13 @@ class GcsFuse(Backend):
     @property
     def renames(self) -> bool:
         return self.bucket is None or bool(self.hierarchical)
+
+    def makes(self, name: str, args: "VolumeArgs") -> Iterator[tuple[str, str]]:
+        if self.bucket is None:
+            yield from copy_name.both("bucket", name, args)
+        everybody = args.readers is None and args.writers is None
+        for who in [EVERYBODY] if everybody else access.accounts({*(args.readers or ()), *(args.writers or ())}):
+            yield "right on a bucket", f"{name}-{who}"
 
     def check(self, args: "VolumeArgs", cluster: ClusterArgs) -> Iterator[Fault]:
         if self.bucket:

@@ -17,7 +17,7 @@ from components.namespace import Namespace
 from components.volume import zones
 from components.volume.backend import Backend, Request
 from components.volume.capabilities import AccessMode, Capabilities
-from components.volume.clouds import azure_id, netapp_schedule
+from components.volume.clouds import azure_id, copy_name, netapp_schedule
 
 if TYPE_CHECKING:
     from components.volume import VolumeArgs
@@ -70,6 +70,9 @@ class NetappFiles(Backend):
     @property
     def same_in_copies(self) -> tuple[object, ...]:
         return self.kind, self.service_level, self.version, self.subnet
+
+    def makes(self, name: str, args: "VolumeArgs") -> Iterator[tuple[str, str]]:
+        yield from copy_name.both("NetApp volume", name, args)
 
     def check(self, args: "VolumeArgs", cluster: ClusterArgs) -> Iterator[Fault]:
         yield from zones.faults(args, cluster, at_most=1)

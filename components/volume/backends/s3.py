@@ -14,7 +14,7 @@ from components.model import Filled, RelativePath
 from components.namespace import Namespace
 from components.volume.backend import Backend, Request
 from components.volume.capabilities import AccessMode, Capabilities
-from components.volume.clouds import aws_region, bucket_rights, kms_key
+from components.volume.clouds import aws_region, bucket_rights, copy_name, kms_key
 from components.volume.clouds.bucket_name import BucketName
 from components.volume.clouds.kms_key import KmsKey
 
@@ -61,6 +61,10 @@ class S3(Backend):
         outside="the API of S3",
         throughput="how many read at once",
     )
+
+    def makes(self, name: str, args: "VolumeArgs") -> Iterator[tuple[str, str]]:
+        if self.bucket is None:
+            yield from copy_name.both("bucket", name, args)
 
     def check(self, args: "VolumeArgs", cluster: ClusterArgs) -> Iterator[Fault]:
         yield from self._bucket(args)
