@@ -6,12 +6,13 @@ import argparse
 import os
 import sys
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from snapshotter.api import Api
 from snapshotter.group import GroupApi
 from snapshotter.manifest import MANUAL, SCHEDULE
-from snapshotter.retention import past
+from snapshotter.retention import Snapshot, past, stuck
 
 _SECONDS_BETWEEN_LOOKS = 2
 _SECONDS_OF_A_MINUTE = 60
@@ -30,8 +31,10 @@ def named(volume: str, job: str, now: datetime) -> tuple[str, str]:
 
 
 def run(api: Api, arguments: argparse.Namespace, job: str) -> None:
-    """Take one, wait for it, and only then delete what is past."""
+    """Take one, wait for it, and only then delete what is past. SystemExit where the driver owes too many already."""
     name, reason = named(arguments.volume, job, datetime.now(UTC))
+    if reason == SCHEDULE:
+        _check_driver(api.taken_on_schedule(arguments.volume), name, arguments.keep)
     api.take(name, arguments.volume, arguments.snapshot_class, reason)
     while not api.is_ready(name):
         time.sleep(_SECONDS_BETWEEN_LOOKS)
@@ -41,6 +44,16 @@ def run(api: Api, arguments: argparse.Namespace, job: str) -> None:
     for old in past(api.taken_on_schedule(arguments.volume), datetime.now(UTC), keep=arguments.keep, expire=expire):
         api.delete(old)
         print(f"{old.name}: deleted", flush=True)
+
+
+def _check_driver(taken: Sequence[Snapshot], name: str, keep: int) -> None:
+    if any(one.name == name for one in taken):  # a second try waits for what the first has asked for
+        return
+    if waiting := stuck(taken, keep=keep):
+        raise SystemExit(
+            f"{name}: not taken, the last {len(waiting)} are not ready, {waiting[-1].name} to {waiting[0].name}: "
+            "`kubectl describe` them to see why, repair the driver, or delete them"
+        )
 
 
 def parsed(words: list[str] | None = None) -> argparse.Namespace:

@@ -8,6 +8,8 @@ from datetime import datetime, timedelta
 
 GIVE_UP = timedelta(days=2)
 """Age at which a snapshot that never became ready is no longer waited for."""
+AT_MOST_WAITING = 24
+"""How many snapshots a driver may owe, whatever number stays."""
 
 
 @dataclass(frozen=True)
@@ -19,6 +21,13 @@ class Snapshot:
     ready: bool
     content: str | None = None
     """The object that stands for its bytes."""
+
+
+def stuck(snapshots: Sequence[Snapshot], *, keep: int) -> list[Snapshot]:
+    """The newest, as many as stay, where none of them is ready: another one would only be one more. Else none."""
+    limit = min(keep, AT_MOST_WAITING)
+    newest = sorted(snapshots, key=lambda one: (one.taken, one.name), reverse=True)[:limit]
+    return [] if len(newest) < limit or any(one.ready for one in newest) else newest
 
 
 def past(snapshots: Sequence[Snapshot], now: datetime, *, keep: int, expire: timedelta | None) -> list[Snapshot]:

@@ -18,7 +18,7 @@ from components import controllers
 from components.settings import Settings
 from snapshotter import __main__ as program
 from snapshotter.api import Api
-from snapshotter.retention import GIVE_UP, Snapshot, past
+from snapshotter.retention import AT_MOST_WAITING, GIVE_UP, Snapshot, past, stuck
 from tests.unit import rendering
 from tests.unit.rendering import Rendered
 
@@ -193,6 +193,38 @@ def test_a_run_takes_one_and_gives_up_the_bytes_of_what_is_past(fake: tuple[Api,
         ("PATCH", f"{ROOT}/volumesnapshotcontents/content-older", {"spec": {"deletionPolicy": "Delete"}}),
         ("DELETE", f"{HERE}/older", None),
     ]
+
+
+JOB = f"snapshots-models-{int(NOW.timestamp()) // 60}"
+
+
+@pytest.mark.parametrize("keep", [2, 1])
+def test_no_more_are_asked_for_while_as_many_as_stay_are_not_ready(fake: tuple[Api, type[Fake]], keep: int) -> None:
+    api, server = fake
+    waiting = [item(f"waiting-{hour}", f"2026-11-21T{hour}:00:00Z", ready=False) for hour in (14, 15)]
+    server.answers = {("GET", HERE): (200, {"items": [*waiting, item("older", "2026-11-21T13:00:00Z")]})}
+    with pytest.raises(SystemExit, match=r"^models-20261121-1600: not taken, the last \d are not ready") as ended:
+        program.run(api, program.parsed(["models", "lab-files", f"--keep={keep}"]), JOB)
+    assert f"waiting-{16 - keep} to waiting-15: `kubectl describe`" in str(ended.value)
+    assert [method for method, _, _ in server.asked] == ["GET"]
+
+
+def test_a_second_try_and_a_person_ask_whatever_is_not_ready(fake: tuple[Api, type[Fake]]) -> None:
+    api, server = fake
+    mine = item("models-20261121-1600", "2026-11-21T16:00:00Z", ready=False)
+    server.answers = {("GET", HERE): (200, {"items": [mine]}), ("POST", HERE): (500, {})}
+    for job in (JOB, "by-hand"):
+        with pytest.raises(OSError, match="500"):
+            program.run(api, program.parsed(["models", "lab-files", "--keep=1"]), job)
+
+
+def test_a_driver_owes_no_more_than_stay_and_never_more_than_a_day_of_hours() -> None:
+    owed = [hours_ago(hour, ready=False) for hour in range(AT_MOST_WAITING)]
+    assert stuck(owed, keep=3) == owed[:3]
+    assert stuck(owed, keep=1000) == owed
+    assert stuck(owed[1:], keep=1000) == []
+    assert stuck([hours_ago(0), *owed[1:]], keep=3) == []
+    assert stuck([*owed[:2], hours_ago(2)], keep=3) == []
 
 
 def test_a_snapshot_whose_bytes_somebody_deleted_goes_too(fake: tuple[Api, type[Fake]]) -> None:
