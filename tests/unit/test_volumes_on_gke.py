@@ -69,6 +69,8 @@ def test_a_schedule_for_each_volume_that_asks_for_it() -> None:
         ({**FILES}, {"sizeGib": 2048, "from": {"volume": "other"}}, "from.volume: backend filestore has no clones"),
         ({**DISK, "iops": 4000}, {}, "backend.iops: given, and that of a pd-balanced follows from its size"),
         ({**DISK, "type": "hyperdisk-balanced"}, {"sizeGib": 3}, "sizeGib: got 3, a hyperdisk-balanced has"),
+        ({**DISK, "type": "hyperdisk-balanced", "iops": 3000}, {"sizeGib": 5},
+         "backend.iops: got 3000, and a hyperdisk-balanced of less than 6 GiB has what its size gives it: leave"),
         ({**DISK}, {"placement": {"zones": ["us-central1-x"]}}, "placement.zones: got us-central1-x"),
         ({"kind": "ebs"}, {}, "backend: got ebs on cluster kind gke, it needs cluster kind eks"),
         ({**NFS, "folder": "data"}, {}, "backend.folder: got 'data', need the absolute path"),

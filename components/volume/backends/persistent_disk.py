@@ -23,6 +23,9 @@ _HYPERDISK, _READ_ONLY = "hyperdisk-balanced", "hyperdisk-ml"
 _LEAST_OF_HYPERDISK = 4
 _FASTEST = 2400
 """MiB per second of a hyperdisk-balanced."""
+_LEAST_WITH_IOPS = 6
+"""GiB of a hyperdisk-balanced whose IOPS one may choose: 4 GiB have 2,000 and 5 GiB 2,500, larger ones at least 3,000
+(kubernetes-sigs/gcp-compute-persistent-disk-csi-driver#2054)."""
 _SLOWEST_ML, _SLOWEST_ML_EACH, _FASTEST_ML_EACH = 400, 0.12, 1600
 """MiB per second of a hyperdisk-ml, and for each GiB of it (Compute Engine, "About Hyperdisk ML")."""
 
@@ -72,6 +75,11 @@ class PersistentDisk(Backend):
         elif self.type == _HYPERDISK and self.throughput_mib and self.throughput_mib > _FASTEST:
             reason = f"got {self.throughput_mib}, a {self.type} has at most {_FASTEST:,}"
             yield Fault(("backend", "throughputMib"), reason, given=(("backend", "type"),))
+        elif self.type == _HYPERDISK and self.iops and math.ceil(args.size_gib) < _LEAST_WITH_IOPS:
+            reason = (
+                f"got {self.iops}, and a {self.type} of less than {_LEAST_WITH_IOPS} GiB has what its size gives it"
+            )
+            yield Fault(("backend", "iops"), f"{reason}: leave it out", given=(("sizeGib",),))
         by_size = [("iops", self.iops)] if self.type != _HYPERDISK else []
         if not self.type.startswith("hyperdisk"):
             by_size.insert(0, ("throughputMib", self.throughput_mib))
