@@ -20,6 +20,7 @@ from components.node_group import (
     Shape,
     Taint,
     TaintArgs,
+    keeps_out,
 )
 from components.node_shape import Site, resolve
 
@@ -211,7 +212,7 @@ def _told(taint: Taint) -> tuple[str, str]:
 
 def _own_taint(shape: Shape) -> TaintArgs | None:
     """The first taint of a group's own that keeps pods out; one that is a preference does not."""
-    return next((taint for taint in shape.args.taints if taint.effect != "PreferNoSchedule"), None)
+    return next((taint for taint in shape.args.taints if keeps_out(taint)), None)
 
 
 def _keeping_off(shape: Shape, interruptible: bool) -> str:
@@ -303,4 +304,4 @@ def _system_pods(fleet: Fleet, site: Site) -> Iterator[Fault]:
 
 
 def _keeping_out(shape: Shape) -> bool:
-    return any(taint.effect != "PreferNoSchedule" for taint in shape.taints)
+    return any(keeps_out(taint) for taint in shape.taints)

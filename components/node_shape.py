@@ -9,6 +9,8 @@ from components.faults import Fault, did_you_mean
 from components.node_group import (
     ACCELERATOR,
     AKS_SPOT,
+    CPU,
+    FLAVOR,
     GENERATION,
     GPU_PRESENT,
     GROUP,
@@ -23,6 +25,7 @@ from components.node_group import (
     Shape,
     Taint,
     TimeSlicing,
+    keeps_out,
 )
 
 _MPS_CLIENTS_OF_OLD, _OLD_FOR_MPS, _OLD_FOR_GKE = 16, 7.5, 7.0
@@ -92,7 +95,7 @@ def _shape(
 
 
 def _own_labels(name: str, args: NodeGroupArgs, card: Accelerator | None) -> dict[str, str]:
-    labels = {GROUP: name, ACCELERATOR: card.name if card else NO_ACCELERATOR}
+    labels = {GROUP: name, FLAVOR: _flavor(name, args, card), ACCELERATOR: card.name if card else NO_ACCELERATOR}
     if card:
         labels |= {PRODUCT: card.product, GENERATION: card.architecture, TIER: str(card.year)}
     if card and card.kind == "gpu":
@@ -101,6 +104,21 @@ def _own_labels(name: str, args: NodeGroupArgs, card: Accelerator | None) -> dic
     if args.spot:
         labels[SPOT] = "true"
     return labels
+
+
+def _flavor(name: str, args: NodeGroupArgs, card: Accelerator | None) -> str:
+    """A name for what pods with a quota see of the nodes: two groups that differ in none of it share a quota.
+
+    A taint of its own makes a group a kind by itself. Spot CPUs are as good as others to a pod that may run there.
+    """
+    kind = [card.name if card else CPU]
+    if card and args.spot:
+        kind.append("spot")
+    if args.sharing:
+        kind.append(plugin_config(args))
+    if any(keeps_out(taint) for taint in args.taints):
+        kind.append(name)
+    return "-".join(kind)
 
 
 def _sharing_labels(args: NodeGroupArgs) -> dict[str, str]:

@@ -1,13 +1,11 @@
 """Nodes that KWOK plays the kubelet of: no machine, and for the scheduler the same as a cloud's."""
 
 import json
-from typing import get_args
 
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components import catalog, quantity
-from components.catalog import Cloud
+from components import node_size, quantity
 from components.node_group import SIMULATED, Shape, Taint
 
 TAINT = Taint(SIMULATED, "fake", "NoSchedule")
@@ -15,7 +13,7 @@ TAINT = Taint(SIMULATED, "fake", "NoSchedule")
 SIZE = "tensorplane.dev/simulated-size"
 """Annotation with a node's resources, which KWOK copies into its status as a kubelet would those of its machine."""
 
-_CPUS, _MEMORY_GIB, _PODS = 16, 64, 110
+_PODS = 110
 _SECONDS_TO_READY = "60s"
 
 
@@ -30,10 +28,10 @@ def declare(shape: Shape, opts: pulumi.ResourceOptions) -> list[k8s.core.v1.Node
 
 
 def _node(name: str, shape: Shape, opts: pulumi.ResourceOptions) -> k8s.core.v1.Node:
-    cpus, memory_gib, arch = _machine_like(shape)
+    machine = node_size.like_a_machine(shape)
     size = {
-        "cpu": quantity.cpus(cpus),
-        "memory": quantity.gibibytes(memory_gib),
+        "cpu": quantity.cpus(machine.cpus),
+        "memory": quantity.gibibytes(machine.memory_gib),
         "ephemeral-storage": quantity.gibibytes(shape.args.disk_gib),
         "pods": str(_PODS),
         **{resource: str(number) for resource, number in shape.resources.items()},
@@ -45,7 +43,7 @@ def _node(name: str, shape: Shape, opts: pulumi.ResourceOptions) -> k8s.core.v1.
             "labels": {
                 "kubernetes.io/hostname": name,
                 "kubernetes.io/os": "linux",
-                "kubernetes.io/arch": arch,
+                "kubernetes.io/arch": machine.arch,
                 "type": "kwok",
                 SIMULATED: TAINT.value,
                 **shape.labels,
@@ -69,15 +67,3 @@ def _node(name: str, shape: Shape, opts: pulumi.ResourceOptions) -> k8s.core.v1.
             ),
         ),
     )
-
-
-def _machine_like(shape: Shape) -> tuple[float, float, str]:
-    """Processors, memory in GiB and architecture: of the smallest machine that any cloud rents with these cards."""
-    card = shape.accelerator
-    if card is None:
-        return _CPUS, _MEMORY_GIB, "amd64"
-    rented = [machine for cloud in get_args(Cloud) for machine in catalog.offers(cloud, card.name, shape.per_node)]
-    if not rented:
-        return _CPUS * shape.per_node, max(_MEMORY_GIB, card.memory_gib) * shape.per_node, "amd64"
-    smallest = min(rented, key=lambda machine: (machine.vcpus, machine.memory_gib))
-    return smallest.vcpus, smallest.memory_gib, smallest.arch
