@@ -18,7 +18,11 @@ from components.gpu_runtime import GpuRuntime, GpuRuntimeArgs
 from components.model import NAME_LIMIT, NAME_NEEDS, Model, Name, is_name
 from components.namespace import Namespace
 from components.node_group import NodeGroupArgs
-from components.queue import Queue, QueueArgs
+from components.queue import CohortArgs, Queue, QueueArgs, TeamArgs, flavors, room, team
+from components.queue import check as queue_check
+from components.queue.flavors import Flavor
+from components.queue.quota import of as quotas_of
+from components.queue.room import Room
 from components.settings import Settings
 from components.stream import Stream
 from components.volume import Volume, VolumeArgs, volsync, volumes_of
@@ -47,6 +51,10 @@ class StackConfig(Model):
     """Storage that outlives what mounts it."""
     queues: Annotated[dict[Name, QueueArgs], Field(default_factory=dict)]
     """What shares the cluster between jobs."""
+    cohorts: Annotated[dict[Name, CohortArgs], Field(default_factory=dict)]
+    """Queues that lend to each other before they borrow from the rest."""
+    teams: Annotated[dict[Name, TeamArgs], Field(default_factory=dict)]
+    """Namespaces beside the stack's own that have queues."""
     workloads: Annotated[dict[Name, WorkloadArgs], Field(default_factory=dict)]
     """Training jobs and model servers."""
 
@@ -71,24 +79,45 @@ class StackConfig(Model):
             # Machines, volumes and workloads are right or wrong by the kind of the cluster.
             return
         machines, wrong = fleet.of(self.node_groups, self.cluster.site)
+        wrong += self.cluster.check(machines.groups)
         yield from wrong
-        yield from self.cluster.check(machines.groups)
         yield from gpu_runtime.check(self.gpu_runtime, self.cluster, machines)
         yield from volume_check.faults(self.volumes, _declared(settings, "volumes", self.volumes), self.cluster)
         yield from self._check_default_queue()
-        yield from self._check_workloads(settings, machines)
+        yield from self._check_queues(machines, told=not wrong)
+        yield from self._check_workloads(settings, machines, told=not wrong)
+
+    def _check_queues(self, machines: Fleet, *, told: bool) -> Iterator[Fault]:
+        """`told`: whether it is clear which machines there are, and how many."""
+        kinds = self._kinds(machines) if told else None
+        yield from queue_check.faults(self.queues, self.cohorts, self.teams, kinds)
+        yield from queue_check.of_stacks_namespace(self.teams.items(), self.namespace_name)
+
+    def _kinds(self, machines: Fleet) -> dict[str, Flavor]:
+        return flavors.of(machines, own_nodes=self.cluster.own_nodes)
+
+    @property
+    def kinds(self) -> dict[str, Flavor]:
+        """The kinds of machines that queues draw from."""
+        return self._kinds(self.fleet)
+
+    @property
+    def rooms(self) -> dict[str, Room]:
+        """What each queue has of each kind."""
+        return room.of(self.queues, self.kinds, self.fleet)
 
     def _cluster_is_told(self, settings: Settings) -> bool:
         """Whether the cluster is the one that the settings name: in place of a faulty one stands the default."""
         given = settings.tree.get("cluster", {"kind": Embedded().kind})
         return isinstance(given, Mapping) and given.get("kind") == self.cluster.kind
 
-    def _check_workloads(self, settings: Settings, machines: Fleet) -> Iterator[Fault]:
+    def _check_workloads(self, settings: Settings, machines: Fleet, *, told: bool) -> Iterator[Fault]:
         declared = Declared(
             cluster=self.cluster,
             fleet=machines,
             volumes=_declared(settings, "volumes", self.volumes),
             queues=_declared(settings, "queues", self.queues),
+            rooms=room.of(self.queues, self._kinds(machines), machines) if told else {},
         )
         found: list[Fault] = []
         for name, volume in self._brokers().items():
@@ -139,6 +168,11 @@ class StackConfig(Model):
             yield Fault(("queues", queue.DEFAULT), reason, given=(("volumes",), ("controllers", "kueue")))
 
     @property
+    def shares_fairly(self) -> bool:
+        """Whether weights decide who borrows how much."""
+        return any(each.weight is not None for each in (*self.queues.values(), *self.cohorts.values()))
+
+    @property
     def fleet(self) -> Fleet:
         """The node groups, with what the catalog makes of their settings."""
         machines = fleet.of(self.node_groups, self.cluster.site)[0]
@@ -171,7 +205,7 @@ def build(config: StackConfig) -> Mapping[str, Any]:
     job_controllers, queues = _scheduling(config, cluster, namespace, inside)
     encrypted = "workloads" in config._encrypted
     streams = _streams(config, cluster, namespace, volumes, [*job_controllers, *queues.values()], inside)
-    platform = Platform(cluster, namespace, volumes, streams, queues, job_controllers, encrypted)
+    platform = Platform(cluster, namespace, volumes, streams, queues, config.rooms, job_controllers, encrypted)
     workloads = {name: args.build(name, platform, inside) for name, args in config.workloads.items()}
     return _outputs(cluster, namespace, workloads)
 
@@ -230,13 +264,34 @@ def _scheduling(
     ready = inside
     if config.controllers.kueue == "chart":
         # Beside JobSet, not after it: Kueue waits for JobSet's API by itself.
-        kueue = Controller(versions.KUEUE, controllers.kueue_values(), cluster=cluster, opts=inside)
+        kueue = Controller(versions.KUEUE, controllers.kueue_values(fair_sharing=config.shares_fairly), cluster=cluster, opts=inside)
         ready = pulumi.ResourceOptions.merge(inside, pulumi.ResourceOptions(depends_on=[kueue]))
-    flavor = queue.any_node(namespace, ready)
+    kinds = config.kinds
+    teams = team.declare(config.teams, inside)
+    needed = [
+        *queue.declare_flavors(kinds, namespace, ready),
+        *queue.declare_cohorts(config.cohorts, namespace, ready),
+    ]
+    after = pulumi.ResourceOptions.merge(ready, pulumi.ResourceOptions(depends_on=needed))
     queues = {
-        name: Queue(name, args, namespace=namespace, flavor=flavor, opts=ready) for name, args in config.queues.items()
+        name: Queue(name, args, namespace=namespace, teams=teams, flavors=kinds, opts=after)
+        for name, args in config.queues.items()
     }
+    _limits(config, namespace, teams, inside)
     return job_controllers, queues
+
+
+def _limits(
+    config: StackConfig, namespace: Namespace, teams: Mapping[str, pulumi.Input[str]], inside: pulumi.ResourceOptions
+) -> None:
+    """The second line of defence: what pods of each namespace may hold, with or without a queue."""
+    kinds = config.kinds
+    quotas = {name: quotas_of(args, kinds) for name, args in config.queues.items()}
+    unqueued = sum(workload.gpus_beside_queues for workload in config.workloads.values())
+    own = team.gpus_at_most(config.queues, quotas, None) + unqueued
+    team.limit(namespace.plain_name, namespace.name, own, inside)
+    for name, inside_team in teams.items():
+        team.limit(name, inside_team, team.gpus_at_most(config.queues, quotas, name), inside)
 
 
 def _outputs(cluster: Cluster, namespace: Namespace, workloads: Mapping[str, Workload]) -> dict[str, Any]:

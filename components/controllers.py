@@ -61,23 +61,39 @@ def _image(chart: versions.Chart) -> dict[str, str]:
     return {"repository": chart.image, "tag": chart.image_tag, "pullPolicy": "IfNotPresent"}
 
 
-def kueue_values() -> dict[str, Any]:
-    """Values of Kueue's chart: one small replica that manages jobs of tensorplane's namespaces and no others."""
+def kueue_values(*, fair_sharing: bool = False) -> dict[str, Any]:
+    """Values of Kueue's chart: one small replica that manages jobs of tensorplane's namespaces and no others.
+
+    `fair_sharing`: who borrows beyond its weight gives back first, whatever its priority.
+    """
     # JSON is YAML: the chart parses it.
-    configuration = {
+    configuration: dict[str, Any] = {
         "apiVersion": "config.kueue.x-k8s.io/v1beta2",
         "kind": "Configuration",
         "health": {"healthProbeBindAddress": ":8081"},
         "metrics": {"bindAddress": ":8443"},
         "webhook": {"port": 9443},
         "leaderElection": {"leaderElect": True, "resourceName": "c1f6bfd2.kueue.x-k8s.io"},
-        "clientConnection": {"qps": 50, "burst": 100},
+        # What Kueue 0.19 has by default; below that, admitting waits for the client's own limit.
+        "clientConnection": {"qps": 300, "burst": 500},
+        # All pods of a job or none: quotas count cards, and cannot know of a node that broke or never came. Nodes with
+        # GPUs take minutes to start, and so does the first pull of an image with CUDA.
+        "waitForPodsReady": {
+            "timeout": "20m",
+            "recoveryTimeout": "10m",
+            "blockAdmission": False,
+            "requeuingStrategy": {"timestamp": "Eviction", "backoffBaseSeconds": 60, "backoffMaxSeconds": 1800},
+        },
         # Every training job is a JobSet. With plain Jobs among them, a queue named `default` would hold those that name
         # no queue, too: snapshots would wait behind training.
         "integrations": {"frameworks": ["jobset.x-k8s.io/jobset"]},
         # The chart's webhooks fail closed. Without this, a Kueue that is down stops every Job of the cluster.
         "managedJobsNamespaceSelector": {"matchLabels": MANAGED},
     }
+    if fair_sharing:
+        configuration["fairSharing"] = {
+            "preemptionStrategies": ["LessThanOrEqualToFinalShare", "LessThanInitialShare"]
+        }
     return {
         "controllerManager": {
             "replicas": 1,

@@ -11,6 +11,7 @@ from components.faults import Fault, did_you_mean
 from components.model import Resources
 from components.node_group import (
     ACCELERATOR,
+    FLAVOR,
     GROUP,
     NO_ACCELERATOR,
     PLUGIN_CONFIG,
@@ -54,31 +55,47 @@ class Fleet:
         prices = [shape.hourly_usd_max for shape in self.groups.values()]
         return None if None in prices else sum(price for price in prices if price is not None)
 
-    def placement(self, resources: Resources, *, interruptible: bool) -> dict[str, Any]:
-        """The parts of a pod's spec that lead it to its nodes and their GPUs, those that it needs."""
+    def placement(
+        self, resources: Resources, *, interruptible: bool, together: bool = False, queued: bool = False
+    ) -> dict[str, Any]:
+        """The parts of a pod's spec that lead it to its nodes and their GPUs, those that it needs.
+
+        `together`: it computes every step with other pods, for which a card that takes turns will not do. `queued`:
+        Kueue chooses the kind of machine, and must be told which one a named group is.
+        """
         selector: dict[str, str] = {}
         if resources.accelerator:
             selector[ACCELERATOR] = resources.accelerator
         if resources.node_group:
             selector[GROUP] = resources.node_group
+        if shape := self.groups.get(resources.node_group or ""):
+            selector |= shape.selector
+            if queued:
+                selector[FLAVOR] = shape.flavor
+        else:
+            selector |= self._open_selectors.get(_wanted(resources), {})
+        taints = self.tolerated(resources, interruptible=interruptible)
+        found = [{"key": key, "operator": "Exists", "effect": effect} for key, effect in sorted(taints)]
+        whole = resources.gpus > 1 or (together and resources.gpus)
+        parts = {
+            "nodeSelector": selector,
+            "tolerations": found,
+            "affinity": _WHOLE_GPUS if whole and self._shares else None,
+            "runtimeClassName": self.runtime_class if resources.gpus else None,
+        }
+        return {key: value for key, value in parts.items() if value}
+
+    def tolerated(self, resources: Resources, *, interruptible: bool) -> set[tuple[str, str]]:
+        """Key and effect of each taint that a pod tolerates."""
         taints = {_GPU_TAINT} if resources.gpus else set()
         if shape := self.groups.get(resources.node_group or ""):
             gpus = resources.gpus
             own = (taint for taint in shape.taints if _is_for(taint, shape, gpus, interruptible, named=True))
             taints |= {_told(taint) for taint in own}
             taints |= {(taint.key, taint.effect) for taint in shape.args.taints}
-            selector |= shape.selector
         else:
-            selector |= self._open_selectors.get(_wanted(resources), {})
             taints |= self._open_taints.get((_wanted(resources), interruptible), set())
-        found = [{"key": key, "operator": "Exists", "effect": effect} for key, effect in sorted(taints)]
-        parts = {
-            "nodeSelector": selector,
-            "tolerations": found,
-            "affinity": _WHOLE_GPUS if resources.gpus > 1 and self._shares else None,
-            "runtimeClassName": self.runtime_class if resources.gpus else None,
-        }
-        return {key: value for key, value in parts.items() if value}
+        return taints
 
     @cached_property
     def _open_taints(self) -> Mapping[tuple[str, bool], set[tuple[str, str]]]:
@@ -127,14 +144,32 @@ class Fleet:
         shapes = (shape for shape in self.groups.values() if shape.accelerator and shape.accelerator.kind == "gpu")
         return sorted({shape.accelerator.name for shape in shapes if shape.accelerator})
 
-    def check(self, resources: Resources, at: tuple[str, ...], *, interruptible: bool) -> Iterator[Fault]:
-        """What a pod asks for and no group has, or none that lets it in."""
+    def check(
+        self, resources: Resources, at: tuple[str, ...], *, interruptible: bool, together: bool = False
+    ) -> Iterator[Fault]:
+        """What a pod asks for and no group has, or none that lets it in. `together` as in `placement`."""
         if resources.accelerator and not resources.gpus:
             yield Fault((*at, "accelerator"), f"got {resources.accelerator} with gpus 0: need gpus, at least 1")
         elif resources.node_group:
             yield from self._check_named(resources.node_group, resources, at, interruptible)
+            yield from self._check_turns({resources.node_group}, resources, at, together)
         elif self.groups and not self.untold and resources.gpus:
             yield from self._check_open(resources, at, interruptible)
+            yield from self._check_turns({s.name for s in self._having[_wanted(resources)]}, resources, at, together)
+
+    def _check_turns(
+        self, groups: set[str], resources: Resources, at: tuple[str, ...], together: bool
+    ) -> Iterator[Fault]:
+        """Pods that compute every step together, where each of the groups shares its cards between pods."""
+        found = [self.groups[name] for name in sorted(groups) if name in self.groups]
+        if together and resources.gpus and found and all(shape.args.sharing for shape in found):
+            names = ", ".join(shape.name for shape in found)
+            key = "nodeGroup" if resources.node_group else "accelerator" if resources.accelerator else "gpus"
+            reason = (
+                f"the cards of {names} are shared between pods, and workers that compute every step together wait for"
+                " the slowest turn: need a group without sharing, or strategy single"
+            )
+            yield Fault((*at, key), reason, given=(("nodeGroups",), at))
 
     def _check_named(
         self, name: str, resources: Resources, at: tuple[str, ...], interruptible: bool
@@ -285,7 +320,7 @@ def _twins(fleet: Fleet) -> Iterator[Fault]:
 
 def _identity(shape: Shape) -> object:
     """What the scheduler sees of a group, and whose machines they are. The order of zones and taints says nothing."""
-    labels = {key: value for key, value in shape.labels.items() if key != GROUP}
+    labels = {key: value for key, value in shape.labels.items() if key not in (GROUP, FLAVOR)}
     machine = shape.machine.name if shape.machine else None
     args = shape.args
     seen = (machine, shape.per_node, args.topology, tuple(sorted(labels.items())))

@@ -47,6 +47,8 @@ class ClusterArgs(Variant, family=True):
     """Keys of the taints that the cloud puts on nodes by itself."""
     class_label: ClassVar[str | None] = None
     """Label by which pods select the nodes that the cloud provisions for a group; None where any label does."""
+    own_nodes: ClassVar[bool] = False
+    """Whether pods without accelerators run on nodes of the cluster's own, beside its groups."""
     node_taints: ClassVar[tuple[Taint, ...]] = ()
     """Taints that every node of every group has on this kind of cluster."""
 
