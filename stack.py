@@ -84,14 +84,15 @@ class StackConfig(Model):
         yield from gpu_runtime.check(self.gpu_runtime, self.cluster, machines)
         yield from volume_check.faults(self.volumes, _declared(settings, "volumes", self.volumes), self.cluster)
         yield from self._check_default_queue()
-        yield from self._check_queues(machines, told=not wrong)
-        yield from self._check_workloads(settings, machines, told=not wrong)
-
-    def _check_queues(self, machines: Fleet, *, told: bool) -> Iterator[Fault]:
-        """`told`: whether it is clear which machines there are, and how many."""
-        kinds = self._kinds(machines) if told else None
-        yield from queue_check.faults(self.queues, self.cohorts, self.teams, kinds)
+        # It is clear which machines there are, and how many.
+        kinds = None if wrong else self._kinds(machines)
+        queues = list(queue_check.faults(self.queues, self.cohorts, self.teams, kinds))
+        yield from queues
         yield from queue_check.of_stacks_namespace(self.teams.items(), self.namespace_name)
+        faulty = {fault.path[1] for fault in queues if fault.path[0] == "queues"}
+        rooms = room.of(self.queues, kinds, machines) if kinds else {}
+        told = {name: found for name, found in rooms.items() if name not in faulty}
+        yield from self._check_workloads(settings, machines, told)
 
     def _kinds(self, machines: Fleet) -> dict[str, Flavor]:
         return flavors.of(machines, own_nodes=self.cluster.own_nodes)
@@ -111,13 +112,13 @@ class StackConfig(Model):
         given = settings.tree.get("cluster", {"kind": Embedded().kind})
         return isinstance(given, Mapping) and given.get("kind") == self.cluster.kind
 
-    def _check_workloads(self, settings: Settings, machines: Fleet, *, told: bool) -> Iterator[Fault]:
+    def _check_workloads(self, settings: Settings, machines: Fleet, rooms: Mapping[str, Room]) -> Iterator[Fault]:
         declared = Declared(
             cluster=self.cluster,
             fleet=machines,
             volumes=_declared(settings, "volumes", self.volumes),
             queues=_declared(settings, "queues", self.queues),
-            rooms=room.of(self.queues, self._kinds(machines), machines) if told else {},
+            rooms=rooms,
         )
         found: list[Fault] = []
         for name, volume in self._brokers().items():
@@ -170,7 +171,8 @@ class StackConfig(Model):
     @property
     def shares_fairly(self) -> bool:
         """Whether weights decide who borrows how much."""
-        return any(each.weight is not None for each in (*self.queues.values(), *self.cohorts.values()))
+        weights = [*(queue.weight for queue in self.queues.values()), *(each.weight for each in self.cohorts.values())]
+        return any(weight is not None for weight in weights)
 
     @property
     def fleet(self) -> Fleet:
@@ -264,7 +266,9 @@ def _scheduling(
     ready = inside
     if config.controllers.kueue == "chart":
         # Beside JobSet, not after it: Kueue waits for JobSet's API by itself.
-        kueue = Controller(versions.KUEUE, controllers.kueue_values(fair_sharing=config.shares_fairly), cluster=cluster, opts=inside)
+        kueue = Controller(
+            versions.KUEUE, controllers.kueue_values(fair_sharing=config.shares_fairly), cluster=cluster, opts=inside
+        )
         ready = pulumi.ResourceOptions.merge(inside, pulumi.ResourceOptions(depends_on=[kueue]))
     kinds = config.kinds
     teams = team.declare(config.teams, inside)

@@ -91,9 +91,7 @@ def kueue_values(*, fair_sharing: bool = False) -> dict[str, Any]:
         "managedJobsNamespaceSelector": {"matchLabels": MANAGED},
     }
     if fair_sharing:
-        configuration["fairSharing"] = {
-            "preemptionStrategies": ["LessThanOrEqualToFinalShare", "LessThanInitialShare"]
-        }
+        configuration["fairSharing"] = {"preemptionStrategies": ["LessThanOrEqualToFinalShare", "LessThanInitialShare"]}
     return {
         "controllerManager": {
             "replicas": 1,

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from components.faults import Fault, Key
-from components.node_group import NO_ACCELERATOR
 from components.queue.quota import Amount, Quota
 from components.queue.room import PodSet, Room
 

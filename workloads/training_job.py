@@ -205,7 +205,7 @@ class TrainingJob(Workload):
         image = platform.guarded(args.image or platform.cluster.args.images.training(args.resources.gpus))
         room = platform.rooms.get(args.queue) if args.queue else None
         stake = queueing.at_stake(room, args.pod_sets(), args.contract, args.grace_seconds) if room else None
-        props = {"strategy": args.strategy.kind, "image": image, "queue": args.queue, **total.props()}
+        props: dict[str, Any] = {"strategy": args.strategy.kind, "image": image, "queue": args.queue, **total.props()}
         if stake:
             props["mayBeStopped"] = stake
         super().__init__("tensorplane:index:TrainingJob", name, props, opts)

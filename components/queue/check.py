@@ -40,7 +40,7 @@ def _shape(at: Key, args: QueueArgs) -> Iterator[Fault]:
     for kind, count in args.lends.items():
         own = args.cpus if kind in ("cpu", ANY) else args.gpus.get(kind, 0)
         if count > own:
-            yield Fault((*at, "lends", kind), f"got {count}, and the queue has {own:g} of its own: need at most {own:g}")
+            yield Fault((*at, "lends", kind), f"got {count}, and {own:g} are the queue's own: need at most {own:g}")
 
 
 def _names(
@@ -175,4 +175,4 @@ def of_stacks_namespace(teams: Iterable[tuple[str, TeamArgs]], namespace: str) -
     """Teams in the namespace that is the stack's own, which has every queue anyway."""
     for name, args in teams:
         if (args.namespace or name) == namespace:
-            yield Fault(("teams", name), f"{namespace} is the stack's own namespace, which has every queue: need another")
+            yield Fault(("teams", name), f"{namespace} is the stack's own, which has every queue: need another")

@@ -68,9 +68,7 @@ def of(queues: Mapping[str, QueueArgs], flavors: Mapping[str, Flavor], fleet: Fl
     """The room of each queue."""
     quotas = {name: quota.of(args, flavors) for name, args in queues.items()}
     return {
-        name: Room(
-            name, fleet, tuple((each, lending.obtainable(name, each, queues, quotas)) for each in quotas[name])
-        )
+        name: Room(name, fleet, tuple((each, lending.obtainable(name, each, queues, quotas)) for each in quotas[name]))
         for name in queues
     }
 

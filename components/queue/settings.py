@@ -44,7 +44,8 @@ class QueueArgs(Model):
     """Memory in GiB of nodes without GPUs that the queue's running jobs are sure of."""
     gpus: Annotated[Counts, Field(default_factory=dict)]
     """GPUs that the queue's running jobs are sure of, by kind: `{t4: 12, h100-80gb: 8}`. A kind is a card, with `-spot`
-    for spot machines and the way of sharing for shared ones: `tensorplane tiers` lists them. `any` without nodeGroups."""
+    for spot machines and the way of sharing for shared ones: `tensorplane tiers` lists them. `any` where there are no
+    nodeGroups."""
     may_borrow: Annotated[Counts, Field(default_factory=dict)]
     """What its jobs may use beyond that while others leave it idle, by kind; `cpu` counts cores, with memory in the
     proportion of the queue's own. They are stopped when the owner wants it back: they need checkpoints."""

@@ -12,9 +12,7 @@ from components.queue.quota import Quota
 from components.queue.settings import QueueArgs, TeamArgs
 
 
-def declare(
-    teams: Mapping[str, TeamArgs], opts: pulumi.ResourceOptions
-) -> dict[str, pulumi.Input[str]]:
+def declare(teams: Mapping[str, TeamArgs], opts: pulumi.ResourceOptions) -> dict[str, pulumi.Input[str]]:
     """The teams' namespaces, by the teams' names. What a team has in its namespace, the stack never deletes."""
     found: dict[str, pulumi.Input[str]] = {}
     for name, args in teams.items():
