@@ -76,8 +76,8 @@ class Queue(pulumi.ComponentResource):
 
 
 def facts(args: QueueArgs, quotas: Sequence[Quota], flavors: Mapping[str, Flavor]) -> dict[str, Any]:
-    """What policies and reports read: plain values, known before anything exists."""
-    used = {each.flavor.name for each in quotas}
+    """What policies and reports read: plain values, known before anything exists. GPUs are counted, or cores where a
+    kind of machine has none."""
     return {
         "priority": args.priority,
         "cpus": args.cpus,
@@ -88,12 +88,17 @@ def facts(args: QueueArgs, quotas: Sequence[Quota], flavors: Mapping[str, Flavor
         "kinds": [
             {
                 "name": each.flavor.name,
-                "guaranteed": each.guaranteed.gpus if each.flavor.is_gpu else each.guaranteed.cpus,
-                "borrowable": each.borrowable.gpus if each.flavor.is_gpu else each.borrowable.cpus,
+                "guaranteed": each.guaranteed.counted(each.flavor),
+                "borrowable": each.borrowable.counted(each.flavor),
+                "lends": 0 if args.cohort == ALONE else (each.lent or each.guaranteed).counted(each.flavor),
             }
             for each in quotas
         ],
-        "never": [name for name in flavors if name not in used],
+        # From the oldest to the newest, also those that this queue never uses.
+        "machines": [
+            {"name": name, "gpus": flavor.is_gpu, "max": flavor.gpus_max if flavor.is_gpu else flavor.cpus_max}
+            for name, flavor in flavors.items()
+        ],
     }
 
 
