@@ -15,11 +15,12 @@ from components.controllers import Controller, ControllersArgs
 from components.faults import Fault
 from components.fleet import Fleet
 from components.gpu_runtime import GpuRuntime, GpuRuntimeArgs
-from components.model import NAME_LIMIT, NAME_NEEDS, Model, Name, is_name
+from components.model import NAME_LIMIT, NAME_NEEDS, Filled, Model, Name, is_name
 from components.namespace import Namespace
 from components.node_group import NodeGroupArgs
-from components.queue import CohortArgs, Queue, QueueArgs, TeamArgs, flavors, room, team
+from components.queue import CohortArgs, Queue, QueueArgs, TeamArgs, dashboard, flavors, room, team
 from components.queue import check as queue_check
+from components.queue import topology as queue_topology
 from components.queue.flavors import Flavor
 from components.queue.quota import of as quotas_of
 from components.queue.room import Room
@@ -53,6 +54,9 @@ class StackConfig(Model):
     """What shares the cluster between jobs."""
     cohorts: Annotated[dict[Name, CohortArgs], Field(default_factory=dict)]
     """Queues that lend to each other before they borrow from the rest."""
+    topology: tuple[Filled, ...] = ()
+    """Levels of the network from wide to narrow, such as [zone, host], by which queues keep the pods of a job near to
+    each other. Only for groups whose number of nodes is fixed. By default the scheduler decides."""
     teams: Annotated[dict[Name, TeamArgs], Field(default_factory=dict)]
     """Namespaces beside the stack's own that have queues."""
     workloads: Annotated[dict[Name, WorkloadArgs], Field(default_factory=dict)]
@@ -75,6 +79,7 @@ class StackConfig(Model):
         """What is wrong beyond the shape: names that nobody declares, combinations that cannot work."""
         yield from self._check_namespace()
         yield from self._check_queue_names()
+        yield from self.controllers.check()
         if not self._cluster_is_told(settings):
             # Machines, volumes and workloads are right or wrong by the kind of the cluster.
             return
@@ -86,16 +91,22 @@ class StackConfig(Model):
         yield from self._check_default_queue()
         # It is clear which machines there are, and how many.
         kinds = None if wrong else self._kinds(machines)
+        yield from queue_topology.faults(self.topology, self.cluster.network_levels, machines.groups)
         queues = list(queue_check.faults(self.queues, self.cohorts, self.teams, kinds))
         yield from queues
         yield from queue_check.of_stacks_namespace(self.teams.items(), self.namespace_name)
         faulty = {fault.path[1] for fault in queues if fault.path[0] == "queues"}
-        rooms = room.of(self.queues, kinds, machines) if kinds else {}
+        rooms = room.of(self.queues, kinds, machines, self.levels) if kinds else {}
         told = {name: found for name, found in rooms.items() if name not in faulty}
         yield from self._check_workloads(settings, machines, told)
 
     def _kinds(self, machines: Fleet) -> dict[str, Flavor]:
-        return flavors.of(machines, own_nodes=self.cluster.own_nodes)
+        return flavors.of(machines, own_nodes=self.cluster.own_nodes, levels=tuple(self.levels.values()))
+
+    @property
+    def levels(self) -> dict[str, str]:
+        """Labels of the network's levels, by their names in settings."""
+        return queue_topology.labels_of(self.topology, self.cluster.network_levels)
 
     @property
     def kinds(self) -> dict[str, Flavor]:
@@ -105,7 +116,7 @@ class StackConfig(Model):
     @property
     def rooms(self) -> dict[str, Room]:
         """What each queue has of each kind."""
-        return room.of(self.queues, self.kinds, self.fleet)
+        return room.of(self.queues, self.kinds, self.fleet, self.levels)
 
     def _cluster_is_told(self, settings: Settings) -> bool:
         """Whether the cluster is the one that the settings name: in place of a faulty one stands the default."""
@@ -266,9 +277,8 @@ def _scheduling(
     ready = inside
     if config.controllers.kueue == "chart":
         # Beside JobSet, not after it: Kueue waits for JobSet's API by itself.
-        kueue = Controller(
-            versions.KUEUE, controllers.kueue_values(fair_sharing=config.shares_fairly), cluster=cluster, opts=inside
-        )
+        values = controllers.kueue_values(fair_sharing=config.shares_fairly, metrics=config.controllers.kueue_metrics)
+        kueue = Controller(versions.KUEUE, values, cluster=cluster, opts=inside)
         ready = pulumi.ResourceOptions.merge(inside, pulumi.ResourceOptions(depends_on=[kueue]))
     kinds = config.kinds
     teams = team.declare(config.teams, inside)
@@ -282,6 +292,9 @@ def _scheduling(
         for name, args in config.queues.items()
     }
     _limits(config, namespace, teams, inside)
+    if config.controllers.kueue_dashboard:
+        everywhere = [namespace.plain_name, *(args.namespace or name for name, args in config.teams.items())]
+        dashboard.declare(list(config.queues), everywhere, namespace, inside)
     return job_controllers, queues
 
 

@@ -5,9 +5,27 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from components.faults import Fault, Key
+from pydantic import model_validator
+
+from components.faults import Fault, Key, did_you_mean
+from components.model import Filled, Model
+from components.queue import topology
 from components.queue.quota import Amount, Quota
 from components.queue.room import PodSet, Room
+
+
+class Within(Model):
+    """How near to each other pods are. The level alone will do: `within: zone`."""
+
+    level: Filled
+    """A level of the stack's `topology`."""
+    required: bool = True
+    """Whether the job waits until there is room within one; otherwise it is spread where there is none."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _level_alone(cls, value: Any) -> Any:
+        return {"level": value} if isinstance(value, str) else value
 
 
 @dataclass(frozen=True)
@@ -39,6 +57,39 @@ def check(
         reason = f"got {grace_seconds}, and saving a checkpoint takes {contract.save_seconds:g}: {lent}"
         need = f"need at least {contract.save_seconds:g}"
         yield Fault((*at, "graceSeconds"), f"{reason}; {need}", given=(*given, (*at, "checkpoints")))
+
+
+def check_within(at: Key, room: Room, pod_sets: Sequence[PodSet], within: Within | None) -> Iterator[Fault]:
+    """A level that the stack does not name, or more pods than one of its parts holds."""
+    if within is None:
+        return
+    level = within.level
+    given = (("topology",), ("nodeGroups",), (*at, "strategy"), (*at, "resources"), ("queues",))
+    where = (*at, "within")
+    if not room.levels:
+        reason = "given, and the stack names no levels of its network: need topology, such as [zone, host]"
+        yield Fault(where, reason, given=given)
+    elif level not in room.levels:
+        known = ", ".join(room.levels)
+        near = did_you_mean(level, room.levels)
+        yield Fault(where, f"got {level}, and topology has {known}{near}", given=given)
+    else:
+        for pods in pod_sets if within.required else ():
+            most = room.most_within(pods, room.levels[level]) if pods.resources.gpus else None
+            if most is not None and most < pods.count and room.fits(pods):
+                reason = f"{pods.count} {pods.role} pods of {pods.resources.gpus} GPUs, and one {level} takes {most}"
+                yield Fault(
+                    where, f"{reason} of them: need a wider level, or {{level: {level}, required: false}}", given=given
+                )
+
+
+def nearness(room: Room | None, pods: PodSet, within: Within | None) -> dict[str, str]:
+    """What the pods' template says of how near they must be."""
+    if room is None or not room.levels or not pods.resources.gpus:
+        return {}
+    if within is None:
+        return topology.annotations(None, required=False)
+    return topology.annotations(room.levels[within.level], required=within.required)
 
 
 def at_stake(

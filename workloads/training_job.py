@@ -95,6 +95,8 @@ class TrainingJobArgs(WorkloadArgs):
     `runtime.stream.Topic.from_environment` knows them."""
     queue: str | None = None
     """Queue that admits the job. Without one it starts at once."""
+    within: queueing.Within | None = None
+    """The part of the network that all its pods with GPUs are in, such as `zone`: a level of the stack's `topology`."""
     max_restarts: Annotated[int, Field(ge=0, le=1000)] = 3
     """Restarts of the whole job after failures. Those after evictions are not counted.
 
@@ -123,10 +125,13 @@ class TrainingJobArgs(WorkloadArgs):
         for key, place in (("model", self.model), ("checkpoints", self.checkpoints)):
             if place:
                 yield from mounts.check_location(place, (*at, key), self.volumes, declared.volumes, declared.cluster)
+        if self.within and self.queue is None:
+            yield Fault((*at, "within"), "given without a queue, and it is Kueue that places such pods: need a queue")
         if self.queue is not None:
             if self.queue not in declared.queues:
                 yield unknown_name((*at, "queue"), "queue", self.queue, declared.queues)
             elif room := declared.rooms.get(self.queue):
+                yield from queueing.check_within(at, room, self.pod_sets(), self.within)
                 yield from queueing.check(at, room, self.pod_sets(), self.contract, self.grace_seconds)
 
     @property
@@ -289,6 +294,7 @@ def _run(
             owner.name,
             {**owner.labels, **of_streams.labels},
             container,
+            annotations=queueing.nearness(platform.rooms.get(args.queue or ""), pods, args.within),
             grace_seconds=args.grace_seconds,
             restart_policy="Never",
             placement=platform.cluster.fleet.placement(

@@ -1,6 +1,7 @@
 """Nodes that KWOK plays the kubelet of: no machine, and for the scheduler the same as a cloud's."""
 
 import json
+from collections.abc import Mapping
 
 import pulumi
 import pulumi_kubernetes as k8s
@@ -24,10 +25,16 @@ def count(shape: Shape) -> int:
 
 def declare(shape: Shape, opts: pulumi.ResourceOptions) -> list[k8s.core.v1.Node]:
     """The group's nodes, Ready once KWOK has seen them."""
-    return [_node(f"{shape.name}-{index}", shape, opts) for index in range(count(shape))]
+    return [_node(f"{shape.name}-{index}", shape, _zone(shape, index), opts) for index in range(count(shape))]
 
 
-def _node(name: str, shape: Shape, opts: pulumi.ResourceOptions) -> k8s.core.v1.Node:
+def _zone(shape: Shape, index: int) -> dict[str, str]:
+    """The zones take turns, as in a cloud."""
+    zones = shape.args.zones
+    return {"topology.kubernetes.io/zone": zones[index % len(zones)]} if zones else {}
+
+
+def _node(name: str, shape: Shape, zone: Mapping[str, str], opts: pulumi.ResourceOptions) -> k8s.core.v1.Node:
     machine = node_size.like_a_machine(shape)
     size = {
         "cpu": quantity.cpus(machine.cpus),
@@ -45,6 +52,7 @@ def _node(name: str, shape: Shape, opts: pulumi.ResourceOptions) -> k8s.core.v1.
                 "kubernetes.io/os": "linux",
                 "kubernetes.io/arch": machine.arch,
                 "type": "kwok",
+                **zone,
                 SIMULATED: TAINT.value,
                 **shape.labels,
             },

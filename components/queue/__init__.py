@@ -9,7 +9,7 @@ import pulumi_kubernetes as k8s
 from components import versions
 from components.labels import labels
 from components.namespace import Namespace
-from components.queue import quota
+from components.queue import quota, topology
 from components.queue.flavors import Flavor
 from components.queue.quota import Quota
 from components.queue.settings import ALONE, PRIORITIES, CohortArgs, QueueArgs, TeamArgs
@@ -123,7 +123,7 @@ def cluster_queue_spec(
                 "coveredResources": list(quota.COVERED),
                 "flavors": [
                     {
-                        "name": cluster_wide_name(stack, each.flavor.name),
+                        "name": cluster_wide_name(stack, each.flavor.object_name),
                         "resources": list(quota.resources(each, args)),
                     }
                     for each in quotas
@@ -160,17 +160,26 @@ def _weight(weight: float) -> str:
 def declare_flavors(
     flavors: Mapping[str, Flavor], namespace: Namespace, opts: pulumi.ResourceOptions
 ) -> list[pulumi.Resource]:
-    """The kinds of machines as Kueue's objects."""
-    return [_declare(flavor, namespace, opts) for flavor in flavors.values()]
+    """The kinds of machines as Kueue's objects, with the levels of the network by which it places pods on them."""
+    stack = namespace.plain_name
+    levels = {flavor.levels for flavor in flavors.values() if flavor.levels}
+    needed = [
+        _kueue("Topology", topology.object_name(stack, each), labels(stack, "queue"), topology.spec(each), opts)
+        for each in sorted(levels)
+    ]
+    after = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=needed)) if needed else opts
+    return [_declare(flavor, namespace, after) for flavor in flavors.values()]
 
 
 def _declare(flavor: Flavor, namespace: Namespace, opts: pulumi.ResourceOptions) -> pulumi.Resource:
     spec: dict[str, Any] = {}
+    if flavor.levels:
+        spec["topologyName"] = topology.object_name(namespace.plain_name, flavor.levels)
     if flavor.labels:
         spec["nodeLabels"] = dict(flavor.labels)
     if flavor.taints:
         spec["nodeTaints"] = [{"key": t.key, "value": t.value, "effect": t.effect} for t in flavor.taints]
-    name = cluster_wide_name(namespace.plain_name, flavor.name)
+    name = cluster_wide_name(namespace.plain_name, flavor.object_name)
     return _kueue("ResourceFlavor", name, labels(namespace.plain_name, "queue"), spec, opts)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from components import catalog, node_size
 from components.fleet import Fleet
 from components.node_group import ACCELERATOR, CPU, FLAVOR, NO_ACCELERATOR, PLUGIN_CONFIG, Shape, Taint, keeps_out
+from components.queue import topology
 
 GPU_RESOURCE = "nvidia.com/gpu"
 ANY = "any"
@@ -43,6 +44,13 @@ class Flavor:
     """The most GPUs that one pod can get."""
     shared: bool = False
     spot: bool = False
+    levels: tuple[str, ...] = ()
+    """Labels of the network's levels, from wide to narrow, by which Kueue places pods; none: the scheduler does."""
+
+    @property
+    def object_name(self) -> str:
+        """What its ResourceFlavor is called after the stack's name. Levels can never change, and so they are in it."""
+        return f"{self.name}-{topology.mark(self.levels)}" if self.levels else self.name
 
     @property
     def is_gpu(self) -> bool:
@@ -53,12 +61,13 @@ class Flavor:
         return self.labels.get(ACCELERATOR) == accelerator
 
 
-def of(fleet: Fleet, *, own_nodes: bool) -> dict[str, Flavor]:
+def of(fleet: Fleet, *, own_nodes: bool, levels: tuple[str, ...] = ()) -> dict[str, Flavor]:
     """The flavors by name, CPUs first, then from the oldest card to the newest.
 
     TPUs are no part of queues, nor are nodes without accelerators that keep others off: who names them gets in.
 
-    `own_nodes`: whether the cluster runs pods without accelerators on nodes of its own, beside the groups.
+    `own_nodes`: whether the cluster runs pods without accelerators on nodes of its own, beside the groups. `levels`:
+    labels of the network's levels for nodes with GPUs.
     """
     if not fleet.groups:
         return {ANY: Flavor(ANY, {}, (), None)}
@@ -66,13 +75,13 @@ def of(fleet: Fleet, *, own_nodes: bool) -> dict[str, Flavor]:
     for shape in fleet.groups.values():
         if shape.flavor == CPU or shape.resources.get(GPU_RESOURCE):
             kinds.setdefault(shape.flavor, []).append(shape)
-    found = {name: _flavor(name, shapes) for name, shapes in kinds.items()}
+    found = {name: _flavor(name, shapes, levels) for name, shapes in kinds.items()}
     if own_nodes:
         found[CPU] = Flavor(CPU, _cpu_labels(CPU), (), None)
     return {flavor.name: flavor for flavor in sorted(found.values(), key=lambda flavor: (flavor.age, flavor.name))}
 
 
-def _flavor(name: str, shapes: Sequence[Shape]) -> Flavor:
+def _flavor(name: str, shapes: Sequence[Shape], levels: tuple[str, ...]) -> Flavor:
     first = shapes[0]
     sizes = [node_size.of(shape) for shape in shapes]
     known = [size for size in sizes if size]
@@ -110,6 +119,7 @@ def _flavor(name: str, shapes: Sequence[Shape]) -> Flavor:
         per_pod=1 if first.args.sharing else max(gpus),
         shared=first.args.sharing is not None,
         spot=first.args.spot,
+        levels=levels,
     )
 
 

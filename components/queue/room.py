@@ -1,13 +1,14 @@
 """Whether a queue can ever admit a job, what would fit instead, and whether the job could be stopped for others."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from components import quantity
 from components.fleet import Fleet
 from components.model import Resources
 from components.node_group import keeps_out
-from components.queue import lending, quota
+from components.queue import lending, quota, topology
 from components.queue.flavors import ANY, Flavor
 from components.queue.quota import Amount, Quota
 from components.queue.settings import QueueArgs
@@ -40,6 +41,8 @@ class Room:
     fleet: Fleet
     kinds: Sequence[tuple[Quota, Amount]]
     """Each kind, in the order in which the queue takes it, with the most that its jobs can ever hold of it together."""
+    levels: Mapping[str, str] = field(default_factory=dict)
+    """Labels of the network's levels, from wide to narrow, by their names in settings."""
 
     def usable(self, pods: PodSet) -> Iterator[tuple[Quota, Amount]]:
         """The kinds of machines that would let these pods in."""
@@ -59,16 +62,37 @@ class Room:
             if kind.borrowable.counted(kind.flavor) and most.holds(pods.each, pods.count)
         ]
 
+    def most_within(self, pods: PodSet, label: str) -> int | None:
+        """How many such pods one part of the network takes at a level; None where nobody knows its parts."""
+        if label == topology.HOST:
+            return max((kind.flavor.per_pod // pods.resources.gpus for kind, _ in self.usable(pods)), default=0)
+        if label != topology.ZONE:
+            return None
+        names = {kind.flavor.name for kind, _ in self.usable(pods)}
+        shapes = [shape for shape in self.fleet.groups.values() if shape.flavor in names]
+        if not all(shape.args.zones for shape in shapes):
+            return None
+        found: Counter[tuple[str, str]] = Counter()
+        for shape in shapes:
+            nodes = -(-shape.args.max // len(shape.args.zones))
+            for zone in shape.args.zones:
+                found[shape.flavor, zone] += nodes * (shape.per_node // pods.resources.gpus)
+        return max(found.values(), default=0)
+
     def most(self, pods: PodSet) -> int:
         """How many such pods would fit."""
         return max((_times(most, pods.each, pods.count) for _, most in self.usable(pods)), default=0)
 
 
-def of(queues: Mapping[str, QueueArgs], flavors: Mapping[str, Flavor], fleet: Fleet) -> dict[str, Room]:
+def of(
+    queues: Mapping[str, QueueArgs], flavors: Mapping[str, Flavor], fleet: Fleet, levels: Mapping[str, str]
+) -> dict[str, Room]:
     """The room of each queue."""
     quotas = {name: quota.of(args, flavors) for name, args in queues.items()}
     return {
-        name: Room(name, fleet, tuple((each, lending.obtainable(name, each, queues, quotas)) for each in quotas[name]))
+        name: Room(
+            name, fleet, tuple((each, lending.obtainable(name, each, queues, quotas)) for each in quotas[name]), levels
+        )
         for name in queues
     }
 

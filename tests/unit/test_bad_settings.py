@@ -348,7 +348,7 @@ class TestAsPulumiRunsIt:
         assert message.split("\n") == [
             "tensorplane:cluster: got 'kind', need a map of settings",
             "tensorplane:volumez: unknown setting, allowed here: cluster, cohorts, controllers, gpuRuntime, "
-            "namespace, nodeGroups, queues, teams, volumes, workloads (did you mean volumes?)",
+            "namespace, nodeGroups, queues, teams, topology, volumes, workloads (did you mean volumes?)",
         ]
 
     def test_broken_json_is_a_fault_too(self) -> None:
