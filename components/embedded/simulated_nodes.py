@@ -1,13 +1,14 @@
 """Nodes that KWOK plays the kubelet of: no machine, and for the scheduler the same as a cloud's."""
 
 import json
-from collections.abc import Mapping
+from typing import Any
 
 import pulumi
 import pulumi_kubernetes as k8s
 
 from components import node_size, quantity
 from components.node_group import SIMULATED, Shape, Taint
+from components.queue import topology
 
 TAINT = Taint(SIMULATED, "fake", "NoSchedule")
 """Keeps away what is meant to run: nothing runs on these nodes."""
@@ -25,16 +26,12 @@ def count(shape: Shape) -> int:
 
 def declare(shape: Shape, opts: pulumi.ResourceOptions) -> list[k8s.core.v1.Node]:
     """The group's nodes, Ready once KWOK has seen them."""
-    return [_node(f"{shape.name}-{index}", shape, _zone(shape, index), opts) for index in range(count(shape))]
+    return [_declare(shape, index, opts) for index in range(count(shape))]
 
 
-def _zone(shape: Shape, index: int) -> dict[str, str]:
-    """The zones take turns, as in a cloud."""
-    zones = shape.args.zones
-    return {"topology.kubernetes.io/zone": zones[index % len(zones)]} if zones else {}
-
-
-def _node(name: str, shape: Shape, zone: Mapping[str, str], opts: pulumi.ResourceOptions) -> k8s.core.v1.Node:
+def manifest(shape: Shape, index: int) -> dict[str, Any]:
+    """One node of a group, as Kubernetes spells it."""
+    name = f"{shape.name}-{index}"
     machine = node_size.like_a_machine(shape)
     size = {
         "cpu": quantity.cpus(machine.cpus),
@@ -43,28 +40,45 @@ def _node(name: str, shape: Shape, zone: Mapping[str, str], opts: pulumi.Resourc
         "pods": str(_PODS),
         **{resource: str(number) for resource, number in shape.resources.items()},
     }
-    return k8s.core.v1.Node(
-        name,
-        metadata={
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {
             "name": name,
             "labels": {
                 "kubernetes.io/hostname": name,
                 "kubernetes.io/os": "linux",
                 "kubernetes.io/arch": machine.arch,
                 "type": "kwok",
-                **zone,
+                **_zone(shape, index),
                 SIMULATED: TAINT.value,
                 **shape.labels,
             },
-            "annotations": {
-                SIMULATED: TAINT.value,
-                SIZE: json.dumps(size, sort_keys=True),
-                "pulumi.com/waitFor": "condition=Ready",
-                # Kubernetes writes its own taints into the same list.
-                "pulumi.com/patchForce": "true",
-            },
+            "annotations": {SIMULATED: TAINT.value, SIZE: json.dumps(size, sort_keys=True)},
         },
-        spec={"taints": [{"key": t.key, "value": t.value, "effect": t.effect} for t in shape.taints]},
+        "spec": {"taints": [{"key": t.key, "value": t.value, "effect": t.effect} for t in shape.taints]},
+    }
+
+
+def _zone(shape: Shape, index: int) -> dict[str, str]:
+    """The zones take turns, as in a cloud."""
+    zones = shape.args.zones
+    return {topology.ZONE: zones[index % len(zones)]} if zones else {}
+
+
+def _declare(shape: Shape, index: int, opts: pulumi.ResourceOptions) -> k8s.core.v1.Node:
+    made = manifest(shape, index)
+    metadata: dict[str, Any] = made["metadata"]
+    for_pulumi = {
+        "pulumi.com/waitFor": "condition=Ready",
+        # Kubernetes writes its own taints into the same list.
+        "pulumi.com/patchForce": "true",
+    }
+    about: Any = {**metadata, "annotations": {**metadata["annotations"], **for_pulumi}}
+    return k8s.core.v1.Node(
+        metadata["name"],
+        metadata=about,
+        spec=made["spec"],
         opts=pulumi.ResourceOptions.merge(
             opts,
             pulumi.ResourceOptions(
