@@ -19,7 +19,7 @@ export LC_ALL := C.UTF-8
 # Two goals at once would install into the same environment.
 .NOTPARALLEL:
 
-.PHONY: help up down status volumes preview purge catalog catalog-update tools test test-unit test-nightly lint types bench
+.PHONY: help up down status volumes tiers why top preview purge catalog catalog-update tools test test-unit test-nightly lint types bench
 
 help: ## List the commands.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ status: $(VENV)/.bootstrapped ## Show nodes, pods, volumes, queue and URLs.
 
 volumes: $(VENV)/.bootstrapped ## Show volumes, snapshots, mirrors and what is left of former ones: make volumes NAME=models
 	@$(BIN)/python -m cli volumes --stack $(STACK) $(NAME) $(if $(JSON),--json)
+
+tiers: $(VENV)/.tested ## Show which queue gets which machines: sure, borrowed, never.
+	@$(BIN)/python -m cli tiers --stack $(STACK) $(if $(JSON),--json)
 
 purge: $(VENV)/.bootstrapped ## Stop the embedded cluster and delete its data (asks first).
 	@$(BIN)/python -m embedded purge

@@ -6,11 +6,14 @@ import argparse
 import os
 import sys
 from pathlib import Path
+from typing import TypeAlias
 
 from embedded import terminal
 from embedded.fault import Fault
 from embedded.hosts.stack_settings import StackSettings
 from embedded.target import Target
+
+_Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -49,9 +52,17 @@ def _parser() -> argparse.ArgumentParser:
         "--bring-back", action="store_true", help="objects that make VolumeSnapshotContent NAME a snapshot"
     )
     kept.set_defaults(run=_volumes)
+    _queues(commands)
     listed = commands.add_parser("settings", help="every key of a stack's settings, as Markdown")
     listed.set_defaults(run=_settings)
     return parser
+
+
+def _queues(commands: _Commands) -> None:
+    tiers = commands.add_parser("tiers", help="who gets which machines: sure, borrowed, never; from the settings alone")
+    tiers.add_argument("--stack", default="dev", help="name of a Pulumi.<stack>.yaml (default: dev)")
+    tiers.add_argument("--json", action="store_true", help="every fact, for programs")
+    tiers.set_defaults(run=_tiers)
 
 
 def main() -> int:
@@ -111,6 +122,13 @@ def _volumes(args: argparse.Namespace) -> int:
     context = os.environ.get("TENSORPLANE_CONTEXT", "")
     question = volumes.Question(args.stack, context, args.name, args.json, args.bring_back)
     volumes.run(question, terminal.console())
+    return 0
+
+
+def _tiers(args: argparse.Namespace) -> int:
+    from cli import tiers
+
+    tiers.run(StackSettings(args.stack, Path()).source(), terminal.console(), as_json=args.json)
     return 0
 
 
