@@ -172,15 +172,21 @@ def declare_flavors(
 
 
 def _declare(flavor: Flavor, namespace: Namespace, opts: pulumi.ResourceOptions) -> pulumi.Resource:
+    stack = namespace.plain_name
+    name = cluster_wide_name(stack, flavor.object_name)
+    return _kueue("ResourceFlavor", name, labels(stack, "queue"), flavor_spec(flavor, stack), opts)
+
+
+def flavor_spec(flavor: Flavor, stack: str) -> dict[str, Any]:
+    """The ResourceFlavor: what leads pods to these machines, and what they must tolerate there."""
     spec: dict[str, Any] = {}
     if flavor.levels:
-        spec["topologyName"] = topology.object_name(namespace.plain_name, flavor.levels)
+        spec["topologyName"] = topology.object_name(stack, flavor.levels)
     if flavor.labels:
         spec["nodeLabels"] = dict(flavor.labels)
     if flavor.taints:
         spec["nodeTaints"] = [{"key": t.key, "value": t.value, "effect": t.effect} for t in flavor.taints]
-    name = cluster_wide_name(namespace.plain_name, flavor.object_name)
-    return _kueue("ResourceFlavor", name, labels(namespace.plain_name, "queue"), spec, opts)
+    return spec
 
 
 def declare_cohorts(
