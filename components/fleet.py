@@ -77,10 +77,13 @@ class Fleet:
         taints = self.tolerated(resources, interruptible=interruptible)
         found = [{"key": key, "operator": "Exists", "effect": effect} for key, effect in sorted(taints)]
         whole = resources.gpus > 1 or (together and resources.gpus)
+        among = [_WHOLE_GPUS] if whole and self._shares else []
+        if queued and not resources.node_group:
+            among += self._wide_enough(resources)
         parts = {
             "nodeSelector": selector,
             "tolerations": found,
-            "affinity": _WHOLE_GPUS if whole and self._shares else None,
+            "affinity": _on_nodes(among) if among else None,
             "runtimeClassName": self.runtime_class if resources.gpus else None,
         }
         return {key: value for key, value in parts.items() if value}
@@ -134,6 +137,17 @@ class Fleet:
                 if not _keeping_off(shape, interruptible):
                     found[want, interruptible] = max(found.get((want, interruptible), 0), _offer(shape))
         return found
+
+    def _wide_enough(self, resources: Resources) -> list[dict[str, Any]]:
+        """Which kinds of machines have as many GPUs in a node as a pod asks for, where not all that it might get have.
+
+        Quotas count GPUs: without this, Kueue gives a pod of 8 to nodes of 4, where it never starts.
+        """
+        most: dict[str, int] = {}
+        for shape in self._having.get(_wanted(resources), ()) if resources.gpus else ():
+            most[shape.flavor] = max(most.get(shape.flavor, 0), _offer(shape))
+        wide = sorted(flavor for flavor, gpus in most.items() if gpus >= resources.gpus)
+        return [{"key": FLAVOR, "operator": "In", "values": wide}] if 0 < len(wide) < len(most) else []
 
     @cached_property
     def _shares(self) -> bool:
@@ -215,14 +229,14 @@ class Fleet:
 
 _ANY_CARD = "any"
 # Parts of a shared GPU add up to no larger one, and the device plugin turns away who asks for two.
-_WHOLE_GPUS = {
-    "nodeAffinity": {
-        "requiredDuringSchedulingIgnoredDuringExecution": {
-            "nodeSelectorTerms": [{"matchExpressions": [{"key": PLUGIN_CONFIG, "operator": "DoesNotExist"}]}]
-        }
-    }
-}
+_WHOLE_GPUS = {"key": PLUGIN_CONFIG, "operator": "DoesNotExist"}
 _GPU_TAINT = ("nvidia.com/gpu", "NoSchedule")
+
+
+def _on_nodes(among: list[dict[str, Any]]) -> dict[str, Any]:
+    """Keeps a pod to nodes of which all of this is true."""
+    terms = [{"matchExpressions": among}]
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
 
 
 def _wants(shape: Shape) -> tuple[str, ...]:
@@ -304,7 +318,7 @@ def of(settings: Mapping[str, NodeGroupArgs], site: Site) -> tuple[Fleet, list[F
         if shape:
             shapes[name] = shape
     fleet = Fleet(shapes, untold=frozenset(settings) - set(shapes))
-    return fleet, [*found, *_twins(fleet), *_system_pods(fleet, site)]
+    return fleet, [*found, *_twins(fleet), *_kinds(fleet), *_system_pods(fleet, site)]
 
 
 def _twins(fleet: Fleet) -> Iterator[Fault]:
@@ -325,6 +339,28 @@ def _identity(shape: Shape) -> object:
     args = shape.args
     seen = (machine, shape.per_node, args.topology, tuple(sorted(labels.items())))
     return (*seen, frozenset(shape.taints), frozenset(args.zones), args.reserved)
+
+
+def _kinds(fleet: Fleet) -> Iterator[Fault]:
+    """Groups that are a kind by their own name, where another group's card is called so: queues would mix them."""
+    first: dict[str, Shape] = {}
+    for shape in fleet.groups.values():
+        other = first.setdefault(shape.flavor, shape)
+        if _kind(other) != _kind(shape):
+            named, like = (shape, other) if _is_a_kind(shape) else (other, shape)
+            given = (("nodeGroups", shape.name), ("nodeGroups", other.name))
+            reason = f"with its taint it is the kind {shape.flavor}, and so is {like.name}: need another name"
+            yield Fault(("nodeGroups", named.name), reason, given=given)
+
+
+def _kind(shape: Shape) -> object:
+    """What makes nodes a kind of machine."""
+    card = shape.accelerator
+    return (card, card and shape.args.spot, shape.args.sharing, shape.name if _is_a_kind(shape) else None)
+
+
+def _is_a_kind(shape: Shape) -> bool:
+    return any(keeps_out(taint) for taint in shape.args.taints)
 
 
 def _system_pods(fleet: Fleet, site: Site) -> Iterator[Fault]:
