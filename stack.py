@@ -18,7 +18,7 @@ from components.gpu_runtime import GpuRuntime, GpuRuntimeArgs
 from components.model import NAME_LIMIT, NAME_NEEDS, Filled, Model, Name, is_name
 from components.namespace import Namespace
 from components.node_group import NodeGroupArgs
-from components.queue import CohortArgs, Queue, QueueArgs, TeamArgs, dashboard, flavors, room, team
+from components.queue import CohortArgs, Queue, QueueArgs, TeamArgs, beside, dashboard, flavors, room, team
 from components.queue import check as queue_check
 from components.queue import topology as queue_topology
 from components.queue.flavors import Flavor
@@ -94,11 +94,22 @@ class StackConfig(Model):
         yield from queue_topology.faults(self.topology, self.cluster.network_levels, machines.groups)
         queues = list(queue_check.faults(self.queues, self.cohorts, self.teams, kinds))
         yield from queues
+        if kinds:
+            yield from beside.faults(self._gpus_beside_queues(machines, kinds), self.queues, kinds)
         yield from queue_check.of_stacks_namespace(self.teams.items(), self.namespace_name)
         faulty = {fault.path[1] for fault in queues if fault.path[0] == "queues"}
         rooms = room.of(self.queues, kinds, machines, self.levels) if kinds else {}
         told = {name: found for name, found in rooms.items() if name not in faulty}
         yield from self._check_workloads(settings, machines, told)
+
+    def _gpus_beside_queues(self, machines: Fleet, kinds: Mapping[str, Flavor]) -> dict[str, dict[str, int]]:
+        """The GPUs that workloads hold without a queue, by the kind of machine and by workload."""
+        found: dict[str, dict[str, int]] = {}
+        for name, workload in self.workloads.items():
+            kind = beside.kind_of(workload.resources, machines, kinds)
+            if kind and workload.gpus_beside_queues:
+                found.setdefault(kind, {})[name] = workload.gpus_beside_queues
+        return found
 
     def _kinds(self, machines: Fleet) -> dict[str, Flavor]:
         return flavors.of(machines, own_nodes=self.cluster.own_nodes, levels=tuple(self.levels.values()))
