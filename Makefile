@@ -39,6 +39,9 @@ volumes: $(VENV)/.bootstrapped ## Show volumes, snapshots, mirrors and what is l
 tiers: $(VENV)/.tested ## Show which queue gets which machines: sure, borrowed, never.
 	@$(BIN)/python -m cli tiers --stack $(STACK) $(if $(JSON),--json)
 
+why: $(VENV)/.tested ## Tell why a job waits, and what would let it start: make why JOB=search
+	@$(BIN)/python -m cli why --stack $(STACK) "$(JOB)" $(if $(JSON),--json)
+
 purge: $(VENV)/.bootstrapped ## Stop the embedded cluster and delete its data (asks first).
 	@$(BIN)/python -m embedded purge
 

@@ -63,6 +63,11 @@ def _queues(commands: _Commands) -> None:
     tiers.add_argument("--stack", default="dev", help="name of a Pulumi.<stack>.yaml (default: dev)")
     tiers.add_argument("--json", action="store_true", help="every fact, for programs")
     tiers.set_defaults(run=_tiers)
+    why = commands.add_parser("why", help="why a job waits, runs or was stopped, and what would let it start")
+    why.add_argument("job", help="a training job of the stack, a JobSet's name, or NAMESPACE/NAME of a team's")
+    why.add_argument("--stack", default="dev", help="name of a Pulumi.<stack>.yaml (default: dev)")
+    why.add_argument("--json", action="store_true", help="every fact, for programs")
+    why.set_defaults(run=_why)
 
 
 def main() -> int:
@@ -129,6 +134,14 @@ def _tiers(args: argparse.Namespace) -> int:
     from cli import tiers
 
     tiers.run(StackSettings(args.stack, Path()).source(), terminal.console(), as_json=args.json)
+    return 0
+
+
+def _why(args: argparse.Namespace) -> int:
+    from cli import why
+
+    context = os.environ.get("TENSORPLANE_CONTEXT", "")
+    why.run(why.Question(args.job, args.stack, context, args.json), terminal.console())
     return 0
 
 
