@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from components import catalog, label_checks
 from components.catalog import Accelerator, Cloud, Machine
-from components.faults import Fault, did_you_mean
+from components.faults import Fault, Key, did_you_mean
+from components.labels import LABEL_VALUE_LIMIT, is_label_value
 from components.node_group import (
     ACCELERATOR,
     AKS_SPOT,
@@ -70,7 +71,16 @@ def resolve(name: str, args: NodeGroupArgs, site: Site) -> tuple[Shape | None, l
     ]
     if faults or more:
         return None, found
-    return _shape(name, args, card, machines, site), found
+    shape = _shape(name, args, card, machines, site)
+    return shape, [*found, *_name(path, shape)]
+
+
+def _name(path: Key, shape: Shape) -> Iterator[Fault]:
+    """A name that makes its kind's, which is a label of the nodes, too long for one."""
+    if not is_label_value(shape.flavor):
+        room = LABEL_VALUE_LIMIT - (len(shape.flavor) - len(shape.name))
+        reason = f"it makes its nodes the kind {shape.flavor}, which is longer than the {LABEL_VALUE_LIMIT} of a label"
+        yield Fault(path, f"{reason}: need a name of at most {room} characters")
 
 
 def _shape(

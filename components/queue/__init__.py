@@ -64,7 +64,8 @@ class Queue(pulumi.ComponentResource):
         )
         for owner, inside in namespaces.items():
             k8s.apiextensions.CustomResource(
-                name if owner == stack else f"{name}-{owner}",
+                # A dot is in no name: `a-b` is another queue.
+                name if owner == stack else f"{name}.{owner}",
                 api_version=versions.KUEUE_API,
                 kind="LocalQueue",
                 metadata={"name": name, "namespace": inside, "labels": marks},

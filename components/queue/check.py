@@ -9,6 +9,8 @@ from components.queue.quota import Quota
 from components.queue.settings import ALONE, CohortArgs, QueueArgs, TeamArgs
 
 _NO_GROUPS = (("nodeGroups",),)
+_KINDS, _TAINTS = 64, 8
+"""What Kueue's definitions take at most: kinds of machines of one queue, taints of one kind (maxItems in v0.18.2)."""
 
 
 def faults(
@@ -26,6 +28,7 @@ def faults(
         if flavors is not None:
             yield from _kinds(at, args, flavors)
     if flavors is not None:
+        yield from _taints(flavors) if queues else ()
         yield from _sums(queues, flavors)
         yield from _reach(queues, {name: quota.of(args, flavors) for name, args in queues.items()})
     yield from _namespaces(teams)
@@ -65,6 +68,9 @@ def _kinds(at: Key, args: QueueArgs, flavors: Mapping[str, Flavor]) -> Iterator[
     if not with_cores and (args.cpus or args.memory_gib):
         reason = "given, and no node group is without accelerator: need one, or leave it out"
         yield Fault((*at, "cpus"), reason, given=_NO_GROUPS)
+    if ANY in flavors and args.gpus.get(ANY) and not (args.cpus or args.may_borrow.get(ANY)):
+        reason = f"missing, with gpus {{{ANY}: {args.gpus[ANY]}}} given: the pods on them ask for cores, too"
+        yield Fault((*at, "cpus"), f"{reason}: need cpus and memoryGib", given=_NO_GROUPS)
     for key, counts, known in (
         ("gpus", args.gpus, cards),
         ("mayBorrow", args.may_borrow, [*cards, *with_cores]),
@@ -73,6 +79,17 @@ def _kinds(at: Key, args: QueueArgs, flavors: Mapping[str, Flavor]) -> Iterator[
         for name in counts:
             if name not in known:
                 yield _unknown_kind((*at, key, name), name, list(dict.fromkeys(known)))
+    if (count := len(quota.of(args, flavors))) > _KINDS:
+        reason = f"uses {count} kinds of machines, and Kueue takes at most {_KINDS} for a queue: need several queues"
+        yield Fault(at, reason, given=_NO_GROUPS)
+
+
+def _taints(flavors: Mapping[str, Flavor]) -> Iterator[Fault]:
+    for flavor in flavors.values():
+        if len(flavor.taints) > _TAINTS:
+            reason = f"{flavor.name} comes to {len(flavor.taints)} taints with those that its nodes have by themselves"
+            need = f"and Kueue takes at most {_TAINTS}: need fewer"
+            yield Fault(("nodeGroups",), f"{reason}, {need}", given=_NO_GROUPS)
 
 
 def _unknown_kind(at: Key, name: str, known: Sequence[str]) -> Fault:
@@ -131,7 +148,7 @@ def _reach(queues: Mapping[str, QueueArgs], quotas: Mapping[str, list[Quota]]) -
             lenders = {queue: lent.counted(each.flavor) for queue, lent in found.items()}
             most = sum(lenders.values())
             if most == 0:
-                reason = f"got {args.may_borrow[kind]}, and no queue of its cohort lends any {kind}: leave it out"
+                reason = f"got {args.may_borrow[kind]}, and no queue of its cohort lends {kind}: leave it out"
             elif args.may_borrow[kind] > most:
                 told = ", ".join(f"{queue} {count:g}" for queue, count in lenders.items())
                 reason = f"got {args.may_borrow[kind]}, and the others lend {most:g} ({told}): need at most {most:g}"
@@ -174,5 +191,6 @@ def _namespaces(teams: Mapping[str, TeamArgs]) -> Iterator[Fault]:
 def of_stacks_namespace(teams: Iterable[tuple[str, TeamArgs]], namespace: str) -> Iterator[Fault]:
     """Teams in the namespace that is the stack's own, which has every queue anyway."""
     for name, args in teams:
-        if (args.namespace or name) == namespace:
+        # A team of its name would stand in the stack's place, wherever the team itself is.
+        if namespace in (name, args.namespace or name):
             yield Fault(("teams", name), f"{namespace} is the stack's own, which has every queue: need another")
