@@ -42,6 +42,9 @@ tiers: $(VENV)/.tested ## Show which queue gets which machines: sure, borrowed, 
 why: $(VENV)/.tested ## Tell why a job waits, and what would let it start: make why JOB=search
 	@$(BIN)/python -m cli why --stack $(STACK) "$(JOB)" $(if $(JSON),--json)
 
+top: $(VENV)/.tested ## Show who has which GPUs, and how many jobs waited: make top HISTORY=12
+	@$(BIN)/python -m cli top --stack $(STACK) --history $(or $(HISTORY),3) $(if $(JSON),--json)
+
 purge: $(VENV)/.bootstrapped ## Stop the embedded cluster and delete its data (asks first).
 	@$(BIN)/python -m embedded purge
 

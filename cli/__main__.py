@@ -68,6 +68,16 @@ def _queues(commands: _Commands) -> None:
     why.add_argument("--stack", default="dev", help="name of a Pulumi.<stack>.yaml (default: dev)")
     why.add_argument("--json", action="store_true", help="every fact, for programs")
     why.set_defaults(run=_why)
+    top = commands.add_parser(
+        "top",
+        help="who has which cards now, by kind, queue and namespace; and how many waited, as a plot",
+        epilog="The history is made of the times that Workloads keep: one that was deleted is missing, and of one that"
+        " was stopped several times only the last is known. Prometheus has all of it.",
+    )
+    top.add_argument("--stack", default="dev", help="name of a Pulumi.<stack>.yaml (default: dev)")
+    top.add_argument("--history", default="3", metavar="HOURS", help="how far back; 0 for no plot (default: 3)")
+    top.add_argument("--json", action="store_true", help="every fact, for programs")
+    top.set_defaults(run=_top)
 
 
 def main() -> int:
@@ -142,6 +152,14 @@ def _why(args: argparse.Namespace) -> int:
 
     context = os.environ.get("TENSORPLANE_CONTEXT", "")
     why.run(why.Question(args.job, args.stack, context, args.json), terminal.console())
+    return 0
+
+
+def _top(args: argparse.Namespace) -> int:
+    from cli import top
+
+    context = os.environ.get("TENSORPLANE_CONTEXT", "")
+    top.run(top.Question(args.stack, context, args.history, args.json), terminal.console())
     return 0
 
 

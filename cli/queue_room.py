@@ -74,9 +74,8 @@ class Room:
         flavor, resource = place
         found: dict[str, float] = defaultdict(float)
         for work in self.works:
-            admission = (work.thing.get("status") or {}).get("admission") or {}
             if work.held and work.uid not in without:
-                found[admission.get("clusterQueue", "")] += work.held.get(flavor, {}).get(resource, 0)
+                found[work.admitted_by] += work.held.get(flavor, {}).get(resource, 0)
         return found
 
     @cached_property

@@ -81,6 +81,16 @@ class Work:
         """GPUs that it asks for."""
         return int(sum(pods.together.get(GPU, 0) for pods in self.pods))
 
+    @property
+    def admitted_by(self) -> str:
+        """The ClusterQueue that has reserved its quota; empty where none has."""
+        return str(((self.thing.get("status") or {}).get("admission") or {}).get("clusterQueue", ""))
+
+    @property
+    def ran_before(self) -> int:
+        """Seconds that it ran before it was stopped, all times together."""
+        return int((self.thing.get("status") or {}).get("accumulatedPastExecutionTimeSeconds") or 0)
+
     def told(self, namespace: str) -> str:
         """Its name for people who are in a namespace."""
         return self.name if self.namespace == namespace else f"{self.namespace}/{self.name}"

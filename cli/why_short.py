@@ -81,11 +81,7 @@ def _option(queue: str, flavor: str, pods: Pods, room: Room, taken: Mapping[tupl
     # What can never be is the reason before what is only in use.
     lacking.sort(key=lambda place: (wanted[place] <= room.most(queue, place), place[1] != GPU))
     shared = room.around(queue)
-    holders = [
-        work
-        for work in room.works
-        if work.held.get(flavor) and (work.thing["status"]["admission"]["clusterQueue"] in shared)
-    ]
+    holders = [work for work in room.works if work.held.get(flavor) and work.admitted_by in shared]
     place = lacking[0] if lacking else next(iter(wanted), (flavor, GPU))
     holders = [work for work in holders if work.held[flavor].get(place[1])]
     holders.sort(key=lambda work: (-work.held[flavor][place[1]], work.name))

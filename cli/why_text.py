@@ -75,7 +75,7 @@ def _admitted(asked: Asked, work: Work) -> Answer:
 
 
 def _borrowing(asked: Asked, work: Work, kinds: Mapping[str, str]) -> Iterator[str]:
-    queue = work.thing["status"]["admission"]["clusterQueue"]
+    queue = work.admitted_by
     node = asked.room.queues.get(queue)
     borrowed = [
         kinds.get(flavor, flavor)

@@ -88,14 +88,14 @@ def _admits(asked: Asked, work: Work, options: Sequence[Option], kinds: Mapping[
 
 def _of_queue(holder: Work, work: Work, option: Option) -> float:
     """What a job of the same queue holds."""
-    same = holder.thing["status"]["admission"]["clusterQueue"] == work.cluster_queue
+    same = holder.admitted_by == work.cluster_queue
     return holder.held[option.flavor][option.resource] if same else 0
 
 
 def _holders(asked: Asked, option: Option) -> Iterator[str]:
     names = queue_work.queue_names(asked.facts.cluster_queues)
     for holder in option.holders[:SHOWN]:
-        queue = holder.thing["status"]["admission"]["clusterQueue"]
+        queue = holder.admitted_by
         held = amount(option.resource, holder.held[option.flavor][option.resource])
         yield f"{asked.told(holder)} {held} (queue {names.get(queue, queue)}, {age(holder.reserved.since, asked.now)})"
     if len(option.holders) > SHOWN:
