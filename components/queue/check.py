@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from components.faults import Fault, Key, did_you_mean, unknown_name
-from components.queue import lending, quota
+from components.queue import quota
 from components.queue.flavors import ANY, Flavor
+from components.queue.lending import Lending
 from components.queue.quota import Quota
 from components.queue.settings import ALONE, CohortArgs, QueueArgs, TeamArgs
 
@@ -137,6 +138,7 @@ def _too_much(key: str, unit: str, held: Mapping[str, float], most: float, detai
 
 def _reach(queues: Mapping[str, QueueArgs], quotas: Mapping[str, list[Quota]]) -> Iterator[Fault]:
     """What may be borrowed and nobody has to lend."""
+    lending = Lending(queues, quotas)
     for name, args in queues.items():
         if args.cohort == ALONE:
             continue
@@ -144,13 +146,12 @@ def _reach(queues: Mapping[str, QueueArgs], quotas: Mapping[str, list[Quota]]) -
             kind = each.flavor.name
             if kind not in args.may_borrow or not args.may_borrow[kind]:
                 continue
-            found = lending.lenders(name, kind, queues, quotas)
-            lenders = {queue: lent.counted(each.flavor) for queue, lent in found.items()}
-            most = sum(lenders.values())
+            most = lending.lent_to(name, kind).counted(each.flavor)
             if most == 0:
                 reason = f"got {args.may_borrow[kind]}, and no queue of its cohort lends {kind}: leave it out"
             elif args.may_borrow[kind] > most:
-                told = ", ".join(f"{queue} {count:g}" for queue, count in lenders.items())
+                lenders = lending.lenders(name, kind).items()
+                told = ", ".join(f"{queue} {lent.counted(each.flavor):g}" for queue, lent in lenders)
                 reason = f"got {args.may_borrow[kind]}, and the others lend {most:g} ({told}): need at most {most:g}"
             else:
                 continue

@@ -8,8 +8,9 @@ from components import quantity
 from components.fleet import Fleet
 from components.model import Resources
 from components.node_group import keeps_out
-from components.queue import lending, quota, topology
+from components.queue import quota, topology
 from components.queue.flavors import ANY, Flavor
+from components.queue.lending import Lending
 from components.queue.quota import Amount, Quota
 from components.queue.settings import QueueArgs
 
@@ -89,10 +90,9 @@ def of(
 ) -> dict[str, Room]:
     """The room of each queue."""
     quotas = {name: quota.of(args, flavors) for name, args in queues.items()}
+    lending = Lending(queues, quotas)
     return {
-        name: Room(
-            name, fleet, tuple((each, lending.obtainable(name, each, queues, quotas)) for each in quotas[name]), levels
-        )
+        name: Room(name, fleet, tuple((each, lending.obtainable(name, each)) for each in quotas[name]), levels)
         for name in queues
     }
 

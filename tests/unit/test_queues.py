@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +19,7 @@ from components.node_group import NodeGroupArgs
 from components.node_shape import Site
 from components.queue import check, flavors, quota, room, team
 from components.queue.flavors import Flavor
+from components.queue.lending import Lending
 from components.queue.quota import Quota
 from components.queue.room import PodSet
 from components.queue.settings import ALONE, CohortArgs, QueueArgs, TeamArgs
@@ -265,3 +267,17 @@ def test_what_is_said_to_fit_is_within_one_kind(found: Stack, gpus: int, count: 
         assert not rooms.fits(pods) or gpus * count <= at_most
         assert rooms.fits(pods) == (rooms.most(pods) == count)
         assert rooms.fits(pods) or not rooms.borrows(pods)
+
+
+@some
+@given(stacks())
+def test_what_all_others_lend_is_what_each_of_them_lends(found: Stack) -> None:
+    lending = Lending(found.queues, found.quotas)
+    for name, quotas in found.quotas.items():
+        for each in quotas:
+            lent = lending.lenders(name, each.flavor.name)
+            assert name not in lent
+            together = lending.lent_to(name, each.flavor.name)
+            assert together.gpus == sum(amount.gpus for amount in lent.values())
+            assert together.cpus == pytest.approx(sum(amount.cpus for amount in lent.values()))
+            assert found.queues[name].cohort != ALONE or not lent
