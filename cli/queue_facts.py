@@ -56,8 +56,11 @@ class Details:
     say."""
 
 
-def gather(api: Kube, namespace: str) -> Facts:
-    """Asks a cluster. What somebody has no right to is left out, and a note says so."""
+def gather(api: Kube, namespace: str, *, also: str = "") -> Facts:
+    """Asks a cluster. What somebody has no right to is left out, and a note says so.
+
+    `also`: another namespace whose jobs are asked about; it may be without queues.
+    """
     notes: list[str] = []
 
     def asked(path: str) -> list[Object]:
@@ -70,7 +73,7 @@ def gather(api: Kube, namespace: str) -> Facts:
     if api.get(KUEUE) is None:
         raise Fault(f"The cluster has no Kueue that serves {versions.KUEUE_API}: nothing waits in a queue there")
     local_queues = asked(f"{KUEUE}/localqueues")
-    inside = namespaces(namespace, local_queues)
+    inside = tuple(dict.fromkeys((*namespaces(namespace, local_queues), *([also] if also else []))))
     everywhere = asked(f"{KUEUE}/workloads")
     if notes:
         everywhere = [one for each in inside for one in asked(f"{KUEUE}/namespaces/{each}/workloads")]

@@ -58,7 +58,7 @@ def show(found: Answer, console: Console) -> None:
 
 def ask(api: Kube, namespace: str, job: str, declared: Mapping[str, Any]) -> Answer:
     """The answer of a cluster. `declared`: the workloads of the settings."""
-    facts = queue_facts.gather(api, namespace)
+    facts = queue_facts.gather(api, namespace, also=job.rpartition("/")[0])
     job_set = named(facts, job, declared)
     works = queue_work.works(facts)
     work = next((each for each in works if each.owner == job_set["metadata"]["uid"]), None)
@@ -80,7 +80,7 @@ def named(facts: Facts, job: str, declared: Mapping[str, Any]) -> Object:
     if kind:
         raise Fault(f"{job}: declared, and not in the cluster. Deploy it with: make up")
     names = sorted({_shown(one, facts.namespace) for one in runs} | _training(declared))
-    raise Fault(f"{job}: no such job, have {', '.join(names) or 'none'}{did_you_mean(job, names)}")
+    raise Fault(f"{job or 'JOB'}: no such job, have {', '.join(names) or 'none'}{did_you_mean(job, names)}")
 
 
 def _workload(one: Object, namespace: str) -> str:
