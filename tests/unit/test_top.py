@@ -58,6 +58,16 @@ def test_what_one_queue_borrows_the_other_lends() -> None:
     assert not production.several
 
 
+def test_of_several_lenders_each_lends_so_much_at_most() -> None:
+    facts = borrowing(FACTS)
+    other = copy.deepcopy(next(q for q in facts.cluster_queues if q["metadata"]["name"].endswith("production")))
+    other["metadata"] |= {"name": "tensorplane-dev-batch", "labels": {}}
+    facts = replace(facts, cluster_queues=[*facts.cluster_queues, other])
+    shares = {(s.queue, s.kind): s for s in top_rows.of(facts, queue_work.works(facts)).shares}
+    found = shares["production", "a100-80gb"], shares["tensorplane-dev-batch", "a100-80gb"]
+    assert [(share.lent, share.several) for share in found] == [(4, True), (4, True)]
+
+
 def test_kinds_go_from_old_to_new_with_the_nodes_that_are_ready() -> None:
     nodes = copy.deepcopy(list(FACTS.nodes))
     next(node for node in nodes if node["metadata"]["name"] == "turing-0")["spec"]["unschedulable"] = True

@@ -139,10 +139,27 @@ def test_the_room_of_nested_cohorts_and_loans_is_kueues() -> None:
         "c": node("c", None, 4, None, None),
     }
     cohorts = {"inner": node("inner", "outer", 0, None, None), "outer": node("outer", None, 0, None, None)}
+    queues["d"] = node("d", "outer", 0, None, None)
     empty = queue_room.Room(queues, cohorts, ())
-    assert [empty.most(name, place) for name in "abc"] == [5, 10, 4]
-    assert empty.around("a") == {"a", "b"}
+    # b lends 5 of its 8: a takes 3 of them at most, d all of them and the 2 of a.
+    assert [empty.most(name, place) for name in "abcd"] == [5, 10, 4, 7]
+    assert empty.around("a") == {"a", "b", "d"}
     assert empty.around("c") == {"c"}
+
+
+def test_pods_of_one_job_do_not_share_the_same_room() -> None:
+    facts = replace(WAITING, workloads=[w for w in WAITING.workloads if "high2" not in w["metadata"]["name"]])
+    facts = changed(facts, "high3")
+    spec = next(w for w in facts.workloads if "high3" in w["metadata"]["name"])["spec"]
+    works = queue_work.works(facts)
+    alone = next(each for each in works if each.name == "high3-aaaa")
+    assert why_short.short(alone, queue_room.of(facts, works), facts.flavors) is None
+    spec["podSets"].append({**spec["podSets"][0], "name": "second"})
+    works = queue_work.works(facts)
+    both = next(each for each in works if each.name == "high3-aaaa")
+    found = why_short.short(both, queue_room.of(facts, works), facts.flavors)
+    assert found is not None
+    assert (found.pods.role, {option.needed for option in found.options}) == ("second", {4, 8})
 
 
 def test_a_flavor_lets_in_what_selects_and_tolerates_it() -> None:
