@@ -70,12 +70,30 @@ class Room:
             seen.add(node.name)
         return f"cohort {node.name}" if node.name in self.cohorts else f"queue {node.name}"
 
+    def used(self, queue: str, place: Place) -> float:
+        """What its jobs hold."""
+        return self._sums.get((queue, *place), 0)
+
     def _used_by_queue(self, place: Place, without: Collection[str]) -> Mapping[str, float]:
         flavor, resource = place
-        found: dict[str, float] = defaultdict(float)
-        for work in self.works:
-            if work.held and work.uid not in without:
-                found[work.admitted_by] += work.held.get(flavor, {}).get(resource, 0)
+        found = {queue: self.used(queue, place) for queue in self.queues}
+        for work in self.holders if without else ():
+            if work.uid in without and work.admitted_by in found:
+                found[work.admitted_by] -= work.held.get(flavor, {}).get(resource, 0)
+        return found
+
+    @cached_property
+    def holders(self) -> list[Work]:
+        """The Workloads that hold anything."""
+        return [work for work in self.works if work.held]
+
+    @cached_property
+    def _sums(self) -> Mapping[tuple[str, str, str], float]:
+        found: dict[tuple[str, str, str], float] = defaultdict(float)
+        for work in self.holders:
+            for flavor, held in work.held.items():
+                for resource, count in held.items():
+                    found[work.admitted_by, flavor, resource] += count
         return found
 
     @cached_property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,7 +70,8 @@ class Tier:
 
 def tiers(queues: Mapping[str, Facts]) -> list[Tier]:
     """The queues by what they register, the highest priority first."""
-    found = [_tier(name, facts, queues) for name, facts in queues.items()]
+    lenders = _lenders(queues)
+    found = [_tier(name, facts, lenders) for name, facts in queues.items()]
     ranks = {"high": 0, "normal": 1, "low": 2}
     return sorted(found, key=lambda tier: (ranks.get(tier.priority, len(ranks)), tier.name))
 
@@ -99,36 +100,37 @@ def by_team(found: Sequence[Tier]) -> dict[str, dict[str, tuple[float, float]]]:
 
 
 def _together(found: Sequence[Tier]) -> dict[str, tuple[float, float]]:
-    shares = [share for tier in found for share in tier.shares]
-    return {
-        kind: (
-            sum(share.guaranteed for share in shares if share.kind == kind),
-            sum(share.borrowable for share in shares if share.kind == kind),
-        )
-        for kind in dict.fromkeys(share.kind for share in shares)
-    }
+    sums: dict[str, tuple[float, float]] = {}
+    for share in (share for tier in found for share in tier.shares):
+        sure, more = sums.get(share.kind, (0, 0))
+        sums[share.kind] = sure + share.guaranteed, more + share.borrowable
+    return sums
 
 
-def _tier(name: str, facts: Facts, queues: Mapping[str, Facts]) -> Tier:
+def _tier(name: str, facts: Facts, lenders: Mapping[str, Sequence[str]]) -> Tier:
     used = {each["name"]: (order, each) for order, each in enumerate(facts["kinds"], 1)}
     shares = [
-        _share(name, facts, *used[machine["name"]], queues) if machine["name"] in used else Share(machine["name"], 0)
+        _share(name, facts, *used[machine["name"]], lenders) if machine["name"] in used else Share(machine["name"], 0)
         for machine in facts["machines"]
     ]
     return Tier(name, facts["priority"], tuple(facts["teams"]), facts["cohort"], tuple(shares))
 
 
-def _share(queue: str, facts: Facts, order: int, each: Facts, queues: Mapping[str, Facts]) -> Share:
-    lenders = tuple(_lenders(queue, each, queues)) if each["borrowable"] else ()
+def _share(queue: str, facts: Facts, order: int, each: Facts, lenders: Mapping[str, Sequence[str]]) -> Share:
+    borrowed = each["borrowable"]
+    others = tuple(name for name in lenders.get(each["name"], ()) if name != queue) if borrowed else ()
     beside = facts["gpus"] if each["name"] == ANY else 0
-    return Share(each["name"], order, each["guaranteed"], each["borrowable"], lenders, beside)
+    return Share(each["name"], order, each["guaranteed"], borrowed, others, beside)
 
 
-def _lenders(queue: str, each: Facts, queues: Mapping[str, Facts]) -> Iterator[str]:
-    for name, other in queues.items():
-        lent = next((lent["lends"] for lent in other["kinds"] if _is(lent, each)), 0)
-        if name != queue and lent and other["cohort"] != ALONE:
-            yield name
+def _lenders(queues: Mapping[str, Facts]) -> dict[str, list[str]]:
+    """By kind of machine the queues that lend any of it."""
+    found: dict[str, list[str]] = {}
+    for name, facts in queues.items():
+        for each in facts["kinds"]:
+            if each["lends"] and facts["cohort"] != ALONE:
+                found.setdefault(each["name"], []).append(name)
+    return found
 
 
 def _is(each: Facts, other: Facts) -> bool:

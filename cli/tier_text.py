@@ -15,6 +15,8 @@ LEGEND = f"{SURE} sure of it  {BORROWED} may borrow it  {NEVER} never gets it; t
 _GAP = 2
 _LEAST_BLOCKS = 4
 _MOST_BLOCKS = 24
+_NAMES = 4
+"""So many are told."""
 _ORDER = 2
 """Characters of an order number and the space behind it."""
 
@@ -46,7 +48,7 @@ def team_rows(found: Sequence[Tier]) -> list[tuple[str, ...]]:
         return []
     names = [share.kind for share in found[0].shares]
     lines = [
-        (team, *(_sum(kind, *shares[kind]) for kind in names), ", ".join(t.name for t in found if team in t.teams))
+        (team, *(_sum(kind, *shares[kind]) for kind in names), _few([t.name for t in found if team in t.teams]))
         for team, shares in teams.items()
     ]
     return [("team", *names, "by its queues"), *lines]
@@ -142,8 +144,13 @@ def _cell(share: Share, unit: int) -> tuple[str, str]:
     return f"{share.order} ".ljust(_ORDER), SURE * sure + BORROWED * more
 
 
+def _few(names: Sequence[str]) -> str:
+    more = len(names) - _NAMES
+    return ", ".join(names[:_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
 def _head(tier: Tier | None) -> tuple[str, ...]:
-    return (tier.priority, ", ".join(tier.teams) or NOTHING) if tier else ()
+    return (tier.priority, _few(tier.teams) or NOTHING) if tier else ()
 
 
 def _shares(was: Tier | None, now: Tier | None) -> Iterator[tuple[str, ...]]:
@@ -165,7 +172,7 @@ def _texts(share: Share) -> tuple[str, str, str]:
     if not share.order:
         return ("never", NOTHING, NOTHING)
     beside = f", {share.gpus_beside} GPUs" if share.gpus_beside else ""
-    lent = f" of {', '.join(share.lenders) or 'nobody'}" if share.borrowable else ""
+    lent = f" of {_few(share.lenders) or 'nobody'}" if share.borrowable else ""
     return (
         str(share.order),
         counted(share.kind, share.guaranteed) + beside,

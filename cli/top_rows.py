@@ -116,12 +116,8 @@ def _kind(flavor: str, resource: str, facts: Facts, room: Room, shown: Sequence[
         len(ready),
         sum(amount(node["status"]["allocatable"].get(resource, "0")) for node in ready),
         sum(room.own(queue, (flavor, resource)) for queue in shown),
-        sum(_used(room.works, queue, flavor, resource) for queue in shown),
+        sum(room.used(queue, (flavor, resource)) for queue in shown),
     )
-
-
-def _used(works: Sequence[Work], queue: str, flavor: str, resource: str) -> float:
-    return sum(work.held.get(flavor, {}).get(resource, 0) for work in works if work.held and work.admitted_by == queue)
 
 
 def _queue(name: str, facts: Facts, works: Sequence[Work]) -> Queue:
@@ -138,13 +134,12 @@ def _queue(name: str, facts: Facts, works: Sequence[Work]) -> Queue:
 def _shares(queue: str, flavors: Mapping[str, str], facts: Facts, room: Room) -> Iterator[Share]:
     kinds, names = queue_work.kinds(facts.flavors), queue_work.queue_names(facts.cluster_queues)
     others = room.around(queue) - {queue}
-    for flavor, resource in flavors.items():
+    for flavor in room.queues[queue].flavors:
+        resource = flavors[flavor]
         place = flavor, resource
-        if flavor not in room.queues[queue].flavors:
-            continue
-        own, used = room.own(queue, place), _used(room.works, queue, flavor, resource)
-        idle = {each: max(0.0, room.own(each, place) - _used(room.works, each, flavor, resource)) for each in others}
-        borrowed = sum(max(0.0, _used(room.works, each, *place) - room.own(each, place)) for each in others)
+        own, used = room.own(queue, place), room.used(queue, place)
+        borrowed = sum(max(0.0, room.used(each, place) - room.own(each, place)) for each in others)
+        idle = any(room.own(each, place) > room.used(each, place) for each in others)
         yield Share(
             names[queue],
             kinds.get(flavor, flavor),
@@ -153,7 +148,7 @@ def _shares(queue: str, flavors: Mapping[str, str], facts: Facts, room: Room) ->
             own,
             max(0.0, used - own),
             min(borrowed, max(0.0, own - used)),
-            borrowed > 0 and any(idle.values()),
+            borrowed > 0 and idle,
         )
 
 

@@ -109,6 +109,15 @@ def test_teams_get_what_their_queues_have_together() -> None:
     assert rows == [("x", "never", "2 + 1", "never", "never", "a"), ("y", "never", "6 + 1", "never", "never", "a, b")]
 
 
+def test_of_many_lenders_and_teams_some_are_named() -> None:
+    queues = {name: {"gpus": {"t4": 1}} for name in "bcdefg"}
+    rows = list(
+        tier_text.rows([], tier_rows.tiers(registered({**queues, "a": {"mayBorrow": {"t4": 1}, "teams": [*"uvwxyz"]}})))
+    )
+    assert rows[0][2] == "u, v, w, x and 2 more"
+    assert rows[0][-1] == "1 of b, c, d, e and 2 more"
+
+
 def test_a_change_shows_what_was() -> None:
     before = registered({"a": {"gpus": {"t4": 2}, "priority": "high"}, "gone": {"gpus": {"h100-80gb": 1}}})
     after = registered({"a": {"gpus": {"a100-80gb": 2, "t4": 4}}, "new": {"gpus": {"h100-80gb": 1}}})
