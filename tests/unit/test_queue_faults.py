@@ -137,6 +137,36 @@ FAULTS: list[tuple[str, Any, str]] = [
         " take them: they would never start",
     ),
     (
+        "queues/low/cpus",
+        100,
+        "queues.low.cpus: the queues hold 100 cores (low 100), and the full node groups have 16: need at most 16 here,"
+        " or a higher max there",
+    ),
+    (
+        "queues/low/memoryGib",
+        100,
+        "queues.low.memoryGib: the queues hold 100 GiB (low 100), and the full node groups have 64: need at most 64"
+        " here, or a higher max there",
+    ),
+    (
+        "workloads/job/resources/gpus",
+        0,
+        "workloads.job.queue: 2 worker pods of 4 CPUs, 16 GiB, and queue high has a100-40gb, no CPUs that would take"
+        " them: they would never start",
+    ),
+    (
+        "workloads/job/resources/nodeGroup",
+        "old",
+        "workloads.job.queue: 2 worker pods of 2 GPUs, 4 CPUs, 16 GiB, and queue high has a100-40gb, no old that would"
+        " take them: they would never start",
+    ),
+    (
+        "workloads/job/within",
+        "host",
+        "workloads.job.within: given, and the stack names no levels of its network: need topology, such as"
+        " [zone, host]",
+    ),
+    (
         "workloads/job/queue",
         "low",
         "workloads.job.checkpoints: missing: queue low may borrow a100-40gb, whose owner may want it back, and the"
@@ -183,6 +213,12 @@ def test_processors_need_nodes_that_have_them(machine: dict[str, Any]) -> None:
     tree["queues"] = {"low": {"cpus": 8, "memoryGib": 32, "gpus": {"t4": 8}}}
     reason = "given, and no node group is without accelerator: need one, or leave it out"
     assert lines(tree) == [f"queues.low.cpus: {reason}"]
+
+
+def test_no_cards_are_there() -> None:
+    tree = spoiled(("workloads", {}), ("queues", {"low": {"gpus": {"t4": 1}}}))
+    tree["nodeGroups"] = {"cpu": tree["nodeGroups"]["cpu"]}
+    assert lines(tree) == ["queues.low.gpus.t4: no node group has GPUs"]
 
 
 def test_nobody_tells_which_cards_there_are() -> None:

@@ -85,7 +85,7 @@ def fleets(draw: st.DrawFn) -> tuple[Fleet, bool]:
         groups["cpu"] = NodeGroupArgs.model_validate(
             {"min": 1, "max": 3, **({"machine": _CPU[site.kind]} if site.cloud else {})}
         )
-    for name in draw(st.lists(st.sampled_from(NAMES), max_size=5, unique=True)):
+    for name in draw(st.lists(st.sampled_from(NAMES), min_size=2, max_size=5, unique=True)):
         given = draw(group)
         if given["accelerator"] is None:
             given = {key: value for key, value in given.items() if key in ("max", "spot", "taints")}
@@ -106,7 +106,7 @@ def stacks(draw: st.DrawFn) -> Stack:
     machines, own_nodes = draw(fleets())
     kinds = flavors.of(machines, own_nodes=own_nodes)
     assume(kinds)
-    counts = st.dictionaries(st.sampled_from(sorted(kinds)), st.integers(0, 12), max_size=4)
+    counts = st.fixed_dictionaries({kind: st.integers(0, 4) for kind in sorted(kinds)})
     cores = st.sampled_from([(0, 0), (0.25, 1), (3, 7.3), (8, 16)])
     tree: dict[str, dict[str, Any]] = {}
     for name in draw(st.lists(st.sampled_from(["a", "b", "c", "d"]), min_size=1, unique=True)):
@@ -246,16 +246,15 @@ def test_the_limit_of_a_namespace_is_what_its_queues_allow(found: Stack) -> None
 
 
 @some
-@given(stacks(), st.integers(1, 8), st.booleans(), st.data())
-def test_pods_that_compute_together_take_no_turns(
-    found: Stack, gpus: int, interruptible: bool, data: st.DataObject
-) -> None:
-    named = data.draw(st.sampled_from([None, *found.machines.groups]))
-    asked = Resources(gpus=gpus, node_group=named)
-    refused = [*found.machines.check(asked, ("at",), interruptible=interruptible, together=True)]
-    pods = PodSet("worker", 2, asked, together=True, interruptible=interruptible)
-    for rooms in room.of(found.queues, found.kinds, found.machines, {}).values():
-        assert refused or not any(kind.flavor.shared for kind, _ in rooms.usable(pods))
+@given(stacks())
+def test_pods_that_compute_together_take_no_turns(found: Stack) -> None:
+    rooms = room.of(found.queues, found.kinds, found.machines, {})
+    for gpus, named, interruptible in itertools.product((1, 4), (None, *found.machines.groups), (False, True)):
+        asked = Resources(gpus=gpus, node_group=named)
+        if [*found.machines.check(asked, ("at",), interruptible=interruptible, together=True)]:
+            continue
+        pods = PodSet("worker", 2, asked, together=True, interruptible=interruptible)
+        assert not [kind for each in rooms.values() for kind, _ in each.usable(pods) if kind.flavor.shared]
 
 
 @some
