@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -70,13 +70,20 @@ def gather(api: Kube, namespace: str, *, also: str = "") -> Facts:
             notes.extend(fault.lines)
             return []
 
+    def listed(kind: str, inside: Iterable[str]) -> list[Object]:
+        """Of all namespaces, or where that is refused, of those that are named."""
+        try:
+            return api.items(f"{KUEUE}/{kind}")
+        except Fault as fault:
+            notes.extend(fault.lines)
+        return [one for each in inside for one in asked(f"{KUEUE}/namespaces/{each}/{kind}")]
+
     if api.get(KUEUE) is None:
         raise Fault(f"The cluster has no Kueue that serves {versions.KUEUE_API}: nothing waits in a queue there")
-    local_queues = asked(f"{KUEUE}/localqueues")
-    inside = tuple(dict.fromkeys((*namespaces(namespace, local_queues), *([also] if also else []))))
-    everywhere = asked(f"{KUEUE}/workloads")
-    if notes:
-        everywhere = [one for each in inside for one in asked(f"{KUEUE}/namespaces/{each}/workloads")]
+    own = dict.fromkeys(filter(None, (namespace, also)))
+    local_queues = listed("localqueues", own)
+    inside = tuple(dict.fromkeys((*namespaces(namespace, local_queues), *own)))
+    workloads = listed("workloads", inside)
     classes = asked(f"{KUEUE}/workloadpriorityclasses")
     return Facts(
         namespace,
@@ -85,7 +92,7 @@ def gather(api: Kube, namespace: str, *, also: str = "") -> Facts:
         flavors=asked(f"{KUEUE}/resourceflavors"),
         local_queues=local_queues,
         priorities=frozenset(one["metadata"]["name"] for one in classes) if classes else None,
-        workloads=everywhere,
+        workloads=workloads,
         nodes=asked("/api/v1/nodes"),
         job_sets=[one for each in inside for one in asked(f"{_JOBSETS}/namespaces/{each}/jobsets")],
         notes=notes,

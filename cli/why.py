@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -54,6 +54,8 @@ def show(found: Answer, console: Console) -> None:
         console.print("", tier_table.table(found.headings, found.rows))
     for index, line in enumerate(found.after):
         console.print(Text(line) if index else Text(f"\n{line}"))
+    for note in found.notes:
+        console.print(Text(f"not asked: {note}", style="yellow"))
 
 
 def ask(api: Kube, namespace: str, job: str, declared: Mapping[str, Any]) -> Answer:
@@ -64,7 +66,8 @@ def ask(api: Kube, namespace: str, job: str, declared: Mapping[str, Any]) -> Ans
     work = next((each for each in works if each.owner == job_set["metadata"]["uid"]), None)
     details = queue_facts.details(api, job_set, work.cluster_queue if work else None)
     room = queue_room.of(facts, works)
-    return why_text.answer(Asked(job_set, work, works, facts, details, room, datetime.now(UTC)))
+    found = why_text.answer(Asked(job_set, work, works, facts, details, room, datetime.now(UTC)))
+    return replace(found, notes=tuple(facts.notes))
 
 
 def named(facts: Facts, job: str, declared: Mapping[str, Any]) -> Object:

@@ -54,6 +54,8 @@ class Answer:
     rows: tuple[tuple[str, ...], ...] = ()
     after: tuple[str, ...] = ()
     """Sentences below the table."""
+    notes: tuple[str, ...] = ()
+    """What could not be asked."""
 
 
 def some(names: Sequence[str], between: str = ", ") -> str:

@@ -92,6 +92,9 @@ def _stuck(asked: Asked, work: Work, queue: str) -> Answer | None:
     if work.cluster_queue is None:
         return Answer(f"{verdict} {_no_queue(work.namespace, queue, _queues_of(asked.facts, work.namespace))}", "stuck")
     found = {one["metadata"]["name"]: one for one in asked.facts.cluster_queues}.get(work.cluster_queue)
+    if found is None and not asked.facts.cluster_queues:
+        # Who may not list them learns what Kueue itself says.
+        return None
     if found is None:
         return Answer(f"{verdict} its queue leads to ClusterQueue {work.cluster_queue}, which does not exist", "stuck")
     active = condition(found, "Active")

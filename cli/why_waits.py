@@ -33,6 +33,8 @@ def waiting(asked: Asked, work: Work) -> Answer:
         return Answer(
             verdict, "waiting", (*lines, f"Kueue tries it again in {left}, at {work.requeue_at:%H:%M:%S} UTC.")
         )
+    if work.cluster_queue not in asked.room.queues:
+        return Answer(verdict, "waiting", (*lines, f"Kueue says: {work.reserved.message or 'nothing yet'}"))
     missing = short(work, asked.room, asked.facts.flavors)
     if missing is None:
         said = work.reserved.message or "Kueue has not looked at it yet"
@@ -148,7 +150,9 @@ def _place(asked: Asked, work: Work) -> Iterator[str]:
         found = {one["metadata"]["name"]: one for one in asked.facts.cluster_queues}.get(work.cluster_queue or "", {})
         if found.get("spec", {}).get("queueingStrategy") == "StrictFIFO":
             yield "The queue's order is strict: it starts after them, also where it would fit before."
-    shared = asked.room.around(work.cluster_queue or "")
+    if work.cluster_queue is None or work.cluster_queue not in asked.room.queues:
+        return
+    shared = asked.room.around(work.cluster_queue)
     above = [
         f"{asked.told(each)} (queue {names.get(each.cluster_queue or '', each.queue)})"
         for each in asked.works

@@ -170,12 +170,12 @@ class Api:
 def test_who_may_not_see_the_whole_cluster_sees_the_namespaces() -> None:
     kueue = "/apis/kueue.x-k8s.io/v1beta2"
     queues = [{"metadata": {"name": "q", "namespace": each}, "spec": {"clusterQueue": "c"}} for each in ("ml", "team")]
-    facts = gather(
-        Api({kueue: {}, f"{kueue}/localqueues": queues, f"{kueue}/namespaces/team/workloads": [{"a": 1}]}),  # type: ignore[arg-type]
-        "ml",
-    )
-    assert facts.namespaces == ("ml", "team")
-    assert facts.workloads == [{"a": 1}]
-    assert "GET /api/v1/nodes: forbidden" in facts.notes
+    answers: dict[str, Any] = {kueue: {}, f"{kueue}/namespaces/team/workloads": [{"a": 1}]}
+    everywhere = gather(Api({**answers, f"{kueue}/localqueues": queues}), "ml")  # type: ignore[arg-type]
+    assert (everywhere.namespaces, everywhere.workloads) == (("ml", "team"), [{"a": 1}])
+    assert "GET /api/v1/nodes: forbidden" in everywhere.notes
+    inside = Api({**answers, f"{kueue}/namespaces/ml/localqueues": queues[:1]})
+    own = gather(inside, "ml", also="team")  # type: ignore[arg-type]
+    assert (own.namespaces, own.workloads) == (("ml",), [{"a": 1}])
     with pytest.raises(Fault, match="no Kueue that serves"):
         gather(Api({}), "ml")  # type: ignore[arg-type]

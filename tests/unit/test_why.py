@@ -107,6 +107,12 @@ def test_without_kueues_own_list_the_order_is_by_priority_and_time() -> None:
     assert why_waits.in_line(work, works, Details())[0] is work
 
 
+def test_who_may_not_see_the_queues_hears_what_kueue_says() -> None:
+    found = answer("low4", replace(WAITING, cluster_queues=(), flavors=(), notes=("GET clusterqueues: forbidden",)))
+    assert found.state == "waiting"
+    assert found.lines[-1].startswith("Kueue says: couldn't assign flavors to pod set worker: insufficient quota")
+
+
 def test_a_strict_queue_says_what_it_waits_behind() -> None:
     queues = copy.deepcopy(list(WAITING.cluster_queues))
     for queue in queues:
