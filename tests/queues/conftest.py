@@ -49,6 +49,7 @@ def jobs(tmp_path_factory: pytest.TempPathFactory, settings: StackConfig) -> Ite
         api = Api(kubeconfig.new_client_from_config(str(instance.kubeconfig)))
         made = Jobs(Kube.of(instance.kubeconfig), api, settings)
         made.clear()
+        eventually(made.are_gone, 60)
         yield made
 
 
@@ -57,4 +58,4 @@ def queues(jobs: Jobs) -> Iterator[Jobs]:
     """The same, empty again afterwards."""
     yield jobs
     jobs.clear()
-    eventually(lambda: not jobs.seen(), 60)
+    eventually(jobs.are_gone, 60)

@@ -149,6 +149,10 @@ class Jobs:
         for each in self.kube.items(f"/apis/{versions.JOBSET_API}/jobsets"):
             self.delete(each["metadata"]["name"], each["metadata"]["namespace"])
 
+    def are_gone(self) -> bool:
+        """Whether nothing is left of any job."""
+        return not self.kube.items(WORKLOADS) and not self.kube.items("/api/v1/pods", labelSelector=_OWNER)
+
     def seen(self) -> dict[str, Seen]:
         """The jobs that Kueue knows of and that are not done."""
         return {

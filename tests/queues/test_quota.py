@@ -14,7 +14,7 @@ from components.queue import QueueArgs
 from tests.queues.jobs import Jobs, is_so, workers
 
 SEED = int(os.environ.get("TENSORPLANE_SEED", "0"))
-CREATES = int(os.environ.get("TENSORPLANE_CREATES", "60"))
+CREATES = int(os.environ.get("TENSORPLANE_CREATES", "40"))
 QUOTA = {"t4": 16, "a100-80gb": 16, "h100-80gb": 32}
 SIZES = [(1, 1), (1, 4), (2, 2), (2, 4), (4, 2)]
 """Pods, and the GPUs of each."""
@@ -28,7 +28,7 @@ def test_never_more_than_the_quota_is_admitted_at_any_revision(queues: Jobs) -> 
 
     def create(name: str) -> None:
         count, gpus = sizes[name]
-        queues.create(name, "flood", [workers(count, gpus)], priority="batch", takes="4s")
+        queues.create(name, "flood", [workers(count, gpus)], priority="batch", takes="3s")
 
     held: dict[str, Counter[str]] = {}
     done: set[str] = set()
