@@ -73,7 +73,8 @@ test-unit: $(VENV)/.tested ## The unit tests alone: no engine, no cluster, under
 	@$(BIN)/python -m pytest tests/unit --numprocesses auto --dist loadscope
 
 # A shard is its own seed, so it can be run again alone. In all: 100 kills of an update, 100 of a stream's readers, 10,000
-# calls of the CSI driver, 500 snapshots of a training, 100 changes of claims.
+# calls of the CSI driver, 500 snapshots of a training, 100 changes of claims, 500 jobs in queues, 200 rounds of gangs;
+# and in each shard 500 jobs at once.
 test-nightly: tools-test ## The heavier counts, in shards: make test-nightly SHARD=1/10
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_KILLS=$$((100 / $${SHARD#*/})) \
 		$(BIN)/python -m pytest tests/e2e/test_update_killed.py --timeout 0
@@ -86,6 +87,9 @@ test-nightly: tools-test ## The heavier counts, in shards: make test-nightly SHA
 		$(BIN)/python -m pytest tests/csi/test_checkpoints_survive.py --timeout 0
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_CLUSTER_OPERATIONS=$$((100 / $${SHARD#*/})) \
 		$(BIN)/python -m pytest tests/storage/test_model.py --timeout 0
+	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_JOBS=$$((500 / $${SHARD#*/})) TENSORPLANE_CREATES=500 \
+		TENSORPLANE_GANGS=20 TENSORPLANE_ROUNDS=$$((200 / $${SHARD#*/})) \
+		$(BIN)/python -m pytest tests/queues --timeout 0
 
 lint: $(VENV)/.tested ## Lint and formatting (ruff).
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
