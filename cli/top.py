@@ -54,7 +54,8 @@ def run(question: Question, console: Console) -> None:
 
 def show(found: top_rows.Top, points: Sequence[queue_history.Point], notes: Sequence[str], console: Console) -> None:
     """Everything for people."""
-    console.print(top_table.render(found) if found.queues else Text("The stack has no queues in the cluster."))
+    nothing = "You may see no queues." if notes else "The stack has no queues in the cluster."
+    console.print(top_table.render(found) if found.queues else Text(nothing))
     for note in notes:
         console.print(Text(f"not asked: {note}", style="yellow"))
     if points and found.queues:

@@ -49,6 +49,13 @@ def test_the_recording_is_shown_as_recorded(width: int) -> None:
     assert max(map(len, shown.splitlines())) <= width
 
 
+@pytest.mark.parametrize(("notes", "line"), [([], "The stack has no queues"), (["forbidden"], "You may see no queues")])
+def test_without_queues_it_says_why_there_is_no_table(notes: list[str], line: str) -> None:
+    output = io.StringIO()
+    top.show(top_rows.of(Facts("ml"), []), [Point(NOW, 0, 0)], notes, Console(file=output, width=80))
+    assert output.getvalue().startswith(line)
+
+
 def test_what_one_queue_borrows_the_other_lends() -> None:
     facts = borrowing(FACTS)
     shares = {(s.queue, s.kind): s for s in top_rows.of(facts, queue_work.works(facts)).shares}
