@@ -62,4 +62,5 @@ def _namespace(one: Namespace, kinds: Sequence[Kind]) -> tuple[str, ...]:
 def _count(resource: str, number: float) -> str:
     if not number:
         return _NOTHING
-    return f"{number:g} cores" if resource == CORES else f"{number:g}"
+    unit = (" core" if number == 1 else " cores") if resource == CORES else ""
+    return f"{number:g}{unit}"
