@@ -19,7 +19,7 @@ export LC_ALL := C.UTF-8
 # Two goals at once would install into the same environment.
 .NOTPARALLEL:
 
-.PHONY: help up down status volumes preview purge catalog catalog-update tools test test-unit test-nightly lint types bench
+.PHONY: help up down status volumes tiers why top preview purge catalog catalog-update tools test test-unit test-nightly lint types bench
 
 help: ## List the commands.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,15 @@ status: $(VENV)/.bootstrapped ## Show nodes, pods, volumes, queue and URLs.
 
 volumes: $(VENV)/.bootstrapped ## Show volumes, snapshots, mirrors and what is left of former ones: make volumes NAME=models
 	@$(BIN)/python -m cli volumes --stack $(STACK) $(NAME) $(if $(JSON),--json)
+
+tiers: $(VENV)/.tested ## Show which queue gets which machines: sure, borrowed, never.
+	@$(BIN)/python -m cli tiers --stack $(STACK) $(if $(JSON),--json)
+
+why: $(VENV)/.tested ## Tell why a job waits, and what would let it start: make why JOB=search
+	@$(BIN)/python -m cli why --stack $(STACK) "$(JOB)" $(if $(JSON),--json)
+
+top: $(VENV)/.tested ## Show who has which GPUs, and how many jobs waited: make top HISTORY=12
+	@$(BIN)/python -m cli top --stack $(STACK) --history $(or $(HISTORY),3) $(if $(JSON),--json)
 
 purge: $(VENV)/.bootstrapped ## Stop the embedded cluster and delete its data (asks first).
 	@$(BIN)/python -m embedded purge
@@ -64,7 +73,8 @@ test-unit: $(VENV)/.tested ## The unit tests alone: no engine, no cluster, under
 	@$(BIN)/python -m pytest tests/unit --numprocesses auto --dist loadscope
 
 # A shard is its own seed, so it can be run again alone. In all: 100 kills of an update, 100 of a stream's readers, 10,000
-# calls of the CSI driver, 500 snapshots of a training, 100 changes of claims.
+# calls of the CSI driver, 500 snapshots of a training, 100 changes of claims, 500 jobs in queues, 200 rounds of gangs;
+# and in each shard 500 jobs at once.
 test-nightly: tools-test ## The heavier counts, in shards: make test-nightly SHARD=1/10
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_KILLS=$$((100 / $${SHARD#*/})) \
 		$(BIN)/python -m pytest tests/e2e/test_update_killed.py --timeout 0
@@ -77,6 +87,9 @@ test-nightly: tools-test ## The heavier counts, in shards: make test-nightly SHA
 		$(BIN)/python -m pytest tests/csi/test_checkpoints_survive.py --timeout 0
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_CLUSTER_OPERATIONS=$$((100 / $${SHARD#*/})) \
 		$(BIN)/python -m pytest tests/storage/test_model.py --timeout 0
+	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_JOBS=$$((500 / $${SHARD#*/})) TENSORPLANE_CREATES=500 \
+		TENSORPLANE_GANGS=20 TENSORPLANE_ROUNDS=$$((200 / $${SHARD#*/})) \
+		$(BIN)/python -m pytest tests/queues --timeout 0
 
 lint: $(VENV)/.tested ## Lint and formatting (ruff).
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .

@@ -15,10 +15,15 @@ from components.controllers import Controller, ControllersArgs
 from components.faults import Fault
 from components.fleet import Fleet
 from components.gpu_runtime import GpuRuntime, GpuRuntimeArgs
-from components.model import NAME_LIMIT, NAME_NEEDS, Model, Name, is_name
+from components.model import NAME_LIMIT, NAME_NEEDS, Filled, Model, Name, is_name
 from components.namespace import Namespace
 from components.node_group import NodeGroupArgs
-from components.queue import Queue, QueueArgs
+from components.queue import CohortArgs, Queue, QueueArgs, TeamArgs, beside, dashboard, flavors, room, team
+from components.queue import check as queue_check
+from components.queue import topology as queue_topology
+from components.queue.flavors import Flavor
+from components.queue.quota import of as quotas_of
+from components.queue.room import Room
 from components.settings import Settings
 from components.stream import Stream
 from components.volume import Volume, VolumeArgs, volsync, volumes_of
@@ -47,6 +52,13 @@ class StackConfig(Model):
     """Storage that outlives what mounts it."""
     queues: Annotated[dict[Name, QueueArgs], Field(default_factory=dict)]
     """What shares the cluster between jobs."""
+    cohorts: Annotated[dict[Name, CohortArgs], Field(default_factory=dict)]
+    """Queues that lend to each other before they borrow from the rest."""
+    topology: tuple[Filled, ...] = ()
+    """Levels of the network from wide to narrow, such as [zone, host], by which queues keep the pods of a job near to
+    each other. Only for groups whose number of nodes is fixed. By default the scheduler decides."""
+    teams: Annotated[dict[Name, TeamArgs], Field(default_factory=dict)]
+    """Namespaces beside the stack's own that have queues."""
     workloads: Annotated[dict[Name, WorkloadArgs], Field(default_factory=dict)]
     """Training jobs and model servers."""
 
@@ -67,28 +79,68 @@ class StackConfig(Model):
         """What is wrong beyond the shape: names that nobody declares, combinations that cannot work."""
         yield from self._check_namespace()
         yield from self._check_queue_names()
+        yield from self.controllers.check()
         if not self._cluster_is_told(settings):
             # Machines, volumes and workloads are right or wrong by the kind of the cluster.
             return
         machines, wrong = fleet.of(self.node_groups, self.cluster.site)
+        wrong += self.cluster.check(machines.groups)
         yield from wrong
-        yield from self.cluster.check(machines.groups)
         yield from gpu_runtime.check(self.gpu_runtime, self.cluster, machines)
         yield from volume_check.faults(self.volumes, _declared(settings, "volumes", self.volumes), self.cluster)
         yield from self._check_default_queue()
-        yield from self._check_workloads(settings, machines)
+        # It is clear which machines there are, and how many.
+        kinds = None if wrong else self._kinds(machines)
+        yield from queue_topology.faults(self.topology, self.cluster.network_levels, machines.groups)
+        queues = list(queue_check.faults(self.queues, self.cohorts, self.teams, kinds))
+        yield from queues
+        if kinds:
+            yield from beside.faults(self._gpus_beside_queues(machines, kinds), self.queues, kinds)
+        yield from queue_check.of_stacks_namespace(self.teams.items(), self.namespace_name)
+        faulty = {fault.path[1] for fault in queues if fault.path[0] == "queues"}
+        rooms = room.of(self.queues, kinds, machines, self.levels) if kinds else {}
+        told = {name: found for name, found in rooms.items() if name not in faulty}
+        yield from self._check_workloads(settings, machines, told)
+
+    def _gpus_beside_queues(self, machines: Fleet, kinds: Mapping[str, Flavor]) -> dict[str, dict[str, int]]:
+        """The GPUs that workloads hold without a queue, by the kind of machine and by workload."""
+        found: dict[str, dict[str, int]] = {}
+        for name, workload in self.workloads.items():
+            kind = beside.kind_of(workload.resources, machines, kinds)
+            if kind and workload.gpus_beside_queues:
+                found.setdefault(kind, {})[name] = workload.gpus_beside_queues
+        return found
+
+    def _kinds(self, machines: Fleet) -> dict[str, Flavor]:
+        return flavors.of(machines, own_nodes=self.cluster.own_nodes, levels=tuple(self.levels.values()))
+
+    @property
+    def levels(self) -> dict[str, str]:
+        """Labels of the network's levels, by their names in settings."""
+        return queue_topology.labels_of(self.topology, self.cluster.network_levels)
+
+    @property
+    def kinds(self) -> dict[str, Flavor]:
+        """The kinds of machines that queues draw from."""
+        return self._kinds(self.fleet)
+
+    @property
+    def rooms(self) -> dict[str, Room]:
+        """What each queue has of each kind."""
+        return room.of(self.queues, self.kinds, self.fleet, self.levels)
 
     def _cluster_is_told(self, settings: Settings) -> bool:
         """Whether the cluster is the one that the settings name: in place of a faulty one stands the default."""
         given = settings.tree.get("cluster", {"kind": Embedded().kind})
         return isinstance(given, Mapping) and given.get("kind") == self.cluster.kind
 
-    def _check_workloads(self, settings: Settings, machines: Fleet) -> Iterator[Fault]:
+    def _check_workloads(self, settings: Settings, machines: Fleet, rooms: Mapping[str, Room]) -> Iterator[Fault]:
         declared = Declared(
             cluster=self.cluster,
             fleet=machines,
             volumes=_declared(settings, "volumes", self.volumes),
             queues=_declared(settings, "queues", self.queues),
+            rooms=rooms,
         )
         found: list[Fault] = []
         for name, volume in self._brokers().items():
@@ -148,6 +200,12 @@ class StackConfig(Model):
             yield Fault(("queues", queue.DEFAULT), reason, given=(("volumes",), ("controllers", "kueue")))
 
     @property
+    def shares_fairly(self) -> bool:
+        """Whether weights decide who borrows how much."""
+        weights = [*(queue.weight for queue in self.queues.values()), *(each.weight for each in self.cohorts.values())]
+        return any(weight is not None for weight in weights)
+
+    @property
     def fleet(self) -> Fleet:
         """The node groups, with what the catalog makes of their settings."""
         machines = fleet.of(self.node_groups, self.cluster.site)[0]
@@ -180,7 +238,7 @@ def build(config: StackConfig) -> Mapping[str, Any]:
     job_controllers, queues = _scheduling(config, cluster, namespace, inside)
     encrypted = "workloads" in config._encrypted
     streams = _streams(config, cluster, namespace, volumes, [*job_controllers, *queues.values()], inside)
-    platform = Platform(cluster, namespace, volumes, streams, queues, job_controllers, encrypted)
+    platform = Platform(cluster, namespace, volumes, streams, queues, config.rooms, job_controllers, encrypted)
     workloads = {name: args.build(name, platform, inside) for name, args in config.workloads.items()}
     return _outputs(cluster, namespace, workloads)
 
@@ -239,13 +297,38 @@ def _scheduling(
     ready = inside
     if config.controllers.kueue == "chart":
         # Beside JobSet, not after it: Kueue waits for JobSet's API by itself.
-        kueue = Controller(versions.KUEUE, controllers.kueue_values(), cluster=cluster, opts=inside)
+        values = controllers.kueue_values(fair_sharing=config.shares_fairly, metrics=config.controllers.kueue_metrics)
+        kueue = Controller(versions.KUEUE, values, cluster=cluster, opts=inside)
         ready = pulumi.ResourceOptions.merge(inside, pulumi.ResourceOptions(depends_on=[kueue]))
-    flavor = queue.any_node(namespace, ready)
+    kinds = config.kinds
+    teams = team.declare(config.teams, inside)
+    needed = [
+        *queue.declare_flavors(kinds, namespace, ready),
+        *queue.declare_cohorts(config.cohorts, namespace, ready),
+    ]
+    after = pulumi.ResourceOptions.merge(ready, pulumi.ResourceOptions(depends_on=needed))
     queues = {
-        name: Queue(name, args, namespace=namespace, flavor=flavor, opts=ready) for name, args in config.queues.items()
+        name: Queue(name, args, namespace=namespace, teams=teams, flavors=kinds, opts=after)
+        for name, args in config.queues.items()
     }
+    _limits(config, namespace, teams, inside)
+    if config.controllers.kueue_dashboard:
+        everywhere = [namespace.plain_name, *(args.namespace or name for name, args in config.teams.items())]
+        dashboard.declare(list(config.queues), everywhere, namespace, inside)
     return job_controllers, queues
+
+
+def _limits(
+    config: StackConfig, namespace: Namespace, teams: Mapping[str, pulumi.Input[str]], inside: pulumi.ResourceOptions
+) -> None:
+    """The second line of defence: what pods of each namespace may hold, with or without a queue."""
+    kinds = config.kinds
+    quotas = {name: quotas_of(args, kinds) for name, args in config.queues.items()}
+    unqueued = sum(workload.gpus_beside_queues for workload in config.workloads.values())
+    own = team.gpus_at_most(config.queues, quotas, None) + unqueued
+    team.limit(namespace.plain_name, namespace.name, own, inside)
+    for name, inside_team in teams.items():
+        team.limit(name, inside_team, team.gpus_at_most(config.queues, quotas, name), inside)
 
 
 def _outputs(cluster: Cluster, namespace: Namespace, workloads: Mapping[str, Workload]) -> dict[str, Any]:

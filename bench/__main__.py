@@ -7,14 +7,27 @@ import sys
 
 from rich.console import Console
 
-from bench import figure, graph, instance, main_job, memory, pods, quiet, snapshots, throughput, training
+from bench import (
+    figure,
+    graph,
+    instance,
+    main_job,
+    memory,
+    pods,
+    queue_layouts,
+    quiet,
+    simulated_fleet,
+    snapshots,
+    throughput,
+    training,
+)
 from bench.figure import Figure, Measured
 from embedded import terminal
 from embedded.fault import Fault
 
 FIGURES = {
     one.name: one
-    for module in (main_job, memory, pods, snapshots, throughput, training, graph)
+    for module in (main_job, memory, pods, snapshots, throughput, training, graph, simulated_fleet, queue_layouts)
     for one in module.FIGURES
 }
 

@@ -1,4 +1,4 @@
-"""What the typed layer costs: a stack's start beside its bare imports, and its graph beside the same graph by hand."""
+"""What the typed layer costs: a stack's start beside bare imports, its graph beside one by hand, many teams' queues."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from embedded.paths import PROJECT
 
 _SIZES = (62, 125, 250, 500)
 """Node groups, each with a workload: 1,000 of both at most."""
+_TEAMS = (25, 50, 100, 200)
+"""Teams with a queue each, over twenty node groups."""
 _RUNS = 3
 
 
@@ -60,8 +62,23 @@ def _beside_plain() -> Measured:
     return Measured(ratio, peer)
 
 
+def _generated() -> Measured:
+    """From the settings of 200 teams to their queues, kinds of machines and quotas."""
+    seconds = [_seconds("queues", str(_TEAMS[-1])) for _ in range(_RUNS)]
+    return Measured(statistics.median(seconds), f"{_TEAMS[-1]} teams x 20 node groups, median of {_RUNS}")
+
+
+def _teams_exponent() -> Measured:
+    """How the graph of a preview grows with the teams, over the fastest run of each size."""
+    seconds = {size: min(_seconds("teams", str(size)) for _ in range(_RUNS)) for size in _TEAMS}
+    told = ", ".join(f"{size}: {seconds[size]:.2f} s" for size in _TEAMS)
+    return Measured(slope(seconds.items()), f"teams with a queue each: {told}")
+
+
 FIGURES = (
     Figure("stack-start", "<= 1.5", "x", _start),
     Figure("graph-exponent", "<= 1.1", "", _exponent),
     Figure("graph-to-plain", "<= 1.5", "x", _beside_plain),
+    Figure("queues-generated", "<= 2", "s", _generated),
+    Figure("queues-exponent", "<= 1.1", "", _teams_exponent),
 )

@@ -41,7 +41,14 @@ _SDKS = {
 
 def main(way: str, what: str) -> None:
     """Run it, and print its seconds."""
-    programs = {"stack": _stack, "imports": _imports, "ours": _ours, "plain": _plain}
+    programs = {
+        "stack": _stack,
+        "imports": _imports,
+        "ours": _ours,
+        "plain": _plain,
+        "queues": _queues,
+        "teams": _teams,
+    }
     print(f"{programs[way](what):.4f}")
 
 
@@ -121,6 +128,41 @@ def _plain(size: str) -> float:
 
     began = time.perf_counter()
     run(lambda: build(int(size)), stack="bench")
+    return time.perf_counter() - began
+
+
+def _queues(teams: str) -> float:
+    """From settings to what Kueue is given: checked, with every kind of machine, quota and queue of so many teams."""
+    from bench.mocked import run
+    from bench.team_queues import settings
+    from components.queue import cluster_queue_spec, quota
+    from stack import StackConfig
+
+    given = settings(int(teams))
+
+    def generate() -> None:
+        config = StackConfig.load(given)
+        kinds = config.kinds
+        for args in config.queues.values():
+            cluster_queue_spec(args, quota.of(args, kinds), config.namespace_name, [config.namespace_name])
+
+    began = time.perf_counter()
+    run(generate, stack="bench")
+    return time.perf_counter() - began
+
+
+def _teams(teams: str) -> float:
+    """The whole graph of so many teams, as a preview registers it."""
+    from bench.mocked import run
+    from bench.team_queues import settings
+
+    given = settings(int(teams))
+    import pulumi_kubernetes  # noqa: F401
+
+    import stack  # noqa: F401
+
+    began = time.perf_counter()
+    run(lambda: _build(given), stack="bench")
     return time.perf_counter() - began
 
 

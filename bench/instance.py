@@ -85,17 +85,17 @@ def fresh() -> Iterator[None]:
 
 
 @contextmanager
-def running() -> Iterator[Running]:
+def running(*, simulated_nodes: bool = False) -> Iterator[Running]:
     """A new cluster with every image, and nothing deployed."""
     with fresh():
-        start()
+        start(simulated_nodes=simulated_nodes)
         cluster.load_images(BENCH, Step("load images"))
         yield Running(Kube.of(BENCH.kubeconfig), up.open_stack(up.Target("", BENCH)))
 
 
-def start() -> None:
+def start(*, simulated_nodes: bool = False) -> None:
     """Starts it as `make up` does, with the data that it has."""
-    cluster.start(BENCH, Step("cluster"), storage=True)
+    cluster.start(BENCH, Step("cluster"), simulated_nodes=simulated_nodes, storage=True)
 
 
 def stop() -> None:

@@ -6,11 +6,14 @@ import argparse
 import os
 import sys
 from pathlib import Path
+from typing import TypeAlias
 
 from embedded import terminal
 from embedded.fault import Fault
 from embedded.hosts.stack_settings import StackSettings
 from embedded.target import Target
+
+_Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -49,9 +52,32 @@ def _parser() -> argparse.ArgumentParser:
         "--bring-back", action="store_true", help="objects that make VolumeSnapshotContent NAME a snapshot"
     )
     kept.set_defaults(run=_volumes)
+    _queues(commands)
     listed = commands.add_parser("settings", help="every key of a stack's settings, as Markdown")
     listed.set_defaults(run=_settings)
     return parser
+
+
+def _queues(commands: _Commands) -> None:
+    tiers = commands.add_parser("tiers", help="who gets which machines: sure, borrowed, never; from the settings alone")
+    tiers.add_argument("--stack", default="dev", help="name of a Pulumi.<stack>.yaml (default: dev)")
+    tiers.add_argument("--json", action="store_true", help="every fact, for programs")
+    tiers.set_defaults(run=_tiers)
+    why = commands.add_parser("why", help="why a job waits, runs or was stopped, and what would let it start")
+    why.add_argument("job", help="a training job of the stack, a JobSet's name, or NAMESPACE/NAME of a team's")
+    why.add_argument("--stack", default="dev", help="name of a Pulumi.<stack>.yaml (default: dev)")
+    why.add_argument("--json", action="store_true", help="every fact, for programs")
+    why.set_defaults(run=_why)
+    top = commands.add_parser(
+        "top",
+        help="who has which cards now, by kind, queue and namespace; and how many waited, as a plot",
+        epilog="The history is made of the times that Workloads keep: one that was deleted is missing, and of one that"
+        " was stopped several times only the last is known. Prometheus has all of it.",
+    )
+    top.add_argument("--stack", default="dev", help="name of a Pulumi.<stack>.yaml (default: dev)")
+    top.add_argument("--history", default="3", metavar="HOURS", help="how far back; 0 for no plot (default: 3)")
+    top.add_argument("--json", action="store_true", help="every fact, for programs")
+    top.set_defaults(run=_top)
 
 
 def main() -> int:
@@ -111,6 +137,29 @@ def _volumes(args: argparse.Namespace) -> int:
     context = os.environ.get("TENSORPLANE_CONTEXT", "")
     question = volumes.Question(args.stack, context, args.name, args.json, args.bring_back)
     volumes.run(question, terminal.console())
+    return 0
+
+
+def _tiers(args: argparse.Namespace) -> int:
+    from cli import tiers
+
+    tiers.run(StackSettings(args.stack, Path()).source(), terminal.console(), as_json=args.json)
+    return 0
+
+
+def _why(args: argparse.Namespace) -> int:
+    from cli import why
+
+    context = os.environ.get("TENSORPLANE_CONTEXT", "")
+    why.run(why.Question(args.job, args.stack, context, args.json), terminal.console())
+    return 0
+
+
+def _top(args: argparse.Namespace) -> int:
+    from cli import top
+
+    context = os.environ.get("TENSORPLANE_CONTEXT", "")
+    top.run(top.Question(args.stack, context, args.history, args.json), terminal.console())
     return 0
 
 

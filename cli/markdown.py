@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cli import fleet, rows
+from cli import fleet, queue_markdown, rows
 from cli.report import OPERATIONS, Change, Property, Report
 
 PRICES = (
@@ -22,6 +22,7 @@ def render(report: Report) -> str:
     blocks += ["## Policies", _verdicts(report)]
     if report.groups:
         blocks += ["## Fleet", "\n".join(_fleet(report.groups)), PRICES]
+    blocks += queue_markdown.blocks(report.queues)
     if report.changes:
         blocks += ["## Changes", "\n".join(_changes(report.changes))]
     if report.warnings:

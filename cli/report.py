@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from cli import fleet, property_path
+from cli import fleet, property_path, queue_report
 
 Event = Mapping[str, Any]
 
 # In the order in which a reader wants them; what the engine does inside a replacement is one `replace` here.
 OPERATIONS = ("delete", "replace", "update", "create", "import", "refresh", "discard")
 _STACK = "pulumi:pulumi:Stack"
+_TOLD = (fleet.COMPONENT, queue_report.QUEUE, queue_report.JOB)
 # The CLI says it on each use of a plugin that it did not install; on an embedded machine that is every time.
 _NOISE = ("using pulumi-language-", "using pulumi-resource-")
 # How the engine introduces what a provider finds wrong with a resource's inputs.
@@ -61,6 +62,8 @@ class Report:
     unchanged: int = 0
     groups: tuple[fleet.Group, ...] = ()
     """The node groups, those that stay as they are too; none where the program declares none."""
+    queues: queue_report.Queues = field(default_factory=queue_report.Queues)
+    """The queues, and the jobs that may be stopped for others."""
     verdicts: tuple[Verdict, ...] = ()
     faults: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -121,14 +124,14 @@ def of(
     """
     changes: dict[str, Change] = {}
     unchanged: set[str] = set()
-    groups: dict[str, fleet.Group] = {}
+    components: dict[str, dict[str, tuple[Event, Event]]] = {}
     verdicts = _Verdicts()
     diagnostics: dict[str, list[str]] = {"error": [], "warning": []}
     packages: set[str] = set()
     for event in events:
         if step := event.get("resourcePreEvent"):
             _note_step(step["metadata"], changes, unchanged)
-            _note_group(step["metadata"], groups)
+            _note_component(step["metadata"], components)
             packages.add(step["metadata"]["type"].partition(":")[0])
         elif policy := event.get("policyEvent"):
             verdicts.violated(policy)
@@ -138,12 +141,14 @@ def of(
         elif (said := event.get("diagnosticEvent")) and said["severity"] in diagnostics:
             diagnostics[said["severity"]] += _lines(said["message"])
             packages.add(_type(said.get("urn", "")).partition(":")[0])
+    groups = {name: fleet.Group(name, *states) for name, states in components.get(fleet.COMPONENT, {}).items()}
     order = {operation: index for index, operation in enumerate(OPERATIONS)}
     return Report(
         stack=stack,
         changes=tuple(sorted(changes.values(), key=lambda c: (order.get(c.operation, len(order)), c.type, c.name))),
         unchanged=len(unchanged),
         groups=tuple(groups[name] for name in sorted(groups)),
+        queues=queue_report.of(components),
         verdicts=verdicts.all(),
         faults=tuple(dict.fromkeys(diagnostics["error"])),
         warnings=tuple(dict.fromkeys(diagnostics["warning"])),
@@ -162,11 +167,12 @@ def _note_step(step: Event, changes: dict[str, Change], unchanged: set[str]) -> 
         changes[urn] = Change(operation, _short(step["type"]), urn.rpartition("::")[2], tuple(_properties(step)))
 
 
-def _note_group(step: Event, groups: dict[str, fleet.Group]) -> None:
-    if step["type"] == fleet.COMPONENT:
+def _note_component(step: Event, components: dict[str, dict[str, tuple[Event, Event]]]) -> None:
+    """What one of the stack's components registers: by its type and its name, what it was and what it will be."""
+    if step["type"] in _TOLD:
         old, new = ((state or {}).get("inputs") or {} for state in (step.get("old"), step.get("new")))
         name = step["urn"].rpartition("::")[2]
-        groups[name] = fleet.Group(name, old, {} if step["op"] == "delete" else new)
+        components.setdefault(step["type"], {})[name] = old, {} if step["op"] == "delete" else new
 
 
 def _properties(step: Event) -> Iterator[Property]:

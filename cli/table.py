@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from cli import fleet, rows
+from cli import fleet, queue_report, rows, tier_table
 from cli.markdown import PRICES, summary
 from cli.report import Report
 
@@ -26,6 +28,8 @@ def render(report: Report, width: int) -> RenderableType:
         parts.append(_changes(report))
     if report.groups:
         parts += ["", _fleet(report, taints=width >= _WITH_TAINTS), Text(PRICES, style="dim"), ""]
+    if report.queues:
+        parts += [*_queues(report.queues, width), ""]
     parts += [Text(f"warning: {line}", style="yellow") for line in report.warnings]
     if report.changes or not report.failed:
         # Said again here: the banner of a long preview has left the screen.
@@ -67,6 +71,13 @@ def _fleet(report: Report, *, taints: bool) -> Table:
         table.add_row(*map(Text, group.cells), *several)
     table.add_row(*(Text(cell, style="bold") for cell in fleet.total(report.groups)))
     return table
+
+
+def _queues(queues: queue_report.Queues, width: int) -> Iterator[RenderableType]:
+    (before, after), (had, kinds) = queues.tiers, queues.kinds
+    yield tier_table.render(after, kinds, width, before=before, had=had)
+    if queues.stakes:
+        yield from ("", tier_table.table(queue_report.STAKE_HEADINGS, [stake.cells for stake in queues.stakes]))
 
 
 def _line(path: str, old: str, new: str) -> str:

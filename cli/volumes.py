@@ -9,12 +9,10 @@ from datetime import UTC, datetime
 import yaml
 from rich.console import Console
 
-from cli import volume_facts, volume_leftovers, volume_rows, volume_table
+from cli import reach, volume_facts, volume_leftovers, volume_rows, volume_table
 from components.faults import did_you_mean
-from embedded import cluster
 from embedded.fault import Fault
 from embedded.hosts.stack_settings import StackSettings
-from embedded.kube import Kube
 from embedded.target import Target
 
 
@@ -35,7 +33,7 @@ def run(question: Question, console: Console) -> None:
     target = Target.of(question.context, stack=question.stack)
     settings = StackSettings(question.stack, target.home)
     settings.source()
-    facts = volume_facts.gather(_reached(target), settings.namespace)
+    facts = volume_facts.gather(reach.reached(target), settings.namespace)
     if question.bring_back:
         wanted = volume_leftovers.brought_back(facts, question.name or "")
         # For `kubectl apply -f -`, so nothing may be folded.
@@ -55,21 +53,6 @@ def run(question: Question, console: Console) -> None:
         console.print(volume_table.overview(volumes, left, facts.notes, now))
         for line in volume_table.commands(left):
             console.print(line, soft_wrap=True, markup=False)
-
-
-def _reached(target: Target) -> Kube:
-    if target.embedded and not cluster.is_running(target.instance):
-        raise Fault("The embedded cluster is stopped. Start it with: make up")
-    api = target.api()
-    try:
-        api.get("/version")
-    except Fault as fault:
-        if target.embedded:
-            raise
-        where = f"context {target.context}" if target.context else "the kubeconfig's current context"
-        reason = " ".join(fault.lines).removesuffix(" Start it with: make up")
-        raise Fault(f"{where}: {reason}", "Look with: kubectl cluster-info") from None
-    return api
 
 
 def _named(volumes: list[volume_rows.Volume], name: str, namespace: str) -> volume_rows.Volume:

@@ -1,6 +1,7 @@
 """The controllers that a stack needs, from their charts: JobSet runs gangs, Kueue starts them, VolSync mirrors."""
 
 import json
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import pulumi
@@ -8,10 +9,12 @@ import pulumi_kubernetes as k8s
 
 from components import versions
 from components.cluster import Cluster
+from components.faults import Fault
 from components.model import Model
 from components.namespace import MANAGED
 
 Source = Literal["chart", "present"]
+KueueMetrics = Literal["none", "annotations", "serviceMonitor"]
 
 _SECONDS_TO_READY = 600
 
@@ -25,6 +28,17 @@ class ControllersArgs(Model):
     """`chart` installs JobSet at tensorplane's version; `present` uses the one that the cluster has."""
     volsync: Source = "chart"
     """`chart` installs VolSync at tensorplane's version; `present` uses the one that the cluster has."""
+    kueue_metrics: KueueMetrics = "none"
+    """How a Prometheus finds Kueue's metrics: `serviceMonitor` where its operator is, `annotations` where it follows
+    them and shows its token. With either, Kueue tells quotas and their use, too."""
+    kueue_dashboard: bool = False
+    """Whether Grafana gets a dashboard of the stack's queues: a ConfigMap that its sidecar finds by its label."""
+
+    def check(self) -> Iterator[Fault]:
+        """What cannot be asked of controllers that others installed."""
+        if self.kueue == "present" and self.kueue_metrics != "none":
+            reason = f"got {self.kueue_metrics}, and the cluster's Kueue is not the stack's to change: need none"
+            yield Fault(("controllers", "kueueMetrics"), reason, given=(("controllers", "kueue"),))
 
 
 class Controller(pulumi.ComponentResource):
@@ -61,23 +75,48 @@ def _image(chart: versions.Chart) -> dict[str, str]:
     return {"repository": chart.image, "tag": chart.image_tag, "pullPolicy": "IfNotPresent"}
 
 
-def kueue_values() -> dict[str, Any]:
-    """Values of Kueue's chart: one small replica that manages jobs of tensorplane's namespaces and no others."""
+_METRICS_PORT = 8443
+_SCRAPED = {
+    "prometheus.io/scrape": "true",
+    "prometheus.io/scheme": "https",
+    "prometheus.io/port": str(_METRICS_PORT),
+    "prometheus.io/path": "/metrics",
+}
+
+
+def kueue_values(*, fair_sharing: bool = False, metrics: KueueMetrics = "none") -> dict[str, Any]:
+    """Values of Kueue's chart: one small replica that manages jobs of tensorplane's namespaces and no others.
+
+    `fair_sharing`: who borrows beyond its weight gives back first, whatever its priority.
+    `metrics`: the chart's ServiceMonitor fails to install without the Prometheus operator's CRDs.
+    """
     # JSON is YAML: the chart parses it.
-    configuration = {
+    configuration: dict[str, Any] = {
         "apiVersion": "config.kueue.x-k8s.io/v1beta2",
         "kind": "Configuration",
         "health": {"healthProbeBindAddress": ":8081"},
-        "metrics": {"bindAddress": ":8443"},
+        # Quotas and their use are five series for each queue, kind of machine and resource: for those who read them.
+        "metrics": {"bindAddress": f":{_METRICS_PORT}", "enableClusterQueueResources": metrics != "none"},
         "webhook": {"port": 9443},
         "leaderElection": {"leaderElect": True, "resourceName": "c1f6bfd2.kueue.x-k8s.io"},
-        "clientConnection": {"qps": 50, "burst": 100},
+        # What Kueue 0.19 has by default; below that, admitting waits for the client's own limit.
+        "clientConnection": {"qps": 300, "burst": 500},
+        # All pods of a job or none: quotas count cards, and cannot know of a node that broke or never came. Nodes with
+        # GPUs take minutes to start, and so does the first pull of an image with CUDA.
+        "waitForPodsReady": {
+            "timeout": "20m",
+            "recoveryTimeout": "10m",
+            "blockAdmission": False,
+            "requeuingStrategy": {"timestamp": "Eviction", "backoffBaseSeconds": 60, "backoffMaxSeconds": 1800},
+        },
         # Every training job is a JobSet. With plain Jobs among them, a queue named `default` would hold those that name
         # no queue, too: snapshots would wait behind training.
         "integrations": {"frameworks": ["jobset.x-k8s.io/jobset"]},
         # The chart's webhooks fail closed. Without this, a Kueue that is down stops every Job of the cluster.
         "managedJobsNamespaceSelector": {"matchLabels": MANAGED},
     }
+    if fair_sharing:
+        configuration["fairSharing"] = {"preemptionStrategies": ["LessThanOrEqualToFinalShare", "LessThanInitialShare"]}
     return {
         "controllerManager": {
             "replicas": 1,
@@ -87,6 +126,9 @@ def kueue_values() -> dict[str, Any]:
             },
         },
         "managerConfig": {"controllerManagerConfigYaml": json.dumps(configuration)},
+        "enablePrometheus": metrics == "serviceMonitor",
+        # Prometheus would count everything twice where it follows both.
+        **({"metricsService": {"annotations": _SCRAPED}} if metrics == "annotations" else {}),
     }
 
 

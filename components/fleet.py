@@ -11,6 +11,7 @@ from components.faults import Fault, did_you_mean
 from components.model import Resources
 from components.node_group import (
     ACCELERATOR,
+    FLAVOR,
     GROUP,
     NO_ACCELERATOR,
     PLUGIN_CONFIG,
@@ -20,6 +21,7 @@ from components.node_group import (
     Shape,
     Taint,
     TaintArgs,
+    keeps_out,
 )
 from components.node_shape import Site, resolve
 
@@ -53,31 +55,50 @@ class Fleet:
         prices = [shape.hourly_usd_max for shape in self.groups.values()]
         return None if None in prices else sum(price for price in prices if price is not None)
 
-    def placement(self, resources: Resources, *, interruptible: bool) -> dict[str, Any]:
-        """The parts of a pod's spec that lead it to its nodes and their GPUs, those that it needs."""
+    def placement(
+        self, resources: Resources, *, interruptible: bool, together: bool = False, queued: bool = False
+    ) -> dict[str, Any]:
+        """The parts of a pod's spec that lead it to its nodes and their GPUs, those that it needs.
+
+        `together`: it computes every step with other pods, for which a card that takes turns will not do. `queued`:
+        Kueue chooses the kind of machine, and must be told which one a named group is.
+        """
         selector: dict[str, str] = {}
         if resources.accelerator:
             selector[ACCELERATOR] = resources.accelerator
         if resources.node_group:
             selector[GROUP] = resources.node_group
+        if shape := self.groups.get(resources.node_group or ""):
+            selector |= shape.selector
+            if queued:
+                selector[FLAVOR] = shape.flavor
+        else:
+            selector |= self._open_selectors.get(_wanted(resources), {})
+        taints = self.tolerated(resources, interruptible=interruptible)
+        found = [{"key": key, "operator": "Exists", "effect": effect} for key, effect in sorted(taints)]
+        whole = resources.gpus > 1 or (together and resources.gpus)
+        among = [_WHOLE_GPUS] if whole and self._shares else []
+        if queued and not resources.node_group:
+            among += self._wide_enough(resources)
+        parts = {
+            "nodeSelector": selector,
+            "tolerations": found,
+            "affinity": _on_nodes(among) if among else None,
+            "runtimeClassName": self.runtime_class if resources.gpus else None,
+        }
+        return {key: value for key, value in parts.items() if value}
+
+    def tolerated(self, resources: Resources, *, interruptible: bool) -> set[tuple[str, str]]:
+        """Key and effect of each taint that a pod tolerates."""
         taints = {_GPU_TAINT} if resources.gpus else set()
         if shape := self.groups.get(resources.node_group or ""):
             gpus = resources.gpus
             own = (taint for taint in shape.taints if _is_for(taint, shape, gpus, interruptible, named=True))
             taints |= {_told(taint) for taint in own}
             taints |= {(taint.key, taint.effect) for taint in shape.args.taints}
-            selector |= shape.selector
         else:
-            selector |= self._open_selectors.get(_wanted(resources), {})
             taints |= self._open_taints.get((_wanted(resources), interruptible), set())
-        found = [{"key": key, "operator": "Exists", "effect": effect} for key, effect in sorted(taints)]
-        parts = {
-            "nodeSelector": selector,
-            "tolerations": found,
-            "affinity": _WHOLE_GPUS if resources.gpus > 1 and self._shares else None,
-            "runtimeClassName": self.runtime_class if resources.gpus else None,
-        }
-        return {key: value for key, value in parts.items() if value}
+        return taints
 
     @cached_property
     def _open_taints(self) -> Mapping[tuple[str, bool], set[tuple[str, str]]]:
@@ -117,6 +138,17 @@ class Fleet:
                     found[want, interruptible] = max(found.get((want, interruptible), 0), _offer(shape))
         return found
 
+    def _wide_enough(self, resources: Resources) -> list[dict[str, Any]]:
+        """Which kinds of machines have as many GPUs in a node as a pod asks for, where not all that it might get have.
+
+        Quotas count GPUs: without this, Kueue gives a pod of 8 to nodes of 4, where it never starts.
+        """
+        most: dict[str, int] = {}
+        for shape in self._having.get(_wanted(resources), ()) if resources.gpus else ():
+            most[shape.flavor] = max(most.get(shape.flavor, 0), _offer(shape))
+        wide = sorted(flavor for flavor, gpus in most.items() if gpus >= resources.gpus)
+        return [{"key": FLAVOR, "operator": "In", "values": wide}] if 0 < len(wide) < len(most) else []
+
     @cached_property
     def _shares(self) -> bool:
         return any(shape.args.sharing for shape in self.groups.values())
@@ -126,14 +158,32 @@ class Fleet:
         shapes = (shape for shape in self.groups.values() if shape.accelerator and shape.accelerator.kind == "gpu")
         return sorted({shape.accelerator.name for shape in shapes if shape.accelerator})
 
-    def check(self, resources: Resources, at: tuple[str, ...], *, interruptible: bool) -> Iterator[Fault]:
-        """What a pod asks for and no group has, or none that lets it in."""
+    def check(
+        self, resources: Resources, at: tuple[str, ...], *, interruptible: bool, together: bool = False
+    ) -> Iterator[Fault]:
+        """What a pod asks for and no group has, or none that lets it in. `together` as in `placement`."""
         if resources.accelerator and not resources.gpus:
             yield Fault((*at, "accelerator"), f"got {resources.accelerator} with gpus 0: need gpus, at least 1")
         elif resources.node_group:
             yield from self._check_named(resources.node_group, resources, at, interruptible)
+            yield from self._check_turns({resources.node_group}, resources, at, together)
         elif self.groups and not self.untold and resources.gpus:
             yield from self._check_open(resources, at, interruptible)
+            yield from self._check_turns({s.name for s in self._having[_wanted(resources)]}, resources, at, together)
+
+    def _check_turns(
+        self, groups: set[str], resources: Resources, at: tuple[str, ...], together: bool
+    ) -> Iterator[Fault]:
+        """Pods that compute every step together, where each of the groups shares its cards between pods."""
+        found = [self.groups[name] for name in sorted(groups) if name in self.groups]
+        if together and resources.gpus and found and all(shape.args.sharing for shape in found):
+            names = ", ".join(shape.name for shape in found)
+            key = "nodeGroup" if resources.node_group else "accelerator" if resources.accelerator else "gpus"
+            reason = (
+                f"the cards of {names} are shared between pods, and workers that compute every step together wait for"
+                " the slowest turn: need a group without sharing, or strategy single"
+            )
+            yield Fault((*at, key), reason, given=(("nodeGroups",), at))
 
     def _check_named(
         self, name: str, resources: Resources, at: tuple[str, ...], interruptible: bool
@@ -179,14 +229,14 @@ class Fleet:
 
 _ANY_CARD = "any"
 # Parts of a shared GPU add up to no larger one, and the device plugin turns away who asks for two.
-_WHOLE_GPUS = {
-    "nodeAffinity": {
-        "requiredDuringSchedulingIgnoredDuringExecution": {
-            "nodeSelectorTerms": [{"matchExpressions": [{"key": PLUGIN_CONFIG, "operator": "DoesNotExist"}]}]
-        }
-    }
-}
+_WHOLE_GPUS = {"key": PLUGIN_CONFIG, "operator": "DoesNotExist"}
 _GPU_TAINT = ("nvidia.com/gpu", "NoSchedule")
+
+
+def _on_nodes(among: list[dict[str, Any]]) -> dict[str, Any]:
+    """Keeps a pod to nodes of which all of this is true."""
+    terms = [{"matchExpressions": among}]
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
 
 
 def _wants(shape: Shape) -> tuple[str, ...]:
@@ -211,7 +261,7 @@ def _told(taint: Taint) -> tuple[str, str]:
 
 def _own_taint(shape: Shape) -> TaintArgs | None:
     """The first taint of a group's own that keeps pods out; one that is a preference does not."""
-    return next((taint for taint in shape.args.taints if taint.effect != "PreferNoSchedule"), None)
+    return next((taint for taint in shape.args.taints if keeps_out(taint)), None)
 
 
 def _keeping_off(shape: Shape, interruptible: bool) -> str:
@@ -268,7 +318,7 @@ def of(settings: Mapping[str, NodeGroupArgs], site: Site) -> tuple[Fleet, list[F
         if shape:
             shapes[name] = shape
     fleet = Fleet(shapes, untold=frozenset(settings) - set(shapes))
-    return fleet, [*found, *_twins(fleet), *_system_pods(fleet, site)]
+    return fleet, [*found, *_twins(fleet), *_kinds(fleet), *_system_pods(fleet, site)]
 
 
 def _twins(fleet: Fleet) -> Iterator[Fault]:
@@ -284,11 +334,33 @@ def _twins(fleet: Fleet) -> Iterator[Fault]:
 
 def _identity(shape: Shape) -> object:
     """What the scheduler sees of a group, and whose machines they are. The order of zones and taints says nothing."""
-    labels = {key: value for key, value in shape.labels.items() if key != GROUP}
+    labels = {key: value for key, value in shape.labels.items() if key not in (GROUP, FLAVOR)}
     machine = shape.machine.name if shape.machine else None
     args = shape.args
     seen = (machine, shape.per_node, args.topology, tuple(sorted(labels.items())))
     return (*seen, frozenset(shape.taints), frozenset(args.zones), args.reserved)
+
+
+def _kinds(fleet: Fleet) -> Iterator[Fault]:
+    """Groups that are a kind by their own name, where another group's card is called so: queues would mix them."""
+    first: dict[str, Shape] = {}
+    for shape in fleet.groups.values():
+        other = first.setdefault(shape.flavor, shape)
+        if _kind(other) != _kind(shape):
+            named, like = (shape, other) if _is_a_kind(shape) else (other, shape)
+            given = (("nodeGroups", shape.name), ("nodeGroups", other.name))
+            reason = f"with its taint it is the kind {shape.flavor}, and so is {like.name}: need another name"
+            yield Fault(("nodeGroups", named.name), reason, given=given)
+
+
+def _kind(shape: Shape) -> object:
+    """What makes nodes a kind of machine."""
+    card = shape.accelerator
+    return (card, card and shape.args.spot, shape.args.sharing, shape.name if _is_a_kind(shape) else None)
+
+
+def _is_a_kind(shape: Shape) -> bool:
+    return any(keeps_out(taint) for taint in shape.args.taints)
 
 
 def _system_pods(fleet: Fleet, site: Site) -> Iterator[Fault]:
@@ -303,4 +375,4 @@ def _system_pods(fleet: Fleet, site: Site) -> Iterator[Fault]:
 
 
 def _keeping_out(shape: Shape) -> bool:
-    return any(taint.effect != "PreferNoSchedule" for taint in shape.taints)
+    return any(keeps_out(taint) for taint in shape.taints)

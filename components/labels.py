@@ -23,12 +23,12 @@ _DOMAIN_LIMIT = 253
 
 
 _NO_PART = re.compile(r"[^A-Za-z0-9._-]+")
-_PART_LIMIT = 63
+LABEL_VALUE_LIMIT = 63
 
 
 def nearest_label(value: str) -> str:
     """A label's name or value that is as near to this text as can be; nothing where it has no letter or digit."""
-    return _NO_PART.sub("-", value).strip("._-")[:_PART_LIMIT].rstrip("._-")
+    return _NO_PART.sub("-", value).strip("._-")[:LABEL_VALUE_LIMIT].rstrip("._-")
 
 
 def is_label_key(key: str) -> bool:

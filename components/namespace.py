@@ -9,7 +9,7 @@ from components.labels import PART_OF, TENSORPLANE, labels
 MANAGED = {PART_OF: TENSORPLANE[PART_OF]}
 """The label by which controllers know tensorplane's namespaces, and leave all others alone."""
 
-_POD_SECURITY = {
+POD_SECURITY = {
     f"pod-security.kubernetes.io/{mode}{suffix}": value
     for mode in ("enforce", "audit", "warn")
     for suffix, value in (("", "restricted"), ("-version", versions.POD_SECURITY))
@@ -31,7 +31,7 @@ class Namespace(pulumi.ComponentResource):
         super().__init__("tensorplane:index:Namespace", name, {"name": name, "protect": protect}, opts)
         namespace = k8s.core.v1.Namespace(
             name,
-            metadata={"name": name, "labels": {**TENSORPLANE, **_POD_SECURITY}},
+            metadata={"name": name, "labels": {**TENSORPLANE, **POD_SECURITY}},
             opts=pulumi.ResourceOptions(parent=self, protect=protect, retain_on_delete=protect),
         )
         self.plain_name = name

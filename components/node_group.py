@@ -11,8 +11,8 @@ from components.catalog import Accelerator, Machine
 from components.model import Filled, Model
 
 DOMAIN = "tensorplane.dev"
-GROUP, ACCELERATOR, PRODUCT, GENERATION, TIER, SPOT = (
-    f"{DOMAIN}/{key}" for key in ("node-group", "accelerator", "product", "generation", "tier", "spot")
+GROUP, FLAVOR, ACCELERATOR, PRODUCT, GENERATION, TIER, SPOT = (
+    f"{DOMAIN}/{key}" for key in ("node-group", "flavor", "accelerator", "product", "generation", "tier", "spot")
 )
 AKS_SPOT = "kubernetes.azure.com/scalesetpriority"
 """Key of the taint, and the label, that AKS puts on spot nodes by itself."""
@@ -21,6 +21,8 @@ SPOT_TAINTS = frozenset({SPOT, AKS_SPOT})
 GPU_PRESENT = "nvidia.com/gpu.present"
 PLUGIN_CONFIG = "nvidia.com/device-plugin.config"
 NO_ACCELERATOR = "none"
+CPU = "cpu"
+"""Flavor of nodes without accelerators."""
 SIMULATED = "kwok.x-k8s.io/node"
 """Key of the taint, label and annotation of nodes that KWOK simulates: the pods on them run nothing."""
 
@@ -121,6 +123,11 @@ class Taint:
         return f"{self.key}={self.value}:{self.effect}"
 
 
+def keeps_out(taint: Taint | TaintArgs) -> bool:
+    """Whether pods that do not tolerate it stay away; one that is a preference keeps none away."""
+    return taint.effect != "PreferNoSchedule"
+
+
 @dataclass(frozen=True)
 class Shape:
     """A node group with everything that follows from its settings."""
@@ -142,6 +149,11 @@ class Shape:
     """Extended resources of each node, as pods ask for them: shared GPUs count once per pod that they take."""
     selector: Mapping[str, str] = field(default_factory=dict)
     """Labels of the cloud's own that a pod has to select: without them, no nodes are provisioned for it."""
+
+    @property
+    def flavor(self) -> str:
+        """What queues call nodes of this kind."""
+        return self.labels[FLAVOR]
 
     @property
     def declared_taints(self) -> tuple[Taint, ...]:

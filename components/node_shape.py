@@ -5,10 +5,13 @@ from dataclasses import dataclass
 
 from components import catalog, label_checks
 from components.catalog import Accelerator, Cloud, Machine
-from components.faults import Fault, did_you_mean
+from components.faults import Fault, Key, did_you_mean
+from components.labels import LABEL_VALUE_LIMIT, is_label_value
 from components.node_group import (
     ACCELERATOR,
     AKS_SPOT,
+    CPU,
+    FLAVOR,
     GENERATION,
     GPU_PRESENT,
     GROUP,
@@ -23,6 +26,7 @@ from components.node_group import (
     Shape,
     Taint,
     TimeSlicing,
+    keeps_out,
 )
 
 _MPS_CLIENTS_OF_OLD, _OLD_FOR_MPS, _OLD_FOR_GKE = 16, 7.5, 7.0
@@ -67,7 +71,16 @@ def resolve(name: str, args: NodeGroupArgs, site: Site) -> tuple[Shape | None, l
     ]
     if faults or more:
         return None, found
-    return _shape(name, args, card, machines, site), found
+    shape = _shape(name, args, card, machines, site)
+    return shape, [*found, *_name(path, shape)]
+
+
+def _name(path: Key, shape: Shape) -> Iterator[Fault]:
+    """A name that makes its kind's, which is a label of the nodes, too long for one."""
+    if not is_label_value(shape.flavor):
+        room = LABEL_VALUE_LIMIT - (len(shape.flavor) - len(shape.name))
+        reason = f"it makes its nodes the kind {shape.flavor}, which is longer than the {LABEL_VALUE_LIMIT} of a label"
+        yield Fault(path, f"{reason}: need a name of at most {room} characters")
 
 
 def _shape(
@@ -92,7 +105,7 @@ def _shape(
 
 
 def _own_labels(name: str, args: NodeGroupArgs, card: Accelerator | None) -> dict[str, str]:
-    labels = {GROUP: name, ACCELERATOR: card.name if card else NO_ACCELERATOR}
+    labels = {GROUP: name, FLAVOR: _flavor(name, args, card), ACCELERATOR: card.name if card else NO_ACCELERATOR}
     if card:
         labels |= {PRODUCT: card.product, GENERATION: card.architecture, TIER: str(card.year)}
     if card and card.kind == "gpu":
@@ -101,6 +114,21 @@ def _own_labels(name: str, args: NodeGroupArgs, card: Accelerator | None) -> dic
     if args.spot:
         labels[SPOT] = "true"
     return labels
+
+
+def _flavor(name: str, args: NodeGroupArgs, card: Accelerator | None) -> str:
+    """A name for what pods with a quota see of the nodes: two groups that differ in none of it share a quota.
+
+    A taint of its own makes a group a kind by itself. Spot CPUs are as good as others to a pod that may run there.
+    """
+    kind = [card.name if card else CPU]
+    if card and args.spot:
+        kind.append("spot")
+    if args.sharing:
+        kind.append(plugin_config(args))
+    if any(keeps_out(taint) for taint in args.taints):
+        kind.append(name)
+    return "-".join(kind)
 
 
 def _sharing_labels(args: NodeGroupArgs) -> dict[str, str]:

@@ -22,4 +22,6 @@ def cpus(cores: float) -> str:
 def gibibytes(size: float) -> str:
     """GiB, rounded up to a MiB."""
     mebi = mebibytes(size)
+    if mebi == 0:
+        return "0"
     return f"{mebi // 1024}Gi" if mebi % 1024 == 0 else f"{mebi}Mi"

@@ -13,6 +13,7 @@ from components.fleet import Fleet
 from components.model import Resources
 from components.namespace import Namespace
 from components.queue import Queue, QueueArgs
+from components.queue.room import Room
 from components.stream import Stream
 from components.volume import Volume, VolumeArgs
 
@@ -26,6 +27,8 @@ class Declared:
     """The node groups; without those that are faulty."""
     volumes: Mapping[str, VolumeArgs | None]
     queues: Mapping[str, QueueArgs | None]
+    rooms: Mapping[str, Room]
+    """What the queues have, those whose settings and machines are right."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,8 @@ class Platform:
     streams: Mapping[str, Stream]
     """By the names of their volumes."""
     queues: Mapping[str, Queue]
+    rooms: Mapping[str, Room]
+    """What the queues have, by their names."""
     controllers: Sequence[pulumi.Resource]
     """What must be ready before a job can be created."""
     encrypted: bool
@@ -59,6 +64,11 @@ class WorkloadArgs(Variant, family=True):
     def interruptible(self) -> bool:
         """Whether it loses little when a machine is taken back, so that its pods may run on spot machines."""
         return False
+
+    @property
+    def gpus_beside_queues(self) -> int:
+        """The most GPUs that its pods hold at once without being admitted by a queue, also while they are replaced."""
+        return 0
 
     def check(self, name: str, declared: Declared) -> Iterator[Fault]:
         """What is wrong with these settings beyond their shape: references, files, names, sizes."""

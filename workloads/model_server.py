@@ -48,6 +48,11 @@ class ModelServerArgs(WorkloadArgs):
         """Folder in the pod that holds the model's folder: the image appends the model's name itself."""
         return f"{_ROOT}/{self.model.path}".rsplit("/", 1)[0]
 
+    @property
+    def gpus_beside_queues(self) -> int:
+        # A rolling update starts one more before it stops one.
+        return (self.replicas + 1) * self.resources.gpus
+
     def check(self, name: str, declared: Declared) -> Iterator[Fault]:
         at = ("workloads", name, "resources")
         yield from declared.fleet.check(self.resources, at, interruptible=self.interruptible)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from components import quantity
@@ -17,6 +18,7 @@ LIBRARY = "/opt/tensorplane/lib"
 """Where tensorplane's `runtime` package is; on PYTHONPATH."""
 GPU = "nvidia.com/gpu"
 _GROUP_READS = 0o440
+_NONE: Mapping[str, str] = MappingProxyType({})
 _MEETING = "volumes.tensorplane"
 """Prefix of the labels by which pods that share a one-node volume find each other's node."""
 
@@ -67,6 +69,7 @@ def template(
     grace_seconds: int,
     restart_policy: str = "Always",
     placement: Mapping[str, Any],
+    annotations: Mapping[str, str] = _NONE,
 ) -> dict[str, Any]:
     """A pod of one container, as a controller's template. `placement` is what leads it to its nodes.
 
@@ -80,8 +83,8 @@ def template(
     marks = [mount.marks for mount in container.volumes]
     marked = {key: value for mark in marks for key, value in mark.labels.items()}
     metadata: dict[str, Any] = {"labels": {**labels, **meeting, **marked}}
-    if annotations := {key: value for mark in marks for key, value in mark.annotations.items()}:
-        metadata["annotations"] = annotations
+    if told := {**annotations, **{key: value for mark in marks for key, value in mark.annotations.items()}}:
+        metadata["annotations"] = told
     return {"metadata": metadata, "spec": spec}
 
 

@@ -9,16 +9,38 @@ import pulumi_kubernetes as k8s
 from pydantic import AfterValidator, Field
 
 from components import quantity, versions
-from components.faults import Fault, Key, unknown_name
+from components.faults import Fault, unknown_name
 from components.model import Filled, In, Name, RelativePath, Resources, refuse
-from components.queue import QueueArgs
+from components.queue.room import PodSet
 from components.volume import Volume
-from workloads import Declared, Platform, Workload, WorkloadArgs, files, job_set, mounts, pod, streams, tf_config
+from workloads import (
+    Declared,
+    Platform,
+    Workload,
+    WorkloadArgs,
+    files,
+    job_set,
+    mounts,
+    pod,
+    queueing,
+    streams,
+    tf_config,
+)
 from workloads.owner import Owner
 from workloads.strategies import Strategy
 from workloads.tf_config import Role
 
-_OURS = ("TF_CONFIG", "TF_TASK_INDEX", "MODEL_DIR", "CHECKPOINT_DIR", "STREAMS", "PYTHONPATH", "HOME", "USER")
+_OURS = (
+    "TF_CONFIG",
+    "TF_TASK_INDEX",
+    "MODEL_DIR",
+    "CHECKPOINT_DIR",
+    "CHECKPOINT_STEPS",
+    "STREAMS",
+    "PYTHONPATH",
+    "HOME",
+    "USER",
+)
 
 
 def _variable(name: str) -> str:
@@ -38,6 +60,10 @@ class Checkpoints(mounts.Location):
 
     path: RelativePath = "checkpoints"
     """Folder on it. Every run has a folder of its own inside, named like the run."""
+    every_steps: Annotated[int, Field(ge=1)] = 100
+    """Steps between two checkpoints: CHECKPOINT_STEPS, and what a node that vanishes costs at most."""
+    save_seconds: Annotated[float, Field(gt=0, le=86400)] = 20
+    """How long saving one takes at most. Who may be stopped for others needs `graceSeconds` for it."""
 
 
 class TrainingJobArgs(WorkloadArgs):
@@ -69,6 +95,8 @@ class TrainingJobArgs(WorkloadArgs):
     `runtime.stream.Topic.from_environment` knows them."""
     queue: str | None = None
     """Queue that admits the job. Without one it starts at once."""
+    within: queueing.Within | None = None
+    """The part of the network that all its pods with GPUs are in, such as `zone`: a level of the stack's `topology`."""
     max_restarts: Annotated[int, Field(ge=0, le=1000)] = 3
     """Restarts of the whole job after failures. Those after evictions are not counted.
 
@@ -87,36 +115,50 @@ class TrainingJobArgs(WorkloadArgs):
         longest = job_set.longest_name(self.strategy.roles())
         if len(name) > longest:
             yield Fault(at, f"the name has {len(name)} characters, at most {longest} leave room for those of its pods")
-        yield from declared.fleet.check(self.resources, (*at, "resources"), interruptible=self.interruptible)
+        together = any(pods.together for pods in self.pod_sets())
+        yield from declared.fleet.check(
+            self.resources, (*at, "resources"), interruptible=self.interruptible, together=together
+        )
         yield from files.check(self.files, (*at, "files"))
         yield from mounts.check(self.volumes, (*at, "volumes"), declared.volumes, declared.cluster, account=name)
         yield from streams.check(self.streams, (*at, "streams"), declared.volumes)
         for key, place in (("model", self.model), ("checkpoints", self.checkpoints)):
             if place:
                 yield from mounts.check_location(place, (*at, key), self.volumes, declared.volumes, declared.cluster)
+        if self.within and self.queue is None:
+            yield Fault((*at, "within"), "given without a queue, and it is Kueue that places such pods: need a queue")
         if self.queue is not None:
             if self.queue not in declared.queues:
                 yield unknown_name((*at, "queue"), "queue", self.queue, declared.queues)
-            elif queue := declared.queues[self.queue]:
-                yield from self._check_quota(queue, (*at, "queue"))
+            elif room := declared.rooms.get(self.queue):
+                yield from queueing.check_within(at, room, self.pod_sets(), self.within)
+                yield from queueing.check(at, room, self.pod_sets(), self.contract, self.grace_seconds)
 
-    def _check_quota(self, queue: QueueArgs, at: Key) -> Iterator[Fault]:
-        total = self.total()
-        over = [
-            (f"{asked:g} {what}", f"{held:g}")
-            for what, asked, held in (
-                ("CPUs", total.cpus, quantity.millicores(queue.cpus) / 1000),
-                ("GiB of memory", total.memory_gib, quantity.mebibytes(queue.memory_gib) / 1024),
-                ("GPUs", total.gpus, queue.gpus),
+    @property
+    def gpus_beside_queues(self) -> int:
+        return 0 if self.queue else self.total().gpus
+
+    @property
+    def contract(self) -> queueing.Contract | None:
+        """How the job gets over being stopped."""
+        if self.checkpoints is None:
+            return None
+        return queueing.Contract(self.checkpoints.every_steps, self.checkpoints.save_seconds)
+
+    def pod_sets(self) -> list[PodSet]:
+        """The job's pods as a queue sees them."""
+        roles = self.strategy.roles()
+        accelerated = sum(role.replicas for role in roles if role.accelerated)
+        return [
+            PodSet(
+                role.name,
+                role.replicas,
+                self.resources if role.accelerated else _without_gpus(self.resources),
+                together=role.accelerated and accelerated > 1,
+                interruptible=self.interruptible,
             )
-            if asked > held
+            for role in roles
         ]
-        if over:
-            asked, held = (" and ".join(parts) for parts in zip(*over, strict=True))
-            reason = f"the job asks for {asked} in all, but queue {self.queue} holds {held}: it would never start"
-            yield Fault(
-                at, reason, given=((*at[:-1], "strategy"), (*at[:-1], "resources"), ("queues", str(self.queue)))
-            )
 
     def total(self) -> "Total":
         """What the job's pods ask for together, each rounded as Kubernetes will see it."""
@@ -137,6 +179,7 @@ class TrainingJobArgs(WorkloadArgs):
             places["MODEL_DIR"] = mounts.inside(self.model, self.volumes, volumes)
         if self.checkpoints:
             places["CHECKPOINT_DIR"] = f"{mounts.inside(self.checkpoints, self.volumes, volumes)}/{run}"
+            places["CHECKPOINT_STEPS"] = str(self.checkpoints.every_steps)
         return places
 
     def build(self, name: str, platform: Platform, opts: pulumi.ResourceOptions) -> "TrainingJob":
@@ -165,7 +208,11 @@ class TrainingJob(Workload):
     ) -> None:
         total = args.total()
         image = platform.guarded(args.image or platform.cluster.args.images.training(args.resources.gpus))
-        props = {"strategy": args.strategy.kind, "image": image, "queue": args.queue, **total.props()}
+        room = platform.rooms.get(args.queue) if args.queue else None
+        stake = queueing.at_stake(room, args.pod_sets(), args.contract, args.grace_seconds) if room else None
+        props: dict[str, Any] = {"strategy": args.strategy.kind, "image": image, "queue": args.queue, **total.props()}
+        if stake:
+            props["mayBeStopped"] = stake
         super().__init__("tensorplane:index:TrainingJob", name, props, opts)
         owner = Owner(self, name, platform.namespace, "training")
         code = {
@@ -224,11 +271,13 @@ def _run(
     roles = args.strategy.roles()
     of_streams = streams.in_pod(args.streams, platform.streams)
 
+    sets = {pods.role: pods for pods in args.pod_sets()}
+
     def template_of(run: str, role: Role) -> dict[str, Any]:
-        resources = args.resources if role.accelerated else _without_gpus(args.resources)
+        pods = sets[role.name]
         container = pod.Container(
             image=image,
-            resources=resources,
+            resources=pods.resources,
             command=args.command,
             env=[
                 *tf_config.environment(run, roles, role),
@@ -245,9 +294,15 @@ def _run(
             owner.name,
             {**owner.labels, **of_streams.labels},
             container,
+            annotations=queueing.nearness(platform.rooms.get(args.queue or ""), pods, args.within),
             grace_seconds=args.grace_seconds,
             restart_policy="Never",
-            placement=platform.cluster.fleet.placement(resources, interruptible=args.interruptible),
+            placement=platform.cluster.fleet.placement(
+                pods.resources,
+                interruptible=args.interruptible,
+                together=pods.together,
+                queued=args.queue is not None,
+            ),
         )
 
     def spec(run: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from components.faults import Fault
 from components.fleet import Fleet
 from components.node_group import Shape, Taint
 from components.node_shape import Site
+from components.queue import topology
 
 CONTEXT_VARIABLE = "TENSORPLANE_CONTEXT"
 """Environment variable with a context of the kubeconfig: deploy there, whatever cluster the stack's file names."""
@@ -47,6 +48,10 @@ class ClusterArgs(Variant, family=True):
     """Keys of the taints that the cloud puts on nodes by itself."""
     class_label: ClassVar[str | None] = None
     """Label by which pods select the nodes that the cloud provisions for a group; None where any label does."""
+    network_levels: ClassVar[Mapping[str, str]] = topology.LEVELS
+    """Labels that its nodes have for each level of the network, from wide to narrow, by the levels' names."""
+    own_nodes: ClassVar[bool] = False
+    """Whether pods without accelerators run on nodes of the cluster's own, beside its groups."""
     node_taints: ClassVar[tuple[Taint, ...]] = ()
     """Taints that every node of every group has on this kind of cluster."""
 

@@ -13,6 +13,7 @@ from components.eks import check_cluster, check_groups
 from components.faults import Fault, without_consequences
 from components.model import Filled, Model, Name
 from components.node_group import Shape
+from components.queue import topology
 
 _ZONES = 3
 
@@ -74,6 +75,13 @@ class Eks(ClusterArgs):
     """More tags of everything that is created in AWS."""
 
     catalog: ClassVar[Cloud | None] = "eks"
+    network_levels: ClassVar[Mapping[str, str]] = {
+        "zone": topology.ZONE,
+        "spine": "topology.k8s.aws/network-node-layer-1",
+        "block": "topology.k8s.aws/network-node-layer-2",
+        "leaf": "topology.k8s.aws/network-node-layer-3",
+        "host": topology.HOST,
+    }
 
     @property
     def place(self) -> str | None:

@@ -35,6 +35,7 @@ class Embedded(ClusterArgs):
     volume_backend: ClassVar[str] = "embedded"
     storage_is_its_own: ClassVar[bool] = True
     stream_broker: ClassVar[str | None] = "embedded"
+    own_nodes: ClassVar[bool] = True
     node_taints: ClassVar[tuple[Taint, ...]] = (simulated_nodes.TAINT,)
 
     def check(self, groups: Mapping[str, Shape]) -> Iterator[Fault]:

@@ -12,6 +12,7 @@ from components.cluster import ClusterArgs, Connection, missing_groups
 from components.faults import Fault
 from components.model import Filled, Model
 from components.node_group import Shape
+from components.queue import topology
 
 _USUAL_ZONES = 3
 
@@ -106,6 +107,12 @@ class Gke(ClusterArgs):
     """More labels of everything that is created in Google Cloud, for bills."""
 
     catalog: ClassVar[Cloud | None] = "gke"
+    network_levels: ClassVar[Mapping[str, str]] = {
+        "zone": topology.ZONE,
+        "block": "cloud.google.com/gce-topology-block",
+        "subblock": "cloud.google.com/gce-topology-subblock",
+        "host": topology.HOST,
+    }
     automatic_taints: ClassVar[frozenset[str]] = frozenset({"nvidia.com/gpu", "google.com/tpu"})
     class_label: ClassVar[str | None] = "cloud.google.com/compute-class"
 

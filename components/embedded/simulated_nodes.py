@@ -1,21 +1,21 @@
 """Nodes that KWOK plays the kubelet of: no machine, and for the scheduler the same as a cloud's."""
 
 import json
-from typing import get_args
+from typing import Any
 
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components import catalog, quantity
-from components.catalog import Cloud
+from components import node_size, quantity
 from components.node_group import SIMULATED, Shape, Taint
+from components.queue import topology
 
 TAINT = Taint(SIMULATED, "fake", "NoSchedule")
 """Keeps away what is meant to run: nothing runs on these nodes."""
 SIZE = "tensorplane.dev/simulated-size"
 """Annotation with a node's resources, which KWOK copies into its status as a kubelet would those of its machine."""
 
-_CPUS, _MEMORY_GIB, _PODS = 16, 64, 110
+_PODS = 110
 _SECONDS_TO_READY = "60s"
 
 
@@ -26,39 +26,59 @@ def count(shape: Shape) -> int:
 
 def declare(shape: Shape, opts: pulumi.ResourceOptions) -> list[k8s.core.v1.Node]:
     """The group's nodes, Ready once KWOK has seen them."""
-    return [_node(f"{shape.name}-{index}", shape, opts) for index in range(count(shape))]
+    return [_declare(shape, index, opts) for index in range(count(shape))]
 
 
-def _node(name: str, shape: Shape, opts: pulumi.ResourceOptions) -> k8s.core.v1.Node:
-    cpus, memory_gib, arch = _machine_like(shape)
+def manifest(shape: Shape, index: int) -> dict[str, Any]:
+    """One node of a group, as Kubernetes spells it."""
+    name = f"{shape.name}-{index}"
+    machine = node_size.like_a_machine(shape)
     size = {
-        "cpu": quantity.cpus(cpus),
-        "memory": quantity.gibibytes(memory_gib),
+        "cpu": quantity.cpus(machine.cpus),
+        "memory": quantity.gibibytes(machine.memory_gib),
         "ephemeral-storage": quantity.gibibytes(shape.args.disk_gib),
         "pods": str(_PODS),
         **{resource: str(number) for resource, number in shape.resources.items()},
     }
-    return k8s.core.v1.Node(
-        name,
-        metadata={
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {
             "name": name,
             "labels": {
                 "kubernetes.io/hostname": name,
                 "kubernetes.io/os": "linux",
-                "kubernetes.io/arch": arch,
+                "kubernetes.io/arch": machine.arch,
                 "type": "kwok",
+                **_zone(shape, index),
                 SIMULATED: TAINT.value,
                 **shape.labels,
             },
-            "annotations": {
-                SIMULATED: TAINT.value,
-                SIZE: json.dumps(size, sort_keys=True),
-                "pulumi.com/waitFor": "condition=Ready",
-                # Kubernetes writes its own taints into the same list.
-                "pulumi.com/patchForce": "true",
-            },
+            "annotations": {SIMULATED: TAINT.value, SIZE: json.dumps(size, sort_keys=True)},
         },
-        spec={"taints": [{"key": t.key, "value": t.value, "effect": t.effect} for t in shape.taints]},
+        "spec": {"taints": [{"key": t.key, "value": t.value, "effect": t.effect} for t in shape.taints]},
+    }
+
+
+def _zone(shape: Shape, index: int) -> dict[str, str]:
+    """The zones take turns, as in a cloud."""
+    zones = shape.args.zones
+    return {topology.ZONE: zones[index % len(zones)]} if zones else {}
+
+
+def _declare(shape: Shape, index: int, opts: pulumi.ResourceOptions) -> k8s.core.v1.Node:
+    made = manifest(shape, index)
+    metadata: dict[str, Any] = made["metadata"]
+    for_pulumi = {
+        "pulumi.com/waitFor": "condition=Ready",
+        # Kubernetes writes its own taints into the same list.
+        "pulumi.com/patchForce": "true",
+    }
+    about: Any = {**metadata, "annotations": {**metadata["annotations"], **for_pulumi}}
+    return k8s.core.v1.Node(
+        metadata["name"],
+        metadata=about,
+        spec=made["spec"],
         opts=pulumi.ResourceOptions.merge(
             opts,
             pulumi.ResourceOptions(
@@ -69,15 +89,3 @@ def _node(name: str, shape: Shape, opts: pulumi.ResourceOptions) -> k8s.core.v1.
             ),
         ),
     )
-
-
-def _machine_like(shape: Shape) -> tuple[float, float, str]:
-    """Processors, memory in GiB and architecture: of the smallest machine that any cloud rents with these cards."""
-    card = shape.accelerator
-    if card is None:
-        return _CPUS, _MEMORY_GIB, "amd64"
-    rented = [machine for cloud in get_args(Cloud) for machine in catalog.offers(cloud, card.name, shape.per_node)]
-    if not rented:
-        return _CPUS * shape.per_node, max(_MEMORY_GIB, card.memory_gib) * shape.per_node, "amd64"
-    smallest = min(rented, key=lambda machine: (machine.vcpus, machine.memory_gib))
-    return smallest.vcpus, smallest.memory_gib, smallest.arch

@@ -18,6 +18,8 @@ _NODE_MARK = "kwok.x-k8s.io/node=fake"
 _SIZE = "tensorplane.dev/simulated-size"
 JOB_SECONDS = 30
 """How long the pod of a Job takes: long enough to see where it is, and then its queue moves on."""
+TAKES = "tensorplane.dev/simulated-duration"
+"""Annotation of a Job's pod that says how long it takes instead: 90s, 2h."""
 
 _Object = dict[str, Any]
 
@@ -49,7 +51,10 @@ def stages() -> str:
             "Pod",
             [_ALIVE, _phase("Running"), _one_of(".metadata.ownerReferences.[].kind", "Job")],
             {"statusTemplate": _ended("Succeeded", 0, "Completed")},
-            delay={"durationMilliseconds": JOB_SECONDS * 1000},
+            delay={
+                "durationMilliseconds": JOB_SECONDS * 1000,
+                "durationFrom": {"jq": {"expression": f'.metadata.annotations["{TAKES}"]'}},
+            },
         ),
         _stage(
             "pod-stops",

@@ -16,6 +16,7 @@ from embedded.cluster.configuration import Configuration
 from embedded.cluster.image_store import ImageStore
 from embedded.cluster.lock import only_one
 from embedded.cluster.node_config import SANDBOX_IMAGE
+from embedded.cluster.pki import NODE_NAME
 from embedded.cluster.places import Places
 from embedded.cluster.processes import Alive
 from embedded.cluster.readiness import Patient, Wait, api_is_ready
@@ -109,6 +110,7 @@ def _converge(at: Places, alive: Alive, wanted: Configuration, step: Step) -> No
         supervised.start(wanted.of_stage(2))
         add_ons.result()
     wait.until("the node", lambda: api.node_is_ready(supervised.states()["kubelet"].started), "kubelet")
+    wait.until("the node's labels", api.applied(_node_labels()), "kube-apiserver")
     wait.until("the cluster's DNS", lambda: dns.answers(at.instance), "kube-proxy")
     # A process that just came back counts as running when it has stayed up for a second.
     wait.until("the cluster", lambda: supervisor.all_running(alive.path(at.supervisor_socket)), "supervisord")
@@ -123,6 +125,12 @@ def _import_add_ons(at: Places, alive: Alive, wait: Wait, step: Step) -> None:
     store = ImageStore(at, alive)
     wait.until("containerd", store.answers, "containerd")
     store.load((SANDBOX_IMAGE, dns.IMAGE), step)
+
+
+def _node_labels() -> dict[str, Any]:
+    """What queues know the node by: one without accelerators, as components/queue/flavors.py calls it."""
+    labels = {"tensorplane.dev/flavor": "cpu", "tensorplane.dev/accelerator": "none"}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE_NAME, "labels": labels}}
 
 
 def _kubelet_access() -> dict[str, Any]:

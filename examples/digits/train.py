@@ -56,7 +56,9 @@ def network() -> keras.Model:
 def main() -> None:
     """Trains, measures on the held-out digits, publishes."""
     seed = int(os.environ.get("SEED", SEED))
-    schedule = Schedule(steps=int(os.environ.get("STEPS", "600")), save_every=int(os.environ.get("SAVE_EVERY", "100")))
+    schedule = Schedule(
+        steps=int(os.environ.get("STEPS", "600")), save_every=int(os.environ.get("CHECKPOINT_STEPS", "100"))
+    )
     model_dir, checkpoint_dir = Path(os.environ["MODEL_DIR"]), Path(os.environ["CHECKPOINT_DIR"])
 
     # The workers of a small model share their machine's cores; one thread each keeps them out of each other's way.

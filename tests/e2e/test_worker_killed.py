@@ -24,7 +24,10 @@ SAVE_EVERY = 200
 def long_run(deployed: Deployed, tmp_path: Path) -> Outputs:
     """The dev stack with a job long enough to be disturbed: another run of the same job."""
     text = (PROJECT / "Pulumi.dev.yaml").read_text()
-    settings = re.sub(r"STEPS: \d+", f"STEPS: {STEPS}, SAVE_EVERY: {SAVE_EVERY}", text)
+    settings = re.sub(r"STEPS: \d+", f"STEPS: {STEPS}", text)
+    settings = settings.replace(
+        "checkpoints: {volume: models}", f"checkpoints: {{volume: models, everySteps: {SAVE_EVERY}}}"
+    )
     assert settings != text
     stack = linked_project.with_settings(deployed.stack, tmp_path, settings)
     stack.prepare(Step("prepare"))

@@ -133,3 +133,30 @@ FLEET: list[Event] = [
     step("update", "tensorplane:index:NodeGroup", "more", _CPU, _SPOT | {"hourlyUsdMax": None}),
     step("delete", "tensorplane:index:NodeGroup", "gone", _T4),
 ]
+
+
+def queue(priority: str, kinds: dict[str, tuple[float, float, float]], *teams: str) -> dict[str, Any]:
+    """What a queue registers; of each kind of machine what it is sure of, may borrow and lends."""
+    keys = ("guaranteed", "borrowable", "lends")
+    return {
+        "priority": priority,
+        "cohort": "",
+        "gpus": 0,
+        "teams": list(teams),
+        "kinds": [{"name": name, **dict(zip(keys, counts, strict=True))} for name, counts in kinds.items()],
+        "machines": [{"name": name, "gpus": True, "max": most} for name, most in (("t4", 8), ("h100-80gb", 8))],
+    }
+
+
+_LOW = queue("low", {"t4": (4, 0, 4)}, "vision")
+_MORE = queue("low", {"t4": (8, 0, 8), "h100-80gb": (0, 4, 0)}, "vision", "speech")
+_HIGH = queue("high", {"h100-80gb": (8, 0, 4)})
+_STAKE = {"borrowed": ["h100-80gb"], "saveSeconds": 20, "graceSeconds": 60, "steps": 200, "pods": 2, "gpus": 4}
+
+QUEUES: list[Event] = [
+    step("update", "tensorplane:index:Queue", "research", _LOW, _MORE),
+    step("create", "tensorplane:index:Queue", "production", None, _HIGH),
+    step("delete", "tensorplane:index:Queue", "former", _LOW),
+    step("create", "tensorplane:index:TrainingJob", "search", None, {"queue": "research", "mayBeStopped": _STAKE}),
+    step("create", "tensorplane:index:TrainingJob", "calm", None, {"queue": "production"}),
+]

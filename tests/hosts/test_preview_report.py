@@ -26,6 +26,7 @@ CASES = {
         "prod", [*events.CHANGES[:4], *events.CLOUD], stand_ins={"aws": "there are no credentials", "gcp": "unused"}
     ),
     "fleet": report.of("prod", [*events.FLEET, *events.KEPT]),
+    "queues": report.of("dev", [*events.QUEUES, *events.KEPT]),
     "nothing": report.of("dev", [*events.CHANGES[:4], *events.KEPT]),
 }
 

@@ -41,6 +41,15 @@ def chart_folder(name: str) -> Path:
         return Path(folder.stdout.strip()) / "charts" / name
 
 
+def templated(session: Session, chart: versions.Chart, values: dict[str, Any]) -> list[dict[str, Any]]:
+    """What helm makes of a chart with these values."""
+    helm = Helm(program(), session.kubeconfig, {}, session.cancelled)
+    release = {"chart": str(chart_folder(chart.name)), "version": "", "devel": False, "verify": False}
+    with located(helm, release) as found:
+        arguments = ("template", "--include-crds", "--values", "-", "--namespace", chart.namespace, "--", chart.name)
+        return list(objects(helm.run(*arguments, found.reference, values=plain(values))))
+
+
 @pytest.mark.parametrize(("chart", "chart_values"), CASES)
 def test_chart_passes_check_and_preview_with_the_stacks_values(
     helm: ReleaseResource, chart: versions.Chart, chart_values: Callable[[], dict[str, Any]]
@@ -64,15 +73,30 @@ def test_chart_passes_check_and_preview_with_the_stacks_values(
 def test_chart_renders_the_stacks_image_and_one_replica(
     session: Session, chart: versions.Chart, chart_values: Callable[[], dict[str, Any]]
 ) -> None:
-    helm = Helm(program(), session.kubeconfig, {}, session.cancelled)
-    release = {"chart": str(chart_folder(chart.name)), "version": "", "devel": False, "verify": False}
-    with located(helm, release) as found:
-        arguments = ("template", "--include-crds", "--values", "-", "--namespace", chart.namespace, "--", chart.name)
-        manifest = helm.run(*arguments, found.reference, values=plain(chart_values()))
-    rendered = list(objects(manifest))
+    rendered = templated(session, chart, chart_values())
     deployments = [obj for obj in rendered if obj["kind"] == "Deployment"]
     assert [obj["spec"]["replicas"] for obj in deployments] == [1]
     images = {box["image"] for box in deployments[0]["spec"]["template"]["spec"]["containers"]}
     assert images == {f"{chart.image}:{chart.image_tag}"}
     assert any(obj["kind"] == "CustomResourceDefinition" for obj in rendered)
     assert yaml.safe_dump(rendered)  # plain data, no YAML tags of a library
+
+
+@pytest.mark.parametrize("metrics", ["none", "annotations", "serviceMonitor"])
+def test_kueues_metrics_are_found_the_way_that_is_asked_for(
+    session: Session, metrics: controllers.KueueMetrics
+) -> None:
+    rendered = templated(session, versions.KUEUE, controllers.kueue_values(metrics=metrics))
+    (service,) = (
+        obj for obj in rendered if obj["kind"] == "Service" and obj["metadata"]["name"].endswith("-metrics-service")
+    )
+    monitors = [obj["spec"] for obj in rendered if obj["kind"] == "ServiceMonitor"]
+    assert ("prometheus.io/scrape" in service["metadata"].get("annotations", {})) == (metrics == "annotations")
+    assert [port["port"] for port in service["spec"]["ports"]] == [8443]
+    assert len(monitors) == (1 if metrics == "serviceMonitor" else 0)
+    for monitor in monitors:
+        assert monitor["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
+        assert {port["name"] for port in service["spec"]["ports"]} == {each["port"] for each in monitor["endpoints"]}
+    (config,) = (obj for obj in rendered if obj["kind"] == "ConfigMap" and "manager-config" in obj["metadata"]["name"])
+    ((_, text),) = config["data"].items()
+    assert yaml.safe_load(text)["metrics"]["enableClusterQueueResources"] is (metrics != "none")

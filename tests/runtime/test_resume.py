@@ -12,7 +12,7 @@ import tensorflow as tf
 from runtime.stop import EXIT_SAVED
 from tests.runtime.launching import Program, Workers
 
-_SETTINGS = {"STEPS": "300", "SAVE_EVERY": "50"}
+_SETTINGS = {"STEPS": "300", "CHECKPOINT_STEPS": "50"}
 """Short, and with enough saves that a kill comes between two of them."""
 
 
@@ -86,7 +86,7 @@ def test_two_workers_resume_to_the_bit_after_sigterm_and_after_kill(program: Pro
 
 def test_a_finished_run_that_is_started_again_publishes_no_second_version(program: Program) -> None:
     for _ in range(2):
-        with program.run("twice", settings={"STEPS": "50", "SAVE_EVERY": "50"}) as workers:
+        with program.run("twice", settings={"STEPS": "50", "CHECKPOINT_STEPS": "50"}) as workers:
             assert workers.finish() == [0], workers.output
             assert "version=1 " in workers.output
     versions = [path.name for path in (program.folder / "models" / "twice").iterdir()]

@@ -347,8 +347,8 @@ class TestAsPulumiRunsIt:
         message = self.run({"tensorplane:volumez": "{}", "kubernetes:context": "x", "tensorplane:cluster": "kind"}, [])
         assert message.split("\n") == [
             "tensorplane:cluster: got 'kind', need a map of settings",
-            "tensorplane:volumez: unknown setting, allowed here: cluster, controllers, gpuRuntime, namespace, "
-            "nodeGroups, queues, volumes, workloads (did you mean volumes?)",
+            "tensorplane:volumez: unknown setting, allowed here: cluster, cohorts, controllers, gpuRuntime, "
+            "namespace, nodeGroups, queues, teams, topology, volumes, workloads (did you mean volumes?)",
         ]
 
     def test_broken_json_is_a_fault_too(self) -> None:

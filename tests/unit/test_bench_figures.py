@@ -73,6 +73,12 @@ def test_every_goal_has_a_figure() -> None:
         "stack-start": "<= 1.5",
         "graph-exponent": "<= 1.1",
         "graph-to-plain": "<= 1.5",
+        "queues-generated": "<= 2",
+        "queues-exponent": "<= 1.1",
+        "fleet-ready": "<= 60",
+        "gpu-pods-rate": ">= 0.9",
+        "queue-makespan": "<= 2",
+        "queue-wait": "<= 0.5",
     }
 
 

@@ -149,6 +149,14 @@ def test_kwok_may_watch_and_report_and_change_no_object() -> None:
     }
 
 
+def test_a_simulated_job_takes_as_long_as_its_pod_says() -> None:
+    [stage] = [one for one in yaml.safe_load_all(kwok.stages()) if one["metadata"]["name"] == "job-is-done"]
+    assert stage["spec"]["delay"] == {
+        "durationMilliseconds": kwok.JOB_SECONDS * 1000,
+        "durationFrom": {"jq": {"expression": '.metadata.annotations["tensorplane.dev/simulated-duration"]'}},
+    }
+
+
 def test_no_two_stages_fit_one_pod() -> None:
     """KWOK would take either of them by chance."""
     stages = [

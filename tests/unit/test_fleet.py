@@ -280,6 +280,20 @@ def test_a_taint_that_no_workload_tolerates_is_refused() -> None:
     assert list(found.check_reach({("team", False), (None, True)})) == []
 
 
+def test_kueue_is_told_which_nodes_have_enough_gpus_for_a_pod() -> None:
+    found, _ = made(GROUPS)
+
+    def kinds(**asked: Any) -> list[Any]:
+        parts = found.placement(Resources(**asked), interruptible=False, queued=True)
+        by_node = parts.get("affinity", {}).get("nodeAffinity", {})
+        terms = by_node.get("requiredDuringSchedulingIgnoredDuringExecution", {}).get("nodeSelectorTerms", [])
+        return [expression for term in terms for expression in term["matchExpressions"]]
+
+    assert kinds(gpus=1) == kinds() == kinds(gpus=8, accelerator="h100-80gb") == kinds(gpus=8, node_group="new") == []
+    wide = ["h100-80gb", found.groups["team"].flavor]
+    assert kinds(gpus=2) == [{"key": "tensorplane.dev/flavor", "operator": "In", "values": wide}]
+
+
 def test_several_gpus_are_whole_ones() -> None:
     shared = {"accelerator": "t4", "sharing": {"kind": "timeSlicing", "replicas": 4}}
     found, _ = made({"shared": shared, "new": GROUPS["new"]})

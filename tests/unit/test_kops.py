@@ -142,6 +142,9 @@ def test_image_and_driver_are_yours_to_choose() -> None:
 def stack_file(tmp_path: Path, **changes: Any) -> Path:
     """The example with some of its settings changed."""
     config = yaml.safe_load(EXAMPLE.read_text())["config"]
+    if "nodeGroups" in changes:
+        # Its quotas are those of the example's own groups.
+        config |= {"tensorplane:queues": {}, "tensorplane:workloads": {}}
     config |= {f"tensorplane:{key}": value for key, value in changes.items()}
     file = tmp_path / "Pulumi.lab.yaml"
     file.write_text(yaml.safe_dump({"config": config}))

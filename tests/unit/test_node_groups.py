@@ -40,6 +40,7 @@ def test_an_accelerator_is_enough() -> None:
     assert made.machine.name == "g4dn.xlarge"
     assert made.labels == {
         "tensorplane.dev/node-group": "group",
+        "tensorplane.dev/flavor": "t4",
         "tensorplane.dev/accelerator": "t4",
         "tensorplane.dev/product": "Tesla-T4",
         "tensorplane.dev/generation": "turing",
@@ -53,7 +54,11 @@ def test_an_accelerator_is_enough() -> None:
 
 def test_a_machine_is_enough() -> None:
     made = shape(machine="m7i.2xlarge")
-    assert made.labels == {"tensorplane.dev/node-group": "group", "tensorplane.dev/accelerator": "none"}
+    assert made.labels == {
+        "tensorplane.dev/node-group": "group",
+        "tensorplane.dev/flavor": "cpu",
+        "tensorplane.dev/accelerator": "none",
+    }
     assert (made.taints, made.resources, made.accelerators_max) == ((), {}, 0)
 
 

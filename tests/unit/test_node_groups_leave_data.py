@@ -41,6 +41,11 @@ def _replaced(tree: Any) -> dict[str, Any]:
     """The same settings with other node groups in the place of all of these."""
     other: dict[str, Any] = copy.deepcopy(tree)
     other["nodeGroups"] = {f"{name}-new": group for name, group in other["nodeGroups"].items()}
+    for queue in other.get("queues", {}).values():
+        # A group with a taint of its own is a kind of machine by itself, named after it.
+        named = tuple(f"-{group}" for group in tree["nodeGroups"])
+        counts = queue.get("gpus", {}).items()
+        queue["gpus"] = {f"{kind}-new" if kind.endswith(named) else kind: count for kind, count in counts}
     for workload in other.get("workloads", {}).values():
         if name := workload.get("resources", {}).get("nodeGroup"):
             workload["resources"]["nodeGroup"] = f"{name}-new"

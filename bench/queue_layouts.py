@@ -1,0 +1,265 @@
+"""How long jobs wait in queues: one queue for all of them, against the queues that tensorplane makes of teams."""
+
+from __future__ import annotations
+
+import heapq
+import random
+import statistics
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache, partial
+from typing import Any
+
+import yaml
+from kubernetes import client, config
+
+from bench import instance, quiet, simulated_fleet
+from bench.figure import Figure, Measured
+from components import queue, versions
+from components.model import Resources
+from components.namespace import MANAGED
+from components.queue import QueueArgs, flavors, quota, topology
+from components.queue.flavors import Flavor
+from components.queue.settings import PRIORITIES
+from embedded.fault import Fault
+from embedded.images.scratch import scratch
+from embedded.provider.api import Api
+from embedded.provider.gvk import GVK
+from workloads import pod
+
+_STACK = "bench"
+_TEAMS, _DEPTH, _SEED = 20, 500, 20261121
+_LIMIT_SECONDS = 500
+_KUEUE = partial(GVK.parse, versions.KUEUE_API)
+# What Kueue comes with: any stack that has a queue.
+_SETTINGS = {"config": {"tensorplane:queues": {"any": {"cpus": 1, "memoryGib": 1}}}}
+
+Layout = Mapping[str, QueueArgs]
+
+
+@cache
+def _kinds() -> dict[str, Flavor]:
+    levels = topology.labels_of(["zone", "host"], topology.LEVELS)
+    return flavors.of(simulated_fleet.machines(), own_nodes=True, levels=tuple(levels.values()))
+
+
+def one() -> Layout:
+    """Everything in one queue."""
+    return {"all": QueueArgs(gpus={name: kind.gpus_max or 0 for name, kind in _kinds().items() if kind.is_gpu})}
+
+
+def generated() -> Layout:
+    """A queue for each team, every other one of high priority: the same GPUs in all, in one cohort."""
+    cards = {name: kind.gpus_max or 0 for name, kind in _kinds().items() if kind.is_gpu}
+    return {
+        f"team-{team}": QueueArgs(
+            priority="high" if team % 2 else "low",
+            gpus={name: most // _TEAMS for name, most in cards.items()},
+            may_borrow={name: most // 2 for name, most in cards.items()},
+        )
+        for team in range(_TEAMS)
+    }
+
+
+def objects(layout: Layout) -> Iterator[dict[str, Any]]:
+    """What tensorplane declares for these queues, held until they are let go."""
+    levels = next(kind.levels for kind in _kinds().values() if kind.levels)
+    yield _object("Topology", topology.object_name(_STACK, levels), spec=topology.spec(levels))
+    for kind in _kinds().values():
+        name = queue.cluster_wide_name(_STACK, kind.object_name)
+        yield _object("ResourceFlavor", name, spec=queue.flavor_spec(kind, _STACK))
+    for name, args in layout.items():
+        wide = queue.cluster_wide_name(_STACK, name)
+        spec = queue.cluster_queue_spec(args, quota.of(args, _kinds()), _STACK, [_STACK])
+        yield _object("ClusterQueue", wide, spec={**spec, "stopPolicy": "Hold"})
+        yield _object("WorkloadPriorityClass", wide, value=PRIORITIES[args.priority], description=name)
+        yield _object("LocalQueue", name, namespace=_STACK, spec={"clusterQueue": wide})
+
+
+def _object(kind: str, name: str, *, namespace: str | None = None, **fields: Any) -> dict[str, Any]:
+    metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
+    return {"apiVersion": versions.KUEUE_API, "kind": kind, "metadata": metadata, **fields}
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job of the mix: so many pods of eight GPUs, and how long they take."""
+
+    name: str
+    queue: str
+    pods: int
+    seconds: float
+
+    @property
+    def gpus(self) -> int:
+        return self.pods * 8
+
+
+def mix(layout: Layout, *, pods: int, seconds: float) -> list[Job]:
+    """The same jobs for every layout, of up to so many pods and about so many seconds; every queue gets as many."""
+    chance, names = random.Random(_SEED), list(layout)  # noqa: S311  # the same ones in each run
+    return [
+        Job(f"job-{i}", names[i % len(names)], chance.randint(1, pods), chance.uniform(0.5, 1.5) * seconds)
+        for i in range(_DEPTH)
+    ]
+
+
+def _workload(job: Job, layout: Layout) -> dict[str, Any]:
+    asked = Resources(cpus=1, memory_gib=1, gpus=8)
+    placement = simulated_fleet.machines().placement(asked, interruptible=True, together=True, queued=True)
+    container = pod.Container(image="nothing.test/at-all", resources=asked)
+    near = topology.annotations(None, required=False)
+    template = pod.template("default", {}, container, grace_seconds=30, placement=placement, annotations=near)
+    template["spec"]["restartPolicy"] = "Never"
+    wide = queue.cluster_wide_name(_STACK, job.queue)
+    return _object(
+        "Workload",
+        job.name,
+        namespace=_STACK,
+        spec={
+            "queueName": job.queue,
+            "priority": PRIORITIES[layout[job.queue].priority],
+            "priorityClassRef": {"group": "kueue.x-k8s.io", "kind": "WorkloadPriorityClass", "name": wide},
+            # Without its topology's request a bare Workload would not be placed as its job's would.
+            "podSets": [
+                {"name": "worker", "count": job.pods, "template": template, "topologyRequest": {"unconstrained": True}}
+            ],
+        },
+    )
+
+
+@dataclass
+class Replay:
+    """One replay of the mix: when each job was admitted, seconds after the queues were let go."""
+
+    at: Api
+    custom: client.CustomObjectsApi
+    jobs: Mapping[str, Job]
+    admitted: dict[str, float] = field(default_factory=dict)
+    finished: dict[str, float] = field(default_factory=dict)
+    _conditions: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    _due: list[tuple[float, str]] = field(default_factory=list)
+    _over: threading.Event = field(default_factory=threading.Event)
+
+    def run(self, layout: Layout) -> None:
+        """Lets the queues go, plays the jobs' pods, and returns when the last job is finished."""
+        listening = threading.Event()
+        watch = threading.Thread(target=self._watch, args=(listening,), daemon=True)
+        watch.start()
+        listening.wait(30)
+        self._began = time.monotonic()
+        simulated_fleet.side_by_side([partial(self._let_go, queue.cluster_wide_name(_STACK, name)) for name in layout])
+        with ThreadPoolExecutor(8) as pool:
+            while len(self.finished) < len(self.jobs):
+                now = time.monotonic() - self._began
+                if now > _LIMIT_SECONDS:
+                    raise Fault(f"jobs: {len(self.admitted)} of {len(self.jobs)} admitted after {now:.0f} s")
+                while self._due and self._due[0][0] <= now:
+                    name = heapq.heappop(self._due)[1]
+                    self.finished[name] = now
+                    pool.submit(self._finish, name)
+                time.sleep(0.005)
+        self._over.set()
+        watch.join(30)
+
+    def _let_go(self, wide: str) -> None:
+        self.at.patch(
+            _KUEUE("ClusterQueue"), wide, None, {"spec": {"stopPolicy": "None"}}, manager=simulated_fleet.MANAGER
+        )
+
+    def _watch(self, listening: threading.Event) -> None:
+        for _, found in self.at.watch(_KUEUE("Workload"), ns=_STACK, cancelled=self._over):
+            listening.set()
+            name = found["metadata"]["name"]
+            held = {one["type"]: one["status"] for one in found.get("status", {}).get("conditions", [])}
+            self._conditions[name] = found.get("status", {}).get("conditions", [])
+            if held.get("Admitted") == "True" and name not in self.admitted:
+                self.admitted[name] = time.monotonic() - self._began
+                heapq.heappush(self._due, (self.admitted[name] + self.jobs[name].seconds, name))
+
+    def _finish(self, name: str) -> None:
+        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        told = {"type": "Finished", "status": "True", "reason": "Succeeded", "message": "", "lastTransitionTime": now}
+        group, _, version = versions.KUEUE_API.partition("/")
+        body = {"status": {"conditions": [*self._conditions[name], told]}}
+        self.custom.patch_namespaced_custom_object_status(group, version, _STACK, "workloads", name, body)
+
+
+def _replay(at: Api, layout: Layout, jobs: list[Job]) -> Replay:
+    made = list(objects(layout))
+    for each in made:
+        at.apply(each, manager=simulated_fleet.MANAGER, force=True)
+    simulated_fleet.side_by_side(
+        [partial(at.create, _workload(job, layout), manager=simulated_fleet.MANAGER) for job in jobs]
+    )
+    quiet.wait_for_idle_processors()
+    custom = client.CustomObjectsApi(config.new_client_from_config(str(instance.BENCH.kubeconfig)))
+    replay = Replay(at, custom, {job.name: job for job in jobs})
+    replay.run(layout)
+    _clear(at, made, jobs)
+    return replay
+
+
+def _clear(at: Api, made: list[dict[str, Any]], jobs: list[Job]) -> None:
+    """Nothing of a replay is left for the next one."""
+    simulated_fleet.side_by_side([partial(at.delete, _KUEUE("Workload"), job.name, _STACK) for job in jobs])
+    for each in reversed(made):
+        at.delete(GVK.of(each), each["metadata"]["name"], each["metadata"].get("namespace"))
+    end = time.monotonic() + 120
+    while any(at.list(_KUEUE(kind)) for kind in ("Workload", "ClusterQueue", "ResourceFlavor", "Topology")):
+        if time.monotonic() > end:
+            raise Fault("objects of the last replay: not gone after two minutes")
+        time.sleep(0.5)
+
+
+@contextmanager
+def _kueue() -> Iterator[Api]:
+    """A cluster with Kueue and the fleet's nodes."""
+    with instance.running(simulated_nodes=True) as bench, scratch("bench") as folder:
+        bench.deploy_with(yaml.safe_dump(_SETTINGS), folder)
+        at = simulated_fleet.api()
+        at.create(
+            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": _STACK, "labels": MANAGED}}, manager="bench"
+        )
+        simulated_fleet.start_nodes(at)
+        yield at
+
+
+_ROUNDS = 3
+
+
+def _wait() -> Measured:
+    """Jobs that all find room: what is left is how fast a queue is worked off."""
+    waits: dict[str, list[float]] = {"one": [], "generated": []}
+    with _kueue() as at:
+        for round_ in range(_ROUNDS):
+            # Who begins changes from round to round.
+            for name in ("one", "generated") if round_ % 2 else ("generated", "one"):
+                layout = {"one": one, "generated": generated}[name]()
+                replay = _replay(at, layout, mix(layout, pods=2, seconds=30))
+                waits[name].append(statistics.median(replay.admitted.values()))
+    ratios = [many / one_ for many, one_ in zip(waits["generated"], waits["one"], strict=True)]
+    ours, theirs = (statistics.median(waits[name]) for name in ("generated", "one"))
+    told = f"p50 {ours:.1f} s in {_TEAMS} queues, {theirs:.1f} s in one"
+    return Measured(statistics.median(ratios), f"{told}; {min(ratios):.2f} to {max(ratios):.2f} in {_ROUNDS} rounds")
+
+
+def _makespan() -> Measured:
+    """Jobs that want more than there is, against the time that their GPUs take when none is ever idle."""
+    layout = generated()
+    jobs = mix(layout, pods=16, seconds=15)
+    floor = sum(job.gpus * job.seconds for job in jobs) / (simulated_fleet.machines().gpus_max or 1)
+    with _kueue() as at:
+        replay = _replay(at, layout, jobs)
+    last = max(replay.finished.values())
+    return Measured(last / floor, f"{len(jobs)} jobs in {last:.0f} s, floor {floor:.0f} s")
+
+
+FIGURES = (
+    Figure("queue-wait", "<= 0.5", "x", _wait),
+    Figure("queue-makespan", "<= 2", "x", _makespan),
+)

@@ -1,0 +1,173 @@
+"""A simulated fleet of a thousand nodes: how soon it is there, and how fast pods with GPUs get onto it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from kubernetes import config
+
+from bench import instance, quiet
+from bench.figure import Figure, Measured
+from components import fleet
+from components.cluster.embedded import Embedded
+from components.embedded import simulated_nodes
+from components.fleet import Fleet
+from components.model import Resources
+from components.node_group import NodeGroupArgs
+from embedded.cluster import processes
+from embedded.fault import Fault
+from embedded.provider.api import Api
+from embedded.provider.gvk import GVK
+from workloads import pod
+
+MANAGER = "bench"
+_ZONES = ("a", "b", "c")
+_CARDS = {"old": ("t4", 334), "middle": ("a100-80gb", 333), "new": ("h100-80gb", 333)}
+_PER_NODE = 8
+_LIMIT_SECONDS = 300
+_PODS, _ROUNDS = 400, 5
+
+
+@cache
+def machines() -> Fleet:
+    """Three generations of cards, a thousand nodes and eight thousand GPUs together."""
+    groups = {
+        name: NodeGroupArgs(accelerator=card, per_node=_PER_NODE, min=count, max=count, zones=_ZONES)
+        for name, (card, count) in _CARDS.items()
+    }
+    return fleet.of(groups, Embedded().site)[0]
+
+
+@contextmanager
+def running() -> Iterator[Api]:
+    """A new cluster that can simulate nodes, with none yet."""
+    with instance.fresh():
+        instance.start(simulated_nodes=True)
+        yield api()
+
+
+def api() -> Api:
+    """The cluster's API."""
+    return Api(config.new_client_from_config(str(instance.BENCH.kubeconfig)))
+
+
+def side_by_side(calls: Sequence[Callable[[], Any]]) -> None:
+    """Makes them, eight at a time."""
+    with ThreadPoolExecutor(8) as pool:
+        for done in [pool.submit(call) for call in calls]:
+            done.result()
+
+
+def start_nodes(at: Api) -> float:
+    """Creates the fleet's nodes; the seconds until the last one is Ready."""
+    shapes = machines().groups.values()
+    nodes = [simulated_nodes.manifest(shape, index) for shape in shapes for index in range(shape.args.max)]
+    began = time.monotonic()
+    side_by_side([partial(at.create, node, manager=MANAGER) for node in nodes])
+    while (ready := sum(_is_ready(node) for node in at.list(GVK("", "v1", "Node")))) < len(nodes) + 1:
+        if time.monotonic() - began > _LIMIT_SECONDS:
+            raise Fault(f"simulated nodes: {ready} of {len(nodes)} Ready after {_LIMIT_SECONDS} s")
+        time.sleep(0.5)
+    return time.monotonic() - began
+
+
+def _is_ready(node: dict[str, Any]) -> bool:
+    conditions = node.get("status", {}).get("conditions", [])
+    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+
+
+def _ready() -> Measured:
+    with running() as at:
+        instance.settle(5)
+        seconds = start_nodes(at)
+    return Measured(seconds, f"{len(_nodes())} nodes, {machines().gpus_max} GPUs")
+
+
+def _nodes() -> list[str]:
+    return [f"{shape.name}-{index}" for shape in machines().groups.values() for index in range(shape.args.max)]
+
+
+def _plain() -> dict[str, Any]:
+    """A pod without GPUs that may run on every node."""
+    made = _template(Resources(cpus=0.1, memory_gib=0.1), {"tolerations": [{"operator": "Exists"}]})
+    made["spec"]["nodeSelector"] = {"type": "kwok"}
+    return made
+
+
+def _with_gpus() -> dict[str, Any]:
+    """A pod as tensorplane's jobs have it: by its card, with all that leads it there."""
+    asked = Resources(cpus=0.1, memory_gib=0.1, gpus=1, accelerator="h100-80gb")
+    return _template(asked, machines().placement(asked, interruptible=True, together=True, queued=True))
+
+
+def _template(asked: Resources, placement: dict[str, Any]) -> dict[str, Any]:
+    container = pod.Container(image="nothing.test/at-all", resources=asked)
+    return pod.template("default", {"bench": "pods"}, container, grace_seconds=0, placement=placement)
+
+
+def _rate(at: Api, template: dict[str, Any], round_: int) -> float:
+    """Pods a second that the scheduler binds, of many that wait for it."""
+    kind = GVK("", "v1", "Pod")
+    pods = [
+        {"apiVersion": "v1", "kind": "Pod", **template, "metadata": {**template["metadata"], "name": f"pod-{i}"}}
+        for i in range(_PODS)
+    ]
+    scheduler = _process("kube-scheduler")
+    os.kill(scheduler, signal.SIGSTOP)
+    try:
+        side_by_side([partial(at.create, one, manager=MANAGER) for one in pods])
+    finally:
+        began = time.monotonic()
+        os.kill(scheduler, signal.SIGCONT)
+    while at.list(kind, "default", fields="spec.nodeName="):
+        if time.monotonic() - began > _LIMIT_SECONDS:
+            raise Fault(f"pods of round {round_}: not scheduled within {_LIMIT_SECONDS} s")
+        time.sleep(0.05)
+    seconds = time.monotonic() - began
+    side_by_side([partial(at.delete, kind, one["metadata"]["name"], "default") for one in pods])
+    while at.list(kind, "default", labels="bench=pods"):
+        time.sleep(0.5)
+    return _PODS / seconds
+
+
+def _process(name: str) -> int:
+    for pid in processes.members(instance.BENCH):
+        try:
+            if Path(f"/proc/{pid}/comm").read_text().strip() == name[:15]:
+                return pid
+        except OSError:
+            continue
+    raise Fault(f"{name}: not running")
+
+
+def _scheduling() -> Measured:
+    with running() as at:
+        start_nodes(at)
+        quiet.wait_for_idle_processors()
+        ratios, plain, gpus = [], [], []
+        for round_ in range(_ROUNDS + 1):
+            pair = {}
+            # Who begins changes: the second finds warmer caches.
+            for way in (_plain, _with_gpus) if round_ % 2 else (_with_gpus, _plain):
+                pair[way] = _rate(at, way(), round_)
+            if round_:  # the first pair is for practice
+                plain.append(pair[_plain])
+                gpus.append(pair[_with_gpus])
+                ratios.append(pair[_with_gpus] / pair[_plain])
+    told = f"{statistics.median(gpus):.0f} : {statistics.median(plain):.0f} pods/s"
+    return Measured(statistics.median(ratios), f"{told}, {min(ratios):.2f} to {max(ratios):.2f} in {_ROUNDS} rounds")
+
+
+FIGURES = (
+    Figure("fleet-ready", "<= 60", "s", _ready),
+    Figure("gpu-pods-rate", ">= 0.9", "x", _scheduling),
+)

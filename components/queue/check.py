@@ -1,0 +1,197 @@
+"""What is wrong with queues, cohorts and teams together: whatever could never be admitted, or admits too much."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from components.faults import Fault, Key, did_you_mean, unknown_name
+from components.queue import quota
+from components.queue.flavors import ANY, Flavor
+from components.queue.lending import Lending
+from components.queue.quota import Quota
+from components.queue.settings import ALONE, CohortArgs, QueueArgs, TeamArgs
+
+_NO_GROUPS = (("nodeGroups",),)
+_KINDS, _TAINTS = 64, 8
+"""What Kueue's definitions take at most: kinds of machines of one queue, taints of one kind (maxItems in v0.18.2)."""
+
+
+def faults(
+    queues: Mapping[str, QueueArgs],
+    cohorts: Mapping[str, CohortArgs],
+    teams: Mapping[str, TeamArgs],
+    flavors: Mapping[str, Flavor] | None,
+) -> Iterator[Fault]:
+    """Every fault. `flavors` is None where faulty node groups leave open which kinds of machines there are."""
+    yield from _cohorts(cohorts)
+    for name, args in queues.items():
+        at = ("queues", name)
+        yield from _shape(at, args)
+        yield from _names(at, args, cohorts, teams)
+        if flavors is not None:
+            yield from _kinds(at, args, flavors)
+    if flavors is not None:
+        yield from _taints(flavors) if queues else ()
+        yield from _sums(queues, flavors)
+        yield from _reach(queues, {name: quota.of(args, flavors) for name, args in queues.items()})
+    yield from _namespaces(teams)
+
+
+def _shape(at: Key, args: QueueArgs) -> Iterator[Fault]:
+    if bool(args.cpus) != bool(args.memory_gib):
+        missing, given = ("memoryGib", "cpus") if args.cpus else ("cpus", "memoryGib")
+        yield Fault((*at, missing), f"missing, with {given} given: need both, or neither")
+    if not any((args.cpus, args.memory_gib, *args.gpus.values(), *args.may_borrow.values())):
+        yield Fault(at, "holds nothing: need cpus and memoryGib, or gpus, or mayBorrow")
+    for kind, count in args.lends.items():
+        own = args.cpus if kind in ("cpu", ANY) else args.gpus.get(kind, 0)
+        if count > own:
+            yield Fault((*at, "lends", kind), f"got {count}, and {own:g} are the queue's own: need at most {own:g}")
+
+
+def _names(
+    at: Key, args: QueueArgs, cohorts: Mapping[str, CohortArgs], teams: Mapping[str, TeamArgs]
+) -> Iterator[Fault]:
+    if args.cohort == ALONE:
+        for key, given in (("mayBorrow", args.may_borrow), ("lends", args.lends)):
+            if given:
+                yield Fault((*at, key), f"given, with cohort {ALONE}: need a cohort to do that in, or leave it out")
+        if args.weight is not None:
+            yield Fault((*at, "weight"), f"given, with cohort {ALONE}, where nothing is shared: leave it out")
+    elif args.cohort is not None and args.cohort not in cohorts:
+        yield unknown_name((*at, "cohort"), "cohort", args.cohort, [*cohorts, ALONE])
+    for team in args.teams:
+        if team not in teams:
+            yield unknown_name((*at, "teams"), "team", team, teams)
+
+
+def _kinds(at: Key, args: QueueArgs, flavors: Mapping[str, Flavor]) -> Iterator[Fault]:
+    cards = [name for name, flavor in flavors.items() if flavor.is_gpu or name == ANY]
+    with_cores = [name for name, flavor in flavors.items() if not flavor.is_gpu]
+    if not with_cores and (args.cpus or args.memory_gib):
+        reason = "given, and no node group is without accelerator: need one, or leave it out"
+        yield Fault((*at, "cpus"), reason, given=_NO_GROUPS)
+    if ANY in flavors and args.gpus.get(ANY) and not (args.cpus or args.may_borrow.get(ANY)):
+        reason = f"missing, with gpus {{{ANY}: {args.gpus[ANY]}}} given: the pods on them ask for cores, too"
+        yield Fault((*at, "cpus"), f"{reason}: need cpus and memoryGib", given=_NO_GROUPS)
+    for key, counts, known in (
+        ("gpus", args.gpus, cards),
+        ("mayBorrow", args.may_borrow, [*cards, *with_cores]),
+        ("lends", args.lends, [*cards, *with_cores]),
+    ):
+        for name in counts:
+            if name not in known:
+                yield _unknown_kind((*at, key, name), name, list(dict.fromkeys(known)))
+    if (count := len(quota.of(args, flavors))) > _KINDS:
+        reason = f"uses {count} kinds of machines, and Kueue takes at most {_KINDS} for a queue: need several queues"
+        yield Fault(at, reason, given=_NO_GROUPS)
+
+
+def _taints(flavors: Mapping[str, Flavor]) -> Iterator[Fault]:
+    for flavor in flavors.values():
+        if len(flavor.taints) > _TAINTS:
+            reason = f"{flavor.name} comes to {len(flavor.taints)} taints with those that its nodes have by themselves"
+            need = f"and Kueue takes at most {_TAINTS}: need fewer"
+            yield Fault(("nodeGroups",), f"{reason}, {need}", given=_NO_GROUPS)
+
+
+def _unknown_kind(at: Key, name: str, known: Sequence[str]) -> Fault:
+    if name == ANY:
+        reason = f"{ANY} is for stacks without nodeGroups; the groups have {', '.join(known) or 'no GPUs'}"
+    elif tuple(known) == (ANY,):
+        reason = f"no node groups are declared that say which cards there are: need {ANY}, or nodeGroups"
+    elif not known:
+        reason = "no node group has GPUs"
+    else:
+        # The card alone is not enough where there are two kinds of it: say those first.
+        same = [other for other in known if other.startswith(f"{name}-")]
+        near = f" (did you mean {same[0]}?)" if same else did_you_mean(name, known)
+        reason = f"unknown kind of machine, the groups have {', '.join(known)}{near}"
+    return Fault(at, reason, given=_NO_GROUPS)
+
+
+def _sums(queues: Mapping[str, QueueArgs], flavors: Mapping[str, Flavor]) -> Iterator[Fault]:
+    """Quotas that no number of nodes could ever meet: Kueue would admit jobs whose pods then wait for ever."""
+    for name, flavor in flavors.items():
+        if flavor.is_gpu and flavor.gpus_max is not None:
+            held = {queue: float(args.gpus.get(name, 0)) for queue, args in queues.items()}
+            yield from _too_much("gpus", f"of {name}", held, flavor.gpus_max, detail=name)
+        if not flavor.is_gpu and flavor.cpus_max is not None:
+            cores = {queue: args.cpus for queue, args in queues.items()}
+            yield from _too_much("cpus", "cores", cores, flavor.cpus_max)
+        if not flavor.is_gpu and flavor.memory_gib_max is not None:
+            memory = {queue: args.memory_gib for queue, args in queues.items()}
+            yield from _too_much("memoryGib", "GiB", memory, flavor.memory_gib_max)
+
+
+def _too_much(key: str, unit: str, held: Mapping[str, float], most: float, detail: str = "") -> Iterator[Fault]:
+    total = sum(held.values())
+    if total <= most:
+        return
+    holders = {queue: count for queue, count in held.items() if count}
+    largest = max(holders, key=lambda queue: holders[queue])
+    parts = ", ".join(f"{queue} {count:g}" for queue, count in holders.items())
+    room = max(0, most - (total - holders[largest]))
+    reason = f"the queues hold {total:g} {unit} ({parts}), and the full node groups have {most:g}"
+    at = ("queues", largest, key, *([detail] if detail else []))
+    others = tuple(("queues", queue) for queue in holders)
+    yield Fault(at, f"{reason}: need at most {room:g} here, or a higher max there", given=(*_NO_GROUPS, *others))
+
+
+def _reach(queues: Mapping[str, QueueArgs], quotas: Mapping[str, list[Quota]]) -> Iterator[Fault]:
+    """What may be borrowed and nobody has to lend."""
+    lending = Lending(queues, quotas)
+    for name, args in queues.items():
+        if args.cohort == ALONE:
+            continue
+        for each in quotas[name]:
+            kind = each.flavor.name
+            if kind not in args.may_borrow or not args.may_borrow[kind]:
+                continue
+            most = lending.lent_to(name, kind).counted(each.flavor)
+            if most == 0:
+                reason = f"got {args.may_borrow[kind]}, and no queue of its cohort lends {kind}: leave it out"
+            elif args.may_borrow[kind] > most:
+                lenders = lending.lenders(name, kind).items()
+                told = ", ".join(f"{queue} {lent.counted(each.flavor):g}" for queue, lent in lenders)
+                reason = f"got {args.may_borrow[kind]}, and the others lend {most:g} ({told}): need at most {most:g}"
+            else:
+                continue
+            given = (*_NO_GROUPS, ("queues",), ("cohorts",))
+            yield Fault(("queues", name, "mayBorrow", kind), reason, given=given)
+
+
+def _cohorts(cohorts: Mapping[str, CohortArgs]) -> Iterator[Fault]:
+    for name, args in cohorts.items():
+        at = ("cohorts", name)
+        if name == ALONE:
+            yield Fault(at, f"{ALONE} is what queues say that are in no cohort: need another name")
+        if args.parent is not None and args.parent not in cohorts:
+            yield unknown_name((*at, "parent"), "cohort", args.parent, cohorts)
+        elif circle := _circle(name, cohorts):
+            yield Fault((*at, "parent"), f"a circle ({' in '.join(circle)}): need a cohort that is not inside this one")
+
+
+def _circle(name: str, cohorts: Mapping[str, CohortArgs]) -> list[str]:
+    """The cohorts around this one, up to itself; empty where they end."""
+    around = [name]
+    while (parent := cohorts[around[-1]].parent) is not None and parent in cohorts:
+        if parent in around:
+            return [*around, parent] if parent == name else []
+        around.append(parent)
+    return []
+
+
+def _namespaces(teams: Mapping[str, TeamArgs]) -> Iterator[Fault]:
+    first: dict[str, str] = {}
+    for name, args in teams.items():
+        other = first.setdefault(args.namespace or name, name)
+        if other != name:
+            reason = f"the namespace {args.namespace or name} is team {other}'s: need another"
+            yield Fault(("teams", name, "namespace"), reason, given=(("teams", other),))
+
+
+def of_stacks_namespace(teams: Iterable[tuple[str, TeamArgs]], namespace: str) -> Iterator[Fault]:
+    """Teams in the namespace that is the stack's own, which has every queue anyway."""
+    for name, args in teams:
+        # A team of its name would stand in the stack's place, wherever the team itself is.
+        if namespace in (name, args.namespace or name):
+            yield Fault(("teams", name), f"{namespace} is the stack's own, which has every queue: need another")

@@ -1,0 +1,130 @@
+"""What each queue has of each kind of machine: sure, to borrow, to lend; in GPUs and as Kueue's quotas."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from components import quantity
+from components.queue.flavors import ANY, GPU_RESOURCE, Flavor
+from components.queue.settings import ALONE, QueueArgs
+
+CPU_RESOURCE, MEMORY_RESOURCE = "cpu", "memory"
+COVERED = (CPU_RESOURCE, MEMORY_RESOURCE, GPU_RESOURCE)
+"""One group for all resources: a pod's CPU and GPU must come from the same machine. Kueue admits no job that asks for
+what a queue does not cover."""
+_UNRATIONED = {CPU_RESOURCE: "1M", MEMORY_RESOURCE: "1Ei"}
+"""More than any cluster has."""
+
+
+@dataclass(frozen=True)
+class Amount:
+    """Processors, memory and GPUs of one kind of machine."""
+
+    cpus: float
+    memory_gib: float
+    gpus: int
+
+    def counted(self, flavor: Flavor) -> float:
+        """What settings count of this kind of machine: GPUs, or cores where it has none."""
+        return self.gpus if flavor.is_gpu else self.cpus
+
+    def plus(self, other: "Amount") -> "Amount":
+        """Both together."""
+        return Amount(self.cpus + other.cpus, self.memory_gib + other.memory_gib, self.gpus + other.gpus)
+
+    def at_most(self, other: "Amount") -> "Amount":
+        """Of each resource the smaller number."""
+        return Amount(min(self.cpus, other.cpus), min(self.memory_gib, other.memory_gib), min(self.gpus, other.gpus))
+
+    def holds(self, other: "Amount", times: int) -> bool:
+        """Whether there is room for so many of the other."""
+        return (
+            other.cpus * times <= self.cpus + _ROUNDING
+            and other.memory_gib * times <= self.memory_gib + _ROUNDING
+            and other.gpus * times <= self.gpus
+        )
+
+
+_ROUNDING = 1e-6
+
+
+@dataclass(frozen=True)
+class Quota:
+    """What one queue has of one kind of machine."""
+
+    flavor: Flavor
+    guaranteed: Amount
+    borrowable: Amount
+    lent: Amount | None
+    """At most this much; None for all."""
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether no pod could ever get any of it."""
+        return not any(amount.counted(self.flavor) for amount in (self.guaranteed, self.borrowable))
+
+
+def of(queue: QueueArgs, flavors: Mapping[str, Flavor]) -> list[Quota]:
+    """The kinds of machines that a queue may use, in the order in which it takes them: nodes without GPUs first, so
+    that what needs none holds none; then, for high priority, from the newest card to the oldest, or the other way."""
+    found = [quota for flavor in flavors.values() if not (quota := _of(queue, flavor)).is_nothing]
+    plain = [quota for quota in found if not quota.flavor.is_gpu]
+    cards = [quota for quota in found if quota.flavor.is_gpu]
+    return [*plain, *(reversed(cards) if queue.priority == "high" else cards)]
+
+
+def _of(queue: QueueArgs, flavor: Flavor) -> Quota:
+    name = flavor.name
+    lent = _lent(queue, flavor) if name in queue.lends else None
+    if flavor.is_gpu:
+        sure, more = queue.gpus.get(name, 0), queue.may_borrow.get(name, 0)
+        return Quota(flavor, _with_gpus(flavor, sure), _with_gpus(flavor, more), lent)
+    # On a cluster whose nodes nobody describes, GPUs are on the same ones.
+    own = Amount(queue.cpus, queue.memory_gib, queue.gpus.get(ANY, 0))
+    return Quota(flavor, own, _cores(queue, queue.may_borrow.get(name, 0)), lent)
+
+
+_NOTHING = Amount(0, 0, 0)
+_GIB_PER_CORE = 4
+"""Of most clouds' general machines; for a queue that has no cores of its own."""
+
+
+def _lent(queue: QueueArgs, flavor: Flavor) -> Amount:
+    count = queue.lends[flavor.name]
+    return _with_gpus(flavor, count) if flavor.is_gpu else _cores(queue, count)
+
+
+def _cores(queue: QueueArgs, cpus: float) -> Amount:
+    ratio = queue.memory_gib / queue.cpus if queue.cpus else _GIB_PER_CORE
+    return Amount(cpus, cpus * ratio, 0)
+
+
+def _with_gpus(flavor: Flavor, gpus: int) -> Amount:
+    share = flavor.share
+    if share is None:
+        return Amount(math.inf, math.inf, gpus) if gpus else _NOTHING
+    return Amount(share.cpus * gpus, share.memory_gib * gpus, gpus)
+
+
+def resources(quota: Quota, queue: QueueArgs) -> Iterator[dict[str, Any]]:
+    """The quota as a flavor of a ClusterQueue lists it: every resource, in one order."""
+    sure, more, lent = (_spelled(amount) for amount in (quota.guaranteed, quota.borrowable, quota.lent or _NOTHING))
+    for name in COVERED:
+        found = {"name": name, "nominalQuota": sure[name]}
+        # Outside of a cohort there is nobody to borrow from, and Kueue refuses to be told how much.
+        if queue.cohort != ALONE:
+            found["borrowingLimit"] = more[name]
+            if quota.lent is not None:
+                found["lendingLimit"] = lent[name]
+        yield found
+
+
+def _spelled(amount: Amount) -> dict[str, str]:
+    if math.isinf(amount.cpus):
+        return {**_UNRATIONED, GPU_RESOURCE: str(amount.gpus)}
+    return {
+        CPU_RESOURCE: quantity.cpus(amount.cpus),
+        MEMORY_RESOURCE: quantity.gibibytes(amount.memory_gib),
+        GPU_RESOURCE: str(amount.gpus),
+    }

@@ -1,0 +1,55 @@
+"""Teams: namespaces that have queues, and the limit on GPUs that stands behind the queues'."""
+
+from collections.abc import Iterable, Mapping
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components.labels import TENSORPLANE, labels
+from components.namespace import POD_SECURITY
+from components.queue.flavors import GPU_RESOURCE
+from components.queue.quota import Quota
+from components.queue.settings import QueueArgs, TeamArgs
+
+
+def declare(teams: Mapping[str, TeamArgs], opts: pulumi.ResourceOptions) -> dict[str, pulumi.Input[str]]:
+    """The teams' namespaces, by the teams' names. What a team has in its namespace, the stack never deletes."""
+    found: dict[str, pulumi.Input[str]] = {}
+    for name, args in teams.items():
+        namespace = args.namespace or name
+        found[name] = _namespace(namespace, opts) if args.create else namespace
+    return found
+
+
+def _namespace(name: str, opts: pulumi.ResourceOptions) -> pulumi.Output[str]:
+    kept = pulumi.ResourceOptions(protect=True, retain_on_delete=True)
+    made = k8s.core.v1.Namespace(
+        name,
+        metadata={"name": name, "labels": {**TENSORPLANE, **POD_SECURITY}},
+        opts=pulumi.ResourceOptions.merge(opts, kept),
+    )
+    name_of: pulumi.Output[str] = made.metadata["name"]
+    return name_of
+
+
+def gpus_at_most(queues: Mapping[str, QueueArgs], quotas: Mapping[str, Iterable[Quota]], team: str | None) -> int:
+    """GPUs that the pods of a namespace may hold by their queues: the team's, or those of the stack's own."""
+    return sum(
+        quota.guaranteed.gpus + quota.borrowable.gpus
+        for name, args in queues.items()
+        if team is None or team in args.teams
+        for quota in quotas[name]
+    )
+
+
+def limit(owner: str, namespace: pulumi.Input[str], gpus: int, opts: pulumi.ResourceOptions) -> pulumi.Resource:
+    """The limit of a namespace: pods that no queue knows of cannot hold more than its queues allow.
+
+    Kubernetes knows one name for all cards here: which cards is the queues' to say.
+    """
+    return k8s.core.v1.ResourceQuota(
+        f"{owner}-gpus",
+        metadata={"name": "gpus", "namespace": namespace, "labels": labels(owner, "queue")},
+        spec={"hard": {f"requests.{GPU_RESOURCE}": str(gpus)}},
+        opts=opts,
+    )

@@ -1,0 +1,250 @@
+"""JobSets as the stack's training jobs make them, in its queues, and what Kueue and the scheduler make of them."""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from components import queue, versions
+from components.model import Resources
+from components.node_group import FLAVOR
+from components.queue import QueueArgs, quota
+from components.queue.room import PodSet
+from embedded.cluster.kwok import TAKES
+from embedded.cluster.node_config import SANDBOX_IMAGE
+from embedded.kube import Kube
+from embedded.provider.api import GVK, Api, ApiError
+from stack import StackConfig
+from workloads import job_set, pod
+from workloads.tf_config import Role
+
+Object = dict[str, Any]
+JOB_SET = GVK.parse(versions.JOBSET_API, "JobSet")
+WORKLOAD = GVK.parse(versions.KUEUE_API, "Workload")
+POD = GVK("", "v1", "Pod")
+WORKLOADS = f"/apis/{versions.KUEUE_API}/workloads"
+_OWNER = "jobset.sigs.k8s.io/jobset-name"
+_ROLE = "jobset.sigs.k8s.io/replicatedjob-name"
+_ACCOUNT = "default"
+"""A service account that every namespace has."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What Kueue says of a job."""
+
+    given: dict[str, str]
+    """The kind of machine of each role; empty while it waits."""
+    evictions: int
+    since: tuple[float, str]
+    moving: bool
+    """Whether it is on its way out of what it holds."""
+
+
+class Jobs:
+    """The jobs of the tests in the cluster."""
+
+    def __init__(self, kube: Kube, api: Api, settings: StackConfig) -> None:
+        self.kube, self.api, self.settings = kube, api, settings
+        self.stack = settings.namespace_name
+        self._kinds = {
+            queue.cluster_wide_name(self.stack, kind.object_name): kind.name for kind in settings.kinds.values()
+        }
+
+    @contextmanager
+    def queues(self, settings: Mapping[str, QueueArgs]) -> Iterator[None]:
+        """More queues of the stack's namespace for a while. The machines are the same, so the others should be idle."""
+        kinds = self.settings.kinds
+        made: list[Object] = []
+        for name, args in settings.items():
+            spec = queue.cluster_queue_spec(args, quota.of(args, kinds), self.stack, [self.stack])
+            wide = queue.cluster_wide_name(self.stack, name)
+            made += [
+                {"kind": "ClusterQueue", "metadata": {"name": wide}, "spec": spec},
+                {
+                    "kind": "LocalQueue",
+                    "metadata": {"name": name, "namespace": self.stack},
+                    "spec": {"clusterQueue": wide},
+                },
+            ]
+        try:
+            for each in made:
+                self.api.apply({"apiVersion": versions.KUEUE_API, **each}, manager="test")
+            yield
+        finally:
+            self.clear()
+            for each in reversed(made):
+                at = each["metadata"]
+                self.api.delete(GVK.parse(versions.KUEUE_API, each["kind"]), at["name"], at.get("namespace"))
+
+    def create(
+        self,
+        name: str,
+        of_queue: str,
+        pod_sets: Sequence[PodSet],
+        *,
+        namespace: str = "",
+        priority: str = "",
+        takes: str = "24h",
+    ) -> None:
+        """A job whose simulated pods take that long, or end when told to; those without GPUs are real, and do nothing.
+
+        `priority`: the queue whose class it has, where its own has none.
+        """
+        roles = {pods.role: pods for pods in pod_sets}
+        deciding = [pods.role for pods in pod_sets if pods.resources.gpus]
+
+        def template(role: Role) -> Object:
+            pods = roles[role.name]
+            placement = self.settings.fleet.placement(
+                pods.resources, interruptible=pods.interruptible, together=pods.together, queued=True
+            )
+            container = pod.Container(image=SANDBOX_IMAGE, resources=pods.resources)
+            made = pod.template(_ACCOUNT, {}, container, grace_seconds=1, restart_policy="Never", placement=placement)
+            made["metadata"].setdefault("annotations", {})[TAKES] = takes
+            return made
+
+        labels = {
+            queue.QUEUE_LABEL: of_queue,
+            queue.PRIORITY_LABEL: queue.cluster_wide_name(self.stack, priority or of_queue),
+        }
+        made = job_set.spec(
+            name,
+            [Role(pods.role, pods.count, accelerated=bool(pods.resources.gpus)) for pods in pod_sets],
+            template,
+            deciding=deciding,
+            max_restarts=0,
+        )
+        metadata = {"name": name, "namespace": namespace or self.stack, "labels": labels}
+        self.api.create(
+            {"apiVersion": versions.JOBSET_API, "kind": "JobSet", "metadata": metadata, "spec": made}, manager="test"
+        )
+
+    def delete(self, name: str, namespace: str = "") -> None:
+        """Takes a job away."""
+        try:
+            self.api.delete(JOB_SET, name, namespace or self.stack)
+        except ApiError as error:
+            if not error.not_found:
+                raise
+
+    def finish(self, name: str, count: int) -> bool:
+        """Lets a job's simulated pods come to their end; False where not all of them run yet."""
+        machines = self._machines()
+        pods = [each for each in self.pods(name) if each["spec"]["nodeName"] in machines]
+        if not 0 < len(pods) == count or any(each["status"]["phase"] != "Running" for each in pods):
+            return False
+        for each in pods:
+            at = each["metadata"]
+            body = {"metadata": {"annotations": {TAKES: "1ms"}}}
+            self.api.patch(POD, at["name"], at["namespace"], body, manager="test")
+        return True
+
+    def clear(self) -> None:
+        """Takes all jobs away."""
+        for each in self.kube.items(f"/apis/{versions.JOBSET_API}/jobsets"):
+            self.delete(each["metadata"]["name"], each["metadata"]["namespace"])
+
+    def are_gone(self) -> bool:
+        """Whether nothing is left of any job."""
+        return not self.kube.items(WORKLOADS) and not self.kube.items("/api/v1/pods", labelSelector=_OWNER)
+
+    def seen(self) -> dict[str, Seen]:
+        """The jobs that Kueue knows of and that are not done."""
+        return {
+            owner["name"]: self._seen(each)
+            for each in self.kube.items(WORKLOADS)
+            for owner in each["metadata"].get("ownerReferences", [])
+            if owner["kind"] == "JobSet" and not is_so(each, "Finished")
+        }
+
+    def history(self, seconds: float) -> Iterator[tuple[str, Object]]:
+        """The workloads from now on, at every revision: a name that is in use is never told as new again."""
+        known: set[str] = set()
+        for event, workload in self.api.watch(WORKLOAD, ns=self.stack, timeout=seconds):
+            name = workload["metadata"]["name"]
+            assert event != "ADDED" or name not in known, "the watch has missed revisions"
+            known.add(name)
+            yield event, workload
+
+    def _seen(self, workload: Object) -> Seen:
+        status = workload.get("status", {})
+        assigned = status.get("admission", {}).get("podSetAssignments", [])
+        given = {each["name"]: self._kind(each) for each in assigned}
+        stops = [
+            each["count"]
+            for each in status.get("schedulingStats", {}).get("evictions", [])
+            if each["reason"] == "Preempted"
+        ]
+        return Seen(
+            given,
+            sum(stops),
+            (_since(workload), workload["metadata"]["uid"]),
+            moving=bool(given) and (is_so(workload, "Evicted") or not is_so(workload, "Admitted")),
+        )
+
+    def _kind(self, assignment: Object) -> str:
+        """All resources of a pod are those of one machine."""
+        [flavor] = set(assignment["flavors"].values())
+        return self._kinds[flavor]
+
+    def held(self, workload: Object) -> Counter[str]:
+        """The GPUs that a workload has been admitted to, by kind of machine."""
+        found: Counter[str] = Counter()
+        for each in workload.get("status", {}).get("admission", {}).get("podSetAssignments", []):
+            found[self._kind(each)] += int(each["resourceUsage"].get(pod.GPU, 0))
+        return found
+
+    def pods(self, of_job: str = "") -> list[Object]:
+        """The pods of jobs that have a node."""
+        selector = f"{_OWNER}={of_job}" if of_job else _OWNER
+        found = self.kube.items("/api/v1/pods", labelSelector=selector)
+        return [each for each in found if each["spec"].get("nodeName")]
+
+    def running(self) -> Counter[str]:
+        """How many pods of each job have a node, those that are done among them."""
+        return Counter(each["metadata"]["labels"][_OWNER] for each in self.pods())
+
+    def landed(self) -> Iterator[tuple[str, str, str]]:
+        """The job, the role and the kind of machine of each pod."""
+        machines = self._machines()
+        for each in self.pods():
+            labels = each["metadata"]["labels"]
+            yield labels[_OWNER], labels[_ROLE], machines.get(each["spec"]["nodeName"], "cpu")
+
+    def _machines(self) -> Mapping[str, str]:
+        """The kind of each simulated node."""
+        nodes = self.kube.items("/api/v1/nodes", labelSelector="type=kwok")
+        return {node["metadata"]["name"]: node["metadata"]["labels"][FLAVOR] for node in nodes}
+
+
+def workers(count: int, gpus: int, *, card: str | None = None, role: str = "worker") -> PodSet:
+    """Pods with GPUs. What else they ask for is less than comes with the GPUs: those are what quotas count."""
+    resources = Resources(cpus=0.5 * gpus, memory_gib=gpus, gpus=gpus, accelerator=card)
+    return PodSet(role, count, resources, together=count > 1, interruptible=True)
+
+
+def chief() -> PodSet:
+    """A pod without GPUs, as parameter servers' coordinators are."""
+    return PodSet("chief", 1, Resources(cpus=0.1, memory_gib=0.05), together=False, interruptible=True)
+
+
+def is_so(workload: Object, condition: str) -> bool:
+    """Whether a workload is in this condition."""
+    return any(
+        each["type"] == condition and each["status"] == "True"
+        for each in workload.get("status", {}).get("conditions", [])
+    )
+
+
+def _since(workload: Object) -> float:
+    times = [
+        each["lastTransitionTime"]
+        for each in workload.get("status", {}).get("conditions", [])
+        if each["type"] == "QuotaReserved"
+    ]
+    return datetime.datetime.fromisoformat(times[0]).timestamp() if times else 0

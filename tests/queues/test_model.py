@@ -1,0 +1,151 @@
+"""Random jobs in all queues against a model of the rules: who is admitted, on which kind of machine, who is stopped.
+
+`make test` makes a few. The nightly run makes TENSORPLANE_JOBS of them from TENSORPLANE_SEED.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+
+from components.queue.room import PodSet
+from embedded.provider.api import ApiError
+from stack import StackConfig
+from tests.queues.jobs import Jobs, Seen, chief, workers
+from tests.queues.model import CPU, Job, Model, Pods, Rules
+
+SEED = int(os.environ.get("TENSORPLANE_SEED", "0"))
+JOBS = int(os.environ.get("TENSORPLANE_JOBS", "20"))
+CARDS = {"t4": 4, "a100-80gb": 4, "h100-80gb": 8}
+"""From the oldest to the newest: how many a node has."""
+MOST = 12
+"""Jobs at a time."""
+_SECONDS, _STILL = 30.0, 0.6
+"""How long Kueue may take, and how long it has to stay as it is."""
+
+
+def rules_of(settings: StackConfig) -> list[Rules]:
+    """The rules that the settings of the queues come to."""
+    return [Rules.of(name, args, list(CARDS)) for name, args in settings.queues.items()]
+
+
+def as_rules_see(pods: PodSet) -> Pods:
+    """What of these pods the rules care for."""
+    asked = pods.resources
+    if not asked.gpus:
+        return Pods(pods.role, round(asked.cpus * 1000) * pods.count, frozenset({CPU}))
+    able = {card for card, per_node in CARDS.items() if asked.gpus <= per_node and asked.accelerator in (None, card)}
+    return Pods(pods.role, asked.gpus * pods.count, frozenset(able))
+
+
+def any_pods(chance: random.Random, queue: str) -> list[PodSet]:
+    """Of any job; some are larger than their queue will ever take."""
+    with_chief = [chief()] if queue in ("research", "production") and chance.random() < 0.3 else []
+    if with_chief and chance.random() < 0.2:
+        return with_chief
+    card = chance.choice(list(CARDS)) if chance.random() < 0.3 else None
+    gpus = chance.choice([1, 2, 4, 4, 4, 8] if card in (None, "h100-80gb") else [1, 2, 4, 4])
+    found = [*with_chief, workers(chance.randint(1, 4), gpus, card=card)]
+    if chance.random() < 0.15:
+        found.append(workers(1, chance.choice([1, 2]), role="evaluator"))
+    return found
+
+
+class Trial:
+    """Makes one random change after the other, in the cluster and in the model."""
+
+    def __init__(self, jobs: Jobs, settings: StackConfig) -> None:
+        self.real, self.settings = jobs, settings
+        self.chance = random.Random(SEED)
+        self.model = Model(rules_of(settings))
+        self.spaces: dict[str, str] = {}
+        self.counts: dict[str, int] = {}
+        """The jobs' namespaces, and how many simulated pods each has."""
+        self.history: list[str] = []
+        self.made = 0
+
+    def step(self) -> None:
+        """A job comes, or one ends, and all are where the rules say."""
+        there = len(self.model.jobs)
+        if self.made < JOBS and (not there or (there < MOST and self.chance.random() < 0.75)):
+            self._create()
+        else:
+            self._end()
+        self.agree()
+        self._landed()
+
+    def _create(self) -> None:
+        queue = self.chance.choice(["research", "research", "batch", "production", "production", "serving"])
+        space = self.chance.choice([self.real.stack, *self.settings.queues[queue].teams])
+        pods = any_pods(self.chance, queue)
+        name = f"job-{self.made}"
+        self.made += 1
+        self.history.append(f"{name} in {queue} of {space}: {', '.join(map(_told, pods))}")
+        # Kueue tells jobs of the same second apart by nothing that anybody could know.
+        time.sleep(1 - time.time() % 1)
+        self.real.create(name, queue, pods, namespace=space)
+        self.spaces[name] = space
+        self.counts[name] = sum(each.count for each in pods if each.resources.gpus)
+        self.model.create(Job(name, queue, self.made, tuple(map(as_rules_see, pods))))
+
+    def _end(self) -> None:
+        name = self.chance.choice(sorted(self.model.jobs))
+        count = self.counts[name]
+        how = "done" if self.chance.random() < 0.5 and self.real.finish(name, count) else "deleted"
+        self.history.append(f"{name} {how}")
+        if how == "deleted":
+            self.real.delete(name, self.spaces[name])
+        self.model.end(name)
+
+    def agree(self) -> None:
+        """Waits until Kueue is where the model is, and stays there."""
+        wanted = {job.name: (job.given, job.evictions) for job in self.model.jobs.values()}
+        end, since = time.monotonic() + _SECONDS, 0.0
+        while True:
+            seen = self._seen()
+            same = {name: (each.given, each.evictions) for name, each in seen.items()} == wanted
+            if not same or any(each.moving for each in seen.values()):
+                since = 0
+            elif not since:
+                since = time.monotonic()
+            elif time.monotonic() - since > _STILL:
+                break
+            assert time.monotonic() < end, self._divergence(seen)
+            time.sleep(0.15)
+        for name, each in seen.items():
+            self.model.jobs[name].since = each.since
+
+    def _seen(self) -> dict[str, Seen]:
+        try:
+            return self.real.seen()
+        except ApiError:
+            return {}
+
+    def _divergence(self, seen: dict[str, Seen]) -> str:
+        lines = [f"seed {SEED}", *self.history, "job: by the rules / in the cluster"]
+        for name in sorted({*seen, *self.model.jobs}):
+            job, found = self.model.jobs.get(name), seen.get(name)
+            told = f"{job.given} {job.evictions}" if job else "gone"
+            lines.append(f"{name}: {told} / {f'{found.given} {found.evictions} {found.moving}' if found else 'gone'}")
+        return "\n".join(lines)
+
+    def _landed(self) -> None:
+        """Every pod is on a card that its queue may use, and that it asked for."""
+        for name, role, kind in self.real.landed():
+            if job := self.model.jobs.get(name):
+                [pods] = [each for each in job.pods if each.role == role]
+                allowed = pods.kinds & set(self.model.rules[job.queue].kinds)
+                assert kind in allowed, f"{name}'s {role} on {kind}\n" + "\n".join(self.history)
+
+
+def _told(pods: PodSet) -> str:
+    asked = pods.resources
+    return f"{pods.count} {pods.role} of {asked.gpus} {asked.accelerator or 'any'}"
+
+
+def test_kueue_admits_and_stops_whom_the_rules_say(queues: Jobs, settings: StackConfig) -> None:
+    trial = Trial(queues, settings)
+    while trial.made < JOBS or trial.model.jobs:
+        trial.step()
+    assert trial.made == JOBS

@@ -1,0 +1,54 @@
+"""Workloads without a queue and queues want the same cards: what is left for whom is told before anything waits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.unit.test_bad_settings import faults_of
+
+GROUPS = {"old": {"accelerator": "t4", "min": 0, "max": 4}, "new": {"accelerator": "h100-80gb", "perNode": 8, "max": 1}}
+
+
+def tree(gpus: dict[str, int], resources: dict[str, Any], *, replicas: int = 1) -> dict[str, Any]:
+    """A queue, and a model server beside it."""
+    return {
+        "nodeGroups": GROUPS,
+        "volumes": {"models": {"sizeGib": 1}},
+        "queues": {"research": {"gpus": gpus}},
+        "workloads": {
+            "server": {
+                "kind": "modelServer",
+                "model": {"volume": "models", "path": "m"},
+                "replicas": replicas,
+                "resources": resources,
+            }
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("gpus", "resources"),
+    [
+        ({"t4": 2}, {"gpus": 1, "accelerator": "t4"}),  # one, and one more while it is replaced
+        ({"t4": 4}, {"gpus": 1, "accelerator": "h100-80gb"}),
+        ({"t4": 4}, {"gpus": 1}),  # any card: nobody knows which
+        ({"t4": 4}, {}),
+    ],
+)
+def test_what_both_find_is_accepted(gpus: dict[str, int], resources: dict[str, Any]) -> None:
+    assert faults_of(tree(gpus, resources)) == []
+
+
+@pytest.mark.parametrize("resources", [{"gpus": 1, "accelerator": "t4"}, {"gpus": 1, "nodeGroup": "old"}])
+def test_a_queue_that_leaves_too_little_is_one_line(resources: dict[str, Any]) -> None:
+    assert faults_of(tree({"t4": 3}, resources)) == [
+        "tensorplane:queues.research.gpus.t4: the queues hold 3 of t4 and workloads without a queue up to 2 "
+        "(server 2), and the full node groups have 4: need at most 2 here, or a higher max there"
+    ]
+
+
+def test_a_quota_that_is_too_large_by_itself_is_said_once() -> None:
+    (line,) = faults_of(tree({"t4": 5}, {"gpus": 1, "accelerator": "t4"}))
+    assert "the queues hold 5 of t4 (research 5)" in line
