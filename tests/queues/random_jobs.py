@@ -43,9 +43,10 @@ def any_pods(chance: random.Random, queue: str) -> list[PodSet]:
     with_chief = [chief()] if queue in ("research", "production") and chance.random() < 0.3 else []
     if with_chief and chance.random() < 0.2:
         return with_chief
-    card = chance.choice(list(CARDS)) if chance.random() < 0.3 else None
-    gpus = chance.choice([1, 2, 4, 4, 4, 8] if card in (None, "h100-80gb") else [1, 2, 4, 4])
-    found = [*with_chief, workers(chance.randint(1, 4), gpus, card=card)]
+    # The newest cards are asked for most, so that whose they are has often to be settled.
+    card = chance.choice(["t4", "a100-80gb", "h100-80gb", "h100-80gb"]) if chance.random() < 0.5 else None
+    gpus = chance.choice([1, 2, 4, 4, 4, 4, 8] if card in (None, "h100-80gb") else [1, 2, 4, 4])
+    found = [*with_chief, workers(chance.choice([1, 1, 2, 3, 4]), gpus, card=card)]
     if chance.random() < 0.15:
         found.append(workers(1, chance.choice([1, 2]), role="evaluator"))
     return found
