@@ -139,3 +139,10 @@ def test_who_borrowed_last_gives_back_alone_and_goes_on_afterwards(queues: Jobs)
     eventually(lambda: states() == {"first": (True, 0), "second": (True, 1)}, _SECONDS)
     assert queues.seen()["second"].given == {"chief": "cpu", "worker": "h100-80gb"}
     eventually(lambda: {role for name, role, _ in queues.landed() if name == "second"} == {"chief", "worker"}, _SECONDS)
+
+
+def test_low_priority_looks_for_what_is_its_own_before_it_borrows(queues: Jobs) -> None:
+    for name, pods in (("old", workers(2, 4, card="t4")), ("any", workers(1, 4))):
+        queues.create(name, "research", [pods])
+        eventually(lambda name=name: name in queues.seen() and queues.seen()[name].given, _SECONDS)  # type: ignore[misc]
+    assert queues.seen()["any"].given == {"worker": "a100-80gb"}
