@@ -46,6 +46,11 @@ def check(
     impossible = [pods for pods in pod_sets if not room.fits(pods)]
     for pods in impossible:
         yield Fault((*at, "queue"), _too_large(room, pods), given=given)
+    if not impossible and not room.fit_together(pod_sets):
+        asked = " and ".join(_asked(pods) for pods in pod_sets)
+        reason = f"{asked}: queue {room.queue} would take each alone, and never holds them together"
+        yield Fault((*at, "queue"), f"{reason}: they would never start", given=given)
+        return
     borrowed = _borrowed(room, pod_sets)
     if impossible or not borrowed:
         return
@@ -114,7 +119,7 @@ def _borrowed(room: Room, pod_sets: Sequence[PodSet]) -> list[str]:
 
 
 def _too_large(room: Room, pods: PodSet) -> str:
-    asked = f"{pods.count} {pods.role} pods of {_amount(pods.each)}"
+    asked = _asked(pods)
     usable = list(room.usable(pods))
     if not usable:
         wanted = pods.resources.node_group or pods.resources.accelerator or ("GPUs" if pods.each.gpus else "CPUs")
@@ -124,6 +129,10 @@ def _too_large(room: Room, pods: PodSet) -> str:
     count = room.most(pods)
     near = f" (nearest: {count})" if count else ""
     return f"{asked}, but queue {room.queue} holds at most {limits}: they would never start{near}"
+
+
+def _asked(pods: PodSet) -> str:
+    return f"{pods.count} {pods.role} pods of {_amount(pods.each)}"
 
 
 def _amount(amount: Amount) -> str:

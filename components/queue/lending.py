@@ -3,10 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 
-from components.queue.quota import Amount, Quota
+from components.queue.quota import NOTHING, Amount, Quota
 from components.queue.settings import ALONE, QueueArgs
-
-_NOTHING = Amount(0, 0, 0)
 
 
 class Lending:
@@ -32,8 +30,8 @@ class Lending:
     def lent_to(self, borrower: str, kind: str) -> Amount:
         """How much of a kind all the others lend at most."""
         if borrower not in self._shares:
-            return _NOTHING
-        return self._by_others.get(kind, {}).get(borrower) or self._by_all.get(kind, _NOTHING)
+            return NOTHING
+        return self._by_others.get(kind, {}).get(borrower) or self._by_all.get(kind, NOTHING)
 
     def obtainable(self, queue: str, quota: Quota) -> Amount:
         """The most of a kind that a queue's jobs can hold together: its own, and what others lend of what it may."""
@@ -43,11 +41,11 @@ class Lending:
 def _by_others(lent: Mapping[str, Amount]) -> dict[str, Amount]:
     """What all but each lend together. Nothing is subtracted: of some kinds there is no end."""
     amounts = list(lent.values())
-    before = list(accumulate(amounts, Amount.plus, initial=_NOTHING))
-    after = list(accumulate(reversed(amounts), Amount.plus, initial=_NOTHING))
+    before = list(accumulate(amounts, Amount.plus, initial=NOTHING))
+    after = list(accumulate(reversed(amounts), Amount.plus, initial=NOTHING))
     return {name: before[index].plus(after[-index - 2]) for index, name in enumerate(lent)}
 
 
 def _total(amounts: Iterable[Amount]) -> Amount:
-    *_, total = accumulate(amounts, Amount.plus, initial=_NOTHING)
+    *_, total = accumulate(amounts, Amount.plus, initial=NOTHING)
     return total

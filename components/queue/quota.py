@@ -33,6 +33,10 @@ class Amount:
         """Both together."""
         return Amount(self.cpus + other.cpus, self.memory_gib + other.memory_gib, self.gpus + other.gpus)
 
+    def times(self, count: int) -> "Amount":
+        """So many of it."""
+        return Amount(self.cpus * count, self.memory_gib * count, self.gpus * count)
+
     def at_most(self, other: "Amount") -> "Amount":
         """Of each resource the smaller number."""
         return Amount(min(self.cpus, other.cpus), min(self.memory_gib, other.memory_gib), min(self.gpus, other.gpus))
@@ -85,7 +89,7 @@ def _of(queue: QueueArgs, flavor: Flavor) -> Quota:
     return Quota(flavor, own, _cores(queue, queue.may_borrow.get(name, 0)), lent)
 
 
-_NOTHING = Amount(0, 0, 0)
+NOTHING = Amount(0, 0, 0)
 _GIB_PER_CORE = 4
 """Of most clouds' general machines; for a queue that has no cores of its own."""
 
@@ -103,13 +107,13 @@ def _cores(queue: QueueArgs, cpus: float) -> Amount:
 def _with_gpus(flavor: Flavor, gpus: int) -> Amount:
     share = flavor.share
     if share is None:
-        return Amount(math.inf, math.inf, gpus) if gpus else _NOTHING
+        return Amount(math.inf, math.inf, gpus) if gpus else NOTHING
     return Amount(share.cpus * gpus, share.memory_gib * gpus, gpus)
 
 
 def resources(quota: Quota, queue: QueueArgs) -> Iterator[dict[str, Any]]:
     """The quota as a flavor of a ClusterQueue lists it: every resource, in one order."""
-    sure, more, lent = (_spelled(amount) for amount in (quota.guaranteed, quota.borrowable, quota.lent or _NOTHING))
+    sure, more, lent = (_spelled(amount) for amount in (quota.guaranteed, quota.borrowable, quota.lent or NOTHING))
     for name in COVERED:
         found = {"name": name, "nominalQuota": sure[name]}
         # Outside of a cohort there is nobody to borrow from, and Kueue refuses to be told how much.

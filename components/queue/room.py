@@ -11,7 +11,7 @@ from components.node_group import keeps_out
 from components.queue import quota, topology
 from components.queue.flavors import ANY, Flavor
 from components.queue.lending import Lending
-from components.queue.quota import Amount, Quota
+from components.queue.quota import NOTHING, Amount, Quota
 from components.queue.settings import QueueArgs
 
 
@@ -44,6 +44,8 @@ class Room:
     """Each kind, in the order in which the queue takes it, with the most that its jobs can ever hold of it together."""
     levels: Mapping[str, str] = field(default_factory=dict)
     """Labels of the network's levels, from wide to narrow, by their names in settings."""
+    borrows_at_once: bool = False
+    """Whether the queue takes the first kind of machine that is free, where others look for their own before."""
 
     def usable(self, pods: PodSet) -> Iterator[tuple[Quota, Amount]]:
         """The kinds of machines that would let these pods in."""
@@ -54,6 +56,22 @@ class Room:
     def fits(self, pods: PodSet) -> bool:
         """Whether the pods could be admitted, with nothing else in the queue and all that is lent."""
         return any(most.holds(pods.each, pods.count) for _, most in self.usable(pods))
+
+    def fit_together(self, pod_sets: Sequence[PodSet]) -> bool:
+        """The same for all pods of a job. Kueue gives each set its kind in turn, and takes none of them back."""
+        held: dict[str, Amount] = {}
+        for pods in pod_sets:
+            after = {
+                kind.flavor.name: held.get(kind.flavor.name, NOTHING).plus(pods.each.times(pods.count))
+                for kind, _ in self.usable(pods)
+            }
+            free = [kind for kind, most in self.usable(pods) if most.holds(after[kind.flavor.name], 1)]
+            own = [kind for kind in free if kind.guaranteed.holds(after[kind.flavor.name], 1)]
+            if not free:
+                return False
+            taken = (free if self.borrows_at_once else own or free)[0].flavor.name
+            held[taken] = after[taken]
+        return True
 
     def borrows(self, pods: PodSet) -> list[Quota]:
         """The kinds that these pods might hold by borrowing: there, the owner can stop them."""
@@ -92,8 +110,14 @@ def of(
     quotas = {name: quota.of(args, flavors) for name, args in queues.items()}
     lending = Lending(queues, quotas)
     return {
-        name: Room(name, fleet, tuple((each, lending.obtainable(name, each)) for each in quotas[name]), levels)
-        for name in queues
+        name: Room(
+            name,
+            fleet,
+            tuple((each, lending.obtainable(name, each)) for each in quotas[name]),
+            levels,
+            borrows_at_once=args.priority == "high",
+        )
+        for name, args in queues.items()
     }
 
 

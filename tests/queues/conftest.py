@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-import yaml
 from kubernetes import config as kubeconfig
 
 from components import versions
@@ -21,17 +19,13 @@ from stack import StackConfig
 from tests import cluster_fixture
 from tests.cluster.conftest import eventually
 from tests.queues.jobs import Jobs
-
-SETTINGS = Path(__file__).with_name("fleet.yaml")
-_NAMESPACE = "tensorplane-dev"
+from tests.queues.random_jobs import SETTINGS, settings_of_fleet
 
 
 @pytest.fixture(scope="session")
 def settings() -> StackConfig:
     """What `fleet.yaml` says."""
-    tree = yaml.safe_load(SETTINGS.read_text())["config"]
-    named = {key.removeprefix("tensorplane:"): value for key, value in tree.items()}
-    return StackConfig.model_validate({**named, "namespace": _NAMESPACE}, by_alias=True, by_name=False)
+    return settings_of_fleet()
 
 
 @pytest.fixture(scope="package")

@@ -12,44 +12,17 @@ import time
 from components.queue.room import PodSet
 from embedded.provider.api import ApiError
 from stack import StackConfig
+from tests.cluster.conftest import eventually
 from tests.queues.jobs import Jobs, Seen, chief, workers
-from tests.queues.model import CPU, Job, Model, Pods, Rules
+from tests.queues.model import Job, Model
+from tests.queues.random_jobs import any_pods, as_rules_see, rules_of
 
 SEED = int(os.environ.get("TENSORPLANE_SEED", "0"))
 JOBS = int(os.environ.get("TENSORPLANE_JOBS", "20"))
-CARDS = {"t4": 4, "a100-80gb": 4, "h100-80gb": 8}
-"""From the oldest to the newest: how many a node has."""
 MOST = 12
 """Jobs at a time."""
 _SECONDS, _STILL = 30.0, 0.6
 """How long Kueue may take, and how long it has to stay as it is."""
-
-
-def rules_of(settings: StackConfig) -> list[Rules]:
-    """The rules that the settings of the queues come to."""
-    return [Rules.of(name, args, list(CARDS)) for name, args in settings.queues.items()]
-
-
-def as_rules_see(pods: PodSet) -> Pods:
-    """What of these pods the rules care for."""
-    asked = pods.resources
-    if not asked.gpus:
-        return Pods(pods.role, round(asked.cpus * 1000) * pods.count, frozenset({CPU}))
-    able = {card for card, per_node in CARDS.items() if asked.gpus <= per_node and asked.accelerator in (None, card)}
-    return Pods(pods.role, asked.gpus * pods.count, frozenset(able))
-
-
-def any_pods(chance: random.Random, queue: str) -> list[PodSet]:
-    """Of any job; some are larger than their queue will ever take."""
-    with_chief = [chief()] if queue in ("research", "production") and chance.random() < 0.3 else []
-    if with_chief and chance.random() < 0.2:
-        return with_chief
-    card = chance.choice(list(CARDS)) if chance.random() < 0.3 else None
-    gpus = chance.choice([1, 2, 4, 4, 4, 8] if card in (None, "h100-80gb") else [1, 2, 4, 4])
-    found = [*with_chief, workers(chance.randint(1, 4), gpus, card=card)]
-    if chance.random() < 0.15:
-        found.append(workers(1, chance.choice([1, 2]), role="evaluator"))
-    return found
 
 
 class Trial:
@@ -149,3 +122,27 @@ def test_kueue_admits_and_stops_whom_the_rules_say(queues: Jobs, settings: Stack
     while trial.made < JOBS or trial.model.jobs:
         trial.step()
     assert trial.made == JOBS
+
+
+def test_who_borrowed_last_gives_back_alone_and_goes_on_afterwards(queues: Jobs) -> None:
+    def states() -> dict[str, tuple[bool, int]]:
+        return {name: (bool(job.given) and not job.moving, job.evictions) for name, job in queues.seen().items()}
+
+    for name in ("first", "second"):
+        queues.create(name, "research", [chief(), workers(1, 4, card="h100-80gb")])
+        eventually(lambda name=name: states().get(name) == (True, 0), _SECONDS)  # type: ignore[misc]
+        time.sleep(1 - time.time() % 1)
+    queues.create("owner", "production", [workers(4, 4, card="h100-80gb")])
+    eventually(lambda: states() == {"first": (True, 0), "second": (False, 1), "owner": (True, 0)}, _SECONDS)
+    assert queues.seen()["first"].given == {"chief": "cpu", "worker": "h100-80gb"}
+    eventually(lambda: queues.finish("owner", 4), _SECONDS)
+    eventually(lambda: states() == {"first": (True, 0), "second": (True, 1)}, _SECONDS)
+    assert queues.seen()["second"].given == {"chief": "cpu", "worker": "h100-80gb"}
+    eventually(lambda: {role for name, role, _ in queues.landed() if name == "second"} == {"chief", "worker"}, _SECONDS)
+
+
+def test_low_priority_looks_for_what_is_its_own_before_it_borrows(queues: Jobs) -> None:
+    for name, pods in (("old", workers(2, 4, card="t4")), ("any", workers(1, 4))):
+        queues.create(name, "research", [pods])
+        eventually(lambda name=name: name in queues.seen() and queues.seen()[name].given, _SECONDS)  # type: ignore[misc]
+    assert queues.seen()["any"].given == {"worker": "a100-80gb"}
