@@ -7,6 +7,7 @@ from functools import cached_property
 from itertools import product
 from typing import Any
 
+from components import node_room
 from components.faults import Fault, did_you_mean
 from components.model import Resources
 from components.node_group import (
@@ -170,6 +171,14 @@ class Fleet:
         elif self.groups and not self.untold and resources.gpus:
             yield from self._check_open(resources, at, interruptible)
             yield from self._check_turns({s.name for s in self._having[_wanted(resources)]}, resources, at, together)
+        yield from node_room.faults(resources, at, self._taking(resources, interruptible=interruptible))
+
+    def _taking(self, resources: Resources, *, interruptible: bool) -> list[Shape]:
+        """The groups that such a pod gets into."""
+        if resources.node_group:
+            return [shape] if (shape := self.groups.get(resources.node_group)) else []
+        having = () if self.untold else self._having.get(_wanted(resources), ())
+        return [s for s in having if not _keeping_off(s, interruptible) and resources.gpus <= _offer(s)]
 
     def _check_turns(
         self, groups: set[str], resources: Resources, at: tuple[str, ...], together: bool
