@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import datetime
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from components import queue, versions
 from components.model import Resources
 from components.node_group import FLAVOR
-from components.queue import QueueArgs, quota
+from components.queue import QueueArgs, flavors, quota, topology
+from components.queue.flavors import Flavor
 from components.queue.room import PodSet
 from embedded.cluster.kwok import TAKES
 from embedded.cluster.node_config import SANDBOX_IMAGE
@@ -56,10 +58,13 @@ class Jobs:
         }
 
     @contextmanager
-    def queues(self, settings: Mapping[str, QueueArgs]) -> Iterator[None]:
-        """More queues of the stack's namespace for a while. The machines are the same, so the others should be idle."""
-        kinds = self.settings.kinds
-        made: list[Object] = []
+    def queues(self, settings: Mapping[str, QueueArgs], levels: tuple[str, ...] = ()) -> Iterator[None]:
+        """More queues of the stack's namespace for a while. The machines are the same, so the others should be idle.
+
+        `levels`: labels of the network's levels, where Kueue is to place the pods.
+        """
+        kinds = flavors.of(self.settings.fleet, own_nodes=True, levels=levels)
+        made = list(self._placed(kinds.values(), levels)) if levels else []
         for name, args in settings.items():
             spec = queue.cluster_queue_spec(args, quota.of(args, kinds), self.stack, [self.stack])
             wide = queue.cluster_wide_name(self.stack, name)
@@ -81,6 +86,23 @@ class Jobs:
                 at = each["metadata"]
                 self.api.delete(GVK.parse(versions.KUEUE_API, each["kind"]), at["name"], at.get("namespace"))
 
+    def _placed(self, kinds: Iterable[Flavor], levels: Sequence[str]) -> Iterator[Object]:
+        """The kinds of machines as Kueue has them when it knows levels of the network."""
+        yield {
+            "kind": "Topology",
+            "metadata": {"name": topology.object_name(self.stack, levels)},
+            "spec": topology.spec(levels),
+        }
+        for kind in kinds:
+            name = queue.cluster_wide_name(self.stack, kind.object_name)
+            self._kinds[name] = kind.name
+            if kind.levels:
+                yield {
+                    "kind": "ResourceFlavor",
+                    "metadata": {"name": name},
+                    "spec": queue.flavor_spec(kind, self.stack),
+                }
+
     def create(
         self,
         name: str,
@@ -90,10 +112,11 @@ class Jobs:
         namespace: str = "",
         priority: str = "",
         takes: str = "24h",
+        near: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """A job whose simulated pods take that long, or end when told to; those without GPUs are real, and do nothing.
 
-        `priority`: the queue whose class it has, where its own has none.
+        `priority`: the queue whose class it has, where its own has none. `near`: how near its pods must be.
         """
         roles = {pods.role: pods for pods in pod_sets}
         deciding = [pods.role for pods in pod_sets if pods.resources.gpus]
@@ -104,9 +127,16 @@ class Jobs:
                 pods.resources, interruptible=pods.interruptible, together=pods.together, queued=True
             )
             container = pod.Container(image=SANDBOX_IMAGE, resources=pods.resources)
-            made = pod.template(_ACCOUNT, {}, container, grace_seconds=1, restart_policy="Never", placement=placement)
-            made["metadata"].setdefault("annotations", {})[TAKES] = takes
-            return made
+            told = {**near, TAKES: takes} if pods.resources.gpus else {TAKES: takes}
+            return pod.template(
+                _ACCOUNT,
+                {},
+                container,
+                grace_seconds=1,
+                restart_policy="Never",
+                placement=placement,
+                annotations=told,
+            )
 
         labels = {
             queue.QUEUE_LABEL: of_queue,
