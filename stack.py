@@ -311,7 +311,7 @@ def _scheduling(
         name: Queue(name, args, namespace=namespace, teams=teams, flavors=kinds, opts=after)
         for name, args in config.queues.items()
     }
-    _limits(config, namespace, teams, inside)
+    _limits(config, kinds, namespace, teams, inside)
     if config.controllers.kueue_dashboard:
         everywhere = [namespace.plain_name, *(args.namespace or name for name, args in config.teams.items())]
         dashboard.declare(list(config.queues), everywhere, namespace, inside)
@@ -319,10 +319,13 @@ def _scheduling(
 
 
 def _limits(
-    config: StackConfig, namespace: Namespace, teams: Mapping[str, pulumi.Input[str]], inside: pulumi.ResourceOptions
+    config: StackConfig,
+    kinds: Mapping[str, Flavor],
+    namespace: Namespace,
+    teams: Mapping[str, pulumi.Input[str]],
+    inside: pulumi.ResourceOptions,
 ) -> None:
     """The second line of defence: what pods of each namespace may hold, with or without a queue."""
-    kinds = config.kinds
     quotas = {name: quotas_of(args, kinds) for name, args in config.queues.items()}
     unqueued = sum(workload.gpus_beside_queues for workload in config.workloads.values())
     own = team.gpus_at_most(config.queues, quotas, None) + unqueued

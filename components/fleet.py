@@ -356,7 +356,7 @@ def _kinds(fleet: Fleet) -> Iterator[Fault]:
     for shape in fleet.groups.values():
         other = first.setdefault(shape.flavor, shape)
         if _kind(other) != _kind(shape):
-            named, like = (shape, other) if _is_a_kind(shape) else (other, shape)
+            named, like = (shape, other) if _own_taint(shape) else (other, shape)
             given = (("nodeGroups", shape.name), ("nodeGroups", other.name))
             reason = f"with its taint it is the kind {shape.flavor}, and so is {like.name}: need another name"
             yield Fault(("nodeGroups", named.name), reason, given=given)
@@ -365,11 +365,7 @@ def _kinds(fleet: Fleet) -> Iterator[Fault]:
 def _kind(shape: Shape) -> object:
     """What makes nodes a kind of machine."""
     card = shape.accelerator
-    return (card, card and shape.args.spot, shape.args.sharing, shape.name if _is_a_kind(shape) else None)
-
-
-def _is_a_kind(shape: Shape) -> bool:
-    return any(keeps_out(taint) for taint in shape.args.taints)
+    return (card, card and shape.args.spot, shape.args.sharing, shape.name if _own_taint(shape) else None)
 
 
 def _system_pods(fleet: Fleet, site: Site) -> Iterator[Fault]:

@@ -29,7 +29,7 @@ class Flavor:
     labels: Mapping[str, str]
     """What nodes of this kind have and no others: Kueue makes the pods select them."""
     taints: tuple[Taint, ...]
-    """What pods must tolerate to be admitted to it."""
+    """What pods must tolerate to be admitted to it: no taints that are mere preferences."""
     resource: str | None
     """The extended resource that it has; None without accelerators."""
     age: tuple[int, ...] = ()

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from components import quantity
 from components.fleet import Fleet
 from components.model import Resources
-from components.node_group import keeps_out
 from components.queue import quota, topology
 from components.queue.flavors import ANY, Flavor
 from components.queue.lending import Lending
@@ -139,6 +138,4 @@ def _lets_in(flavor: Flavor, pods: PodSet, fleet: Fleet) -> bool:
     if flavor.shared and (pods.together or asked.gpus > 1):
         return False
     tolerated = fleet.tolerated(asked, interruptible=pods.interruptible)
-    return asked.gpus <= flavor.per_pod and all(
-        (taint.key, taint.effect) in tolerated for taint in flavor.taints if keeps_out(taint)
-    )
+    return asked.gpus <= flavor.per_pod and all((taint.key, taint.effect) in tolerated for taint in flavor.taints)
