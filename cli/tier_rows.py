@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from components.queue.flavors import ANY
+from components.node_group import CPU
 from components.queue.settings import ALONE
 
 Facts = Mapping[str, Any]
@@ -42,8 +42,6 @@ class Share:
     borrowable: float = 0
     lenders: tuple[str, ...] = ()
     """The queues that lend any of it to this one."""
-    gpus_beside: int = 0
-    """GPUs that it is sure of beside the cores, on machines that nobody describes."""
 
 
 @dataclass(frozen=True)
@@ -119,8 +117,7 @@ def _tier(name: str, facts: Facts, lenders: Mapping[str, Sequence[str]]) -> Tier
 def _share(queue: str, facts: Facts, order: int, each: Facts, lenders: Mapping[str, Sequence[str]]) -> Share:
     borrowed = each["borrowable"]
     others = tuple(name for name in lenders.get(each["name"], ()) if name != queue) if borrowed else ()
-    beside = facts["gpus"] if each["name"] == ANY else 0
-    return Share(each["name"], order, each["guaranteed"], borrowed, others, beside)
+    return Share(each["name"], order, each["guaranteed"], borrowed, others)
 
 
 def _lenders(queues: Mapping[str, Facts]) -> dict[str, list[str]]:
@@ -139,8 +136,5 @@ def _is(each: Facts, other: Facts) -> bool:
 
 def counted(kind: str, number: float) -> str:
     """A number of a kind of machine as people read it: GPUs, or cores where it has none."""
-    unit = (" core" if number == 1 else " cores") if kind in _PLAIN else ""
+    unit = (" core" if number == 1 else " cores") if kind == CPU else ""
     return f"{number:g}{unit}" if number else "-"
-
-
-_PLAIN = ("cpu", ANY)

@@ -171,11 +171,10 @@ def _of(tier: Tier, kind: str) -> Share:
 def _texts(share: Share) -> tuple[str, str, str]:
     if not share.order:
         return ("never", NOTHING, NOTHING)
-    beside = f", {share.gpus_beside} GPUs" if share.gpus_beside else ""
     lent = f" of {_few(share.lenders) or 'nobody'}" if share.borrowable else ""
     return (
         str(share.order),
-        counted(share.kind, share.guaranteed) + beside,
+        counted(share.kind, share.guaranteed),
         counted(share.kind, share.borrowable) + lent,
     )
 

@@ -9,6 +9,7 @@ import pulumi_kubernetes as k8s
 from components import versions
 from components.labels import labels
 from components.namespace import Namespace
+from components.node_group import CPU
 from components.queue import quota, topology
 from components.queue.flavors import Flavor
 from components.queue.quota import Quota
@@ -88,17 +89,20 @@ def facts(args: QueueArgs, quotas: Sequence[Quota], flavors: Mapping[str, Flavor
         "cohort": args.cohort or "",
         "kinds": [
             {
-                "name": each.flavor.name,
-                "guaranteed": each.guaranteed.counted(each.flavor),
-                "borrowable": each.borrowable.counted(each.flavor),
-                "lends": 0 if args.cohort == ALONE else (each.lent or each.guaranteed).counted(each.flavor),
+                "name": name,
+                "guaranteed": each.guaranteed.counted(name),
+                "borrowable": each.borrowable.counted(name),
+                "lends": 0 if args.cohort == ALONE else (each.lent or each.guaranteed).counted(name),
             }
             for each in quotas
+            for name in each.flavor.counted
+            if each.guaranteed.counted(name) or each.borrowable.counted(name)
         ],
         # From the oldest to the newest, also those that this queue never uses.
         "machines": [
-            {"name": name, "gpus": flavor.is_gpu, "max": flavor.gpus_max if flavor.is_gpu else flavor.cpus_max}
-            for name, flavor in flavors.items()
+            {"name": name, "gpus": name != CPU, "max": flavor.cpus_max if name == CPU else flavor.gpus_max}
+            for flavor in flavors.values()
+            for name in flavor.counted
         ],
     }
 

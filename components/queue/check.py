@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from components.faults import Fault, Key, did_you_mean, unknown_name
+from components.node_group import CPU
 from components.queue import quota
 from components.queue.flavors import ANY, Flavor
 from components.queue.lending import Lending
@@ -42,7 +43,7 @@ def _shape(at: Key, args: QueueArgs) -> Iterator[Fault]:
     if not any((args.cpus, args.memory_gib, *args.gpus.values(), *args.may_borrow.values())):
         yield Fault(at, "holds nothing: need cpus and memoryGib, or gpus, or mayBorrow")
     for kind, count in args.lends.items():
-        own = args.cpus if kind in ("cpu", ANY) else args.gpus.get(kind, 0)
+        own = args.cpus if kind == CPU else args.gpus.get(kind, 0)
         if count > own:
             yield Fault((*at, "lends", kind), f"got {count}, and {own:g} are the queue's own: need at most {own:g}")
 
@@ -65,12 +66,14 @@ def _names(
 
 def _kinds(at: Key, args: QueueArgs, flavors: Mapping[str, Flavor]) -> Iterator[Fault]:
     cards = [name for name, flavor in flavors.items() if flavor.is_gpu or name == ANY]
-    with_cores = [name for name, flavor in flavors.items() if not flavor.is_gpu]
+    with_cores = [CPU for flavor in flavors.values() if not flavor.is_gpu]
     if not with_cores and (args.cpus or args.memory_gib):
         reason = "given, and no node group is without accelerator: need one, or leave it out"
         yield Fault((*at, "cpus"), reason, given=_NO_GROUPS)
-    if ANY in flavors and args.gpus.get(ANY) and not (args.cpus or args.may_borrow.get(ANY)):
-        reason = f"missing, with gpus {{{ANY}: {args.gpus[ANY]}}} given: the pods on them ask for cores, too"
+    any_gpus = args.gpus.get(ANY) or args.may_borrow.get(ANY)
+    if ANY in flavors and any_gpus and not (args.cpus or args.may_borrow.get(CPU)):
+        key = "gpus" if args.gpus.get(ANY) else "mayBorrow"
+        reason = f"missing, with {key} {{{ANY}: {any_gpus}}} given: the pods on them ask for cores, too"
         yield Fault((*at, "cpus"), f"{reason}: need cpus and memoryGib", given=_NO_GROUPS)
     for key, counts, known in (
         ("gpus", args.gpus, cards),
@@ -79,7 +82,7 @@ def _kinds(at: Key, args: QueueArgs, flavors: Mapping[str, Flavor]) -> Iterator[
     ):
         for name in counts:
             if name not in known:
-                yield _unknown_kind((*at, key, name), name, list(dict.fromkeys(known)))
+                yield _unknown_kind((*at, key, name), name, known)
     if (count := len(quota.of(args, flavors))) > _KINDS:
         reason = f"uses {count} kinds of machines, and Kueue takes at most {_KINDS} for a queue: need several queues"
         yield Fault(at, reason, given=_NO_GROUPS)
@@ -96,8 +99,8 @@ def _taints(flavors: Mapping[str, Flavor]) -> Iterator[Fault]:
 def _unknown_kind(at: Key, name: str, known: Sequence[str]) -> Fault:
     if name == ANY:
         reason = f"{ANY} is for stacks without nodeGroups; the groups have {', '.join(known) or 'no GPUs'}"
-    elif tuple(known) == (ANY,):
-        reason = f"no node groups are declared that say which cards there are: need {ANY}, or nodeGroups"
+    elif ANY in known:
+        reason = f"no node groups are declared that say which cards there are: need {' or '.join(known)}, or nodeGroups"
     elif not known:
         reason = "no node group has GPUs"
     else:
@@ -142,16 +145,15 @@ def _reach(queues: Mapping[str, QueueArgs], quotas: Mapping[str, list[Quota]]) -
     for name, args in queues.items():
         if args.cohort == ALONE:
             continue
-        for each in quotas[name]:
-            kind = each.flavor.name
-            if kind not in args.may_borrow or not args.may_borrow[kind]:
+        for flavor, kind in ((held.flavor, kind) for held in quotas[name] for kind in held.flavor.counted):
+            if not args.may_borrow.get(kind):
                 continue
-            most = lending.lent_to(name, kind).counted(each.flavor)
+            most = lending.lent_to(name, flavor.name).counted(kind)
             if most == 0:
                 reason = f"got {args.may_borrow[kind]}, and no queue of its cohort lends {kind}: leave it out"
             elif args.may_borrow[kind] > most:
-                lenders = lending.lenders(name, kind).items()
-                told = ", ".join(f"{queue} {lent.counted(each.flavor):g}" for queue, lent in lenders)
+                lenders = lending.lenders(name, flavor.name).items()
+                told = ", ".join(f"{queue} {lent.counted(kind):g}" for queue, lent in lenders if lent.counted(kind))
                 reason = f"got {args.may_borrow[kind]}, and the others lend {most:g} ({told}): need at most {most:g}"
             else:
                 continue

@@ -53,6 +53,11 @@ class Flavor:
         return f"{self.name}-{topology.mark(self.levels)}" if self.levels else self.name
 
     @property
+    def counted(self) -> tuple[str, ...]:
+        """By which names settings count it: cores as `cpu`, GPUs as its own. Nodes that nobody describes have both."""
+        return (CPU, ANY) if self.name == ANY else (self.name,)
+
+    @property
     def is_gpu(self) -> bool:
         return self.resource is not None
 

@@ -16,7 +16,7 @@ class Lending:
         for name in queues:
             for quota in quotas[name] if name in self._shares else ():
                 lent = quota.lent or quota.guaranteed
-                if lent.counted(quota.flavor):
+                if lent.cpus or lent.gpus:
                     self._lent.setdefault(quota.flavor.name, {})[name] = lent
         self._by_others = {kind: _by_others(lent) for kind, lent in self._lent.items()}
         self._by_all = {kind: _total(lent.values()) for kind, lent in self._lent.items()}

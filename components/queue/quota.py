@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from components import quantity
+from components.node_group import CPU
 from components.queue.flavors import ANY, GPU_RESOURCE, Flavor
 from components.queue.settings import ALONE, QueueArgs
 
@@ -25,9 +26,9 @@ class Amount:
     memory_gib: float
     gpus: int
 
-    def counted(self, flavor: Flavor) -> float:
-        """What settings count of this kind of machine: GPUs, or cores where it has none."""
-        return self.gpus if flavor.is_gpu else self.cpus
+    def counted(self, name: str) -> float:
+        """What settings count by this name: cores as `cpu`, GPUs as any other."""
+        return self.cpus if name == CPU else self.gpus
 
     def plus(self, other: "Amount") -> "Amount":
         """Both together."""
@@ -66,7 +67,7 @@ class Quota:
     @property
     def is_nothing(self) -> bool:
         """Whether no pod could ever get any of it."""
-        return not any(amount.counted(self.flavor) for amount in (self.guaranteed, self.borrowable))
+        return not any(amount.cpus or amount.gpus for amount in (self.guaranteed, self.borrowable))
 
 
 def of(queue: QueueArgs, flavors: Mapping[str, Flavor]) -> list[Quota]:
@@ -79,14 +80,10 @@ def of(queue: QueueArgs, flavors: Mapping[str, Flavor]) -> list[Quota]:
 
 
 def _of(queue: QueueArgs, flavor: Flavor) -> Quota:
-    name = flavor.name
-    lent = _lent(queue, flavor) if name in queue.lends else None
-    if flavor.is_gpu:
-        sure, more = queue.gpus.get(name, 0), queue.may_borrow.get(name, 0)
-        return Quota(flavor, _with_gpus(flavor, sure), _with_gpus(flavor, more), lent)
-    # On a cluster whose nodes nobody describes, GPUs are on the same ones.
-    own = Amount(queue.cpus, queue.memory_gib, queue.gpus.get(ANY, 0))
-    return Quota(flavor, own, _cores(queue, queue.may_borrow.get(name, 0)), lent)
+    own = {**queue.gpus, CPU: queue.cpus}
+    # Of what it does not name, it lends all.
+    lent = _amount(queue, flavor, {**own, **queue.lends}) if any(n in queue.lends for n in flavor.counted) else None
+    return Quota(flavor, _amount(queue, flavor, own), _amount(queue, flavor, queue.may_borrow), lent)
 
 
 NOTHING = Amount(0, 0, 0)
@@ -94,14 +91,15 @@ _GIB_PER_CORE = 4
 """Of most clouds' general machines; for a queue that has no cores of its own."""
 
 
-def _lent(queue: QueueArgs, flavor: Flavor) -> Amount:
-    count = queue.lends[flavor.name]
-    return _with_gpus(flavor, count) if flavor.is_gpu else _cores(queue, count)
-
-
-def _cores(queue: QueueArgs, cpus: float) -> Amount:
-    ratio = queue.memory_gib / queue.cpus if queue.cpus else _GIB_PER_CORE
-    return Amount(cpus, cpus * ratio, 0)
+def _amount(queue: QueueArgs, flavor: Flavor, counts: Mapping[str, float]) -> Amount:
+    """What numbers by name come to of one kind of machine, with the memory that goes with its cores."""
+    gpus = int(counts.get(flavor.name, 0))
+    if flavor.is_gpu:
+        return _with_gpus(flavor, gpus)
+    cpus = counts.get(CPU, 0)
+    memory_gib = cpus * (queue.memory_gib / queue.cpus if queue.cpus else _GIB_PER_CORE)
+    # On a cluster whose nodes nobody describes, GPUs are on the same ones.
+    return Amount(cpus, memory_gib, gpus if flavor.name == ANY else 0)
 
 
 def _with_gpus(flavor: Flavor, gpus: int) -> Amount:

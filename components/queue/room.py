@@ -75,9 +75,7 @@ class Room:
     def borrows(self, pods: PodSet) -> list[Quota]:
         """The kinds that these pods might hold by borrowing: there, the owner can stop them."""
         return [
-            kind
-            for kind, most in self.usable(pods)
-            if kind.borrowable.counted(kind.flavor) and most.holds(pods.each, pods.count)
+            kind for kind, most in self.usable(pods) if kind.borrowable != NOTHING and most.holds(pods.each, pods.count)
         ]
 
     def most_within(self, pods: PodSet, label: str) -> int | None:

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import BeforeValidator, Field
 
 from components.model import Filled, Model, Name, refuse
 from components.queue.flavors import ANY
@@ -20,14 +20,7 @@ def _counts(value: Any) -> Any:
     return value
 
 
-def _at_least_one(counts: dict[str, int]) -> dict[str, int]:
-    for name, count in counts.items():
-        if count < 0:
-            refuse(f"at least 0 of {name}")
-    return counts
-
-
-Counts = Annotated[dict[Filled, int], BeforeValidator(_counts), AfterValidator(_at_least_one)]
+Counts = Annotated[dict[Filled, Annotated[int, Field(ge=0)]], BeforeValidator(_counts)]
 """A number for each kind of machine, by the name that node groups give it: t4, t4-spot, h100-80gb."""
 
 
@@ -45,7 +38,7 @@ class QueueArgs(Model):
     gpus: Annotated[Counts, Field(default_factory=dict)]
     """GPUs that the queue's running jobs are sure of, by kind: `{t4: 12, h100-80gb: 8}`. A kind is a card, with `-spot`
     for spot machines and the way of sharing for shared ones: `tensorplane tiers` lists them. `any` where there are no
-    nodeGroups."""
+    nodeGroups, here as in what is borrowed and lent."""
     may_borrow: Annotated[Counts, Field(default_factory=dict)]
     """What its jobs may use beyond that while others leave it idle, by kind; `cpu` counts cores, with memory in the
     proportion of the queue's own. They are stopped when the owner wants it back: they need checkpoints."""

@@ -6,10 +6,9 @@ import hashlib
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components import versions
+from components import restricted, versions
 from components.labels import labels
 from components.stream.broker import Request
-from components.stream.restricted import CONTAINER, POD
 
 PORT = 9092
 # The service has an endpoint once the broker is ready, and the broker comes after the service.
@@ -121,7 +120,7 @@ def _pod(request: Request, settings: pulumi.Output[str]) -> k8s.core.v1.PodSpecA
     return {
         "automount_service_account_token": False,
         "enable_service_links": False,
-        "security_context": POD,
+        "security_context": restricted.pod(),
         "containers": [
             {
                 "name": "broker",
@@ -131,7 +130,7 @@ def _pod(request: Request, settings: pulumi.Output[str]) -> k8s.core.v1.PodSpecA
                 "ports": [{"name": "kafka", "container_port": PORT}],
                 "readiness_probe": {"tcp_socket": {"port": PORT}, "period_seconds": 1},
                 "resources": {"requests": {"cpu": "250m", "memory": "512Mi"}, "limits": {"memory": "768Mi"}},
-                "security_context": CONTAINER,
+                "security_context": restricted.CONTAINER,
                 "volume_mounts": [
                     {"name": "data", "mount_path": _DATA},
                     {"name": "settings", "mount_path": _CONFIG, "read_only": True},

@@ -7,12 +7,11 @@ from pathlib import Path
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components import versions
+from components import restricted, versions
 from components.labels import labels
 from components.stream.access import client_label
 from components.stream.broker import Request
 from components.stream.embedded_broker import address
-from components.stream.restricted import CONTAINER, POD
 
 _PROGRAM = Path(__file__).resolve().parents[2] / "runtime" / "topics.py"
 _CODE = "/opt/tensorplane/lib"
@@ -39,7 +38,7 @@ def declare(request: Request, broker: pulumi.Resource, opts: pulumi.ResourceOpti
         "automount_service_account_token": False,
         "enable_service_links": False,
         "restart_policy": "Never",
-        "security_context": POD,
+        "security_context": restricted.pod(),
         "containers": [
             {
                 "name": "main",
@@ -48,7 +47,7 @@ def declare(request: Request, broker: pulumi.Resource, opts: pulumi.ResourceOpti
                 "image_pull_policy": "IfNotPresent",
                 "command": ["python3", f"{_CODE}/topics.py", address(request), topics],
                 "resources": {"requests": {"cpu": "10m", "memory": "64Mi"}, "limits": {"memory": "256Mi"}},
-                "security_context": CONTAINER,
+                "security_context": restricted.CONTAINER,
                 "volume_mounts": [{"name": "code", "mount_path": _CODE, "read_only": True}],
             }
         ],

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components import interval, versions
+from components import interval, restricted, versions
 from components.labels import COMPONENT, TENSORPLANE, labels
 from components.namespace import Namespace
 from components.volume import volsync
@@ -264,14 +264,7 @@ def _pod(shared: BesideRook, user: str, arguments: list[str]) -> k8s.core.v1.Pod
         "service_account_name": shared.account,
         "enable_service_links": False,
         "restart_policy": "Never",
-        "security_context": {
-            "run_as_non_root": True,
-            "run_as_user": _USER,
-            "run_as_group": _USER,
-            # The key is for this group to read.
-            "fs_group": _USER,
-            "seccomp_profile": {"type": "RuntimeDefault"},
-        },
+        "security_context": restricted.pod(_USER),
         "containers": [
             {
                 "name": "main",
@@ -288,11 +281,7 @@ def _pod(shared: BesideRook, user: str, arguments: list[str]) -> k8s.core.v1.Pod
                     },
                 ],
                 "resources": {"requests": {"cpu": "50m", "memory": "128Mi"}, "limits": {"memory": "512Mi"}},
-                "security_context": {
-                    "allow_privilege_escalation": False,
-                    "read_only_root_filesystem": True,
-                    "capabilities": {"drop": ["ALL"]},
-                },
+                "security_context": restricted.CONTAINER,
                 "volume_mounts": mounts,
             }
         ],

@@ -7,7 +7,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 from pydantic import AfterValidator, Field
 
-from components import interval
+from components import interval, restricted
 from components.interval import Age
 from components.labels import labels
 from components.model import Model, Name, refuse
@@ -20,7 +20,6 @@ NAME_LIMIT = 52 - len("snapshots-")
 """Characters of a volume's name, so that its CronJob has a name."""
 _SECONDS_TO_START = 600
 _SECONDS_FOR_A_SNAPSHOT = 3600
-_USER = 65532
 KEPT = 24
 
 
@@ -110,12 +109,7 @@ def _pod(snapshotter: Snapshotter, arguments: list[pulumi.Input[str]]) -> k8s.co
         "service_account_name": ACCOUNT,
         "enable_service_links": False,
         "restart_policy": "Never",
-        "security_context": {
-            "run_as_non_root": True,
-            "run_as_user": _USER,
-            "run_as_group": _USER,
-            "seccomp_profile": {"type": "RuntimeDefault"},
-        },
+        "security_context": restricted.pod(),
         "containers": [
             {
                 "name": "main",
@@ -135,11 +129,7 @@ def _pod(snapshotter: Snapshotter, arguments: list[pulumi.Input[str]]) -> k8s.co
                     "requests": {"cpu": "10m", "memory": "32Mi"},
                     "limits": {"memory": "128Mi"},
                 },
-                "security_context": {
-                    "allow_privilege_escalation": False,
-                    "read_only_root_filesystem": True,
-                    "capabilities": {"drop": ["ALL"]},
-                },
+                "security_context": restricted.CONTAINER,
                 "volume_mounts": [{"name": "code", "mount_path": f"{CODE}/snapshotter", "read_only": True}],
             }
         ],

@@ -77,6 +77,7 @@ def _files(at: Places, wanted: list[components.Component]) -> dict[Path, bytes]:
         "cni/10-tensorplane.conflist": node_config.cni(at),
         "kubelet.yaml": node_config.kubelet(at),
         "proxy.yaml": node_config.proxy(at),
+        "scheduler.yaml": control_plane_config.scheduler(at),
         at.supervisor_config.name: supervisor.render(at, wanted),
     }
     users = ["controller-manager", "scheduler", "kubelet", "proxy"]

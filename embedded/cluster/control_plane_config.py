@@ -1,4 +1,4 @@
-"""Configuration files of the API server: encryption at rest, the audit log's policy, admission."""
+"""Configuration files of the API server (encryption at rest, the audit log's policy, admission) and the scheduler."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 import yaml
 
 from embedded.cluster import files
+from embedded.cluster.places import Places
 
 
 def encryption(path: Path) -> None:
@@ -61,5 +62,17 @@ def admission() -> str:
         "apiVersion": "apiserver.config.k8s.io/v1",
         "kind": "AdmissionConfiguration",
         "plugins": [{"name": "PodSecurity", "configuration": pod_security}],
+    }
+    return yaml.safe_dump(config, sort_keys=False)
+
+
+def scheduler(at: Places) -> str:
+    """The scheduler's. Its client's own limit, 50 requests a second, would be that of a simulated fleet's pods."""
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "clientConnection": {"kubeconfig": str(at.config / "scheduler.kubeconfig"), "qps": 500, "burst": 1000},
+        "leaderElection": {"leaderElect": False},
+        "enableProfiling": False,
     }
     return yaml.safe_dump(config, sort_keys=False)

@@ -30,12 +30,16 @@ def is_part_of(at: Places) -> bool:
 
 
 def arguments(at: Places) -> tuple[str, ...]:
-    """Its command line. Without an address it listens on nothing."""
+    """Its command line. Without an address it listens on nothing.
+
+    A lease is renewed after a quarter of its duration: three times fewer writes for a thousand nodes than a kubelet's,
+    and still well within the 50 s after which the controller manager gives a node up.
+    """
     return (
         f"--config={at.kwok_config}",
         f"--kubeconfig={at.config}/{NAME}.kubeconfig",
         f"--manage-nodes-with-annotation-selector={_NODE_MARK}",
-        "--node-lease-duration-seconds=40",
+        "--node-lease-duration-seconds=120",
         "--server-address=",
         "--node-port=0",
     )

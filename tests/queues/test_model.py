@@ -19,8 +19,11 @@ from tests.queues.random_jobs import any_pods, as_rules_see, rules_of
 
 SEED = int(os.environ.get("TENSORPLANE_SEED", "0"))
 JOBS = int(os.environ.get("TENSORPLANE_JOBS", "20"))
-MOST = 12
+MOST = 16
 """Jobs at a time."""
+_TIDE = 6
+_COMING = (("research", "research", "batch", "serving"), ("production", "production", "production", "research"))
+"""Whose jobs come, by turns for so many jobs: those who borrow, then those who take back what is theirs."""
 _SECONDS, _STILL = 30.0, 0.6
 """How long Kueue may take, and how long it has to stay as it is."""
 
@@ -41,7 +44,7 @@ class Trial:
     def step(self) -> None:
         """A job comes, or one ends, and all are where the rules say."""
         there = len(self.model.jobs)
-        if self.made < JOBS and (not there or (there < MOST and self.chance.random() < 0.75)):
+        if self.made < JOBS and (not there or (there < MOST and self.chance.random() < 0.8)):
             self._create()
         else:
             self._end()
@@ -49,7 +52,7 @@ class Trial:
         self._landed()
 
     def _create(self) -> None:
-        queue = self.chance.choice(["research", "research", "batch", "production", "production", "serving"])
+        queue = self.chance.choice(_COMING[self.made // _TIDE % 2])
         space = self.chance.choice([self.real.stack, *self.settings.queues[queue].teams])
         pods = any_pods(self.chance, queue)
         name = f"job-{self.made}"

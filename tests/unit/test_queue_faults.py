@@ -231,6 +231,24 @@ def test_nobody_tells_which_cards_there_are() -> None:
     assert lines(tree) == [f"queues.low.cpus: {reason}"]
 
 
+def test_cores_and_gpus_that_nobody_describes_are_lent_apart() -> None:
+    tree = spoiled(("volumes", {}))
+    own(tree)
+    tree["queues"] = {
+        "owner": {"cpus": 8, "memoryGib": 32, "gpus": {"any": 8}, "lends": {"any": 2}},
+        "guest": {"mayBorrow": {"cpu": 8, "any": 4}},
+    }
+    assert lines(tree) == [
+        "queues.guest.mayBorrow.any: got 4, and the others lend 2 (owner 2): need at most 2",
+    ]
+    tree["queues"]["guest"] = {"mayBorrow": {"any": 2}}
+    reason = "missing, with mayBorrow {any: 2} given: the pods on them ask for cores, too: need cpus and memoryGib"
+    assert lines(tree) == [f"queues.guest.cpus: {reason}"]
+    tree["queues"]["guest"] = {"mayBorrow": {"cpus": 8}}
+    reason = "no node groups are declared that say which cards there are: need any or cpu, or nodeGroups"
+    assert lines(tree) == [f"queues.guest.mayBorrow.cpus: {reason}"]
+
+
 def test_more_kinds_than_kueue_takes() -> None:
     tree = spoiled(("workloads", {}), ("queues", {}))
     for index in range(65):

@@ -92,11 +92,17 @@ def test_what_no_queue_holds_is_told() -> None:
     assert kinds["cpu"].free is None
 
 
-def test_gpus_of_machines_that_nobody_describes_are_beside_the_cores() -> None:
-    rows = list(
-        tier_text.rows([], tier_rows.tiers(registered({"a": {"cpus": 4, "memoryGib": 8, "gpus": {"any": 2}}}, {})))
-    )
-    assert rows == [("a", "normal", "-", "1", "any", "4 cores, 2 GPUs", "-")]
+def test_machines_that_nobody_describes_are_cores_and_gpus() -> None:
+    queues = {
+        "a": {"cpus": 4, "memoryGib": 8, "gpus": {"any": 2}},
+        "b": {"mayBorrow": {"cpu": 4, "any": 1}},
+    }
+    assert list(tier_text.rows([], tier_rows.tiers(registered(queues, {})))) == [
+        ("a", "normal", "-", "1", "cpu", "4 cores", "-"),
+        ("", "", "", "2", "any", "2", "-"),
+        ("b", "normal", "-", "1", "cpu", "-", "4 cores of a"),
+        ("", "", "", "2", "any", "-", "1 of a"),
+    ]
 
 
 def test_teams_get_what_their_queues_have_together() -> None:
