@@ -11,11 +11,11 @@ from typing import Literal
 
 from cli.queue_facts import Condition, Facts, Object, condition
 from cli.volume_facts import moment
+from components.catalog import GPU_RESOURCE
 from components.labels import NAME, PART_OF, TENSORPLANE
 from components.node_group import FLAVOR
 from components.queue import QUEUE_LABEL
 
-GPU = "nvidia.com/gpu"
 Amounts = Mapping[str, float]
 """By resource: cores, bytes, GPUs."""
 
@@ -79,7 +79,7 @@ class Work:
     @property
     def gpus(self) -> int:
         """GPUs that it asks for."""
-        return int(sum(pods.together.get(GPU, 0) for pods in self.pods))
+        return int(sum(pods.together.get(GPU_RESOURCE, 0) for pods in self.pods))
 
     @property
     def admitted_by(self) -> str:

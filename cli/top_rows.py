@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from cli import queue_room, queue_work
 from cli.queue_facts import Facts, condition
 from cli.queue_room import Room
-from cli.queue_work import GPU, Work, amount
+from cli.queue_work import Work, amount
 from components import catalog
+from components.catalog import GPU_RESOURCE
 from components.node_group import ACCELERATOR, FLAVOR
 
 CORES = "cpu"
@@ -102,7 +103,10 @@ def _flavors(facts: Facts, room: Room, shown: Sequence[str]) -> dict[str, str]:
     cards = {one["metadata"]["name"]: (one["spec"].get("nodeLabels") or {}).get(ACCELERATOR) for one in facts.flavors}
     ages = {card: age for age, card in enumerate(catalog.ACCELERATORS)}
     ordered = sorted(names, key=lambda name: (ages.get(cards.get(name) or "", -1), name))
-    return {name: GPU if any(room.most(queue, (name, GPU)) for queue in shown) else CORES for name in ordered}
+    return {
+        name: GPU_RESOURCE if any(room.most(queue, (name, GPU_RESOURCE)) for queue in shown) else CORES
+        for name in ordered
+    }
 
 
 def _kind(flavor: str, resource: str, facts: Facts, room: Room, shown: Sequence[str]) -> Kind:
@@ -164,7 +168,7 @@ def _namespace(name: str, facts: Facts, works: Sequence[Work], flavors: Mapping[
     used: dict[str, float] = defaultdict(float)
     for work in inside:
         for flavor, held in work.held.items():
-            used[kinds.get(flavor, flavor)] += held.get(flavors.get(flavor, GPU), 0)
+            used[kinds.get(flavor, flavor)] += held.get(flavors.get(flavor, GPU_RESOURCE), 0)
     states = Counter(work.state for work in inside)
     wanted = sum(work.gpus for work in inside if work.state == "waiting")
     return Namespace(name, dict(used), states["running"] + states["admitted"], states["waiting"], wanted)

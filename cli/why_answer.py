@@ -8,8 +8,9 @@ from datetime import datetime
 
 from cli.queue_facts import Details, Facts, Object
 from cli.queue_room import Room
-from cli.queue_work import GPU, Pods, Work
+from cli.queue_work import Pods, Work
 from cli.volume_facts import age, size
+from components.catalog import GPU_RESOURCE
 
 SHOWN = 4
 """Names that a sentence has room for."""
@@ -78,7 +79,7 @@ def pods_told(pods: Pods) -> str:
 
 def resource_name(resource: str) -> str:
     """What people call a resource."""
-    return {GPU: "GPUs", "cpu": "CPUs", "memory": "memory", "": "nothing"}.get(resource, resource)
+    return {GPU_RESOURCE: "GPUs", "cpu": "CPUs", "memory": "memory", "": "nothing"}.get(resource, resource)
 
 
 def amount(resource: str, number: float) -> str:
@@ -88,7 +89,7 @@ def amount(resource: str, number: float) -> str:
 
 def amounts(amounts: Mapping[str, float]) -> str:
     """Several resources, GPUs first."""
-    order = {GPU: 0, "cpu": 1, "memory": 2}
+    order = {GPU_RESOURCE: 0, "cpu": 1, "memory": 2}
     found = sorted(((name, count) for name, count in amounts.items() if count), key=lambda each: order.get(each[0], 3))
     return ", ".join(
         amount(name, count) if name == "memory" else f"{count:g} {resource_name(name)}" for name, count in found

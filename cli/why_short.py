@@ -9,7 +9,8 @@ from itertools import combinations
 from cli.lets_in import lets_in
 from cli.queue_facts import Object
 from cli.queue_room import Room
-from cli.queue_work import GPU, Pods, Work
+from cli.queue_work import Pods, Work
+from components.catalog import GPU_RESOURCE
 
 _TOGETHER = 3
 """So many jobs at most whose end is tried together in every combination."""
@@ -79,10 +80,10 @@ def _option(queue: str, flavor: str, pods: Pods, room: Room, taken: Mapping[tupl
     }
     lacking = [place for place, count in wanted.items() if room.free(queue, place) < count]
     # What can never be is the reason before what is only in use.
-    lacking.sort(key=lambda place: (wanted[place] <= room.most(queue, place), place[1] != GPU))
+    lacking.sort(key=lambda place: (wanted[place] <= room.most(queue, place), place[1] != GPU_RESOURCE))
     shared = room.around(queue)
     holders = [work for work in room.works if work.held.get(flavor) and work.admitted_by in shared]
-    place = lacking[0] if lacking else next(iter(wanted), (flavor, GPU))
+    place = lacking[0] if lacking else next(iter(wanted), (flavor, GPU_RESOURCE))
     holders = [work for work in holders if work.held[flavor].get(place[1])]
     holders.sort(key=lambda work: (-work.held[flavor][place[1]], work.name))
     return Option(

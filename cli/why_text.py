@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from cli import queue_work, why_pods, why_waits
 from cli.queue_facts import Facts, condition
-from cli.queue_work import GPU, Work
+from cli.queue_work import Work
 from cli.volume_facts import moment
 from cli.why_answer import SHOWN, Answer, Asked, amounts
+from components.catalog import GPU_RESOURCE
 from components.faults import did_you_mean
 from components.queue import PRIORITY_LABEL
 
@@ -80,7 +81,7 @@ def _borrowing(asked: Asked, work: Work, kinds: Mapping[str, str]) -> Iterator[s
     borrowed = [
         kinds.get(flavor, flavor)
         for flavor, held in sorted(work.held.items())
-        if node and held.get(GPU, 0) > asked.room.own(queue, (flavor, GPU))
+        if node and held.get(GPU_RESOURCE, 0) > asked.room.own(queue, (flavor, GPU_RESOURCE))
     ]
     if borrowed:
         yield f"It borrows {', '.join(borrowed)}: it is stopped when the owner's jobs need it."

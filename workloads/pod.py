@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from components import quantity
+from components.catalog import GPU_RESOURCE
 from components.model import Resources
 from components.volume.marks import Marks
 from workloads.files import Bundle
@@ -16,7 +17,6 @@ APP = "/opt/tensorplane/app"
 """Where a workload's own files are, and its working directory."""
 LIBRARY = "/opt/tensorplane/lib"
 """Where tensorplane's `runtime` package is; on PYTHONPATH."""
-GPU = "nvidia.com/gpu"
 _GROUP_READS = 0o440
 _NONE: Mapping[str, str] = MappingProxyType({})
 _MEETING = "volumes.tensorplane"
@@ -155,7 +155,7 @@ def _resources(asked: Resources) -> dict[str, Any]:
     requests = {"cpu": quantity.cpus(asked.cpus), "memory": memory}
     limits = {"memory": memory}
     if asked.gpus:
-        requests[GPU] = limits[GPU] = str(asked.gpus)
+        requests[GPU_RESOURCE] = limits[GPU_RESOURCE] = str(asked.gpus)
     return {"requests": requests, "limits": limits}
 
 

@@ -8,11 +8,12 @@ from functools import cache
 
 from components.catalog import files
 from components.catalog.accelerators import ACCELERATORS
-from components.catalog.rows import Accelerator, Cloud, Machine, Price, Withdrawn
+from components.catalog.rows import GPU_RESOURCE, Accelerator, Cloud, Machine, Price, Withdrawn
 from components.catalog.withdrawn import WITHDRAWN, WITHDRAWN_MACHINES
 
 __all__ = [
     "ACCELERATORS",
+    "GPU_RESOURCE",
     "WITHDRAWN",
     "WITHDRAWN_MACHINES",
     "Accelerator",

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 Cloud = Literal["eks", "gke", "aks"]
+GPU_RESOURCE = "nvidia.com/gpu"
+"""The extended resource by which pods ask for GPUs."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class Accelerator:
     @property
     def resource(self) -> str:
         """The extended resource by which pods ask for it."""
-        return "nvidia.com/gpu" if self.kind == "gpu" else "google.com/tpu"
+        return GPU_RESOURCE if self.kind == "gpu" else "google.com/tpu"
 
     def instances(self, profile: str) -> int:
         """How many MIG instances of one profile a card holds; 0 for a profile that it has not."""

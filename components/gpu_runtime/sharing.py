@@ -3,13 +3,13 @@
 import json
 from typing import Any
 
+from components.catalog import GPU_RESOURCE
 from components.fleet import Fleet
 from components.node_group import Mig, Mps, NodeGroupArgs, Shape, TimeSlicing
 from components.node_shape import plugin_config
 
 WHOLE = "whole"
 """Name of the configuration of nodes without the label: a GPU is one pod's."""
-_GPU = "nvidia.com/gpu"
 
 
 def configs(fleet: Fleet) -> dict[str, str]:
@@ -38,9 +38,9 @@ def _shared(args: NodeGroupArgs) -> dict[str, Any]:
     match args.sharing:
         case TimeSlicing(replicas=replicas):
             # Two shares of one GPU compute no more than one does: to ask for two is a mistake, said to the pod.
-            shares = {"failRequestsGreaterThanOne": True, "resources": [{"name": _GPU, "replicas": replicas}]}
+            shares = {"failRequestsGreaterThanOne": True, "resources": [{"name": GPU_RESOURCE, "replicas": replicas}]}
             return {"sharing": {"timeSlicing": shares}}
         case Mps(replicas=replicas):
-            return {"sharing": {"mps": {"resources": [{"name": _GPU, "replicas": replicas}]}}}
+            return {"sharing": {"mps": {"resources": [{"name": GPU_RESOURCE, "replicas": replicas}]}}}
     # All instances of a group have one size, so that each is a GPU of its own under the name that pods ask for.
     return {"flags": {"migStrategy": "single"}}

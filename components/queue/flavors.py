@@ -8,7 +8,6 @@ from components.fleet import Fleet
 from components.node_group import ACCELERATOR, CPU, FLAVOR, NO_ACCELERATOR, PLUGIN_CONFIG, Shape, Taint, keeps_out
 from components.queue import topology
 
-GPU_RESOURCE = "nvidia.com/gpu"
 ANY = "any"
 """The one flavor of a cluster whose nodes nobody describes."""
 
@@ -78,7 +77,7 @@ def of(fleet: Fleet, *, own_nodes: bool, levels: tuple[str, ...] = ()) -> dict[s
         return {ANY: Flavor(ANY, {}, (), None)}
     kinds: dict[str, list[Shape]] = {}
     for shape in fleet.groups.values():
-        if shape.flavor == CPU or shape.resources.get(GPU_RESOURCE):
+        if shape.flavor == CPU or shape.resources.get(catalog.GPU_RESOURCE):
             kinds.setdefault(shape.flavor, []).append(shape)
     found = {name: _flavor(name, shapes, levels) for name, shapes in kinds.items()}
     if own_nodes:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from components import quantity
+from components.catalog import GPU_RESOURCE
 from components.node_group import CPU
-from components.queue.flavors import ANY, GPU_RESOURCE, Flavor
+from components.queue.flavors import ANY, Flavor
 from components.queue.settings import ALONE, QueueArgs
 
 CPU_RESOURCE, MEMORY_RESOURCE = "cpu", "memory"

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping
 import pulumi
 import pulumi_kubernetes as k8s
 
+from components.catalog import GPU_RESOURCE
 from components.labels import TENSORPLANE, labels
 from components.namespace import POD_SECURITY
-from components.queue.flavors import GPU_RESOURCE
 from components.queue.quota import Quota
 from components.queue.settings import QueueArgs, TeamArgs
 

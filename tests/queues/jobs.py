@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from components import queue, versions
+from components.catalog import GPU_RESOURCE
 from components.model import Resources
 from components.node_group import FLAVOR
 from components.queue import QueueArgs, flavors, quota, topology
@@ -226,7 +227,7 @@ class Jobs:
         """The GPUs that a workload has been admitted to, by kind of machine."""
         found: Counter[str] = Counter()
         for each in workload.get("status", {}).get("admission", {}).get("podSetAssignments", []):
-            found[self._kind(each)] += int(each["resourceUsage"].get(pod.GPU, 0))
+            found[self._kind(each)] += int(each["resourceUsage"].get(GPU_RESOURCE, 0))
         return found
 
     def pods(self, of_job: str = "") -> list[Object]:

@@ -16,7 +16,7 @@ from rich.console import Console
 from cli import queue_history, queue_work, top, top_rows
 from cli.queue_facts import Facts, gather
 from cli.queue_history import Point
-from cli.queue_work import GPU
+from components.catalog import GPU_RESOURCE
 from embedded.fault import Fault
 from tests.unit.conftest import GOLDEN
 from tests.unit.kueue_recorded import NOW, recorded
@@ -100,7 +100,7 @@ def work(created: int, gpus: int = 4, ran: int = 0, **since: int) -> queue_work.
         return (NOW - timedelta(hours=1) + timedelta(minutes=minute)).isoformat()
 
     kinds = {"reserved": "QuotaReserved", "evicted": "Evicted", "finished": "Finished"}
-    resources = {"requests": {GPU: str(gpus)}}
+    resources = {"requests": {GPU_RESOURCE: str(gpus)}}
     thing: dict[str, Any] = {
         "metadata": {"name": "x", "namespace": "n", "uid": "x", "creationTimestamp": at(created)},
         "spec": {"podSets": [{"name": "w", "template": {"spec": {"containers": [{"resources": resources}]}}}]},

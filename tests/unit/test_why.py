@@ -13,7 +13,8 @@ from rich.console import Console
 
 from cli import lets_in, queue_room, queue_work, why, why_answer, why_pods, why_short, why_text, why_waits
 from cli.queue_facts import Details, Facts
-from cli.queue_work import GPU, Pods
+from cli.queue_work import Pods
+from components.catalog import GPU_RESOURCE
 from embedded.fault import Fault
 from tests.unit.conftest import GOLDEN
 from tests.unit.kueue_recorded import asked, recorded
@@ -123,8 +124,13 @@ def test_a_strict_queue_says_what_it_waits_behind() -> None:
 
 
 def test_what_others_borrow_of_a_queues_own_is_taken_back() -> None:
-    research = changed(WAITING, "high2", admission={"clusterQueue": "tensorplane-dev-research", "podSetAssignments": [
-        {"flavors": {GPU: "tensorplane-dev-a100-80gb"}, "resourceUsage": {GPU: "4"}, "name": "worker"}]})  # fmt: skip
+    given = {
+        "name": "worker",
+        "flavors": {GPU_RESOURCE: "tensorplane-dev-a100-80gb"},
+        "resourceUsage": {GPU_RESOURCE: "4"},
+    }
+    admission = {"clusterQueue": "tensorplane-dev-research", "podSetAssignments": [given]}
+    research = changed(WAITING, "high2", admission=admission)
     assert (
         "Queue production is sure of 4 a100-80gb and holds 0: Kueue stops jobs that borrow the rest."
         in answer("high3", research).after
@@ -132,7 +138,7 @@ def test_what_others_borrow_of_a_queues_own_is_taken_back() -> None:
 
 
 def test_the_room_of_nested_cohorts_and_loans_is_kueues() -> None:
-    place = ("f", GPU)
+    place = ("f", GPU_RESOURCE)
 
     def node(
         name: str, around: str | None, nominal: float, borrows: float | None, lends: float | None
