@@ -7,7 +7,7 @@ import random
 import statistics
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -33,6 +33,8 @@ from workloads import pod
 
 _STACK = "bench"
 _TEAMS, _DEPTH, _SEED = 20, 500, 20261121
+_PER_POD = 8
+"""GPUs: a whole node."""
 _LIMIT_SECONDS = 500
 _KUEUE = partial(GVK.parse, versions.KUEUE_API)
 # What Kueue comes with: any stack that has a queue.
@@ -47,14 +49,20 @@ def _kinds() -> dict[str, Flavor]:
     return flavors.of(simulated_fleet.machines(), own_nodes=True, levels=tuple(levels.values()))
 
 
+def _cards() -> dict[str, int]:
+    """GPUs of each card, so many that every team gets whole nodes."""
+    share = _TEAMS * _PER_POD
+    return {name: (kind.gpus_max or 0) // share * share for name, kind in _kinds().items() if kind.is_gpu}
+
+
 def one() -> Layout:
     """Everything in one queue."""
-    return {"all": QueueArgs(gpus={name: kind.gpus_max or 0 for name, kind in _kinds().items() if kind.is_gpu})}
+    return {"all": QueueArgs(gpus=_cards())}
 
 
 def generated() -> Layout:
     """A queue for each team, every other one of high priority: the same GPUs in all, in one cohort."""
-    cards = {name: kind.gpus_max or 0 for name, kind in _kinds().items() if kind.is_gpu}
+    cards = _cards()
     return {
         f"team-{team}": QueueArgs(
             priority="high" if team % 2 else "low",
@@ -66,7 +74,7 @@ def generated() -> Layout:
 
 
 def objects(layout: Layout) -> Iterator[dict[str, Any]]:
-    """What tensorplane declares for these queues, held until they are let go."""
+    """What tensorplane declares for these queues."""
     levels = next(kind.levels for kind in _kinds().values() if kind.levels)
     yield _object("Topology", topology.object_name(_STACK, levels), spec=topology.spec(levels))
     for kind in _kinds().values():
@@ -74,8 +82,9 @@ def objects(layout: Layout) -> Iterator[dict[str, Any]]:
         yield _object("ResourceFlavor", name, spec=queue.flavor_spec(kind, _STACK))
     for name, args in layout.items():
         wide = queue.cluster_wide_name(_STACK, name)
-        spec = queue.cluster_queue_spec(args, quota.of(args, _kinds()), _STACK, [_STACK])
-        yield _object("ClusterQueue", wide, spec={**spec, "stopPolicy": "Hold"})
+        yield _object(
+            "ClusterQueue", wide, spec=queue.cluster_queue_spec(args, quota.of(args, _kinds()), _STACK, [_STACK])
+        )
         yield _object("WorkloadPriorityClass", wide, value=PRIORITIES[args.priority], description=name)
         yield _object("LocalQueue", name, namespace=_STACK, spec={"clusterQueue": wide})
 
@@ -87,7 +96,7 @@ def _object(kind: str, name: str, *, namespace: str | None = None, **fields: Any
 
 @dataclass(frozen=True)
 class Job:
-    """A job of the mix: so many pods of eight GPUs, and how long they take."""
+    """A job of the mix: so many pods of eight GPUs, and how long they take once they may."""
 
     name: str
     queue: str
@@ -96,7 +105,7 @@ class Job:
 
     @property
     def gpus(self) -> int:
-        return self.pods * 8
+        return self.pods * _PER_POD
 
 
 def mix(layout: Layout, *, pods: int, seconds: float) -> list[Job]:
@@ -109,32 +118,44 @@ def mix(layout: Layout, *, pods: int, seconds: float) -> list[Job]:
 
 
 def _workload(job: Job, layout: Layout) -> dict[str, Any]:
-    asked = Resources(cpus=1, memory_gib=1, gpus=8)
+    priority = PRIORITIES[layout[job.queue].priority]
+    wide = queue.cluster_wide_name(_STACK, job.queue)
+    reference = {"group": "kueue.x-k8s.io", "kind": "WorkloadPriorityClass", "name": wide}
+    spec = {"queueName": job.queue, "priority": priority, "priorityClassRef": reference}
+    return _object("Workload", job.name, namespace=_STACK, spec={**spec, "podSets": [_pods("worker", job.pods, None)]})
+
+
+def _holders(layout: Layout) -> list[dict[str, Any]]:
+    """For each queue a job that holds all of its own, and that none of the others may stop."""
+    return [
+        _object(
+            "Workload",
+            f"holds-{name}",
+            namespace=_STACK,
+            spec={
+                "queueName": name,
+                "priority": 2 * max(PRIORITIES.values()),
+                "podSets": [_pods(card, gpus // _PER_POD, card) for card, gpus in args.gpus.items()],
+            },
+        )
+        for name, args in layout.items()
+    ]
+
+
+def _pods(name: str, count: int, card: str | None) -> dict[str, Any]:
+    asked = Resources(cpus=1, memory_gib=1, gpus=_PER_POD, accelerator=card)
     placement = simulated_fleet.machines().placement(asked, interruptible=True, together=True, queued=True)
     container = pod.Container(image="nothing.test/at-all", resources=asked)
     near = topology.annotations(None, required=False)
     template = pod.template("default", {}, container, grace_seconds=30, placement=placement, annotations=near)
     template["spec"]["restartPolicy"] = "Never"
-    wide = queue.cluster_wide_name(_STACK, job.queue)
-    return _object(
-        "Workload",
-        job.name,
-        namespace=_STACK,
-        spec={
-            "queueName": job.queue,
-            "priority": PRIORITIES[layout[job.queue].priority],
-            "priorityClassRef": {"group": "kueue.x-k8s.io", "kind": "WorkloadPriorityClass", "name": wide},
-            # Without its topology's request a bare Workload would not be placed as its job's would.
-            "podSets": [
-                {"name": "worker", "count": job.pods, "template": template, "topologyRequest": {"unconstrained": True}}
-            ],
-        },
-    )
+    # Without its topology's request a bare Workload would not be placed as its job's would.
+    return {"name": name, "count": count, "template": template, "topologyRequest": {"unconstrained": True}}
 
 
 @dataclass
 class Replay:
-    """One replay of the mix: when each job was admitted, seconds after the queues were let go."""
+    """One replay of the mix: when each job was admitted, seconds after those ended that held everything."""
 
     at: Api
     custom: client.CustomObjectsApi
@@ -144,15 +165,18 @@ class Replay:
     _conditions: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     _due: list[tuple[float, str]] = field(default_factory=list)
     _over: threading.Event = field(default_factory=threading.Event)
+    _began: float = 0
 
-    def run(self, layout: Layout) -> None:
-        """Lets the queues go, plays the jobs' pods, and returns when the last job is finished."""
-        listening = threading.Event()
-        watch = threading.Thread(target=self._watch, args=(listening,), daemon=True)
+    def run(self, holders: Sequence[str]) -> None:
+        """Ends those that hold everything, plays the jobs' pods, and returns when the last job is finished."""
+        watch = threading.Thread(target=self._watch, daemon=True)
         watch.start()
-        listening.wait(30)
+        while len(self._conditions) < len(self.jobs) + len(holders):
+            time.sleep(0.1)
+        if self.admitted:
+            raise Fault(f"jobs: {len(self.admitted)} admitted while others held everything")
         self._began = time.monotonic()
-        simulated_fleet.side_by_side([partial(self._let_go, queue.cluster_wide_name(_STACK, name)) for name in layout])
+        simulated_fleet.side_by_side([partial(self._finish, name) for name in holders])
         with ThreadPoolExecutor(8) as pool:
             while len(self.finished) < len(self.jobs):
                 now = time.monotonic() - self._began
@@ -166,18 +190,12 @@ class Replay:
         self._over.set()
         watch.join(30)
 
-    def _let_go(self, wide: str) -> None:
-        self.at.patch(
-            _KUEUE("ClusterQueue"), wide, None, {"spec": {"stopPolicy": "None"}}, manager=simulated_fleet.MANAGER
-        )
-
-    def _watch(self, listening: threading.Event) -> None:
+    def _watch(self) -> None:
         for _, found in self.at.watch(_KUEUE("Workload"), ns=_STACK, cancelled=self._over):
-            listening.set()
             name = found["metadata"]["name"]
             held = {one["type"]: one["status"] for one in found.get("status", {}).get("conditions", [])}
             self._conditions[name] = found.get("status", {}).get("conditions", [])
-            if held.get("Admitted") == "True" and name not in self.admitted:
+            if held.get("Admitted") == "True" and name in self.jobs and name not in self.admitted:
                 self.admitted[name] = time.monotonic() - self._began
                 heapq.heappush(self._due, (self.admitted[name] + self.jobs[name].seconds, name))
 
@@ -193,24 +211,27 @@ def _replay(at: Api, layout: Layout, jobs: list[Job]) -> Replay:
     made = list(objects(layout))
     for each in made:
         at.apply(each, manager=simulated_fleet.MANAGER, force=True)
-    simulated_fleet.side_by_side(
-        [partial(at.create, _workload(job, layout), manager=simulated_fleet.MANAGER) for job in jobs]
-    )
-    quiet.wait_for_idle_processors()
+    holders = _holders(layout)
+    for workloads in (holders, [_workload(job, layout) for job in jobs]):
+        simulated_fleet.side_by_side([partial(at.create, each, manager=simulated_fleet.MANAGER) for each in workloads])
+        quiet.wait_for_idle_processors()
     custom = client.CustomObjectsApi(config.new_client_from_config(str(instance.BENCH.kubeconfig)))
     replay = Replay(at, custom, {job.name: job for job in jobs})
-    replay.run(layout)
-    _clear(at, made, jobs)
+    names = [each["metadata"]["name"] for each in holders]
+    replay.run(names)
+    _clear(at, made, [*names, *replay.jobs])
     return replay
 
 
-def _clear(at: Api, made: list[dict[str, Any]], jobs: list[Job]) -> None:
+def _clear(at: Api, made: list[dict[str, Any]], workloads: list[str]) -> None:
     """Nothing of a replay is left for the next one."""
-    simulated_fleet.side_by_side([partial(at.delete, _KUEUE("Workload"), job.name, _STACK) for job in jobs])
+    simulated_fleet.side_by_side([partial(at.delete, _KUEUE("Workload"), name, _STACK) for name in workloads])
     for each in reversed(made):
         at.delete(GVK.of(each), each["metadata"]["name"], each["metadata"].get("namespace"))
     end = time.monotonic() + 120
-    while any(at.list(_KUEUE(kind)) for kind in ("Workload", "ClusterQueue", "ResourceFlavor", "Topology")):
+    names = {*workloads, *(each["metadata"]["name"] for each in made)}
+    kinds = ("Workload", "ClusterQueue", "ResourceFlavor", "Topology")
+    while any(left["metadata"]["name"] in names for kind in kinds for left in at.list(_KUEUE(kind))):
         if time.monotonic() > end:
             raise Fault("objects of the last replay: not gone after two minutes")
         time.sleep(0.5)
@@ -252,7 +273,7 @@ def _makespan() -> Measured:
     """Jobs that want more than there is, against the time that their GPUs take when none is ever idle."""
     layout = generated()
     jobs = mix(layout, pods=16, seconds=15)
-    floor = sum(job.gpus * job.seconds for job in jobs) / (simulated_fleet.machines().gpus_max or 1)
+    floor = sum(job.gpus * job.seconds for job in jobs) / sum(_cards().values())
     with _kueue() as at:
         replay = _replay(at, layout, jobs)
     last = max(replay.finished.values())
