@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import heapq
+import math
 import random
 import statistics
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -40,13 +41,16 @@ _KUEUE = partial(GVK.parse, versions.KUEUE_API)
 # What Kueue comes with: any stack that has a queue.
 _SETTINGS = {"config": {"tensorplane:queues": {"any": {"cpus": 1, "memoryGib": 1}}}}
 
+_machines = partial(simulated_fleet.machines, 4)
+"""What a cycle of Kueue takes grows with the nodes, for it looks at all of them."""
+
 Layout = Mapping[str, QueueArgs]
 
 
 @cache
 def _kinds() -> dict[str, Flavor]:
     levels = topology.labels_of(["zone", "host"], topology.LEVELS)
-    return flavors.of(simulated_fleet.machines(), own_nodes=True, levels=tuple(levels.values()))
+    return flavors.of(_machines(), own_nodes=True, levels=tuple(levels.values()))
 
 
 def _cards() -> dict[str, int]:
@@ -96,7 +100,7 @@ def _object(kind: str, name: str, *, namespace: str | None = None, **fields: Any
 
 @dataclass(frozen=True)
 class Job:
-    """A job of the mix: so many pods of eight GPUs, and how long they take once they may."""
+    """A job of the mix: so many pods of eight GPUs, and how long they take once they may; for ever, too."""
 
     name: str
     queue: str
@@ -118,44 +122,32 @@ def mix(layout: Layout, *, pods: int, seconds: float) -> list[Job]:
 
 
 def _workload(job: Job, layout: Layout) -> dict[str, Any]:
-    priority = PRIORITIES[layout[job.queue].priority]
-    wide = queue.cluster_wide_name(_STACK, job.queue)
-    reference = {"group": "kueue.x-k8s.io", "kind": "WorkloadPriorityClass", "name": wide}
-    spec = {"queueName": job.queue, "priority": priority, "priorityClassRef": reference}
-    return _object("Workload", job.name, namespace=_STACK, spec={**spec, "podSets": [_pods("worker", job.pods, None)]})
-
-
-def _holders(layout: Layout) -> list[dict[str, Any]]:
-    """For each queue a job that holds all of its own, and that none of the others may stop."""
-    return [
-        _object(
-            "Workload",
-            f"holds-{name}",
-            namespace=_STACK,
-            spec={
-                "queueName": name,
-                "priority": 2 * max(PRIORITIES.values()),
-                "podSets": [_pods(card, gpus // _PER_POD, card) for card, gpus in args.gpus.items()],
-            },
-        )
-        for name, args in layout.items()
-    ]
-
-
-def _pods(name: str, count: int, card: str | None) -> dict[str, Any]:
-    asked = Resources(cpus=1, memory_gib=1, gpus=_PER_POD, accelerator=card)
-    placement = simulated_fleet.machines().placement(asked, interruptible=True, together=True, queued=True)
+    asked = Resources(cpus=1, memory_gib=1, gpus=_PER_POD)
+    placement = _machines().placement(asked, interruptible=True, together=True, queued=True)
     container = pod.Container(image="nothing.test/at-all", resources=asked)
     near = topology.annotations(None, required=False)
     template = pod.template("default", {}, container, grace_seconds=30, placement=placement, annotations=near)
     template["spec"]["restartPolicy"] = "Never"
-    # Without its topology's request a bare Workload would not be placed as its job's would.
-    return {"name": name, "count": count, "template": template, "topologyRequest": {"unconstrained": True}}
+    wide = queue.cluster_wide_name(_STACK, job.queue)
+    return _object(
+        "Workload",
+        job.name,
+        namespace=_STACK,
+        spec={
+            "queueName": job.queue,
+            "priority": PRIORITIES[layout[job.queue].priority],
+            "priorityClassRef": {"group": "kueue.x-k8s.io", "kind": "WorkloadPriorityClass", "name": wide},
+            # Without its topology's request a bare Workload would not be placed as its job's would.
+            "podSets": [
+                {"name": "worker", "count": job.pods, "template": template, "topologyRequest": {"unconstrained": True}}
+            ],
+        },
+    )
 
 
 @dataclass
 class Replay:
-    """One replay of the mix: when each job was admitted, seconds after those ended that held everything."""
+    """One replay of the mix: when each job was admitted, seconds after the queues were let go."""
 
     at: Api
     custom: client.CustomObjectsApi
@@ -167,18 +159,19 @@ class Replay:
     _over: threading.Event = field(default_factory=threading.Event)
     _began: float = 0
 
-    def run(self, holders: Sequence[str]) -> None:
-        """Ends those that hold everything, plays the jobs' pods, and returns when the last job is finished."""
+    def run(self, let_go: Callable[[], object]) -> None:
+        """Lets the queues go, plays the jobs' pods, and returns when the last job is admitted and, if it ends, done."""
+        ending = sum(1 for job in self.jobs.values() if math.isfinite(job.seconds))
         watch = threading.Thread(target=self._watch, daemon=True)
         watch.start()
-        while len(self._conditions) < len(self.jobs) + len(holders):
+        while len(self._conditions) < len(self.jobs):
             time.sleep(0.1)
         if self.admitted:
-            raise Fault(f"jobs: {len(self.admitted)} admitted while others held everything")
+            raise Fault(f"jobs: {len(self.admitted)} admitted before the queues were let go")
         self._began = time.monotonic()
-        simulated_fleet.side_by_side([partial(self._finish, name) for name in holders])
+        let_go()
         with ThreadPoolExecutor(8) as pool:
-            while len(self.finished) < len(self.jobs):
+            while len(self.admitted) < len(self.jobs) or len(self.finished) < ending:
                 now = time.monotonic() - self._began
                 if now > _LIMIT_SECONDS:
                     raise Fault(f"jobs: {len(self.admitted)} of {len(self.jobs)} admitted after {now:.0f} s")
@@ -195,7 +188,7 @@ class Replay:
             name = found["metadata"]["name"]
             held = {one["type"]: one["status"] for one in found.get("status", {}).get("conditions", [])}
             self._conditions[name] = found.get("status", {}).get("conditions", [])
-            if held.get("Admitted") == "True" and name in self.jobs and name not in self.admitted:
+            if held.get("Admitted") == "True" and name not in self.admitted:
                 self.admitted[name] = time.monotonic() - self._began
                 heapq.heappush(self._due, (self.admitted[name] + self.jobs[name].seconds, name))
 
@@ -209,17 +202,18 @@ class Replay:
 
 def _replay(at: Api, layout: Layout, jobs: list[Job]) -> Replay:
     made = list(objects(layout))
+    # No queue admits anything until each of its kinds of machines is there.
+    last_kind = next(each for each in reversed(made) if each["kind"] == "ResourceFlavor")
     for each in made:
-        at.apply(each, manager=simulated_fleet.MANAGER, force=True)
-    holders = _holders(layout)
-    for workloads in (holders, [_workload(job, layout) for job in jobs]):
-        simulated_fleet.side_by_side([partial(at.create, each, manager=simulated_fleet.MANAGER) for each in workloads])
-        quiet.wait_for_idle_processors()
+        if each is not last_kind:
+            at.apply(each, manager=simulated_fleet.MANAGER, force=True)
+    workloads = [_workload(job, layout) for job in jobs]
+    simulated_fleet.side_by_side([partial(at.create, each, manager=simulated_fleet.MANAGER) for each in workloads])
+    quiet.wait_for_idle_processors()
     custom = client.CustomObjectsApi(config.new_client_from_config(str(instance.BENCH.kubeconfig)))
     replay = Replay(at, custom, {job.name: job for job in jobs})
-    names = [each["metadata"]["name"] for each in holders]
-    replay.run(names)
-    _clear(at, made, [*names, *replay.jobs])
+    replay.run(partial(at.apply, last_kind, manager=simulated_fleet.MANAGER, force=True))
+    _clear(at, made, list(replay.jobs))
     return replay
 
 
@@ -246,8 +240,10 @@ def _kueue() -> Iterator[Api]:
         at.create(
             {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": _STACK, "labels": MANAGED}}, manager="bench"
         )
-        simulated_fleet.start_nodes(at)
-        yield at
+        simulated_fleet.start_nodes(at, _machines())
+        # Nodes' leases, and who looks at them, would take a part of the processors from Kueue and the API server.
+        with simulated_fleet.paused("kube-controller-manager", "kwok"):
+            yield at
 
 
 _ROUNDS = 3
@@ -261,7 +257,7 @@ def _wait() -> Measured:
             # Who begins changes from round to round.
             for name in ("one", "generated") if round_ % 2 else ("generated", "one"):
                 layout = {"one": one, "generated": generated}[name]()
-                replay = _replay(at, layout, mix(layout, pods=2, seconds=30))
+                replay = _replay(at, layout, mix(layout, pods=2, seconds=math.inf))
                 waits[name].append(statistics.median(replay.admitted.values()))
     ratios = [many / one_ for many, one_ in zip(waits["generated"], waits["one"], strict=True)]
     ours, theirs = (statistics.median(waits[name]) for name in ("generated", "one"))
@@ -272,7 +268,7 @@ def _wait() -> Measured:
 def _makespan() -> Measured:
     """Jobs that want more than there is, against the time that their GPUs take when none is ever idle."""
     layout = generated()
-    jobs = mix(layout, pods=16, seconds=15)
+    jobs = mix(layout, pods=64, seconds=15)
     floor = sum(job.gpus * job.seconds for job in jobs) / sum(_cards().values())
     with _kueue() as at:
         replay = _replay(at, layout, jobs)

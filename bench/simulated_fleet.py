@@ -41,10 +41,12 @@ Way = Callable[[], dict[str, Any]]
 
 
 @cache
-def machines() -> Fleet:
-    """Three generations of cards, a thousand nodes and eight thousand GPUs together."""
+def machines(thousands: int = 1) -> Fleet:
+    """Three generations of cards, so many thousand nodes together, with eight GPUs each."""
     groups = {
-        name: NodeGroupArgs(accelerator=card, per_node=_PER_NODE, min=count, max=count, zones=_ZONES)
+        name: NodeGroupArgs(
+            accelerator=card, per_node=_PER_NODE, min=count * thousands, max=count * thousands, zones=_ZONES
+        )
         for name, (card, count) in _CARDS.items()
     }
     return fleet.of(groups, Embedded().site)[0]
@@ -70,17 +72,19 @@ def side_by_side(calls: Sequence[Callable[[], Any]]) -> None:
             done.result()
 
 
-def start_nodes(at: Api) -> float:
+def start_nodes(at: Api, fleet: Fleet) -> float:
     """Creates the fleet's nodes; the seconds until the last one is Ready, and pods may go there."""
-    shapes = machines().groups.values()
+    shapes = fleet.groups.values()
     nodes = [simulated_nodes.manifest(shape, index) for shape in shapes for index in range(shape.args.max)]
     began = time.monotonic()
     side_by_side([partial(at.create, node, manager=MANAGER) for node in nodes])
-    while (ready := sum(_is_ready(node) for node in at.list(GVK("", "v1", "Node")))) < len(nodes) + 1:
-        if time.monotonic() - began > _LIMIT_SECONDS:
-            raise Fault(f"simulated nodes: {ready} of {len(nodes)} Ready after {_LIMIT_SECONDS} s")
-        time.sleep(0.5)
-    return time.monotonic() - began
+    waited_for = {node["metadata"]["name"] for node in nodes}
+    for _, node in at.watch(GVK("", "v1", "Node"), timeout=_LIMIT_SECONDS):
+        if _is_ready(node):
+            waited_for.discard(node["metadata"]["name"])
+        if not waited_for:
+            return time.monotonic() - began
+    raise Fault(f"simulated nodes: {len(waited_for)} of {len(nodes)} not Ready after {_LIMIT_SECONDS} s")
 
 
 def _is_ready(node: dict[str, Any]) -> bool:
@@ -93,12 +97,9 @@ def _is_ready(node: dict[str, Any]) -> bool:
 def _ready() -> Measured:
     with running() as at:
         instance.settle(5)
-        seconds = start_nodes(at)
-    return Measured(seconds, f"{len(_nodes())} nodes, {machines().gpus_max} GPUs")
-
-
-def _nodes() -> list[str]:
-    return [f"{shape.name}-{index}" for shape in machines().groups.values() for index in range(shape.args.max)]
+        seconds = start_nodes(at, machines())
+    nodes = sum(shape.args.max for shape in machines().groups.values())
+    return Measured(seconds, f"{nodes} nodes, {machines().gpus_max} GPUs")
 
 
 def _anywhere() -> dict[str, Any]:
@@ -139,20 +140,29 @@ def _rate(at: Api, way: Way, round_: int) -> float:
         {**template, "apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"{name}-{round_}-{number}"}}
         for number in range(_PODS)
     ]
-    scheduler = _process("kube-scheduler")
-    os.kill(scheduler, signal.SIGSTOP)
-    try:
+    with paused("kube-scheduler"):
         side_by_side([partial(at.create, one, manager=MANAGER) for one in pods])
         # A pod is gone from here once it has a node. To ask for those that are left would cost more than they do.
         waiting = at.watch(kind, ns="default", fields="spec.nodeName=", timeout=_LIMIT_SECONDS)
         next(waiting)
-    finally:
-        began = time.monotonic()
-        os.kill(scheduler, signal.SIGCONT)
+    began = time.monotonic()
     scheduled = islice((pod for event, pod in waiting if event == "DELETED"), _PODS)
     if (found := sum(1 for _ in scheduled)) < _PODS:
         raise Fault(f"pods of round {round_}: {_PODS - found} not scheduled within {_LIMIT_SECONDS} s")
     return _PODS / (time.monotonic() - began)
+
+
+@contextmanager
+def paused(*names: str) -> Iterator[None]:
+    """These processes of the cluster stand still."""
+    pids = [_process(name) for name in names]
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
 
 
 def _process(name: str) -> int:
@@ -169,7 +179,7 @@ def _scheduling() -> Measured:
     ways = (_with_gpus, _same_nodes, _anywhere)
     rates: list[dict[Way, float]] = []
     with running() as at:
-        start_nodes(at)
+        start_nodes(at, machines())
         for round_ in range(_ROUNDS + 1):
             rates.append({})
             # Who begins changes: the next ones find warmer caches, and more pods.

@@ -1,7 +1,7 @@
 """Who is let in to an API server from outside: the same rules in each cloud where it has a public address."""
 
 import ipaddress
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from components.cidr import network_of
 from components.faults import Fault
@@ -30,5 +30,10 @@ def faults(allowed: Sequence[str], *, public: bool) -> Iterator[Fault]:
             yield Fault((*_PATH, str(index)), reason)
         else:
             let_in.append(found)
-    if _WORLD in ipaddress.collapse_addresses(let_in):
+    if is_everybody(let_in):
         yield Fault(_PATH, "lets the whole world in: need the addresses of your office, VPN or CI")
+
+
+def is_everybody(networks: Iterable[ipaddress.IPv4Network]) -> bool:
+    """Whether these are the whole world, also by halves."""
+    return _WORLD in ipaddress.collapse_addresses(networks)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pulumi
 
-from components import catalog
+from components import allowed_cidrs, catalog
 from components.cidr import network_of
 from components.faults import Fault, did_you_mean
 from components.gke.addresses import nodes_by_addresses, nodes_by_pods, pod_block
@@ -33,7 +33,6 @@ _CONTROL_PLANE_PREFIX = 28
 _LARGEST_PODS, _SMALLEST_PODS = 9, 24
 _LARGEST_SERVICES, _SMALLEST_SERVICES = 16, 27
 _LARGEST_NODES, _SMALLEST_NODES = 8, 29
-_WORLD = ipaddress.IPv4Network("0.0.0.0/0")
 
 _WEEKENDS_IN_32_DAYS = 4
 _HOURS_IN_32_DAYS = 48
@@ -156,14 +155,10 @@ def _prefix_for(addresses: int) -> int:
 
 def _endpoint(args: "Gke") -> Iterator[Fault]:
     endpoint, path = args.endpoint, ("cluster", "endpoint")
-    for cidr in endpoint.allowed_cidrs:
-        found = network_of(cidr)
-        if isinstance(found, str):
-            yield Fault((*path, "allowedCidrs"), found)
-        elif found == _WORLD:
-            yield Fault(
-                (*path, "allowedCidrs"), f"got {cidr}, which is everybody: need the networks of your own people"
-            )
+    found = [network_of(cidr) for cidr in endpoint.allowed_cidrs]
+    yield from (Fault((*path, "allowedCidrs"), fault) for fault in found if isinstance(fault, str))
+    if allowed_cidrs.is_everybody(network for network in found if not isinstance(network, str)):
+        yield Fault((*path, "allowedCidrs"), "lets the whole world in: need the networks of your own people")
     if endpoint.public and not endpoint.allowed_cidrs:
         yield Fault((*path, "allowedCidrs"), "missing with public: true, nobody could reach it: need your networks")
 
