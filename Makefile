@@ -68,8 +68,9 @@ test: tools-test lint types ## Everything: lint, types, unit, contract, policy a
 tools-test: $(VENV)/.bootstrapped
 	@$(BIN)/python -m embedded tools --all
 
+# Tests of one file stay together: each cloud's SDK is then imported by one process.
 test-unit: $(VENV)/.tested ## The unit tests alone: no engine, no cluster, under a minute.
-	@$(BIN)/python -m pytest tests/unit --numprocesses auto --dist loadgroup
+	@$(BIN)/python -m pytest tests/unit --numprocesses auto --dist loadscope
 
 # A shard is its own seed, so it can be run again alone. In all: 100 kills of an update, 100 of a stream's readers, 10,000
 # calls of the CSI driver, 500 snapshots of a training, 100 changes of claims, 500 jobs in queues, 200 rounds of gangs;

@@ -9,15 +9,6 @@ from tests.unit import rendering
 from tests.unit.rendering import Golden, Render, Rendered
 
 GOLDEN = Path(__file__).parent / "golden"
-_CLOUDS = {"aws": ("eks", "aws", "prod"), "google": ("gke", "google", "staging"), "azure": ("aks", "azure")}
-"""How tests are called that need a cloud's SDK."""
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With several processes, one imports a cloud's SDK, which takes seconds; other tests stay with their file's."""
-    for item in items:
-        of_cloud = (cloud for cloud, words in _CLOUDS.items() if any(word in item.nodeid for word in words))
-        item.add_marker(pytest.mark.xdist_group(next(of_cloud, item.path.name)))
 
 
 @pytest.fixture(autouse=True)
