@@ -34,7 +34,7 @@ MANAGER = "bench"
 _ZONES = ("a", "b", "c")
 _CARDS = {"old": ("t4", 334), "middle": ("a100-80gb", 333), "new": ("h100-80gb", 333)}
 _PER_NODE = 8
-_LIMIT_SECONDS = 300
+_LIMIT_SECONDS = 900
 _PODS, _ROUNDS = 300, 6
 
 Way = Callable[[], dict[str, Any]]

@@ -77,14 +77,11 @@ def tiers(queues: Mapping[str, Facts]) -> list[Tier]:
 def kinds(queues: Mapping[str, Facts]) -> list[Kind]:
     """The kinds of machines, from the oldest to the newest, with what the queues hold of them together."""
     machines = next((facts["machines"] for facts in queues.values()), ())
+    held: dict[str, float] = {}
+    for each in (each for facts in queues.values() for each in facts["kinds"]):
+        held[each["name"]] = held.get(each["name"], 0) + each["guaranteed"]
     return [
-        Kind(
-            machine["name"],
-            machine["gpus"],
-            machine["max"],
-            sum(each["guaranteed"] for facts in queues.values() for each in facts["kinds"] if _is(each, machine)),
-        )
-        for machine in machines
+        Kind(machine["name"], machine["gpus"], machine["max"], held.get(machine["name"], 0)) for machine in machines
     ]
 
 
@@ -128,10 +125,6 @@ def _lenders(queues: Mapping[str, Facts]) -> dict[str, list[str]]:
             if each["lends"] and facts["cohort"] != ALONE:
                 found.setdefault(each["name"], []).append(name)
     return found
-
-
-def _is(each: Facts, other: Facts) -> bool:
-    return bool(each["name"] == other["name"])
 
 
 def counted(kind: str, number: float) -> str:

@@ -1,9 +1,11 @@
-"""What Pod Security `restricted` asks of pods that the stack itself runs, in the words of pulumi-kubernetes."""
+"""What Pod Security `restricted` asks of pods, and the user that they all are."""
+
+from typing import Any
 
 import pulumi_kubernetes as k8s
 
 USER = 65532
-"""User and group of every container."""
+"""User and group of every container, and of what volumes hold: the one that distroless images call nonroot."""
 
 
 def pod(user: int = USER) -> k8s.core.v1.PodSecurityContextArgsDict:
@@ -23,3 +25,25 @@ CONTAINER: k8s.core.v1.SecurityContextArgsDict = {
     "read_only_root_filesystem": True,
     "capabilities": {"drop": ["ALL"]},
 }
+
+
+# The same in Kubernetes' own spelling, for manifests: pulumi-kubernetes' types take only its own.
+def pod_manifest() -> dict[str, Any]:
+    """As `pod`, in a manifest."""
+    return {
+        "runAsNonRoot": True,
+        "runAsUser": USER,
+        "runAsGroup": USER,
+        "fsGroup": USER,
+        "fsGroupChangePolicy": "OnRootMismatch",
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+
+
+def container_manifest() -> dict[str, Any]:
+    """As `CONTAINER`, in a manifest."""
+    return {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }

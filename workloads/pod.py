@@ -5,14 +5,12 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from components import quantity
+from components import quantity, restricted
 from components.catalog import GPU_RESOURCE
 from components.model import Resources
 from components.volume.marks import Marks
 from workloads.files import Bundle
 
-USER = 65532
-"""User and group of every container: the one that distroless images call nonroot."""
 APP = "/opt/tensorplane/app"
 """Where a workload's own files are, and its working directory."""
 LIBRARY = "/opt/tensorplane/lib"
@@ -102,14 +100,7 @@ def _spec(name: str, container: Container, grace_seconds: int, restart_policy: s
         "enableServiceLinks": False,
         "restartPolicy": restart_policy,
         "terminationGracePeriodSeconds": grace_seconds,
-        "securityContext": {
-            "runAsNonRoot": True,
-            "runAsUser": USER,
-            "runAsGroup": USER,
-            "fsGroup": USER,
-            "fsGroupChangePolicy": "OnRootMismatch",
-            "seccompProfile": {"type": "RuntimeDefault"},
-        },
+        "securityContext": restricted.pod_manifest(),
         "containers": [_container(container)],
         "volumes": _volumes(container),
     }
@@ -122,11 +113,7 @@ def _container(container: Container) -> dict[str, Any]:
         "imagePullPolicy": "IfNotPresent",
         "env": [*_ENVIRONMENT, *container.env],
         "resources": _resources(container.resources),
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "readOnlyRootFilesystem": True,
-            "capabilities": {"drop": ["ALL"]},
-        },
+        "securityContext": restricted.container_manifest(),
         "volumeMounts": _mounts(container),
     }
     if container.command:

@@ -7,7 +7,7 @@ import pulumi
 import pulumi_aws as aws
 import pulumi_kubernetes as k8s
 
-from components import quantity
+from components import quantity, restricted
 from components.eks import addons, bucket, bucket_mirror, short_name
 from components.volume import static
 from components.volume.backend import Request
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from components.eks.creation import Native
     from components.volume import VolumeArgs
     from components.volume.backends.s3 import S3
-
-_USER = 65532
-"""User and group of every pod of tensorplane's, to whom all files belong."""
 
 
 def driver(native: "Native") -> Sequence[pulumi.Resource]:
@@ -75,7 +72,7 @@ def _new(args: "S3", request: Request, name: str, kept: pulumi.ResourceOptions) 
 
 
 def _mount_options(args: "S3", region: str, *, writes: bool) -> list[str]:
-    options = [f"region {region}", f"uid={_USER}", f"gid={_USER}", "allow-other"]
+    options = [f"region {region}", f"uid={restricted.USER}", f"gid={restricted.USER}", "allow-other"]
     if args.prefix:
         options.append(f"prefix {args.prefix}/")
     # A file can be replaced by a new one as a whole; never a part of it.

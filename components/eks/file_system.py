@@ -6,6 +6,7 @@ import pulumi
 import pulumi_aws as aws
 import pulumi_kubernetes as k8s
 
+from components import restricted
 from components.eks import backup
 from components.volume import static
 from components.volume.backend import Request
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from components.volume.backends.efs import Efs
 
 _NFS = 2049
-_USER = 65532
-"""User and group of every pod of tensorplane's, who owns the folder."""
 
 
 def claim(args: "Efs", request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
@@ -41,10 +40,10 @@ def claim(args: "Efs", request: Request, opts: pulumi.ResourceOptions) -> k8s.co
     folder = aws.efs.AccessPoint(
         name,
         file_system_id=system.id,
-        posix_user={"uid": _USER, "gid": _USER},
+        posix_user={"uid": restricted.USER, "gid": restricted.USER},
         root_directory={
             "path": "/volume",
-            "creation_info": {"owner_uid": _USER, "owner_gid": _USER, "permissions": "0770"},
+            "creation_info": {"owner_uid": restricted.USER, "owner_gid": restricted.USER, "permissions": "0770"},
         },
         tags={"Name": name},
         opts=kept,

@@ -7,7 +7,7 @@ import pulumi
 import pulumi_gcp as gcp
 import pulumi_kubernetes as k8s
 
-from components import quantity
+from components import quantity, restricted
 from components.gke import bucket_mirror, names
 from components.gke.native import Native
 from components.volume import access, static
@@ -17,14 +17,12 @@ from components.volume.backends.gcs_fuse import EVERYBODY
 if TYPE_CHECKING:
     from components.volume.backends.gcs_fuse import GcsFuse
 
-_USER = 65532
-"""User and group of every pod of tensorplane's."""
 _UNDELETE_SECONDS = 7 * 24 * 3600
 _NAME_LIMIT = 50
 """Of the 63 characters of a bucket's name, so that Pulumi's own suffix has room."""
 _READER, _WRITER = "roles/storage.objectViewer", "roles/storage.objectUser"
 # Modes as the driver sets them for pods with an fsGroup. Flat buckets have folders that no object stands for.
-_OPTIONS = ("implicit-dirs", f"uid={_USER}", f"gid={_USER}", "file-mode=664", "dir-mode=775")
+_OPTIONS = ("implicit-dirs", f"uid={restricted.USER}", f"gid={restricted.USER}", "file-mode=664", "dir-mode=775")
 
 
 def claim(args: "GcsFuse", request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:

@@ -70,10 +70,10 @@ def _kinds(at: Key, args: QueueArgs, flavors: Mapping[str, Flavor]) -> Iterator[
     if not with_cores and (args.cpus or args.memory_gib):
         reason = "given, and no node group is without accelerator: need one, or leave it out"
         yield Fault((*at, "cpus"), reason, given=_NO_GROUPS)
-    any_gpus = args.gpus.get(ANY) or args.may_borrow.get(ANY)
+    both = (("gpus", args.gpus), ("mayBorrow", args.may_borrow))
+    any_gpus = next((f"{key} {{{ANY}: {counts[ANY]}}}" for key, counts in both if counts.get(ANY)), None)
     if ANY in flavors and any_gpus and not (args.cpus or args.may_borrow.get(CPU)):
-        key = "gpus" if args.gpus.get(ANY) else "mayBorrow"
-        reason = f"missing, with {key} {{{ANY}: {any_gpus}}} given: the pods on them ask for cores, too"
+        reason = f"missing, with {any_gpus} given: the pods on them ask for cores, too"
         yield Fault((*at, "cpus"), f"{reason}: need cpus and memoryGib", given=_NO_GROUPS)
     for key, counts, known in (
         ("gpus", args.gpus, cards),

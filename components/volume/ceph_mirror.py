@@ -264,6 +264,7 @@ def _pod(shared: BesideRook, user: str, arguments: list[str]) -> k8s.core.v1.Pod
         "service_account_name": shared.account,
         "enable_service_links": False,
         "restart_policy": "Never",
+        # The key is for this group to read.
         "security_context": restricted.pod(_USER),
         "containers": [
             {

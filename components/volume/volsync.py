@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components import interval
+from components import interval, restricted
 from components.labels import labels
 from components.namespace import Namespace
 from components.volume import own_class
@@ -24,7 +24,6 @@ ACCOUNT = "volume.mirrors"
 """The service account of the movers. No workload can have it: their names hold no dot."""
 PORT = 8000
 """Where movers listen."""
-_USER = 65532
 _MOVERS = {"app.kubernetes.io/component": "rsync-tls-mover", "app.kubernetes.io/part-of": "volsync"}
 _SECONDS_OF_AN_HOUR = 3600
 _HOURS_OF_A_DAY = 24
@@ -203,14 +202,7 @@ def _mover() -> dict[str, Any]:
     """The pods that move bytes: the user that the workloads' pods are, and no right beyond the files."""
     return {
         "moverServiceAccount": ACCOUNT,
-        "moverSecurityContext": {
-            "runAsNonRoot": True,
-            "runAsUser": _USER,
-            "runAsGroup": _USER,
-            "fsGroup": _USER,
-            "fsGroupChangePolicy": "OnRootMismatch",
-            "seccompProfile": {"type": "RuntimeDefault"},
-        },
+        "moverSecurityContext": restricted.pod_manifest(),
         "moverResources": {"requests": {"cpu": "100m", "memory": "128Mi"}, "limits": {"memory": "1Gi"}},
     }
 
