@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import yaml
@@ -21,6 +21,7 @@ from kubernetes import client, config
 from bench import instance, quiet, simulated_fleet
 from bench.figure import Figure, Measured
 from components import queue, versions
+from components.fleet import Fleet
 from components.model import Resources
 from components.namespace import MANAGED
 from components.queue import QueueArgs, flavors, quota, topology
@@ -41,32 +42,28 @@ _KUEUE = partial(GVK.parse, versions.KUEUE_API)
 # What Kueue comes with: any stack that has a queue.
 _SETTINGS = {"config": {"tensorplane:queues": {"any": {"cpus": 1, "memoryGib": 1}}}}
 
-_machines = partial(simulated_fleet.machines, 6)
-"""What a cycle of Kueue takes grows with the nodes, for it looks at all of them; what an admission takes does not."""
-
 Layout = Mapping[str, QueueArgs]
 
 
-@cache
-def _kinds() -> dict[str, Flavor]:
+def _kinds(machines: Fleet) -> dict[str, Flavor]:
     levels = topology.labels_of(["zone", "host"], topology.LEVELS)
-    return flavors.of(_machines(), own_nodes=True, levels=tuple(levels.values()))
+    return flavors.of(machines, own_nodes=True, levels=tuple(levels.values()))
 
 
-def _cards() -> dict[str, int]:
+def _cards(machines: Fleet) -> dict[str, int]:
     """GPUs of each card, so many that every team gets whole nodes."""
     share = _TEAMS * _PER_POD
-    return {name: (kind.gpus_max or 0) // share * share for name, kind in _kinds().items() if kind.is_gpu}
+    return {name: (kind.gpus_max or 0) // share * share for name, kind in _kinds(machines).items() if kind.is_gpu}
 
 
-def one() -> Layout:
+def one(machines: Fleet) -> Layout:
     """Everything in one queue."""
-    return {"all": QueueArgs(gpus=_cards())}
+    return {"all": QueueArgs(gpus=_cards(machines))}
 
 
-def generated() -> Layout:
+def generated(machines: Fleet) -> Layout:
     """A queue for each team, every other one of high priority: the same GPUs in all, in one cohort."""
-    cards = _cards()
+    cards = _cards(machines)
     return {
         f"team-{team}": QueueArgs(
             priority="high" if team % 2 else "low",
@@ -77,18 +74,18 @@ def generated() -> Layout:
     }
 
 
-def objects(layout: Layout) -> Iterator[dict[str, Any]]:
+def objects(layout: Layout, machines: Fleet) -> Iterator[dict[str, Any]]:
     """What tensorplane declares for these queues."""
-    levels = next(kind.levels for kind in _kinds().values() if kind.levels)
+    kinds = _kinds(machines)
+    levels = next(kind.levels for kind in kinds.values() if kind.levels)
     yield _object("Topology", topology.object_name(_STACK, levels), spec=topology.spec(levels))
-    for kind in _kinds().values():
+    for kind in kinds.values():
         name = queue.cluster_wide_name(_STACK, kind.object_name)
         yield _object("ResourceFlavor", name, spec=queue.flavor_spec(kind, _STACK))
     for name, args in layout.items():
         wide = queue.cluster_wide_name(_STACK, name)
-        yield _object(
-            "ClusterQueue", wide, spec=queue.cluster_queue_spec(args, quota.of(args, _kinds()), _STACK, [_STACK])
-        )
+        spec = queue.cluster_queue_spec(args, quota.of(args, kinds), _STACK, [_STACK])
+        yield _object("ClusterQueue", wide, spec=spec)
         yield _object("WorkloadPriorityClass", wide, value=PRIORITIES[args.priority], description=name)
         yield _object("LocalQueue", name, namespace=_STACK, spec={"clusterQueue": wide})
 
@@ -121,9 +118,9 @@ def mix(layout: Layout, *, pods: int, seconds: float) -> list[Job]:
     ]
 
 
-def _workload(job: Job, layout: Layout) -> dict[str, Any]:
+def _workload(job: Job, layout: Layout, machines: Fleet) -> dict[str, Any]:
     asked = Resources(cpus=1, memory_gib=1, gpus=_PER_POD)
-    placement = _machines().placement(asked, interruptible=True, together=True, queued=True)
+    placement = machines.placement(asked, interruptible=True, together=True, queued=True)
     container = pod.Container(image="nothing.test/at-all", resources=asked)
     near = topology.annotations(None, required=False)
     template = pod.template("default", {}, container, grace_seconds=30, placement=placement, annotations=near)
@@ -203,14 +200,14 @@ class Replay:
         self.custom.patch_namespaced_custom_object_status(group, version, _STACK, "workloads", name, body)
 
 
-def _replay(at: Api, layout: Layout, jobs: list[Job]) -> Replay:
-    made = list(objects(layout))
+def _replay(at: Api, layout: Layout, jobs: list[Job], machines: Fleet) -> Replay:
+    made = list(objects(layout, machines))
     # No queue admits anything until each of its kinds of machines is there.
     last_kind = next(each for each in reversed(made) if each["kind"] == "ResourceFlavor")
     for each in made:
         if each is not last_kind:
             at.apply(each, manager=simulated_fleet.MANAGER, force=True)
-    workloads = [_workload(job, layout) for job in jobs]
+    workloads = [_workload(job, layout, machines) for job in jobs]
     simulated_fleet.side_by_side([partial(at.create, each, manager=simulated_fleet.MANAGER) for each in workloads])
     quiet.wait_for_idle_processors()
     custom = client.CustomObjectsApi(config.new_client_from_config(str(instance.BENCH.kubeconfig)))
@@ -235,7 +232,7 @@ def _clear(at: Api, made: list[dict[str, Any]], jobs: list[Job]) -> None:
 
 
 @contextmanager
-def _kueue() -> Iterator[Api]:
+def _kueue(machines: Fleet) -> Iterator[Api]:
     """A cluster with Kueue and the fleet's nodes."""
     with instance.running(simulated_nodes=True) as bench, scratch("bench") as folder:
         bench.deploy_with(yaml.safe_dump(_SETTINGS), folder)
@@ -243,7 +240,7 @@ def _kueue() -> Iterator[Api]:
         at.create(
             {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": _STACK, "labels": MANAGED}}, manager="bench"
         )
-        simulated_fleet.start_nodes(at, _machines())
+        simulated_fleet.start_nodes(at, machines)
         # Nodes' leases, and who looks at them, would take a part of the processors from Kueue and the API server.
         with simulated_fleet.paused("kube-controller-manager", "kwok"):
             yield at
@@ -254,12 +251,15 @@ _ROUNDS = 7
 
 def _wait() -> Measured:
     """Jobs that all find room: what is left is how fast a queue is worked off."""
-    waits: dict[Callable[[], Layout], list[float]] = {one: [], generated: []}
-    with _kueue() as at:
+    # What a cycle of Kueue takes grows with the nodes, for it looks at all of them; what an admission takes does not.
+    machines = simulated_fleet.machines(6)
+    waits: dict[Callable[[Fleet], Layout], list[float]] = {one: [], generated: []}
+    with _kueue(machines) as at:
         for round_ in range(_ROUNDS):
             # Who begins changes from round to round.
             for layout in (one, generated) if round_ % 2 else (generated, one):
-                replay = _replay(at, layout(), mix(layout(), pods=2, seconds=math.inf))
+                queues = layout(machines)
+                replay = _replay(at, queues, mix(queues, pods=2, seconds=math.inf), machines)
                 waits[layout].append(statistics.median(replay.admitted.values()))
     ratios = [many / one_ for many, one_ in zip(waits[generated], waits[one], strict=True)]
     ours, theirs = (statistics.median(waits[layout]) for layout in (generated, one))
@@ -269,11 +269,12 @@ def _wait() -> Measured:
 
 def _makespan() -> Measured:
     """Jobs that want more than there is, against the time that their GPUs take when none is ever idle."""
-    layout = generated()
-    jobs = mix(layout, pods=96, seconds=15)
-    floor = sum(job.gpus * job.seconds for job in jobs) / sum(_cards().values())
-    with _kueue() as at:
-        replay = _replay(at, layout, jobs)
+    machines = simulated_fleet.machines()
+    layout = generated(machines)
+    jobs = mix(layout, pods=16, seconds=15)
+    floor = sum(job.gpus * job.seconds for job in jobs) / sum(_cards(machines).values())
+    with _kueue(machines) as at:
+        replay = _replay(at, layout, jobs, machines)
     last = max(replay.finished.values())
     return Measured(last / floor, f"{len(jobs)} jobs in {last:.0f} s, floor {floor:.0f} s")
 
