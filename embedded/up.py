@@ -25,7 +25,7 @@ __all__ = ["STACK", "Target", "down", "open_stack", "prepare", "purge", "status"
 
 # A name with a slash in it would be a folder elsewhere; the stack itself refuses it.
 _NAME = re.compile(r"[a-z0-9-]+")
-_NEXT = "Next: make status, or change STEPS in Pulumi.dev.yaml and look at make preview."
+_NEXT = "Next: make status, or change Pulumi.dev.yaml and look at make preview."
 
 
 def up(context: str) -> None:
