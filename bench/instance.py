@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import quiet
+from bench import quiet, waiting
 from embedded import cluster, linked_project, up, watch
 from embedded.cluster import processes
 from embedded.cluster.lock import only_one
@@ -53,11 +53,11 @@ class Running:
 
     def wait_for_controllers(self) -> None:
         """Until every pod of Kueue and JobSet is Ready again: a stopped cluster's were, too, as etcd remembers it."""
-        end = time.monotonic() + _READY_SECONDS
-        while not all(self._ready(namespace) for namespace in _CONTROLLERS):
-            if time.monotonic() > end:
-                raise Fault(f"Kueue and JobSet: not Ready within {_READY_SECONDS} s")
-            time.sleep(0.5)
+        waiting.until(
+            lambda: all(self._ready(namespace) for namespace in _CONTROLLERS),
+            _READY_SECONDS,
+            lambda: "Kueue and JobSet: not Ready",
+        )
 
     def _ready(self, namespace: str) -> bool:
         pods = self.kube.items(f"/api/v1/namespaces/{namespace}/pods")

@@ -8,11 +8,10 @@ from typing import Any
 
 from kubernetes import client, config
 
-from bench import instance
+from bench import instance, waiting
 from bench.figure import Figure, Measured
 from components import versions
 from components.model import Resources
-from embedded.fault import Fault
 from embedded.kube import Kube
 from workloads import pod
 from workloads.files import Bundle
@@ -40,11 +39,14 @@ def _start_seconds(core: client.CoreV1Api, kube: Kube, namespace: str, name: str
     manifest = _manifest(name)
     posted = time.time()
     core.create_namespaced_pod(namespace, manifest)
-    end = time.monotonic() + _LIMIT_SECONDS
-    while (found := kube.get(path) or {}).get("status", {}).get("phase") != "Succeeded":
-        if time.monotonic() > end:
-            raise Fault(f"pod {name}: {found.get('status')}")
-        time.sleep(0.2)
+
+    def status() -> dict[str, Any]:
+        found: dict[str, Any] = (kube.get(path) or {}).get("status", {})
+        return found
+
+    waiting.until(
+        lambda: status().get("phase") == "Succeeded", _LIMIT_SECONDS, lambda: f"pod {name}: {status()}", every=0.2
+    )
     # The pod's clock is this machine's.
     started = float(kube.text(f"{path}/log")) - posted
     kube.delete(path)

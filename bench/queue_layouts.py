@@ -18,7 +18,7 @@ from typing import Any
 import yaml
 from kubernetes import client, config
 
-from bench import instance, quiet, simulated_fleet
+from bench import instance, quiet, simulated_fleet, waiting
 from bench.figure import Figure, Measured
 from components import queue, versions
 from components.fleet import Fleet
@@ -161,11 +161,12 @@ class Replay:
         ending = sum(1 for job in self.jobs.values() if math.isfinite(job.seconds))
         watch = threading.Thread(target=self._watch, daemon=True)
         watch.start()
-        end = time.monotonic() + _LIMIT_SECONDS
-        while len(self._conditions) < len(self.jobs):
-            if time.monotonic() > end:
-                raise Fault(f"jobs: {len(self._conditions)} of {len(self.jobs)} seen after {_LIMIT_SECONDS} s")
-            time.sleep(0.1)
+        waiting.until(
+            lambda: len(self._conditions) == len(self.jobs),
+            _LIMIT_SECONDS,
+            lambda: f"jobs: {len(self._conditions)} of {len(self.jobs)} seen",
+            every=0.1,
+        )
         if self.admitted:
             raise Fault(f"jobs: {len(self.admitted)} admitted before the queues were let go")
         self._began = time.monotonic()
@@ -222,13 +223,13 @@ def _clear(at: Api, made: list[dict[str, Any]], jobs: list[Job]) -> None:
     simulated_fleet.side_by_side([partial(at.delete, _KUEUE("Workload"), job.name, _STACK) for job in jobs])
     for each in reversed(made):
         at.delete(GVK.of(each), each["metadata"]["name"], each["metadata"].get("namespace"))
-    end = time.monotonic() + 120
     names = {*(job.name for job in jobs), *(each["metadata"]["name"] for each in made)}
     kinds = ("Workload", "ClusterQueue", "ResourceFlavor", "Topology")
-    while any(left["metadata"]["name"] in names for kind in kinds for left in at.list(_KUEUE(kind))):
-        if time.monotonic() > end:
-            raise Fault("objects of the last replay: not gone after two minutes")
-        time.sleep(0.5)
+
+    def gone() -> bool:
+        return not any(left["metadata"]["name"] in names for kind in kinds for left in at.list(_KUEUE(kind)))
+
+    waiting.until(gone, 120, lambda: "objects of the last replay: not gone")
 
 
 @contextmanager
