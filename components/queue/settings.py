@@ -72,3 +72,6 @@ class TeamArgs(Model):
     create: bool = True
     """Whether the stack makes the namespace. One that is there already has to have the label
     `app.kubernetes.io/part-of: tensorplane`, by which Kueue knows what it manages."""
+    retain: bool = True
+    """Whether the stack refuses to delete the namespace that it made. Set it to false and deploy that before you remove
+    the team: the namespace is deleted then, with all that is in it."""

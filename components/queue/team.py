@@ -13,16 +13,16 @@ from components.queue.settings import QueueArgs, TeamArgs
 
 
 def declare(teams: Mapping[str, TeamArgs], opts: pulumi.ResourceOptions) -> dict[str, pulumi.Input[str]]:
-    """The teams' namespaces, by the teams' names. What a team has in its namespace, the stack never deletes."""
+    """The teams' namespaces, by the teams' names. One that is retained outlives the stack, with all that is in it."""
     found: dict[str, pulumi.Input[str]] = {}
     for name, args in teams.items():
         namespace = args.namespace or name
-        found[name] = _namespace(namespace, opts) if args.create else namespace
+        found[name] = _namespace(namespace, args.retain, opts) if args.create else namespace
     return found
 
 
-def _namespace(name: str, opts: pulumi.ResourceOptions) -> pulumi.Output[str]:
-    kept = pulumi.ResourceOptions(protect=True, retain_on_delete=True)
+def _namespace(name: str, retain: bool, opts: pulumi.ResourceOptions) -> pulumi.Output[str]:
+    kept = pulumi.ResourceOptions(protect=retain, retain_on_delete=retain)
     made = k8s.core.v1.Namespace(
         name,
         metadata={"name": name, "labels": {**TENSORPLANE, **POD_SECURITY}},

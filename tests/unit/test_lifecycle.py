@@ -38,6 +38,16 @@ def test_one_volume_to_keep_is_enough_to_keep_the_namespace(render: Render) -> N
     assert protected == {("Namespace", "vision"), ("PersistentVolumeClaim", "models")}
 
 
+def test_a_teams_namespace_is_kept_unless_its_setting_says_otherwise(render: Render) -> None:
+    tree = copy.deepcopy(settings_of(EXISTING).tree)
+    tree["teams"] = {"speech": {}, "sound": {"namespace": "audio", "retain": False}, "own": {"create": False}}
+    kept = {one.name: one.options for one in built(render, tree).all("Namespace") if one.name != "vision"}
+    assert sorted(kept) == ["audio", "speech"]
+    assert kept["speech"]["protect"] is kept["speech"]["retainOnDelete"] is True
+    assert not kept["audio"].get("protect")
+    assert not kept["audio"].get("retainOnDelete")
+
+
 def test_jobs_wait_for_controllers_queue_and_volume(render: Render) -> None:
     rendered = built(render, settings_of(DEV).tree)
     needed = rendered.one("JobSet").options["dependsOn"]
