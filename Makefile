@@ -36,13 +36,13 @@ status: $(VENV)/.bootstrapped ## Show nodes, pods, volumes, queue and URLs.
 volumes: $(VENV)/.bootstrapped ## Show volumes, snapshots, mirrors and what is left of former ones: make volumes NAME=models
 	@$(BIN)/python -m cli volumes --stack $(STACK) $(NAME) $(if $(JSON),--json)
 
-tiers: $(VENV)/.tested ## Show which queue gets which machines: sure, borrowed, never.
+tiers: $(VENV)/.stacks ## Show which queue gets which machines: sure, borrowed, never.
 	@$(BIN)/python -m cli tiers --stack $(STACK) $(if $(JSON),--json)
 
-why: $(VENV)/.tested ## Tell why a job waits, and what would let it start: make why JOB=search
+why: $(VENV)/.stacks ## Tell why a job waits, and what would let it start: make why JOB=search
 	@$(BIN)/python -m cli why --stack $(STACK) "$(JOB)" $(if $(JSON),--json)
 
-top: $(VENV)/.tested ## Show who has which GPUs, and how many jobs waited: make top HISTORY=12
+top: $(VENV)/.stacks ## Show who has which GPUs, and how many jobs waited: make top HISTORY=12
 	@$(BIN)/python -m cli top --stack $(STACK) --history $(or $(HISTORY),3) $(if $(JSON),--json)
 
 purge: $(VENV)/.bootstrapped ## Stop the embedded cluster and delete its data (asks first).
@@ -105,6 +105,11 @@ $(VENV)/.bootstrapped: embedded/requirements.txt embedded/bootstrap.sh
 	@bash embedded/bootstrap.sh $(VENV)
 	@touch $@
 
+# What a stack's program and the commands about it run on.
+$(VENV)/.stacks: $(VENV)/.bootstrapped requirements.txt
+	@$(BIN)/python -m embedded tools --python stacks
+	@touch $@
+
 $(VENV)/.tested: $(VENV)/.bootstrapped requirements.txt requirements-aks.txt tests/requirements.txt
-	@$(BIN)/python -m embedded tools --python
+	@$(BIN)/python -m embedded tools --python tests
 	@touch $@

@@ -25,7 +25,7 @@ def _parser() -> argparse.ArgumentParser:
     tools = commands.add_parser("tools", help="build or find the tools")
     which = tools.add_mutually_exclusive_group()
     which.add_argument("--all", action="store_true", help="also what the tests need: the cluster's programs and images")
-    which.add_argument("--python", action="store_true", help="the Python packages alone, with the tests'")
+    which.add_argument("--python", choices=("stacks", "tests"), help="the Python packages alone, of stacks or tests too")
     return parser
 
 
@@ -45,7 +45,7 @@ def _run(args: argparse.Namespace) -> None:
         case "purge":
             main_job.purge(Instance.current(), confirmed=args.yes)
         case "tools":
-            main_job.prepare(everything=args.all, python_only=args.python)
+            main_job.prepare(everything=args.all, python=args.python)
 
 
 def main() -> int:

@@ -9,7 +9,7 @@ import sys
 import time
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from embedded import cluster, hosts, images, preflight, showcase, terminal, toolchain, watch
 from embedded.deploy import Stack
@@ -126,19 +126,22 @@ def _checked(target: Target, *more: str) -> None:
         raise Fault(*checked.stderr.strip().splitlines())
 
 
-def prepare(*, everything: bool, python_only: bool) -> None:
-    """Build or find what previews need; with `everything`, what the tests and the cluster need too."""
-    tests = everything or python_only
+def prepare(*, everything: bool, python: Literal["stacks", "tests"] | None) -> None:
+    """Build or find what previews need; with `everything`, what the tests and the cluster need too.
+
+    With `python`, the packages alone of those that it names.
+    """
+    tests = everything or python == "tests"
     tasks = toolchain.tasks(
-        cluster=everything, pulumi=not python_only, simulated_nodes=everything, storage=everything, tests=tests
+        cluster=everything, pulumi=python is None, simulated_nodes=everything, storage=everything, tests=tests
     )
-    if not python_only:
+    if python is None:
         tasks.append(hosts.policy_task())
     if everything:
         tasks += images.tasks(streams=True)
     with Progress(terminal.console()) as progress:
         run_all(tasks, progress)
-    if not python_only:
+    if python is None:
         _make_pulumi_work_here()
 
 

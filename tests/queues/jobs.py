@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -251,6 +252,11 @@ class Jobs:
         """The kind of each simulated node."""
         nodes = self.kube.items("/api/v1/nodes", labelSelector="type=kwok")
         return {node["metadata"]["name"]: node["metadata"]["labels"][FLAVOR] for node in nodes}
+
+
+def next_second() -> None:
+    """Waits for it. Kueue tells jobs of the same second apart by their UIDs, which nobody can know before."""
+    time.sleep(1 - time.time() % 1)
 
 
 def workers(count: int, gpus: int, *, card: str | None = None, role: str = "worker") -> PodSet:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
 from cli import queue_facts, queue_work, top_rows, why
 from cli.why_answer import Answer
 from tests.cluster.conftest import eventually
-from tests.queues.jobs import Jobs, workers
+from tests.queues.jobs import Jobs, next_second, workers
 
 _SECONDS = 60
 
@@ -31,7 +29,7 @@ def test_who_holds_what_a_job_waits_for_is_who_lets_it_in_by_ending(queues: Jobs
     for name in ("first", "second"):
         queues.create(name, "serving", [workers(2, 4, card="h100-80gb")])
         eventually(lambda name=name: _why(queues, name).rows, _SECONDS)  # type: ignore[misc]
-        time.sleep(1)  # Kueue's order knows whole seconds; within one it goes by UID.
+        next_second()
     found = _why(queues, "second")
     assert found.lines == ("It is the 2nd of 2 in queue serving, behind first: they choose first.",)
     ((kind, resource, *counts, held),) = found.rows

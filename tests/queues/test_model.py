@@ -13,7 +13,7 @@ from components.queue.room import PodSet
 from embedded.provider.api import ApiError
 from stack import StackConfig
 from tests.cluster.conftest import eventually
-from tests.queues.jobs import Jobs, Seen, chief, workers
+from tests.queues.jobs import Jobs, Seen, chief, next_second, workers
 from tests.queues.model import Job, Model
 from tests.queues.random_jobs import any_pods, as_rules_see, rules_of
 
@@ -58,8 +58,7 @@ class Trial:
         name = f"job-{self.made}"
         self.made += 1
         self.history.append(f"{name} in {queue} of {space}: {', '.join(map(_told, pods))}")
-        # Kueue tells jobs of the same second apart by nothing that anybody could know.
-        time.sleep(1 - time.time() % 1)
+        next_second()
         self.real.create(name, queue, pods, namespace=space)
         self.spaces[name] = space
         self.counts[name] = sum(each.count for each in pods if each.resources.gpus)
@@ -134,7 +133,7 @@ def test_who_borrowed_last_gives_back_alone_and_goes_on_afterwards(queues: Jobs)
     for name in ("first", "second"):
         queues.create(name, "research", [chief(), workers(1, 4, card="h100-80gb")])
         eventually(lambda name=name: states().get(name) == (True, 0), _SECONDS)  # type: ignore[misc]
-        time.sleep(1 - time.time() % 1)
+        next_second()
     queues.create("owner", "production", [workers(4, 4, card="h100-80gb")])
     eventually(lambda: states() == {"first": (True, 0), "second": (False, 1), "owner": (True, 0)}, _SECONDS)
     assert queues.seen()["first"].given == {"chief": "cpu", "worker": "h100-80gb"}
