@@ -25,7 +25,7 @@ def _parser() -> argparse.ArgumentParser:
     tools = commands.add_parser("tools", help="build or find the tools")
     which = tools.add_mutually_exclusive_group()
     which.add_argument("--all", action="store_true", help="also what the tests need: the cluster's programs and images")
-    which.add_argument("--python", choices=("stacks", "tests"), help="the Python packages alone, of stacks or tests too")
+    which.add_argument("--python", choices=("stacks", "tests"), help="Python packages alone, the tests' too or not")
     return parser
 
 
