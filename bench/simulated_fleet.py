@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache, partial
-from itertools import islice, pairwise
+from itertools import islice, permutations
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ _ZONES = ("a", "b", "c")
 _CARDS = {"old": ("t4", 334), "middle": ("a100-80gb", 333), "new": ("h100-80gb", 333)}
 _PER_NODE = 8
 _LIMIT_SECONDS = 900
-_BLOCK, _TURNS, _ROUNDS = 100, range(8), 10
+_PODS, _ROUNDS = 900, 6
 _POD = GVK("", "v1", "Pod")
 
 Way = Callable[[], dict[str, Any]]
@@ -132,45 +132,26 @@ def _template(asked: Resources, placement: dict[str, Any]) -> dict[str, Any]:
     return pod.template("default", {"bench": "pods"}, container, grace_seconds=0, placement=placement)
 
 
-def _seconds(at: Api, round_: int) -> dict[Way, float]:
-    """How long the scheduler takes for the pods of each way, in blocks that take turns in one queue.
+def _seconds(at: Api, way: Way, round_: int) -> float:
+    """How long the scheduler takes until all of many pods that wait for it have a node.
 
-    A block takes a second: this machine's speed changes by half within a minute. Who begins changes with the round. The
-    first turn is for practice. No name comes twice: KWOK says of a name how its pod ended, of the next one too.
+    No name comes twice: KWOK says of a name how its pod ended, of the next one too.
     """
-    order = (*_WAYS[round_ % 3 :], *_WAYS[: round_ % 3])
-    blocks = [(way, f"{way.__name__.strip('_').replace('_', '-')}-{round_}-{turn}") for turn in _TURNS for way in order]
-    names = {block: [f"{block}-{number}" for number in range(_BLOCK)] for _, block in blocks}
+    template = {**way(), "apiVersion": "v1", "kind": "Pod"}
+    names = [f"{way.__name__.strip('_').replace('_', '-')}-{round_}-{number}" for number in range(_PODS)]
     with paused("kube-scheduler"):
-        for way, block in blocks:
-            template = {**way(), "apiVersion": "v1", "kind": "Pod"}
-            pods = [{**template, "metadata": {"name": name}} for name in names[block]]
-            side_by_side([partial(at.create, one, manager=MANAGER) for one in pods])
+        pods = [{**template, "metadata": {"name": name}} for name in names]
+        side_by_side([partial(at.create, one, manager=MANAGER) for one in pods])
         # A pod is gone from here once it has a node. To ask for those that are left would cost more than they do.
         waiting = at.watch(_POD, ns="default", fields="spec.nodeName=", timeout=_LIMIT_SECONDS)
         next(waiting)
-    ended = _ends(waiting, names)
-    side_by_side([partial(at.delete, _POD, name, "default") for each in names.values() for name in each])
-    spent = dict.fromkeys(_WAYS, 0.0)
-    for (_, before), (way, block) in islice(pairwise(blocks), len(_WAYS) - 1, None):
-        spent[way] += ended[block] - ended[before]
-    return spent
-
-
-def _ends(waiting: Iterator[tuple[str, dict[str, Any]]], blocks: Collection[str]) -> dict[str, float]:
-    """When the last pod of each block got its node."""
-    left = dict.fromkeys(blocks, _BLOCK)
-    ended: dict[str, float] = {}
-    for event, placed in waiting:
-        if event != "DELETED":
-            continue
-        block = placed["metadata"]["name"].rpartition("-")[0]
-        left[block] -= 1
-        if not left[block]:
-            ended[block] = time.monotonic()
-        if len(ended) == len(blocks):
-            return ended
-    raise Fault(f"pods: {sum(left.values())} not scheduled within {_LIMIT_SECONDS} s")
+    began = time.monotonic()
+    scheduled = islice((pod for event, pod in waiting if event == "DELETED"), _PODS)
+    if (found := sum(1 for _ in scheduled)) < _PODS:
+        raise Fault(f"pods of round {round_}: {_PODS - found} not scheduled within {_LIMIT_SECONDS} s")
+    taken = time.monotonic() - began
+    side_by_side([partial(at.delete, _POD, name, "default") for name in names])
+    return taken
 
 
 @contextmanager
@@ -197,15 +178,18 @@ def _process(name: str) -> int:
 
 
 def _scheduling() -> Measured:
-    rounds = []
+    rounds: list[dict[Way, float]] = []
     with running() as at:
         start_nodes(at, machines())
-        for number in range(_ROUNDS):
-            quiet.wait_for_idle_processors()
-            rounds.append(_seconds(at, number))
-    ratios = [spent[_same_nodes] / spent[_with_gpus] for spent in rounds]
-    pods = _BLOCK * (len(_TURNS) - 1) * _ROUNDS
-    ours, same, anywhere = (pods / sum(spent[way] for spent in rounds) for way in (_with_gpus, _same_nodes, _anywhere))
+        for number in range(_ROUNDS + 1):
+            rounds.append({})
+            # In another order each time: the next ones find warmer caches.
+            for way in list(permutations(_WAYS))[number % 6]:
+                quiet.wait_for_idle_processors()
+                rounds[-1][way] = _seconds(at, way, number)
+    del rounds[0]  # for practice
+    ratios = [taken[_same_nodes] / taken[_with_gpus] for taken in rounds]
+    ours, same, anywhere = (_PODS * _ROUNDS / sum(taken[way] for taken in rounds) for way in _WAYS)
     told = (
         f"{ours:.0f} : {same:.0f} pods/s on the same nodes, {min(ratios):.2f} to {max(ratios):.2f} in {_ROUNDS} rounds"
     )
