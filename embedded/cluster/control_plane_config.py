@@ -70,7 +70,7 @@ def scheduler(at: Places) -> str:
     """The scheduler's. Its client's own limit, 50 requests a second, would be that of a simulated fleet's pods.
 
     It takes the best of a twentieth of the nodes, and of a hundred at least, as it does by itself in the largest
-    clusters: by itself it would ask all of a thousand for a pod with GPUs, and place a quarter as many.
+    clusters. Of a thousand it would want 420: it would ask all of them for a pod with GPUs, and place half as many.
     """
     config = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
