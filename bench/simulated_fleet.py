@@ -34,8 +34,10 @@ _ZONES = ("a", "b", "c")
 _CARDS = {"old": ("t4", 334), "middle": ("a100-80gb", 333), "new": ("h100-80gb", 333)}
 _PER_NODE = 8
 _LIMIT_SECONDS = 900
-_PODS, _ROUNDS = 900, 6
+_PODS, _ROUNDS = 600, 12
 _POD = GVK("", "v1", "Pod")
+_WITHOUT_GPU = Resources(cpus=8, memory_gib=64)
+_ASKED = Resources(cpus=8, memory_gib=64, gpus=1, accelerator=_CARDS["new"][0])
 
 Way = Callable[[], dict[str, Any]]
 
@@ -102,29 +104,30 @@ def _ready() -> Measured:
     return Measured(seconds, f"{nodes} nodes, {machines().gpus_max} GPUs")
 
 
-def _anywhere() -> dict[str, Any]:
-    """A pod without GPUs that may run on every node: the first hundred that the scheduler asks will do."""
-    return _plain({"type": "kwok"})
+def _with_gpus() -> dict[str, Any]:
+    """A pod as tensorplane's jobs have it: by its card, with all that leads it there and its GPU's share of a node.
+
+    Did it ask for next to no processors and memory, its node would look empty until the last GPU is gone: the scheduler
+    would fill one after the other, and ask the full ones too.
+    """
+    return _template(_ASKED, _placement())
 
 
 def _same_nodes() -> dict[str, Any]:
-    """A pod without GPUs that may run where those with them may: for a hundred, the scheduler asks three hundred."""
-    return _plain(_with_gpus()["spec"]["nodeSelector"])
+    """The same without the GPU: labels, tolerations of taints, affinity, processors and memory are alike."""
+    return _template(_WITHOUT_GPU, _placement())
 
 
-def _plain(selector: dict[str, str]) -> dict[str, Any]:
-    made = _template(Resources(cpus=0.1, memory_gib=0.1), {"tolerations": [{"operator": "Exists"}]})
-    made["spec"]["nodeSelector"] = selector
-    return made
-
-
-def _with_gpus() -> dict[str, Any]:
-    """A pod as tensorplane's jobs have it: by its card, with all that leads it there."""
-    asked = Resources(cpus=0.1, memory_gib=0.1, gpus=1, accelerator=_CARDS["new"][0])
-    return _template(asked, machines().placement(asked, interruptible=True, together=True, queued=True))
+def _anywhere() -> dict[str, Any]:
+    """A pod without GPUs that may run on every node: the first hundred that the scheduler asks will do."""
+    return _template(_WITHOUT_GPU, {"nodeSelector": {"type": "kwok"}, "tolerations": [{"operator": "Exists"}]})
 
 
 _WAYS: tuple[Way, ...] = (_with_gpus, _same_nodes, _anywhere)
+
+
+def _placement() -> dict[str, Any]:
+    return machines().placement(_ASKED, interruptible=True, together=True, queued=True)
 
 
 def _template(asked: Resources, placement: dict[str, Any]) -> dict[str, Any]:
@@ -139,17 +142,19 @@ def _seconds(at: Api, way: Way, round_: int) -> float:
     """
     template = {**way(), "apiVersion": "v1", "kind": "Pod"}
     names = [f"{way.__name__.strip('_').replace('_', '-')}-{round_}-{number}" for number in range(_PODS)]
-    with paused("kube-scheduler"):
-        pods = [{**template, "metadata": {"name": name}} for name in names]
-        side_by_side([partial(at.create, one, manager=MANAGER) for one in pods])
-        # A pod is gone from here once it has a node. To ask for those that are left would cost more than they do.
-        waiting = at.watch(_POD, ns="default", fields="spec.nodeName=", timeout=_LIMIT_SECONDS)
-        next(waiting)
-    began = time.monotonic()
-    scheduled = islice((pod for event, pod in waiting if event == "DELETED"), _PODS)
-    if (found := sum(1 for _ in scheduled)) < _PODS:
-        raise Fault(f"pods of round {round_}: {_PODS - found} not scheduled within {_LIMIT_SECONDS} s")
-    taken = time.monotonic() - began
+    # What becomes of pods that have a node would keep the processors from those that wait.
+    with paused("kube-controller-manager", "kwok"):
+        with paused("kube-scheduler"):
+            pods = [{**template, "metadata": {"name": name}} for name in names]
+            side_by_side([partial(at.create, one, manager=MANAGER) for one in pods])
+            # A pod is gone from here once it has a node. To ask for those that are left would cost more than they do.
+            waiting = at.watch(_POD, ns="default", fields="spec.nodeName=", timeout=_LIMIT_SECONDS)
+            next(waiting)
+        began = time.monotonic()
+        scheduled = islice((pod for event, pod in waiting if event == "DELETED"), _PODS)
+        if (found := sum(1 for _ in scheduled)) < _PODS:
+            raise Fault(f"pods of round {round_}: {_PODS - found} not scheduled within {_LIMIT_SECONDS} s")
+        taken = time.monotonic() - began
     side_by_side([partial(at.delete, _POD, name, "default") for name in names])
     return taken
 

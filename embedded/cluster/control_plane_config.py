@@ -71,6 +71,7 @@ def scheduler(at: Places) -> str:
 
     It takes the best of a twentieth of the nodes, and of a hundred at least, as it does by itself in the largest
     clusters. Of a thousand it would want 420: it would ask all of them for a pod with GPUs, and place half as many.
+    Before anything else it asks each node for the labels that a pod selects: the nodes of other cards say no to that.
     """
     config = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
@@ -79,5 +80,6 @@ def scheduler(at: Places) -> str:
         "leaderElection": {"leaderElect": False},
         "enableProfiling": False,
         "percentageOfNodesToScore": 5,
+        "profiles": [{"plugins": {"filter": {"enabled": [{"name": "NodeAffinity"}]}}}],
     }
     return yaml.safe_dump(config, sort_keys=False)
