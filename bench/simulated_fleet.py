@@ -37,7 +37,7 @@ _LIMIT_SECONDS = 900
 _PODS, _ROUNDS = 600, 12
 _POD = GVK("", "v1", "Pod")
 _WITHOUT_GPU = Resources(cpus=8, memory_gib=64)
-_ASKED = Resources(cpus=8, memory_gib=64, gpus=1, accelerator=_CARDS["new"][0])
+_ASKED = _WITHOUT_GPU.model_copy(update={"gpus": 1, "accelerator": _CARDS["new"][0]})
 
 Way = Callable[[], dict[str, Any]]
 
