@@ -201,19 +201,23 @@ class Replay:
         self.custom.patch_namespaced_custom_object_status(group, version, _STACK, "workloads", name, body)
 
 
+def _held(cluster_queue: dict[str, Any]) -> dict[str, Any]:
+    """The queue that takes jobs and admits none."""
+    return {**cluster_queue, "spec": {**cluster_queue["spec"], "stopPolicy": "Hold"}}
+
+
 def _replay(at: Api, layout: Layout, jobs: list[Job], machines: Fleet) -> Replay:
     made = list(objects(layout, machines))
-    # No queue admits anything until each of its kinds of machines is there.
-    last_kind = next(each for each in reversed(made) if each["kind"] == "ResourceFlavor")
+    queues = [each for each in made if each["kind"] == "ClusterQueue"]
     for each in made:
-        if each is not last_kind:
-            at.apply(each, manager=simulated_fleet.MANAGER, force=True)
+        at.apply(_held(each) if each in queues else each, manager=simulated_fleet.MANAGER, force=True)
     workloads = [_workload(job, layout, machines) for job in jobs]
     simulated_fleet.side_by_side([partial(at.create, each, manager=simulated_fleet.MANAGER) for each in workloads])
     quiet.wait_for_idle_processors()
     custom = client.CustomObjectsApi(config.new_client_from_config(str(instance.BENCH.kubeconfig)))
     replay = Replay(at, custom, {job.name: job for job in jobs})
-    replay.run(partial(at.apply, last_kind, manager=simulated_fleet.MANAGER, force=True))
+    let_go = [partial(at.apply, each, manager=simulated_fleet.MANAGER, force=True) for each in queues]
+    replay.run(partial(simulated_fleet.side_by_side, let_go))
     _clear(at, made, jobs)
     return replay
 
@@ -244,6 +248,7 @@ def _kueue(machines: Fleet) -> Iterator[Api]:
         simulated_fleet.start_nodes(at, machines)
         # Nodes' leases, and who looks at them, would take a part of the processors from Kueue and the API server.
         with simulated_fleet.paused("kube-controller-manager", "kwok"):
+            simulated_fleet.check_nodes(at)
             yield at
 
 

@@ -12,7 +12,7 @@ from components.queue.settings import ALONE, CohortArgs, QueueArgs, TeamArgs
 
 _NO_GROUPS = (("nodeGroups",),)
 _KINDS, _TAINTS = 64, 8
-"""What Kueue's definitions take at most: kinds of machines of one queue, taints of one kind (maxItems in v0.18.2)."""
+"""What Kueue's definitions take at most: kinds of machines of one queue, taints of one kind (maxItems in v0.18.4)."""
 
 
 def faults(

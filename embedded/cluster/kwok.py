@@ -21,6 +21,11 @@ JOB_SECONDS = 30
 TAKES = "tensorplane.dev/simulated-duration"
 """Annotation of a Job's pod that says how long it takes instead: 90s, 2h."""
 
+_LEASE = 400
+"""Seconds. Leases are renewed after a quarter of it: sixty a second for six thousand nodes."""
+GRACE = 250
+"""Seconds after which a node that renewed none is given up: two renewals, and time for a machine that is busy."""
+
 _Object = dict[str, Any]
 
 
@@ -30,16 +35,12 @@ def is_part_of(at: Places) -> bool:
 
 
 def arguments(at: Places) -> tuple[str, ...]:
-    """Its command line. Without an address it listens on nothing.
-
-    A lease is renewed after a quarter of its duration: three times fewer writes for a thousand nodes than a kubelet's,
-    and still well within the 50 s after which the controller manager gives a node up.
-    """
+    """Its command line. Without an address it listens on nothing."""
     return (
         f"--config={at.kwok_config}",
         f"--kubeconfig={at.config}/{NAME}.kubeconfig",
         f"--manage-nodes-with-annotation-selector={_NODE_MARK}",
-        "--node-lease-duration-seconds=120",
+        f"--node-lease-duration-seconds={_LEASE}",
         "--server-address=",
         "--node-port=0",
     )

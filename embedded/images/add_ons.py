@@ -14,7 +14,7 @@ from embedded.toolchain import tools
 # Upstream's images start their program from this path, and upstream's manifests and charts may name it.
 _PROGRAMS = {
     "tensorplane.local/coredns:1.13.1": ("coredns", "/coredns"),
-    "registry.k8s.io/kueue/kueue:v0.18.2": ("kueue", "/manager"),
+    "registry.k8s.io/kueue/kueue:v0.18.4": ("kueue", "/manager"),
     "registry.k8s.io/jobset/jobset:v0.12.0": ("jobset", "/manager"),
 }
 

@@ -122,15 +122,29 @@ def test_the_dns_pod_needs_no_right_on_its_node(at: Places) -> None:
 def test_kwok_is_there_where_nodes_are_simulated_and_starts_last(at: Places) -> None:
     usual, simulating = (components.components(at, simulated_nodes=wanted) for wanted in (False, True))
     assert [component.name for component in simulating] == [*components.PROGRAMS, "kwok"]
-    # A large fleet's pods wait for these two: they collect garbage less often. The API server has more memory.
-    changed = [(one, other) for one, other in zip(usual, simulating[:-1], strict=True) if one != other]
-    assert [one.name for one, _ in changed] == ["kube-apiserver", "kube-scheduler"]
-    assert all(replace(other, memory_mib=one.memory_mib, variables=one.variables) == one for one, other in changed)
-    assert all(int(other.variables["GOGC"]) > 50 for _, other in changed)
-    (api_server, larger), (scheduler, same) = changed
-    assert larger.memory_mib > api_server.memory_mib
-    assert same.memory_mib == scheduler.memory_mib
     assert simulating[-1].stage > max(component.stage for component in usual)
+
+
+def test_a_fleet_of_simulated_nodes_changes_memory_garbage_and_how_soon_a_node_is_given_up(at: Places) -> None:
+    usual, simulating = (components.components(at, simulated_nodes=wanted) for wanted in (False, True))
+    changed = {one.name: (one, other) for one, other in zip(usual, simulating[:-1], strict=True) if one != other}
+    assert {name for name, (one, other) in changed.items() if other.memory_mib > one.memory_mib} == {
+        "etcd",
+        "kube-apiserver",
+    }
+    assert {name for name, (_, other) in changed.items() if int(other.variables.get("GOGC", 0)) > 50} == {
+        "kube-apiserver",
+        "kube-scheduler",
+    }
+    manager, other = changed.pop("kube-controller-manager")
+    assert other.arguments == (*manager.arguments, f"--node-monitor-grace-period={kwok.GRACE}s")
+    for one, other in changed.values():
+        assert replace(other, memory_mib=one.memory_mib, variables=one.variables) == one
+
+
+def test_a_simulated_node_may_miss_a_renewal_of_its_lease(at: Places) -> None:
+    [lease] = [word.partition("=")[2] for word in kwok.arguments(at) if "lease-duration" in word]
+    assert 2 * int(lease) / 4 < kwok.GRACE  # KWOK renews it after a quarter of its duration
 
 
 def test_kwok_plays_only_nodes_with_its_annotation_and_listens_on_nothing(at: Places) -> None:

@@ -101,7 +101,7 @@ def test_every_image_has_an_archive_of_its_own(monkeypatch: pytest.MonkeyPatch, 
         "tensorplane.local/coredns:1.13.1",
         "tensorplane.local/train:2.21.0",
         "tensorplane.local/serving-stand-in:2.21.0",
-        "registry.k8s.io/kueue/kueue:v0.18.2",
+        "registry.k8s.io/kueue/kueue:v0.18.4",
         "registry.k8s.io/jobset/jobset:v0.12.0",
     }
     assert len(set(archives.values())) == len(archives)

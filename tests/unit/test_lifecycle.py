@@ -83,7 +83,7 @@ def test_charts_come_from_the_instance_on_embedded_and_from_the_registry_elsewhe
     assert built(render, tree).one("Release", "kueue").inputs["chart"] == "/instance-home/charts/kueue"
     tree["cluster"] = {"kind": "existing", "context": "kind-dev"}
     release = built(render, tree).one("Release", "kueue").inputs
-    assert (release["chart"], release["version"]) == ("oci://registry.k8s.io/kueue/charts/kueue", "0.18.2")
+    assert (release["chart"], release["version"]) == ("oci://registry.k8s.io/kueue/charts/kueue", "0.18.4")
 
 
 def test_a_budget_for_disruptions_needs_a_second_replica(render: Render) -> None:
