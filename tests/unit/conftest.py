@@ -1,5 +1,6 @@
 """Fixtures of the unit tests: the stack built under Pulumi mocks, and goldens of what it registers."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -9,6 +10,10 @@ from tests.unit import rendering
 from tests.unit.rendering import Golden, Render, Rendered
 
 GOLDEN = Path(__file__).parent / "golden"
+
+# The modules of three clouds' SDKs are millions of objects that stay: looking for garbage among them takes a quarter of
+# the processors' time.
+gc.set_threshold(100_000, 50, 100)
 
 
 @pytest.fixture(autouse=True)
