@@ -247,8 +247,7 @@ def _kueue(machines: Fleet) -> Iterator[Api]:
         )
         simulated_fleet.start_nodes(at, machines)
         # Nodes' leases, and who looks at them, would take a part of the processors from Kueue and the API server.
-        with simulated_fleet.paused("kube-controller-manager", "kwok"):
-            simulated_fleet.check_nodes(at)
+        with simulated_fleet.nodes_at_rest(at):
             yield at
 
 
@@ -257,7 +256,7 @@ _ROUNDS = 7
 
 def _wait() -> Measured:
     """Jobs that all find room: what is left is how fast a queue is worked off."""
-    # What a cycle of Kueue takes grows with the nodes, for it looks at all of them; what an admission takes does not.
+    # What a cycle of Kueue takes grows with the nodes, for it looks at all of them; what an admission takes, less.
     machines = simulated_fleet.machines(6)
     waits: dict[Callable[[Fleet], Layout], list[float]] = {one: [], generated: []}
     with _kueue(machines) as at:

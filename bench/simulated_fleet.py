@@ -89,13 +89,6 @@ def start_nodes(at: Api, fleet: Fleet) -> float:
     raise Fault(f"simulated nodes: {len(waited_for)} of {len(nodes)} not Ready after {_LIMIT_SECONDS} s")
 
 
-def check_nodes(at: Api) -> None:
-    """A Fault unless all are Ready still: what is measured without the others is a smaller fleet."""
-    lost = [node["metadata"]["name"] for node in at.list(GVK("", "v1", "Node")) if not _is_ready(node)]
-    if lost:
-        raise Fault(f"simulated nodes: {len(lost)} not Ready any more, such as {lost[0]}")
-
-
 def _is_ready(node: dict[str, Any]) -> bool:
     conditions = node.get("status", {}).get("conditions", [])
     # The taint of a node that is not ready stays for a while after it is.
@@ -150,8 +143,7 @@ def _seconds(at: Api, way: Way, round_: int) -> float:
     template = {**way(), "apiVersion": "v1", "kind": "Pod"}
     names = [f"{way.__name__.strip('_').replace('_', '-')}-{round_}-{number}" for number in range(_PODS)]
     # What becomes of pods that have a node would keep the processors from those that wait.
-    with paused("kube-controller-manager", "kwok"):
-        check_nodes(at)
+    with nodes_at_rest(at):
         with paused("kube-scheduler"):
             pods = [{**template, "metadata": {"name": name}} for name in names]
             side_by_side([partial(at.create, one, manager=MANAGER) for one in pods])
@@ -165,6 +157,19 @@ def _seconds(at: Api, way: Way, round_: int) -> float:
         taken = time.monotonic() - began
     side_by_side([partial(at.delete, _POD, name, "default") for name in names])
     return taken
+
+
+@contextmanager
+def nodes_at_rest(at: Api) -> Iterator[None]:
+    """Nothing becomes of nodes and of the pods on them: controller manager and KWOK stand still.
+
+    A Fault unless all nodes are Ready then: what is measured without the others is a smaller fleet.
+    """
+    with paused("kube-controller-manager", "kwok"):
+        lost = [node["metadata"]["name"] for node in at.list(GVK("", "v1", "Node")) if not _is_ready(node)]
+        if lost:
+            raise Fault(f"simulated nodes: {len(lost)} not Ready any more, such as {lost[0]}")
+        yield
 
 
 @contextmanager
