@@ -12,7 +12,7 @@ PROJECT = Path(__file__).resolve().parent.parent
 
 # Each instance has a network of its own, so that the tests' cluster can run beside the user's. The name is also the
 # network namespace's, the cgroup's and the bridge's suffix.
-_NETWORKS = {"dev": 0, "test": 1, "bench": 2, "e2e": 3}
+_NETWORKS = {"dev": 0, "test": 1, "bench": 2, "e2e": 3, "test-2": 4, "e2e-2": 5, "test-3": 6, "e2e-3": 7}
 
 
 def cache() -> Path:

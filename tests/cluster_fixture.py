@@ -17,8 +17,10 @@ from embedded.progress import Step
 def own_home(folder: Path, name: str = "test") -> Iterator[Instance]:
     """The instance `name` with everything of it below `folder`; whatever an earlier, killed run left is ended first.
 
-    Programs that a test starts find the same instance: its places are in the environment.
+    Programs that a test starts find the same instance: its places are in the environment. Tests of several checkouts
+    run side by side where each has another TENSORPLANE_TESTS (-2, -3).
     """
+    name += os.environ.get("TENSORPLANE_TESTS", "")
     ours = {"XDG_STATE_HOME": str(folder), "TENSORPLANE_INSTANCE": name}
     before = {key: os.environ.get(key) for key in (*ours, "TENSORPLANE_HOME")}
     os.environ.pop("TENSORPLANE_HOME", None)
