@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import types
+from collections import Counter
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
 
 import annotated_types
 import pulumi
@@ -29,24 +31,52 @@ _ROOT = "tensorplane"
 _PLAIN = {str: "text", int: "whole number", float: "number", bool: "`true` or `false`"}
 
 
+@dataclass(frozen=True)
+class _Place:
+    """Where a model stands in the settings."""
+
+    path: str
+    kind: str = ""
+    """The kind of the variant that it belongs to, where another variant has other keys at the same path."""
+
+    def title(self, model: type[Model]) -> str:
+        kind = model.model_fields["kind"].default if "kind" in model.model_fields else self.kind
+        return f"`{self.path}`, kind {kind}" if kind else f"`{self.path}`"
+
+    def below(self, key: str) -> _Place:
+        return replace(self, path=key if self.path == _ROOT else f"{self.path}.{key}")
+
+
+_Known: TypeAlias = dict[type[Model], _Place]
+"""Each model that has a section, and where the settings first mention it."""
+
+
 def render() -> str:
     """The whole reference: a section per model, each before the models that it mentions."""
-    return "\n\n".join(_sections(StackConfig, _ROOT, {StackConfig: _ROOT})) + "\n"
+    known = {StackConfig: _Place(_ROOT)}
+    ordered = list(_models_below(StackConfig, known))
+    # Headings differ, so that each can be linked to: what only one variant has needs its kind to tell it from others'.
+    repeated = Counter(place.path for model, place in known.items() if "kind" not in model.model_fields)
+    titled = {m: place if repeated[place.path] > 1 else replace(place, kind="") for m, place in known.items()}
+    return "\n\n".join(section for model in ordered for section in _section(model, titled)) + "\n"
 
 
-def _sections(model: type[Model], path: str, known: dict[type[Model], str]) -> Iterator[str]:
-    """The model's section, then those of the models that it is the first to mention."""
+def _models_below(model: type[Model], known: _Known) -> Iterator[type[Model]]:
+    """The model, then those that it is the first to mention, each with those below it."""
     before = set(known)
-    yield from _section(model, path, known)
-    for found, at in [(found, at) for found, at in known.items() if found not in before]:
-        yield from _sections(found, at, known)
+    list(_section(model, known))
+    yield model
+    for found in [found for found in known if found not in before]:
+        yield from _models_below(found, known)
 
 
-def _section(model: type[Model], path: str, known: dict[type[Model], str]) -> Iterator[str]:
-    yield f"## {_title(model, path)}"
+def _section(model: type[Model], known: _Known) -> Iterator[str]:
+    place = known[model]
+    yield f"## {place.title(model)}"
     yield _cell(" ".join((model.__doc__ or "").split()))
+    inside = replace(place, kind=model.model_fields["kind"].default) if "kind" in model.model_fields else place
     rows = [
-        f"| `{field.alias}` | {_cell(_values(_annotated(field), _below(path, field), known))} "
+        f"| `{field.alias}` | {_cell(_values(_annotated(field), inside.below(str(field.alias)), known))} "
         f"| {_cell(_default(field))} | {_cell(' '.join(meaning.of(model, name).split()))} |"
         for name, field in model.model_fields.items()
         if name != "kind"
@@ -54,37 +84,28 @@ def _section(model: type[Model], path: str, known: dict[type[Model], str]) -> It
     yield "\n".join(["| key | value | default | meaning |", "|---|---|---|---|", *rows]) if rows else "It has no keys."
 
 
-def _title(model: type[Model], path: str) -> str:
-    kind = model.model_fields.get("kind")
-    return f"`{path}`, kind {kind.default}" if kind else f"`{path}`"
-
-
-def _below(path: str, field: FieldInfo) -> str:
-    return f"{path}.{field.alias}" if path != _ROOT else str(field.alias)
-
-
 def _annotated(field: FieldInfo) -> Any:
     # pydantic takes the outermost Annotated apart.
     return Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
 
 
-def _values(annotation: Any, path: str, known: dict[type[Model], str]) -> str:
+def _values(annotation: Any, place: _Place, known: _Known) -> str:
     for alias, word in _WORDS:
         if annotation == alias:
             return word
     origin, args = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
-        return _values(args[0], path, known) + _limits(args[0], args[1:])
+        return _values(args[0], place, known) + _limits(args[0], args[1:])
     if origin in (Union, types.UnionType):
-        return " or ".join(_values(option, path, known) for option in args if not _is_hidden(option))
+        return " or ".join(_values(option, place, known) for option in args if not _is_hidden(option))
     if origin is Literal:
         return " or ".join(f"`{value}`" for value in args)
     if origin in (list, tuple):
-        return f"list of {_values(args[0], path, known)}"
+        return f"list of {_values(args[0], place, known)}"
     if origin is dict:
-        key = _values(args[0], path, known)
-        return f"map: {key} → {_values(args[1], f'{path}.<{key.split()[0]}>', known)}"
-    return _PLAIN.get(annotation) or _models(annotation, path, known)
+        key = _values(args[0], place, known)
+        return f"map: {key} → {_values(args[1], place.below(f'<{key.split()[0]}>'), known)}"
+    return _PLAIN.get(annotation) or _models(annotation, place, known)
 
 
 def _is_hidden(option: Any) -> bool:
@@ -93,14 +114,14 @@ def _is_hidden(option: Any) -> bool:
     return inner is types.NoneType or (get_origin(inner) or inner) is pulumi.Output
 
 
-def _models(model: type[Model], path: str, known: dict[type[Model], str]) -> str:
+def _models(model: type[Model], place: _Place, known: _Known) -> str:
     is_family = issubclass(model, Variant) and model.is_family
     choices = list(model.variants.values()) if issubclass(model, Variant) and is_family else [model]
     links = []
     for choice in choices:
-        at = known.setdefault(choice, path)
+        at = known.setdefault(choice, place)
         shown = f"kind {choice.model_fields['kind'].default}" if "kind" in choice.model_fields else "settings"
-        links.append(f"[{shown}](#{_anchor(_title(choice, at))})")
+        links.append(f"[{shown}](#{_anchor(at.title(choice))})")
     return " or ".join(links)
 
 

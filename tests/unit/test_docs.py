@@ -44,8 +44,20 @@ def blocks(text: str) -> Iterator[tuple[str, str]]:
 
 def anchors(path: Path) -> set[str]:
     """The names under which GitHub's renderer knows a page's headings."""
+    return set(slugs(path))
+
+
+def slugs(path: Path) -> list[str]:
     headings = re.findall(r"^#+ (.*)$", outside_blocks(path.read_text()), re.MULTILINE)
-    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    return [re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings]
+
+
+@page
+def test_no_heading_repeats_within_a_page(path: Path) -> None:
+    """A link to a repeated heading leads to the first."""
+    # The changelog repeats its headings for each version.
+    found = slugs(path) if path.name != "CHANGELOG.md" else []
+    assert sorted({slug for slug in found if found.count(slug) > 1}) == []
 
 
 @page
