@@ -1,5 +1,6 @@
 """The documentation names only what exists: links, headings, files, make targets; its settings are accepted."""
 
+import argparse
 import os
 import re
 import subprocess
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 import stack
+from cli import __main__ as command_line
 from cli import settings_reference
 from components.cluster import ClusterArgs
 from components.family import Variant
@@ -182,3 +184,26 @@ def test_the_matrix_of_the_backends_is_the_one_that_they_declare() -> None:
         path.write_text(before + marks[0] + wanted + marks[1] + after)
         written = wanted
     assert written == wanted, "out of date: UPDATE_GOLDEN=1 python -m pytest tests/unit/test_docs.py"
+
+
+def test_the_readme_has_every_package_of_the_repository() -> None:
+    tree = next(content for _, content in blocks((PROJECT / "README.md").read_text()) if content.startswith("Pulumi"))
+    assert sorted(folder for folder in top_level() - {".ci"} if f"{folder}/" not in tree) == []
+
+
+@page
+def test_every_command_of_tensorplane_that_is_mentioned_is_one(path: Path) -> None:
+    parser = command_line._parser()
+    [commands] = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    text = path.read_text()
+    code = [*_CODE.findall(outside_blocks(text)), *(content for _, content in blocks(text))]
+    said = [line for part in code for line in part.splitlines() if re.match(r"(\.venv/bin/)?tensorplane [a-z-]", line)]
+    unknown = []
+    for line in said:
+        command, *rest = line.split("#")[0].split()[1:]
+        flags = {word.split("=")[0] for word in rest if word.startswith("--")}
+        if command != "--help" and not (
+            command in commands.choices and flags <= set(commands.choices[command]._option_string_actions)
+        ):
+            unknown.append(line)
+    assert unknown == []
