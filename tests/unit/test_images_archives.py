@@ -96,17 +96,23 @@ def test_every_image_has_an_archive_of_its_own(monkeypatch: pytest.MonkeyPatch, 
 
     monkeypatch.setattr(add_ons, "tools", Tools)
     archives = images.archives()
+    of_workloads = versions.images("embedded")
     assert set(archives) == {
         "tensorplane.local/pause:1",
         "tensorplane.local/coredns:1.13.1",
-        "tensorplane.local/train:2.21.0",
-        "tensorplane.local/serving-stand-in:2.21.0",
-        "registry.k8s.io/kueue/kueue:v0.18.4",
-        "registry.k8s.io/jobset/jobset:v0.12.0",
+        of_workloads.train,
+        of_workloads.serve,
+        *(f"{chart.image}:{chart.image_tag}" for chart in (versions.KUEUE, versions.JOBSET)),
     }
     assert len(set(archives.values())) == len(archives)
     with_streams = images.archives(streams=True)
     assert set(with_streams) - set(archives) == {versions.EMBEDDED_KAFKA}
+
+
+@pytest.mark.parametrize(("chart", "module"), [(versions.KUEUE, "kueue"), (versions.JOBSET, "jobset")])
+def test_a_controller_is_built_from_the_version_that_its_chart_is_pinned_to(chart: versions.Chart, module: str) -> None:
+    pinned = (PROJECT / "embedded/toolchain/go/kubernetes/go.mod").read_text()
+    assert f"sigs.k8s.io/{module} {chart.image_tag} " in pinned
 
 
 def test_the_broker_s_image_is_built_where_streams_want_it(monkeypatch: pytest.MonkeyPatch) -> None:
