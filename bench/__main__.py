@@ -8,6 +8,7 @@ import sys
 from rich.console import Console
 
 from bench import (
+    check,
     figure,
     graph,
     instance,
@@ -27,7 +28,18 @@ from embedded.fault import Fault
 
 FIGURES = {
     one.name: one
-    for module in (main_job, memory, pods, snapshots, throughput, training, graph, simulated_fleet, queue_layouts)
+    for module in (
+        main_job,
+        memory,
+        pods,
+        snapshots,
+        throughput,
+        training,
+        check,
+        graph,
+        simulated_fleet,
+        queue_layouts,
+    )
     for one in module.FIGURES
 }
 

@@ -6,12 +6,14 @@ import argparse
 import os
 import sys
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from embedded import terminal
 from embedded.fault import Fault
 from embedded.hosts.stack_settings import StackSettings
-from embedded.target import Target
+
+if TYPE_CHECKING:
+    from embedded.kube import Kube
 
 _Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -106,9 +108,14 @@ def _check(args: argparse.Namespace) -> int:
     from cli import check
 
     file = StackSettings(args.stack, Path()).source()
-    target = Target.of(os.environ.get("TENSORPLANE_CONTEXT", ""), stack=args.stack) if args.cluster else None
-    print(check.run(file, target.api() if target else None))
+    print(check.run(file, _api(args.stack) if args.cluster else None))
     return 0
+
+
+def _api(stack: str) -> Kube:
+    from embedded.target import Target
+
+    return Target.of(os.environ.get("TENSORPLANE_CONTEXT", ""), stack=stack).api()
 
 
 def _catalog(args: argparse.Namespace) -> int:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pulumi
 
-from cli import live_check
 from embedded.fault import Fault
 from embedded.hosts.stack_settings import declared
-from embedded.kube import Kube
 from stack import StackConfig
+
+if TYPE_CHECKING:
+    from embedded.kube import Kube
 
 _PROJECT_NAME = "tensorplane"
 
@@ -31,6 +33,9 @@ def run(file: Path, api: Kube | None = None) -> str:
 
 def compare(config: StackConfig, api: Kube) -> None:
     """Settings without mistakes and what is in their cluster; a Fault with a line for each that do not go together."""
+    # Imported here: the client of Kubernetes' API takes as long as the check of the settings.
+    from cli import live_check
+
     wrong = live_check.faults(config.volumes, config.cluster, config.namespace_name, api)
     if lines := [str(fault) for fault in wrong]:
         raise Fault(*lines)

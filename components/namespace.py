@@ -40,7 +40,7 @@ class Namespace(pulumi.ComponentResource):
         self._policy("allow-dns", {"pod_selector": {}, "policy_types": ["Egress"], "egress": [_DNS]})
         self.register_outputs({"name": self.name})
 
-    def _policy(self, name: str, spec: k8s.networking.v1.NetworkPolicySpecArgsDict) -> None:
+    def _policy(self, name: str, spec: "k8s.networking.v1.NetworkPolicySpecArgsDict") -> None:
         k8s.networking.v1.NetworkPolicy(
             f"{self.plain_name}-{name}",
             metadata={"name": name, "namespace": self.name, "labels": labels(self.plain_name, "network")},
@@ -49,7 +49,7 @@ class Namespace(pulumi.ComponentResource):
         )
 
 
-_DNS: k8s.networking.v1.NetworkPolicyEgressRuleArgsDict = {
+_DNS: "k8s.networking.v1.NetworkPolicyEgressRuleArgsDict" = {
     "to": [
         {"namespace_selector": {"match_labels": {"kubernetes.io/metadata.name": "kube-system"}}},
         {"ip_block": {"cidr": _NODE_LOCAL_DNS}},

@@ -8,7 +8,7 @@ USER = 65532
 """User and group of every container, and of what volumes hold: the one that distroless images call nonroot."""
 
 
-def pod(user: int = USER) -> k8s.core.v1.PodSecurityContextArgsDict:
+def pod(user: int = USER) -> "k8s.core.v1.PodSecurityContextArgsDict":
     """A pod that runs as this user and group, whose volumes are the group's to read and write."""
     return {
         "run_as_non_root": True,
@@ -20,7 +20,7 @@ def pod(user: int = USER) -> k8s.core.v1.PodSecurityContextArgsDict:
     }
 
 
-CONTAINER: k8s.core.v1.SecurityContextArgsDict = {
+CONTAINER: "k8s.core.v1.SecurityContextArgsDict" = {
     "allow_privilege_escalation": False,
     "read_only_root_filesystem": True,
     "capabilities": {"drop": ["ALL"]},

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
-from rich.console import Console
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _PLAIN_WIDTH = 140
 
 
 def console() -> Console:
     """As wide as the terminal. In a pipe or a log, where there is no width, tables need not break words."""
+    # A command that prints plain lines does without.
+    from rich.console import Console
+
     return Console(highlight=False, width=None if sys.stdout.isatty() else _PLAIN_WIDTH)

@@ -117,7 +117,7 @@ class ModelServer(Workload):
         }
         self.register_outputs(dict(self.outputs))
 
-    def _service(self, owner: Owner) -> k8s.core.v1.Service:
+    def _service(self, owner: Owner) -> "k8s.core.v1.Service":
         return k8s.core.v1.Service(
             owner.name,
             metadata=owner.metadata(annotations=_NOT_AWAITED),

@@ -38,7 +38,7 @@ class Owner:
         *,
         labels: Mapping[str, str] | None = None,
         annotations: Mapping[str, str] | None = None,
-    ) -> k8s.meta.v1.ObjectMetaArgsDict:
+    ) -> "k8s.meta.v1.ObjectMetaArgsDict":
         """Metadata of an object of the workload, by default under the workload's name."""
         made: k8s.meta.v1.ObjectMetaArgsDict = {
             "name": name or self.name,
@@ -54,13 +54,13 @@ class Owner:
         """Options of the workload's objects."""
         return pulumi.ResourceOptions(parent=self.component)
 
-    def service_account(self) -> k8s.core.v1.ServiceAccount:
+    def service_account(self) -> "k8s.core.v1.ServiceAccount":
         """The account of the pods. It may do nothing in the cluster, and its token is in no pod."""
         return k8s.core.v1.ServiceAccount(
             self.name, metadata=self.metadata(), automount_service_account_token=False, opts=self.inside
         )
 
-    def config_map(self, content: Bundle) -> k8s.core.v1.ConfigMap:
+    def config_map(self, content: Bundle) -> "k8s.core.v1.ConfigMap":
         """The ConfigMap of a bundle. It never changes; another content is another ConfigMap."""
         logical, _, _ = content.name.rpartition("-")
         text, binary = content.data()
@@ -73,20 +73,20 @@ class Owner:
             opts=self.inside,
         )
 
-    def allow_peers(self) -> k8s.networking.v1.NetworkPolicy:
+    def allow_peers(self) -> "k8s.networking.v1.NetworkPolicy":
         """Let the pods talk to each other, on any port: collective operations choose theirs."""
         peers = {"pod_selector": {"match_labels": self.selector}}
         return self._policy(
             "peers", ["Ingress", "Egress"], {"ingress": [{"from_": [peers]}], "egress": [{"to": [peers]}]}
         )
 
-    def allow_clients(self, ports: Sequence[int]) -> k8s.networking.v1.NetworkPolicy:
+    def allow_clients(self, ports: Sequence[int]) -> "k8s.networking.v1.NetworkPolicy":
         """Let anyone who can reach the cluster's network connect to these ports."""
         return self._policy(
             "clients", ["Ingress"], {"ingress": [{"ports": [{"protocol": "TCP", "port": port} for port in ports]}]}
         )
 
-    def _policy(self, suffix: str, types: Sequence[str], rules: dict[str, Any]) -> k8s.networking.v1.NetworkPolicy:
+    def _policy(self, suffix: str, types: Sequence[str], rules: dict[str, Any]) -> "k8s.networking.v1.NetworkPolicy":
         name = f"{self.name}-{suffix}"
         spec: Any = {"pod_selector": {"match_labels": self.selector}, "policy_types": types, **rules}
         return k8s.networking.v1.NetworkPolicy(name, metadata=self.metadata(name), spec=spec, opts=self.inside)

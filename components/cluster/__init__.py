@@ -25,7 +25,7 @@ CONTEXT_VARIABLE = "TENSORPLANE_CONTEXT"
 class Connection:
     """What a kind of cluster hands over once it exists."""
 
-    provider: k8s.Provider
+    provider: "k8s.Provider"
     kubeconfig: pulumi.Output[str | None]
     native: Any = None
 
@@ -80,7 +80,7 @@ class ClusterArgs(Variant, family=True):
         """Where the cluster gets a controller's chart from: the inputs of a Helm release."""
         return {"chart": chart.reference, "version": chart.version}
 
-    def address(self, service: k8s.core.v1.Service) -> pulumi.Output[str]:
+    def address(self, service: "k8s.core.v1.Service") -> pulumi.Output[str]:
         """The host under which a service answers: its name, which pods of the cluster resolve."""
         return pulumi.Output.format("{0}.{1}.svc", service.metadata["name"], service.metadata["namespace"])
 

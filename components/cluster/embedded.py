@@ -59,7 +59,7 @@ class Embedded(ClusterArgs):
         provider = _provider(name, pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=nodes)))
         return Connection(provider, pulumi.Output.from_input(str(home() / "kubeconfig")))
 
-    def address(self, service: k8s.core.v1.Service) -> pulumi.Output[str]:
+    def address(self, service: "k8s.core.v1.Service") -> pulumi.Output[str]:
         # This machine has a route to the cluster's services, and no way to resolve their names. The preview of a new
         # service has no address yet: where even the namespace is new, the API server cannot be asked for one.
         return pulumi.Output.all(service.spec.cluster_ip, super().address(service)).apply(
@@ -70,7 +70,7 @@ class Embedded(ClusterArgs):
         return {"chart": str(home() / "charts" / chart.name)}
 
 
-def _provider(name: str, opts: pulumi.ResourceOptions) -> k8s.Provider:
+def _provider(name: str, opts: pulumi.ResourceOptions) -> "k8s.Provider":
     return k8s.Provider(
         name,
         kubeconfig=str(home() / "kubeconfig"),

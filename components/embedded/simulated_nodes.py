@@ -24,7 +24,7 @@ def count(shape: Shape) -> int:
     return max(shape.args.min, 1)
 
 
-def declare(shape: Shape, opts: pulumi.ResourceOptions) -> list[k8s.core.v1.Node]:
+def declare(shape: Shape, opts: pulumi.ResourceOptions) -> "list[k8s.core.v1.Node]":
     """The group's nodes, Ready once KWOK has seen them."""
     return [_declare(shape, index, opts) for index in range(count(shape))]
 
@@ -66,7 +66,7 @@ def _zone(shape: Shape, index: int) -> dict[str, str]:
     return {topology.ZONE: zones[index % len(zones)]} if zones else {}
 
 
-def _declare(shape: Shape, index: int, opts: pulumi.ResourceOptions) -> k8s.core.v1.Node:
+def _declare(shape: Shape, index: int, opts: pulumi.ResourceOptions) -> "k8s.core.v1.Node":
     made = manifest(shape, index)
     metadata: dict[str, Any] = made["metadata"]
     for_pulumi = {

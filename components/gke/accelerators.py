@@ -1,14 +1,15 @@
 """A node's GPUs as GKE wants them declared: type, count, driver, and how pods share them."""
 
-from pulumi_gcp.container import (
-    NodePoolNodeConfigGuestAcceleratorArgsDict,
-    NodePoolNodeConfigGuestAcceleratorGpuSharingConfigArgsDict,
-)
+from typing import TYPE_CHECKING
 
 from components.node_group import Mig, Mps, Shape, TimeSlicing
 
+if TYPE_CHECKING:
+    # The checks of settings pass here, and do without the SDK.
+    from pulumi_gcp import container
 
-def guest_accelerators(shape: Shape, driver: str) -> list[NodePoolNodeConfigGuestAcceleratorArgsDict]:
+
+def guest_accelerators(shape: Shape, driver: str) -> "list[container.NodePoolNodeConfigGuestAcceleratorArgsDict]":
     """The GPUs of each node; none on nodes without, nor for TPUs, which belong to the machine type.
 
     Machines that come with their GPUs (a2, a3, g2 …) declare them as well: that is where the driver is chosen,
@@ -17,7 +18,7 @@ def guest_accelerators(shape: Shape, driver: str) -> list[NodePoolNodeConfigGues
     machine = shape.machine
     if not (machine and machine.cloud_accelerator and shape.accelerator and shape.accelerator.kind == "gpu"):
         return []
-    declared: NodePoolNodeConfigGuestAcceleratorArgsDict = {
+    declared: container.NodePoolNodeConfigGuestAcceleratorArgsDict = {
         "type": machine.cloud_accelerator,
         "count": shape.per_node,
         "gpu_driver_installation_config": {"gpu_driver_version": driver.upper()},
@@ -32,5 +33,5 @@ def guest_accelerators(shape: Shape, driver: str) -> list[NodePoolNodeConfigGues
     return [declared]
 
 
-def _between(strategy: str, replicas: int) -> NodePoolNodeConfigGuestAcceleratorGpuSharingConfigArgsDict:
+def _between(strategy: str, replicas: int) -> "container.NodePoolNodeConfigGuestAcceleratorGpuSharingConfigArgsDict":
     return {"gpu_sharing_strategy": strategy, "max_shared_clients_per_gpu": replicas}

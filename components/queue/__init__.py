@@ -216,7 +216,7 @@ def declare_cohorts(
 
 def _kueue(
     kind: str, name: str, marks: dict[str, str], spec: dict[str, Any], opts: pulumi.ResourceOptions
-) -> k8s.apiextensions.CustomResource:
+) -> "k8s.apiextensions.CustomResource":
     return k8s.apiextensions.CustomResource(
         name, api_version=versions.KUEUE_API, kind=kind, metadata={"name": name, "labels": marks}, spec=spec, opts=opts
     )

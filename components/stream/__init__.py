@@ -87,7 +87,7 @@ class Stream(pulumi.ComponentResource):
         *,
         cluster: Cluster,
         namespace: Namespace,
-        claim: k8s.core.v1.PersistentVolumeClaim,
+        claim: "k8s.core.v1.PersistentVolumeClaim",
         retain: bool,
         needed: Sequence[pulumi.Resource] = (),
         opts: pulumi.ResourceOptions | None = None,

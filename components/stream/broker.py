@@ -25,7 +25,7 @@ class Request:
     namespace: Namespace
     args: "StreamArgs"
     cluster: Cluster
-    claim: k8s.core.v1.PersistentVolumeClaim
+    claim: "k8s.core.v1.PersistentVolumeClaim"
     """The volume that the stream is of."""
     retain: bool
     needed: Sequence[pulumi.Resource]

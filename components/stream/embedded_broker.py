@@ -72,7 +72,7 @@ def properties(*, host: str, port: int, controller: int, address: str, data: str
     return _PROPERTIES.format(host=host, port=port, controller=controller, address=address, data=data)
 
 
-def declare(request: Request, opts: pulumi.ResourceOptions) -> k8s.apps.v1.StatefulSet:
+def declare(request: Request, opts: pulumi.ResourceOptions) -> "k8s.apps.v1.StatefulSet":
     """Create the broker, ready when this is."""
     name = service(request.name)
     settings = _settings(request, opts)
@@ -95,7 +95,7 @@ def declare(request: Request, opts: pulumi.ResourceOptions) -> k8s.apps.v1.State
     )
 
 
-def _metadata(request: Request, name: str) -> k8s.meta.v1.ObjectMetaArgsDict:
+def _metadata(request: Request, name: str) -> "k8s.meta.v1.ObjectMetaArgsDict":
     return {"name": name, "namespace": request.namespace.name, "labels": marks(request)}
 
 
@@ -113,7 +113,7 @@ def _settings(request: Request, opts: pulumi.ResourceOptions) -> pulumi.Output[s
     return made.metadata["name"]
 
 
-def _pod(request: Request, settings: pulumi.Output[str]) -> k8s.core.v1.PodSpecArgsDict:
+def _pod(request: Request, settings: pulumi.Output[str]) -> "k8s.core.v1.PodSpecArgsDict":
     # Kafka's form of an identity: sixteen bytes in base64.
     identity = hashlib.sha256(f"{request.namespace.plain_name}/{request.name}".encode()).digest()[:16]
     cluster = base64.urlsafe_b64encode(identity).decode().rstrip("=")

@@ -18,7 +18,7 @@ _CODE = "/opt/tensorplane/lib"
 _DEADLINE_SECONDS = 300
 
 
-def declare(request: Request, broker: pulumi.Resource, opts: pulumi.ResourceOptions) -> k8s.batch.v1.Job:
+def declare(request: Request, broker: pulumi.Resource, opts: pulumi.ResourceOptions) -> "k8s.batch.v1.Job":
     """Create the Job; `pulumi up` waits for its end, so that whoever reads finds its topics."""
     wanted = {name: args.spec(1) for name, args in sorted(request.args.topics.items())}
     topics = json.dumps({name: {**spec, "config": _texts(spec["config"])} for name, spec in wanted.items()})

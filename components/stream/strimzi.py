@@ -165,7 +165,7 @@ class _Objects:
         *,
         keep: bool = False,
         after: Sequence[pulumi.Resource] = (),
-    ) -> k8s.apiextensions.CustomResource:
+    ) -> "k8s.apiextensions.CustomResource":
         marks = labels(self._request.name, "stream")
         if kind not in ("Kafka", "KafkaMirrorMaker2"):
             marks[_CLUSTER] = self._broker.cluster

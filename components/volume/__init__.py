@@ -163,7 +163,7 @@ class Volume(pulumi.ComponentResource):
         self.register_outputs({"claimName": self.claim.metadata["name"], "sizeGib": args.size_gib})
 
 
-def _begins_as(args: VolumeArgs, origin: Volume | None) -> k8s.core.v1.TypedLocalObjectReferenceArgsDict | None:
+def _begins_as(args: VolumeArgs, origin: Volume | None) -> "k8s.core.v1.TypedLocalObjectReferenceArgsDict | None":
     if origin is not None:
         return source.cloned(origin.claim.metadata["name"])
     return source.restored(args.source.snapshot) if args.source and args.source.snapshot else None

@@ -56,7 +56,7 @@ def _one_of(members: Sequence[str]) -> str:
 
 def policy(
     volume: str, args: "VolumeArgs", *, also: Sequence[str], namespace: Namespace, opts: pulumi.ResourceOptions
-) -> k8s.admissionregistration.v1.ValidatingAdmissionPolicy:
+) -> "k8s.admissionregistration.v1.ValidatingAdmissionPolicy":
     """Refuse pods that mount the claim and are not of an account that may. `also` are accounts of tensorplane's own."""
     name = f"{namespace.plain_name}-{volume}-access"
     mount = "v.persistentVolumeClaim"

@@ -32,7 +32,7 @@ class Request:
     access_modes: list[AccessMode]
     installed: Sequence[pulumi.Resource] = ()
     """What must be there before anything can be mounted: see `Backend.install`."""
-    source: k8s.core.v1.TypedLocalObjectReferenceArgsDict | None = None
+    source: "k8s.core.v1.TypedLocalObjectReferenceArgsDict | None" = None
     """What it begins with."""
     copied: bool = False
     """Whether copies of it come and go, by which a mirror is of one moment."""
@@ -44,7 +44,7 @@ class Request:
         storage_class: pulumi.Input[str] | None,
         volume: pulumi.Input[str] | None = None,
         attributes_class: pulumi.Input[str] | None = None,
-    ) -> k8s.core.v1.PersistentVolumeClaim:
+    ) -> "k8s.core.v1.PersistentVolumeClaim":
         """The claim that pods mount. `storage_class` None asks for the cluster's default class, "" for none.
 
         `attributes_class` is what may change later: Kubernetes lets no claim go back to having none.
@@ -151,6 +151,6 @@ class Backend(Variant, family=True):
         """Create what all volumes of this kind, which are these, share: called once, of one of their backends."""
         return ()
 
-    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
         """Create the claim, and what it needs, as children."""
         raise NotImplementedError

@@ -34,7 +34,7 @@ _CLAIM_LIMIT = 36
 _SECONDS_OF_A_DAY = 86400
 _FEWEST, _MOST = 4, 48
 _SECONDS_FOR_A_RUN = 600
-_PORTS: tuple[k8s.networking.v1.NetworkPolicyPortArgsDict, ...] = (
+_PORTS: "tuple[k8s.networking.v1.NetworkPolicyPortArgsDict, ...]" = (
     # The API server, by its service or its own port.
     {"protocol": "TCP", "port": 443},
     {"protocol": "TCP", "port": 6443},
@@ -122,7 +122,7 @@ class BesideRook(pulumi.ComponentResource):
         """Name of Ceph's user by file system."""
         self.register_outputs({})
 
-    def _metadata(self, name: str) -> k8s.meta.v1.ObjectMetaArgsDict:
+    def _metadata(self, name: str) -> "k8s.meta.v1.ObjectMetaArgsDict":
         return {"name": name, "namespace": self.rook, "labels": labels(self.account, _PART)}
 
     def _code(self) -> pulumi.Output[str]:
@@ -212,7 +212,7 @@ class BesideRook(pulumi.ComponentResource):
 
 def schedule(
     volume: "Volume", backend: "CephFs", mirror: MirrorArgs, every: str, shared: BesideRook
-) -> k8s.batch.v1.CronJob:
+) -> "k8s.batch.v1.CronJob":
     """The CronJob of one volume."""
     claim, user = volume.claim_name, shared.users[backend.file_system]
     name = _named(shared.namespace.plain_name, claim)
@@ -251,7 +251,7 @@ def _named(namespace: str, claim: str) -> str:
     return f"mirror-{claim[:_CLAIM_LIMIT].rstrip('-')}-{zlib.crc32(f'{namespace}/{claim}'.encode()):08x}"
 
 
-def _pod(shared: BesideRook, user: str, arguments: list[str]) -> k8s.core.v1.PodSpecArgsDict:
+def _pod(shared: BesideRook, user: str, arguments: list[str]) -> "k8s.core.v1.PodSpecArgsDict":
     volumes = _volumes(shared, user)
     mounts: list[k8s.core.v1.VolumeMountArgsDict] = [
         {"name": "code", "mount_path": f"{CODE}/ceph_mirror", "read_only": True},
@@ -290,7 +290,7 @@ def _pod(shared: BesideRook, user: str, arguments: list[str]) -> k8s.core.v1.Pod
     }
 
 
-def _volumes(shared: BesideRook, user: str) -> list[k8s.core.v1.VolumeArgsDict]:
+def _volumes(shared: BesideRook, user: str) -> "list[k8s.core.v1.VolumeArgsDict]":
     """What Rook's toolbox is given, but another user's key."""
     endpoints: k8s.core.v1.KeyToPathArgsDict = {"key": "data", "path": "mon-endpoints"}
     return [
@@ -310,5 +310,5 @@ def _volumes(shared: BesideRook, user: str) -> list[k8s.core.v1.VolumeArgsDict]:
     ]
 
 
-def _reference(kind: str, name: Any) -> k8s.rbac.v1.RoleRefArgsDict:
+def _reference(kind: str, name: Any) -> "k8s.rbac.v1.RoleRefArgsDict":
     return {"api_group": "rbac.authorization.k8s.io", "kind": kind, "name": name}

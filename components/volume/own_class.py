@@ -41,7 +41,7 @@ def claim(
     mount_options: Sequence[str] = (),
     known_later: Mapping[str, pulumi.Output[str]] | None = None,
     needed: Sequence[pulumi.Resource] = (),
-) -> k8s.core.v1.PersistentVolumeClaim:
+) -> "k8s.core.v1.PersistentVolumeClaim":
     """The class and its claim. A class never changes, so it is named by its content, and another one is a new volume.
 
     The bytes outlive the claim where the volume was retained when it was made: what `retain` says later is what the

@@ -60,11 +60,11 @@ def cron_job(
     kind: SnapshotClass,
     args: SnapshotsArgs,
     *,
-    claims: Sequence[k8s.core.v1.PersistentVolumeClaim],
+    claims: "Sequence[k8s.core.v1.PersistentVolumeClaim]",
     namespace: Namespace,
     snapshotter: Snapshotter,
     opts: pulumi.ResourceOptions,
-) -> k8s.batch.v1.CronJob:
+) -> "k8s.batch.v1.CronJob":
     """The CronJob of one volume, or of a group of them, by its name.
 
     Each run takes one snapshot, waits until it is ready, and deletes what is past.
@@ -104,7 +104,7 @@ def cron_job(
     )
 
 
-def _pod(snapshotter: Snapshotter, arguments: list[pulumi.Input[str]]) -> k8s.core.v1.PodSpecArgsDict:
+def _pod(snapshotter: Snapshotter, arguments: list[pulumi.Input[str]]) -> "k8s.core.v1.PodSpecArgsDict":
     return {
         "service_account_name": ACCOUNT,
         "enable_service_links": False,

@@ -49,7 +49,7 @@ class Snapshotter(pulumi.ComponentResource):
         self._traffic()
         self.register_outputs({})
 
-    def _metadata(self, name: str) -> k8s.meta.v1.ObjectMetaArgsDict:
+    def _metadata(self, name: str) -> "k8s.meta.v1.ObjectMetaArgsDict":
         return {"name": name, "namespace": self._namespace.name, "labels": labels(ACCOUNT, "snapshots")}
 
     def _code(self) -> pulumi.Output[str]:
@@ -107,7 +107,7 @@ class Snapshotter(pulumi.ComponentResource):
             name = f"{self._scoped}.groups"
             self._limit(name, GROUP_SNAPSHOT_GROUP, "volumegroupsnapshotcontents", "volumeGroupSnapshotRef")
 
-    def _in_namespace(self) -> list[k8s.rbac.v1.PolicyRuleArgsDict]:
+    def _in_namespace(self) -> "list[k8s.rbac.v1.PolicyRuleArgsDict]":
         verbs = ("get", "list", "create", "delete")
         if not self._groups:
             return [_rule("volumesnapshots", *verbs)]
@@ -171,13 +171,13 @@ class Snapshotter(pulumi.ComponentResource):
         )
 
 
-def _rule(resource: str, *verbs: str) -> k8s.rbac.v1.PolicyRuleArgsDict:
+def _rule(resource: str, *verbs: str) -> "k8s.rbac.v1.PolicyRuleArgsDict":
     return {"api_groups": [SNAPSHOT_GROUP], "resources": [resource], "verbs": list(verbs)}
 
 
-def _group_rule(resource: str, *verbs: str) -> k8s.rbac.v1.PolicyRuleArgsDict:
+def _group_rule(resource: str, *verbs: str) -> "k8s.rbac.v1.PolicyRuleArgsDict":
     return {"api_groups": [GROUP_SNAPSHOT_GROUP], "resources": [resource], "verbs": list(verbs)}
 
 
-def _reference(kind: str, name: Any) -> k8s.rbac.v1.RoleRefArgsDict:
+def _reference(kind: str, name: Any) -> "k8s.rbac.v1.RoleRefArgsDict":
     return {"api_group": "rbac.authorization.k8s.io", "kind": kind, "name": name}

@@ -42,11 +42,11 @@ class Source(Model):
         return self
 
 
-def restored(snapshot: str) -> k8s.core.v1.TypedLocalObjectReferenceArgsDict:
+def restored(snapshot: str) -> "k8s.core.v1.TypedLocalObjectReferenceArgsDict":
     """A snapshot, as a claim names it."""
     return {"api_group": SNAPSHOT_GROUP, "kind": "VolumeSnapshot", "name": snapshot}
 
 
-def cloned(claim: pulumi.Input[str]) -> k8s.core.v1.TypedLocalObjectReferenceArgsDict:
+def cloned(claim: pulumi.Input[str]) -> "k8s.core.v1.TypedLocalObjectReferenceArgsDict":
     """Another claim, as a claim names it."""
     return {"kind": "PersistentVolumeClaim", "name": claim}

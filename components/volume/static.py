@@ -13,10 +13,10 @@ from components.volume.backend import Request
 def claim(
     request: Request,
     opts: pulumi.ResourceOptions,
-    where: k8s.core.v1.PersistentVolumeSpecArgsDict,
+    where: "k8s.core.v1.PersistentVolumeSpecArgsDict",
     *,
     needed: Sequence[pulumi.Resource] = (),
-) -> k8s.core.v1.PersistentVolumeClaim:
+) -> "k8s.core.v1.PersistentVolumeClaim":
     """The volume and its claim. `where` says what is mounted, and how.
 
     What no driver made has no size that Kubernetes could change: `sizeGib` is what the claim is matched by.

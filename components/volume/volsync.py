@@ -149,7 +149,7 @@ class End:
 
 def send(
     end: End, mirror: MirrorArgs, every: str, movers: Movers, after: Sequence[pulumi.Resource]
-) -> k8s.apiextensions.CustomResource:
+) -> "k8s.apiextensions.CustomResource":
     """Send what has changed, as often as the settings say."""
     backend, namespace = end.backend, movers.namespace
     sent: dict[str, Any] = {**_mover(), **movers.copied(backend)}
@@ -171,7 +171,7 @@ def send(
     return made
 
 
-def receive(end: End, args: "VolumeArgs", movers: Movers) -> k8s.apiextensions.CustomResource:
+def receive(end: End, args: "VolumeArgs", movers: Movers) -> "k8s.apiextensions.CustomResource":
     """Take what a source sends into the volume, whose claim stays when this ends.
 
     VolSync makes the key that both sides need, in a Secret that it names after this object; none of it is Pulumi's.
@@ -187,7 +187,7 @@ def receive(end: End, args: "VolumeArgs", movers: Movers) -> k8s.apiextensions.C
 
 def _object(
     kind: str, end: End, spec: Mapping[str, Any], movers: Movers, after: Sequence[pulumi.Resource]
-) -> k8s.apiextensions.CustomResource:
+) -> "k8s.apiextensions.CustomResource":
     return k8s.apiextensions.CustomResource(
         end.name,
         api_version=API,
@@ -207,7 +207,7 @@ def _mover() -> dict[str, Any]:
     }
 
 
-def _traffic(volumes: Mapping[str, "VolumeArgs"]) -> k8s.networking.v1.NetworkPolicySpecArgsDict:
+def _traffic(volumes: Mapping[str, "VolumeArgs"]) -> "k8s.networking.v1.NetworkPolicySpecArgsDict":
     """Movers reach each other. Those of other clusters have no label here: the key is what lets them in."""
     movers: k8s.networking.v1.NetworkPolicyPeerArgsDict = {"pod_selector": {"match_labels": _MOVERS}}
     here: list[k8s.networking.v1.NetworkPolicyPortArgsDict] = [{"protocol": "TCP", "port": PORT}]

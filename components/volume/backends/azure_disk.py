@@ -100,7 +100,7 @@ class AzureDisk(Backend):
 
         return disks.group(cluster, volumes)
 
-    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
         from components.aks import data_group
 
         native: Native = request.cluster.native

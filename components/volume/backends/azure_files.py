@@ -105,7 +105,7 @@ class AzureFiles(Backend):
 
         return file_share.shared(cluster.native, volumes)
 
-    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
         from components.aks import file_share
 
         return file_share.claim(self, request, opts)

@@ -154,7 +154,7 @@ class AzureLustre(Backend):
 
         return lustre.shared(cluster, volumes)
 
-    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
         from components.aks import lustre
 
         return lustre.claim(self, request, opts)

@@ -84,7 +84,7 @@ class CephFs(Backend):
             reason = "given, and a volume that is a snapshot, mounted as it is, has no directory: mirror its origin"
             yield Fault(("mirror", "to", "peer"), reason, given=(("accessModes",),))
 
-    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
         parameters = {
             "clusterID": self.cluster_id,
             "fsName": self.file_system,

@@ -79,7 +79,7 @@ class Ebs(Backend):
 
         return [disk_keys.grant(cluster.native, keys)]
 
-    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
         parameters = {
             "type": "gp3",
             "encrypted": "true",

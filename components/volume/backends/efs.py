@@ -68,7 +68,7 @@ class Efs(Backend):
 
         return [addons.of_volumes(cluster.native, "aws-efs-csi-driver").addon]
 
-    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
         from components.eks import file_system
 
         return file_system.claim(self, request, opts)

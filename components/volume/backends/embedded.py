@@ -53,7 +53,7 @@ class Embedded(Backend):
         if args.source and args.source.mirror_of:
             yield "StorageClass", _copy_named(name, args.source.mirror_of)
 
-    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
         begins = request.args.source.mirror_of if request.args.source else None
         return request.claim(
             opts,

@@ -103,7 +103,7 @@ class Ezmeral(Backend):
             reason = f"got {self.advisory_quota_gib}, and the volume has {args.size_gib:g} GiB: need less"
             yield Fault(("backend", "advisoryQuotaGib"), reason, given=(("sizeGib",),))
 
-    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
         asked = {
             "csiProvisionerSecretName": self.provisioner_secret,
             "csiProvisionerSecretNamespace": self.secret_namespace,

@@ -126,7 +126,7 @@ class Filestore(Backend):
         if args.placement and len(args.placement.zones) > 1:
             yield Fault(("placement", "zones"), f"got {len(args.placement.zones)} zones, what is mirrored is in 1")
 
-    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
         if request.args.mirror and request.args.mirror.to.region:
             # Here, and not above: whoever runs another kind of cluster never imports the SDK of Google Cloud.
             from components.gke import file_server

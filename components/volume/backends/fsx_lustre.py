@@ -110,7 +110,7 @@ class FsxLustre(Backend):
 
         return [addons.of_volumes(cluster.native, "aws-fsx-csi-driver").addon]
 
-    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
         from components.eks import lustre
 
         return lustre.claim(self, request, opts)

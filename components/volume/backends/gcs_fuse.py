@@ -126,7 +126,7 @@ class GcsFuse(Backend):
         own = [backend for args in volumes.values() if isinstance(backend := args.backend, GcsFuse)]
         return bucket_network.open_way(cluster, namespace, [cidr for one in own for cidr in one.addresses or ()])
 
-    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
         from components.gke import bucket
 
         return bucket.claim(self, request, opts)

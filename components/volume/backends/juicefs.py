@@ -68,7 +68,7 @@ class JuiceFs(Backend):
         if args.cache and args.cache.size_gib * _MIB_PER_GIB < 1:
             yield Fault(("cache", "sizeGib"), f"got {args.cache.size_gib:g}, need at least 1 MiB")
 
-    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
         parameters: dict[str, str] = {}
         for use in ("provisioner", "node-publish", "controller-expand"):
             parameters |= own_class.secret(use, self.secret, self.secret_namespace)

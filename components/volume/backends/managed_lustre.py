@@ -83,7 +83,7 @@ class ManagedLustre(Backend):
 
         return lustre_network.connect(cluster)
 
-    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
         from components.gke import lustre
 
         return lustre.claim(self, request, opts)

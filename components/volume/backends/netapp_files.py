@@ -142,7 +142,7 @@ class NetappFiles(Backend):
 
         return netapp_pool.shared(cluster.native, volumes)
 
-    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
         from components.aks import netapp_volume
 
         return netapp_volume.claim(self, request, opts)

@@ -40,7 +40,7 @@ class Nfs(Backend):
         throughput="the server",
     )
 
-    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
         source: k8s.core.v1.PersistentVolumeSpecArgsDict = {
             "nfs": {"server": self.server, "path": self.folder},
             "mount_options": [f"nfsvers={self.version}", "hard", "noatime"],

@@ -110,7 +110,7 @@ class PersistentDisk(Backend):
         elif args.source is None or args.source.snapshot is None:
             yield Fault(("from",), "missing, and nobody can write to it: the snapshot that it begins as")
 
-    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
         asked = {
             "disk-encryption-kms-key": self.kms_key,
             "provisioned-iops-on-create": str(self.iops) if self.iops else None,

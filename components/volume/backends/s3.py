@@ -130,7 +130,7 @@ class S3(Backend):
 
         return bucket_volume.driver(cluster.native)
 
-    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
         from components.eks import bucket_volume
 
         return bucket_volume.claim(self, request, opts)

@@ -55,5 +55,5 @@ class StorageClass(Backend):
             reason = "missing, and snapshots of a group need it, as `kubectl get volumegroupsnapshotclasses` has it"
             yield Fault(("backend", "groupSnapshotClass"), reason, given=(("snapshots", "group"),))
 
-    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
         return request.claim(opts, storage_class=self.name)
