@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -72,6 +73,7 @@ def remove() -> None:
     if home and home != str(BENCH.home):
         raise Fault(f"cluster {BENCH.name}: it runs with its data in {home}, so it is not ours to stop: stop it there")
     cluster.remove(BENCH)
+    shutil.rmtree(BENCH.stacks, ignore_errors=True)
 
 
 @contextmanager

@@ -54,6 +54,9 @@ def _parser() -> argparse.ArgumentParser:
         "--bring-back", action="store_true", help="objects that make VolumeSnapshotContent NAME a snapshot"
     )
     kept.set_defaults(run=_volumes)
+    freed = commands.add_parser("unlock", help="remove the lock that a killed `pulumi` left on a stack")
+    freed.add_argument("--stack", default="dev", help="name of a Pulumi.<stack>.yaml (default: dev)")
+    freed.set_defaults(run=_unlock)
     _queues(commands)
     listed = commands.add_parser("settings", help="every key of a stack's settings, as Markdown")
     listed.set_defaults(run=_settings)
@@ -144,6 +147,13 @@ def _volumes(args: argparse.Namespace) -> int:
     context = os.environ.get("TENSORPLANE_CONTEXT", "")
     question = volumes.Question(args.stack, context, args.name, args.json, args.bring_back)
     volumes.run(question, terminal.console())
+    return 0
+
+
+def _unlock(args: argparse.Namespace) -> int:
+    from cli import unlock
+
+    print(unlock.run(args.stack, os.environ.get("TENSORPLANE_CONTEXT", "")))
     return 0
 
 

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from cli import fleet, property_path, queue_report
+from embedded import protected
 
 Event = Mapping[str, Any]
 
@@ -220,5 +221,6 @@ def _pack(event: Event) -> str:
 
 
 def _lines(message: str) -> list[str]:
-    lines = [_PROBLEM.sub(r"\1 \2: ", line.rstrip()) for line in message.strip().splitlines() if line.strip()]
+    text = protected.explained(message.strip())
+    lines = [_PROBLEM.sub(r"\1 \2: ", line.rstrip()) for line in text.splitlines() if line.strip()]
     return [line for line in lines if not line.startswith(_NOISE) and line not in _EMPTY]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 import tempfile
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from embedded import adopted_claims, kept_volumes, recover
+from embedded import adopted_claims, kept_volumes, locks, protected, recover
 from embedded.children import Stopped
 from embedded.fault import Fault
 from embedded.hosts.stack_settings import StackSettings, call
@@ -32,10 +33,15 @@ class Stack:
     def home(self) -> Path:
         return self.settings.home
 
+    def alone(self) -> AbstractContextManager[None]:
+        """Keeps other processes from updating the stack meanwhile; a Fault where one does."""
+        return locks.alone(self.home, self.settings.name)
+
     def prepare(self, step: Step) -> None:
         """Make the stack exist, and mend what a killed update left behind."""
         self.settings.make_stack(self.pulumi, self.environment)
-        recover.break_stale_locks(self.home / "pulumi", self.settings.name)
+        if backend := locks.folder(self.environment):
+            locks.break_stale(backend, self.settings.name)
         settled = recover.settled(json.loads(self._call("stack", "export")))
         if settled is not None:
             step.note("an earlier update was cut off: reading back what it had begun")
@@ -75,7 +81,7 @@ class Stack:
         return outputs
 
     def _update(self, arguments: list[str], step: Step, *, look: bool = False) -> None:
-        log = self.home / "logs" / f"pulumi-{arguments[0]}.log"
+        log = self.home / "logs" / self.settings.name / f"pulumi-{arguments[0]}.log"
         try:
             command(
                 [
@@ -94,11 +100,19 @@ class Stack:
             raise
         except Fault as fault:
             # The log begins with earlier runs; each starts with its command line.
-            errors = diagnostics(log.read_text().rpartition(f" $ {self.pulumi} ")[2])
+            output = log.read_text().rpartition(f" $ {self.pulumi} ")[2]
+            if held := locks.refusal(output, self.settings.name):
+                raise held from None
+            errors = diagnostics(output)
             raise Fault(*errors, f"  log: {log}") if errors else fault from None
 
     def _call(self, *arguments: str) -> str:
-        return call([self.pulumi, *arguments, "--stack", self.settings.name], self.settings.folder, self.environment)
+        try:
+            return call(
+                [self.pulumi, *arguments, "--stack", self.settings.name], self.settings.folder, self.environment
+            )
+        except Fault as fault:
+            raise locks.refusal(str(fault), self.settings.name) or fault from None
 
 
 def diagnostics(output: str) -> list[str]:
@@ -106,7 +120,7 @@ def diagnostics(output: str) -> list[str]:
 
     None where it ended before it came to any resource.
     """
-    section = output.partition("\nDiagnostics:\n")[2].partition("\nResources:\n")[0]
+    section = protected.explained(output.partition("\nDiagnostics:\n")[2].partition("\nResources:\n")[0])
     lines = [line for line in section.splitlines() if line.strip() and not _NOISE.search(line)]
     # A resource's heading without a line under it had only noise to say.
     following = [*lines, ""][1:]

@@ -1,4 +1,4 @@
-"""Where the embedded default keeps things: one cache per user, one home per cluster instance."""
+"""Where the embedded default keeps things: one cache per user, one home per cluster instance, one for its stacks."""
 
 from __future__ import annotations
 
@@ -37,8 +37,17 @@ class Instance:
 
     @property
     def home(self) -> Path:
-        """Folder for what must survive a restart: etcd, certificates, volumes, Pulumi's state, the passphrase."""
+        """Folder for what must survive a restart: etcd, certificates, volumes. `make purge` deletes it."""
         return _state() / self.name
+
+    @property
+    def stacks(self) -> Path:
+        """Folder for Pulumi's state, its passphrase, settings and logs of this instance's stacks and of clouds'.
+
+        Apart from `home`: deleting the cluster must not delete what Pulumi knows of a cloud. One folder for all of
+        them, because a shell has one state backend and one passphrase, and `pulumi --stack NAME` must find each.
+        """
+        return _state() / ("stacks" if self.name == "dev" else f"stacks-{self.name}")
 
     @property
     def run(self) -> Path:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from embedded import toolchain
+from embedded.carried_over import carry_over
 from embedded.hosts.environment import pulumi_environment
 from embedded.hosts.stack_settings import StackSettings
 from embedded.kube import Kube
@@ -37,7 +38,7 @@ class Target:
         instance = instance or Instance.current()
         if context:
             return cls(context, instance, override=context)
-        named = StackSettings(stack, instance.home).section("cluster")
+        named = StackSettings(stack, instance.stacks).section("cluster")
         if named.get("kind") in _CLOUDS:
             return cls("", instance, cloud=str(named["kind"]))
         wanted = named.get("context")
@@ -55,11 +56,12 @@ class Target:
         """Folder of the state. A cloud's is where plain `pulumi` keeps it in this project: with the dev stack's."""
         if self.cloud:
             dev = Target.of("", self.instance)
-            return self.instance.home if dev.cloud else dev.home
-        return self.instance.home if self.embedded else context_home(self.context)
+            return self.instance.stacks if dev.cloud else dev.home
+        return self.instance.stacks if self.embedded else context_home(self.context)
 
     def environment(self) -> dict[str, str]:
         """Variables for running `pulumi` in the project against this cluster; what the user has set stays."""
+        carry_over(self.instance)
         chosen = {"TENSORPLANE_CONTEXT": self.override}
         if self.embedded:
             return toolchain.project_environment(self.instance) | chosen

@@ -11,7 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from embedded import cluster, hosts, images, preflight, showcase, terminal, toolchain, watch
+from embedded import cluster, hosts, images, preflight, purged, showcase, terminal, toolchain, watch
+from embedded.carried_over import carry_over
 from embedded.deploy import Stack
 from embedded.fault import Fault
 from embedded.hosts.stack_settings import StackSettings
@@ -38,7 +39,7 @@ def up(context: str) -> None:
     with Progress(console) as progress:
         run_all(_tasks(target), progress)
         stack = open_stack(target)
-        with progress.step("pulumi up") as step:
+        with progress.step("pulumi up") as step, stack.alone():
             if not target.cloud and _names_what_is_there(StackSettings(STACK, target.home).section("volumes")):
                 _checked(target, "--cluster")
             stack.prepare(step)
@@ -148,6 +149,7 @@ def prepare(*, everything: bool, python: Literal["stacks", "tests"] | None) -> N
 def _make_pulumi_work_here() -> None:
     """What `. .venv/bin/activate && pulumi preview` needs. It follows the stack's file, not this one command."""
     venv = Path(sys.prefix)
+    carry_over(Instance())
     hosts.install(venv / "bin")
     hosts.install_command(venv / "bin")
     hosts.activate(venv, home=Target.of("", Instance()).home)
@@ -168,13 +170,17 @@ def status(context: str) -> None:
 
 
 def purge(instance: Instance, *, confirmed: bool) -> None:
-    """Stop the embedded cluster and delete its data: models, checkpoints, state."""
+    """Stop the embedded cluster and delete its data, with the state of the stacks on it; tell what goes."""
+    carry_over(instance)
+    stacks = purged.on_the_cluster(instance.stacks)
+    print(*purged.described(instance, stacks), sep="\n")
     if not confirmed:
         if not sys.stdin.isatty():
-            raise Fault("purge deletes the volumes' data. Confirm with: python -m embedded purge --yes")
-        answer = input(f"Delete the cluster and every volume of instance {instance.name}? Type its name: ")
-        if answer != instance.name:
+            raise Fault("Nothing was deleted. Confirm with: python -m embedded purge --yes")
+        if input(f"Type {instance.name} to delete it: ") != instance.name:
             raise Fault("Nothing was deleted.")
     cluster.stop(instance)
+    # Before the cluster's data: what a kill cuts off, the same command goes on with.
+    purged.forget(instance.stacks, stacks)
     cluster.remove(instance)
-    print(f"Deleted the data of instance {instance.name}. Tools and images stay in the cache.")
+    print("Deleted. Tools and images stay in the cache.")

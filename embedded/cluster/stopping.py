@@ -22,7 +22,7 @@ def stop(instance: Instance) -> None:
 
 
 def remove(instance: Instance) -> None:
-    """Stops the instance and deletes its home: etcd, keys, images, volumes, Pulumi's state."""
+    """Stops the instance and deletes its home: etcd, keys, images, volumes."""
     stop(instance)
     with only_one(instance):
         shutil.rmtree(instance.home, ignore_errors=True)

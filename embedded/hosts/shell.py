@@ -19,11 +19,11 @@ _BLOCK = re.compile(rf"\n?{re.escape(_BEGIN)}.*?{re.escape(_END)}\n", re.DOTALL)
 def activate(venv: Path, *, home: Path | None = None, pulumi: Path | None = None) -> None:
     """Adds the variables of `home` to VENV/bin/activate and puts `pulumi` beside it. Running it again changes nothing.
 
-    By default the current instance's home, and the CLI that the toolchain has.
+    By default that of the current instance's stacks, and the CLI that the toolchain has.
     """
     script = venv / "bin" / "activate"
     before = script.read_text()
-    block = _block(pulumi_environment(home or Instance.current().home, given={}))
+    block = _block(pulumi_environment(home or Instance.current().stacks, given={}))
     after = _BLOCK.sub("", before).rstrip("\n") + "\n\n" + block
     whole_file.write(script, after)
     _link(venv / "bin" / "pulumi", pulumi or _built())

@@ -86,7 +86,12 @@ class StackSettings:
         """
         self.refresh()
         if not self.has_stack(pulumi, environment):
-            call([pulumi, "stack", "init", self.name, "--no-select"], self.folder, environment)
+            try:
+                call([pulumi, "stack", "init", self.name, "--no-select"], self.folder, environment)
+            except Fault:
+                # Another command may have made it just now.
+                if not self.has_stack(pulumi, environment):
+                    raise
         if not select:
             return
         selected = json.loads(call([pulumi, "stack", "ls", "--json"], self.project, environment))

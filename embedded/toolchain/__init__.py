@@ -134,7 +134,7 @@ def project_environment(instance: Instance | None = None) -> dict[str, str]:
     programs = [str(Path(sys.prefix) / "bin"), str(tools().path("pulumi").parent)]
     path = os.pathsep.join(dict.fromkeys([*programs, *os.environ.get("PATH", os.defpath).split(os.pathsep)]))
     return {
-        **pulumi_environment(at.home),
+        **pulumi_environment(at.stacks),
         "PATH": path,
         "TENSORPLANE_HOME": str(at.home),
         "KUBECONFIG": str(at.kubeconfig),

@@ -100,8 +100,8 @@ def test_the_namespace_enforces_pod_security_restricted(served: Deployed) -> Non
 
 
 def test_secrets_of_the_instance_are_private(served: Deployed) -> None:
-    for name in ("passphrase", "kubeconfig"):
-        assert stat.S_IMODE((served.instance.home / name).stat().st_mode) == 0o600, name
+    for secret in (served.instance.stacks / "passphrase", served.instance.kubeconfig):
+        assert stat.S_IMODE(secret.stat().st_mode) == 0o600, secret
 
 
 def test_a_second_up_changes_nothing(served: Deployed) -> None:

@@ -124,4 +124,4 @@ def test_the_projects_environment_finds_the_cli_and_the_state(
     home = tmp_path / "state" / "tensorplane" / "dev"
     assert str(go_module.pulumi().folder / "bin") in variables["PATH"].split(":")
     assert variables["KUBECONFIG"] == str(home / "kubeconfig")
-    assert variables["PULUMI_BACKEND_URL"] == f"file://{home}/pulumi?metadata=skip"
+    assert variables["PULUMI_BACKEND_URL"] == f"file://{home.with_name('stacks')}/pulumi?metadata=skip"

@@ -1,71 +1,11 @@
-"""What a killed update left behind: whose lock may be broken, and which objects may exist."""
+"""What a killed update left behind: which objects may exist."""
 
 from __future__ import annotations
 
-import json
-import os
-import socket
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from embedded import recover
 from embedded.deploy import diagnostics
-from embedded.fault import Fault
-
-
-def _lock(backend: Path, pid: int, host: str = "") -> Path:
-    lock = backend / ".pulumi" / "locks" / "organization" / "tensorplane" / "dev" / "1.json"
-    lock.parent.mkdir(parents=True)
-    lock.write_text(json.dumps({"pid": pid, "hostname": host or socket.gethostname(), "timestamp": "now"}))
-    return lock
-
-
-def _dead() -> int:
-    child = subprocess.Popen([sys.executable, "-c", ""])
-    child.wait()
-    return child.pid
-
-
-def test_the_lock_of_a_dead_process_is_broken(tmp_path: Path) -> None:
-    lock = _lock(tmp_path, _dead())
-    recover.break_stale_locks(tmp_path, "dev")
-    assert not lock.exists()
-
-
-def test_the_lock_of_a_process_that_is_no_pulumi_is_broken(tmp_path: Path) -> None:
-    lock = _lock(tmp_path, 1)
-    recover.break_stale_locks(tmp_path, "dev")
-    assert not lock.exists()
-
-
-def test_the_lock_of_a_live_pulumi_stays_and_is_named(tmp_path: Path) -> None:
-    waits = "print(flush=True); input()  # pulumi"
-    with subprocess.Popen([sys.executable, "-c", waits], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
-        try:
-            assert child.stdout and child.stdout.readline()  # its command line can be read once it runs
-            lock = _lock(tmp_path, child.pid)
-            with pytest.raises(Fault, match=f"process {child.pid} on .* is updating it"):
-                recover.break_stale_locks(tmp_path, "dev")
-            assert lock.exists()
-        finally:
-            child.kill()
-
-
-def test_the_lock_of_another_machine_stays(tmp_path: Path) -> None:
-    lock = _lock(tmp_path, os.getpid(), "elsewhere")
-    with pytest.raises(Fault, match="on elsewhere"):
-        recover.break_stale_locks(tmp_path, "dev")
-    assert lock.exists()
-
-
-def test_another_stacks_lock_is_left_alone(tmp_path: Path) -> None:
-    lock = _lock(tmp_path, _dead())
-    recover.break_stale_locks(tmp_path, "prod")
-    assert lock.exists()
 
 
 def _export(*operations: dict[str, Any]) -> dict[str, Any]:

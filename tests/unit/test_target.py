@@ -43,7 +43,7 @@ def test_everything_else_is_the_embedded_cluster(monkeypatch: pytest.MonkeyPatch
     _settings(monkeypatch, tmp_path, text)
     found = Target.of("", Instance())
     assert found.embedded
-    assert found.home == Instance().home
+    assert found.home == Instance().stacks
 
 
 @pytest.mark.parametrize("kind", ["eks", "gke", "aks"])
@@ -52,6 +52,15 @@ def test_a_cloud_needs_no_embedded_cluster(monkeypatch: pytest.MonkeyPatch, tmp_
     found = Target.of("", Instance())
     assert (found.cloud, found.embedded, found.context) == (kind, False, "")
     assert "KUBECONFIG" not in found.environment()
+
+
+def test_no_stacks_state_is_in_the_folder_that_purge_deletes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    _settings(monkeypatch, tmp_path, "config: {}\n")
+    (tmp_path / "Pulumi.prod.yaml").write_text("config:\n  tensorplane:cluster: {kind: eks}\n")
+    at = Instance()
+    homes = [Target.of("", at).home, Target.of("", at, stack="prod").home, Target.of("kind-dev", at).home]
+    assert not any(home.is_relative_to(at.home) for home in homes)
+    assert homes[0] == homes[1], "plain `pulumi` of one shell finds both"
 
 
 def test_a_clouds_state_is_where_plain_pulumi_keeps_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
