@@ -61,7 +61,7 @@ def _refuse_two(instance: Instance) -> None:
     known = {path.relative_to(now): path for path in stack_files(now)}
     same = all((path := known.get(one.relative_to(before))) and filecmp.cmp(one, path, shallow=False) for one in theirs)
     keys = [one for home in (instance.home, instance.stacks) if (one := home / "passphrase").exists()]
-    one_key = len(keys) < 2 or filecmp.cmp(*keys, shallow=False)
+    one_key = len({key.read_bytes() for key in keys}) < 2
     if theirs and not (one_key and (same or not known)):
         names = ", ".join(path.stem for path in theirs)
         raise Fault(
