@@ -53,7 +53,7 @@ _Known: TypeAlias = dict[type[Model], _Place]
 
 def render() -> str:
     """The whole reference: a section per model, each before the models that it mentions."""
-    known = {StackConfig: _Place(_ROOT)}
+    known: _Known = {StackConfig: _Place(_ROOT)}
     ordered = list(_models_below(StackConfig, known))
     # Headings differ, so that each can be linked to: what only one variant has needs its kind to tell it from others'.
     repeated = Counter(place.path for model, place in known.items() if "kind" not in model.model_fields)
