@@ -103,12 +103,13 @@ class StackConfig(Model):
         yield from self._check_workloads(settings, machines, told)
 
     def _gpus_beside_queues(self, machines: Fleet, kinds: Mapping[str, Flavor]) -> dict[str, dict[str, int]]:
-        """The GPUs that workloads hold without a queue, by the kind of machine and by workload."""
+        """The GPUs that workloads may hold without a queue, by the kind of machine and by workload."""
         found: dict[str, dict[str, int]] = {}
         for name, workload in self.workloads.items():
-            kind = beside.kind_of(workload.resources, machines, kinds)
-            if kind and workload.gpus_beside_queues:
-                found.setdefault(kind, {})[name] = workload.gpus_beside_queues
+            if workload.gpus_beside_queues:
+                may = beside.kinds_of(workload.resources, machines, kinds, interruptible=workload.interruptible)
+                for kind in may:
+                    found.setdefault(kind, {})[name] = workload.gpus_beside_queues
         return found
 
     def _kinds(self, machines: Fleet) -> dict[str, Flavor]:
@@ -190,14 +191,18 @@ class StackConfig(Model):
                 )
 
     def _check_default_queue(self) -> Iterator[Fault]:
-        """Kueue gives a queue of this name the jobs that name none. Ours takes JobSets alone; another may take all."""
+        """Kueue gives a queue of this name what names none. Ours does so with JobSets; another may with all pods."""
         if queue.DEFAULT not in self.queues or self.controllers.kueue != "present":
             return
-        jobs = [f"take snapshots of {name}" for name, one in self.volumes.items() if one.scheduled_class(self.cluster)]
-        jobs += [f"mirror {name}" for name in self.volumes if volsync.takes_part(name, self.volumes)]
-        if jobs:
-            reason = f"the cluster's Kueue may let the jobs wait in it that {jobs[0]}, need another name"
-            yield Fault(("queues", queue.DEFAULT), reason, given=(("volumes",), ("controllers", "kueue")))
+        waiting = [
+            f"take snapshots of {name}" for name, one in self.volumes.items() if one.scheduled_class(self.cluster)
+        ]
+        waiting += [f"mirror {name}" for name in self.volumes if volsync.takes_part(name, self.volumes)]
+        waiting += [f"serve {name}" for name, one in self.workloads.items() if one.kind == "modelServer"]
+        if waiting:
+            reason = f"the cluster's Kueue may let the pods wait in it that {waiting[0]}; give it another name"
+            given = (("volumes",), ("workloads",), ("controllers", "kueue"))
+            yield Fault(("queues", queue.DEFAULT), reason, given=given)
 
     @property
     def shares_fairly(self) -> bool:

@@ -75,6 +75,9 @@ class Fleet:
                 selector[FLAVOR] = shape.flavor
         else:
             selector |= self._open_selectors.get(_wanted(resources), {})
+            if queued and not resources.gpus and self._cards:
+                # Kueue makes pods tolerate the machines that it gives them: what needs no GPU is to hold none.
+                selector[ACCELERATOR] = NO_ACCELERATOR
         taints = self.tolerated(resources, interruptible=interruptible)
         found = [{"key": key, "operator": "Exists", "effect": effect} for key, effect in sorted(taints)]
         whole = resources.gpus > 1 or (together and resources.gpus)

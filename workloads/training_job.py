@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field
 from components import quantity, versions
 from components.faults import Fault, unknown_name
 from components.model import Filled, In, Name, RelativePath, Resources, refuse
+from components.queue import DEFAULT
 from components.queue.room import PodSet
 from components.volume import Volume
 from workloads import (
@@ -133,6 +134,11 @@ class TrainingJobArgs(WorkloadArgs):
             elif room := declared.rooms.get(self.queue):
                 yield from queueing.check_within(at, room, self.pod_sets(), self.within)
                 yield from queueing.check(at, room, self.pod_sets(), self.contract, self.grace_seconds)
+        elif DEFAULT in declared.queues:
+            # On every cluster, and nothing that a job could say would keep it out.
+            reason = f"missing, and Kueue puts jobs without a queue into the queue named {DEFAULT}, at priority 0"
+            remedy = f"set queue, or give queue {DEFAULT} another name"
+            yield Fault((*at, "queue"), f"{reason}; {remedy}", given=(("queues", DEFAULT),))
 
     @property
     def gpus_beside_queues(self) -> int:

@@ -183,7 +183,8 @@ def _declare(flavor: Flavor, namespace: Namespace, opts: pulumi.ResourceOptions)
 
 
 def flavor_spec(flavor: Flavor, stack: str) -> dict[str, Any]:
-    """The ResourceFlavor: what leads pods to these machines, and what they must tolerate there."""
+    """The ResourceFlavor: what leads pods to these machines, what they are made to tolerate there, and what they must
+    tolerate by themselves."""
     spec: dict[str, Any] = {}
     if flavor.levels:
         spec["topologyName"] = topology.object_name(stack, flavor.levels)
@@ -191,6 +192,8 @@ def flavor_spec(flavor: Flavor, stack: str) -> dict[str, Any]:
         spec["nodeLabels"] = dict(flavor.labels)
     if flavor.taints:
         spec["nodeTaints"] = [{"key": t.key, "value": t.value, "effect": t.effect} for t in flavor.taints]
+    if flavor.tolerations:
+        spec["tolerations"] = [{"key": t.key, "operator": "Exists", "effect": t.effect} for t in flavor.tolerations]
     return spec
 
 

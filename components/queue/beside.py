@@ -1,6 +1,7 @@
 """GPUs that pods hold beside the queues: what a queue admits to the same cards would wait for them for ever."""
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
 from components.faults import Fault
 from components.fleet import Fleet
@@ -9,33 +10,61 @@ from components.queue.flavors import Flavor
 from components.queue.settings import QueueArgs
 
 
-def kind_of(resources: Resources, fleet: Fleet, flavors: Mapping[str, Flavor]) -> str | None:
-    """The kind of machine whose GPUs such pods hold; None where they may be of several, or have none."""
+def kinds_of(resources: Resources, fleet: Fleet, flavors: Mapping[str, Flavor], *, interruptible: bool) -> list[str]:
+    """The kinds of machines whose GPUs such pods may hold: the scheduler asks no queue whose they are."""
     if not resources.gpus:
-        return None
+        return []
     if group := fleet.groups.get(resources.node_group or ""):
-        return group.flavor
+        return [group.flavor]
+    tolerated = fleet.tolerated(resources, interruptible=interruptible)
     card = resources.accelerator
-    found = [flavor.name for flavor in flavors.values() if flavor.is_gpu and (not card or flavor.is_card(card))]
-    return found[0] if len(found) == 1 else None
+    return [
+        flavor.name
+        for flavor in flavors.values()
+        if flavor.is_gpu and (not card or flavor.is_card(card)) and resources.gpus <= flavor.per_pod
+        if all((taint.key, taint.effect) in tolerated for taint in flavor.taints)
+    ]
 
 
 def faults(
     held: Mapping[str, Mapping[str, int]], queues: Mapping[str, QueueArgs], flavors: Mapping[str, Flavor]
 ) -> Iterator[Fault]:
-    """Quotas that leave too little for the workloads without a queue. `held`: their GPUs at most, by kind."""
+    """Quotas that leave too little for the workloads without a queue. `held`: their GPUs at most, by kind; a workload
+    whose pods may be of several kinds is under each."""
+    times = Counter(name for workloads in held.values() for name in workloads)
+    scarce: set[str] = set()
     for kind, workloads in held.items():
         most = flavors[kind].gpus_max if kind in flavors else None
         quotas = {name: args.gpus[kind] for name, args in queues.items() if args.gpus.get(kind)}
-        queued, beside = sum(quotas.values()), sum(workloads.values())
+        queued, sure = sum(quotas.values()), {name: gpus for name, gpus in workloads.items() if times[name] == 1}
         # Quotas that are too large by themselves are said already.
-        if most is None or not quotas or queued > most or queued + beside <= most:
+        if most is None or not quotas or queued > most:
             continue
-        largest = max(quotas, key=lambda name: quotas[name])
-        told = ", ".join(f"{name} {gpus}" for name, gpus in workloads.items())
-        reason = f"the queues hold {queued} of {kind} and workloads without a queue up to {beside} ({told})"
-        need = f"need at most {max(0, quotas[largest] - (queued + beside - most))} here, or a higher max there"
-        given = (("nodeGroups",), *(("queues", name) for name in quotas), *(("workloads", name) for name in workloads))
-        yield Fault(
-            ("queues", largest, "gpus", kind), f"{reason}, and the full node groups have {most}: {need}", given=given
-        )
+        if queued + sum(sure.values()) > most:
+            yield _too_little(kind, quotas, sure, most)
+        elif queued + sum(workloads.values()) > most:
+            scarce.add(kind)
+    for name in (name for name, count in times.items() if count > 1):
+        kinds = [kind for kind, workloads in held.items() if name in workloads]
+        if taken := [kind for kind in kinds if kind in scarce]:
+            yield _undecided(name, taken, [kind for kind in kinds if kind not in scarce])
+
+
+def _too_little(kind: str, quotas: Mapping[str, int], workloads: Mapping[str, int], most: int) -> Fault:
+    queued, beside = sum(quotas.values()), sum(workloads.values())
+    largest = max(quotas, key=lambda name: quotas[name])
+    told = ", ".join(f"{name} {gpus}" for name, gpus in workloads.items())
+    reason = f"the queues hold {queued} of {kind} and workloads without a queue up to {beside} ({told})"
+    need = f"need at most {max(0, quotas[largest] - (queued + beside - most))} here, or a higher max there"
+    given = (("nodeGroups",), *(("queues", name) for name in quotas), *(("workloads", name) for name in workloads))
+    return Fault(
+        ("queues", largest, "gpus", kind), f"{reason}, and the full node groups have {most}: {need}", given=given
+    )
+
+
+def _undecided(name: str, taken: Sequence[str], free: Sequence[str]) -> Fault:
+    """A workload that may get GPUs of which a queue is sure: the scheduler takes any that is idle."""
+    reason = f"missing: without a queue its pods may take GPUs of {', '.join(taken)} that queues are sure of"
+    remedy = f"set it to one of {', '.join(free)}" if free else "lower the queues' gpus, or raise max of a node group"
+    given = (("nodeGroups",), ("queues",), ("workloads", name))
+    return Fault(("workloads", name, "resources", "accelerator"), f"{reason}; {remedy}", given=given)

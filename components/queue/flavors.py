@@ -5,7 +5,17 @@ from dataclasses import dataclass
 
 from components import catalog, node_size
 from components.fleet import Fleet
-from components.node_group import ACCELERATOR, CPU, FLAVOR, NO_ACCELERATOR, PLUGIN_CONFIG, Shape, Taint, keeps_out
+from components.node_group import (
+    ACCELERATOR,
+    CPU,
+    FLAVOR,
+    NO_ACCELERATOR,
+    PLUGIN_CONFIG,
+    SPOT_TAINTS,
+    Shape,
+    Taint,
+    keeps_out,
+)
 from components.queue import topology
 
 ANY = "any"
@@ -31,6 +41,9 @@ class Flavor:
     """What pods must tolerate to be admitted to it: no taints that are mere preferences."""
     resource: str | None
     """The extended resource that it has; None without accelerators."""
+    tolerations: tuple[Taint, ...] = ()
+    """The taints that its nodes have because of what they are, such as their GPUs: Kueue makes the pods that it admits
+    tolerate them. Spot machines and taints of a group's settings are the job's own choice."""
     age: tuple[int, ...] = ()
     """Orders kinds from old cards to new ones; a spot or a shared one comes before the whole one of the same card."""
     gpus_max: int | None = None
@@ -48,8 +61,11 @@ class Flavor:
 
     @property
     def object_name(self) -> str:
-        """What its ResourceFlavor is called after the stack's name. Levels can never change, and so they are in it."""
-        return f"{self.name}-{topology.mark(self.levels)}" if self.levels else self.name
+        """What its ResourceFlavor is called after the stack's name. With levels, neither they nor the tolerations can
+        ever change, and so both are in it."""
+        if not self.levels:
+            return self.name
+        return f"{self.name}-{topology.mark((*self.levels, *map(str, self.tolerations)))}"
 
     @property
     def counted(self) -> tuple[str, ...]:
@@ -113,6 +129,7 @@ def _flavor(name: str, shapes: Sequence[Shape], levels: tuple[str, ...]) -> Flav
         labels,
         taints,
         card.resource,
+        tolerations=_by_nature(taints, shapes),
         age=(
             1 + list(catalog.ACCELERATORS).index(card.name),
             0 if first.args.sharing else 1,
@@ -125,6 +142,12 @@ def _flavor(name: str, shapes: Sequence[Shape], levels: tuple[str, ...]) -> Flav
         spot=first.args.spot,
         levels=levels,
     )
+
+
+def _by_nature(taints: Iterable[Taint], shapes: Iterable[Shape]) -> tuple[Taint, ...]:
+    """The taints that say nothing of who may come: a job in a queue that has these machines may."""
+    declared = {(taint.key, taint.effect) for shape in shapes for taint in shape.args.taints}
+    return tuple(t for t in taints if t.key not in SPOT_TAINTS and (t.key, t.effect) not in declared)
 
 
 def _cpu_labels(name: str) -> dict[str, str]:

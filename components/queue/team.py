@@ -1,5 +1,6 @@
 """Teams: namespaces that have queues, and the limit on GPUs that stands behind the queues'."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 import pulumi
@@ -33,13 +34,18 @@ def _namespace(name: str, retain: bool, opts: pulumi.ResourceOptions) -> pulumi.
 
 
 def gpus_at_most(queues: Mapping[str, QueueArgs], quotas: Mapping[str, Iterable[Quota]], team: str | None) -> int:
-    """GPUs that the pods of a namespace may hold by their queues: the team's, or those of the stack's own."""
-    return sum(
-        quota.guaranteed.gpus + quota.borrowable.gpus
-        for name, args in queues.items()
-        if team is None or team in args.teams
-        for quota in quotas[name]
-    )
+    """GPUs that the pods of a namespace may hold by their queues: the team's, or those of the stack's own.
+
+    What one queue borrows is another's: of no kind there is more than all queues are sure of together.
+    """
+    allowed: Counter[str] = Counter()
+    sure: Counter[str] = Counter()
+    for name, args in queues.items():
+        for quota in quotas[name]:
+            sure[quota.flavor.name] += quota.guaranteed.gpus
+            if team is None or team in args.teams:
+                allowed[quota.flavor.name] += quota.guaranteed.gpus + quota.borrowable.gpus
+    return (allowed & sure).total()
 
 
 def limit(owner: str, namespace: pulumi.Input[str], gpus: int, opts: pulumi.ResourceOptions) -> pulumi.Resource:

@@ -1,31 +1,29 @@
-"""Jobs of the namespace that are not training, such as those that take snapshots: Kueue leaves them alone."""
+"""Jobs that name no queue, such as those that take snapshots: Kueue leaves them alone."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 from kubernetes import config
 
 from embedded.provider.api import Api
 from tests.e2e.conftest import Deployed
 
+TEMPLATE = {"spec": {"containers": [{"name": "main", "image": "nothing"}], "restartPolicy": "Never"}}
+JOB = {"apiVersion": "batch/v1", "kind": "Job", "spec": {"template": TEMPLATE}}
+JOB_SET = {
+    "apiVersion": "jobset.x-k8s.io/v1alpha2",
+    "kind": "JobSet",
+    "spec": {"replicatedJobs": [{"name": "main", "template": {"spec": {"template": TEMPLATE}}}]},
+}
 
-def test_a_job_without_a_queue_does_not_wait_in_the_default_one(deployed: Deployed) -> None:
-    namespace = deployed.outputs.namespace
-    queues = deployed.kube.items(f"/apis/kueue.x-k8s.io/v1beta2/namespaces/{namespace}/localqueues")
-    assert "default" in {one["metadata"]["name"] for one in queues}
-    container = {"name": "main", "image": "nothing"}
-    template = {"spec": {"containers": [container], "restartPolicy": "Never"}}
-    Api(config.new_client_from_config(str(deployed.instance.kubeconfig))).apply(
-        {
-            "apiVersion": "batch/v1",
-            "kind": "Job",
-            "metadata": {"name": "other", "namespace": namespace},
-            # No pods: what Kueue does, it does when the job is made.
-            "spec": {"parallelism": 0, "template": template},
-        },
-        manager="test",
-    )
-    made = deployed.kube.get(f"/apis/batch/v1/namespaces/{namespace}/jobs/other")
-    assert made
+
+@pytest.mark.parametrize("job", [JOB, JOB_SET], ids=lambda job: str(job["kind"]))
+def test_a_job_without_a_queue_starts_at_once(deployed: Deployed, job: dict[str, Any]) -> None:
+    api = Api(config.new_client_from_config(str(deployed.instance.kubeconfig)))
+    about = {"name": "other", "namespace": deployed.outputs.namespace}
+    # What Kueue does, it does when the job is made.
+    made = api.create({**job, "metadata": about}, manager="test", dry_run=True)
     assert not made["spec"].get("suspend")
     assert "kueue.x-k8s.io/queue-name" not in made["metadata"].get("labels", {})
-    deployed.kube.delete(f"/apis/batch/v1/namespaces/{namespace}/jobs/other")

@@ -216,7 +216,7 @@ def test_a_stack_whose_name_makes_no_namespace_must_name_one(monkeypatch: pytest
 def test_a_queue_holds_what_kubernetes_will_count(cpus: float, holds: float, fits: bool) -> None:
     """3 x 0.1 is a little more than 0.3 to a computer; 0.3334 cores are 334 thousandths in each pod."""
     tree = dev()
-    put(tree, "queues/default", {"cpus": holds, "memoryGib": 100})
+    put(tree, "queues/training", {"cpus": holds, "memoryGib": 100})
     put(tree, "workloads/digits/strategy/workers", 3)
     put(tree, "workloads/digits/resources/cpus", cpus)
     assert (faults_of(tree) == []) is fits
@@ -270,14 +270,14 @@ def test_every_fault_of_a_file_at_once() -> None:
     put(tree, "volumez", {})
     put(tree, "namespace", "Vision_Team")
     put(tree, "volumes/models/sizeGib", -1)
-    put(tree, "queues/default/memory", 2)
+    put(tree, "queues/training/memory", 2)
     put(tree, "workloads/digits/maxRestarts", "many")
     put(tree, "workloads/digits/env/TF_CONFIG", "{}")
     put(tree, "workloads/digits/checkpoints/volume", "modles")
     put(tree, "workloads/digits-server/kind", "modelserver")
     assert keys_of(faults_of(tree)) == [
         "namespace",
-        "queues.default.memory",
+        "queues.training.memory",
         "volumes.models.sizeGib",
         "volumez",
         "workloads.digits-server.kind",
@@ -320,7 +320,7 @@ class TestSecrets:
     @pytest.mark.parametrize("section", ["workloads", "queues"])
     def test_names_in_a_reference(self, section: str) -> None:
         tree = dev()
-        tree["queues"] = {"hunter2": tree["queues"]["default"]}
+        tree["queues"] = {"hunter2": tree["queues"]["training"]}
         tree["workloads"]["digits"]["queue"] = "hunter3"
         lines = faults_of(tree, frozenset({section}))
         assert lines == [f"tensorplane:{section}: something in this secret value is not allowed; its text is not shown"]
@@ -365,6 +365,25 @@ def test_a_set_number_may_arrive_as_text() -> None:
     assert stack.StackConfig.load(Settings(tree)).volumes["models"].size_gib == 5
 
 
+def test_a_job_without_a_queue_is_not_put_into_one_by_its_name() -> None:
+    tree = dev()
+    tree["workloads"]["digits"]["queue"] = None
+    assert faults_of(tree) == []
+    tree["queues"] = {"default": tree["queues"]["training"]}
+    assert faults_of(tree) == [
+        "tensorplane:workloads.digits.queue: missing, and Kueue puts jobs without a queue into the queue named default,"
+        " at priority 0; set queue, or give queue default another name"
+    ]
+    tree["workloads"]["digits"]["queue"] = "default"
+    assert faults_of(tree) == []
+    # Another Kueue than tensorplane's may take servers, too.
+    tree |= {"cluster": {"kind": "existing", "context": "c"}, "controllers": {"kueue": "present", "jobset": "present"}}
+    assert faults_of(tree) == [
+        "tensorplane:queues.default: the cluster's Kueue may let the pods wait in it that serve digits-server;"
+        " give it another name"
+    ]
+
+
 @pytest.mark.parametrize(
     ("more", "jobs"),
     [
@@ -384,5 +403,7 @@ def test_a_kueue_of_the_clusters_own_holds_back_no_jobs_of_volumes(more: dict[st
         "queues": {"default": {"cpus": 1, "memoryGib": 1}},
     }
     assert faults_of(tree) == []
-    line = f"tensorplane:queues.default: the cluster's Kueue may let the jobs wait in it that {jobs}, need another name"
+    line = (
+        f"tensorplane:queues.default: the cluster's Kueue may let the pods wait in it that {jobs}; give it another name"
+    )
     assert faults_of({**tree, "controllers": {"kueue": "present"}}) == ([line] if jobs else [])

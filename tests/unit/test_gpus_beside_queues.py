@@ -33,7 +33,8 @@ def tree(gpus: dict[str, int], resources: dict[str, Any], *, replicas: int = 1) 
     [
         ({"t4": 2}, {"gpus": 1, "accelerator": "t4"}),  # one, and one more while it is replaced
         ({"t4": 4}, {"gpus": 1, "accelerator": "h100-80gb"}),
-        ({"t4": 4}, {"gpus": 1}),  # any card: nobody knows which
+        ({"t4": 2, "h100-80gb": 6}, {"gpus": 1}),  # any card, and both have room
+        ({"t4": 4}, {"gpus": 2}),  # no node of t4 takes two
         ({"t4": 4}, {}),
     ],
 )
@@ -46,6 +47,14 @@ def test_a_queue_that_leaves_too_little_is_one_line(resources: dict[str, Any]) -
     assert faults_of(tree({"t4": 3}, resources)) == [
         "tensorplane:queues.research.gpus.t4: the queues hold 3 of t4 and workloads without a queue up to 2 "
         "(server 2), and the full node groups have 4: need at most 2 here, or a higher max there"
+    ]
+
+
+def test_a_workload_that_may_take_what_a_queue_is_sure_of_names_its_card() -> None:
+    line = "tensorplane:workloads.server.resources.accelerator: missing: without a queue its pods may take GPUs of"
+    assert faults_of(tree({"t4": 4}, {"gpus": 1})) == [f"{line} t4 that queues are sure of; set it to one of h100-80gb"]
+    assert faults_of(tree({"t4": 4, "h100-80gb": 8}, {"gpus": 1})) == [
+        f"{line} t4, h100-80gb that queues are sure of; lower the queues' gpus, or raise max of a node group"
     ]
 
 

@@ -51,7 +51,7 @@ def test_a_teams_namespace_is_kept_unless_its_setting_says_otherwise(render: Ren
 def test_jobs_wait_for_controllers_queue_and_volume(render: Render) -> None:
     rendered = built(render, settings_of(DEV).tree)
     needed = rendered.one("JobSet").options["dependsOn"]
-    assert {"Release jobset", "LocalQueue default", "PersistentVolumeClaim models"} <= set(needed)
+    assert {"Release jobset", "LocalQueue training", "PersistentVolumeClaim models"} <= set(needed)
     assert rendered.one("ResourceFlavor").options["dependsOn"] == ["Release kueue"]
     assert rendered.one("JobSet").options["ignoreChanges"] == ["spec.suspend"]
 
@@ -102,7 +102,7 @@ def test_a_preview_on_an_empty_cluster_needs_no_address(render: Render, monkeypa
 def test_labels_fit_the_longest_names(render: Render) -> None:
     tree = copy.deepcopy(settings_of(DEV).tree)
     tree["namespace"] = "n" * 61
-    tree["queues"] = {"q": tree["queues"]["default"]}
+    tree["queues"] = {"q": tree["queues"]["training"]}
     tree["workloads"]["digits"]["queue"] = "q"
     labels = [r.inputs["metadata"].get("labels", {}) for r in built(render, tree).resources if "metadata" in r.inputs]
     assert len(labels) > 10

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -236,14 +237,31 @@ def test_every_kind_that_a_queue_lists_can_be_got(found: Stack) -> None:
 
 @some
 @given(stacks())
-def test_the_limit_of_a_namespace_is_what_its_queues_allow(found: Stack) -> None:
+def test_the_limit_of_a_namespace_is_what_its_queues_can_hold_and_no_more_than_there_is(found: Stack) -> None:
     for owner in (None, *TEAMS):
-        allowed = 0
+        sure, allowed = Counter[str](), Counter[str]()
         for args, _, spec in found.specs():
-            for each in spec["resourceGroups"][0]["flavors"] if owner is None or owner in args.teams else ():
+            for each in spec["resourceGroups"][0]["flavors"]:
                 gpus = each["resources"][-1]
-                allowed += int(gpus["nominalQuota"]) + int(gpus.get("borrowingLimit", 0))
-        assert team.gpus_at_most(found.queues, found.quotas, owner) == allowed
+                sure[each["name"]] += int(gpus["nominalQuota"])
+                if owner is None or owner in args.teams:
+                    allowed[each["name"]] += int(gpus["nominalQuota"]) + int(gpus.get("borrowingLimit", 0))
+        most = sum(min(allowed[name], sure[name]) for name in allowed)
+        assert team.gpus_at_most(found.queues, found.quotas, owner) == most
+        capacities = [kind.gpus_max for kind in found.kinds.values() if kind.is_gpu]
+        assert most <= sum(gpus or 0 for gpus in capacities) or "any" in found.kinds
+
+
+@some
+@given(fleets())
+def test_pods_are_made_to_tolerate_what_their_machines_are_and_choose_the_rest(found: tuple[Fleet, bool]) -> None:
+    machines, own_nodes = found
+    for kind in flavors.of(machines, own_nodes=own_nodes).values():
+        spec = queue.flavor_spec(kind, STACK)
+        keys = {each["key"] for each in spec.get("tolerations", ())}
+        # Who needs no GPU is led there by no toleration, and who may be stopped or is of a team says so itself.
+        assert keys == ({kind.resource} if kind.is_gpu else set())
+        assert keys <= {each["key"] for each in spec.get("nodeTaints", ())}
 
 
 @some

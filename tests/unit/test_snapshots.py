@@ -256,5 +256,5 @@ def test_kueue_takes_jobsets_alone_and_another_kueue_gets_no_queue_that_takes_al
         return [str(fault) for fault in stack.StackConfig.model_validate(tree).check(Settings(tree))]
 
     (only,) = faults("present", "default")
-    assert only.startswith("tensorplane:queues.default: the cluster's Kueue may let the jobs wait in it")
+    assert only.startswith("tensorplane:queues.default: the cluster's Kueue may let the pods wait in it")
     assert faults("chart", "default") == faults("present", "training") == []

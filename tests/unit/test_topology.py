@@ -14,6 +14,7 @@ from tests.unit import rendering
 from tests.unit.rendering import PROJECT, Registered
 from tests.unit.test_bad_settings import faults_of
 
+CPUS = {"queues": {"research": {"cpus": 1, "memoryGib": 1}}}
 EXAMPLE = yaml.safe_load((PROJECT / "examples" / "queues.yaml").read_text())["config"]
 
 
@@ -96,7 +97,7 @@ def test_nodes_take_turns_between_their_zones() -> None:
         ({"topology": []}, {"within": "zone"}, "workloads.search.within: given, and the stack names no levels"),
         ({}, {"within": "hots"}, "workloads.search.within: got hots, and topology has zone, host (did you mean host?)"),
         ({}, {"within": "host"}, "workloads.search.within: 2 worker pods of 4 GPUs, and one host takes 1 of them"),
-        ({}, {"within": "zone", "queue": None}, "workloads.search.within: given without a queue"),
+        (CPUS, {"within": "zone", "queue": None}, "workloads.search.within: given without a queue"),
         (
             {},
             {"within": "zone", "resources": {"gpus": 4, "accelerator": "t4"}},

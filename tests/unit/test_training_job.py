@@ -38,7 +38,7 @@ class TestRunName:
         before = run_name(built(render, tree))
         tree["workloads"]["digits-server"]["resources"]["memoryGib"] = 2
         tree["volumes"]["models"]["sizeGib"] = 20
-        tree["queues"]["default"]["cpus"] = 1.5
+        tree["queues"]["training"]["cpus"] = 1.5
         assert run_name(built(render, tree)) == before
         job = tree["workloads"]["digits"]
         job["files"] = dict(reversed(job["files"].items()))
