@@ -18,7 +18,7 @@ from components.gpu_runtime import GpuRuntime, GpuRuntimeArgs
 from components.model import NAME_LIMIT, NAME_NEEDS, Filled, Model, Name, is_name
 from components.namespace import Namespace
 from components.node_group import NodeGroupArgs
-from components.queue import CohortArgs, Queue, QueueArgs, TeamArgs, beside, dashboard, flavors, room, team
+from components.queue import CohortArgs, Queue, QueueArgs, TeamArgs, admission, beside, dashboard, flavors, room, team
 from components.queue import check as queue_check
 from components.queue import topology as queue_topology
 from components.queue.flavors import Flavor
@@ -317,6 +317,7 @@ def _scheduling(
         for name, args in config.queues.items()
     }
     _limits(config, kinds, namespace, teams, inside)
+    job_controllers += admission.declare(_spaces(config, kinds), inside)
     if config.controllers.kueue_dashboard:
         everywhere = [namespace.plain_name, *(args.namespace or name for name, args in config.teams.items())]
         dashboard.declare(list(config.queues), everywhere, namespace, inside)
@@ -337,6 +338,19 @@ def _limits(
     team.limit(namespace.plain_name, namespace.name, own, inside)
     for name, inside_team in teams.items():
         team.limit(name, inside_team, team.gpus_at_most(config.queues, quotas, name), inside)
+
+
+def _spaces(config: StackConfig, kinds: Mapping[str, Flavor]) -> admission.Spaces:
+    """Where only queues give GPUs, and what the settings declare beside them."""
+    return admission.Spaces(
+        stack=config.namespace_name,
+        teams=[args.namespace or name for name, args in config.teams.items()],
+        beside=[name for name, workload in config.workloads.items() if workload.gpus_beside_queues],
+        with_gpus=[
+            name for name, args in config.queues.items() if any(q.flavor.tolerations for q in quotas_of(args, kinds))
+        ],
+        only_job_sets=config.controllers.kueue == "chart",
+    )
 
 
 def _outputs(cluster: Cluster, namespace: Namespace, workloads: Mapping[str, Workload]) -> dict[str, Any]:

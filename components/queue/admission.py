@@ -1,0 +1,214 @@
+"""What the API server refuses where queues are: GPUs that no queue admitted, and jobs whose pods it would refuse.
+
+Kueue counts what it admits, and nothing else. A pod that takes GPUs past it leaves an admitted job without them, and an
+admitted job whose pods are refused holds GPUs that nobody uses. So both are refused when they are submitted, by
+ValidatingAdmissionPolicies, which every cluster from Kubernetes 1.30 on has.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components.labels import labels
+from components.node_group import ACCELERATOR, FLAVOR, NO_ACCELERATOR
+from components.queue import restricted_pods as restricted
+
+ADMITTED = "kueue.x-k8s.io/podset"
+"""The label that Kueue puts on the pods of what it admits."""
+_QUEUE = "kueue.x-k8s.io/queue-name"
+_GATE = "kueue.x-k8s.io/admission"
+"""The scheduling gate of pods that a Kueue of the cluster's own manages one by one."""
+
+
+@dataclass(frozen=True)
+class Spaces:
+    """Whose pods and jobs are looked at."""
+
+    stack: str
+    """The stack's own namespace."""
+    teams: Sequence[str]
+    """Namespaces in which others create jobs."""
+    beside: Sequence[str]
+    """Service accounts of the stack's own namespace whose pods hold GPUs without a queue, as the settings declare."""
+    with_gpus: Sequence[str]
+    """Queues whose jobs are made to tolerate machines with GPUs."""
+    only_job_sets: bool
+    """Whether the cluster's Kueue is the stack's, which admits JobSets and nothing else."""
+
+
+def declare(spaces: Spaces, opts: pulumi.ResourceOptions) -> list[pulumi.Resource]:
+    """The policies in force, for jobs to wait for."""
+    made = _policy(f"{spaces.stack}-pods-with-gpus", [spaces.stack, *spaces.teams], pods(spaces), spaces, opts)
+    if spaces.teams:
+        made += _policy(f"{spaces.stack}-jobs-of-teams", spaces.teams, jobs(spaces), spaces, opts)
+    return made
+
+
+def _policy(
+    name: str, namespaces: Sequence[str], spec: Mapping[str, Any], spaces: Spaces, opts: pulumi.ResourceOptions
+) -> list[pulumi.Resource]:
+    about: Any = {"name": name, "labels": labels(spaces.stack, "queue")}
+    rules: Any = {"failure_policy": "Fail", **spec}
+    policy = k8s.admissionregistration.v1.ValidatingAdmissionPolicy(name, metadata=about, spec=rules, opts=opts)
+    among = {"key": "kubernetes.io/metadata.name", "operator": "In", "values": sorted(namespaces)}
+    force: Any = {
+        "policy_name": name,
+        "validation_actions": ["Deny"],
+        "match_resources": {"namespace_selector": {"match_expressions": [among]}},
+    }
+    binding = k8s.admissionregistration.v1.ValidatingAdmissionPolicyBinding(
+        name,
+        metadata=about,
+        spec=force,
+        opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=[policy])),
+    )
+    return [binding]
+
+
+def pods(spaces: Spaces) -> dict[str, Any]:
+    """The policy for pods: those with GPUs are of an admitted job, wait for Kueue, or are declared without a queue."""
+    declared = f"request.namespace == {_text(spaces.stack)} && {_account()} in {_list(spaces.beside)}"
+    waits, waited = _gated("object"), _gated("oldObject")
+    admitted = f"dyn(object).metadata.?labels[?'{ADMITTED}'].hasValue()"
+    how = "create a JobSet with the label" if spaces.only_job_sets else "create a job with the label"
+    return {
+        "match_constraints": _matched({"": ["pods"]}),
+        "match_conditions": [{"name": "gpus", "expression": _asks_for_gpus("dyn(object).spec")}],
+        "variables": [_by_controller(spaces)],
+        "validations": [
+            {
+                "expression": (
+                    f"request.operation == 'UPDATE' ? (!{waited} || {waits} || variables.byController)"
+                    f" : ({waits} || ({admitted} && variables.byController) || ({declared}))"
+                ),
+                "message": (
+                    f"GPUs of this namespace are for jobs that a queue admits, and no queue admitted this pod; {how}"
+                    f" {_QUEUE}, or declare the workload in the settings of stack namespace {spaces.stack}"
+                ),
+            }
+        ],
+    }
+
+
+def jobs(spaces: Spaces) -> dict[str, Any]:
+    """The policy for what makes pods in the teams' namespaces: said at submit, where somebody reads it."""
+    queued = f"variables.queue != ''{' && has(dyn(object).spec.replicatedJobs)' if spaces.only_job_sets else ''}"
+    kind = "a JobSet" if spaces.only_job_sets else "a job"
+    fresh = "request.operation == 'CREATE' && !variables.byController"
+    level = "pod-security.kubernetes.io/enforce"
+    is_restricted = f"namespaceObject.metadata.?labels[?'{level}'].orValue('') == 'restricted'"
+    choice = f"[{_text(ACCELERATOR)}, {_text(FLAVOR)}].exists(key, key in template.spec.?nodeSelector.orValue({{}}))"
+    return {
+        "match_constraints": _matched(
+            {
+                "jobset.x-k8s.io": ["jobsets"],
+                "batch": ["jobs", "cronjobs"],
+                "apps": ["deployments", "statefulsets", "replicasets", "daemonsets"],
+                "": ["replicationcontrollers"],
+            }
+        ),
+        "variables": [
+            _by_controller(spaces),
+            {"name": "templates", "expression": _templates("object")},
+            {"name": "queue", "expression": f"dyn(object).metadata.?labels[?'{_QUEUE}'].orValue('')"},
+            {"name": "labelled", "expression": _labelled("variables.templates")},
+            {"name": "wasLabelled", "expression": f"oldObject != null && {_labelled(_templates('oldObject'))}"},
+            {"name": "missing", "expression": restricted.missing("variables.templates")},
+        ],
+        "validations": [
+            {
+                "expression": "!variables.labelled || variables.byController || variables.wasLabelled",
+                "message": f"{ADMITTED}: only Kueue sets this label; remove it from the pod template",
+            },
+            {
+                "expression": (
+                    "variables.byController || !variables.wasLabelled || request.kind.kind != 'Job'"
+                    " || dyn(object).spec.?parallelism.orValue(1) <= dyn(oldObject).spec.?parallelism.orValue(1)"
+                ),
+                "message": "spec.parallelism: an admitted job cannot grow; create another job",
+            },
+            {
+                "expression": (
+                    f"!({fresh}) || ({queued}) || !variables.templates.exists(template,"
+                    f" {_asks_for_gpus('template.spec')})"
+                ),
+                "message": (
+                    "GPUs of this namespace are for jobs that a queue admits, and none would admit this; create"
+                    f" {kind} with the label {_QUEUE}"
+                ),
+            },
+            {
+                "expression": f"!({fresh}) || variables.queue == '' || !({is_restricted}) || variables.missing == ''",
+                "message_expression": (
+                    "'this namespace refuses the pods (Pod Security level restricted) and a queue would hold GPUs for"
+                    " them; set in each pod template ' + variables.missing"
+                ),
+            },
+            {
+                "expression": (
+                    f"!({fresh}) || !(variables.queue in {_list(spaces.with_gpus)})"
+                    f" || variables.templates.all(template, {_asks_for_gpus('template.spec')} || {choice})"
+                ),
+                "message": (
+                    "pods without GPUs would take machines with GPUs; set in their pod template spec.nodeSelector:"
+                    f" {{{ACCELERATOR}: {NO_ACCELERATOR}}}"
+                ),
+            },
+        ],
+    }
+
+
+def _matched(resources: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    return {
+        "resource_rules": [
+            {"api_groups": [group], "api_versions": ["*"], "operations": ["CREATE", "UPDATE"], "resources": list(names)}
+            for group, names in resources.items()
+        ]
+    }
+
+
+def _by_controller(spaces: Spaces) -> dict[str, str]:
+    """Whether a controller asks: anybody may write what Kueue writes on pods, and only controllers are believed."""
+    user = "request.userInfo.username"
+    own = _list([spaces.stack, *spaces.teams])
+    account = f"({user}.startsWith('system:serviceaccount:') && !({user}.split(':')[2] in {own}))"
+    return {"name": "byController", "expression": f"{user} == 'system:kube-controller-manager' || {account}"}
+
+
+def _templates(thing: str) -> str:
+    """The pod templates of a JobSet, a CronJob, or whatever has one."""
+    spec = f"dyn({thing}).spec"
+    return (
+        f"has({spec}.replicatedJobs) ? {spec}.replicatedJobs.map(job, job.template.spec.template) :"
+        f" has({spec}.jobTemplate) ? [{spec}.jobTemplate.spec.template] : [{spec}.template]"
+    )
+
+
+def _labelled(templates: str) -> str:
+    return f"({templates}).exists(template, template.?metadata.?labels[?'{ADMITTED}'].hasValue())"
+
+
+def _asks_for_gpus(spec: str) -> str:
+    """Whether a pod's spec asks for GPUs, by any of NVIDIA's names for them."""
+    amounts = "[one.?resources.?requests.orValue({}), one.?resources.?limits.orValue({})]"
+    some = "amounts.exists(name, name.startsWith('nvidia.com/') && string(amounts[name]) != '0')"
+    return f"{restricted.containers(spec)}.exists(one, {amounts}.exists(amounts, {some}))"
+
+
+def _gated(thing: str) -> str:
+    return f"dyn({thing}).spec.?schedulingGates.orValue([]).exists(gate, gate.name == '{_GATE}')"
+
+
+def _account() -> str:
+    return "dyn(object).spec.?serviceAccountName.orValue('')"
+
+
+def _text(value: str) -> str:
+    return f"'{value}'"
+
+
+def _list(values: Sequence[str]) -> str:
+    return f"[{', '.join(map(_text, sorted(values)))}]"

@@ -1,0 +1,180 @@
+"""What the API server refuses where queues are, and that what it lets in runs: the policies, on a real cluster."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+
+from embedded.provider.api import GVK, ApiError
+from tests.cluster.conftest import eventually
+from tests.queues.jobs import Jobs, Object
+from tests.unit.rendering import PROJECT
+
+TEAM = "vision"
+_SECONDS = 60
+(BLOCK,) = re.findall(r"```yaml\n(apiVersion: jobset.*?)```", (PROJECT / "docs" / "queues.md").read_text(), re.S)
+
+
+def example(**metadata: Any) -> Object:
+    """The JobSet of docs/queues.md."""
+    found: Object = yaml.safe_load(BLOCK)
+    found["metadata"] |= metadata
+    return found
+
+
+def template_of(job: Object) -> Object:
+    """The pod template of its one role."""
+    template: Object = job["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
+    return template
+
+
+def refusal(jobs: Jobs, thing: Object) -> str:
+    """Why the API server would refuse it; nothing where it would not."""
+    try:
+        jobs.api.create(thing, manager="test", dry_run=True)
+    except ApiError as error:
+        return str(error)
+    return ""
+
+
+def pod(job: Object, namespace: str = TEAM) -> Object:
+    """A pod of its template, alone."""
+    template = copy.deepcopy(template_of(job))
+    metadata = {**template.get("metadata", {}), "name": "alone", "namespace": namespace}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}
+
+
+def test_the_job_set_of_the_docs_runs_as_it_is_written(queues: Jobs) -> None:
+    queues.api.create(example(), manager="test")
+    eventually(lambda: queues.running()["sweep"] == 2, _SECONDS)
+    assert {kind for _, _, kind in queues.landed()} == {"t4"}
+
+
+def _makers(job: Object) -> Iterator[Object]:
+    """Its template in what else makes pods."""
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": template_of(job)["spec"]}
+    always = {**template, "spec": {**template["spec"], "restartPolicy": "Always"}}
+    about = {"name": "other", "namespace": TEAM, "labels": job["metadata"]["labels"]}
+    selected = {"selector": {"matchLabels": {"a": "b"}}, "template": always}
+    for api, kind, spec in (
+        ("batch/v1", "Job", {"template": template}),
+        ("batch/v1", "CronJob", {"schedule": "@daily", "jobTemplate": {"spec": {"template": template}}}),
+        ("apps/v1", "Deployment", selected),
+        ("apps/v1", "StatefulSet", {**selected, "serviceName": "other"}),
+        ("apps/v1", "ReplicaSet", selected),
+        ("apps/v1", "DaemonSet", selected),
+    ):
+        yield {"apiVersion": api, "kind": kind, "metadata": about, "spec": spec}
+
+
+def test_gpus_that_no_queue_admits_are_refused(queues: Jobs) -> None:
+    unqueued = example(labels={})
+    assert "create a JobSet with the label kueue.x-k8s.io/queue-name" in refusal(queues, unqueued)
+    for thing in _makers(example()):
+        assert "create a JobSet with the label" in refusal(queues, thing), thing["kind"]
+    for namespace in (TEAM, queues.stack):
+        assert "no queue admitted this pod" in refusal(queues, pod(example(), namespace))
+
+
+def test_pods_without_gpus_need_no_queue(queues: Jobs) -> None:
+    plain = example(labels={})
+    (container,) = template_of(plain)["spec"]["containers"]
+    container["resources"] = {"limits": {"memory": "1Gi", "nvidia.com/gpu": 0}}
+    assert refusal(queues, plain) == ""
+    assert refusal(queues, pod(plain)) == ""
+    assert [refusal(queues, thing) for thing in _makers(plain)] == [""] * 6
+
+
+def test_nobody_but_kueue_says_that_a_pod_is_admitted(queues: Jobs) -> None:
+    forged = example(labels={})
+    template_of(forged)["metadata"] = {"labels": {"kueue.x-k8s.io/podset": "worker"}}
+    assert "no queue admitted this pod" in refusal(queues, pod(forged))
+    assert "only Kueue sets this label" in refusal(queues, forged)
+
+
+def test_an_admitted_job_does_not_grow(queues: Jobs) -> None:
+    queues.api.create(example(), manager="test")
+    eventually(lambda: queues.running()["sweep"] == 2, _SECONDS)
+    (job,) = queues.kube.items(f"/apis/batch/v1/namespaces/{TEAM}/jobs")
+    more = {"spec": {"parallelism": 9, "completions": 9}}
+    with pytest.raises(ApiError, match="an admitted job cannot grow"):
+        queues.api.patch(GVK("batch", "v1", "Job"), job["metadata"]["name"], TEAM, more, manager="test")
+
+
+VARIANTS: list[tuple[str, Any, bool]] = [
+    ("pod/runAsNonRoot", None, False),
+    ("pod/runAsNonRoot", False, False),
+    ("one/runAsNonRoot", False, False),
+    ("one/runAsNonRoot", True, True),
+    ("pod/runAsUser", 0, False),
+    ("pod/runAsUser", None, True),
+    ("one/runAsUser", 0, False),
+    ("pod/seccompProfile", None, False),
+    ("pod/seccompProfile", {"type": "Unconfined"}, False),
+    ("one/seccompProfile", {"type": "Unconfined"}, False),
+    ("one/seccompProfile", {"type": "RuntimeDefault"}, True),
+    ("one/allowPrivilegeEscalation", None, False),
+    ("one/allowPrivilegeEscalation", True, False),
+    ("one/capabilities", None, False),
+    ("one/capabilities", {"drop": ["NET_RAW"]}, False),
+    ("one/capabilities", {"drop": ["ALL"], "add": ["SYS_ADMIN"]}, False),
+    ("one/capabilities", {"drop": ["ALL"], "add": ["NET_BIND_SERVICE"]}, True),
+    ("one/readOnlyRootFilesystem", True, True),
+    ("spec/hostNetwork", True, False),
+    ("spec/hostPID", True, False),
+    ("spec/hostIPC", True, False),
+    ("spec/volumes", [{"name": "a", "hostPath": {"path": "/tmp"}}], False),
+    ("spec/volumes", [{"name": "a", "nfs": {"server": "a", "path": "/"}}], False),
+    ("spec/volumes", [{"name": "a", "emptyDir": {}}, {"name": "b", "secret": {"secretName": "b"}}], True),
+    ("spec/initContainers", [{"name": "first", "image": "a"}], False),
+    ("container/ports", [{"containerPort": 80, "hostPort": 80}], False),
+    ("container/ports", [{"containerPort": 80}], True),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "restricted"), VARIANTS)
+def test_a_job_is_refused_where_its_pods_would_be(jobs: Jobs, path: str, value: Any, restricted: bool) -> None:
+    """Pod Security itself says which."""
+    job = example()
+    spec = template_of(job)["spec"]
+    (container,) = spec["containers"]
+    part, key = path.split("/")
+    place = {"pod": spec["securityContext"], "one": container["securityContext"], "spec": spec, "container": container}
+    if value is None:
+        del place[part][key]
+    else:
+        place[part][key] = value
+    alone = pod(job)
+    for one in alone["spec"]["containers"]:
+        del one["resources"]
+    said = refusal(jobs, alone)
+    assert ("violates PodSecurity" not in said) is restricted, said
+    told = refusal(jobs, job)
+    assert ("this namespace refuses the pods" not in told) is restricted, told
+    assert restricted == (not told)
+
+
+def test_what_a_job_lacks_is_said_at_once(jobs: Jobs) -> None:
+    job = example()
+    spec = template_of(job)["spec"]
+    del spec["securityContext"], spec["containers"][0]["securityContext"]
+    told = refusal(jobs, job)
+    for each in ("runAsNonRoot: true", "seccompProfile", "allowPrivilegeEscalation: false", "drop: [ALL]"):
+        assert each in told
+
+
+def test_pods_without_gpus_stay_off_machines_with_gpus(queues: Jobs) -> None:
+    job = example()
+    (worker,) = job["spec"]["replicatedJobs"]
+    chief = copy.deepcopy({**worker, "name": "chief"})
+    small = {"requests": {"cpu": "100m", "memory": "64Mi"}}
+    chief["template"]["spec"]["template"]["spec"]["containers"][0]["resources"] = small
+    job["spec"]["replicatedJobs"] = [chief, worker]
+    assert "spec.nodeSelector: {tensorplane.dev/accelerator: none}" in refusal(queues, job)
+    template_of(job)["spec"]["nodeSelector"] = {"tensorplane.dev/accelerator": "none"}
+    assert refusal(queues, job) == ""

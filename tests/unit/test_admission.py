@@ -1,0 +1,70 @@
+"""What the policies of the API server name: whose pods may hold GPUs, and where. tests/queues tries them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import stack
+from components.settings import Settings
+from tests.unit import rendering
+from tests.unit.rendering import Registered
+
+TREE: dict[str, Any] = {
+    "namespace": "lab",
+    "cluster": {"kind": "existing", "context": "c"},
+    "nodeGroups": {"cpu": {"max": 2}, "old": {"accelerator": "t4", "perNode": 4, "max": 2}},
+    "volumes": {"models": {"sizeGib": 1}},
+    "teams": {"vision": {}, "speech": {"namespace": "talk"}},
+    "queues": {
+        "research": {"cpus": 1, "memoryGib": 1, "gpus": {"t4": 4}, "teams": ["vision"]},
+        "light": {"cpus": 1, "memoryGib": 1},
+    },
+    "workloads": {
+        "server": {
+            "kind": "modelServer",
+            "model": {"volume": "models", "path": "m"},
+            "resources": {"cpus": 1, "memoryGib": 1, "gpus": 1},
+        },
+        "idle": {"kind": "modelServer", "model": {"volume": "models", "path": "m"}},
+    },
+}
+
+
+def built(**changes: Any) -> rendering.Rendered:
+    return rendering.run(lambda: stack.build(stack.StackConfig.load(Settings({**TREE, **changes}))))
+
+
+def namespaces(binding: Registered) -> list[str]:
+    (among,) = binding.inputs["spec"]["matchResources"]["namespaceSelector"]["matchExpressions"]
+    return list(among["values"])
+
+
+def test_the_stacks_and_its_teams_namespaces_are_looked_at() -> None:
+    bindings = {one.name: one for one in built().all("ValidatingAdmissionPolicyBinding")}
+    assert {name: namespaces(one) for name, one in bindings.items()} == {
+        "lab-jobs-of-teams": ["talk", "vision"],
+        "lab-pods-with-gpus": ["lab", "talk", "vision"],
+    }
+    assert [
+        one.name
+        for one in built(teams={}, queues={"light": {"cpus": 1, "memoryGib": 1}}).all(
+            "ValidatingAdmissionPolicyBinding"
+        )
+    ] == ["lab-pods-with-gpus"]
+    assert not built(teams={}, queues={}).all("ValidatingAdmissionPolicy")
+
+
+def test_what_the_settings_declare_without_a_queue_may_hold_gpus() -> None:
+    policies = {one.name: str(one.inputs["spec"]["validations"]) for one in built().all("ValidatingAdmissionPolicy")}
+    assert "serviceAccountName.orValue('') in ['server']" in policies["lab-pods-with-gpus"]
+
+
+def test_a_kueue_that_manages_more_than_job_sets_may_admit_other_jobs() -> None:
+    for kueue, only in (("chart", True), ("present", False)):
+        policies = {
+            one.name: str(one.inputs["spec"]["validations"])
+            for one in built(controllers={"kueue": kueue}).all("ValidatingAdmissionPolicy")
+        }
+        jobs = policies["lab-jobs-of-teams"]
+        assert ("variables.queue != '' && has(dyn(object).spec.replicatedJobs)" in jobs) is only
+        assert "variables.queue in ['research']" in jobs
