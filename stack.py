@@ -342,13 +342,13 @@ def _limits(
 
 def _spaces(config: StackConfig, kinds: Mapping[str, Flavor]) -> admission.Spaces:
     """Where only queues give GPUs, and what the settings declare beside them."""
+    quotas = {name: quotas_of(args, kinds) for name, args in config.queues.items()}
     return admission.Spaces(
         stack=config.namespace_name,
         teams=[args.namespace or name for name, args in config.teams.items()],
         beside=[name for name, workload in config.workloads.items() if workload.gpus_beside_queues],
-        with_gpus=[
-            name for name, args in config.queues.items() if any(q.flavor.tolerations for q in quotas_of(args, kinds))
-        ],
+        with_gpus=[name for name, found in quotas.items() if any(each.flavor.tolerations for each in found)],
+        gpus=team.gpus_at_most(config.queues, quotas, None) > 0,
         only_job_sets=config.controllers.kueue == "chart",
     )
 

@@ -35,13 +35,17 @@ class Spaces:
     """Service accounts of the stack's own namespace whose pods hold GPUs without a queue, as the settings declare."""
     with_gpus: Sequence[str]
     """Queues whose jobs are made to tolerate machines with GPUs."""
+    gpus: bool
+    """Whether any queue gives GPUs."""
     only_job_sets: bool
     """Whether the cluster's Kueue is the stack's, which admits JobSets and nothing else."""
 
 
 def declare(spaces: Spaces, opts: pulumi.ResourceOptions) -> list[pulumi.Resource]:
     """The policies in force, for jobs to wait for."""
-    made = _policy(f"{spaces.stack}-pods-with-gpus", [spaces.stack, *spaces.teams], pods(spaces), spaces, opts)
+    made: list[pulumi.Resource] = []
+    if spaces.gpus:
+        made += _policy(f"{spaces.stack}-pods-with-gpus", [spaces.stack, *spaces.teams], pods(spaces), spaces, opts)
     if spaces.teams:
         made += _policy(f"{spaces.stack}-jobs-of-teams", spaces.teams, jobs(spaces), spaces, opts)
     return made
@@ -86,7 +90,7 @@ def pods(spaces: Spaces) -> dict[str, Any]:
                 ),
                 "message": (
                     f"GPUs of this namespace are for jobs that a queue admits, and no queue admitted this pod; {how}"
-                    f" {_QUEUE}, or declare the workload in the settings of stack namespace {spaces.stack}"
+                    f" {_QUEUE}, or declare the workload in the settings of the stack"
                 ),
             }
         ],

@@ -45,13 +45,15 @@ def test_the_stacks_and_its_teams_namespaces_are_looked_at() -> None:
         "lab-jobs-of-teams": ["talk", "vision"],
         "lab-pods-with-gpus": ["lab", "talk", "vision"],
     }
-    assert [
-        one.name
-        for one in built(teams={}, queues={"light": {"cpus": 1, "memoryGib": 1}}).all(
-            "ValidatingAdmissionPolicyBinding"
-        )
-    ] == ["lab-pods-with-gpus"]
-    assert not built(teams={}, queues={}).all("ValidatingAdmissionPolicy")
+    alone = built(teams={}, queues={"research": {"gpus": {"t4": 4}}})
+    assert [one.name for one in alone.all("ValidatingAdmissionPolicyBinding")] == ["lab-pods-with-gpus"]
+
+
+def test_without_gpus_to_give_nothing_is_refused() -> None:
+    light = {"light": {"cpus": 1, "memoryGib": 1}}
+    assert not built(teams={}, queues=light).all("ValidatingAdmissionPolicy")
+    made = built(teams={"vision": {}}, queues=light).all("ValidatingAdmissionPolicy")
+    assert [one.name for one in made] == ["lab-jobs-of-teams"]
 
 
 def test_what_the_settings_declare_without_a_queue_may_hold_gpus() -> None:
