@@ -11,16 +11,25 @@ from cli.queue_work import Pods
 
 def lets_in(flavor: Object, pods: Pods, known: Collection[str]) -> bool:
     """`flavor`: the spec of one. `known`: the keys of the labels of all flavors of its queue; others say nothing."""
+    return selects(flavor, pods, known) and not untolerated(flavor, pods)
+
+
+def selects(flavor: Object, pods: Pods, known: Collection[str]) -> bool:
+    """Whether the pods may be on such nodes by their selector and affinity."""
     marks = flavor.get("nodeLabels") or {}
     if any(key in known and marks.get(key) != value for key, value in pods.selector.items()):
         return False
-    if pods.terms and not any(_fits(term, marks, known) for term in pods.terms):
-        return False
+    return not pods.terms or any(_fits(term, marks, known) for term in pods.terms)
+
+
+def untolerated(flavor: Object, pods: Pods) -> list[str]:
+    """The taints that keep the pods off such nodes, as kubectl writes them."""
     tolerated = (*pods.tolerations, *(flavor.get("tolerations") or ()))
-    return all(
-        taint["effect"] == "PreferNoSchedule" or any(_tolerates(each, taint) for each in tolerated)
+    return [
+        f"{taint['key']}={taint.get('value', '')}:{taint['effect']}"
         for taint in flavor.get("nodeTaints") or ()
-    )
+        if taint["effect"] != "PreferNoSchedule" and not any(_tolerates(each, taint) for each in tolerated)
+    ]
 
 
 def _fits(term: Mapping[str, Any], marks: Mapping[str, str], known: Collection[str]) -> bool:

@@ -34,6 +34,8 @@ class Facts:
     workloads: Sequence[Object] = ()
     """Of all namespaces: they compete."""
     nodes: Sequence[Object] = ()
+    pods: Sequence[Object] = ()
+    """Of all namespaces, those that are not done."""
     job_sets: Sequence[Object] = ()
     """Of the namespaces that have the stack's queues."""
     notes: Sequence[str] = ()
@@ -51,6 +53,8 @@ class Details:
 
     pods: Sequence[Object] = ()
     events: Sequence[Object] = ()
+    job_set: str = ""
+    """What the names of its Jobs begin with; empty where it is not known."""
     order: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """By ClusterQueue the UIDs of the owners of what waits in it, as Kueue orders them; without an entry it did not
     say."""
@@ -63,9 +67,9 @@ def gather(api: Kube, namespace: str, *, also: str = "") -> Facts:
     """
     notes: list[str] = []
 
-    def asked(path: str) -> list[Object]:
+    def asked(path: str, **query: str) -> list[Object]:
         try:
-            return api.items(path)
+            return api.items(path, **query)
         except Fault as fault:
             notes.extend(fault.lines)
             return []
@@ -94,6 +98,7 @@ def gather(api: Kube, namespace: str, *, also: str = "") -> Facts:
         priorities=frozenset(one["metadata"]["name"] for one in classes) if classes else None,
         workloads=workloads,
         nodes=asked("/api/v1/nodes"),
+        pods=asked("/api/v1/pods", fieldSelector="status.phase!=Succeeded,status.phase!=Failed"),
         job_sets=[one for each in inside for one in asked(f"{_JOBSETS}/namespaces/{each}/jobsets")],
         notes=notes,
     )
@@ -109,7 +114,7 @@ def details(api: Kube, job_set: Object, cluster_queue: str | None) -> Details:
     except Fault:
         events = []
     order = waiting(api, cluster_queue) if cluster_queue else None
-    return Details(pods, events, {} if order is None or not cluster_queue else {cluster_queue: order})
+    return Details(pods, events, f"{name}-", {} if order is None or not cluster_queue else {cluster_queue: order})
 
 
 def waiting(api: Kube, cluster_queue: str) -> list[str] | None:

@@ -139,13 +139,19 @@ def assigned(admission: Object | None) -> dict[str, dict[str, float]]:
     return found
 
 
-def _pods(pod_set: Object) -> Pods:
-    pod = pod_set["template"]["spec"]
+def requests(pod: Object) -> dict[str, float]:
+    """What the containers of a pod's spec ask for together."""
     asked: dict[str, float] = defaultdict(float)
     for container in pod["containers"]:
         resources = container.get("resources") or {}
         for name, text in {**(resources.get("limits") or {}), **(resources.get("requests") or {})}.items():
             asked[name] += amount(text)
+    return asked
+
+
+def _pods(pod_set: Object) -> Pods:
+    pod = pod_set["template"]["spec"]
+    asked = requests(pod)
     tolerations = tuple(pod.get("tolerations") or ())
     affinity = (pod.get("affinity") or {}).get("nodeAffinity") or {}
     terms = (affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or {}).get("nodeSelectorTerms") or ()

@@ -6,10 +6,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from cli import queue_room, queue_work
+from cli import queue_room, queue_work, unqueued
 from cli.queue_facts import Facts, condition
 from cli.queue_room import Room
 from cli.queue_work import Work, amount
+from cli.unqueued import Held
 from components import catalog
 from components.catalog import GPU_RESOURCE
 from components.node_group import ACCELERATOR, FLAVOR
@@ -31,6 +32,8 @@ class Kind:
     quota: float
     """What queues are sure of together."""
     used: float
+    unqueued: float
+    """GPUs that pods hold without a queue."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +57,10 @@ class Namespace:
 
     name: str
     used: Mapping[str, float]
-    """By kind of machine."""
+    """By kind of machine, with what its pods hold without a queue."""
     running: int
+    starting: int
+    """Jobs that hold what they asked for, and whose pods do not run all yet."""
     waiting: int
     wanted: int
     """GPUs that the waiting jobs ask for."""
@@ -68,6 +73,7 @@ class Queue:
     name: str
     cluster_queue: str
     running: int
+    starting: int
     waiting: int
     admits: bool
 
@@ -88,12 +94,13 @@ def of(facts: Facts, works: Sequence[Work]) -> Top:
     own = {q["spec"]["clusterQueue"] for q in facts.local_queues if q["metadata"]["namespace"] == facts.namespace}
     shown = sorted({each for name in own if name in room.queues for each in room.around(name)})
     flavors = _flavors(facts, room, shown)
-    kinds = tuple(_kind(flavor, resource, facts, room, shown) for flavor, resource in flavors.items())
+    beside = unqueued.of(facts)
+    kinds = tuple(_kind(flavor, resource, facts, room, shown, beside) for flavor, resource in flavors.items())
     return Top(
         kinds,
         tuple(_queue(name, facts, works) for name in shown),
         tuple(share for name in shown for share in _shares(name, flavors, facts, room)),
-        tuple(_namespace(name, facts, works, flavors) for name in _namespaces(facts, works, shown)),
+        tuple(_namespace(name, facts, works, flavors, beside) for name in _namespaces(facts, works, shown)),
     )
 
 
@@ -109,7 +116,7 @@ def _flavors(facts: Facts, room: Room, shown: Sequence[str]) -> dict[str, str]:
     }
 
 
-def _kind(flavor: str, resource: str, facts: Facts, room: Room, shown: Sequence[str]) -> Kind:
+def _kind(flavor: str, resource: str, facts: Facts, room: Room, shown: Sequence[str], beside: Sequence[Held]) -> Kind:
     name = queue_work.kinds(facts.flavors).get(flavor, flavor)
     nodes = [node for node in facts.nodes if (node["metadata"].get("labels") or {}).get(FLAVOR) == name]
     ready = [node for node in nodes if condition(node, "Ready").holds and not node["spec"].get("unschedulable")]
@@ -121,6 +128,7 @@ def _kind(flavor: str, resource: str, facts: Facts, room: Room, shown: Sequence[
         sum(amount(node["status"]["allocatable"].get(resource, "0")) for node in ready),
         sum(room.own(queue, (flavor, resource)) for queue in shown),
         sum(room.used(queue, (flavor, resource)) for queue in shown),
+        sum(one.gpus for one in beside if one.kind == name and resource == GPU_RESOURCE),
     )
 
 
@@ -129,7 +137,8 @@ def _queue(name: str, facts: Facts, works: Sequence[Work]) -> Queue:
     return Queue(
         queue_work.queue_names(facts.cluster_queues)[name],
         name,
-        sum(work.admitted_by == name for work in works if work.held),
+        sum(work.admitted_by == name and work.state == "running" for work in works),
+        sum(work.admitted_by == name and work.state == "admitted" for work in works),
         sum(work.cluster_queue == name and work.state == "waiting" for work in works),
         condition(found, "Active").holds,
     )
@@ -162,13 +171,17 @@ def _namespaces(facts: Facts, works: Sequence[Work], shown: Sequence[str]) -> li
     return [*facts.namespaces, *sorted(others - set(facts.namespaces))]
 
 
-def _namespace(name: str, facts: Facts, works: Sequence[Work], flavors: Mapping[str, str]) -> Namespace:
+def _namespace(
+    name: str, facts: Facts, works: Sequence[Work], flavors: Mapping[str, str], beside: Sequence[Held]
+) -> Namespace:
     kinds = queue_work.kinds(facts.flavors)
     inside = [work for work in works if work.namespace == name]
     used: dict[str, float] = defaultdict(float)
     for work in inside:
         for flavor, held in work.held.items():
             used[kinds.get(flavor, flavor)] += held.get(flavors.get(flavor, GPU_RESOURCE), 0)
+    for one in (each for each in beside if each.namespace == name):
+        used[one.kind] += one.gpus
     states = Counter(work.state for work in inside)
     wanted = sum(work.gpus for work in inside if work.state == "waiting")
-    return Namespace(name, dict(used), states["running"] + states["admitted"], states["waiting"], wanted)
+    return Namespace(name, dict(used), states["running"], states["admitted"], states["waiting"], wanted)

@@ -10,7 +10,7 @@ from rich.text import Text
 from cli.tier_table import table
 from cli.top_rows import CORES, Kind, Namespace, Share, Top
 
-_KINDS = ("kind", "nodes", "in nodes", "queues' own", "used", "use")
+_KINDS = ("kind", "nodes", "in nodes", "queues' own", "used", "no queue", "use")
 _SHARES = ("queue", "kind", "used", "its own", "borrowed", "lent", "jobs")
 _BAR = 16
 _NOTHING = "-"
@@ -31,14 +31,16 @@ def render(top: Top) -> RenderableType:
 def _kind(kind: Kind) -> tuple[str, ...]:
     nodes = str(kind.nodes) if kind.nodes == kind.ready else f"{kind.ready} of {kind.nodes}"
     whole = max(kind.capacity, kind.quota)
-    full = round(min(kind.used / whole, 1) * _BAR) if whole else 0
-    counts = (_count(kind.resource, each) for each in (kind.capacity, kind.quota, kind.used))
+    full = round(min((kind.used + kind.unqueued) / whole, 1) * _BAR) if whole else 0
+    counts = (_count(kind.resource, each) for each in (kind.capacity, kind.quota, kind.used, kind.unqueued))
     return (kind.name, nodes, *counts, "█" * full + "░" * (_BAR - full))
 
 
 def _queues(top: Top) -> Iterator[tuple[str, ...]]:
     for queue in top.queues:
-        jobs = f"{queue.running} running, {queue.waiting} waiting" + ("" if queue.admits else "; admits nothing")
+        starting = f"{queue.starting} starting, " if queue.starting else ""
+        jobs = f"{queue.running} running, {starting}{queue.waiting} waiting"
+        jobs += "" if queue.admits else "; admits nothing"
         name = queue.name
         for share in (each for each in top.shares if each.queue == queue.name):
             yield (name, *_share(share), jobs)
@@ -56,7 +58,15 @@ def _share(share: Share) -> tuple[str, ...]:
 
 def _namespace(one: Namespace, kinds: Sequence[Kind]) -> tuple[str, ...]:
     used = (_count(kind.resource, one.used.get(kind.name, 0)) for kind in kinds)
-    return (one.name, *used, *(str(each) if each else _NOTHING for each in (one.running, one.waiting, one.wanted)))
+    running = ", ".join(
+        told for count, told in ((one.running, f"{one.running}"), (one.starting, f"{one.starting} starting")) if count
+    )
+    return (
+        one.name,
+        *used,
+        running or _NOTHING,
+        *(str(each) if each else _NOTHING for each in (one.waiting, one.wanted)),
+    )
 
 
 def _count(resource: str, number: float) -> str:

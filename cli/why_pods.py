@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from collections.abc import Iterator, Sequence
 
 from cli.queue_facts import Details, Object, condition
 
@@ -14,14 +16,17 @@ _SCALING = {
 }
 """Reasons of the cluster autoscaler's events and of Karpenter's, with what they mean."""
 _GONE = ("Succeeded", "Failed")
+_NAMED = re.compile(r'^Error creating: (pods "[^"]*" is forbidden: )?')
+"""What stands before the reason, with a name that no pod has."""
 
 
 def told(details: Details) -> tuple[str, ...]:
     """A sentence for each reason."""
     pods = [pod for pod in details.pods if "deletionTimestamp" not in pod["metadata"]]
     alive = [pod for pod in pods if (pod.get("status") or {}).get("phase") not in _GONE]
+    refused = tuple(_refused(details, alive))
     if not alive:
-        return ("It has no pods yet.",) if not pods else ()
+        return refused or (("It has no pods yet.",) if not pods else ())
     homeless = [pod for pod in alive if not pod["spec"].get("nodeName")]
     lines = []
     if homeless:
@@ -35,7 +40,23 @@ def told(details: Details) -> tuple[str, ...]:
     lines += [
         f"{count} of {len(alive)} pods have a node and do not run: {why}." for why, count in waiting.most_common()
     ]
-    return tuple(lines)
+    return (*refused, *lines)
+
+
+def _refused(details: Details, alive: Sequence[Object]) -> Iterator[str]:
+    """What the API server says of pods that it did not take, since the last that it took."""
+    taken = max((str(pod["metadata"].get("creationTimestamp", "")) for pod in alive), default="")
+    said = [
+        event
+        for event in details.events
+        if event.get("reason") == "FailedCreate"
+        and (event.get("involvedObject") or {}).get("kind") in ("Job", "JobSet")
+        and str((event.get("involvedObject") or {}).get("name", "")).startswith(details.job_set)
+        and str(event.get("lastTimestamp") or event.get("eventTime") or "") >= taken
+    ]
+    if details.job_set and said:
+        last = max(said, key=lambda event: str(event.get("lastTimestamp") or event.get("eventTime") or ""))
+        yield f"Its pods are refused: {_NAMED.sub('', last.get('message', '')).rstrip('.')}."
 
 
 def _scaling(homeless: list[Object], details: Details) -> list[str]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from cli.lets_in import lets_in
+from cli.lets_in import lets_in, selects, untolerated
 from cli.queue_facts import Object
 from cli.queue_room import Room
 from cli.queue_work import Pods, Work
@@ -50,6 +50,8 @@ class Short:
     pods: Pods
     options: tuple[Option, ...]
     """In the order in which the queue takes them; none where none lets the pods in."""
+    tainted: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """The flavors that the pods do not tolerate and would be let into otherwise, with the taints."""
 
 
 def short(work: Work, room: Room, flavors: Sequence[Object]) -> Short | None:
@@ -65,11 +67,24 @@ def short(work: Work, room: Room, flavors: Sequence[Object]) -> Short | None:
         options = tuple(_option(queue, name, pods, room, taken) for name in usable)
         fitting = next((option for option in options if not option.resource), None)
         if fitting is None:
-            return Short(pods, tuple(option for option in options if option.most))
+            return Short(
+                pods,
+                tuple(option for option in options if option.most),
+                tuple(_tainted(room.queues[queue].flavors, specs, pods, known)),
+            )
         for resource, count in pods.together.items():
             place = fitting.flavor, resource
             taken[place] = taken.get(place, 0) + count
     return None
+
+
+def _tainted(
+    flavors: Sequence[str], specs: Mapping[str, Object], pods: Pods, known: Collection[str]
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for name in flavors:
+        spec = specs.get(name, {})
+        if selects(spec, pods, known) and (taints := untolerated(spec, pods)):
+            yield name, tuple(taints)
 
 
 def _option(queue: str, flavor: str, pods: Pods, room: Room, taken: Mapping[tuple[str, str], float]) -> Option:

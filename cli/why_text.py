@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from cli import queue_work, why_pods, why_waits
+from cli import queue_work, unqueued, why_pods, why_waits
 from cli.queue_facts import Facts, condition
 from cli.queue_work import Work
 from cli.volume_facts import moment
-from cli.why_answer import SHOWN, Answer, Asked, amounts
+from cli.why_answer import SHOWN, Answer, Asked, amounts, some
 from components.catalog import GPU_RESOURCE
 from components.faults import did_you_mean
 from components.queue import PRIORITY_LABEL
@@ -72,7 +72,16 @@ def _admitted(asked: Asked, work: Work) -> Answer:
         if not work.admitted.holds:
             lines.append(f"Its quota is reserved; Kueue still waits: {work.admitted.message or 'admission checks'}")
         lines += why_pods.told(asked.details)
+        lines += _beside(asked, {kinds.get(flavor, flavor) for flavor, held in work.held.items() if held[GPU_RESOURCE]})
     return Answer(verdict, work.state, tuple(lines))
+
+
+def _beside(asked: Asked, kinds: Collection[str]) -> Iterator[str]:
+    """Who has GPUs of the same machines without a queue: no quota counts them."""
+    held = [one for one in unqueued.of(asked.facts) if one.kind in kinds]
+    if held:
+        told = some([f"{one.namespace}/{one.owner} {one.gpus} of {one.kind}" for one in held])
+        yield f"Pods that no queue admitted hold GPUs of the same machines: {told}."
 
 
 def _borrowing(asked: Asked, work: Work, kinds: Mapping[str, str]) -> Iterator[str]:

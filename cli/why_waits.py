@@ -60,8 +60,15 @@ def _told_short(asked: Asked, work: Work, found: Answer, missing: Short) -> Answ
     if not possible:
         verdict = f"{asked.name} can never start: {pods_told(missing.pods)} need more than"
         verdict += f" queue {work.queue} ever gets of one kind of machine that lets them in"
-        return Answer(verdict, "stuck", found.lines, headings if rows else (), rows)
-    return replace(found, headings=headings, rows=rows, after=tuple(_admits(asked, work, possible, kinds)))
+        return Answer(verdict, "stuck", found.lines, headings if rows else (), rows, tuple(_tainted(missing, kinds)))
+    after = (*_admits(asked, work, possible, kinds), *_tainted(missing, kinds))
+    return replace(found, headings=headings, rows=rows, after=after)
+
+
+def _tainted(missing: Short, kinds: Mapping[str, str]) -> Iterator[str]:
+    """What its pods would have to tolerate."""
+    for flavor, taints in missing.tainted:
+        yield f"{kinds.get(flavor, flavor)} keeps its pods off by {', '.join(taints)}: add tolerations to let them in."
 
 
 def _admits(asked: Asked, work: Work, options: Sequence[Option], kinds: Mapping[str, str]) -> Iterator[str]:

@@ -23,7 +23,7 @@ _FOLDER = Path(__file__).parent
 def recorded(name: str) -> tuple[Facts, dict[str, Details]]:
     """One recording: everything, and what belongs to each job by the name of its JobSet."""
     told: dict[str, Any] = json.loads((_FOLDER / f"{name}.json").read_text())
-    details = {job: Details(each["pods"], (), each["order"]) for job, each in told.pop("details").items()}
+    details = {job: Details(each["pods"], (), job, each["order"]) for job, each in told.pop("details").items()}
     priorities = frozenset(told.pop("priorities"))
     return Facts("tensorplane-dev", priorities=priorities, **told), details
 

@@ -168,7 +168,7 @@ class Api:
     def get(self, path: str) -> Any:
         return self._answers.get(path)
 
-    def items(self, path: str) -> Any:
+    def items(self, path: str, **_: str) -> Any:
         if path not in self._answers:
             raise Fault(f"GET {path}: forbidden")
         return self._answers[path]

@@ -11,7 +11,19 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from cli import lets_in, queue_room, queue_work, why, why_answer, why_pods, why_short, why_text, why_waits
+from cli import (
+    lets_in,
+    queue_room,
+    queue_work,
+    top_rows,
+    unqueued,
+    why,
+    why_answer,
+    why_pods,
+    why_short,
+    why_text,
+    why_waits,
+)
 from cli.queue_facts import Details, Facts
 from cli.queue_work import Pods
 from components.catalog import GPU_RESOURCE
@@ -194,7 +206,7 @@ def test_a_flavor_lets_in_what_selects_and_tolerates_it() -> None:
 
 
 def test_jobs_that_must_end_together_are_told_together() -> None:
-    facts = changed(WAITING, "low5")
+    facts = replace(changed(WAITING, "low5"), flavors=copy.deepcopy(WAITING.flavors))
     low5 = next(w for w in facts.workloads if "low5" in w["metadata"]["name"])
     low5["spec"]["podSets"][0]["count"] = 2
     for flavor in ("t4", "h100-80gb"):
@@ -229,6 +241,59 @@ def test_pods_say_what_they_wait_for() -> None:
         "1 of 4 pods have a node and do not run: Running, not ready.",
     )
     assert why_pods.told(Details()) == ("It has no pods yet.",)
+
+
+def test_pods_that_the_api_server_refuses_are_told_with_its_reason() -> None:
+    def event(job: str, at: str, why: str) -> dict[str, Any]:
+        name = f"{job}-worker-0"
+        message = f'Error creating: pods "{name}-0-x1" is forbidden: {why}'
+        about = {"involvedObject": {"kind": "Job", "name": name}, "lastTimestamp": at}
+        return {**about, "reason": "FailedCreate", "message": message}
+
+    events = [
+        event("sweep-1", "2026-11-21T21:54:02Z", "violates PodSecurity: seLinuxOptions"),
+        event("sweep-1", "2026-11-21T21:54:01Z", "exceeded quota: gpus"),
+        event("other", "2026-11-21T21:54:03Z", "another job's"),
+    ]
+    refused = ("Its pods are refused: violates PodSecurity: seLinuxOptions.",)
+    assert why_pods.told(Details((), events, "sweep-1-")) == refused
+    alive = {"metadata": {"name": "a", "uid": "a", "creationTimestamp": "2026-11-21T21:55:00Z"}, "spec": {}}
+    assert why_pods.told(Details([alive], events, "sweep-1-")) == ("1 of 1 pods have no node yet: not scheduled yet.",)
+
+
+def test_taints_that_keep_a_waiting_job_off_are_named() -> None:
+    flavors = copy.deepcopy(list(WAITING.flavors))
+    for each in flavors:
+        if each["metadata"]["name"] == "tensorplane-dev-t4":
+            each["spec"]["nodeTaints"] = [{"key": "tensorplane.dev/spot", "value": "true", "effect": "NoSchedule"}]
+    found = answer("low5", replace(WAITING, flavors=flavors))
+    assert "t4" not in {row[0] for row in found.rows}
+    line = "t4 keeps its pods off by tensorplane.dev/spot=true:NoSchedule: add tolerations to let them in."
+    assert line in found.after
+
+
+def _pod(name: str, node: str, gpus: int, **metadata: Any) -> dict[str, Any]:
+    container = {"resources": {"limits": {GPU_RESOURCE: str(gpus)}}}
+    about = {"name": name, "namespace": "tensorplane-dev", "uid": name, **metadata}
+    return {"metadata": about, "spec": {"nodeName": node, "containers": [container], "serviceAccountName": "server"}}
+
+
+def test_gpus_that_pods_hold_without_a_queue_are_told() -> None:
+    pods = [
+        _pod("server-1", "ampere-0", 1),
+        _pod("server-2", "ampere-1", 1),
+        _pod("admitted", "ampere-1", 2, labels={"kueue.x-k8s.io/podset": "worker"}),
+        _pod("waiting", "", 4),
+        _pod("none", "ampere-1", 0),
+    ]
+    facts = replace(HELD, pods=pods)
+    assert [(one.owner, one.kind, one.gpus) for one in unqueued.of(facts)] == [("server", "a100-80gb", 2)]
+    line = "Pods that no queue admitted hold GPUs of the same machines: tensorplane-dev/server 2 of a100-80gb."
+    assert line in answer("high3", facts, HELD_DETAILS).lines
+    top = top_rows.of(facts, queue_work.works(facts))
+    assert {kind.name: kind.unqueued for kind in top.kinds if kind.unqueued} == {"a100-80gb": 2}
+    own = next(one for one in top.namespaces if one.name == "tensorplane-dev")
+    assert (own.used["a100-80gb"], own.running, own.starting) == (10, 3, 1)
 
 
 @pytest.mark.parametrize(
