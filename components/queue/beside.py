@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from components.faults import Fault
 from components.fleet import Fleet
 from components.model import Resources
+from components.node_group import ACCELERATOR
 from components.queue.flavors import Flavor
 from components.queue.settings import QueueArgs
 
@@ -47,7 +48,9 @@ def faults(
     for name in (name for name, count in times.items() if count > 1):
         kinds = [kind for kind, workloads in held.items() if name in workloads]
         if taken := [kind for kind in kinds if kind in scarce]:
-            yield _undecided(name, taken, [kind for kind in kinds if kind not in scarce])
+            cards = {kind: flavors[kind].labels[ACCELERATOR] for kind in kinds}
+            free = {cards[kind] for kind in kinds if kind not in scarce} - {cards[kind] for kind in taken}
+            yield _undecided(name, taken, sorted(free))
 
 
 def _too_little(kind: str, quotas: Mapping[str, int], workloads: Mapping[str, int], most: int) -> Fault:
@@ -63,7 +66,8 @@ def _too_little(kind: str, quotas: Mapping[str, int], workloads: Mapping[str, in
 
 
 def _undecided(name: str, taken: Sequence[str], free: Sequence[str]) -> Fault:
-    """A workload that may get GPUs of which a queue is sure: the scheduler takes any that is idle."""
+    """A workload that may get GPUs of which a queue is sure: the scheduler takes any that is idle. `free`: accelerators
+    of which there are enough for both."""
     reason = f"missing: without a queue its pods may take GPUs of {', '.join(taken)} that queues are sure of"
     remedy = f"set it to one of {', '.join(free)}" if free else "lower the queues' gpus, or raise max of a node group"
     given = (("nodeGroups",), ("queues",), ("workloads", name))

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from cli import queue_facts, queue_work, top_rows, why, why_answer
 from embedded.provider.api import GVK, ApiError
 from tests.cluster.conftest import eventually
 from tests.queues.jobs import Jobs, Object
@@ -166,6 +167,26 @@ def test_what_a_job_lacks_is_said_at_once(jobs: Jobs) -> None:
     told = refusal(jobs, job)
     for each in ("runAsNonRoot: true", "seccompProfile", "allowPrivilegeEscalation: false", "drop: [ALL]"):
         assert each in told
+
+
+def test_why_and_top_tell_of_pods_that_are_refused_all_the_same(queues: Jobs) -> None:
+    job = example()
+    # Pod Security refuses it, and the policy does not look at it.
+    template_of(job)["spec"]["securityContext"]["seLinuxOptions"] = {"type": "spc_t"}
+    queues.api.create(job, manager="test")
+
+    def told() -> why_answer.Answer:
+        return why.ask(queues.kube, queues.stack, "vision/sweep", {})
+
+    eventually(
+        lambda: told().state == "admitted" and any("pods are refused" in line for line in told().lines), _SECONDS
+    )
+    (line,) = told().lines
+    assert line.startswith("Its pods are refused: violates PodSecurity")
+    assert "spc_t" in line
+    facts = queue_facts.gather(queues.kube, queues.stack)
+    (team,) = (one for one in top_rows.of(facts, queue_work.works(facts)).namespaces if one.name == TEAM)
+    assert (team.running, team.starting) == (0, 1)
 
 
 def test_pods_without_gpus_stay_off_machines_with_gpus(queues: Jobs) -> None:
