@@ -92,7 +92,7 @@ def _ours(size: str) -> float:
     from bench.mocked import run
     from components.settings import Settings
 
-    tree = {"cluster": {"kind": "eks", "region": _REGION}, **_fleet(int(size))}
+    tree = {"cluster": {"kind": "eks", "region": _REGION, "endpoint": {"deployFromInside": True}}, **_fleet(int(size))}
     import pulumi_aws  # noqa: F401  # imports are no part of the graph
     import pulumi_kubernetes  # noqa: F401
 

@@ -1,17 +1,45 @@
-"""Who is let in to an API server from outside: the same rules in each cloud where it has a public address."""
+"""Who reaches an API server: the same rules in each cloud where it can have a public address."""
 
 import ipaddress
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
 
 from components.cidr import network_of
 from components.faults import Fault
 
-_PATH = ("cluster", "endpoint", "allowedCidrs")
+_ENDPOINT = ("cluster", "endpoint")
+_PATH = (*_ENDPOINT, "allowedCidrs")
 _NEVER_PUBLIC = tuple(
     ipaddress.IPv4Network(cidr)
     for cidr in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16")
 )
 _WORLD = ipaddress.IPv4Network("0.0.0.0/0")
+
+
+class Endpoint(Protocol):
+    """Settings of an API server's address."""
+
+    @property
+    def public(self) -> bool: ...
+    @property
+    def allowed_cidrs(self) -> Sequence[str]: ...
+    @property
+    def deploy_from_inside(self) -> bool: ...
+
+
+def unreachable(endpoint: Endpoint, *, network: str, existing: str) -> Iterator[Fault]:
+    """A private API server in a network that the same `pulumi up` makes: nobody is in there to create objects.
+
+    `network` is what the cloud calls the network, `existing` the setting that names one of the user's own.
+    """
+    if endpoint.public or endpoint.deploy_from_inside or endpoint.allowed_cidrs:
+        return
+    reason = (
+        f"the API server is private and the {network} is new, so pulumi up cannot reach it to create objects;"
+        f" let your address in (public: true, allowedCidrs: [203.0.113.0/24]), name an existing network ({existing}),"
+        f" or set deployFromInside: true where a VPN or a peering leads into this {network} already"
+    )
+    yield Fault(_ENDPOINT, reason)
 
 
 def faults(allowed: Sequence[str], *, public: bool) -> Iterator[Fault]:

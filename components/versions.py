@@ -149,13 +149,14 @@ EKS_ADDONS: Mapping[str, Mapping[str, str]] = {
         "eks-node-monitoring-agent": "v1.7.0-eksbuild.1",
     },
 }
+# P6 machines need 0.5.6 or newer (EKS user guide, node-efa). The newest chart of aws/eks-charts@bfe91c4, July 2026.
 EFA_DEVICE_PLUGIN = Chart(
     name="aws-efa-k8s-device-plugin",
     namespace="kube-system",
-    version="v0.5.1",
+    version="v0.5.30",
     reference="aws-efa-k8s-device-plugin",
     image="602401143452.dkr.ecr.us-west-2.amazonaws.com/eks/aws-efa-k8s-device-plugin",
-    image_tag="v0.5.1",
+    image_tag="v0.5.20",
     repository="https://aws.github.io/eks-charts",
 )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pulumi
 
-from components import catalog
+from components import allowed_cidrs, catalog
 from components.faults import Fault, did_you_mean
 from components.model import is_name
 
@@ -37,6 +37,8 @@ def faults(args: "Aks") -> Iterator[Fault]:
     yield from _versions(args)
     yield from _zones(args)
     yield from _maps(args)
+    if not args.network.subnet:
+        yield from allowed_cidrs.unreachable(args.endpoint, network="VNet", existing="network.subnet")
 
 
 def _name(args: "Aks") -> Iterator[Fault]:

@@ -42,6 +42,9 @@ class Endpoint(Model):
     allowed_cidrs: tuple[Filled, ...] = ()
     """Public addresses that are let in: those of your office, VPN or CI, and those with which nodes leave a subnet of
     yours. Never everybody."""
+    deploy_from_inside: bool = False
+    """Whether `pulumi up` runs where it reaches a new VNet: a VPN or a peering leads there already. Azure is told
+    nothing of it."""
 
 
 def _time(value: str) -> str:

@@ -40,6 +40,9 @@ class EksEndpoint(Model):
     """Whether it can be reached from outside the VPC, which deploying from outside the VPC needs."""
     allowed_cidrs: tuple[Filled, ...] = ()
     """Public addresses that are let in from outside: those of your office, VPN or CI. Never everybody."""
+    deploy_from_inside: bool = False
+    """Whether `pulumi up` runs where it reaches a new VPC: a VPN or a peering leads there already. AWS is told nothing
+    of it."""
 
 
 class Eks(ClusterArgs):
@@ -50,7 +53,8 @@ class Eks(ClusterArgs):
     region: Filled
     """AWS region, such as us-west-2."""
     zones: tuple[Filled, ...] = ()
-    """Zones of the new VPC and of groups that name none, at least two; the region's first three by default."""
+    """Zones of the new VPC and of groups that name none, at least two; the region's first three by default, where it is
+    known that EKS takes them. Control plane and groups stay in those that they began with."""
     name: Name | None = None
     """The cluster's name in AWS; `tensorplane-<stack>` by default. A change replaces the cluster."""
     version: Filled = "1.35"
@@ -64,7 +68,7 @@ class Eks(ClusterArgs):
     endpoint: EksEndpoint = EksEndpoint()
     """Who reaches the API server: only the VPC by default."""
     admins: Annotated[dict[Name, Filled], Field(default_factory=dict)]
-    """IAM roles or users with all rights in the cluster, by a name of yours. Whoever creates it is one already."""
+    """IAM roles or users with all rights in the cluster, by a name of yours. Whoever creates it is one in any case."""
     addons: Annotated[dict[str, Filled], Field(default_factory=dict)]
     """Versions of EKS add-ons by name, or `default`: EKS' own choice. Those that are not named are pinned for 1.35."""
     log_retention_days: LogDays = 90

@@ -26,6 +26,8 @@ _NODES_BEHIND = 3
 
 _SERVICE_RANGES = tuple(ipaddress.IPv4Network(cidr) for cidr in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"))
 _USUAL_SERVICES = (ipaddress.IPv4Network("172.20.0.0/16"), ipaddress.IPv4Network("10.100.0.0/16"))
+_REFUSED_ZONES = {"us-east-1": "use1-az3", "us-west-1": "usw1-az2", "ca-central-1": "cac1-az3"}
+"""By region, the id of the zone in which EKS takes no subnet of a control plane (EKS user guide, network-reqs)."""
 _ADMIN = re.compile(r"arn:aws[a-z-]*:iam::\d{12}:(role|user)/\S+")
 _RESERVED_TAGS = ("aws:", "kubernetes.io/cluster/", "karpenter.sh/", "eks:")
 
@@ -37,9 +39,11 @@ def faults(args: "Eks") -> Iterator[Fault]:
     yield from region
     yield from _versions(args)
     yield from _support(args)
-    yield from without_consequences(_network(args), region)
+    yield from without_consequences((*_default_zones(args), *_network(args)), region)
     yield from _subnets(args)
     yield from _addresses(args)
+    if not args.network.subnets:
+        yield from allowed_cidrs.unreachable(args.endpoint, network="VPC", existing="network.subnets")
     yield from allowed_cidrs.faults(args.endpoint.allowed_cidrs, public=args.endpoint.public)
     yield from _admins(args)
     yield from check_addons.faults(args)
@@ -89,6 +93,22 @@ def _no_version(path: tuple[str, ...], found: str) -> Fault:
     oldest, newest = (int(version.split(".")[1]) for version in (VERSIONS[0], VERSIONS[-1]))
     near = f" (did you mean 1.{min(max(int(said[1]), oldest), newest)}?)" if said else ""
     return Fault(path, f"got {found!r}, need a minor version that EKS runs, {VERSIONS[0]} to {VERSIONS[-1]}{near}")
+
+
+def _default_zones(args: "Eks") -> Iterator[Fault]:
+    """Zones that have to be named, because the region's first three may not do."""
+    if args.zones or args.network.subnets:
+        return
+    refused = _REFUSED_ZONES.get(args.region)
+    if refused:
+        why = f"EKS puts no control plane into {refused}, whose name differs between accounts"
+    elif not catalog.zones("eks", args.region):
+        why = f"the catalog does not know the zones of {args.region}"
+    else:
+        return
+    listing = f"aws ec2 describe-availability-zones --region {args.region}"
+    need = f"name at least two {'others' if refused else 'of them'} ({listing} lists names and ids)"
+    yield Fault(("cluster", "zones"), f"missing: {why}; {need}", given=(("cluster", "region"),))
 
 
 def _network(args: "Eks") -> Iterator[Fault]:

@@ -64,6 +64,10 @@ def _automatic(path: tuple[str, ...], shape: Shape) -> Iterator[Fault]:
     if shape.args.provisioner == "automatic" and shape.args.min:
         reason = f"got {shape.args.min} with provisioner automatic, which starts nodes as pods need them: need 0"
         yield Fault((*path, "min"), reason)
+    if shape.args.provisioner == "automatic" and shape.args.sharing:
+        # It counts the cards of a machine, and would start a machine for each pod that takes a part of one.
+        reason = "given with provisioner automatic, and Karpenter knows whole GPUs only; set provisioner: group"
+        yield Fault((*path, "sharing"), reason)
 
 
 def _keys(path: tuple[str, ...], shape: Shape) -> Iterator[Fault]:

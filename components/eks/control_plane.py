@@ -1,18 +1,21 @@
-"""The control plane: the cluster itself, the key of its secrets, its logs, its role, and who may administer it."""
+"""The control plane: the cluster itself, the key of its secrets, its logs, its role."""
 
 import pulumi
 import pulumi_aws as aws
 
-from components.eks import roles
+from components.eks import admins, roles
 from components.eks.context import Context
 from components.eks.network import Subnets
 
 _LOGS = ["api", "audit", "authenticator", "controllerManager", "scheduler"]
 _DAYS_TO_CHANGE_YOUR_MIND = 30
+# AWS takes no subnet in another zone than the first ones; nodes may be in others. Who created the cluster stays the
+# same, whoever deploys next, and a change would replace it.
+_FOR_GOOD = ["vpcConfig.subnetIds", "accessConfig.bootstrapClusterCreatorAdminPermissions"]
 
 
 def cluster(context: Context, subnets: Subnets) -> aws.eks.Cluster:
-    """The cluster, and whoever administers it."""
+    """The cluster."""
     args = context.args
     key = aws.kms.Key(
         context.name,
@@ -30,6 +33,7 @@ def cluster(context: Context, subnets: Subnets) -> aws.eks.Cluster:
             {"Action": ["kms:Encrypt", "kms:Decrypt", "kms:DescribeKey", "kms:ListGrants"], "Resource": key.arn}
         ),
     )
+    creator = admins.creator_needs_entry(context)
     # EKS would create it as soon as it has something to log, and keep everything forever.
     logs = aws.cloudwatch.LogGroup(
         context.name,
@@ -37,7 +41,7 @@ def cluster(context: Context, subnets: Subnets) -> aws.eks.Cluster:
         retention_in_days=args.log_retention_days,
         opts=context.opts,
     )
-    made = aws.eks.Cluster(
+    return aws.eks.Cluster(
         context.name,
         name=context.cluster_name,
         version=args.version,
@@ -45,7 +49,7 @@ def cluster(context: Context, subnets: Subnets) -> aws.eks.Cluster:
         vpc_config=_reach(context, subnets),
         kubernetes_network_config={"service_ipv4_cidr": args.network.service_cidr, "ip_family": "ipv4"},
         # The one who creates the cluster also creates what is inside, and so needs rights there from the start.
-        access_config={"authentication_mode": "API", "bootstrap_cluster_creator_admin_permissions": True},
+        access_config={"authentication_mode": "API", "bootstrap_cluster_creator_admin_permissions": creator},
         encryption_config={"provider": {"key_arn": key.arn}, "resources": ["secrets"]},
         enabled_cluster_log_types=_LOGS,
         upgrade_policy={"support_type": args.support.upper()},
@@ -54,10 +58,10 @@ def cluster(context: Context, subnets: Subnets) -> aws.eks.Cluster:
         # CNI, proxy and DNS come as add-ons, in an order and at versions that are ours. A change replaces the cluster.
         bootstrap_self_managed_addons=False,
         # Without its rights, EKS cannot take away its network interfaces and security groups when it is deleted.
-        opts=context.after(*role.grants, logs),
+        opts=pulumi.ResourceOptions.merge(
+            context.after(*role.grants, logs), pulumi.ResourceOptions(ignore_changes=_FOR_GOOD)
+        ),
     )
-    _admins(context, made)
-    return made
 
 
 def _reach(context: Context, subnets: Subnets) -> aws.eks.ClusterVpcConfigArgsDict:
@@ -70,21 +74,6 @@ def _reach(context: Context, subnets: Subnets) -> aws.eks.ClusterVpcConfigArgsDi
     if endpoint.public:
         reach["public_access_cidrs"] = list(endpoint.allowed_cidrs)
     return reach
-
-
-def _admins(context: Context, made: aws.eks.Cluster) -> None:
-    for name, principal in sorted(context.args.admins.items()):
-        entry = aws.eks.AccessEntry(
-            f"{context.name}-admin-{name}", cluster_name=made.name, principal_arn=principal, opts=context.opts
-        )
-        aws.eks.AccessPolicyAssociation(
-            f"{context.name}-admin-{name}",
-            cluster_name=made.name,
-            principal_arn=entry.principal_arn,
-            policy_arn=f"arn:{context.partition}:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy",
-            access_scope={"type": "cluster"},
-            opts=context.opts,
-        )
 
 
 def security_group(made: aws.eks.Cluster) -> pulumi.Output[str]:

@@ -9,7 +9,18 @@ import pulumi_kubernetes as k8s
 
 from components.cluster import Connection
 from components.cluster.eks import Eks
-from components.eks import addons, autoscaler, control_plane, efa, karpenter, kubeconfig, network, roles, storage_class
+from components.eks import (
+    addons,
+    admins,
+    autoscaler,
+    control_plane,
+    efa,
+    karpenter,
+    kubeconfig,
+    network,
+    roles,
+    storage_class,
+)
 from components.eks.addons import Installed
 from components.eks.context import Context, tags
 from components.eks.managed_group import Surroundings, managed_group
@@ -43,10 +54,12 @@ def connect(args: Eks, name: str, groups: Mapping[str, Shape], opts: pulumi.Reso
     context = Context(name, args, args.cluster_name, pulumi.ResourceOptions(parent=opts.parent, provider=provider))
     subnets = network.subnets(context)
     cluster = control_plane.cluster(context, subnets)
+    administrators = admins.entries(context, cluster)
     components = {group: NodeGroup(shape, context.opts) for group, shape in groups.items()}
     nodes, ready = _managed(context, cluster, subnets, components)
     config = kubeconfig.kubeconfig(context, cluster)
-    inside = kubeconfig.provider(context, cluster, config, [*nodes.values(), *(one.addon for one in ready.values())])
+    before = [*nodes.values(), *(one.addon for one in ready.values()), *administrators]
+    inside = kubeconfig.provider(context, cluster, config, before)
     _controllers(context, cluster, inside, groups)
     pools = _pools(context, cluster, subnets, inside, components)
     for group, component in components.items():

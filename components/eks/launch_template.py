@@ -15,6 +15,9 @@ ROOT_DEVICE = "/dev/xvda"
 # own by Pod Identity, which does not go through the metadata service. Pods in the host's network still reach it.
 METADATA_HOPS = 1
 _TAGGED = ("instance", "volume", "network-interface")
+# Other tags would make another version of the template, for which EKS replaces every node of the group. What starts
+# later gets them from its scaling group.
+_AS_CREATED = ["tagSpecifications"]
 
 
 def launch_template(
@@ -34,7 +37,7 @@ def launch_template(
         tag_specifications=[{"resource_type": kind, "tags": tags} for kind in _TAGGED],
         **_network(shape, efa_groups, opts),
         **_reservation(shape),
-        opts=opts,
+        opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(ignore_changes=_AS_CREATED)),
     )
 
 

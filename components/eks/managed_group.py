@@ -63,13 +63,29 @@ def managed_group(
         opts=pulumi.ResourceOptions(
             parent=component,
             depends_on=[*around.role.grants, *around.subnets.routes, *before],
-            # How many nodes there are is the autoscaler's to say, between min and max. Before min or max is changed,
-            # `pulumi refresh` has to learn that number: AWS is told all three at once.
-            ignore_changes=["scalingConfig.desiredSize"] if shape.args.min < shape.args.max else None,
+            ignore_changes=_left_alone(shape) or None,
         ),
     )
-    _tag_for_autoscaler(shape, labels, group)
+    prefix = f"{scale_from_zero_tags.TEMPLATE}/"
+    for key, value in scale_from_zero_tags.tags(shape, labels).items():
+        _tag(f"{shape.name}-{key.removeprefix(prefix)}", group, key, value, of_machines=False)
+    for key, value in sorted(context.args.tags.items()):
+        _tag(f"{shape.name}-tag/{key}", group, key, value, of_machines=True)
     return group
+
+
+def _left_alone(shape: Shape) -> list[str]:
+    """What of the group a change of the settings does not reach."""
+    found = []
+    if shape.args.min < shape.args.max:
+        # How many nodes there are is the autoscaler's to say, between min and max. Before min or max is changed,
+        # `pulumi refresh` has to learn that number: AWS is told all three at once.
+        found.append("scalingConfig.desiredSize")
+    if not shape.args.zones and not uses_efa(shape):
+        # A group that names no zones stays in those that the cluster had: others would replace it. One with EFA must
+        # move into one zone when it begins to have EFA.
+        found.append("subnetIds")
+    return found
 
 
 def _labels(shape: Shape) -> dict[str, str]:
@@ -120,14 +136,8 @@ def _update_config(shape: Shape) -> aws.eks.NodeGroupUpdateConfigArgsDict:
     return {"max_unavailable_percentage": 33}
 
 
-def _tag_for_autoscaler(shape: Shape, labels: dict[str, str], group: aws.eks.NodeGroup) -> None:
+def _tag(name: str, group: aws.eks.NodeGroup, key: str, value: str, *, of_machines: bool) -> None:
+    """A tag of the group's scaling group, and where it is `of_machines`, of each machine that starts from then on."""
+    tag: aws.autoscaling.TagTagArgsDict = {"key": key, "value": value, "propagate_at_launch": of_machines}
     scaling_group = group.resources[0].autoscaling_groups[0].name
-    for key, value in scale_from_zero_tags.tags(shape, labels).items():
-        tag: aws.autoscaling.TagTagArgsDict = {"key": key, "value": value, "propagate_at_launch": False}
-        short = key.removeprefix("k8s.io/cluster-autoscaler/node-template/")
-        aws.autoscaling.Tag(
-            f"{shape.name}-{short}",
-            autoscaling_group_name=scaling_group,
-            tag=tag,
-            opts=pulumi.ResourceOptions(parent=group),
-        )
+    aws.autoscaling.Tag(name, autoscaling_group_name=scaling_group, tag=tag, opts=pulumi.ResourceOptions(parent=group))

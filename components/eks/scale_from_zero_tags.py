@@ -2,8 +2,8 @@
 
 from components.node_group import Shape
 
-_TEMPLATE = "k8s.io/cluster-autoscaler/node-template"
-LABEL, TAINT, RESOURCE = f"{_TEMPLATE}/label/", f"{_TEMPLATE}/taint/", f"{_TEMPLATE}/resources/"
+TEMPLATE = "k8s.io/cluster-autoscaler/node-template"
+LABEL, TAINT, RESOURCE = f"{TEMPLATE}/label/", f"{TEMPLATE}/taint/", f"{TEMPLATE}/resources/"
 TAG_KEY_LIMIT = 128
 
 

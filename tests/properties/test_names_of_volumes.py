@@ -89,7 +89,7 @@ CLUSTERS: dict[str, tuple[dict[str, Any], Callable[..., dict[str, Volume]]]] = {
     ),
     "eks": (
         {
-            "cluster": {"kind": "eks", "region": "us-west-2"},
+            "cluster": {"kind": "eks", "region": "us-west-2", "endpoint": {"deployFromInside": True}},
             "nodeGroups": {"cpu": {"machine": "m7i.2xlarge", "min": 2, "max": 4}},
         },
         _amazon,

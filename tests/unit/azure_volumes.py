@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-AKS = {"kind": "aks", "region": "westeurope"}
+AKS = {"kind": "aks", "region": "westeurope", "endpoint": {"deployFromInside": True}}
 SUBSCRIPTION = "/subscriptions/3f2504e0-4f89-41d3-9a0c-0305e82c3301/resourceGroups/g/providers"
 SUBNET = f"{SUBSCRIPTION}/Microsoft.Network/virtualNetworks/v/subnets/n"
 IDENTITY = f"{SUBSCRIPTION}/Microsoft.ManagedIdentity/userAssignedIdentities/i"

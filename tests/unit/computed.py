@@ -17,7 +17,16 @@ def of(kind: str, name: str, inputs: State) -> dict[str, Any]:
     return {**inputs, **(added(name, inputs) if added else {})}
 
 
-ANSWERED = computed_google.ANSWERED
+ANSWERED = {
+    **computed_google.ANSWERED,
+    # Who deploys: a session of a role, as it is in CI.
+    "aws:index/getCallerIdentity:getCallerIdentity": {
+        "accountId": _ACCOUNT,
+        "arn": f"arn:aws:sts::{_ACCOUNT}:assumed-role/deployer/ci",
+        "id": _ACCOUNT,
+        "userId": "AROA:ci",
+    },
+}
 """What a provider answers, by the function that is called."""
 
 

@@ -29,7 +29,7 @@ SITE = Site("aks", "aks", "westeurope")
 
 def _built(groups: Mapping[str, Any], cluster: Mapping[str, Any]) -> Rendered:
     tree = {
-        "cluster": {"kind": "aks", "region": "westeurope", **cluster},
+        "cluster": {"kind": "aks", "region": "westeurope", "endpoint": {"deployFromInside": True}, **cluster},
         "nodeGroups": groups,
         "gpuRuntime": {"kind": "present"},
     }

@@ -24,7 +24,7 @@ def load(cluster, **more):
 for cluster in ({{"kind": "embedded"}}, {{"kind": "existing", "context": "lab"}}):
     rendering.run(lambda: stack.build(load(cluster)))
 print("others", "pulumi_azure_native" in sys.modules)
-config = load({{"kind": "aks", "region": "westeurope"}}, nodeGroups={CPU})
+config = load({{"kind": "aks", "region": "westeurope", "endpoint": {{"deployFromInside": True}}}}, nodeGroups={CPU})
 print("checked", "pulumi_azure_native" in sys.modules)
 rendering.run(lambda: stack.build(config))
 print("built", "pulumi_azure_native" in sys.modules, "pulumi_aws" in sys.modules)
@@ -41,7 +41,9 @@ def test_without_the_sdk_one_line_says_what_to_install(monkeypatch: pytest.Monke
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name, *more: None if name == "pulumi_azure_native" else find(name, *more)
     )
-    assert faults_of({"cluster": {"kind": "aks", "region": "westeurope"}, "nodeGroups": CPU}) == [
+    assert faults_of(
+        {"cluster": {"kind": "aks", "region": "westeurope", "endpoint": {"deployFromInside": True}}, "nodeGroups": CPU}
+    ) == [
         "tensorplane:cluster.kind: aks needs Azure's SDK, which most stacks do without: "
         "python -m pip install -r requirements-aks.txt"
     ]

@@ -11,7 +11,7 @@ from components import catalog
 from tests.unit.test_bad_settings import faults_of, put
 
 GOOD: dict[str, Any] = {
-    "cluster": {"kind": "aks", "region": "westeurope"},
+    "cluster": {"kind": "aks", "region": "westeurope", "endpoint": {"deployFromInside": True}},
     "nodeGroups": {
         "cpu": {"machine": "Standard_D8s_v5", "min": 2, "max": 4},
         "gpu-t4": {"accelerator": "t4", "max": 4},
@@ -75,6 +75,9 @@ FAULTS: list[tuple[str, Any, str]] = [
      "subnet is one of yours: leave out one of them"),
     ("cluster/network", {"outbound": "routeTable"}, "cluster.network.outbound: got routeTable with a new VNet, which "
      "has no routes of yours: need natGateway or loadBalancer"),
+    ("cluster/endpoint", {}, "cluster.endpoint: the API server is private and the VNet is new, so pulumi up cannot "
+     "reach it to create objects; let your address in (public: true, allowedCidrs: [203.0.113.0/24]), name an existing "
+     "network (network.subnet), or set deployFromInside: true where a VPN or a peering leads into this VNet already"),
     ("cluster/endpoint", {"public": True}, "cluster.endpoint.allowedCidrs: missing: who is let in from outside, such "
      "as your office's 203.0.113.0/24"),
     ("cluster/endpoint", {"allowedCidrs": ["203.0.113.0/24"]}, "cluster.endpoint.allowedCidrs: given, and "

@@ -137,5 +137,5 @@ def test_a_clone_has_the_service_level_of_its_origin() -> None:
 
 
 def test_backends_of_azure_need_a_cluster_there() -> None:
-    found = wrong(FILES, {"kind": "eks", "region": "us-west-2"})
+    found = wrong(FILES, {"kind": "eks", "region": "us-west-2", "endpoint": {"deployFromInside": True}})
     assert found == ["backend: got azureFiles on cluster kind eks, it needs cluster kind aks"]

@@ -119,7 +119,7 @@ def test_what_cannot_rename_takes_neither_checkpoints_nor_models(monkeypatch: py
         assert not {"nfs", "efs"} & set(have)
 
 
-_EKS = {"kind": "eks", "region": "us-west-2"}
+_EKS = {"kind": "eks", "region": "us-west-2", "endpoint": {"deployFromInside": True}}
 _CPU = {"machine": "m7i.2xlarge", "min": 1, "max": 3}
 
 

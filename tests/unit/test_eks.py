@@ -6,6 +6,7 @@ import ipaddress
 import json
 from typing import Any
 
+import pulumi
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,17 +16,21 @@ from components import versions
 from components.cluster.eks import Eks
 from components.eks.addresses import LARGEST, SMALLEST, ZONE_LETTERS, private_subnet, public_subnet
 from components.settings import Settings
-from tests.unit import rendering
+from tests.unit import computed, rendering
 from tests.unit.rendering import Rendered
 
 CPU = {"machine": "m7i.2xlarge", "min": 2, "max": 4}
 GPU = {"accelerator": "t4", "max": 4}
+INSIDE = {"deployFromInside": True}
 OUTSIDE = {"public": True, "allowedCidrs": ["203.0.113.0/24"]}
 
 
 def rendered(groups: dict[str, Any], **cluster: Any) -> Rendered:
     """What a stack with such a cluster registers, beside two CPU nodes for the cluster's own pods."""
-    tree = {"cluster": {"kind": "eks", "region": "us-west-2", **cluster}, "nodeGroups": {"cpu": CPU, **groups}}
+    tree = {
+        "cluster": {"kind": "eks", "region": "us-west-2", "endpoint": INSIDE, **cluster},
+        "nodeGroups": {"cpu": CPU, **groups},
+    }
     return rendering.run(lambda: stack.build(stack.StackConfig.load(Settings(tree))))
 
 
@@ -83,6 +88,42 @@ def test_an_admin_gets_all_rights_by_an_access_entry() -> None:
     assert made.one("eks/accessEntry:AccessEntry").inputs["principalArn"] == role
     granted = made.one("eks/accessPolicyAssociation:AccessPolicyAssociation").inputs
     assert granted["policyArn"] == "arn:aws-us-gov:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
+
+
+@pytest.mark.parametrize(
+    ("admin", "makes_its_own"),
+    [
+        ("role/platform", True),
+        ("role/deployer", False),
+        ("role/aws-reserved/sso/deployer", False),
+        ("user/deployer", True),
+    ],
+)
+def test_a_creator_among_the_admins_gets_no_second_entry(admin: str, makes_its_own: bool) -> None:
+    made = rendered({}, admins={"one": f"arn:aws:iam::123456789012:{admin}"})
+    cluster = made.one("eks/cluster:Cluster")
+    assert cluster.inputs["accessConfig"]["bootstrapClusterCreatorAdminPermissions"] is makes_its_own
+    # Whoever deploys next did not create it, and a change would replace the cluster.
+    assert "accessConfig.bootstrapClusterCreatorAdminPermissions" in cluster.options["ignoreChanges"]
+    # Objects inside may be created by the rights that the entry gives, and are deleted by them.
+    assert "AccessPolicyAssociation cluster-admin-one" in needed(made, "providers:kubernetes", "cluster")
+
+
+def test_a_preview_asks_nobody_who_deploys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pulumi.runtime, "is_dry_run", lambda: True)
+    monkeypatch.setattr(computed, "ANSWERED", {})
+    made = rendered({}, admins={"one": "arn:aws:iam::123456789012:role/deployer"})
+    assert made.one("eks/cluster:Cluster").inputs["accessConfig"]["bootstrapClusterCreatorAdminPermissions"] is True
+
+
+def test_a_zone_more_leaves_control_plane_and_groups_where_they_are() -> None:
+    zones = ["us-west-2a", "us-west-2b", "us-west-2c", "us-west-2d"]
+    made = rendered({"gpu": GPU, "there": {**GPU, "zones": ["us-west-2d"]}}, zones=zones)
+    assert len(made.all("ec2/subnet:Subnet")) == 8
+    # AWS refuses a control plane's subnet in another zone, and a group with other subnets is another group.
+    assert "vpcConfig.subnetIds" in made.one("eks/cluster:Cluster").options["ignoreChanges"]
+    assert "subnetIds" in made.one("eks/nodeGroup:NodeGroup", "gpu").options["ignoreChanges"]
+    assert "subnetIds" not in made.one("eks/nodeGroup:NodeGroup", "there").options["ignoreChanges"]
 
 
 def test_a_new_vpc_has_private_and_public_subnets_in_three_zones(plain: Rendered) -> None:
@@ -238,10 +279,10 @@ def test_the_autoscaler_takes_no_node_away_whose_gpus_are_in_use(plain: Rendered
 
 def test_groups_of_a_fixed_size_have_none() -> None:
     fixed = {"machine": "m7i.2xlarge", "min": 2, "max": 2}
-    tree = {"cluster": {"kind": "eks", "region": "us-west-2"}, "nodeGroups": {"cpu": fixed}}
+    tree = {"cluster": {"kind": "eks", "region": "us-west-2", "endpoint": INSIDE}, "nodeGroups": {"cpu": fixed}}
     made = rendering.run(lambda: stack.build(stack.StackConfig.load(Settings(tree))))
     assert not [r for r in made.all("Release") if "autoscaler" in r.name]
-    assert "ignoreChanges" not in made.one("eks/nodeGroup:NodeGroup", "cpu").options
+    assert "scalingConfig.desiredSize" not in made.one("eks/nodeGroup:NodeGroup", "cpu").options["ignoreChanges"]
 
 
 def test_an_automatic_group_is_a_node_pool(automatic: Rendered) -> None:

@@ -12,7 +12,7 @@ from components.catalog import Machine
 from tests.unit.test_bad_settings import faults_of, put
 
 GOOD: dict[str, Any] = {
-    "cluster": {"kind": "eks", "region": "us-west-2"},
+    "cluster": {"kind": "eks", "region": "us-west-2", "endpoint": {"deployFromInside": True}},
     "nodeGroups": {"cpu": {"machine": "m7i.2xlarge", "min": 2, "max": 4}, "gpu": {"accelerator": "t4", "max": 4}},
 }
 SUBNETS = {"us-west-2a": "subnet-a", "us-west-2b": "subnet-b"}
@@ -60,6 +60,9 @@ FAULTS: list[tuple[str, Any, str]] = [
      "need the id of a subnet: subnet-…"),
     ("cluster/network", {"subnets": {"us-west-2a": "subnet-a", "us-west-2b": "subnet-a"}},
      "cluster.network.subnets.us-west-2b: the same as us-west-2a: need a subnet of its own zone for each"),
+    ("cluster/endpoint", {}, "cluster.endpoint: the API server is private and the VPC is new, so pulumi up cannot "
+     "reach it to create objects; let your address in (public: true, allowedCidrs: [203.0.113.0/24]), name an existing "
+     "network (network.subnets), or set deployFromInside: true where a VPN or a peering leads into this VPC already"),
     ("cluster/endpoint", {"public": True}, "cluster.endpoint.allowedCidrs: missing: who is let in from outside, such "
      "as your office's 203.0.113.0/24"),
     ("cluster/endpoint", {"allowedCidrs": ["203.0.113.0/24"]}, "cluster.endpoint.allowedCidrs: given, and "
@@ -96,6 +99,9 @@ FAULTS: list[tuple[str, Any, str]] = [
      "nodeGroups.cpu2.reserved.capacityBlock: true on a group without accelerator: need false"),
     ("nodeGroups/gpu", {"accelerator": "t4", "min": 1, "max": 4, "provisioner": "automatic"}, "nodeGroups.gpu.min: "
      "got 1 with provisioner automatic, which starts nodes as pods need them: need 0"),
+    ("nodeGroups/gpu", {"accelerator": "t4", "max": 4, "provisioner": "automatic",
+     "sharing": {"kind": "timeSlicing", "replicas": 4}}, "nodeGroups.gpu.sharing: given with provisioner automatic, "
+     "and Karpenter knows whole GPUs only; set provisioner: group"),
     ("nodeGroups/gpu/labels", {LONG: "v"}, f"nodeGroups.gpu.labels.{LONG}: has "
      "83 characters, AWS' tag of it has room for 82"),
     ("nodeGroups/gpu/taints", [{"key": f"example.com/{'k' * 52}"}], "nodeGroups.gpu.taints.0.key: has 64 characters, "
@@ -133,6 +139,40 @@ def test_a_wrong_region_is_one_line_whatever_zones_are_named() -> None:
     put(tree, "nodeGroups/gpu/zones", ["us-west-2c"])
     (line,) = faults_of(tree)
     assert line.startswith("tensorplane:cluster.region: no region 'us-wst-2'")
+
+
+@pytest.mark.parametrize(
+    ("region", "why"),
+    [
+        ("us-east-1", "EKS puts no control plane into use1-az3, whose name differs between accounts"),
+        ("ca-central-1", "EKS puts no control plane into cac1-az3, whose name differs between accounts"),
+        ("us-west-1", "EKS puts no control plane into usw1-az2, whose name differs between accounts"),
+        ("ap-southeast-5", "the catalog does not know the zones of ap-southeast-5"),
+    ],
+)
+def test_zones_are_named_where_the_first_three_may_not_do(region: str, why: str) -> None:
+    tree = spoiled("cluster/region", region)
+    del tree["nodeGroups"]["gpu"]
+    (line,) = faults_of(tree)
+    assert line.startswith(f"tensorplane:cluster.zones: missing: {why}; name at least two ")
+    assert f"aws ec2 describe-availability-zones --region {region}" in line
+    put(tree, "cluster/zones", [f"{region}a", f"{region}b"])
+    assert faults_of(tree) == []
+
+
+@pytest.mark.parametrize(
+    "way_in",
+    [
+        {"endpoint": {"public": True, "allowedCidrs": ["203.0.113.0/24"]}},
+        {"endpoint": {"deployFromInside": True}},
+        {"endpoint": {}, "network": {"subnets": SUBNETS}},
+    ],
+    ids=str,
+)
+def test_each_way_to_the_api_server_will_do(way_in: dict[str, Any]) -> None:
+    tree = copy.deepcopy(GOOD)
+    tree["cluster"] |= way_in
+    assert faults_of(tree) == []
 
 
 def test_extended_support_is_for_old_versions() -> None:

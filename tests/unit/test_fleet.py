@@ -309,9 +309,9 @@ def test_several_gpus_are_whole_ones() -> None:
 @pytest.mark.parametrize(
     "cluster",
     [
-        {"kind": "eks", "region": "us-west-2"},
+        {"kind": "eks", "region": "us-west-2", "endpoint": {"deployFromInside": True}},
         {"kind": "gke", "project": "acme-ml", "region": "us-central1"},
-        {"kind": "aks", "region": "westeurope"},
+        {"kind": "aks", "region": "westeurope", "endpoint": {"deployFromInside": True}},
     ],
     ids=lambda cluster: str(cluster["kind"]),
 )

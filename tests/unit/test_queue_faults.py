@@ -16,7 +16,7 @@ from tests.unit.test_bad_settings import faults_of, put
 
 # Two cards and processors, two queues that hold all of it.
 TREE: dict[str, Any] = {
-    "cluster": {"kind": "eks", "region": "us-west-2"},
+    "cluster": {"kind": "eks", "region": "us-west-2", "endpoint": {"deployFromInside": True}},
     "namespace": "lab",
     "nodeGroups": {
         "cpu": {"machine": "m7i.2xlarge", "min": 1, "max": 2},

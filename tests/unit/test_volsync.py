@@ -241,8 +241,8 @@ def test_the_embedded_cluster_has_a_way_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("cluster", "backend"),
     [
-        ({"kind": "eks", "region": "us-west-2"}, {"kind": "efs"}),
-        ({"kind": "aks", "region": "westeurope"}, {"kind": "netappFiles"}),
+        ({"kind": "eks", "region": "us-west-2", "endpoint": {"deployFromInside": True}}, {"kind": "efs"}),
+        ({"kind": "aks", "region": "westeurope", "endpoint": {"deployFromInside": True}}, {"kind": "netappFiles"}),
     ],
 )
 def test_a_backend_with_mirrors_of_its_own_can_have_volsync_s_too(

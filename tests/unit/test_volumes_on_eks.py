@@ -14,7 +14,7 @@ from tests.unit import rendering
 from tests.unit.rendering import PROJECT, Rendered, settings_of
 from tests.unit.test_volume_settings import lines
 
-EKS = {"kind": "eks", "region": "us-west-2"}
+EKS = {"kind": "eks", "region": "us-west-2", "endpoint": {"deployFromInside": True}}
 EBS = {"backend": {"kind": "ebs"}}
 EFS = {"backend": {"kind": "efs"}}
 EAST = "arn:aws:kms:us-east-2:123456789012:key/1234abcd"

@@ -13,8 +13,8 @@ from tests.unit import rendering
 from tests.unit.rendering import Rendered
 from tests.unit.test_volume_settings import lines
 
-AKS = {"kind": "aks", "region": "westeurope"}
-EKS = {"kind": "eks", "region": "us-west-2"}
+AKS = {"kind": "aks", "region": "westeurope", "endpoint": {"deployFromInside": True}}
+EKS = {"kind": "eks", "region": "us-west-2", "endpoint": {"deployFromInside": True}}
 
 
 def netapp(size: float = 700, retain: bool = True, **settings: Any) -> dict[str, Any]:
