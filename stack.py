@@ -302,7 +302,11 @@ def _scheduling(
     ready = inside
     if config.controllers.kueue == "chart":
         # Beside JobSet, not after it: Kueue waits for JobSet's API by itself.
-        values = controllers.kueue_values(fair_sharing=config.shares_fairly, metrics=config.controllers.kueue_metrics)
+        values = controllers.kueue_values(
+            fair_sharing=config.shares_fairly,
+            metrics=config.controllers.kueue_metrics,
+            uncounted=cluster.network_resources,
+        )
         kueue = Controller(versions.KUEUE, values, cluster=cluster, opts=inside)
         ready = pulumi.ResourceOptions.merge(inside, pulumi.ResourceOptions(depends_on=[kueue]))
     kinds = config.kinds

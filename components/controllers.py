@@ -1,7 +1,7 @@
 """The controllers that a stack needs, from their charts: JobSet runs gangs, Kueue starts them, VolSync mirrors."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, Literal
 
 import pulumi
@@ -84,10 +84,14 @@ _SCRAPED = {
 }
 
 
-def kueue_values(*, fair_sharing: bool = False, metrics: KueueMetrics = "none") -> dict[str, Any]:
+def kueue_values(
+    *, fair_sharing: bool = False, metrics: KueueMetrics = "none", uncounted: Collection[str] = ()
+) -> dict[str, Any]:
     """Values of Kueue's chart: one small replica that manages jobs of tensorplane's namespaces and no others.
 
     `fair_sharing`: who borrows beyond its weight gives back first, whatever its priority.
+    `uncounted`: what pods ask for with all GPUs of a node. No quota counts it, and without this, Kueue admits nobody
+    who asks for what its queue does not count.
     `metrics`: the chart's ServiceMonitor fails to install without the Prometheus operator's CRDs.
     """
     # JSON is YAML: the chart parses it.
@@ -117,6 +121,8 @@ def kueue_values(*, fair_sharing: bool = False, metrics: KueueMetrics = "none") 
     }
     if fair_sharing:
         configuration["fairSharing"] = {"preemptionStrategies": ["LessThanOrEqualToFinalShare", "LessThanInitialShare"]}
+    if uncounted:
+        configuration["resources"] = {"excludeResourcePrefixes": sorted(uncounted)}
     return {
         "controllerManager": {
             "replicas": 1,

@@ -176,6 +176,11 @@ class Fleet:
             yield from self._check_turns({s.name for s in self._having[_wanted(resources)]}, resources, at, together)
         yield from node_room.faults(resources, at, self._taking(resources, interruptible=interruptible))
 
+    def taken_whole(self, resources: Resources, *, interruptible: bool) -> list[Shape]:
+        """The groups that such a pod gets into, where it takes all GPUs of the node in each; else none."""
+        found = self._taking(resources, interruptible=interruptible) if resources.gpus else []
+        return found if all(shape.per_node == resources.gpus for shape in found) else []
+
     def _taking(self, resources: Resources, *, interruptible: bool) -> list[Shape]:
         """The groups that such a pod gets into."""
         if resources.node_group:

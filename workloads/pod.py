@@ -57,6 +57,10 @@ class Container:
     secrets: Mapping[str, SecretFiles] = field(default_factory=dict)
     """Files of secrets by the directory in which they appear."""
     readiness: Mapping[str, Any] | None = None
+    network_cards: Mapping[str, str] = field(default_factory=dict)
+    """What it asks for beside processors, memory and GPUs, to use the network between its node and others."""
+    shared_memory: bool = False
+    """Whether its processes and GPUs share memory beyond the 64 MiB that a container has."""
 
 
 def template(
@@ -112,7 +116,7 @@ def _container(container: Container) -> dict[str, Any]:
         "image": container.image,
         "imagePullPolicy": "IfNotPresent",
         "env": [*_ENVIRONMENT, *container.env],
-        "resources": _resources(container.resources),
+        "resources": _resources(container),
         "securityContext": restricted.container_manifest(),
         "volumeMounts": _mounts(container),
     }
@@ -136,19 +140,21 @@ def variables(values: Mapping[str, str]) -> list[dict[str, str]]:
 _ENVIRONMENT = variables({"HOME": "/tmp", "USER": "tensorplane"})  # noqa: S108
 
 
-def _resources(asked: Resources) -> dict[str, Any]:
+def _resources(container: Container) -> dict[str, Any]:
     """Memory is limited to what is reserved; idle CPU may be used beyond it, because throttling slows every step."""
+    asked = container.resources
     memory = quantity.gibibytes(asked.memory_gib)
     requests = {"cpu": quantity.cpus(asked.cpus), "memory": memory}
     limits = {"memory": memory}
     if asked.gpus:
         requests[GPU_RESOURCE] = limits[GPU_RESOURCE] = str(asked.gpus)
-    return {"requests": requests, "limits": limits}
+    return {"requests": {**requests, **container.network_cards}, "limits": {**limits, **container.network_cards}}
 
 
 def _mounts(container: Container) -> list[dict[str, Any]]:
     return [
         {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108
+        *([{"name": "shm", "mountPath": "/dev/shm"}] if container.shared_memory else []),  # noqa: S108
         *({"name": _files_name(at), "mountPath": at, "readOnly": True} for at in container.files),
         *({"name": f"secret-{index}", "mountPath": at, "readOnly": True} for index, at in enumerate(container.secrets)),
         *(
@@ -161,6 +167,8 @@ def _mounts(container: Container) -> list[dict[str, Any]]:
 def _volumes(container: Container) -> list[dict[str, Any]]:
     return [
         {"name": "tmp", "emptyDir": {}},
+        # As large as the pod's memory, of which it takes what is written to it.
+        *([{"name": "shm", "emptyDir": {"medium": "Memory"}}] if container.shared_memory else []),
         *(
             {"name": _files_name(at), "configMap": {"name": bundle.name, "items": bundle.items}}
             for at, bundle in container.files.items()

@@ -254,6 +254,13 @@ class TrainingJob(Workload):
         self.register_outputs(dict(self.outputs))
 
 
+def _network_cards(platform: Platform, pods: PodSet) -> Mapping[str, str]:
+    """The cards that lead to the job's pods on other nodes."""
+    if not pods.together:
+        return {}
+    return platform.cluster.network_cards(pods.resources, interruptible=pods.interruptible)
+
+
 def _queue_labels(args: TrainingJobArgs, platform: Platform) -> Mapping[str, str]:
     return platform.queues[args.queue].labels if args.queue else {}
 
@@ -295,6 +302,9 @@ def _run(
             volumes=mounts.of(args.volumes, platform.volumes),
             files=code,
             secrets=of_streams.secrets,
+            network_cards=_network_cards(platform, pods),
+            # NCCL passes what GPUs of one pod have computed through it, where they are not wired to each other.
+            shared_memory=pods.resources.gpus > 1,
         )
         return pod.template(
             owner.name,

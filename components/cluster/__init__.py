@@ -13,6 +13,7 @@ from components.catalog import Cloud
 from components.family import Variant, load_family
 from components.faults import Fault
 from components.fleet import Fleet
+from components.model import Resources
 from components.node_group import Shape, Taint
 from components.node_shape import Site
 from components.queue import topology
@@ -64,6 +65,10 @@ class ClusterArgs(Variant, family=True):
     def site(self) -> Site:
         """What of the cluster decides how its node groups come out."""
         return Site(self.kind, self.catalog, self.place, self.automatic_taints, self.node_taints, self.class_label)
+
+    def network_of_whole_node(self, shape: Shape) -> Mapping[str, str]:
+        """What a pod with all GPUs of one of the group's nodes asks for, to have the cards that lead to other nodes."""
+        return {}
 
     def check(self, groups: Mapping[str, Shape]) -> Iterator[Fault]:
         """What is wrong with these settings beyond their shape, and with the node groups on this kind of cluster."""
@@ -118,6 +123,22 @@ class Cluster(pulumi.ComponentResource):
         self.kubeconfig = connection.kubeconfig
         self.native = connection.native
         self.register_outputs({"kind": args.kind, "kubeconfig": self.kubeconfig, **_totals(fleet)})
+
+    @property
+    def network_resources(self) -> frozenset[str]:
+        """Names of what pods may ask for to use the network between nodes."""
+        return frozenset(
+            name for shape in self.fleet.groups.values() for name in self.args.network_of_whole_node(shape)
+        )
+
+    def network_cards(self, resources: Resources, *, interruptible: bool) -> Mapping[str, str]:
+        """The cards between nodes that a pod asks for: those of the node whose GPUs are all its own.
+
+        None where it may get into groups that differ in them: it would be kept out of some.
+        """
+        groups = self.fleet.taken_whole(resources, interruptible=interruptible)
+        asked = [self.args.network_of_whole_node(shape) for shape in groups]
+        return asked[0] if asked and asked.count(asked[0]) == len(asked) else {}
 
 
 def _totals(fleet: Fleet) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pydantic import Field
 from components import catalog
 from components.catalog import Cloud
 from components.cluster import ClusterArgs, Connection, missing_groups
-from components.eks import check_cluster, check_groups
+from components.eks import check_cluster, check_groups, placement
 from components.faults import Fault, without_consequences
 from components.model import Filled, Model, Name
 from components.node_group import Shape
@@ -103,6 +103,9 @@ class Eks(ClusterArgs):
             return tuple(sorted(self.network.subnets))
         known = catalog.zones("eks", self.region) or tuple(f"{self.region}{letter}" for letter in "abc")
         return self.zones or known[:_ZONES]
+
+    def network_of_whole_node(self, shape: Shape) -> Mapping[str, str]:
+        return placement.efa_of_pod(shape)
 
     def check(self, groups: Mapping[str, Shape]) -> Iterator[Fault]:
         wrong = list(check_cluster.faults(self))

@@ -1,9 +1,16 @@
 """Where a node group's machines go: in which zones, and whether close together with EFA between them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from components import catalog
 from components.node_group import Shape
+
+EFA = "vpc.amazonaws.com/efa"
+"""The EFA interfaces of a node, as its device plugin hands them to pods."""
+HUGE_PAGES = "hugepages-2Mi"
+# What the EFA driver sets aside on a machine, and what AWS has a pod that uses EFA ask for (EKS user guide, node-efa).
+_HUGE_PAGES_OF_NODE = f"{5128 * 2}Mi"
+_HUGE_PAGES_OF_POD = "5120Mi"
 
 
 def uses_efa(shape: Shape) -> bool:
@@ -15,6 +22,19 @@ def uses_efa(shape: Shape) -> bool:
     machine = shape.machine
     wanted = shape.accelerator is not None and shape.args.max > 1 and not shape.args.spot
     return wanted and shape.args.provisioner == "group" and machine is not None and machine.efa > 0
+
+
+def efa_of_node(shape: Shape) -> Mapping[str, str]:
+    """What a node of the group has for pods that use EFA; nothing where it has none."""
+    if shape.machine is None or not uses_efa(shape):
+        return {}
+    return {EFA: str(shape.machine.efa), HUGE_PAGES: _HUGE_PAGES_OF_NODE}
+
+
+def efa_of_pod(shape: Shape) -> Mapping[str, str]:
+    """What a pod asks for that has all GPUs of a node, in order to use its EFA."""
+    node = efa_of_node(shape)
+    return {**node, HUGE_PAGES: _HUGE_PAGES_OF_POD} if node else {}
 
 
 def zones_of(shape: Shape, cluster_zones: Sequence[str], region: str) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """What the cluster autoscaler has to know of a group without nodes, as the tags in which it looks for that."""
 
+from components.eks.placement import efa_of_node
 from components.node_group import Shape
 
 TEMPLATE = "k8s.io/cluster-autoscaler/node-template"
@@ -15,5 +16,6 @@ def tags(shape: Shape, labels: dict[str, str]) -> dict[str, str]:
         **{f"{LABEL}{key}": value for key, value in labels.items()},
         **{f"{TAINT}{taint.key}": f"{taint.value}:{taint.effect}" for taint in shape.taints},
         **{f"{RESOURCE}{name}": str(count) for name, count in shape.resources.items()},
+        **{f"{RESOURCE}{name}": count for name, count in efa_of_node(shape).items()},
         f"{RESOURCE}ephemeral-storage": f"{shape.args.disk_gib}Gi",
     }
