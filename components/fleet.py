@@ -174,14 +174,14 @@ class Fleet:
         elif self.groups and not self.untold and resources.gpus:
             yield from self._check_open(resources, at, interruptible)
             yield from self._check_turns({s.name for s in self._having[_wanted(resources)]}, resources, at, together)
-        yield from node_room.faults(resources, at, self._taking(resources, interruptible=interruptible))
+        yield from node_room.faults(resources, at, self.taking(resources, interruptible=interruptible))
 
     def taken_whole(self, resources: Resources, *, interruptible: bool) -> list[Shape]:
         """The groups that such a pod gets into, where it takes all GPUs of the node in each; else none."""
-        found = self._taking(resources, interruptible=interruptible) if resources.gpus else []
+        found = self.taking(resources, interruptible=interruptible) if resources.gpus else []
         return found if all(shape.per_node == resources.gpus for shape in found) else []
 
-    def _taking(self, resources: Resources, *, interruptible: bool) -> list[Shape]:
+    def taking(self, resources: Resources, *, interruptible: bool) -> list[Shape]:
         """The groups that such a pod gets into."""
         if resources.node_group:
             return [shape] if (shape := self.groups.get(resources.node_group)) else []

@@ -101,6 +101,9 @@ class NodeGroupArgs(Model):
     """How several pods share one GPU; a GPU is one pod's by default."""
     provisioner: Literal["group", "automatic"] = "group"
     """`group` is a group of fixed machines; `automatic` lets Karpenter (EKS) or node auto-provisioning (GKE) choose."""
+    max_age_days: Annotated[int, Field(ge=1, le=3650)] | None = None
+    """Days after which Karpenter (EKS, `automatic`) replaces a node, and so brings a newer image to it; by default 30,
+    and never with accelerators. Jobs with checkpoints are asked to stop and save, others finish first."""
     disk_gib: Annotated[int, Field(ge=30, le=65536)] = 100
     """Boot disk of each node in GiB. Images with TensorFlow and CUDA take 15."""
     labels: Annotated[dict[str, str], Field(default_factory=dict)]

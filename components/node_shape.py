@@ -327,6 +327,9 @@ def _capacity(path: tuple[str, ...], args: NodeGroupArgs, site: Site) -> Iterato
         yield Fault(where, f"true on cluster kind {site.kind}, only eks has capacity blocks: need false")
     if args.topology and site.kind != "gke":
         yield Fault((*path, "topology"), f"given on cluster kind {site.kind}, only gke has TPU slices: leave it out")
+    if args.max_age_days and not (site.kind == "eks" and args.provisioner == "automatic"):
+        reason = "given, and only Karpenter replaces nodes by their age (cluster kind eks, provisioner automatic)"
+        yield Fault((*path, "maxAgeDays"), f"{reason}; leave it out")
     if args.provisioner == "automatic" and site.kind not in ("eks", "gke"):
         yield Fault(
             (*path, "provisioner"), f"automatic on cluster kind {site.kind}, only eks and gke have it: need group"

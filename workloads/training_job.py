@@ -310,7 +310,10 @@ def _run(
             owner.name,
             {**owner.labels, **of_streams.labels},
             container,
-            annotations=queueing.nearness(platform.rooms.get(args.queue or ""), pods, args.within),
+            annotations={
+                **queueing.nearness(platform.rooms.get(args.queue or ""), pods, args.within),
+                **platform.cluster.undisturbed(pods.resources, interruptible=pods.interruptible),
+            },
             grace_seconds=args.grace_seconds,
             restart_policy="Never",
             placement=platform.cluster.fleet.placement(

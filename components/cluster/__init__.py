@@ -70,6 +70,10 @@ class ClusterArgs(Variant, family=True):
         """What a pod with all GPUs of one of the group's nodes asks for, to have the cards that lead to other nodes."""
         return {}
 
+    def undisturbed(self, shape: Shape) -> Mapping[str, str]:
+        """Annotations of pods on the group's nodes that keep a node until they have finished."""
+        return {}
+
     def check(self, groups: Mapping[str, Shape]) -> Iterator[Fault]:
         """What is wrong with these settings beyond their shape, and with the node groups on this kind of cluster."""
         yield from ()
@@ -123,6 +127,11 @@ class Cluster(pulumi.ComponentResource):
         self.kubeconfig = connection.kubeconfig
         self.native = connection.native
         self.register_outputs({"kind": args.kind, "kubeconfig": self.kubeconfig, **_totals(fleet)})
+
+    def undisturbed(self, resources: Resources, *, interruptible: bool) -> Mapping[str, str]:
+        """Annotations of a pod that keep the node it is on until it has finished, where it cannot be interrupted."""
+        groups = [] if interruptible else self.fleet.taking(resources, interruptible=False)
+        return {key: value for shape in groups for key, value in self.args.undisturbed(shape).items()}
 
     @property
     def network_resources(self) -> frozenset[str]:

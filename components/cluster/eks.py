@@ -107,6 +107,9 @@ class Eks(ClusterArgs):
     def network_of_whole_node(self, shape: Shape) -> Mapping[str, str]:
         return placement.efa_of_pod(shape)
 
+    def undisturbed(self, shape: Shape) -> Mapping[str, str]:
+        return {"karpenter.sh/do-not-disrupt": "true"} if shape.args.max_age_days else {}
+
     def check(self, groups: Mapping[str, Shape]) -> Iterator[Fault]:
         wrong = list(check_cluster.faults(self))
         yield from wrong

@@ -88,9 +88,18 @@ def _template(shape: Shape, zones: tuple[str, ...]) -> dict[str, Any]:
             {"key": key, "operator": "In", "values": values} for key, values in _requirements(shape, zones).items()
         ],
         "taints": [_taint(shape, index) for index in range(len(shape.declared_taints))],
-        # An old node is replaced after 30 days. One with accelerators may be in the middle of a long run.
-        "expireAfter": "Never" if shape.accelerator else "720h",
+        "expireAfter": _oldest(shape),
     }
+
+
+def _oldest(shape: Shape) -> str:
+    """The age at which a node is drained. It has no limit of time: pods that must not be disrupted end it by ending.
+
+    By default, no node with accelerators gets old: it may be in the middle of a long run.
+    """
+    if days := shape.args.max_age_days:
+        return f"{24 * days}h"
+    return "Never" if shape.accelerator else "720h"
 
 
 def _taint(shape: Shape, index: int) -> dict[str, str]:

@@ -25,11 +25,12 @@ INSIDE = {"deployFromInside": True}
 OUTSIDE = {"public": True, "allowedCidrs": ["203.0.113.0/24"]}
 
 
-def rendered(groups: dict[str, Any], **cluster: Any) -> Rendered:
+def rendered(groups: dict[str, Any], more: dict[str, Any] | None = None, **cluster: Any) -> Rendered:
     """What a stack with such a cluster registers, beside two CPU nodes for the cluster's own pods."""
     tree = {
         "cluster": {"kind": "eks", "region": "us-west-2", "endpoint": INSIDE, **cluster},
         "nodeGroups": {"cpu": CPU, **groups},
+        **(more or {}),
     }
     return rendering.run(lambda: stack.build(stack.StackConfig.load(Settings(tree))))
 
@@ -331,6 +332,35 @@ def test_karpenter_repairs_nodes_and_leaves_those_with_accelerators_to_their_wor
     disruption = automatic.one("NodePool", "gpu").inputs["spec"]["disruption"]
     assert disruption["consolidationPolicy"] == "WhenEmpty"
     assert {"nodes": "0", "reasons": ["Drifted"]} in disruption["budgets"]
+
+
+AUTOMATIC = {**GPU, "provisioner": "automatic"}
+
+
+@pytest.mark.parametrize(
+    ("group", "age"),
+    [({}, "Never"), ({"maxAgeDays": 14}, "336h"), ({"accelerator": None, "machine": "m7i.large"}, "720h")],
+)
+def test_karpenter_replaces_nodes_of_an_age(group: dict[str, Any], age: str) -> None:
+    wanted = {key: value for key, value in {**AUTOMATIC, **group}.items() if value is not None}
+    spec = rendered({"new": wanted}).one("NodePool", "new").inputs["spec"]["template"]["spec"]
+    assert spec["expireAfter"] == age
+    # Such a limit would end jobs that cannot save.
+    assert "terminationGracePeriod" not in spec
+
+
+@pytest.mark.parametrize("saves", [False, True])
+@pytest.mark.parametrize("days", [None, 14])
+def test_a_job_that_cannot_save_keeps_its_node_until_it_has_finished(saves: bool, days: int | None) -> None:
+    job: dict[str, Any] = {"kind": "trainingJob", "strategy": {"kind": "single"}, "command": ["python3", "train.py"]}
+    job["resources"] = {"gpus": 1}
+    if saves:
+        job |= {"volumes": {"data": "/data"}, "checkpoints": {"volume": "data"}}
+    group = AUTOMATIC if days is None else {**AUTOMATIC, "maxAgeDays": days}
+    made = rendered({"gpu": group}, more={"workloads": {"job": job}, "volumes": {"data": {"sizeGib": 10}}})
+    (replicated,) = made.one("JobSet", "job").inputs["spec"]["replicatedJobs"]
+    annotations = replicated["template"]["spec"]["template"]["metadata"].get("annotations", {})
+    assert ("karpenter.sh/do-not-disrupt" in annotations) is (days is not None and not saves)
 
 
 def test_an_administrator_may_have_any_name() -> None:

@@ -102,6 +102,8 @@ FAULTS: list[tuple[str, Any, str]] = [
     ("nodeGroups/gpu", {"accelerator": "t4", "max": 4, "provisioner": "automatic",
      "sharing": {"kind": "timeSlicing", "replicas": 4}}, "nodeGroups.gpu.sharing: given with provisioner automatic, "
      "and Karpenter knows whole GPUs only; set provisioner: group"),
+    ("nodeGroups/gpu/maxAgeDays", 30, "nodeGroups.gpu.maxAgeDays: given, and only Karpenter replaces nodes by their "
+     "age (cluster kind eks, provisioner automatic); leave it out"),
     ("nodeGroups/gpu/labels", {LONG: "v"}, f"nodeGroups.gpu.labels.{LONG}: has "
      "83 characters, AWS' tag of it has room for 82"),
     ("nodeGroups/gpu/taints", [{"key": f"example.com/{'k' * 52}"}], "nodeGroups.gpu.taints.0.key: has 64 characters, "

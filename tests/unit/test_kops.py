@@ -173,7 +173,8 @@ def test_the_cluster_may_have_another_name_than_the_context() -> None:
     assert "k8s.io/cluster-autoscaler/other.example.com" in documents[0]["spec"]["cloudLabels"]
 
 
-EKS = {"kind": "eks", "region": "us-east-1"}
+ZONES = ["us-east-1a", "us-east-1b", "us-east-1c"]
+EKS = {"kind": "eks", "region": "us-east-1", "zones": ZONES, "endpoint": {"deployFromInside": True}}
 LAB = {"kind": "existing", "context": "lab"}
 CPU = {"machine": "m7i.2xlarge", "min": 1, "max": 2}
 GPU = {"accelerator": "t4", "max": 2}
