@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cli import fleet, queue_markdown, rows
+from cli import consequences, fleet, queue_markdown, rows
 from cli.report import OPERATIONS, Change, Property, Report
 
 PRICES = (
@@ -23,6 +23,8 @@ def render(report: Report) -> str:
     if report.groups:
         blocks += ["## Fleet", "\n".join(_fleet(report.groups)), PRICES]
     blocks += queue_markdown.blocks(report.queues)
+    if notes := consequences.of(report.changes):
+        blocks += ["## What restarts", "\n".join(f"- {line}" for line in notes)]
     if report.changes:
         blocks += ["## Changes", "\n".join(_changes(report.changes))]
     if report.warnings:

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from cli import fleet, queue_report, rows, tier_table
+from cli import consequences, fleet, queue_report, rows, tier_table
 from cli.markdown import PRICES, summary
 from cli.report import Report
 
@@ -30,6 +30,7 @@ def render(report: Report, width: int) -> RenderableType:
         parts += ["", _fleet(report, taints=width >= _WITH_TAINTS), Text(PRICES, style="dim"), ""]
     if report.queues:
         parts += [*_queues(report.queues, width), ""]
+    parts += [Text(f"note: {line}", style="yellow") for line in consequences.of(report.changes)]
     parts += [Text(f"warning: {line}", style="yellow") for line in report.warnings]
     if report.changes or not report.failed:
         # Said again here: the banner of a long preview has left the screen.
