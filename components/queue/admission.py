@@ -76,7 +76,9 @@ def pods(spaces: Spaces) -> dict[str, Any]:
     """The policy for pods: those with GPUs are of an admitted job, wait for Kueue, or are declared without a queue."""
     declared = f"request.namespace == {_text(spaces.stack)} && {_account()} in {_list(spaces.beside)}"
     waits, waited = _gated("object"), _gated("oldObject")
-    admitted = f"dyn(object).metadata.?labels[?'{ADMITTED}'].hasValue()"
+    # What other operators make of what somebody wrote is no job of a queue's, whoever creates the pod.
+    of_job = f" && {_owned('Job')}" if spaces.only_job_sets else ""
+    admitted = f"dyn(object).metadata.?labels[?'{ADMITTED}'].hasValue() && variables.byController{of_job}"
     how = "create a JobSet with the label" if spaces.only_job_sets else "create a job with the label"
     return {
         "match_constraints": _matched({"": ["pods"]}),
@@ -86,7 +88,7 @@ def pods(spaces: Spaces) -> dict[str, Any]:
             {
                 "expression": (
                     f"request.operation == 'UPDATE' ? (!{waited} || {waits} || variables.byController)"
-                    f" : ({waits} || ({admitted} && variables.byController) || ({declared}))"
+                    f" : ({waits} || ({admitted}) || ({declared}))"
                 ),
                 "message": (
                     f"GPUs of this namespace are for jobs that a queue admits, and no queue admitted this pod; {how}"
@@ -101,6 +103,7 @@ def jobs(spaces: Spaces) -> dict[str, Any]:
     """The policy for what makes pods in the teams' namespaces: said at submit, where somebody reads it."""
     queued = f"variables.queue != ''{' && has(dyn(object).spec.replicatedJobs)' if spaces.only_job_sets else ''}"
     kind = "a JobSet" if spaces.only_job_sets else "a job"
+    of_job_set = f" && (request.kind.kind == 'JobSet' || {_owned('JobSet')})" if spaces.only_job_sets else ""
     fresh = "request.operation == 'CREATE' && !variables.byController"
     level = "pod-security.kubernetes.io/enforce"
     is_restricted = f"namespaceObject.metadata.?labels[?'{level}'].orValue('') == 'restricted'"
@@ -124,7 +127,7 @@ def jobs(spaces: Spaces) -> dict[str, Any]:
         ],
         "validations": [
             {
-                "expression": "!variables.labelled || variables.byController || variables.wasLabelled",
+                "expression": (f"!variables.labelled || variables.wasLabelled || (variables.byController{of_job_set})"),
                 "message": f"{ADMITTED}: only Kueue sets this label; remove it from the pod template",
             },
             {
@@ -204,6 +207,10 @@ def _asks_for_gpus(spec: str) -> str:
 
 def _gated(thing: str) -> str:
     return f"dyn({thing}).spec.?schedulingGates.orValue([]).exists(gate, gate.name == '{_GATE}')"
+
+
+def _owned(kind: str) -> str:
+    return f"dyn(object).metadata.?ownerReferences.orValue([]).exists(owner, owner.kind == '{kind}')"
 
 
 def _account() -> str:

@@ -70,3 +70,6 @@ def test_a_kueue_that_manages_more_than_job_sets_may_admit_other_jobs() -> None:
         jobs = policies["lab-jobs-of-teams"]
         assert ("variables.queue != '' && has(dyn(object).spec.replicatedJobs)" in jobs) is only
         assert "variables.queue in ['research']" in jobs
+        # Ours admits JobSets alone: what another operator makes of a template has not been admitted.
+        assert ("owner.kind == 'JobSet'" in jobs) is only
+        assert ("owner.kind == 'Job'" in policies["lab-pods-with-gpus"]) is only

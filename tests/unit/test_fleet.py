@@ -294,6 +294,20 @@ def test_kueue_is_told_which_nodes_have_enough_gpus_for_a_pod() -> None:
     assert kinds(gpus=2) == [{"key": "tensorplane.dev/flavor", "operator": "In", "values": wide}]
 
 
+def test_queued_pods_without_gpus_stay_off_machines_with_gpus() -> None:
+    """Kueue would make them tolerate the taint that keeps them off."""
+    found, _ = made(GROUPS)
+    parts = found.placement(Resources(), interruptible=False, queued=True)
+    assert parts["nodeSelector"] == {"tensorplane.dev/accelerator": "none"}
+    assert takes(parts, found) == {"cpu"}
+    with_gpus = found.placement(Resources(gpus=1), interruptible=False, queued=True)
+    assert "tensorplane.dev/accelerator" not in with_gpus.get("nodeSelector", {})
+    assert "nodeSelector" not in found.placement(Resources(), interruptible=False)
+    assert "nodeSelector" not in made({"cpu": GROUPS["cpu"]})[0].placement(
+        Resources(), interruptible=False, queued=True
+    )
+
+
 def test_several_gpus_are_whole_ones() -> None:
     shared = {"accelerator": "t4", "sharing": {"kind": "timeSlicing", "replicas": 4}}
     found, _ = made({"shared": shared, "new": GROUPS["new"]})
