@@ -48,7 +48,7 @@ def residue(instance: Instance) -> list[str]:
     links = (instance.uplink,)
     return [
         *(f"process {pid}" for pid in sorted(processes.members(instance))),
-        *(f"mount {target}" for target in network.mounts() if target.startswith(ours)),
+        *(f"mount {target}" for target in network.mounts() if any(_is_in(target, one) for one in ours)),
         *(f"loop device {name}" for name in pool.loop_devices(Places(instance))),
         *(f"interface {name}" for name in links if Path(f"/sys/class/net/{name}").exists()),
         *(f"network namespace {path}" for path in [network.path(instance)] if path.exists()),
@@ -57,3 +57,8 @@ def residue(instance: Instance) -> list[str]:
         *(f"folder {path}" for path in (instance.run,) if path.exists()),
         *(f"file {path}" for path in network.notes(instance)),
     ]
+
+
+def _is_in(path: str, folder: str) -> bool:
+    """Whether a path is this one or below it: the name of another instance may begin with this one's."""
+    return path == folder or path.startswith(f"{folder}/")

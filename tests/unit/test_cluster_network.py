@@ -6,7 +6,8 @@ import ipaddress
 
 import pytest
 
-from embedded.cluster import network
+from embedded.cluster import network, stopping
+from embedded.paths import Instance
 
 WANTED = [ipaddress.IPv4Network(text) for text in ("10.200.0.0/24", "10.201.0.0/24")]
 
@@ -35,3 +36,12 @@ def test_each_interface_in_the_way_is_one_line() -> None:
     assert [line.split(":")[0] for line in lines] == ["10.200.0.0/24", "10.201.0.0/24"]
     assert "10.200.0.0/25 on eth1" in lines[0]
     assert "10.201.0.64/26 on docker0" in lines[1]
+
+
+def test_another_instances_mount_is_no_residue(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its name may begin with this one's: test, test-2."""
+    own, other = (str(network.path(Instance(name))) for name in ("test", "test-2"))
+    assert other.startswith(own)
+    monkeypatch.setattr(network, "mounts", lambda: [other, own])
+    told = [line for line in stopping.residue(Instance("test")) if line.startswith("mount ")]
+    assert told == [f"mount {own}"]
