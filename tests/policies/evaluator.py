@@ -24,14 +24,17 @@ _OPTIONS = PolicyResourceOptions(False, [], None, [], PolicyCustomTimeouts(0, 0,
 
 
 def _stack(resources: list[Mapping[str, Any]]) -> list[PolicyResource]:
-    known: dict[str, PolicyResource] = {}
+    made: list[PolicyResource] = []
+    components: dict[str, PolicyResource] = {}
     for resource in resources:
         token, name = resource["type"], resource["name"]
         urn = f"urn:pulumi:dev::tensorplane::{token}::{name}"
         props = unknown_checking_proxy(resource["props"])
-        parent = known.get(resource.get("parent", ""))
-        known[name] = PolicyResource(token, props, urn, name, _OPTIONS, None, parent, [], {})
-    return list(known.values())
+        parent = components.get(resource.get("parent", ""))
+        made.append(PolicyResource(token, props, urn, name, _OPTIONS, None, parent, [], {}))
+        # A component and what it made often have one name: the component came first.
+        components.setdefault(name, made[-1])
+    return made
 
 
 def main() -> None:

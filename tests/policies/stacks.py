@@ -18,7 +18,13 @@ def workload(kind: str, name: str, *, parent: str = "", **outputs: Any) -> Resou
 
 def raw(token: str, name: str, spec: Any, *, parent: str = "") -> Resource:
     """A Kubernetes object."""
-    return {"type": f"kubernetes:{token}", "name": name, "parent": parent, "props": {"spec": spec}}
+    props = {"metadata": {"name": name}, "spec": spec}
+    return {"type": f"kubernetes:{token}", "name": name, "parent": parent, "props": props}
+
+
+def flat(token: str, name: str, /, **props: Any) -> Resource:
+    """A resource of the Kubernetes provider whose inputs are no `spec`: a ConfigMap, a Helm release."""
+    return {"type": f"kubernetes:{token}", "name": name, "parent": "", "props": props}
 
 
 def pod(gpus: Any = None, *, resource: str = "nvidia.com/gpu") -> Resource:

@@ -40,8 +40,8 @@ def test_a_stack_without_workloads_passes(violations: Violations) -> None:
 def test_an_unknown_number_fails_closed(violations: Violations) -> None:
     (message,) = violations(workload("TrainingJob", "digits", gpus=UNKNOWN_NUMBER), maxGpus=64)
     assert message == (
-        "digits (TrainingJob): how many GPUs it asks for is not known before the update (`gpus`). "
-        "Give `gpus` as a plain number in the workload's settings"
+        "digits (TrainingJob): `gpus` is not known before the update; "
+        "give `gpus` as a plain number in the workload's settings"
     )
 
 
@@ -54,7 +54,7 @@ def test_an_unknown_pod_fails_closed(violations: Violations) -> None:
 @pytest.mark.parametrize("gpus", [-1.0, 0.5, "many", True, None])
 def test_a_number_that_is_none_fails_closed(violations: Violations, gpus: object) -> None:
     (message,) = violations(workload("Sweep", "search", gpus=gpus), maxGpus=64)
-    assert "is no number of GPUs" in message
+    assert "search (Sweep): `gpus` is not a count; give `gpus` as a plain number" in message
 
 
 def test_a_workload_that_registers_nothing_fails_closed(violations: Violations) -> None:
@@ -93,7 +93,10 @@ RAW = {
     "a deployment of one replica": (raw(DEPLOYMENT, "x", template(pod(2))), 2),
     "a stateful set": (raw("apps/v1:StatefulSet", "x", {"replicas": 2, **template(pod(1))}), 2),
     "a job": (raw("batch/v1:Job", "x", {"parallelism": 4, "completions": 3, **template(pod(1))}), 3),
-    "a cron job": (raw("batch/v1:CronJob", "x", {"jobTemplate": {"spec": template(pod(1))}}), 1),
+    "a cron job": (
+        raw("batch/v1:CronJob", "x", {"concurrencyPolicy": "Forbid", "jobTemplate": {"spec": template(pod(1))}}),
+        1,
+    ),
     "a job set": (
         raw(
             "jobset.x-k8s.io/v1alpha2:JobSet",
@@ -155,7 +158,6 @@ UNCOUNTABLE = {
     "a custom resource": raw(
         "argoproj.io/v1alpha1:Workflow", "x", {"templates": [{"container": pod(1)["containers"][0]}]}
     ),
-    "a chart": raw("helm.sh/v3:Release", "x", {"values": {"worker": {"resources": {"limits": {"nvidia.com/gpu": 1}}}}}),
     "a custom resource of unknown resources": raw(
         "example.com/v1:Thing", "x", {"worker": {"resources": UNKNOWN_OBJECT}}
     ),

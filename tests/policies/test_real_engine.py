@@ -54,4 +54,4 @@ def test_without_configuration_no_gpu_is_allowed(engine: Engine, tmp_path: Path)
 
 def test_a_number_that_only_the_update_knows_is_refused(engine: Engine, tmp_path: Path) -> None:
     output = preview(engine, tmp_path, "unknown", *QUOTA_OF_FOUR, fails=True)
-    assert "digits (TrainingJob): how many GPUs it asks for is not known before the update (`gpus`)." in output
+    assert "digits (TrainingJob): `gpus` is not known before the update; give `gpus` as a plain number" in output

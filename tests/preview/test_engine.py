@@ -42,7 +42,7 @@ CLUSTER = """
     provider = k8s.Provider("cluster", kubeconfig=pulumi.Output.format("server: {0}", cluster.endpoint))
     inside = pulumi.ResourceOptions(provider=provider)
     k8s.core.v1.ConfigMap("settings", metadata={"name": "x"}, data={"a": "1"}, opts=inside)
-    k8s.helm.v3.Release("chart", chart="oci://nowhere.invalid/chart", version="1.0.0", opts=inside)
+    k8s.helm.v3.Release("chart", chart="oci://registry.k8s.io/kueue/charts/kueue", version="1.0.0", opts=inside)
     for name, value in {"endpoint": cluster.endpoint, "pool": pool.name, "agents": agents.name}.items():
         pulumi.export(name, value)
 """
@@ -130,6 +130,61 @@ def test_policies_see_what_runs_in_a_cluster_that_is_not_there_yet(previewed: Pr
     """)
     assert found.refused
     assert "greedy (Pod): 2" in found.verdicts[0].messages[0]
+
+
+TRICKS = """
+    import asyncio
+
+    import pulumi
+    import pulumi_kubernetes as k8s
+
+    unset = asyncio.Future()
+    unset.set_result(None)
+    no = asyncio.Future()
+    no.set_result(False)
+    later = pulumi.Output(set(), unset, no)
+
+    inside = pulumi.ResourceOptions(provider=k8s.Provider("cluster", kubeconfig=later))
+    template = {"spec": {"containers": [{"name": "main", "resources": {"limits": {"nvidia.com/gpu": "2"}}}]}}
+    Custom = k8s.apiextensions.CustomResource
+
+    tasks = {"tasks": [{"replicas": 2, "template": template}]}
+    Custom("volcano", api_version="batch.volcano.sh/v1alpha1", kind="Job", spec=tasks, opts=inside)
+
+    class TrainingJob(pulumi.ComponentResource):
+        def __init__(self):
+            super().__init__("tensorplane:index:TrainingJob", "modest")
+            below = pulumi.ResourceOptions(parent=self, provider=inside.provider)
+            k8s.core.v1.Pod("greedy", spec=template["spec"], opts=below)
+            self.register_outputs({"gpus": 0})
+
+    TrainingJob()
+    labels = {"app": "web"}
+    at_rest = {"replicas": 0, "selector": {"match_labels": labels}, "template": template}
+    k8s.apps.v1.Deployment("web", metadata={"name": "web"}, spec=at_rest, opts=inside)
+    target = {"api_version": "apps/v1", "kind": "Deployment", "name": "web"}
+    scaling = {"scale_target_ref": target, "max_replicas": 5}
+    k8s.autoscaling.v2.HorizontalPodAutoscaler("scaler", spec=scaling, opts=inside)
+    Custom("ray", api_version="ray.io/v1", kind="RayCluster", spec={"headGroupSpec": {"template": later}}, opts=inside)
+    every_minute = {"schedule": "* * * * *", "job_template": {"spec": {"template": template}}}
+    k8s.batch.v1.CronJob("piling", spec=every_minute, opts=inside)
+    k8s.core.v1.ConfigMap("config", data={"pod": "limits: {nvidia.com/gpu: 1}"}, opts=inside)
+    k8s.helm.v3.Release("chart", chart="oci://nowhere.invalid/chart", version="1.0.0", opts=inside)
+    defaults = [{"type": "Container", "default": {"nvidia.com/gpu": "1"}}]
+    k8s.core.v1.LimitRange("defaults", spec={"limits": defaults}, opts=inside)
+"""
+
+
+def test_the_quota_cannot_be_walked_around(previewed: Previewed) -> None:
+    found = previewed(TRICKS)
+    assert found.refused
+    told = "\n".join(message for verdict in found.verdicts for message in verdict.messages)
+    assert "ask for 16 GPUs; the quota is 0. greedy (Pod): 2, volcano (Job): 4, web (Deployment): 10." in told
+    assert "ray (RayCluster): `spec.headGroupSpec.template` is not known before the update" in told
+    assert "piling (CronJob): its runs may overlap without bound" in told
+    assert "config (ConfigMap): `data.pod` holds a manifest that asks for GPUs" in told
+    assert "chart (Release): what the chart oci://nowhere.invalid/chart asks for cannot be seen" in told
+    assert "defaults (LimitRange): it gives nvidia.com/gpu to every container" in told
 
 
 ADDON = """

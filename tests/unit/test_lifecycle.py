@@ -121,4 +121,4 @@ def test_the_gpu_quota_knows_every_workload_there_is() -> None:
     sources = "".join(path.read_text() for path in (PROJECT / "workloads").glob("*.py"))
     built = set(re.findall(r'super\(\).__init__\("(tensorplane:index:\w+)"', sources))
     assert {"tensorplane:index:ModelServer", "tensorplane:index:TrainingJob"} <= built
-    assert built <= set(re.findall(r'"(tensorplane:index:\w+)"', (PROJECT / "policies/rules/gpu_quota.py").read_text()))
+    assert built <= set(re.findall(r'"(tensorplane:index:\w+)"', (PROJECT / "policies/rules/usage.py").read_text()))

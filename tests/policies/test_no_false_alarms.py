@@ -1,0 +1,50 @@
+"""What tensorplane itself makes passes: every example and environment, as recorded beside the unit tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from components import versions
+from embedded.paths import PROJECT
+from tests.policies.conftest import Violations
+from tests.policies.stacks import Resource, flat
+
+GOLDEN = {file.stem: file for file in sorted((PROJECT / "tests" / "unit" / "golden").glob("*.yaml"))}
+CHARTS = {name: chart for name, chart in vars(versions).items() if isinstance(chart, versions.Chart)}
+
+
+def _resources(golden: Path) -> tuple[list[Resource], int]:
+    rows: list[dict[str, Any]] = yaml.safe_load(golden.read_text())
+    exports = rows.pop()["exports"]
+    made = [
+        {**row, "parent": row.get("options", {}).get("parent", ""), "props": _written(row["inputs"])} for row in rows
+    ]
+    # The engine tells components before what they made.
+    made.sort(key=lambda row: not row["type"].startswith("tensorplane:"))
+    return made, int(exports.get("gpus", 0))
+
+
+def _written(inputs: dict[str, Any]) -> dict[str, Any]:
+    """Goldens keep the keys of a ConfigMap, not its texts."""
+    files = ("data", "binaryData") if inputs.get("kind") == "ConfigMap" else ()
+    return {key: dict.fromkeys(value, "") if key in files else value for key, value in inputs.items()}
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_a_stack_asks_for_what_it_exports_and_no_more(violations: Violations, name: str) -> None:
+    resources, gpus = _resources(GOLDEN[name])
+    assert len(resources) > 5
+    assert violations(*resources, maxGpus=gpus) == []
+    if gpus:
+        (message,) = violations(*resources, maxGpus=gpus - 1)
+        assert f"The workloads ask for {gpus} GPUs" in message
+
+
+@pytest.mark.parametrize("chart", CHARTS.values(), ids=CHARTS.keys())
+def test_a_chart_that_tensorplane_installs_is_known(violations: Violations, chart: versions.Chart) -> None:
+    options = {"repositoryOpts": {"repo": chart.repository}} if chart.repository else {}
+    assert violations(flat("helm.sh/v3:Release", chart.name, chart=chart.reference, **options)) == []
