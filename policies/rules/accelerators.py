@@ -22,7 +22,7 @@ _HARMLESS = re.compile(
 # Its prefix is Kubernetes' own, and it stands for a device class.
 _DEVICE_CLASS = "deviceclass.resource.kubernetes.io/"
 _VENDORS = (
-    r"(?:[\w-]+\.)+[a-z]{2,}(?:/|~1)(?:[vp]?gpu(?:\.shared)?|mig-[\w.+-]+|tpu|neuron(?:core|device)?|gaudi|[nid]pu|mlu"
+    r"(?<![\w.-])(?:[\w-]+\.)+[a-z]{2,}(?:/|~1)(?:[vp]?gpu(?:\.shared)?|mig-[\w.+-]+|tpu|neuron(?:core|device)?|gaudi|[nid]pu|mlu"
     r"|[dg]cu)(?![\w.-])"
     r"|gpu\.intel\.com(?:/|~1)[\w-]+|huawei\.com(?:/|~1)[\w.-]+|cloud-tpus\.google\.com(?:/|~1)[\w-]+"
     r"|(?:volcano\.sh|aliyun\.com|tencent\.com)(?:/|~1)v?(?:gpu|cuda)[\w-]*|deviceclass\.resource\.kubernetes\.io/.+"

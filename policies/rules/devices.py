@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rules.manifest import Manifest, Path, UncountableError, dotted
+from rules import accelerators
+from rules.manifest import Manifest, Path, UncountableError, dotted, part
 
 _CLAIMS = ("ResourceClaim", "ResourceClaimTemplate")
 # Device classes of network interfaces.
-_NETWORK = frozenset({"mrdma.google.com", "netdev.google.com", "dra.net", "rdma.amazonaws.com"})
+_NETWORK = frozenset({"mrdma.google.com", "netdev.google.com", "dra.net"})
 _REMEDY = "ask for accelerators in `resources.limits` of a container"
 
 
@@ -21,6 +22,13 @@ def network_claims(manifests: Iterable[Manifest]) -> frozenset[str]:
         for claim in claims
         if (classes := list(_classes(claim.body))) and all(each in _NETWORK for each in classes)
     )
+
+
+def refuse_class(device_class: Manifest) -> None:
+    """A device class that takes a name of something else than accelerators."""
+    resource = part(device_class.body, "spec").get("extendedResourceName")
+    if device_class.metadata("name") in _NETWORK or (resource and not accelerators.is_asked(str(resource))):
+        raise UncountableError("its name is one of network interfaces, and so may pass for one", "give it another")
 
 
 def refuse(value: Mapping[str, Any], path: Path, network: frozenset[str]) -> None:

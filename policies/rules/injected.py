@@ -1,10 +1,10 @@
-"""What gives accelerators to pods that do not ask for them: defaults, mutations, types of virtual machines."""
+"""What gives accelerators to pods that do not ask for them: defaults, mutations, other names."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from rules import accelerators
+from rules import accelerators, devices
 from rules.manifest import UNKNOWN, Manifest, UncountableError, items, part, unknown
 
 # What a mutation may touch without a pod changing.
@@ -76,6 +76,7 @@ _KINDS: Mapping[tuple[str, str], Callable[[Manifest], None]] = {
     ("core", "LimitRange"): _limit_range,
     ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"): _admission_policy,
     ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): _webhooks,
+    ("resource.k8s.io", "DeviceClass"): devices.refuse_class,
     ("kubevirt.io", "VirtualMachine"): _virtual_machine,
     ("pool.kubevirt.io", "VirtualMachinePool"): _virtual_machine,
 }

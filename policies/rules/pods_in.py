@@ -12,8 +12,9 @@ from rules.manifest import UNKNOWN, Path, UncountableError, unknown, whole_numbe
 
 # Where Kubernetes' own kinds hold their pods.
 _HOLDERS = re.compile(r"(spec|template|jobTemplate|replicatedJobs|tasks|items|resources)(\[\])?")
-# Elements of these lists, as `Search` names what it is inside of.
+# Elements of these lists, as `Search` names what it is inside of, and their `resources`: counted with their pod.
 _CONTAINERS = ("containers[]", "initContainers[]")
+_OF_POD = "resources of a pod"
 # What an operator's resource may leave open: no pod fits into a name or an address.
 _SCALAR = re.compile(
     r".*(names?|ids?|arns?|hosts?|hostnames?|urls?|uris?|endpoints?|address(es)?|ips?|ports?|keys?|secrets?|tokens?"
@@ -68,27 +69,24 @@ class Search:
     def _in_map(
         self, value: Mapping[str, Any], path: Path, trail: tuple[Mapping[str, Any], ...], inside: str
     ) -> Iterator[Demand]:
-        skipped: tuple[str, ...] = () if path else ("metadata", "status")
-        if inside in _CONTAINERS:
-            skipped = ("resources", "env")  # their pod has counted them
-        elif pods.is_pod(value):
+        yield Demand(_own(value, path, inside), trail, path)
+        if pods.is_pod(value):
             yield Demand(pods.count(value, path), trail, path)
-        else:
-            yield Demand(_own(value, path, inside), trail, path)
         devices.refuse(value, path, self.network_claims)
         for key, inner in value.items():
-            if key not in skipped:
-                yield from self.demands(inner, (*path, key), trail, key)
+            if path or key not in ("metadata", "status"):
+                is_counted = inside in _CONTAINERS and key == "resources"
+                yield from self.demands(inner, (*path, key), trail, _OF_POD if is_counted else key)
 
 
 def _own(value: Mapping[str, Any], path: Path, inside: str) -> int:
-    """What a map asks for that is no pod, without what lies deeper in it."""
+    """What a map asks for by itself, without what lies deeper in it: pods, other maps."""
     accelerators.refuse_shown(value.get("name"), value.get("value"), path)
     for key, inner in value.items():
         accelerators.refuse_shown(key, inner, path)
     if inside in ("limits", "requests"):  # counted with the map that holds both
         return 0
-    gpus = accelerators.asked(value, path)
+    gpus = 0 if inside == _OF_POD else accelerators.asked(value, path)
     if "deviceName" in value and accelerators.is_device(value["deviceName"]):
         gpus += 1
     if "quantity" in value and accelerators.is_device(value.get("name")):

@@ -41,14 +41,19 @@ KEYS = st.sampled_from(WORDS) | st.text(max_size=4)
 JUNK = st.recursive(
     SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=5), max_leaves=30
 )
-# A `status` is what a controller wrote, and labels have no pods.
 STEPS = (
     st.none()
     | st.text("abcdefghij", min_size=1, max_size=6)
     | st.sampled_from(
-        ["template", "spec", "jobTemplate", "worker", "labels", "containers", "resources", "limits", "data"]
+        ["template", "spec", "jobTemplate", "worker", "containers", "initContainers", "resources", "data"]
     )
 )
+ASKING = [
+    *(pod(1), pod("2"), pod(3.0, resource="vendor.example/new")),
+    *({"resources": {"limits": {"vendor.example/new": 1}}}, {"limits": {"google.com/tpu": 1}}, {"nvidia.com/gpu": 1}),
+    *({"deviceName": "nvidia.com/GA102GL_A10"}, {"name": "nvidia.com/gpu", "quantity": 1}),
+    {"resourceClaims": [{"name": "gpu"}]},
+]
 SMALL = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
@@ -60,11 +65,11 @@ def _nested(steps: list[str | None], beside: Any, inner: Any) -> Any:
 
 
 @SMALL
-@given(st.sampled_from(OPERATORS), st.lists(STEPS, max_size=12), JUNK, st.sampled_from([1, "2", 3.0]))
-def test_a_pod_with_gpus_is_seen_wherever_it_is(
-    violations: Violations, kind: str, steps: list[str | None], beside: Any, gpus: Any
+@given(st.sampled_from(OPERATORS), st.lists(STEPS, max_size=12), JUNK, st.sampled_from(ASKING))
+def test_what_asks_for_gpus_is_seen_wherever_it_is(
+    violations: Violations, kind: str, steps: list[str | None], beside: Any, asking: Any
 ) -> None:
-    resource = flat(kind, "x", spec=_nested(steps, beside, pod(gpus)))
+    resource = flat(kind, "x", spec=_nested(steps, beside, asking))
     assert violations(resource) != []
 
 

@@ -189,6 +189,18 @@ REFUSED: dict[str, tuple[list[Resource], str]] = {
     ),
     "a bare claim": ([claim("ResourceClaim", REQUESTS)], "ask for accelerators in `resources.limits`"),
     "a claim's template": ([claim("ResourceClaimTemplate", {"spec": REQUESTS})], "claims devices of unknown number"),
+    "a device class that passes for a network's": (
+        [raw("resource.k8s.io/v1:DeviceClass", "x", {"extendedResourceName": "vpc.amazonaws.com/efa"})],
+        "give it another",
+    ),
+    "limits beside containers": (
+        [raw("example.com/v1:Thing", "x", {**pod(), "limits": {"example.com/gpu-like": 1}})],
+        "how many pods a Thing runs",
+    ),
+    "limits in a container": (
+        [raw("example.com/v1:Thing", "x", {"containers": [{"limits": {"example.com/gpu-like": 1}}]})],
+        "how many pods a Thing runs",
+    ),
     "an autoscaler of something else": (
         [scaler(name="elsewhere", maxReplicas=2)],
         "scales Deployment elsewhere, which this stack does not declare",
@@ -411,6 +423,10 @@ def test_an_autoscaler_in_another_namespace_scales_something_else(violations: Vi
     other["props"]["metadata"]["namespace"] = "b"
     (message,) = violations(web, other)
     assert "which this stack does not declare" in message
+
+
+def test_a_long_word_is_read_in_no_time(violations: Violations) -> None:
+    assert violations(config_map("limits" + "ab" * 500_000)) == []
 
 
 def test_a_text_of_aliases_is_read_in_no_time(violations: Violations) -> None:
