@@ -67,8 +67,9 @@ def asked(resources: Mapping[str, Any], path: Path) -> int:
     """Accelerators of one `resources` map. Kubernetes wants equal limits and requests of them."""
     most: dict[str, int] = {}
     for key in ("requests", "limits"):
-        quantities = resources.get(key)
-        for name in filter(is_asked, quantities if isinstance(quantities, Mapping) else ()):
+        given = resources.get(key)
+        quantities: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
+        for name in filter(is_asked, quantities):
             amount = whole_number(quantities[name], (*path, key, name))
             most[name] = max(most.get(name, 0), amount)
     devices = sum(amount for name, amount in most.items() if not _SHARE.fullmatch(name))

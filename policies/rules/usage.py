@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 from pulumi_policy import PolicyResource, ReportViolation, StackValidationArgs
@@ -39,7 +40,7 @@ class Usage:
         self.manifests: dict[str, Manifest] = {}
         for resource in args.resources:
             if resource.resource_type.startswith("kubernetes:"):
-                manifest = self.ask(resource, lambda one=resource: read(one.resource_type, one.props))
+                manifest = self.ask(resource, partial(read, resource.resource_type, resource.props))
                 if manifest:
                     self.manifests[resource.urn] = manifest
         self.network_claims = devices.network_claims(self.manifests.values())
@@ -72,7 +73,7 @@ class Usage:
         for resource in self.resources:
             scaler = self.manifests.get(resource.urn)
             if scaler and autoscalers.scales(scaler):
-                self.ask(resource, lambda scaler=scaler: self.raise_targets(scaler))
+                self.ask(resource, partial(self.raise_targets, scaler))
 
     def raise_targets(self, scaler: Manifest) -> None:
         """Lets the scaler's targets run as many pods as it may give them."""
@@ -87,7 +88,7 @@ class Usage:
         found: Counter[str] = Counter()
         for child in self.children[resource.urn]:
             found += self.asked(child)
-        own = Counter({_who(resource): self.ask(resource, lambda: self.own(resource)) or 0})
+        own = Counter({_who(resource): self.ask(resource, partial(self.own, resource)) or 0})
         if resource.resource_type in WORKLOADS:
             return own if own.total() >= found.total() else found
         return found + own

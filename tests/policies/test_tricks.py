@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import functools
 import json
 from typing import Any
 
@@ -353,9 +352,7 @@ BROKEN = {
     "limits beyond every fleet": raw("core/v1:Pod", "x", pod("1e400")),
     "a count of 400 digits": raw("core/v1:Pod", "x", pod(10**400)),
     "replicas that are a map": raw("apps/v1:Deployment", "x", {"replicas": {}, **GPU}),
-    "a manifest of 330 levels": raw(
-        "example.com/v1:Thing", "x", functools.reduce(lambda inner, _: [inner], range(330), 1)
-    ),
+    "a manifest of 330 levels": raw("example.com/v1:Thing", "x", json.loads("[" * 330 + "]" * 330)),
     "a chart that is no text": flat("helm.sh/v3:Release", "x", chart=[], repositoryOpts="x"),
 }
 
