@@ -20,7 +20,7 @@ _SCALAR = re.compile(
     r".*(names?|ids?|arns?|hosts?|hostnames?|urls?|uris?|endpoints?|address(es)?|ips?|ports?|keys?|secrets?|tokens?"
     r"|passwords?|roles?|regions?|zones?|image|tags?|versions?|namespaces?|domains?|cidrs?|paths?|buckets?|accounts?"
     r"|projects?|networks?|subnets?|securitygroups?|bootstrapservers|class|handle|bundle|fingerprint|uid|email|size"
-    r"|capacity|storage|labels|annotations|subjects?)(\[\])?",
+    r"|capacity|storage|queue|labels|annotations|subjects?)(\[\])?",
     re.IGNORECASE,
 )
 # Maps of words, in which a number beside an accelerator's name is a label's value.
