@@ -373,6 +373,7 @@ HARMLESS = {
     "machines": raw("karpenter.sh/v1:NodePool", "x", {"limits": {"nvidia.com/gpu": 8}}),
     "labels": raw("example.com/v1:Thing", "x", {"nodeSelector": {"nvidia.com/gpu": "1", "nvidia.com/gpu.count": "8"}}),
     "an address that is not known yet": raw("cert-manager.io/v1:Certificate", "x", {"dnsNames": [UNKNOWN_OBJECT]}),
+    "a queue of the cloud that is not known yet": chart(settings={"interruptionQueue": UNKNOWN_OBJECT}),
     "code in a ConfigMap": config_map("import requests\nlimits = {'nvidia.com/gpu.count': 1}\n"),
     "a setting of the device plugin": config_map("resources:\n- name: nvidia.com/gpu\n  replicas: 4\n"),
     "a mutation of namespaces": raw(
