@@ -7,12 +7,12 @@ from typing import Annotated, Any, TypeVar
 import pulumi
 from pydantic import Field, PrivateAttr
 
-from components import controllers, faults, fleet, gpu_runtime, queue, versions
+from components import consequences, controllers, faults, fleet, gpu_runtime, queue, versions
 from components import settings as stack_settings
 from components.cluster import Cluster, ClusterArgs, with_context
 from components.cluster.embedded import Embedded
 from components.controllers import Controller, ControllersArgs
-from components.faults import Fault
+from components.faults import Fault, Note
 from components.fleet import Fleet
 from components.gpu_runtime import GpuRuntime, GpuRuntimeArgs
 from components.model import NAME_LIMIT, NAME_NEEDS, Filled, Model, Name, is_name
@@ -70,7 +70,11 @@ class StackConfig(Model):
         settings = settings or Settings.of_stack()
         settings = replace(settings, tree=with_context(settings.tree))
         config, found = stack_settings.validated(cls, settings)
-        wrong = faults.without_consequences(config.check(settings), found)
+        beyond = config.check(settings)
+        for key in ("cluster", "gpuRuntime"):
+            if settings.tree.get(key) is None:
+                beyond = consequences.of_default((key,), beyond)
+        wrong = consequences.own_causes(found, beyond)
         faults.stop([*found, *faults.hiding(wrong, settings.secret)])
         config._encrypted = settings.secret
         return config
@@ -154,10 +158,12 @@ class StackConfig(Model):
                 yield Fault(("workloads", name), "the name of a service account that every namespace has, need another")
             found += workload.check(name, declared)
         yield from found
-        if self.workloads and not any(fault.path[2:3] == ("resources",) for fault in found):
-            # A workload that asks for what it cannot get may be the one that a group is meant for.
+
+    def notes(self) -> Iterator[Note]:
+        """What is worth knowing of settings without faults. Teams have jobs that no settings name."""
+        if self.workloads and not self.teams:
             pods = {(workload.resources.node_group, workload.interruptible) for workload in self.workloads.values()}
-            yield from machines.check_reach(pods)
+            yield from self.fleet.unreached(pods)
 
     def _brokers(self) -> dict[str, str]:
         """The services in front of the streams' brokers, and whose each is."""
@@ -231,7 +237,9 @@ def _declared(settings: Settings, section: str, valid: Mapping[str, T]) -> dict[
 
 
 def build(config: StackConfig) -> Mapping[str, Any]:
-    """Create the stack's resources; the result is what it exports."""
+    """Create the stack's resources; the result is what it exports. Updates and previews tell the notes as warnings."""
+    for note in config.notes():
+        pulumi.log.warn(str(note))
     cluster = Cluster("cluster", config.cluster, config.fleet)
     inside = pulumi.ResourceOptions(provider=cluster.provider)
     _gpu_runtime(config, cluster, inside)

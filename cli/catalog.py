@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -17,6 +16,7 @@ from cli.catalog_rows import Family, Offer, Row
 from components import catalog
 from components.catalog import Accelerator, Cloud, Machine, Price, Withdrawn
 from embedded.fault import Fault
+from nearest import did_you_mean
 
 CLOUDS: tuple[Cloud, ...] = ("eks", "gke", "aks")
 KINDS = ("gpu", "tpu", "cpu")
@@ -80,8 +80,8 @@ def check(question: Question) -> None:
     regions = [region for cloud in asked for region in catalog.regions(cloud)]
     for other in CLOUDS:
         if question.cloud not in (None, other) and question.region in catalog.regions(other):
-            near = _nearest(question.region or "", regions)
-            raise Fault(f"region: {question.region} is {other}'s, the nearest of {question.cloud} is {near}")
+            near = did_you_mean(question.region, regions)
+            raise Fault(f"region: {question.region} is a region of {other}, not of {question.cloud}{near}")
     _known("region", question.region, regions)
 
 
@@ -96,16 +96,10 @@ def gibibytes(text: str) -> float:
 def _known(key: str, value: str | None, allowed: Iterable[str]) -> None:
     allowed = list(allowed)
     if value is not None and value not in allowed:
+        other = _OTHER_NAMES.get(value.lower())
+        near = f" (did you mean {other}?)" if other in allowed else did_you_mean(value, allowed)
         listed = f", have {', '.join(allowed)}" if len(allowed) <= _LISTED else ""
-        raise Fault(f"{key}: unknown {value!r}, the nearest is {_nearest(value.lower(), allowed)}{listed}")
-
-
-def _nearest(value: str, allowed: list[str]) -> str:
-    """H100 is nearest to h100-80gb, of which it is the beginning, and not to v100, which has as many letters."""
-    if value in _OTHER_NAMES:
-        return _OTHER_NAMES[value]
-    begun = [name for name in allowed if name.startswith(value)]
-    return begun[0] if begun else difflib.get_close_matches(value, allowed, n=1, cutoff=0)[0]
+        raise Fault(f"{key}: unknown {value!r}{listed}{near}")
 
 
 def withdrawn(question: Question) -> list[Withdrawn]:

@@ -28,7 +28,8 @@ def run(file: Path, api: Kube | None = None) -> str:
     config = load(file)
     if api:
         compare(config, api)
-    return f"{file.name}: no mistakes found"
+    notes = [f"note: {note}" for note in config.notes()]
+    return "\n".join([*notes, f"{file.name}: no mistakes found"])
 
 
 def compare(config: StackConfig, api: Kube) -> None:

@@ -1,6 +1,5 @@
 """Faults in the settings: each one line that names the key, what was found there and what is allowed."""
 
-import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,9 @@ from pydantic_core import ErrorDetails
 
 from components import meaning
 from components.family import Variant
-from components.model import Model
+from components.model import Model, is_name
+from nearest import did_you_mean as did_you_mean
+from nearest import nearest
 
 _SHOWN = 60
 
@@ -29,10 +30,31 @@ class Fault:
     reason: str
     given: tuple[Key, ...] = ()
     """Other keys that this was concluded from. Where one of them is at fault itself, the conclusion may be wrong."""
+    lacks: Key = ()
+    """A setting that is not there, where that is all that is wrong: whatever else lacks it is told in the same line."""
+    meant: tuple[Key, ...] = ()
+    """The keys that a misspelt one may stand for."""
+    among: Key = ()
+    """The settings that the key is one of; empty where it is a name of a map."""
 
     def __str__(self) -> str:
-        # Keys are told as they were written, and YAML lets them hold anything.
-        return " ".join(f"tensorplane:{'.'.join(self.path)}: {self.reason}".splitlines())
+        return _line(self.path, self.reason)
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something to know of settings that can be built all the same."""
+
+    path: Key
+    text: str
+
+    def __str__(self) -> str:
+        return _line(self.path, self.text)
+
+
+def _line(path: Key, text: str) -> str:
+    # Keys are told as they were written, and YAML lets them hold anything.
+    return " ".join(f"tensorplane:{'.'.join(path)}: {text}".splitlines())
 
 
 def stop(faults: Iterable[Fault]) -> None:
@@ -46,7 +68,7 @@ def without_consequences(faults: Iterable[Fault], causes: Sequence[Fault]) -> It
     """The faults that were not concluded from what other faults are about."""
     doubtful = [cause.path for cause in causes]
     for fault in faults:
-        if not any(_overlap(path, cause) for path in fault.given for cause in doubtful):
+        if not any(overlap(path, cause) for path in fault.given for cause in doubtful):
             yield fault
 
 
@@ -61,57 +83,76 @@ def _hidden(key: str) -> Fault:
     return Fault((key,), "something in this secret value is not allowed; its text is not shown")
 
 
-def _overlap(one: Key, other: Key) -> bool:
+def overlap(one: Key, other: Key) -> bool:
+    """Whether one of two keys is, or is inside, the other."""
     length = min(len(one), len(other))
     return one[:length] == other[:length]
 
 
-def did_you_mean(value: object, allowed: Iterable[str]) -> str:
-    """` (did you mean X?)` with the nearest allowed value, or nothing where none is near."""
-    near = _nearest(value, allowed)
-    return f" (did you mean {near}?)" if near else ""
-
-
-def _nearest(value: object, allowed: Iterable[str]) -> str | None:
-    by_lower = {option.lower(): option for option in allowed}
-    near = difflib.get_close_matches(str(value).lower(), by_lower, n=1)
-    return by_lower[near[0]] if near else None
-
-
 def unknown_name(path: Key, what: str, name: str, known: Iterable[str]) -> Fault:
     """The fault of a reference to something that the settings do not declare under `<what>s`."""
-    have = sorted(known)
+    # A name that is refused where it is declared is none to choose.
+    have = sorted(each for each in known if is_name(each))
     listed = f"have {', '.join(have)}" if have else f"there is no {what}"
-    return Fault(path, f"no {what} named {name!r}, {listed}{did_you_mean(name, have)}", given=((f"{what}s", name),))
+    key = (f"{what}s", name)
+    reason = f"no {what} named {name!r}, {listed}{did_you_mean(name, have)}"
+    return Fault(path, reason, given=(key,), lacks=key if have else key[:1])
 
 
-def of_validation(error: ValidationError, model: type[Model], secret: frozenset[str]) -> list[Fault]:
-    """The faults in a validation error. `secret` names the top-level keys whose values must not be shown."""
-    # The other half of In[T] is left out: "is not an Output" says nothing to people who write YAML.
-    details = [detail for detail in error.errors(include_url=False) if detail["type"] != "is_instance_of"]
-    misspelt = {_meant(Place.of(model, detail["loc"])) for detail in details if detail["type"] == "extra_forbidden"}
+def of_validation(
+    error: ValidationError, model: type[Model], secret: frozenset[str], tree: Mapping[str, Any]
+) -> list[Fault]:
+    """The faults in a validation error of a tree. `secret` names the top-level keys whose values must not be shown."""
+    places = [(detail, Place.of(model, detail["loc"], tree)) for detail in details_of(error)]
+    # A misspelt key's right name is not missing as well.
+    meant = {key for detail, place in places if detail["type"] == "extra_forbidden" for key in place.meant()}
     found: dict[Key, Fault] = {}
-    for detail in details:
-        if detail["type"] != "missing" or Place.of(model, detail["loc"]).path not in misspelt:
-            fault = _fault(detail, model, secret)
-            found.setdefault(fault.path, fault)
-    return list(found.values())
+    whole: set[Key] = set()
+    for detail, place in places:
+        if detail["type"] == "missing" and (place.path in meant or place.is_foreign()):
+            continue
+        if detail["type"] == "too_short" and any(place.path == other.path[:-1] for _, other in places):
+            # What is wrong with an item is not counted.
+            continue
+        several = _of_several(detail, place, places)
+        whole |= {several.path} if several else set()
+        fault = several or _fault(detail, place)
+        if fault.path and fault.path[0] in secret and (len(fault.path) > 1 or detail["type"] != "extra_forbidden"):
+            fault = _hidden(fault.path[0])
+        found.setdefault(fault.path, fault)
+    return [fault for path, fault in found.items() if not any(path[: len(key)] == key != path for key in whole)]
 
 
-def _meant(place: "Place") -> Key | None:
-    """The key that a misspelt one stands for: that one is not missing as well."""
-    near = _nearest(place.path[-1], place.allowed())
-    return (*place.path[:-1], near) if near else None
+def details_of(error: ValidationError) -> list[ErrorDetails]:
+    """What pydantic says, without the other half of In[T]: "is not an Output" says nothing to people who write YAML."""
+    return [detail for detail in error.errors(include_url=False) if detail["type"] != "is_instance_of"]
 
 
-def _fault(detail: ErrorDetails, root: type[Model], secret: frozenset[str]) -> Fault:
-    place = Place.of(root, detail["loc"])
-    path = place.path
-    if path[0] in secret and (len(path) > 1 or detail["type"] != "extra_forbidden"):
-        return _hidden(path[0])
+def _fault(detail: ErrorDetails, place: "Place") -> Fault:
     if detail["type"] in ("union_tag_invalid", "union_tag_not_found"):
-        path = (*path, "kind")
-    return Fault(path, _reason(detail, place))
+        return Fault((*place.path, "kind"), _reason(detail, place), among=place.path)
+    meant = place.meant() if detail["type"] == "extra_forbidden" else ()
+    among = place.path[:-1] if place.around else ()
+    return Fault(place.path, _reason(detail, place), meant=meant if len(meant) > 1 else (), among=among)
+
+
+def _of_several(detail: ErrorDetails, place: "Place", places: Sequence[tuple[ErrorDetails, "Place"]]) -> Fault | None:
+    """One fault for a map that is another's: its keys are all of them unknown, or all of their values no maps."""
+    parent = place.path[:-1]
+    alike = [other for each, other in places if each["type"] == detail["type"] and other.path[:-1] == parent]
+    empty = detail["type"] in _NO_MAP and place.around is None and len(alike) == len(place.given)
+    if empty and len(alike) == 1:
+        # Nothing in the map has a name that others could refer to.
+        return Fault(place.path, _reason(detail, place), meant=(parent,))
+    if not parent or len(alike) < 2:
+        return None
+    names = _listed([other.path[-1] for other in alike], "and")
+    foreign = place.given.isdisjoint(place.allowed()) or not any(other.meant() for other in alike)
+    if detail["type"] == "extra_forbidden" and foreign:
+        return Fault(parent, f"unknown settings {names}, allowed here: {', '.join(place.allowed())}", among=parent)
+    if empty:
+        return Fault(parent, f"{names} are no maps of settings")
+    return None
 
 
 @dataclass(frozen=True)
@@ -120,13 +161,32 @@ class Place:
 
     path: Key
     around: type[Model] | None
+    given: frozenset[str] = frozenset()
+    """The keys of the map that it is in."""
+
+    def meant(self) -> tuple[Key, ...]:
+        """The keys that an unknown one may stand for: those near it, else the one that is missing."""
+        free = set(self.allowed()) - self.given
+        missing = [name for name in self.required() if name in free]
+        alone = len(missing) == 1 and len(self.given - set(self.allowed())) == 1
+        names = nearest(self.path[-1], free) or (missing if alone else ())
+        return tuple((*self.path[:-1], name) for name in names)
+
+    def required(self) -> list[str]:
+        """The keys that the model around must have."""
+        return [field.alias or name for name, field in _fields(self.around) if field.is_required()]
+
+    def is_foreign(self) -> bool:
+        """Whether the map that it is in is one of other settings: what is missing there says nothing more."""
+        unknown = self.given - set(self.allowed())
+        return self.around is not None and (len(unknown) > 1 or 0 < len(unknown) == len(self.given))
 
     def allowed(self) -> list[str]:
         """The keys that the model around knows, as people write them."""
         return sorted(field.alias or name for name, field in _fields(self.around))
 
     @classmethod
-    def of(cls, root: type[Model], location: tuple[int | str, ...]) -> "Place":
+    def of(cls, root: type[Model], location: tuple[int | str, ...], tree: Any = None) -> "Place":
         """Follow a pydantic location through the models, leaving out its marks for union members and dict keys."""
         path: list[str] = []
         around: type[Model] | None = None
@@ -143,7 +203,9 @@ class Place:
             path.append(str(part))
             around = container if _is_model(container) else None
             here = _inside(container, str(part))
-        return cls(tuple(path), around)
+        for key in path[:-1]:
+            tree = tree.get(key) if isinstance(tree, Mapping) else None
+        return cls(tuple(path), around, frozenset(tree) if isinstance(tree, Mapping) else frozenset())
 
 
 def _options(annotation: Any) -> Iterator[Any]:
@@ -208,9 +270,9 @@ def _shown(value: object) -> str:
 
 
 def _unknown_key(detail: ErrorDetails, place: Place) -> str:
-    allowed, key = place.allowed(), place.path[-1]
-    near = did_you_mean(key, allowed) or _meant_as_kind(key, place)
-    return f"unknown setting, allowed here: {', '.join(allowed)}{near}"
+    names = [key[-1] for key in place.meant()] or place.allowed()
+    near = did_you_mean(place.path[-1], names) or _meant_as_kind(place.path[-1], place)
+    return f"unknown setting, allowed here: {', '.join(place.allowed())}{near}"
 
 
 def _meant_as_kind(key: str, place: Place) -> str:
@@ -231,8 +293,8 @@ def _no_map(detail: ErrorDetails, place: Place) -> str:
     """A variant is often written as its kind alone."""
     given = detail["input"]
     field = next((field for name, field in _fields(place.around) if place.path[-1] in (name, field.alias)), None)
-    near = _nearest(given, _variants(field.annotation)) if field and isinstance(given, str) else None
-    return f"got {_shown(given)}, need a map of settings{f' (did you mean {{kind: {near}}}?)' if near else ''}"
+    near = nearest(given, _variants(field.annotation)) if field and isinstance(given, str) else []
+    return f"got {_shown(given)}, need a map of settings{f' (did you mean {{kind: {near[0]}}}?)' if near else ''}"
 
 
 def _no_number(detail: ErrorDetails, place: Place) -> str:
@@ -253,15 +315,20 @@ def _fields(model: type[Model] | None) -> Iterable[tuple[str, Any]]:
     return model.model_fields.items() if model else ()
 
 
+def choices(detail: ErrorDetails) -> list[str]:
+    """The values that a choice allows; none where the detail is about something else."""
+    key = {"literal_error": "expected", "union_tag_invalid": "expected_tags"}.get(detail["type"])
+    return [option.strip("' ") for option in detail["ctx"][key].replace(" or ", ",").split(",")] if key else []
+
+
 def _choice(detail: ErrorDetails, place: Place) -> str:
-    allowed = [option.strip("' ") for option in detail["ctx"]["expected"].replace(" or ", ",").split(",")]
-    return f"got {_shown(detail['input'])}, need {_any_of(allowed)}{did_you_mean(detail['input'], allowed)}"
+    allowed = choices(detail)
+    return f"got {_shown(detail['input'])}, need {_listed(allowed, 'or')}{did_you_mean(detail['input'], allowed)}"
 
 
 def _kind(detail: ErrorDetails, place: Place) -> str:
-    allowed = [option.strip("' ") for option in detail["ctx"]["expected_tags"].split(",")]
-    tag = detail["ctx"]["tag"]
-    return f"got {tag!r}, need {_any_of(allowed)}{did_you_mean(tag, allowed)}"
+    allowed, tag = choices(detail), detail["ctx"]["tag"]
+    return f"got {tag!r}, need {_listed(allowed, 'or')}{did_you_mean(tag, allowed)}"
 
 
 def _no_kind(detail: ErrorDetails, place: Place) -> str:
@@ -277,18 +344,18 @@ def _refused(detail: ErrorDetails, place: Place) -> str:
     return f"got {shown}, need {detail['ctx']['need']}{suggestion}"
 
 
-def _any_of(options: list[str]) -> str:
-    return options[0] if len(options) == 1 else f"{', '.join(options[:-1])} or {options[-1]}"
+def _listed(names: list[str], word: str) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {word} {names[-1]}"
 
 
+_NO_MAP = ("model_type", "model_attributes_type")
 _REASONS: dict[str, Callable[[ErrorDetails, Place], str]] = {
     "extra_forbidden": _unknown_key,
     "missing": _missing,
     "literal_error": _choice,
     "union_tag_invalid": _kind,
     "union_tag_not_found": _no_kind,
-    "model_type": _no_map,
-    "model_attributes_type": _no_map,
+    **dict.fromkeys(_NO_MAP, _no_map),
     "float_parsing": _no_number,
     "float_type": _no_number,
     "need": _refused,

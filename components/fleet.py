@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 from components import node_room
-from components.faults import Fault, did_you_mean
+from components.faults import Fault, Note, did_you_mean
 from components.model import Resources
 from components.node_group import (
     ACCELERATOR,
@@ -211,7 +211,7 @@ class Fleet:
         elif name not in self.untold and (self.groups or self.untold):
             known = sorted({*self.groups, *self.untold})
             reason = f"no node group named {name!r}, have {', '.join(known)}{did_you_mean(name, known)}"
-            yield Fault(where, reason, given=(("nodeGroups",), at))
+            yield Fault(where, reason, given=(("nodeGroups",), at), lacks=("nodeGroups", name))
 
     def _check_open(self, resources: Resources, at: tuple[str, ...], interruptible: bool) -> Iterator[Fault]:
         card, given = resources.accelerator, (("nodeGroups",), at)
@@ -225,23 +225,24 @@ class Fleet:
         if most is None and self._cards:
             keeping = (f"{s.name} ({_keeping_off(s, interruptible)})" for s in self._having[_wanted(resources)])
             reason = f"every node group with {card or 'GPUs'} keeps it off: {', '.join(keeping)}"
-            yield Fault((*at, "accelerator" if card else "gpus"), reason, given=given)
+            yield Fault((*at, "accelerator" if card else "gpus"), reason, given=(*given, _resumes(at)))
         elif resources.gpus > (most or 0):
             yield _too_many(resources, card or "any node group", most or 0, at)
 
-    def check_reach(self, pods: Collection[tuple[str | None, bool]]) -> Iterator[Fault]:
-        """Groups that nothing of the stack could ever run on: of each workload, the group it names, and whether it is
-        interruptible."""
+    def unreached(self, pods: Collection[tuple[str | None, bool]]) -> Iterator[Note]:
+        """Groups that no workload of the stack can run on; jobs that are not in its settings may.
+
+        `pods`: of each workload the group that it names, and whether it is interruptible.
+        """
         named = {name for name, _ in pods}
         for name, shape in self.groups.items():
-            path, given = ("nodeGroups", name), (("workloads",),)
+            path = ("nodeGroups", name)
             if shape.args.spot and not any(interruptible for _, interruptible in pods):
-                reason = "true, and no workload tolerates that: only training jobs with checkpoints do, need false"
-                yield Fault((*path, "spot"), reason, given=given)
+                reason = "no workload of this stack can run on spot nodes (only training jobs with checkpoints can)"
+                yield Note((*path, "spot"), f"{reason}; the group is for other jobs")
             elif (taint := _own_taint(shape)) and name not in named:
-                reason = f"no workload tolerates {taint.key}={taint.value}:{taint.effect}: name the group in a"
-                need = f"workload's resources (nodeGroup: {name}), or leave the taint out"
-                yield Fault((*path, "taints"), f"{reason} {need}", given=given)
+                reason = f"no workload of this stack tolerates {taint.key}={taint.value}:{taint.effect}"
+                yield Note((*path, "taints"), f"{reason}; one runs there if its resources say nodeGroup: {name}")
 
 
 _ANY_CARD = "any"
@@ -307,7 +308,13 @@ def _check_group(shape: Shape, resources: Resources, at: tuple[str, ...], interr
     elif resources.gpus > (most := _offer(shape)):
         yield _too_many(resources, shape.name, most, at)
     if shape.args.spot and not interruptible:
-        yield Fault(where, f"got {shape.name}, which is {_SPOT_TAKES}: need checkpoints, or another group", given=given)
+        reason = f"got {shape.name}, which is {_SPOT_TAKES}: need checkpoints, or another group"
+        yield Fault(where, reason, given=(*given, _resumes(at)))
+
+
+def _resumes(at: tuple[str, ...]) -> tuple[str, ...]:
+    """The setting by which a workload can be interrupted, beside its resources."""
+    return (*at[:-1], "checkpoints")
 
 
 def _is_for(taint: Taint, shape: Shape, gpus: int, interruptible: bool, *, named: bool = False) -> bool:

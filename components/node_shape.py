@@ -34,6 +34,8 @@ _MPS_CLIENTS_OF_OLD, _OLD_FOR_MPS, _OLD_FOR_GKE = 16, 7.5, 7.0
 of Pascal's hardware; NVIDIA's daemon counts Volta in (NVIDIA/k8s-device-plugin@b5b9ab7,
 cmd/mps-control-daemon/mps/device.go), and GKE, which has a daemon of its own, does not."""
 
+_BY_KIND = (("cluster", "kind"),)
+
 
 @dataclass(frozen=True)
 class Site:
@@ -221,7 +223,8 @@ def _machines(
 
 def _without_catalog(path: tuple[str, ...], args: NodeGroupArgs, site: Site) -> Iterator[Fault]:
     if args.machine:
-        yield Fault((*path, "machine"), f"cluster kind {site.kind} has no machine types: leave it out")
+        reason = f"cluster kind {site.kind} has no machine types: leave it out"
+        yield Fault((*path, "machine"), reason, given=(("cluster",),))
     if args.accelerator is None and args.per_node != 1:
         yield Fault((*path, "perNode"), f"got {args.per_node}, of no accelerator: name one, or leave it out")
 
@@ -324,13 +327,14 @@ def _capacity(path: tuple[str, ...], args: NodeGroupArgs, site: Site) -> Iterato
         yield Fault((*path, "spot"), "true with a reservation: reserved machines are not spot, leave out one of them")
     if args.reserved and args.reserved.capacity_block and site.kind != "eks":
         where = (*path, "reserved", "capacityBlock")
-        yield Fault(where, f"true on cluster kind {site.kind}, only eks has capacity blocks: need false")
+        reason = f"true on cluster kind {site.kind}, only eks has capacity blocks: need false"
+        yield Fault(where, reason, given=_BY_KIND)
     if args.topology and site.kind != "gke":
-        yield Fault((*path, "topology"), f"given on cluster kind {site.kind}, only gke has TPU slices: leave it out")
+        reason = f"given on cluster kind {site.kind}, only gke has TPU slices: leave it out"
+        yield Fault((*path, "topology"), reason, given=_BY_KIND)
     if args.max_age_days and not (site.kind == "eks" and args.provisioner == "automatic"):
         reason = "given, and only Karpenter replaces nodes by their age (cluster kind eks, provisioner automatic)"
-        yield Fault((*path, "maxAgeDays"), f"{reason}; leave it out")
+        yield Fault((*path, "maxAgeDays"), f"{reason}; leave it out", given=(*_BY_KIND, (*path, "provisioner")))
     if args.provisioner == "automatic" and site.kind not in ("eks", "gke"):
-        yield Fault(
-            (*path, "provisioner"), f"automatic on cluster kind {site.kind}, only eks and gke have it: need group"
-        )
+        reason = f"automatic on cluster kind {site.kind}, only eks and gke have it: need group"
+        yield Fault((*path, "provisioner"), reason, given=_BY_KIND)

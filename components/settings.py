@@ -2,14 +2,14 @@
 
 import copy
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from pulumi.runtime import config as pulumi_config
 from pydantic import ValidationError
 
-from components import faults
+from components import faults, mending
 from components.faults import Fault, Key
 from components.model import Model
 
@@ -45,23 +45,29 @@ def _parsed(stored: str) -> Any:
 def validated(model: type[M], settings: Settings) -> tuple[M, list[Fault]]:
     """The settings as a model, and every fault in their shape.
 
-    Where there are faults, the model holds what is left without the faulty parts, so that its other parts can be
-    checked in the same run; it must not be built. What is wrong with a part because something was taken out of it is
-    no fault of its own.
+    Where there are faults, the model holds what is left without the faulty parts, or with them as they were meant where
+    that is clear, so that its other parts can be checked in the same run; it must not be built. What is wrong with a
+    part because something was taken out of it is no fault of its own.
     """
     tree = copy.deepcopy(settings.tree)
     found: dict[Key, Fault] = {}
-    removed: set[Key] = set()
+    changed: set[Key] = set()
     while True:
         try:
             return model.model_validate(tree, by_alias=True, by_name=False), list(found.values())
         except ValidationError as error:
-            for fault in faults.of_validation(error, model, settings.secret):
-                if not any(path[: len(fault.path)] == fault.path for path in removed):
+            for fault in faults.of_validation(error, model, settings.secret, tree):
+                if not _is_of_change(fault, changed):
                     found.setdefault(fault.path, fault)
             for detail in error.errors(include_url=False):
-                path = faults.Place.of(model, detail["loc"]).path
-                removed |= {path, _remove(tree, path)}
+                place = faults.Place.of(model, detail["loc"], tree)
+                changed |= {place.path, mending.mend(tree, place, detail) or _remove(tree, place.path)}
+
+
+def _is_of_change(fault: Fault, changed: Iterable[Key]) -> bool:
+    """Whether it is what was changed that is at fault, or a part without it, or the settings of a guessed kind."""
+    guessed = (*fault.among, "kind")
+    return any(path[: len(fault.path)] == fault.path or path == guessed for path in changed)
 
 
 def _remove(tree: dict[str, Any], path: Key) -> Key:

@@ -107,7 +107,8 @@ def check(files: Mapping[str, str], at: Key) -> Iterator[Fault]:
         if path.is_file():
             sizes[target] = path.stat().st_size
         else:
-            yield Fault((*at, target), f"{source}: no such file{_near(source, path)}")
+            problem = "a folder, name a file in it" if path.is_dir() else f"no such file{_near(path)}"
+            yield Fault((*at, target), f"{source}: {problem}")
         for other in files:
             if target.startswith(f"{other}/"):
                 yield Fault((*at, target), f"{other!r} is a file here, so nothing can be inside it")
@@ -120,6 +121,6 @@ def check(files: Mapping[str, str], at: Key) -> Iterator[Fault]:
         )
 
 
-def _near(source: str, path: Path) -> str:
-    siblings = [child.name for child in path.parent.iterdir()] if path.parent.is_dir() else []
+def _near(path: Path) -> str:
+    siblings = [child.name for child in path.parent.iterdir() if child.is_file()] if path.parent.is_dir() else []
     return did_you_mean(path.name, siblings)

@@ -119,7 +119,10 @@ def check_location(
         yield unknown_name((*at, "volume"), "volume", location.volume, declared)
     elif location.volume not in mounts:
         reason = f"volume {location.volume} is not mounted here, add it to `volumes`"
-        yield Fault((*at, "volume"), reason, given=((*at[:-1], "volumes"),))
+        here = (*at[:-1], "volumes")
+        # A mount of a volume that is not declared may be this one, misspelt.
+        given = ((*here, location.volume), *((*here, name) for name in mounts if name not in declared))
+        yield Fault((*at, "volume"), reason, given=given, lacks=given[0])
     elif mounts[location.volume].read_only:
         yield Fault((*at, "volume"), f"volume {location.volume} is mounted read-only here, so nothing can be written")
     elif (volume := declared[location.volume]) and not (backend := volume.backend_on(cluster)).renames:

@@ -42,7 +42,7 @@ def check(
     at: Key, room: Room, pod_sets: Sequence[PodSet], contract: Contract | None, grace_seconds: int
 ) -> Iterator[Fault]:
     """Jobs that would wait for ever, and such as would lose work when others want back what they borrowed."""
-    given = ((*at, "strategy"), (*at, "resources"), ("queues",), ("nodeGroups",))
+    given = ((*at, "strategy"), (*at, "resources"), (*at, "checkpoints"), ("queues",), ("nodeGroups",))
     impossible = [pods for pods in pod_sets if not room.fits(pods)]
     for pods in impossible:
         yield Fault((*at, "queue"), _too_large(room, pods), given=given)
@@ -61,7 +61,7 @@ def check(
     elif grace_seconds < contract.save_seconds:
         reason = f"got {grace_seconds}, and saving a checkpoint takes {contract.save_seconds:g}: {lent}"
         need = f"need at least {contract.save_seconds:g}"
-        yield Fault((*at, "graceSeconds"), f"{reason}; {need}", given=(*given, (*at, "checkpoints")))
+        yield Fault((*at, "graceSeconds"), f"{reason}; {need}", given=given)
 
 
 def check_within(at: Key, room: Room, pod_sets: Sequence[PodSet], within: Within | None) -> Iterator[Fault]:

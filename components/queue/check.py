@@ -45,7 +45,8 @@ def _shape(at: Key, args: QueueArgs) -> Iterator[Fault]:
     for kind, count in args.lends.items():
         own = args.cpus if kind == CPU else args.gpus.get(kind, 0)
         if count > own:
-            yield Fault((*at, "lends", kind), f"got {count}, and {own:g} are the queue's own: need at most {own:g}")
+            reason = f"got {count}, and {own:g} are the queue's own: need at most {own:g}"
+            yield Fault((*at, "lends", kind), reason, given=((*at, "gpus"), (*at, "lends", kind)))
 
 
 def _names(
@@ -104,11 +105,8 @@ def _unknown_kind(at: Key, name: str, known: Sequence[str]) -> Fault:
     elif not known:
         reason = "no node group has GPUs"
     else:
-        # The card alone is not enough where there are two kinds of it: say those first.
-        same = [other for other in known if other.startswith(f"{name}-")]
-        near = f" (did you mean {same[0]}?)" if same else did_you_mean(name, known)
-        reason = f"unknown kind of machine, the groups have {', '.join(known)}{near}"
-    return Fault(at, reason, given=_NO_GROUPS)
+        reason = f"unknown kind of machine, the groups have {', '.join(known)}{did_you_mean(name, known)}"
+    return Fault(at, reason, given=_NO_GROUPS, lacks=_NO_GROUPS[0] if ANY in known else ("nodeGroups", name))
 
 
 def _sums(queues: Mapping[str, QueueArgs], flavors: Mapping[str, Flavor]) -> Iterator[Fault]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, cast
 
 from components.cluster import ClusterArgs
+from components.consequences import of_default
 from components.faults import Fault, Key, unknown_name
 from components.stream import check as stream_check
 from components.volume import capabilities, mirror_check, name_check, snapshot_group
@@ -25,22 +26,28 @@ def faults(volumes: Mapping[str, "VolumeArgs"], declared: Declared, cluster: Clu
     yield from name_check.faults(volumes, cluster)
     yield from _together(volumes, cluster)
     for name, args in volumes.items():
-        at = ("volumes", name)
-        backend = args.backend_on(cluster)
-        if backend.clusters is not None and cluster.kind not in backend.clusters:
-            need = f"it needs cluster kind {' or '.join(sorted(backend.clusters))}"
-            yield Fault((*at, "backend"), f"got {backend.kind} on cluster kind {cluster.kind}, {need}")
-            continue
-        yield from _modes(at, args, backend, cluster)
-        yield from _size(at, args, backend)
-        yield from _lacking(at, args, backend, cluster)
-        yield from mirror_check.faults(name, args, declared, cluster, _able_to_mirror(args, cluster))
-        yield from _snapshots(name, args, backend)
-        yield from _origin(name, args, declared, cluster)
-        yield from _copied(name, args, declared)
-        yield from _stream(at, args, cluster)
-        for fault in backend.check(args, cluster):
-            yield Fault((*at, *fault.path), fault.reason, given=tuple((*at, *path) for path in fault.given))
+        wrong = _of_volume(name, args, declared, cluster)
+        yield from wrong if args.backend else of_default(("volumes", name, "backend"), wrong)
+
+
+def _of_volume(name: str, args: "VolumeArgs", declared: Declared, cluster: ClusterArgs) -> Iterator[Fault]:
+    at = ("volumes", name)
+    backend = args.backend_on(cluster)
+    if backend.clusters is not None and cluster.kind not in backend.clusters:
+        need = f"it needs cluster kind {' or '.join(sorted(backend.clusters))}"
+        reason = f"got {backend.kind} on cluster kind {cluster.kind}, {need}"
+        yield Fault((*at, "backend"), reason, given=(("cluster", "kind"),))
+        return
+    yield from _modes(at, args, backend, cluster)
+    yield from _size(at, args, backend)
+    yield from _lacking(at, args, backend, cluster)
+    yield from mirror_check.faults(name, args, declared, cluster, _able_to_mirror(args, cluster))
+    yield from _snapshots(name, args, backend)
+    yield from _origin(name, args, declared, cluster)
+    yield from _copied(name, args, declared)
+    yield from _stream(at, args, cluster)
+    for fault in backend.check(args, cluster):
+        yield Fault((*at, *fault.path), fault.reason, given=_given(at, fault))
 
 
 def _together(volumes: Mapping[str, "VolumeArgs"], cluster: ClusterArgs) -> Iterator[Fault]:
@@ -50,8 +57,12 @@ def _together(volumes: Mapping[str, "VolumeArgs"], cluster: ClusterArgs) -> Iter
         if backend.clusters is None or cluster.kind in backend.clusters:
             of_kind = {name: args for name, args in volumes.items() if args.backend_on(cluster).kind == kind}
             for fault in backend.check_together(of_kind, cluster):
-                given = tuple(("volumes", *path) for path in fault.given)
-                yield Fault(("volumes", *fault.path), fault.reason, given=given)
+                yield Fault(("volumes", *fault.path), fault.reason, given=_given(("volumes",), fault))
+
+
+def _given(at: Key, fault: Fault) -> tuple[Key, ...]:
+    """What a backend's fault was concluded from: the cluster's settings, and those of the volume."""
+    return tuple(path if path[0] == "cluster" else (*at, *path) for path in fault.given)
 
 
 def _paths(volumes: Mapping[str, "VolumeArgs"]) -> Iterator[Fault]:
@@ -116,7 +127,7 @@ def _snapshots(name: str, args: "VolumeArgs", backend: Backend) -> Iterator[Faul
         reason = (
             "missing, and snapshots need it: the CSI driver of the StorageClass, as `kubectl get csidrivers` has it"
         )
-        yield Fault((*at, "backend", "driver"), reason, given=((*at, "snapshots"),))
+        yield Fault((*at, "backend", "driver"), reason, given=((*at, "snapshots"), (*at, "backend")))
     if len(name) > NAME_LIMIT:
         yield Fault(at, f"the name has {len(name)} characters, at most {NAME_LIMIT} with snapshots on a schedule")
 
@@ -154,7 +165,7 @@ def _origin(name: str, args: "VolumeArgs", declared: Declared, cluster: ClusterA
         mine, theirs = args.backend_on(cluster), other.backend_on(cluster)
         if mine.same_in_copies != theirs.same_in_copies:
             reason = f"volume {origin} has another backend, and a driver copies only what is its own: need the same"
-            yield Fault((*at[:2], "backend"), reason, given=given)
+            yield Fault((*at[:2], "backend"), reason, given=(*given, (*at[:2], "backend")))
         else:
             yield from _smaller(name, args, origin, other)
 

@@ -30,6 +30,7 @@ def faults(args: "VolumeArgs", cluster: ClusterArgs, *, at_most: int | None = No
     have = of(cluster)
     for zone in asked:
         if have and zone not in have:
-            yield Fault(path, f"got {zone}, the cluster is in {', '.join(have)}{did_you_mean(zone, have)}")
+            reason = f"got {zone}, the cluster is in {', '.join(have)}{did_you_mean(zone, have)}"
+            yield Fault(path, reason, given=(("cluster", "region"), ("cluster", "zones")))
     if at_most is not None and len(asked) > at_most:
         yield Fault(path, f"got {len(asked)} zones, this backend is in {at_most}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import enum
 import typing
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import Any
 from embedded.preview_provider import properties
 from embedded.provider import paths
 from embedded.provider.values import Secret, Unknown, plain
+from nearest import did_you_mean
 
 _ASSETS = frozenset({"Asset", "Archive"})
 _SIGNATURE = "4dabf18193072939515e22adb298388d"  # marks Pulumi's own kinds of value, such as an asset
@@ -68,9 +68,8 @@ def _unknown(
 ) -> Iterator[Wrong]:
     for key in values:
         if key not in known and not key.startswith("__"):
-            spellings = [*known, *(each.python_name for each in known.values())]
-            near = difflib.get_close_matches(key, spellings, n=1)
-            hint = f" (did you mean {near[0]}?)" if near else f"; it has {_listed(sorted(known))}"
+            spellings = [each.python_name for each in known.values()] if "_" in key else list(known)
+            hint = did_you_mean(key, spellings) or f"; it has {_listed(sorted(known))}"
             yield Wrong((*path, key), f"{name} has no such property{hint}")
 
 
@@ -116,8 +115,7 @@ def _enumerated(value: Any, options: tuple[Any, ...], path: paths.Path, hidden: 
     if isinstance(value, dict | list):
         yield Wrong(path, f"got {_kind(value, hidden)}, need one of {_listed(allowed)}")
     elif value not in allowed:
-        near = difflib.get_close_matches(str(value), map(str, allowed), n=1)
-        hint = f" (did you mean {near[0]}?)" if near else ""
+        hint = did_you_mean(value, map(str, allowed))
         is_open = any(not _is_enumeration(option) and _fits(value, option) for option in options)
         yield Wrong(path, f"got {_kind(value, hidden)}, which is none of {_listed(allowed)}{hint}", certain=not is_open)
 

@@ -93,7 +93,7 @@ FAULTS: list[tuple[str, Any, str]] = [
     ("nodeGroups/gpu-t4/max", 1001, "nodeGroups.gpu-t4.max: got 1001, need at most 1000: AKS has no larger pools, use "
      "several groups"),
     ("nodeGroups/gpu-a100/sharing/profile", "1g.20gb", "nodeGroups.gpu-a100.sharing.profile: got 1g.20gb, and AKS "
-     "divides a100-80gb into 1g.10gb, 2g.20gb, 3g.40gb, 4g.40gb, 7g.80gb only (did you mean 2g.20gb?)"),
+     "divides a100-80gb into 1g.10gb, 2g.20gb, 3g.40gb, 4g.40gb, 7g.80gb only (did you mean 1g.10gb, 2g.20gb?)"),
     ("nodeGroups/gpu-t4/reserved", {"id": "mine"}, "nodeGroups.gpu-t4.reserved.id: got 'mine', need the id of a "
      f"capacity reservation group: {GROUP_SHAPE}"),
 ]  # fmt: skip

@@ -97,24 +97,30 @@ def test_nothing_fits() -> None:
 @pytest.mark.parametrize(
     ("question", "line"),
     [
-        (Question(cloud="azure"), "cloud: unknown 'azure', the nearest is aks, have eks, gke, aks"),
-        (Question(accelerator="H100"), f"accelerator: unknown 'H100', the nearest is h100-80gb, have {CARDS}"),
+        (Question(cloud="azure"), "cloud: unknown 'azure', have eks, gke, aks (did you mean aks?)"),
+        (
+            Question(accelerator="H100"),
+            f"accelerator: unknown 'H100', have {CARDS} (did you mean h100-80gb, h100-nvl?)",
+        ),
         (
             Question(accelerator="a10o-80gb"),
-            f"accelerator: unknown 'a10o-80gb', the nearest is a100-80gb, have {CARDS}",
+            f"accelerator: unknown 'a10o-80gb', have {CARDS} (did you mean a100-80gb?)",
         ),
-        (Question(accelerator="mi300x"), f"accelerator: unknown 'mi300x', the nearest is b300, have {CARDS}"),
+        (Question(accelerator="mi300x"), f"accelerator: unknown 'mi300x', have {CARDS} (did you mean b300?)"),
         (
             Question(accelerator="t4", withdrawn=True),
             "accelerator: t4 is rented, withdrawn are k520, k80, m60, p40, tpu-v2",
         ),
         (
             Question(cloud="eks", region="us-central1"),
-            "region: us-central1 is gke's, the nearest of eks is eu-central-1",
+            "region: us-central1 is a region of gke, not of eks (did you mean eu-central-1?)",
         ),
-        (Question(kind="tpus"), "kind: unknown 'tpus', the nearest is tpu, have gpu, tpu, cpu"),
-        (Question(region="us-east1x"), "region: unknown 'us-east1x', the nearest is us-east1"),
-        (Question(cloud="eks", region="us-west2"), "region: us-west2 is gke's, the nearest of eks is us-west-2"),
+        (Question(kind="tpus"), "kind: unknown 'tpus', have gpu, tpu, cpu (did you mean tpu?)"),
+        (Question(region="us-east1x"), "region: unknown 'us-east1x' (did you mean us-east1?)"),
+        (
+            Question(cloud="eks", region="us-west2"),
+            "region: us-west2 is a region of gke, not of eks (did you mean us-west-2?)",
+        ),
     ],
 )
 def test_an_unknown_filter_is_one_line_with_the_nearest(question: Question, line: str) -> None:
@@ -144,4 +150,4 @@ def test_the_command_takes_unset_variables_of_make(
     assert "g4dn.xlarge" in capsys.readouterr().out
     monkeypatch.setattr("sys.argv", ["cli", "catalog", "--cloud", "azure"])
     assert commands.main() == 1
-    assert capsys.readouterr().err == "cloud: unknown 'azure', the nearest is aks, have eks, gke, aks\n"
+    assert capsys.readouterr().err == "cloud: unknown 'azure', have eks, gke, aks (did you mean aks?)\n"

@@ -88,8 +88,8 @@ FAULTS: list[tuple[str, Any, str]] = [
     ("cluster/tags", {"aws:team": "a"}, "cluster.tags.aws:team: a tag that AWS or Kubernetes sets: need another key"),
     ("cluster/support", "extend", "cluster.support: got 'extend', need standard or extended (did you mean extended?)"),
     ("nodeGroups/gpu/zones", ["us-west-2d"], "nodeGroups.gpu.zones: us-west-2d is no zone of the cluster, which has "
-     "us-west-2a, us-west-2b, us-west-2c (did you mean us-west-2c?): need one of them, or us-west-2d in "
-     "cluster.zones"),
+     "us-west-2a, us-west-2b, us-west-2c (did you mean us-west-2a, us-west-2b, us-west-2c?): "
+     "need one of them, or us-west-2d in cluster.zones"),
     ("nodeGroups/gpu/reserved", {"id": "cr-1"}, "nodeGroups.gpu.zones: a reservation is of one zone: need that zone "
      "alone"),
     ("nodeGroups/gpu", {"accelerator": "t4", "max": 1, "zones": ["us-west-2a"], "reserved": {"id": "mine"}},
@@ -190,7 +190,8 @@ def test_an_add_ons_version_may_be_left_to_eks() -> None:
 def test_a_zone_that_the_region_has_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(catalog, "zones", lambda cloud, region: ("us-west-2a", "us-west-2b", "us-west-2c"))
     found = faults_of(spoiled("cluster/zones", ["us-west-2a", "us-west-2z"]))
-    says = "no zone 'us-west-2z' in us-west-2, it has us-west-2a, us-west-2b, us-west-2c (did you mean us-west-2c?)"
+    zones = "us-west-2a, us-west-2b, us-west-2c"
+    says = f"no zone 'us-west-2z' in us-west-2, it has {zones} (did you mean {zones}?)"
     assert found == [f"tensorplane:cluster.zones: {says}"]
 
 

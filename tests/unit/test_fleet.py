@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from components import fleet
-from components.faults import Fault
+from components.faults import Fault, Note
 from components.fleet import Fleet
 from components.model import Resources
 from components.node_group import NodeGroupArgs
@@ -40,7 +40,7 @@ def made(groups: dict[str, dict[str, Any]], site: Site = OWN) -> tuple[Fleet, li
     return found, [str(fault).removeprefix("tensorplane:") for fault in faults]
 
 
-def lines(faults: Iterable[Fault]) -> list[str]:
+def lines(faults: Iterable[Fault | Note]) -> list[str]:
     """Faults as people read them."""
     return [str(fault).removeprefix("tensorplane:") for fault in faults]
 
@@ -234,16 +234,16 @@ def test_a_pod_is_refused_or_some_group_takes_it(
 def test_a_preference_of_a_group_keeps_nothing_off() -> None:
     found, _ = made({"soft": {"accelerator": "t4", "taints": [{"key": "team", "effect": "PreferNoSchedule"}]}})
     assert list(found.check(Resources(gpus=1, accelerator="t4"), ("r",), interruptible=False)) == []
-    assert list(found.check_reach({(None, False)})) == []
+    assert list(found.unreached({(None, False)})) == []
 
 
-def test_spot_machines_that_no_workload_may_run_on_are_refused() -> None:
+def test_spot_machines_that_no_workload_may_run_on_are_noted() -> None:
     found, _ = made({"cheap": GROUPS["cheap"]})
-    assert lines(found.check_reach({(None, False)})) == [
-        "nodeGroups.cheap.spot: true, and no workload tolerates that: only training jobs with checkpoints do, "
-        "need false"
+    assert lines(found.unreached({(None, False)})) == [
+        "nodeGroups.cheap.spot: no workload of this stack can run on spot nodes (only training jobs with checkpoints "
+        "can); the group is for other jobs"
     ]
-    assert lines(found.check_reach({(None, False), (None, True)})) == []
+    assert lines(found.unreached({(None, False), (None, True)})) == []
 
 
 def test_order_does_not_tell_groups_apart_and_a_slices_shape_does() -> None:
@@ -271,13 +271,13 @@ def test_a_full_fleet_in_numbers() -> None:
     assert found.hourly_usd_max is None
 
 
-def test_a_taint_that_no_workload_tolerates_is_refused() -> None:
+def test_a_taint_that_no_workload_tolerates_is_noted() -> None:
     found, _ = made(GROUPS)
-    assert [str(f).removeprefix("tensorplane:") for f in found.check_reach({(None, True), ("old", False)})] == [
-        "nodeGroups.team.taints: no workload tolerates team=a:NoExecute: name the group in a workload's resources "
-        "(nodeGroup: team), or leave the taint out"
+    assert [str(f).removeprefix("tensorplane:") for f in found.unreached({(None, True), ("old", False)})] == [
+        "nodeGroups.team.taints: no workload of this stack tolerates team=a:NoExecute; one runs there if its "
+        "resources say nodeGroup: team"
     ]
-    assert list(found.check_reach({("team", False), (None, True)})) == []
+    assert list(found.unreached({("team", False), (None, True)})) == []
 
 
 def test_kueue_is_told_which_nodes_have_enough_gpus_for_a_pod() -> None:

@@ -11,15 +11,16 @@ import pytest
 from tests.unit.rendering import PROJECT
 
 MAY_IMPORT = {
-    "components": {"components", "snapshotter"},
-    "workloads": {"components", "workloads"},
+    "nearest.py": set(),
+    "components": {"components", "snapshotter", "nearest"},
+    "workloads": {"components", "workloads", "nearest"},
     "stack.py": {"components", "workloads"},
     "__main__.py": {"stack"},
     "runtime": {"runtime"},
     "snapshotter": {"snapshotter"},
     "ceph_mirror": {"ceph_mirror"},
     "policies": {"policies", "rules"},
-    "embedded": {"embedded"},
+    "embedded": {"embedded", "nearest"},
 }
 OURS = {
     "components",
@@ -32,6 +33,7 @@ OURS = {
     "rules",
     "embedded",
     "cli",
+    "nearest",
 }
 
 

@@ -239,7 +239,7 @@ def test_clients_are_let_out_to_the_brokers_alone_and_what_strimzi_runs_to_what_
         ({"topics": {"Clicks_": {}, "a": {}}}, "need lower-case letters and digits, dashes and dots between them"),
         ({"topics": {"a": {"partitions": 0}}}, "topics.a.partitions: got 0, need at least 1"),
         ({"topics": {"a": {"retentionHours": 0}}}, "topics.a.retentionHours: got 0, need more than 0"),
-        ({"topics": {"a": {"retention": 1}}}, "did you mean retentionGib?"),
+        ({"topics": {"a": {"retention": 1}}}, "did you mean retentionGib, retentionHours?"),
         ({"broker": {"kind": "kafka"}}, "broker.kind: got 'kafka', need embedded, managed or strimzi"),
         ({"broker": {"kind": "managed", "endpoint": {"bootstrap": "host"}}}, "need host:port, or several"),
         ({"broker": {"kind": "managed", "endpoint": {"bootstrap": "host:99999"}}}, "need host:port, or several"),

@@ -66,9 +66,8 @@ class ManagedLustre(Backend):
         if not isinstance(cluster, Gke):
             return
         if not cluster.lustre:
-            yield Fault(
-                ("backend",), "got managedLustre, of which the nodes have no driver: set cluster.lustre to true"
-            )
+            reason = "got managedLustre, of which the nodes have no driver: set cluster.lustre to true"
+            yield Fault(("backend",), reason, given=(("cluster", "lustre"),))
         if self.kms_key:
             yield from google_key.faults(self.kms_key, "kmsKey", cluster.region)
         if cluster.network.existing and self.network is None:

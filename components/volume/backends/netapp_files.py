@@ -119,7 +119,7 @@ class NetappFiles(Backend):
         if mirror is None or mirror.to.region is None:
             if self.mirror_subnet:
                 reason = "given, and the volume has no mirror in another region: leave it out"
-                yield Fault(("backend", "mirrorSubnet"), reason)
+                yield Fault(("backend", "mirrorSubnet"), reason, given=(("mirror",),))
             return
         if isinstance(cluster, Aks) and mirror.to.region == cluster.region:
             reason = f"got {cluster.region}, where the volume is itself: need another region"

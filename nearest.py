@@ -1,0 +1,37 @@
+"""The names that a mistyped one may stand for: one rule for settings, commands and the preview."""
+
+import difflib
+from collections.abc import Iterable
+
+_MOST = 3
+_FURTHER = 0.02
+"""How much less like the text than the best name one may be that is told as well."""
+
+
+def nearest(text: object, names: Iterable[str]) -> list[str]:
+    """Up to three of the names, the likeliest first; none where none is near.
+
+    What begins with the text comes before what only looks like it: `h100` is the beginning of `h100-80gb`, and has as
+    many letters as `v100`.
+    """
+    typed = str(text).lower()
+    by_lower = {name.lower(): name for name in names}
+    if not typed:
+        return []
+    if typed in by_lower:
+        return [by_lower[typed]]
+    begun = sorted(lower for lower in by_lower if lower.startswith(typed))
+    return [by_lower[lower] for lower in (begun or _alike(typed, by_lower))[:_MOST]]
+
+
+def _alike(typed: str, names: Iterable[str]) -> list[str]:
+    found = difflib.get_close_matches(typed, names, n=_MOST)
+    alike = {name: difflib.SequenceMatcher(None, name, typed).ratio() for name in found}
+    near = [name for name in found if alike[name] >= alike[found[0]] - _FURTHER]
+    return sorted(near, key=lambda name: (-alike[name], name))
+
+
+def did_you_mean(text: object, names: Iterable[str]) -> str:
+    """` (did you mean X, Y?)` with the nearest names, or nothing where none is near."""
+    near = nearest(text, names)
+    return f" (did you mean {', '.join(near)}?)" if near else ""
