@@ -5,10 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from embedded.provider import await_ready, checkpoint, difference, force_new, kinds, naming, object_annotations, paths
+from embedded.fault import Fault
+from embedded.provider import (
+    await_ready,
+    checkpoint,
+    difference,
+    force_new,
+    kinds,
+    naming,
+    object_annotations,
+    paths,
+    zeroes,
+)
 from embedded.provider.api_error import ApiError
 from embedded.provider.gvk import GVK
-from embedded.provider.normalize import normalize, prune, without_dropped_zeroes
+from embedded.provider.normalize import normalize, prune
 from embedded.provider.session import Session
 from embedded.provider.values import Properties
 
@@ -32,13 +43,15 @@ def diff(session: Session, urn: str, state: Properties, news: Properties, ignore
     kind = GVK.of(new)
     _align(session, kind, old, new, live)
     found = Difference()
-    replacing = (
-        force_new.identity() if kinds.is_patch(kinds.token(urn), new) else force_new.fields(new, session.settings)
-    )
+    is_patch = kinds.is_patch(kinds.token(urn), new)
+    replacing = force_new.identity() if is_patch else force_new.fields(new, session.settings)
     skipped = [paths.parse(text) for text in ignored]
-    for change in difference.changes(old, without_dropped_zeroes(new, old_inputs, live)):
-        if any(paths.covers(path, change.path) for path in skipped):
-            continue
+    changes = [
+        change
+        for change in difference.changes(old, zeroes.without_dropped(new, old_inputs, live))
+        if not any(paths.covers(path, change.path) for path in skipped)
+    ]
+    for change in changes if is_patch else zeroes.meaningful(session, changes, new, old_inputs):
         replaces = change.path == ("metadata",) and change.kind == "DELETE"
         replaces = replaces or any(force_new.touches(path, change.path, change.value) for path in replacing)
         text = paths.render(change.path)
@@ -84,7 +97,7 @@ def _replace_unready(session: Session, urn: str, new: Object, live: Object, foun
     metadata = naming.metadata(live)
     try:
         job = session.api.get(GVK.of(live), metadata["name"], metadata.get("namespace"))
-    except ApiError:
+    except (ApiError, Fault):
         return  # as pulumi-kubernetes: what cannot be read is not replaced for being unready
     if await_ready.unready_reasons(session.api, job):
         path = f'metadata.annotations["{object_annotations.REPLACE_UNREADY}"]'

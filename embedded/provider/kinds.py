@@ -39,6 +39,26 @@ _BUILT_IN_GROUPS = frozenset(
     }
 )
 
+# The tokens of functions and components, by what a program of the SDK calls them.
+_OF_THE_SDK = {
+    "kubernetes:helm:template": "helm.v3.Chart",
+    "kubernetes:helm.sh/v4:Chart": "helm.v4.Chart",
+    "kubernetes:kustomize:directory": "kustomize.Directory",
+    "kubernetes:kustomize/v2:Directory": "kustomize.v2.Directory",
+    "kubernetes:yaml:decode": "yaml.ConfigFile and yaml.ConfigGroup",
+    "kubernetes:yaml/v2:ConfigFile": "yaml.v2.ConfigFile",
+    "kubernetes:yaml/v2:ConfigGroup": "yaml.v2.ConfigGroup",
+}
+
+
+def refusal(type_token: str) -> str:
+    """Why a function or a component cannot be had, and what can."""
+    instead = "helm.v3.Release" if ":helm" in type_token else "a resource for each object"
+    return (
+        f"{_OF_THE_SDK.get(type_token, type_token)}: the embedded Kubernetes provider does not have it; "
+        f"declare {instead}, or install Pulumi's own kubernetes plugin"
+    )
+
 
 def token(urn: str) -> str:
     """The type token of a URN: `kubernetes:core/v1:Pod` of `urn:pulumi:s::p::parent$kubernetes:core/v1:Pod::name`."""

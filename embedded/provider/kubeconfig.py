@@ -14,12 +14,14 @@ import yaml
 from kubernetes.client.api_client import ApiClient
 from kubernetes.client.configuration import Configuration
 from kubernetes.config.config_exception import ConfigException
-from kubernetes.config.kube_config import KubeConfigLoader, KubeConfigMerger
+from kubernetes.config.kube_config import KubeConfigLoader
 
 from embedded.fault import Fault
 from embedded.provider.settings import Settings
 
 Kubeconfig = dict[str, Any]
+
+_SECTIONS = ("clusters", "contexts", "users")
 
 
 def load(given: str) -> Kubeconfig:
@@ -28,7 +30,7 @@ def load(given: str) -> Kubeconfig:
         return _ambient()
     path = Path(given).expanduser() if "\n" not in given and len(given) < os.pathconf("/", "PC_PATH_MAX") else None
     if path is not None and path.is_file():
-        return _located(_parse(path.read_text(), str(path)), path.parent)
+        return _read(path)
     return _parse(given, "the given contents")
 
 
@@ -69,9 +71,20 @@ def connect(config: Kubeconfig) -> ApiClient:
             client = ApiClient(configuration)
             if not configuration.proxy:
                 client.rest_client.pool_manager = _pool(configuration)
-        except (ConfigException, ssl.SSLError, TypeError, KeyError) as error:
+        except (ConfigException, OSError, ValueError, TypeError, KeyError) as error:
             raise Fault(f"the kubeconfig cannot be used: {error}") from None
+    plugin = _exec_plugin(config)
+    if plugin and not configuration.api_key and not configuration.cert_file:
+        # The library goes on without credentials, having written the plugin's own reason to standard error.
+        raise Fault(f"the kubeconfig cannot be used: its exec plugin {plugin} gave no credentials; run it to see why")
     return client
+
+
+def _exec_plugin(config: Kubeconfig) -> str:
+    """The program that gives the current context's user credentials; empty where there is none."""
+    context = _named(config, "contexts", config.get("current-context") or "")
+    user = _named(config, "users", ((context or {}).get("context") or {}).get("user") or "")
+    return str((((user or {}).get("user") or {}).get("exec") or {}).get("command") or "")
 
 
 def _pool(configuration: Any) -> urllib3.PoolManager:
@@ -92,37 +105,66 @@ def _pool(configuration: Any) -> urllib3.PoolManager:
 
 
 def _ambient() -> Kubeconfig:
+    """The files of $KUBECONFIG, or ~/.kube/config, as one."""
     locations = os.environ.get("KUBECONFIG") or str(Path.home() / ".kube" / "config")
-    existing = os.pathsep.join(
-        part for part in locations.split(os.pathsep) if part and Path(part).expanduser().is_file()
-    )
-    if not existing:
+    named = [Path(part).expanduser() for part in locations.split(os.pathsep) if part]
+    files = [file for file in named if file.is_file() and file.stat().st_size]
+    if not files:
         raise Fault(f"no kubeconfig: {locations} does not exist; set the Provider's kubeconfig, or $KUBECONFIG")
+    return _merged([_read(file) for file in files])
+
+
+def _merged(configs: list[Kubeconfig]) -> Kubeconfig:
+    """One kubeconfig of several, as kubectl does it: the first file that has a name or the current context decides."""
+    merged: Kubeconfig = {}
+    for config in configs:
+        for section in _SECTIONS:
+            known = merged.setdefault(section, [])
+            known += [entry for entry in config.get(section) or [] if not _named(merged, section, entry.get("name"))]
+        merged |= {key: value for key, value in config.items() if key not in _SECTIONS and not merged.get(key)}
+    return merged
+
+
+def _read(file: Path) -> Kubeconfig:
     try:
-        merged = KubeConfigMerger(existing).config
-    except (ConfigException, yaml.YAMLError) as error:
-        raise Fault(f"{existing}: not a kubeconfig: {error}") from None
-    value: Kubeconfig = merged.value
-    return value
+        text = file.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Fault(f"kubeconfig: {file} cannot be read: {error}") from None
+    return _located(_parse(text, str(file)), file.absolute().parent)
 
 
 def _parse(text: str, origin: str) -> Kubeconfig:
     try:
         config = yaml.safe_load(text)
-    except yaml.YAMLError:
+    except yaml.YAMLError:  # which would show lines of the file, and those hold keys
         config = None
-    if not isinstance(config, dict) or "clusters" not in config:
+    if not _is_kubeconfig(config):
         raise Fault(f"kubeconfig: {origin} is neither a kubeconfig nor the path of one")
-    return config
+    return dict(config)
+
+
+def _is_kubeconfig(config: Any) -> bool:
+    """Maps and lists are where they belong. One of several files may have a part only, such as its users."""
+    if not isinstance(config, dict) or not (config.get("kind") == "Config" or "clusters" in config):
+        return False
+    sections = {name: config.get(name) or [] for name in _SECTIONS}
+    return all(
+        isinstance(entries, list)
+        and all(isinstance(entry, dict) and isinstance(entry.get(name[:-1]), dict) for entry in entries)
+        for name, entries in sections.items()
+    )
 
 
 def _located(config: Kubeconfig, folder: Path) -> Kubeconfig:
     """Resolves the file names in a kubeconfig, which are relative to its own folder."""
-    for entry in [*config.get("clusters", []), *config.get("users", [])]:
+    for entry in [*(config.get("clusters") or []), *(config.get("users") or [])]:
         for section in (entry.get("cluster"), entry.get("user")):
             for key in ("certificate-authority", "client-certificate", "client-key", "tokenFile"):
                 if section and section.get(key):
                     section[key] = str(folder / section[key])
+        plugin = (entry.get("user") or {}).get("exec") or {}
+        if os.sep in str(plugin.get("command") or ""):
+            plugin["command"] = os.path.normpath(folder / plugin["command"])
     return config
 
 

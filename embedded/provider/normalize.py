@@ -45,31 +45,6 @@ def prune(source: Any, shape: Any) -> Any:
     return source
 
 
-def without_dropped_zeroes(new: Any, old: Any, live: Any) -> Any:
-    """`new` without the empty values that were given before too and that the server does not keep.
-
-    `hostNetwork: false` or `env: []` are not stored; without this they would be added again by every update.
-    """
-    if isinstance(new, dict):
-        old, live = (part if isinstance(part, dict) else {} for part in (old, live))
-        return {
-            key: without_dropped_zeroes(value, old.get(key), live.get(key))
-            for key, value in new.items()
-            if key in live or key not in old or not (_is_zero(value) and old[key] == value)
-        }
-    if isinstance(new, list):
-        return [without_dropped_zeroes(value, _at(old, i), _at(live, i)) for i, value in enumerate(new)]
-    return new
-
-
-def _at(values: Any, index: int) -> Any:
-    return values[index] if isinstance(values, list) and index < len(values) else None
-
-
-def _is_zero(value: Any) -> bool:
-    return value is None or value is False or value in ("", [], {}) or (value == 0 and value is not False)
-
-
 def _normalize_secret(obj: Object) -> None:
     """`stringData` becomes base64 in `data`, as the server writes it; base64 loses its line breaks."""
     texts = obj.get("stringData")

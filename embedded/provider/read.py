@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from embedded.fault import Fault
-from embedded.provider import await_ready, checkpoint, explain, kinds, naming
+from embedded.provider import await_ready, checkpoint, explain, kinds, naming, zeroes
 from embedded.provider.api_error import ApiError
 from embedded.provider.gvk import GVK
 from embedded.provider.init_failed import InitFailedError
@@ -39,7 +39,7 @@ def read(
         if error.not_found:
             return GONE
         raise explain.fault(f"{kind.kind} {identity} cannot be read", error, state) from None
-    found = _importable(live) if is_import else prune(live, wanted)
+    found = _importable(live) if is_import else zeroes.with_dropped(prune(live, wanted), wanted, old)
     manager = checkpoint.field_manager(state, wanted)
     version = checkpoint.initial_api_version(state, wanted) or kind.api_version
     new_state = checkpoint.pack(found, live, inputs, version, manager)

@@ -37,9 +37,6 @@ class Objects:
         self._session = session
 
     def check(self, urn: str, olds: Properties, news: Properties, seed: bytes, names: Autonaming) -> Properties:
-        if not self._session.is_reachable and self._session.settings.skip_update_unreachable:
-            self._session.engine.warn(urn, "skipUpdateUnreachable is set and the cluster cannot be reached: skipped")
-            return olds
         return check.check(self._session, urn, olds, news, seed, names)
 
     def diff(self, urn: str, identity: str, state: Properties, news: Properties, ignored: list[str]) -> Difference:

@@ -93,11 +93,11 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
 
     @_answer
     def Invoke(self, request: Any, context: Any) -> Any:  # noqa: N802
-        raise Fault(f"{request.tok}: the embedded Kubernetes provider has no functions; install Pulumi's own plugin")
+        raise Fault(kinds.refusal(request.tok))
 
     @_answer
     def Construct(self, request: Any, context: Any) -> Any:  # noqa: N802
-        raise Fault(f"{request.type}: the embedded Kubernetes provider has no components; install Pulumi's own plugin")
+        raise Fault(kinds.refusal(request.type))
 
     @_answer
     def Cancel(self, request: Any, context: Any) -> Any:  # noqa: N802
@@ -131,11 +131,12 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
     @_answer
     def Check(self, request: Any, context: Any) -> Any:  # noqa: N802
         autonaming = request.autonaming if request.HasField("autonaming") else None
+        olds, news = decode(request.olds), decode(request.news)
+        if olds and self.session.skips_updates(request.urn):
+            return provider_pb2.CheckResponse(inputs=request.olds)
         resources = self._resources(request.urn)
         try:
-            inputs = resources.check(
-                request.urn, decode(request.olds), decode(request.news), request.randomSeed, autonaming
-            )
+            inputs = resources.check(request.urn, olds, news, request.randomSeed, autonaming)
         except Fault as fault:
             failures = [provider_pb2.CheckFailure(reason=line) for line in fault.lines]
             return provider_pb2.CheckResponse(inputs=request.news, failures=failures)

@@ -57,6 +57,13 @@ class Session:
             raise Fault(f"the Kubernetes cluster cannot be reached: {self.unreachable}")
         return self._api
 
+    def skips_updates(self, urn: str) -> bool:
+        """Whether what exists stays as it is in the state, since there is no cluster and the user wants it so."""
+        skips = not self.is_reachable and self.settings.skip_update_unreachable
+        if skips:
+            self.engine.warn(urn, "skipUpdateUnreachable is set and the cluster cannot be reached: skipped")
+        return skips
+
     def working_on(self, urn: str) -> None:
         """Notes which resource this thread works for, so that the server's warnings appear beside it."""
         self._working_on.urn = urn

@@ -5,6 +5,8 @@ from __future__ import annotations
 import venv
 from pathlib import Path
 
+import pytest
+
 from embedded.hosts.virtualenv import installation
 from tests.hosts.engine import Engine, Project
 
@@ -32,6 +34,29 @@ def test_an_error_inside_an_apply_fails_the_program(project: Project) -> None:
     project.having("import pulumi\npulumi.export('x', pulumi.Output.from_input(0).apply(lambda zero: 1 / zero))")
     output = project.run("preview", fails=True)
     assert "ZeroDivisionError" in output
+
+
+REFUSED = {
+    "yaml.ConfigFile and yaml.ConfigGroup": (
+        "k8s.yaml.ConfigFile('x', file='objects.yaml')",
+        "k8s.yaml.ConfigGroup('x', yaml=['kind: Namespace'])",
+    ),
+    "kustomize.Directory": ("k8s.kustomize.Directory('x', directory='.')",),
+    "helm.v3.Chart": ("k8s.helm.v3.Chart('x', k8s.helm.v3.LocalChartOpts(path='chart'))",),
+    "yaml.v2.ConfigGroup": ("k8s.yaml.v2.ConfigGroup('x', yaml='kind: Namespace')",),
+}
+
+
+@pytest.mark.parametrize(("name", "program"), [(name, text) for name, texts in REFUSED.items() for text in texts])
+def test_what_the_embedded_kubernetes_provider_lacks_is_one_line(project: Project, name: str, program: str) -> None:
+    (project.folder / "objects.yaml").write_text("{apiVersion: v1, kind: Namespace, metadata: {name: a}}")
+    project.having(f"import pulumi_kubernetes as k8s\n{program}")
+    output = project.run("preview", fails=True)
+    said = [line for line in output.partition("Diagnostics:")[2].splitlines() if line.startswith("    error:")]
+    assert len(said) == 1, output
+    assert f"{name}: the embedded Kubernetes provider does not have it; declare " in said[0]
+    assert "Traceback" not in output
+    assert 'File "' not in output
 
 
 def test_a_program_that_a_signal_ends_is_named(project: Project) -> None:

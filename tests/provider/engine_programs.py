@@ -1,12 +1,14 @@
 """Programs for the real engine, run in a process of their own: `python -m tests.provider.engine_programs REQUEST`.
 
-REQUEST is a JSON object: the path of a `kubeconfig`, and `steps`, each an `action` (up, refresh, destroy, cancel), the
-`program` with its `arguments`, and the `settings` of its Provider. Printed is a JSON list with an answer per step. A
-failed or killed engine leaves the Python of its inline program in disorder, which the tests' own must not suffer.
+REQUEST is a JSON object: the path of a `kubeconfig`, and `steps`, each an `action` (preview, up, refresh, destroy,
+cancel) with its `options`, the `program` with its `arguments`, and the `settings` of its Provider. Printed is a JSON
+list with an answer per step. A failed or killed engine leaves the Python of its inline program in disorder, which the
+tests' own must not suffer.
 """
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
 from collections.abc import Callable
@@ -16,6 +18,8 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as k8s
 from pulumi import automation
+
+from components.cluster.existing import Existing
 
 Program = Callable[[k8s.Provider], None]
 
@@ -76,7 +80,39 @@ def waiting_pod(namespace: str, *, skip: bool) -> Program:
     return program
 
 
-PROGRAMS: dict[str, Callable[..., Program]] = {"world": world, "waiting_pod": waiting_pod}
+def job(namespace: str) -> Program:
+    """A Job that says in many ways what is so anyway."""
+    container = {"name": "main", "image": "a:1", "env": [], "tty": False, "resources": {"limits": {}}}
+    pod = {"containers": [container], "volumes": [], "host_network": False, "node_selector": {}, "scheduler_name": ""}
+
+    def program(provider: k8s.Provider) -> None:
+        k8s.batch.v1.Job(
+            "job",
+            metadata={"name": "job", "namespace": namespace, "annotations": {"pulumi.com/skipAwait": "true"}},
+            spec={"template": {"spec": {**pod, "restart_policy": "Never"}}},
+            opts=pulumi.ResourceOptions(provider=provider),
+        )
+
+    return program
+
+
+def of_this_machine(context: str) -> Program:
+    """Two objects: by a context of the machine's own kubeconfig, as `kind: existing` has it, and by its current one."""
+
+    def program(provider: k8s.Provider) -> None:
+        existing = Existing(context=context).connect("existing", {}, pulumi.ResourceOptions())
+        k8s.core.v1.ConfigMap("by-context", opts=pulumi.ResourceOptions(provider=existing.provider))
+        k8s.core.v1.ConfigMap("by-default")
+
+    return program
+
+
+PROGRAMS: dict[str, Callable[..., Program]] = {
+    "world": world,
+    "waiting_pod": waiting_pod,
+    "job": job,
+    "of_this_machine": of_this_machine,
+}
 
 
 def run(kubeconfig: str, steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -90,7 +126,7 @@ def run(kubeconfig: str, steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
     stack = automation.create_or_select_stack("test", project_name="tests", program=inline)
     answers = []
     for step in steps:
-        answers.append(_answer(getattr(stack, step["action"])))
+        answers.append(_answer(functools.partial(getattr(stack, step["action"]), **step["options"])))
     return answers
 
 
@@ -101,7 +137,7 @@ def _answer(action: Callable[[], Any]) -> dict[str, Any]:
         return {"error": str(error)}
     outputs = {key: output.value for key, output in getattr(result, "outputs", {}).items()}
     summary = getattr(result, "summary", None)
-    changes = dict(summary.resource_changes or {}) if summary else {}
+    changes = dict(summary.resource_changes or {}) if summary else dict(getattr(result, "change_summary", {}))
     return {"changes": changes, "outputs": outputs, "said": getattr(result, "stdout", "")}
 
 

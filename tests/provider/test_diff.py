@@ -13,6 +13,8 @@ import pytest
 from pulumi.runtime.proto import provider_pb2
 
 from embedded.provider import paths
+from embedded.provider.api import Api
+from embedded.provider.gvk import GVK
 from embedded.provider.values import UNKNOWN, Properties
 from tests.provider.driver import CONFIG_MAP, Driver
 
@@ -148,6 +150,84 @@ def test_another_spelling_of_the_same_is_no_change(provider: Driver) -> None:
 def test_an_empty_value_that_is_new_is_a_change(provider: Driver) -> None:
     news = changed(POD, "spec.automountServiceAccountToken", False)
     assert kinds(provider.diff(token(POD), state_of(POD), news)) == {"spec.automountServiceAccountToken": "ADD_REPLACE"}
+
+
+def live_job(provider: Driver, namespace: str, **fields: Any) -> tuple[Properties, str, Properties]:
+    """A Job of the cluster with more `fields` in its pods, its id and its state."""
+    inputs = copy.deepcopy(JOB)
+    inputs["metadata"] = {"name": "x", "namespace": namespace, "annotations": {"pulumi.com/skipAwait": "true"}}
+    inputs["spec"]["template"]["spec"] |= {"restartPolicy": "Never", **fields}
+    return inputs, *provider.create(token(JOB), inputs)
+
+
+EMPTY: Properties = {
+    "volumes": [],
+    "hostNetwork": False,
+    "nodeSelector": {},
+    "serviceAccountName": "",
+    "schedulerName": "",
+    "containers": [{"name": "main", "image": "a:1", "env": [], "tty": False, "resources": {"limits": {}}}],
+}
+
+
+def test_empty_values_are_no_change_once_the_cluster_was_read(provider: Driver, namespace: str) -> None:
+    """`pulumi up --refresh` of an unchanged program must not run a Job again."""
+    inputs, identity, state = live_job(provider, namespace, **EMPTY)
+    assert kinds(provider.diff(token(JOB), state, inputs)) == {}
+    _, refreshed, found = provider.read(token(JOB), identity, inputs, state)
+    assert found["spec"]["template"]["spec"]["hostNetwork"] is False
+    assert kinds(provider.diff(token(JOB), refreshed, provider.check(token(JOB), inputs, found))) == {}
+
+
+def test_empty_values_that_are_new_are_no_change_where_the_server_stores_none(provider: Driver, namespace: str) -> None:
+    """A state of Pulumi's plugin holds no empty values; the program may."""
+    inputs, _, state = live_job(provider, namespace)
+    news = copy.deepcopy(inputs)
+    news["spec"]["template"]["spec"] |= EMPTY
+    assert kinds(provider.diff(token(JOB), state, news)) == {}
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("spec.template.spec.automountServiceAccountToken", False),
+        ("spec.template.spec.terminationGracePeriodSeconds", 0),
+        ("spec.template.spec.containers[0].args", [""]),
+        ("spec.template.spec.containers[0].image", ""),
+    ],
+)
+def test_an_empty_value_that_the_server_stores_is_a_change(
+    provider: Driver, namespace: str, path: str, value: Any
+) -> None:
+    inputs, _, state = live_job(provider, namespace)
+    assert provider.diff(token(JOB), state, changed(inputs, path, value)).replaces == [path]
+
+
+def test_an_empty_value_instead_of_another_is_a_change(provider: Driver, namespace: str) -> None:
+    inputs, identity, state = live_job(provider, namespace, hostNetwork=True, nodeSelector={"a": "b"})
+    _, refreshed, _ = provider.read(token(JOB), identity, inputs, state)
+    for known in (state, refreshed):
+        news = changed(inputs, "spec.template.spec.hostNetwork", False)
+        news["spec"]["template"]["spec"]["nodeSelector"] = {}
+        assert set(kinds(provider.diff(token(JOB), known, news))) == {
+            "spec.template.spec.hostNetwork",
+            "spec.template.spec.nodeSelector.a",
+        }
+
+
+def test_drift_to_nothing_is_found_though_nothing_was_given(provider: Driver, api: Api, namespace: str) -> None:
+    """A server that stored the empty value and has it no more: that is drift, not a value that means nothing."""
+    inputs = copy.deepcopy(DEPLOYMENT)
+    inputs["metadata"] = {"name": "x", "namespace": namespace, "annotations": {"pulumi.com/skipAwait": "true"}}
+    inputs["spec"]["template"]["spec"] = {**POD_SPEC, "automountServiceAccountToken": False}
+    identity, state = provider.create(token(DEPLOYMENT), inputs)
+    removed = {"spec": {"template": {"spec": {"automountServiceAccountToken": None}}}}
+    api.patch(GVK("apps", "v1", "Deployment"), "x", namespace, removed, manager="someone")
+    _, refreshed, found = provider.read(token(DEPLOYMENT), identity, inputs, state)
+    assert "automountServiceAccountToken" not in found["spec"]["template"]["spec"]
+    assert kinds(provider.diff(token(DEPLOYMENT), refreshed, inputs)) == {
+        "spec.template.spec.automountServiceAccountToken": "ADD"
+    }
 
 
 def test_kinds_of_change(provider: Driver) -> None:

@@ -43,8 +43,11 @@ class Engine:
         command = f'exec {sys.executable} -m embedded.provider "$@"'
         launcher.write_text(f"#!/bin/sh\nexport PYTHONPATH={PROJECT}\n{command}\n")
         launcher.chmod(0o755)
+        self.user = folder / "user"
+        """The user's home folder."""
         self._environment = {
-            **os.environ,
+            **{name: value for name, value in os.environ.items() if name != "KUBECONFIG"},
+            "HOME": str(self.user),
             "PATH": os.pathsep.join([str(launcher.parent), str(tools().path("pulumi").parent), os.environ["PATH"]]),
             "PULUMI_BACKEND_URL": f"file://{self.state}",
             "PULUMI_CONFIG_PASSPHRASE": "tests",
@@ -71,8 +74,20 @@ class Engine:
         return answers
 
 
-def step(action: str, program: str, settings: dict[str, Any] | None = None, **arguments: Any) -> dict[str, Any]:
-    return {"action": action, "program": program, "settings": settings or {}, "arguments": arguments}
+def step(
+    action: str,
+    program: str,
+    settings: dict[str, Any] | None = None,
+    options: dict[str, Any] | None = None,
+    **arguments: Any,
+) -> dict[str, Any]:
+    return {
+        "action": action,
+        "options": options or {},
+        "program": program,
+        "settings": settings or {},
+        "arguments": arguments,
+    }
 
 
 @pytest.fixture
@@ -114,6 +129,29 @@ def test_a_programs_life(engine: Engine, api: Api) -> None:
     assert "error" not in destroyed, destroyed["error"]
     with pytest.raises(ApiError, match="not found"):
         api.get(NAMESPACE, namespace)
+
+
+def test_an_unchanged_job_does_not_run_again_after_a_refresh(engine: Engine, namespace: str) -> None:
+    made, refreshed, previewed, again = engine.run(
+        step("up", "job", namespace=namespace),
+        step("up", "job", options={"refresh": True}, namespace=namespace),
+        step("preview", "job", options={"refresh": True}, namespace=namespace),
+        step("up", "job", namespace=namespace),
+    )
+    assert made["changes"] == {"create": 3}, made
+    assert refreshed["changes"] == previewed["changes"] == again["changes"] == {"same": 3}
+
+
+def test_the_machines_own_kubeconfig_is_used(engine: Engine, kubeconfig: dict[str, Any]) -> None:
+    """`kind: existing` names a context; a program without a provider has the current one."""
+    config = engine.user / ".kube" / "config"
+    config.parent.mkdir(parents=True)
+    config.write_text(yaml.safe_dump(kubeconfig))
+    answers = engine.run(*(step(action, "of_this_machine", context="tests") for action in ("preview", "up", "destroy")))
+    for answer in answers:
+        assert "error" not in answer, answer["error"]
+    previewed, made, destroyed = (answer["changes"] for answer in answers)
+    assert previewed["create"] == made["create"] == destroyed["delete"]
 
 
 def children(pid: int) -> list[int]:

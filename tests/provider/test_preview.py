@@ -152,3 +152,23 @@ def test_a_stopped_cluster_is_one_line_that_says_what_to_do(kubeconfig: dict[str
         provider.delete(CONFIG_MAP, "default/x", {**inputs, "__inputs": inputs})
     with configured(tmp_path, stopped, skipUpdateUnreachable="true") as provider:
         assert provider.read(CONFIG_MAP, "default/x", inputs, inputs) == ("default/x", inputs, inputs)
+
+
+def test_what_exists_is_skipped_without_a_cluster_and_what_is_new_is_not_made(
+    kubeconfig: dict[str, Any], tmp_path: Path
+) -> None:
+    """Source: Check on skipUpdateUnreachable in provider.go; Create needs the cluster whatever is set."""
+    stopped = yaml.safe_load(yaml.safe_dump(kubeconfig))
+    stopped["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:1"
+    old, new = config_map("default", a="1"), config_map("default", a="2")
+    chart = {"chart": str(chart_of(tmp_path)), "name": "x"}
+    with configured(tmp_path, stopped, skipUpdateUnreachable="true") as provider:
+        assert provider.check(CONFIG_MAP, new, old) == old
+        assert provider.check(RELEASE, chart, {"chart": "old"}) == {"chart": "old"}
+        assert any("skipUpdateUnreachable" in text for text in provider.engine.texts(ephemeral=False))
+        inputs = provider.check(CONFIG_MAP, new)
+        assert inputs == new
+        assert provider.preview(CONFIG_MAP, inputs) == new
+        with pytest.raises(Failed, match="the Kubernetes cluster cannot be reached") as failure:
+            provider.create(CONFIG_MAP, inputs)
+        assert len(failure.value.message.splitlines()) == 1

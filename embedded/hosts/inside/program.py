@@ -22,6 +22,8 @@ SHOWN = 32
 
 INTERRUPTED = 130
 
+_ENGINE_ENDED = "resource monitor shut down"
+
 
 def main() -> int:
     """Configure the SDK, run the program to its end, say in one message what went wrong."""
@@ -51,7 +53,10 @@ def main() -> int:
         _error(str(error))
         return SHOWN
     except BaseException as error:  # the program's own fault, whatever it is: shown with its traceback
-        _error("the program failed:\n" + _traceback(error))
+        if not _is_an_answer(error):
+            _error("the program failed:\n" + _traceback(error))
+        elif str(error) != _ENGINE_ENDED:  # it has said why by then
+            _error(str(error))
         return SHOWN
     return 0
 
@@ -95,6 +100,14 @@ def _error(message: str) -> None:
         pulumi.log.error(message)
     except Exception:  # the engine is gone: standard error is what is left
         print(message, file=sys.stderr)
+
+
+def _is_an_answer(error: BaseException) -> bool:
+    """Whether the SDK raised it for what the engine or a plugin answered: its text says all that there is to say."""
+    import pulumi
+
+    frames = traceback.extract_tb(error.__traceback__)
+    return type(error) is Exception and bool(frames) and frames[-1].filename.startswith(tuple(pulumi.runtime.__path__))
 
 
 def _traceback(error: BaseException) -> str:
