@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 
+from embedded import interruption
 from embedded import up as main_job
 from embedded.causes import cause
 from embedded.fault import Fault
@@ -51,6 +52,7 @@ def _run(args: argparse.Namespace) -> None:
 def main() -> int:
     """Run the command; 0 when it worked, 1 after faults (printed, a line each), 130 after Ctrl-C."""
     args = _parser().parse_args()
+    interruption.listen()
     try:
         _run(args)
     except Fault as fault:
@@ -61,8 +63,8 @@ def main() -> int:
         print(cause([str(error)]) or f"{error.filename or 'this machine'}: {error.strerror or error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("Interrupted. The same command goes on from here.", file=sys.stderr)
-        return 130
+        print("Interrupted. The same command goes on from here.", file=sys.stderr, flush=True)
+        interruption.leave()
     return 0
 
 

@@ -66,7 +66,7 @@ def write(at: Places, *, simulated_nodes: bool = False, storage: bool = False) -
 def leaves(at: Places, *, simulated_nodes: bool, storage: bool) -> list[pki.Leaf]:
     """Certificates that the instance's processes and its administrator hold."""
     simulator = [pki.simulator()] if simulated_nodes else []
-    return [*pki.leaves(at.instance), *simulator, *(csi.leaves() if storage else [])]
+    return [*pki.leaves(at.instance), *simulator, *(csi.leaves(at.instance) if storage else [])]
 
 
 def _files(at: Places, wanted: list[components.Component]) -> dict[Path, bytes]:

@@ -27,12 +27,15 @@ def encryption(path: Path) -> None:
 
 
 def audit() -> str:
-    """Who changed what, and who read a secret; never a body, so never a secret's value."""
+    """Who changed what, read a secret or reached into a pod; never a body, so never a secret's value."""
     quiet = [
         {"group": "", "resources": ["events"]},
         {"group": "events.k8s.io", "resources": ["events"]},
         {"group": "coordination.k8s.io", "resources": ["leases"]},
     ]
+    # Through a WebSocket, as kubectl does it, all of these are a GET; `nodes/proxy` runs commands, too.
+    reaching_in = ["attach", "exec", "portforward", "proxy"]
+    inside = [f"pods/{way}" for way in reaching_in] + ["nodes/proxy", "services/proxy"]
     config = {
         "apiVersion": "audit.k8s.io/v1",
         "kind": "Policy",
@@ -41,7 +44,7 @@ def audit() -> str:
         "rules": [
             {"level": "None", "resources": quiet},
             {"level": "None", "nonResourceURLs": ["/*"]},
-            {"level": "Metadata", "resources": [{"group": "", "resources": ["secrets"]}]},
+            {"level": "Metadata", "resources": [{"group": "", "resources": ["secrets", *inside]}]},
             {"level": "None", "verbs": ["get", "list", "watch"]},
             {"level": "None", "userGroups": ["system:nodes"]},
             {"level": "Metadata"},

@@ -16,6 +16,7 @@ from embedded.cluster.pki import NODE_NAME, Leaf
 from embedded.cluster.places import Places
 from embedded.csi import mirror_annotations
 from embedded.csi.contract import DRIVER, MIRROR
+from embedded.paths import Instance
 
 CLASS = "tensorplane-embedded"
 """Name of the StorageClass and of the VolumeSnapshotClass."""
@@ -23,6 +24,7 @@ UNMIRRORED = "tensorplane-unmirrored"
 """The VolumeAttributesClass of volumes that nothing is copied of: a claim can change its class, never lose it."""
 DRIVER_PROGRAM = "csi-driver"
 METRICS_PORT = 9810
+_METRICS = "csi-metrics"
 CONTROLLERS = ("csi-provisioner", "csi-snapshotter", "snapshot-controller", "csi-resizer")
 _GROUP = "rbac.authorization.k8s.io"
 _READ = ("get", "list", "watch")
@@ -35,9 +37,10 @@ def is_part_of(at: Places) -> bool:
     return at.pool.exists()
 
 
-def leaves() -> list[Leaf]:
-    """A certificate for the driver and each controller: what it may do is bound to its name alone."""
-    return [Leaf(name, "ca", _user(name)) for name in (DRIVER_PROGRAM, *CONTROLLERS)]
+def leaves(instance: Instance) -> list[Leaf]:
+    """A certificate for the driver and each controller: what it may do is bound to its name alone. One for metrics."""
+    clients = [Leaf(name, "ca", _user(name)) for name in (DRIVER_PROGRAM, *CONTROLLERS)]
+    return [*clients, Leaf(_METRICS, "ca", _user(_METRICS), addresses=(instance.node_ip,))]
 
 
 def driver_command(at: Places) -> tuple[Path, tuple[str, ...]]:
@@ -53,6 +56,7 @@ def driver_command(at: Places) -> tuple[Path, tuple[str, ...]]:
         *("--authority", str(at.keys / "ca.crt")),
         *("--certificate", str(at.keys / f"{DRIVER_PROGRAM}.pem")),
         *("--metrics", f"{at.instance.node_ip}:{METRICS_PORT}"),
+        *("--metrics-certificate", str(at.keys / f"{_METRICS}.pem")),
     )
     return Path(sys.executable), arguments
 

@@ -3,49 +3,56 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
-import socket
-import struct
 import time
 from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
 
 from embedded.fault import Fault
-from embedded.paths import Instance
+from embedded.paths import Instance, cache
+
+_OF_ROOT = Path("/run/tensorplane/locks")
 
 
 @contextlib.contextmanager
 def only_one(instance: Instance, timeout: float = 60, use: str = "starting or stopping") -> Iterator[None]:
-    """Holds a socket of the abstract namespace: no file that could be left behind, no race about removing one.
+    """Holds a lock on a file that only this user can open, so that nobody else can hold it. The file stays.
 
     Each `use` is a lock of its own: tests hold theirs while they start and stop the instance many times.
     """
-    address = f"\0{instance.namespace} {use}"
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as held:
+    with _opened(f"{instance.name} {use}".replace(" ", "-")) as held:
         end = time.monotonic() + timeout
-        while True:
-            try:
-                held.bind(address)
-                break
-            except OSError:
-                if time.monotonic() > end:
-                    raise Fault(_busy(instance, address, use)) from None
+        while not _taken(held):
+            if time.monotonic() > end:
+                raise Fault(_busy(instance, held, use))
             time.sleep(0.1)
-        held.listen()
+        held.truncate(0)
+        held.write(str(os.getpid()))
+        held.flush()
         yield
 
 
-def _busy(instance: Instance, address: str, use: str) -> str:
-    return (
-        f"cluster {instance.name}: process {_holder(address)} is {use} it: wait until it is done, or end that process"
-    )
+def _opened(name: str) -> IO[str]:
+    # Who is not root has no cluster to start here; one lock per machine would let any user hold root's.
+    folder = _OF_ROOT if os.geteuid() == 0 else cache() / "locks"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor = os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+    return os.fdopen(descriptor, "a+")
 
 
-def _holder(address: str) -> int | str:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as caller:
-        try:
-            caller.connect(address)
-        except OSError:
-            return "(just ended)"
-        credentials = caller.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-        pid: int = struct.unpack("3i", credentials)[0]
-        return pid if pid != os.getpid() else f"{pid} (this one)"
+def _taken(held: IO[str]) -> bool:
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _busy(instance: Instance, held: IO[str], use: str) -> str:
+    held.seek(0)
+    holder = held.read() or "(just begun)"
+    if holder == str(os.getpid()):
+        holder += " (this one)"
+    return f"cluster {instance.name}: process {holder} is {use} it: wait until it is done, or end that process"

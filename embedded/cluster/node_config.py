@@ -12,6 +12,8 @@ from embedded.cluster.pki import NODE_NAME
 from embedded.cluster.places import Places
 
 SANDBOX_IMAGE = "tensorplane.local/pause:1"
+_POD_PIDS = 4096
+"""Processes and threads that one pod may have."""
 
 # Plugins that this node never uses; each would cost memory, or look for a disk layout that is not there.
 _UNUSED = [
@@ -136,6 +138,8 @@ def kubelet(at: Places) -> str:
         },
         "imageGCHighThresholdPercent": 100,
         "systemReserved": {"memory": "512Mi"},
+        # A pod that forks without end would take the machine's process ids; TensorFlow has some threads per processor.
+        "podPidsLimit": _POD_PIDS,
         "volumePluginDir": str(at.kubelet_root / "flexvolume"),
     }
     return yaml.safe_dump(config, sort_keys=False)

@@ -40,7 +40,10 @@ def main() -> int:
     for server in servers:
         server.start()
     api = Api(asked.api, asked.authority, asked.certificate) if asked.api else None
-    schedule = _mirror(asked.metrics, store, target, api) if target else None
+    schedule = _mirror(store, target, api) if target else None
+    if target and api and asked.metrics:
+        host, _, port = asked.metrics.rpartition(":")
+        metrics.serve((host, int(port)), asked.metrics_certificate, api.may_get, partial(lags, store, target))
     if target and api:
         threading.Thread(target=Intended(store, api).watch, args=(ended,), name="intended", daemon=True).start()
     threading.Thread(target=Guard(store).watch, args=(ended,), name="room", daemon=True).start()
@@ -66,14 +69,12 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--api", help="the API server's address, to say there how old copies are")
     parser.add_argument("--authority", type=Path, help="who signed the API server's certificate")
     parser.add_argument("--certificate", type=Path, help="the driver's own, with its key")
-    parser.add_argument("--metrics", help="address and port of metrics, such as 127.0.0.1:9810")
+    parser.add_argument("--metrics", help="address and port of metrics, which the API server says who may read")
+    parser.add_argument("--metrics-certificate", type=Path, help="that of this address, with its key")
     return parser.parse_args()
 
 
-def _mirror(address: str | None, store: Store, target: Store, api: Api | None) -> Schedule:
-    if address:
-        host, _, port = address.rpartition(":")
-        metrics.serve((host, int(port)), partial(lags, store, target))
+def _mirror(store: Store, target: Store, api: Api | None) -> Schedule:
     return Schedule(store, target, Published(api).say if api else _nothing)
 
 

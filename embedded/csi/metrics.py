@@ -1,10 +1,12 @@
-"""What a Prometheus reads of the mirrors, as text over HTTP: when each copy was made, and how old it may get."""
+"""What a Prometheus reads of the mirrors, as text over HTTPS: when each copy was made, and how old it may get."""
 
 from __future__ import annotations
 
+import ssl
 import threading
 from collections.abc import Callable, Iterable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 from embedded.csi.lag import Lag
 
@@ -43,13 +45,25 @@ def _labels(lag: Lag) -> str:
     return f'namespace="{namespace}",persistentvolumeclaim="{claim}",volume="{lag.volume.id}"'
 
 
-def serve(address: tuple[str, int], read: Callable[[], Iterable[Lag]]) -> ThreadingHTTPServer:
-    """Answers at /metrics until it is shut down."""
+Allowed = Callable[[str, str], bool | None]
+"""Whether who sends this header `Authorization` may get this path; None where it is nobody's."""
+
+_PATH = "/metrics"
+_SILENCE_SECONDS = 10.0
+
+
+def serve(
+    address: tuple[str, int], certificate: Path, allowed: Allowed, read: Callable[[], Iterable[Lag]]
+) -> ThreadingHTTPServer:
+    """Answers at /metrics, until it is shut down, who shows a token that may get it, as Kubernetes' own programs do."""
 
     class Handler(BaseHTTPRequestHandler):
+        timeout = _SILENCE_SECONDS
+
         def do_GET(self) -> None:  # the base class' name
-            if self.path != "/metrics":
-                self.send_error(404)
+            status = 404 if self.path != _PATH else _status(self.headers.get("Authorization", ""), allowed)
+            if status != 200:
+                self.send_error(status)
                 return
             content = text(read()).encode()
             self.send_response(200)
@@ -61,6 +75,24 @@ def serve(address: tuple[str, int], read: Callable[[], Iterable[Lag]]) -> Thread
         def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002  # the base class' name
             """Says nothing of each scrape."""
 
-    server = ThreadingHTTPServer(address, Handler)
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, request: object, client_address: object) -> None:
+            """Says nothing of who speaks no TLS, or hangs up."""
+
+    identity = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    identity.load_cert_chain(certificate)
+    server = Server(address, Handler)
+    # Shaken hands with in the connection's own thread: whoever connects and is silent delays nobody.
+    server.socket = identity.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     threading.Thread(target=server.serve_forever, name="metrics", daemon=True).start()
     return server
+
+
+def _status(authorization: str, allowed: Allowed) -> int:
+    if not authorization.startswith("Bearer "):
+        return 401
+    try:
+        answer = allowed(_PATH, authorization)
+    except (OSError, ValueError, KeyError):
+        return 503  # the API server says nothing
+    return 401 if answer is None else 200 if answer else 403

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 import urllib.error
 import urllib.request
 from datetime import UTC, datetime
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kubernetes import client, config
 
 from cli import volume_facts, volume_leftovers
 from embedded import cluster
@@ -17,6 +19,7 @@ from embedded.cluster.places import Places
 from embedded.csi.api import Api
 from embedded.csi.mirror_annotations import AT, BYTES, EVERY, MIRROR
 from embedded.progress import Step
+from embedded.provider.api import Api as Objects
 from tests.storage import kubectl
 from tests.storage.claims import Claims
 from tests.storage.declared import NAMESPACE, Declared
@@ -49,7 +52,10 @@ def test_a_lost_volume_is_failed_over_and_failed_back(claims: Claims, tmp_path: 
     stack.up(again=again, models=VOLUME | MIRROR_OF | {"from": {"mirrorOf": "again"}})
     assert read(stack, "models") == "second"
     wait_for_a_copy(claims, "models", written)
-    assert f'persistentvolumeclaim="models",volume="{handle(claims, "models")}"' in metrics(claims)
+    said = metrics(claims, let_read_metrics(claims))
+    assert f'persistentvolumeclaim="models",volume="{handle(claims, "models")}"' in said
+    with pytest.raises(urllib.error.HTTPError, match="403"):
+        metrics(claims, "default")
 
 
 def test_a_volume_that_comes_back_to_its_claim_is_mirrored_again(claims: Claims) -> None:
@@ -138,8 +144,31 @@ def lose_the_pool(claims: Claims) -> None:
     cluster.start(claims.instance, Step("cluster"))
 
 
-def metrics(claims: Claims) -> str:
-    """What a Prometheus in the cluster reads."""
-    address = f"http://{claims.instance.node_ip}:{csi.METRICS_PORT}/metrics"
-    with urllib.request.urlopen(address) as answer:
+def metrics(claims: Claims, account: str) -> str:
+    """What a Prometheus with this service account reads."""
+    core = client.CoreV1Api(config.new_client_from_config(str(claims.instance.kubeconfig)))
+    asked = core.create_namespaced_service_account_token(account, "default", {"spec": {"expirationSeconds": 600}})
+    request = urllib.request.Request(
+        f"https://{claims.instance.node_ip}:{csi.METRICS_PORT}/metrics",
+        headers={"Authorization": f"Bearer {asked.status.token}"},
+    )
+    trusting = ssl.create_default_context(cafile=str(Places(claims.instance).keys / "ca.crt"))
+    with urllib.request.urlopen(request, context=trusting) as answer:
         return str(answer.read().decode())
+
+
+def let_read_metrics(claims: Claims) -> str:
+    """A service account that may read metrics, as Prometheus' own charts make one."""
+    api = Objects(config.new_client_from_config(str(claims.instance.kubeconfig)))
+    rbac, name = "rbac.authorization.k8s.io", "scraper"
+    about = {"metadata": {"name": name}}
+    rules = [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
+    role = {"apiGroup": rbac, "kind": "ClusterRole", "name": name}
+    subjects = [{"kind": "ServiceAccount", "name": name, "namespace": "default"}]
+    for manifest in (
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": "default"}},
+        {"apiVersion": f"{rbac}/v1", "kind": "ClusterRole", "rules": rules, **about},
+        {"apiVersion": f"{rbac}/v1", "kind": "ClusterRoleBinding", "roleRef": role, "subjects": subjects, **about},
+    ):
+        api.apply(manifest, manager="test")
+    return name

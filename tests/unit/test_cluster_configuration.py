@@ -93,6 +93,38 @@ def test_the_audit_log_never_holds_a_body() -> None:
     assert levels == {"None", "Metadata"}
 
 
+@pytest.mark.parametrize(
+    ("verb", "resource", "level"),
+    [
+        *((verb, f"pods/{way}", "Metadata") for verb in ("get", "create") for way in ("exec", "attach", "portforward")),
+        ("get", "nodes/proxy", "Metadata"),
+        ("get", "services/proxy", "Metadata"),
+        ("get", "secrets", "Metadata"),
+        ("create", "pods", "Metadata"),
+        ("get", "pods", "None"),
+        ("get", "pods/log", "None"),
+    ],
+)
+def test_who_reaches_into_a_pod_is_audited_by_whatever_verb(verb: str, resource: str, level: str) -> None:
+    """`kubectl exec` over a WebSocket is a GET. The first rule that fits decides, as the API server has it."""
+    found = next(rule for rule in yaml.safe_load(control_plane_config.audit())["rules"] if _fits(rule, verb, resource))
+    assert found["level"] == level
+
+
+def _fits(rule: dict[str, Any], verb: str, resource: str) -> bool:
+    in_core = [name for entry in rule.get("resources", []) if entry["group"] == "" for name in entry["resources"]]
+    return (
+        "nonResourceURLs" not in rule
+        and "userGroups" not in rule
+        and verb in rule.get("verbs", [verb])
+        and ("resources" not in rule or resource in in_core)
+    )
+
+
+def test_a_pod_has_a_limit_of_processes(at: Places) -> None:
+    assert 1024 <= yaml.safe_load(node_config.kubelet(at))["podPidsLimit"] < 32768, "the least of the kernel's pid_max"
+
+
 def test_a_kubeconfig_needs_no_other_file(at: Places, tmp_path: Path) -> None:
     pki.ensure(tmp_path / "pki", pki.leaves(at.instance))
     config: dict[str, Any] = yaml.safe_load(kubeconfig.render(at.instance, tmp_path / "pki", "admin"))

@@ -51,11 +51,12 @@ def test_kubelet_driver_and_controllers_agree_on_the_sockets(at: Places) -> None
     assert all(len(told[name]) < 100 for name in ("--socket", "--registration"))  # a socket's path has 107 bytes
 
 
-def test_each_controller_has_a_name_and_rights_of_its_own(made: list[dict[str, Any]]) -> None:
-    users = {leaf.name: leaf.common_name for leaf in csi.leaves()}
+def test_each_controller_has_a_name_and_rights_of_its_own(at: Places, made: list[dict[str, Any]]) -> None:
+    clients = [leaf for leaf in csi.leaves(at.instance) if not leaf.addresses]
+    users = {leaf.name: leaf.common_name for leaf in clients}
     assert set(users) == {csi.DRIVER_PROGRAM, *csi.CONTROLLERS}
     assert len(set(users.values())) == len(users)
-    assert not any(leaf.organization for leaf in csi.leaves())
+    assert not any(leaf.organization for leaf in csi.leaves(at.instance))
     bindings = _of(made, "ClusterRoleBinding")
     assert [binding["subjects"][0]["name"] for binding in bindings] == list(users.values())
     assert [binding["roleRef"]["name"] for binding in bindings] == list(users.values())
@@ -88,7 +89,7 @@ def test_kinds_come_before_what_is_of_them_and_groups_not_at_all(made: list[dict
 
 
 def test_an_instance_without_the_driver_gets_no_key_for_it(at: Places) -> None:
-    ours = {leaf.name for leaf in csi.leaves()}
+    ours = {leaf.name for leaf in csi.leaves(at.instance)}
     names = [
         {leaf.name for leaf in configuration.leaves(at, simulated_nodes=False, storage=wanted)}
         for wanted in (False, True)

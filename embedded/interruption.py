@@ -1,0 +1,35 @@
+"""Ctrl-C: the first one interrupts the work, a second one ends this process at once, whatever it is doing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from types import FrameType
+
+EXIT_CODE = 130
+_SHOW_CURSOR = b"\x1b[?25h"
+
+
+def listen() -> None:
+    """Begins to count. Where SIGINT is ignored, as in a shell's background job, it stays ignored."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _first)
+
+
+def leave() -> None:
+    """Ends the process now. `sys.exit` would wait for the threads of pools, which may wait for a cluster."""
+    if sys.stdout.isatty():
+        os.write(sys.stdout.fileno(), _SHOW_CURSOR)  # the live table hid it
+    os._exit(EXIT_CODE)
+
+
+def _first(number: int, frame: FrameType | None) -> None:
+    signal.signal(signal.SIGINT, _second)
+    raise KeyboardInterrupt
+
+
+def _second(number: int, frame: FrameType | None) -> None:
+    # Not by an exception: Python drops one that is raised in a finalizer, and a lock that is being taken back turns it
+    # into an error of its own.
+    leave()
