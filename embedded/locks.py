@@ -38,7 +38,7 @@ def break_stale(backend: Path, stack: str) -> list[str]:
     for lock in sorted((backend / ".pulumi" / "locks").glob(f"**/{stack}/*.json")):
         name, holder = lock.parent.name, _holder(lock)
         here = holder.get("hostname") == socket.gethostname()
-        if not holder or (here and not _is_pulumi(int(holder.get("pid", 0)))):
+        if not holder or (here and not _is_pulumi(holder["pid"])):
             lock.unlink(missing_ok=True)
             broken.append(f"stack {name}: removed the lock of process {holder.get('pid', '(unknown)')}, which is gone")
             continue
@@ -88,17 +88,19 @@ def _held(stack: str, holder: Mapping[str, Any], way_out: str) -> Fault:
 def _holder(lock: Path) -> dict[str, Any]:
     # A power cut or a full disk leaves a lock without its text; a live pulumi writes it at once.
     try:
-        return _parsed(lock.read_text())
+        return _parsed(lock.read_text(errors="replace"))
     except FileNotFoundError:
         return {}
 
 
 def _parsed(text: str) -> dict[str, Any]:
+    """Who wrote a lock; empty where that is no process that took it."""
     try:
         holder = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
-    return holder if isinstance(holder, dict) else {}
+    names_one = isinstance(holder, dict) and type(holder.get("pid")) is int and isinstance(holder.get("hostname"), str)
+    return holder if names_one else {}
 
 
 def _is_pulumi(pid: int) -> bool:

@@ -65,6 +65,17 @@ def test_the_lock_of_another_machine_stays(tmp_path: Path) -> None:
     assert lock.exists()
 
 
+_ODD = ['{"pid": 1}', '{"pid": "x", "hostname": "here"}', '{"pid": [1], "hostname": "here"}', '{"hostname": "here"}']
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "7", "null", '"a"', "{}", "\xff", "[" * 99999, *_ODD])
+def test_a_lock_that_no_process_wrote_is_broken(tmp_path: Path, text: str) -> None:
+    lock = _lock(tmp_path, os.getpid())
+    lock.write_text(text.replace("here", socket.gethostname()), encoding="latin-1")
+    locks.break_stale(tmp_path, "dev")
+    assert not lock.exists()
+
+
 def test_another_stacks_lock_is_left_alone(tmp_path: Path) -> None:
     lock = _lock(tmp_path, _dead())
     locks.break_stale(tmp_path, "prod")
