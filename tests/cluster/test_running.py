@@ -17,7 +17,7 @@ import pytest
 from rich.console import Console
 
 from embedded import cluster
-from embedded.cluster import dns, processes
+from embedded.cluster import cgroups, dns, processes
 from embedded.cluster.host import run
 from embedded.cluster.image_store import ImageStore
 from embedded.cluster.node_config import SANDBOX_IMAGE
@@ -76,6 +76,19 @@ def test_the_api_server_reads_a_pods_log_through_the_kubelet(kube: Kube, shell_p
     status, _ = shell_pod.run("sh", "-c", "echo a line for the log > /proc/1/fd/1")
     assert status == 0
     eventually(lambda: "a line for the log" in kube.text("/api/v1/namespaces/default/pods/shell/log"), 5)
+
+
+def test_a_command_in_a_pod_is_audited(instance: Instance, shell_pod: shell.Pod) -> None:
+    """The client opens a WebSocket, which is a GET, as kubectl does."""
+    shell_pod.run("true")
+    log = instance.home / "logs" / "audit.log"
+    found = ('"verb":"get"', '"resource":"pods"', '"subresource":"exec"', '"name":"shell"')
+    eventually(lambda: any(all(part in line for part in found) for line in log.read_text().splitlines()), 10)
+
+
+def test_every_pod_has_a_limit_of_processes(instance: Instance, shell_pod: shell.Pod) -> None:
+    limits = [path for folder in cgroups.folders(instance) for path in folder.rglob("pod*/pids.max")]
+    assert {path.read_text().strip() for path in limits} == {"4096"}
 
 
 @pytest.mark.parametrize("place", ["api", "kubelet"])

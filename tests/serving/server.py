@@ -70,6 +70,9 @@ class Server:
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
         return self._ask(urllib.request.Request(self.rest + path, data, method="POST"))
 
+    def send(self, method: str, path: str, body: bytes, headers: dict[str, str]) -> tuple[int, Any]:
+        return self._ask(urllib.request.Request(self.rest + path, body, headers, method=method))
+
     def predict(self, **body: Any) -> tuple[int, Any]:
         return self.post("/v1/models/half:predict", body)
 

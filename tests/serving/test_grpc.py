@@ -104,8 +104,9 @@ def test_status_names_each_version_and_its_state(client: Stubs) -> None:
         ({"x": [1.0]}, {"signature": "no"}, "INVALID_ARGUMENT", "not found in signature def"),
         ({"x": [1.0], "z": [1.0]}, {}, "INVALID_ARGUMENT", "Sent extra: {z}"),
         ({}, {}, "INVALID_ARGUMENT", "Missing but required: {x}"),
-        ({"x": [[1.0]]}, {}, "INVALID_ARGUMENT", "shape"),
+        ({"a": [1.0], "b": [1, 2]}, {"signature": "two"}, "INVALID_ARGUMENT", "input b has shape [2]"),
         ({"x": ["a"]}, {}, "INVALID_ARGUMENT", "input x"),
+        ({"x": [1]}, {}, "INVALID_ARGUMENT", "input x is of type int32, the signature takes float32"),
         ({"x": [-1.0]}, {"signature": "picky"}, "INVALID_ARGUMENT", "only positive numbers"),
     ],
 )

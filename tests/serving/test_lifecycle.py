@@ -26,7 +26,8 @@ def test_versions_come_are_swapped_and_go_and_a_broken_one_does_no_harm(stubs: P
         assert "Latest(half)" in server.wait("/v1/models/half/metadata", 404)["error"]
         assert server.predict(instances=[1.0])[0] == 404
 
-        HalfPlus(1.0).save(models / "1")
+        # TF Serving's own example is in a folder of such a name.
+        HalfPlus(1.0).save(models / "00000001")
         server.wait("/v1/models/half/metadata", 200)
         answers = _asked_while(server, lambda: _swap(server, models))
         assert {status for status, _ in answers} == {200}

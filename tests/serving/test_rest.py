@@ -5,7 +5,10 @@ Status codes are those of tensorflow_serving/model_servers/http_server.cc, ToHTT
 
 from __future__ import annotations
 
+import gzip
+import http.client
 import math
+import time
 import urllib.request
 from typing import Any
 
@@ -66,6 +69,12 @@ def test_floats_come_back_as_the_shortest_decimal_of_their_type(server: Server) 
         assert b"3.1]" in answer.read(), "not the float64 neighbour, 3.0999999046325684"
 
 
+# predict_util.cc compares no shapes: "Example" asks half_plus_two, whose input is [-1, 1], for [1.0, 2.0, 5.0].
+def test_a_shape_that_can_be_computed_is_no_fault(server: Server) -> None:
+    assert server.predict(instances=[[1.0], [2.0]]) == (200, {"predictions": [[3.5], [4.0]]})
+    assert server.predict(inputs=[[1.0, 2.0]]) == (200, {"outputs": [[3.5, 4.0]]})
+
+
 # "Predict API", "URL"
 def test_a_version_can_be_asked_for(server: Server) -> None:
     assert server.post("/v1/models/half/versions/3:predict", {"instances": [1.0]}) == (200, {"predictions": [3.5]})
@@ -95,6 +104,36 @@ def test_model_metadata(server: Server) -> None:
     assert signatures["two"]["method_name"] == "tensorflow/serving/predict"
 
 
+# util/net_http/server/internal/evhttp_request.cc, NeedUncompressGzipContent
+def test_a_body_may_be_packed_by_gzip(server: Server) -> None:
+    def post(body: bytes) -> tuple[int, Any]:
+        return server.send("POST", "/v1/models/half:predict", body, {"Content-Encoding": "gzip"})
+
+    assert post(gzip.compress(b'{"instances": [1.0]}')) == (200, {"predictions": [3.5]})
+    for broken in (b'{"instances": [1.0]}', gzip.compress(b'{"instances": [1.0]}')[:-9]):
+        status, answer = post(broken)
+        assert (status, answer["error"]) == (400, "JSON Parse error: The document is empty")
+
+
+# http_rest_api_handler.cc, ProcessRequest: what is neither a GET nor a POST that it knows is a malformed request.
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS"])
+def test_another_method_gets_an_error_in_json(server: Server, method: str) -> None:
+    status, answer = server.send(method, "/v1/models/half:predict", b'{"instances": [1.0]}', {})
+    assert (status, answer) == (400, {"error": f"Malformed request: {method} /v1/models/half:predict"})
+
+
+def test_requests_of_one_connection_wait_for_nothing(server: Server) -> None:
+    connection = http.client.HTTPConnection(server.rest.removeprefix("http://"), timeout=20)
+    took = []
+    for _ in range(20):
+        began = time.monotonic()
+        connection.request("GET", "/v1/models/half")
+        connection.getresponse().read()
+        took.append(time.monotonic() - began)
+    connection.close()
+    assert min(took[1:]) < 0.03, "the kernel holds back a delayed receipt for 40 ms"
+
+
 # The introduction: an error is an object with the key `error`.
 @pytest.mark.parametrize(
     ("path", "body", "status", "says"),
@@ -102,7 +141,7 @@ def test_model_metadata(server: Server) -> None:
         ("half:predict", {"instances": ["one"]}, 400, "is not of expected type: float"),
         ("half:predict", {"instances": [True]}, 400, "is not of expected type: float"),
         ("half:predict", {"instances": [[1.0], [1.0, 2.0]]}, 400, "different sizes"),
-        ("half:predict", {"instances": [[1.0]]}, 400, "shape"),
+        ("half:predict", {"signature_name": "two", "inputs": {"a": [1], "b": [1, 2]}}, 400, "input b has shape [2]"),
         ("half:predict", {"instances": 1.0}, 400, "instances"),
         ("half:predict", {"instances": []}, 400, "instances"),
         ("half:predict", {"instances": [1.0], "inputs": [1.0]}, 400, "instances"),

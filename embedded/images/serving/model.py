@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.core.protobuf import meta_graph_pb2, saved_model_pb2
 
-from .refusal import from_tensorflow, invalid
+from .refusal import Refusal, from_tensorflow, invalid
 
 DEFAULT_SIGNATURE = "serving_default"
 Arrays = dict[str, np.ndarray]
@@ -43,16 +43,29 @@ class Version:
         try:
             outputs = self._loaded.signatures[signature_name or DEFAULT_SIGNATURE](**tensors)
         except tf.errors.OpError as error:
-            raise from_tensorflow(error) from error
+            raise _misshapen(inputs, signature) or from_tensorflow(error) from error
         return {name: tensor.numpy() for name, tensor in outputs.items()}
 
 
+def _misshapen(inputs: Mapping[str, np.ndarray], signature: meta_graph_pb2.SignatureDef) -> Refusal | None:
+    """Says which input's shape is not the signature's, where TensorFlow could do nothing with it.
+
+    What it can compute is no fault: TF Serving compares no shapes. Its own example says [-1, 1], and is sent [3].
+    """
+    for name, array in inputs.items():
+        expected = tf.TensorShape(signature.inputs[name].tensor_shape)
+        if not expected.is_compatible_with(array.shape):
+            return invalid(f"input {name} has shape {list(array.shape)}, the signature takes {expected}")
+    return None
+
+
 def _tensor(name: str, array: np.ndarray, info: meta_graph_pb2.TensorInfo) -> tf.Tensor:
-    expected = tf.TensorShape(info.tensor_shape)
-    if not expected.is_compatible_with(array.shape):
-        raise invalid(f"input {name} has shape {list(array.shape)}, the signature takes {expected}")
+    # TensorFlow casts nothing that a client has given a type; JSON has none, and comes here in the signature's.
+    given, wanted = tf.string if array.dtype.kind in "OSU" else tf.as_dtype(array.dtype), tf.as_dtype(info.dtype)
+    if given != wanted:
+        raise invalid(f"input {name} is of type {given.name}, the signature takes {wanted.name}")
     try:
-        return tf.constant(array, tf.as_dtype(info.dtype))
+        return tf.constant(array, wanted)
     except (TypeError, ValueError) as error:
         raise invalid(f"input {name}: {error}") from error
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Awaitable, Callable
+import zlib
 from urllib.parse import unquote
 
 import grpc
@@ -13,30 +13,43 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import Mount
+from starlette.types import Receive, Scope, Send
 
 from . import json_tensors, messages
 from .refusal import Refusal, invalid
 from .versions import Versions
 
 HEADER = "X-Tensorplane-Stand-In"
+_LARGEST_UNPACKED = 100 << 20  # gzip_zlib.h, kMaxUncompressedBytes
 _MODEL = r"/v1/models/(?P<name>[^/:]+)(?:/versions/(?P<version>\d+)|/labels/(?P<label>[^/:]+))?"
 _POST = re.compile(_MODEL + r":(?P<method>classify|regress|predict)", re.IGNORECASE)
 _GET = re.compile(_MODEL + r"(?:/(?P<part>metadata))?", re.IGNORECASE)
 
 
 def application(versions: Versions) -> Starlette:
-    """The REST API as an ASGI application."""
-    return Starlette(routes=[Route("/{path:path}", _endpoint(versions), methods=["GET", "POST"])])
+    """The REST API as an ASGI application. Requests of every method get an answer in JSON."""
 
-
-def _endpoint(versions: Versions) -> Callable[[Request], Awaitable[Response]]:
-    async def endpoint(request: Request) -> Response:
-        body = await request.body()
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        body = _plain(await request.body(), request.headers.get("Content-Encoding", ""))
         # In a thread, so that a slow prediction delays no other request.
-        return await run_in_threadpool(_respond, versions, request.method, request.scope["path"], body)
+        response = await run_in_threadpool(_respond, versions, request.method, request.scope["path"], body)
+        await response(scope, receive, send)
 
-    return endpoint
+    return Starlette(routes=[Mount("/", answer)])
+
+
+def _plain(body: bytes, encoding: str) -> bytes:
+    """The body as it was before gzip. What cannot be unpacked is no body, as evhttp_request.cc has it."""
+    if "gzip" not in encoding.lower():
+        return body
+    packed = zlib.decompressobj(wbits=zlib.MAX_WBITS + 16)
+    try:
+        plain = packed.decompress(body, _LARGEST_UNPACKED)
+    except zlib.error:
+        return b""
+    return plain if packed.eof else b""
 
 
 def _respond(versions: Versions, method: str, path: str, body: bytes) -> Response:

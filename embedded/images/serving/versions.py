@@ -13,6 +13,7 @@ from .model import Version
 from .refusal import not_found
 
 log = logging.getLogger("serving-stand-in")
+_LARGEST = 2**63 - 1
 
 
 class State(enum.Enum):
@@ -72,7 +73,7 @@ class Versions:
     def poll(self) -> None:
         """Follows what is in the folder now."""
         try:
-            found = [int(path.name) for path in self._folder.iterdir() if path.name.isdecimal() and path.is_dir()]
+            found = _numbered(self._folder)
         except OSError as error:
             # A volume that is away for a moment takes no model out of service.
             log.warning("cannot read %s: %s", self._folder, error.strerror)
@@ -82,7 +83,7 @@ class Versions:
         if newest == (old.number if old else None):
             return
         if newest is not None:
-            loaded = self._load(newest)
+            loaded = self._load(newest, found[newest])
             if loaded is None:
                 return
             self._serving = loaded
@@ -94,15 +95,21 @@ class Versions:
             self._statuses[old.number] = Status(State.END)
             log.info("no longer serving %s version %d", self.name, old.number)
 
-    def _load(self, number: int) -> Version | None:
+    def _load(self, number: int, folder: Path) -> Version | None:
         failures, last = self._failures.get(number, (0, 0.0))
         if failures > self._retries or (failures and time.monotonic() - last < self._retry_seconds):
             return None
         self._statuses[number] = Status(State.LOADING)
         try:
-            return Version(self._folder / str(number), number)
+            return Version(folder, number)
         except Exception as error:  # whatever a broken model makes TensorFlow raise: it is that version's fault alone
             self._failures[number] = (failures + 1, time.monotonic())
             self._statuses[number] = Status(State.END, f"{type(error).__name__}: {error}")
             log.error("cannot load %s version %d: %s", self.name, number, error)
             return None
+
+
+def _numbered(folder: Path) -> dict[int, Path]:
+    """Versions by number. A name may begin with zeros: file_system_storage_path_source.cc reads `00000123` as 123."""
+    named = [path for path in sorted(folder.iterdir()) if path.name.isascii() and path.name.isdecimal()]
+    return {number: path for path in named if (number := int(path.name)) <= _LARGEST and path.is_dir()}
