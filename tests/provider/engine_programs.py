@@ -84,12 +84,13 @@ def job(namespace: str) -> Program:
     """A Job that says in many ways what is so anyway."""
     container = {"name": "main", "image": "a:1", "env": [], "tty": False, "resources": {"limits": {}}}
     pod = {"containers": [container], "volumes": [], "host_network": False, "node_selector": {}, "scheduler_name": ""}
+    spec: Any = {"template": {"spec": {**pod, "restart_policy": "Never"}}}
 
     def program(provider: k8s.Provider) -> None:
         k8s.batch.v1.Job(
             "job",
             metadata={"name": "job", "namespace": namespace, "annotations": {"pulumi.com/skipAwait": "true"}},
-            spec={"template": {"spec": {**pod, "restart_policy": "Never"}}},
+            spec=spec,
             opts=pulumi.ResourceOptions(provider=provider),
         )
 

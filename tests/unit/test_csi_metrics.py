@@ -37,7 +37,7 @@ class Reviewing(BaseHTTPRequestHandler):
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         assert asked["spec"] == {"nonResourceAttributes": {"path": "/metrics", "verb": "get"}}
         who = self.headers["Authorization"]
-        assert not self.connection.getpeercert(), "the question is the token's holder's, not the driver's"  # type: ignore[attr-defined]
+        assert not self.connection.getpeercert(), "the question is the token's holder's, not the driver's"
         self.send_response(201 if who in (MAY, MAY_NOT) else 401)
         self.end_headers()
         self.wfile.write(json.dumps({"status": {"allowed": who == MAY}}).encode())
