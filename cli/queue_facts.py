@@ -60,10 +60,11 @@ class Details:
     say."""
 
 
-def gather(api: Kube, namespace: str, *, also: str = "") -> Facts:
+def gather(api: Kube, namespace: str, *, also: str = "", needs_kueue: bool = True) -> Facts:
     """Asks a cluster. What somebody has no right to is left out, and a note says so.
 
-    `also`: another namespace whose jobs are asked about; it may be without queues.
+    `also`: another namespace whose jobs are asked about; it may be without queues. Without `needs_kueue`, a cluster
+    without Kueue is one without queues.
     """
     notes: list[str] = []
 
@@ -82,7 +83,7 @@ def gather(api: Kube, namespace: str, *, also: str = "") -> Facts:
             notes.extend(fault.lines)
         return [one for each in inside for one in asked(f"{KUEUE}/namespaces/{each}/{kind}")]
 
-    if api.get(KUEUE) is None:
+    if needs_kueue and api.get(KUEUE) is None:
         raise Fault(f"The cluster has no Kueue that serves {versions.KUEUE_API}: nothing waits in a queue there")
     own = dict.fromkeys(filter(None, (namespace, also)))
     local_queues = listed("localqueues", own)

@@ -60,7 +60,8 @@ def show(found: Answer, console: Console) -> None:
 
 def ask(api: Kube, namespace: str, job: str, declared: Mapping[str, Any]) -> Answer:
     """The answer of a cluster. `declared`: the workloads of the settings."""
-    facts = queue_facts.gather(api, namespace, also=job.rpartition("/")[0])
+    # A job without a queue can fail, too, on a cluster that has none.
+    facts = queue_facts.gather(api, namespace, also=job.rpartition("/")[0], needs_kueue=False)
     job_set = named(facts, job, declared)
     works = queue_work.works(facts)
     work = next((each for each in works if each.owner == job_set["metadata"]["uid"]), None)

@@ -12,13 +12,15 @@ from cli.why_answer import SHOWN, Answer, Asked, amounts, some
 from components.catalog import GPU_RESOURCE
 from components.faults import did_you_mean
 from components.queue import PRIORITY_LABEL
+from embedded import failures
 
 
 def answer(asked: Asked) -> Answer:
     """Why the job is where it is."""
     for kind, state in (("Completed", "finished"), ("Failed", "failed")):
         if (ended := condition(asked.job_set, kind)).holds:
-            return Answer(f"{asked.name} {state} {asked.ago(ended.since)}: {ended.message}", state)
+            verdict = f"{asked.name} {state} {asked.ago(ended.since)}: {ended.message}"
+            return Answer(verdict, state, tuple(_ended_badly(asked)) if state == "failed" else ())
     queue = queue_work.queue_of(asked.job_set)
     if queue is None:
         found = why_pods.told(asked.details)
@@ -29,6 +31,14 @@ def answer(asked: Asked) -> Answer:
         return _admitted(asked, asked.work)
     stuck = _stuck(asked, asked.work, queue)
     return stuck or why_waits.waiting(asked, asked.work)
+
+
+def _ended_badly(asked: Asked) -> Iterator[str]:
+    about = asked.job_set["metadata"]
+    yield from failures.first(asked.details.pods) or ("Its pods are gone, and with them the reason.",)
+    if restarts := (asked.job_set.get("status") or {}).get("restarts"):
+        yield f"It had been started again {restarts} times."
+    yield failures.again(about["namespace"], about["name"])
 
 
 def _unknown_to_kueue(asked: Asked, queue: str) -> Answer:

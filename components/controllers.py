@@ -111,7 +111,14 @@ def kueue_values(
             "timeout": "20m",
             "recoveryTimeout": "10m",
             "blockAdmission": False,
-            "requeuingStrategy": {"timestamp": "Eviction", "backoffBaseSeconds": 60, "backoffMaxSeconds": 1800},
+            # The last try is after about 15 hours. What cannot begin by then, for want of its image or of a node, would
+            # take its quota again and again for ever.
+            "requeuingStrategy": {
+                "timestamp": "Eviction",
+                "backoffBaseSeconds": 60,
+                "backoffMaxSeconds": 1800,
+                "backoffLimitCount": 20,
+            },
         },
         # Every training job is a JobSet. With plain Jobs among them, a queue named `default` would hold those that name
         # no queue, too: snapshots would wait behind training.

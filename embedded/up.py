@@ -16,7 +16,6 @@ from embedded.carried_over import carry_over
 from embedded.deploy import Stack
 from embedded.fault import Fault
 from embedded.hosts.stack_settings import StackSettings
-from embedded.kube import Kube
 from embedded.paths import PROJECT, Instance
 from embedded.progress import Progress, Step
 from embedded.target import STACK, Target
@@ -47,7 +46,7 @@ def up(context: str) -> None:
                 stack.bring_up_to_date(target.api().items("/api/v1/persistentvolumeclaims"), step)
             changes = stack.up(step)
         outputs = stack.outputs()
-        served = _follow(target.api(), outputs, progress) if watch.has_job_and_server(outputs) else None
+        served = _follow(target, outputs, progress)
     if served:
         showcase.show(console, *served)
     times = showcase.times(progress.durations, time.monotonic() - began)
@@ -55,7 +54,18 @@ def up(context: str) -> None:
     console.print(times, _NEXT if changed else f"Nothing changes: the cluster is as Pulumi.{STACK}.yaml says.\n{_NEXT}")
 
 
-def _follow(api: Kube, raw: dict[str, Any], progress: Progress) -> tuple[watch.Outputs, showcase.Answers | None]:
+def _follow(
+    target: Target, raw: dict[str, Any], progress: Progress
+) -> tuple[watch.Outputs, showcase.Answers | None] | None:
+    """Tell of jobs that failed, and follow the one whose model a server is to serve; None where there is none."""
+    is_main_job = watch.has_job_and_server(raw)
+    if not is_main_job and (target.cloud or not watch.has_job(raw)):
+        # A cluster that was made just now may be in no kubeconfig yet.
+        return None
+    api = target.api()
+    watch.jobs(api, raw)
+    if not is_main_job:
+        return None
     outputs = watch.Outputs.of(raw)
     with progress.step("training") as step:
         watch.training(api, outputs, step)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from embedded import failures
 from embedded.fault import Fault
 from embedded.kube import Kube
 from embedded.progress import Step
@@ -14,6 +15,9 @@ from embedded.progress import Step
 _POLL_SECONDS = 0.5
 _SIMULATED = "kwok.x-k8s.io/node=fake"
 TRAINING_SECONDS = 900
+"""How long a job may show nothing of itself: no pod runs. While one does, it is followed."""
+_PULL_SECONDS = 300
+"""How long an image that cannot be pulled is waited for: a registry may come back."""
 SERVING_SECONDS = 180
 
 
@@ -46,6 +50,11 @@ class Outputs:
         )
 
 
+def has_job(outputs: dict[str, Any]) -> bool:
+    """Whether the stack trains anything."""
+    return any(workload["kind"] == "trainingJob" for workload in outputs["workloads"].values())
+
+
 def has_job_and_server(outputs: dict[str, Any]) -> bool:
     """Whether there is anything to follow: somebody may have taken the job or the server out of the settings."""
     return {"trainingJob", "modelServer"} <= {workload["kind"] for workload in outputs["workloads"].values()}
@@ -62,22 +71,62 @@ def is_simulated(api: Kube, outputs: Outputs) -> bool:
     return bool(on) and on <= simulated
 
 
+def jobs(api: Kube, outputs: dict[str, Any]) -> None:
+    """Look at every training job of the stack; those that failed or are gone are one Fault.
+
+    An update that finds their settings unchanged says nothing of them. `outputs` as `pulumi stack output` has them.
+    """
+    found = [workload for workload in outputs["workloads"].values() if workload["kind"] == "trainingJob"]
+    faults = [line for job in found for line in _wrong(api, outputs["namespace"], job["jobSet"])]
+    if faults:
+        raise Fault(*faults)
+
+
+def _wrong(api: Kube, namespace: str, run: str) -> list[str]:
+    job_set = api.get(_path(namespace, run))
+    if job_set is None:
+        gone = f"training job {run}: it is not in the cluster, though it was deployed: somebody deleted its JobSet."
+        return [gone, f"  {failures.again(namespace, run)}"]
+    if not (failed := _condition(job_set, "Failed")):
+        return []
+    said = failures.first(_pods(api, namespace, run)) or ["its pods are gone", str(failed.get("message", ""))]
+    return [f"training job {run} failed:", *(f"  {line}" for line in said), f"  {failures.again(namespace, run)}"]
+
+
 def training(api: Kube, outputs: Outputs, step: Step) -> None:
-    """Wait until the JobSet completed. A failed one is a Fault with the last lines of its first failed pod."""
-    path = f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/{outputs.namespace}/jobsets/{outputs.job_set}"
+    """Wait until the JobSet completed, for as long as it runs. A failed one is a Fault with the reason.
 
-    def done() -> bool:
-        job_set = api.get(path)
-        if job_set is None:
-            raise Fault(f"training job {outputs.job_set}: it is not in the cluster. Run the command again.")
-        if _condition(job_set, "Failed"):
-            raise Fault(f"training job {outputs.job_set} failed:", *_last_lines(api, outputs))
-        if _condition(job_set, "Completed"):
-            return True
-        step.note(_training_state(api, outputs))
-        return False
+    So is one that does not come to run: `make up` goes on following it.
+    """
+    waits_since = cannot_since = time.monotonic()
+    while True:
+        if wrong := _wrong(api, outputs.namespace, outputs.job_set):
+            raise Fault(*wrong)
+        if _condition(api.get(_path(outputs.namespace, outputs.job_set)) or {}, "Completed"):
+            return
+        pods = _pods(api, outputs.namespace, outputs.job_set)
+        step.note(state := _training_state(api, outputs, pods))
+        now = time.monotonic()
+        if any(pod["status"].get("phase") == "Running" for pod in pods):
+            waits_since = now
+        reason = failures.cannot_begin(pods)
+        if not reason:
+            cannot_since = now
+        if now - cannot_since > _PULL_SECONDS:
+            raise Fault(
+                f"training job {outputs.job_set} cannot begin: {reason}; correct the image or what the line names, "
+                "then run the command again"
+            )
+        if now - waits_since > TRAINING_SECONDS:
+            raise Fault(
+                f"training job {outputs.job_set}: {state} (no pod of it has run for {TRAINING_SECONDS} s). It goes on "
+                "waiting in the cluster; look at: make why, make status. The same command follows it again"
+            )
+        time.sleep(_POLL_SECONDS)
 
-    _until(done, TRAINING_SECONDS, lambda: f"training job {outputs.job_set}: {_training_state(api, outputs)}")
+
+def _path(namespace: str, run: str) -> str:
+    return f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/{namespace}/jobsets/{run}"
 
 
 def serving(api: Kube, outputs: Outputs, step: Step) -> None:
@@ -107,13 +156,12 @@ def _condition(thing: dict[str, Any], kind: str) -> dict[str, Any] | None:
     return next((c for c in conditions if c["type"] == kind and c["status"] == "True"), None)
 
 
-def _pods(api: Kube, outputs: Outputs) -> list[dict[str, Any]]:
-    selector = f"jobset.sigs.k8s.io/jobset-name={outputs.job_set}"
-    return api.items(f"/api/v1/namespaces/{outputs.namespace}/pods", labelSelector=selector)
+def _pods(api: Kube, namespace: str, run: str) -> list[dict[str, Any]]:
+    selector = f"jobset.sigs.k8s.io/jobset-name={run}"
+    return api.items(f"/api/v1/namespaces/{namespace}/pods", labelSelector=selector)
 
 
-def _training_state(api: Kube, outputs: Outputs) -> str:
-    pods = _pods(api, outputs)
+def _training_state(api: Kube, outputs: Outputs, pods: list[dict[str, Any]]) -> str:
     if not pods:
         return f"waiting in queue {outputs.queue}"
     running = [pod for pod in pods if pod["status"].get("phase") == "Running"]
@@ -142,8 +190,3 @@ def _waiting(api: Kube, outputs: Outputs, selector: str) -> str:
 def _log(api: Kube, outputs: Outputs, pod: dict[str, Any], lines: int) -> list[str]:
     path = f"/api/v1/namespaces/{outputs.namespace}/pods/{pod['metadata']['name']}/log"
     return [line for line in api.text(path, tailLines=str(lines)).splitlines() if line.strip()]
-
-
-def _last_lines(api: Kube, outputs: Outputs) -> list[str]:
-    pods = sorted(_pods(api, outputs), key=lambda pod: str(pod["status"].get("phase")) != "Failed")
-    return [f"  {line}" for line in _log(api, outputs, pods[0], 8)] if pods else ["  (its pods are gone)"]

@@ -10,6 +10,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from runtime import first_step
 from runtime.checkpoints import Checkpoints
 from runtime.cluster import Place
 from runtime.stop import EXIT_SAVED, StopRequest
@@ -33,6 +34,7 @@ class Loop:
     ) -> None:
         self._strategy, self._place, self._step = strategy, place, step
         self._train_step = train_step
+        first_step.expected()
         with strategy.scope():
             self._loss = tf.Variable(
                 0.0,
@@ -57,6 +59,7 @@ class Loop:
                     # The data ended because of the request, somewhere within these steps: the last save counts.
                     self._say(stopped=step)
                     sys.exit(EXIT_SAVED)
+                first_step.done()
                 self._step.assign_add(count)
                 step += count
                 self._say(step=step, loss=f"{loss:.6f}", steps_per_second=f"{count / (time.monotonic() - started):.1f}")

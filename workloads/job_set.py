@@ -13,6 +13,8 @@ _POD_SUFFIX = "-abcde"
 """What a Job appends to the names of its pods; JobSet counts it when it checks their length."""
 EXIT_SAVED = 75
 """Exit code of a pod that was asked to stop and can go on from its checkpoint (`runtime/stop.py`; sysexits.h)."""
+EXIT_SAME = 78
+"""Exit code of a pod that failed twice in the same way before its first step (`runtime/launch.py`; sysexits.h)."""
 
 
 def longest_name(roles: Sequence[Role]) -> int:
@@ -52,11 +54,18 @@ def spec(
             # New workers start when the old ones are gone: they would meet them under the same names.
             "restartStrategy": "BlockingRecreate",
             "rules": [
+                # Before the other rule: both see a Job that its pod failure policy ended.
+                {
+                    "name": "sameFailure",
+                    "action": "FailJobSet",
+                    "onJobFailureReasons": ["PodFailurePolicy"],
+                    "onJobFailureMessagePatterns": [f"exit code {EXIT_SAME} "],
+                },
                 {
                     "name": "disruption",
                     "action": "RestartJobSetAndIgnoreMaxRestarts",
                     "onJobFailureReasons": ["PodFailurePolicy"],
-                }
+                },
             ],
         },
         # No ttlSecondsAfterFinished: a run that vanished would look undone to the next `pulumi up --refresh`.
@@ -76,11 +85,12 @@ def _replicated_job(role: Role, template: dict[str, Any]) -> dict[str, Any]:
                 # The first failed pod fails its Job, and so restarts the gang: TensorFlow's peers cannot go on alone.
                 "backoffLimit": 0,
                 # A lost node or an eviction is nobody's error, and counts against no limit (see the rule above). Who
-                # is evicted tells its peers, and they may be gone before it is: they end with a code of their own.
+                # is evicted tells its peers, and they may be gone before it is: they end with a code of their own. So
+                # does who would fail the same way in every restart; the rules above tell the codes apart.
                 "podFailurePolicy": {
                     "rules": [
                         {"action": "FailJob", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
-                        {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [EXIT_SAVED]}},
+                        {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [EXIT_SAVED, EXIT_SAME]}},
                     ]
                 },
                 "template": template,

@@ -105,9 +105,14 @@ def _spec(name: str, container: Container, grace_seconds: int, restart_policy: s
         "restartPolicy": restart_policy,
         "terminationGracePeriodSeconds": grace_seconds,
         "securityContext": restricted.pod_manifest(),
-        "containers": [_container(container)],
+        "containers": [{**_container(container), **_last_words(restart_policy)}],
         "volumes": _volumes(container),
     }
+
+
+def _last_words(restart_policy: str) -> dict[str, str]:
+    """A container that fails for good leaves its last lines in the pod's status, where `why` and kubectl find them."""
+    return {"terminationMessagePolicy": "FallbackToLogsOnError"} if restart_policy == "Never" else {}
 
 
 def _container(container: Container) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Training jobs: a strategy's pods as a JobSet with TF_CONFIG, admitted by a queue, restarted as a gang."""
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -31,6 +32,8 @@ from workloads.owner import Owner
 from workloads.strategies import Strategy
 from workloads.tf_config import Role
 
+_PYTHON = re.compile(r"(.*/)?python(3(\.\d+)?)?")
+_LAUNCH = f"{pod.LIBRARY}/runtime/launch.py"
 _OURS = (
     "TF_CONFIG",
     "TF_TASK_INDEX",
@@ -39,6 +42,7 @@ _OURS = (
     "CHECKPOINT_STEPS",
     "STREAMS",
     "PYTHONPATH",
+    "TENSORPLANE_STEPS",
     "HOME",
     "USER",
 )
@@ -98,11 +102,14 @@ class TrainingJobArgs(WorkloadArgs):
     """Queue that admits the job. Without one it starts at once."""
     within: queueing.Within | None = None
     """The part of the network that all its pods with GPUs are in, such as `zone`: a level of the stack's `topology`."""
+    attempt: Annotated[int, Field(ge=1)] = 1
+    """Raise it to run the same job again: a run of its own, with checkpoints of its own, in place of the one before."""
     max_restarts: Annotated[int, Field(ge=0, le=1000)] = 3
     """Restarts of the whole job after failures. Those after evictions are not counted.
 
     Nor is an end with exit code 75: a pod that was asked to stop and saved, which is how tensorplane's `runtime` ends.
-    The failure of a pod whose peer's node has vanished is counted.
+    The failure of a pod whose peer's node has vanished is counted. A command that runs Python and fails twice in the
+    same way before its first step ends the job at once.
     """
     grace_seconds: Annotated[int, Field(ge=0, le=86400)] = 30
     """Seconds between SIGTERM and SIGKILL: no shorter than saving a checkpoint takes."""
@@ -291,7 +298,7 @@ def _run(
         container = pod.Container(
             image=image,
             resources=pods.resources,
-            command=args.command,
+            command=_launched(args.command),
             env=[
                 *tf_config.environment(run, roles, role),
                 *pod.variables({"PYTHONPATH": pod.LIBRARY, **args.places(run, platform.volumes)}),
@@ -333,4 +340,11 @@ def _run(
             max_restarts=args.max_restarts,
         )
 
-    return job_set.named_by_content(owner.name, spec, _queue_labels(args, platform))
+    # What is not set leaves the name as it is.
+    again = {"attempt": str(args.attempt)} if args.attempt > 1 else {}
+    return job_set.named_by_content(owner.name, spec, {**_queue_labels(args, platform), **again})
+
+
+def _launched(command: Sequence[str]) -> list[str]:
+    """The command below the launcher of `runtime/`. What runs Python has one to run that, too; other images may not."""
+    return [command[0], "-I", _LAUNCH, *command] if _PYTHON.fullmatch(command[0]) else list(command)

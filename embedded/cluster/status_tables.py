@@ -11,12 +11,15 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from embedded import failures
 from embedded.cluster.service_urls import urls
 from embedded.kube import Kube
 
 Object = dict[str, Any]
 
+_JOB_SETS = "/apis/jobset.x-k8s.io/v1alpha2/jobsets"
 _QUEUES = "/apis/kueue.x-k8s.io"
+_RUN_COLUMNS = ("namespace", "run", "state", "restarts", "age", "why")
 _NODE_COLUMNS = ("name", "state", "version", "processors", "memory", "accelerators")
 
 
@@ -29,6 +32,7 @@ class Facts:
     claims: list[Object]
     volumes: list[Object]
     services: list[Object]
+    job_sets: list[Object] = field(default_factory=list)
     queues: list[Object] = field(default_factory=list)
     workloads: list[Object] = field(default_factory=list)
 
@@ -43,6 +47,7 @@ def gather(api: Kube) -> Facts:
         claims=api.items("/api/v1/persistentvolumeclaims"),
         volumes=api.items("/api/v1/persistentvolumes"),
         services=api.items("/api/v1/services"),
+        job_sets=api.items(_JOB_SETS),
         queues=api.items(f"{kueue}/localqueues") if kueue else [],
         workloads=api.items(f"{kueue}/workloads") if kueue else [],
     )
@@ -53,6 +58,7 @@ def render(facts: Facts, now: datetime.datetime, *, routed: bool) -> RenderableT
     tables = [
         _table("Nodes", _NODE_COLUMNS, [_node(o) for o in facts.nodes]),
         _table("Pods", ("namespace", "name", "state", "ready", "restarts", "age"), [_pod(o, now) for o in facts.pods]),
+        _table("Training", _RUN_COLUMNS, [_run(o, facts.pods, now) for o in facts.job_sets]),
         _table("Volumes", ("namespace", "claim", "state", "size", "volume"), _volumes(facts)),
         _table(
             "Queues", ("namespace", "queue", "cluster queue", "waiting", "running"), [_queue(o) for o in facts.queues]
@@ -105,6 +111,24 @@ def _pod(pod: Object, now: datetime.datetime) -> tuple[str, ...]:
     ready = f"{sum(bool(each.get('ready')) for each in containers)}/{len(pod['spec']['containers'])}"
     restarts = str(sum(each.get("restartCount", 0) for each in containers))
     return *_identity(pod), pod_state(pod), ready, restarts, age(pod, now)
+
+
+def _run(job_set: Object, pods: list[Object], now: datetime.datetime) -> tuple[str, ...]:
+    """One run of a training job, and why it failed or cannot begin."""
+    ours = [pod for pod in pods if _is_of(pod, job_set)]
+    status = job_set.get("status", {})
+    state = next((word for word in ("Completed", "Failed") if condition(job_set, word)), "")
+    if not state:
+        is_running = any(pod["status"].get("phase") == "Running" for pod in ours)
+        state = "Waiting" if job_set["spec"].get("suspend") else "Running" if is_running else "Starting"
+    why = failures.in_short(ours) if state == "Failed" else failures.cannot_begin(ours)
+    return *_identity(job_set), state, str(status.get("restarts", 0)), age(job_set, now), why
+
+
+def _is_of(pod: Object, job_set: Object) -> bool:
+    about, run = pod["metadata"], job_set["metadata"]
+    label = about.get("labels", {}).get("jobset.sigs.k8s.io/jobset-name")
+    return bool(about.get("namespace") == run.get("namespace") and label == run["name"])
 
 
 def pod_state(pod: Object) -> str:

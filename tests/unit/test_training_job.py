@@ -1,6 +1,7 @@
 """Training jobs: a run is named by its content, code travels in ConfigMaps, secrets stay secret."""
 
 import copy
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 import stack
 from components.settings import Settings
+from runtime.launch import EXIT_SAME
 from runtime.stop import EXIT_SAVED
 from tests.unit.rendering import PROJECT, Render, Rendered, settings_of
 from workloads import files
@@ -42,6 +44,7 @@ class TestRunName:
         assert run_name(built(render, tree)) == before
         job = tree["workloads"]["digits"]
         job["files"] = dict(reversed(job["files"].items()))
+        job["attempt"] = 1
         assert run_name(built(render, tree)) == before
 
     @pytest.mark.parametrize(
@@ -53,6 +56,7 @@ class TestRunName:
             ("strategy", {"kind": "multiWorkerMirrored", "workers": 1}),
             ("image", "example.com/train@sha256:0"),
             ("maxRestarts", 4),
+            ("attempt", 2),
             ("model", {"volume": "models", "path": "other"}),
             ("queue", None),
         ],
@@ -149,9 +153,55 @@ def test_pods_of_a_one_node_volume_meet_on_a_node(render: Render, tree: dict[str
 
 
 def test_a_pod_that_saved_when_asked_to_stop_costs_no_restart(render: Render, tree: dict[str, Any]) -> None:
+    spec = built(render, tree).one("JobSet").inputs["spec"]
+    rules = spec["replicatedJobs"][0]["template"]["spec"]["podFailurePolicy"]["rules"]
+    (codes,) = (rule["onExitCodes"]["values"] for rule in rules if "onExitCodes" in rule)
+    assert EXIT_SAVED in codes
+    (ignored,) = (rule for rule in spec["failurePolicy"]["rules"] if rule["action"].endswith("IgnoreMaxRestarts"))
+    assert ignored["onJobFailureReasons"] == ["PodFailurePolicy"]
+
+
+def test_a_failure_that_repeats_itself_ends_the_job_before_restarts_are_tried(
+    render: Render, tree: dict[str, Any]
+) -> None:
+    first, *_ = built(render, tree).one("JobSet").inputs["spec"]["failurePolicy"]["rules"]
+    (pattern,) = first["onJobFailureMessagePatterns"]
+    # As Kubernetes' Job controller words it.
+    said = "Container main for pod ml/digits-1-worker-0-0-x failed with exit code {} matching FailJob rule at index 1"
+    assert first["action"] == "FailJobSet"
+    assert re.search(pattern, said.format(EXIT_SAME))
+    assert not re.search(pattern, said.format(EXIT_SAVED))
+
+
+@pytest.mark.parametrize(
+    ("command", "launched"),
+    [
+        (["python3", "train.py"], True),
+        (["/opt/venv/bin/python3.12", "-m", "train"], True),
+        (["bash", "-c", "python3 train.py"], False),
+        (["/trainer"], False),
+        (["python-wrapper"], False),
+    ],
+)
+def test_what_runs_python_is_watched_until_its_first_step(
+    render: Render, tree: dict[str, Any], command: list[str], launched: bool
+) -> None:
+    tree["workloads"]["digits"]["command"] = command
     (job,) = built(render, tree).one("JobSet").inputs["spec"]["replicatedJobs"]
-    rules = job["template"]["spec"]["podFailurePolicy"]["rules"]
-    assert {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [EXIT_SAVED]}} in rules
+    (container,) = job["template"]["spec"]["template"]["spec"]["containers"]
+    before = [command[0], "-I", "/opt/tensorplane/lib/runtime/launch.py"]
+    assert container["command"] == ([*before, *command] if launched else command)
+    files_of = next(one for one in container["volumeMounts"] if one["mountPath"] == "/opt/tensorplane/lib/runtime")
+    assert files_of["readOnly"]
+
+
+def test_a_job_leaves_its_last_words_and_servers_are_not_restarted_for_it(render: Render, tree: dict[str, Any]) -> None:
+    rendered = built(render, tree)
+    (job,) = rendered.one("JobSet").inputs["spec"]["replicatedJobs"]
+    (container,) = job["template"]["spec"]["template"]["spec"]["containers"]
+    assert container["terminationMessagePolicy"] == "FallbackToLogsOnError"
+    (server,) = rendered.one("Deployment").inputs["spec"]["template"]["spec"]["containers"]
+    assert "terminationMessagePolicy" not in server
 
 
 def test_gpus_go_to_pods_and_totals(render: Render) -> None:

@@ -1,0 +1,64 @@
+"""What the real engine refuses, as a person reads it: a stack that is being updated, a resource that is protected."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from embedded import locks
+from embedded.deploy import Stack
+from embedded.fault import Fault
+from embedded.hosts.stack_settings import StackSettings
+from embedded.progress import Step
+from tests.hosts.engine import Engine, Project
+
+_SLOW = "import time\ntime.sleep(30)\n"
+_VOLUME = """
+    import pulumi
+    opts = pulumi.ResourceOptions(protect=True)
+    pulumi.ComponentResource("tensorplane:index:Volume", "models", {}, opts)
+"""
+
+
+def _stack(project: Project) -> Stack:
+    programs, _, _ = project.environment["PATH"].partition(":")
+    settings = StackSettings("dev", project.folder.with_name(f"{project.folder.name}-home"), project.folder)
+    (project.folder / "Pulumi.dev.yaml").touch()
+    settings.refresh()
+    return Stack(settings, Path(programs) / "pulumi", project.environment)
+
+
+def test_the_second_of_two_updates_is_told_of_the_first_and_a_dead_ones_lock_is_cleared(
+    engine: Engine, tmp_path: Path
+) -> None:
+    project = engine.project(tmp_path / "slow", _SLOW).started()
+    backend = locks.folder(project.environment)
+    assert backend
+    with project.start("up", "--yes", "--skip-preview", "--stack", "dev") as first:
+        deadline = time.monotonic() + 30
+        while not list(backend.glob(".pulumi/locks/**/*.json")):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        stack = _stack(project)
+        with pytest.raises(Fault) as raised:
+            stack.destroy(Step("destroy"))
+        (line,) = raised.value.lines
+        assert line.startswith(f"stack dev: process {first.pid} on ")
+        with pytest.raises(Fault, match=f"process {first.pid} on"):
+            locks.break_stale(backend, "dev")
+        first.kill()
+    assert locks.break_stale(backend, "dev") == [f"stack dev: removed the lock of process {first.pid}, which is gone"]
+    project.having("").run("up", "--yes", "--skip-preview", "--stack", "dev")
+
+
+def test_what_a_setting_protects_is_told_by_the_setting(engine: Engine, tmp_path: Path) -> None:
+    project = engine.project(tmp_path / "kept", _VOLUME).started()
+    project.run("up", "--yes", "--skip-preview", "--stack", "dev")
+    stack = _stack(project.having(""))
+    with pytest.raises(Fault) as raised:
+        stack.up(Step("pulumi up"))
+    told = "\n".join(raised.value.lines)
+    assert "models, which holds a volume's data, would be deleted, and the volume is retained; declare it again" in told
+    assert "unprotect" not in told
