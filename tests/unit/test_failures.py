@@ -216,8 +216,8 @@ _FOLLOWED = watch.Outputs("ml", _RUN, "q", "d", "s", "m", {})
 def clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """Time that passes only where somebody waits: a minute each time."""
     now = [0.0]
-    monkeypatch.setattr(watch.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(watch.time, "sleep", lambda _: now.__setitem__(0, now[0] + 60))
+    monkeypatch.setattr("embedded.watch.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("embedded.watch.time.sleep", lambda _: now.__setitem__(0, now[0] + 60))
 
 
 @pytest.mark.usefixtures("clock")
