@@ -14,7 +14,7 @@ from embedded.hosts.stack_settings import StackSettings
 from embedded.progress import Step
 from tests.hosts.engine import Engine, Project
 
-_SLOW = "import time\ntime.sleep(30)\n"
+_SLOW = "import time\ntime.sleep(300)\n"
 _VOLUME = """
     import pulumi
     opts = pulumi.ResourceOptions(protect=True)
@@ -37,7 +37,7 @@ def test_the_second_of_two_updates_is_told_of_the_first_and_a_dead_ones_lock_is_
     backend = locks.folder(project.environment)
     assert backend
     with project.start("up", "--yes", "--skip-preview", "--stack", "dev") as first:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while not list(backend.glob(".pulumi/locks/**/*.json")):
             assert time.monotonic() < deadline
             time.sleep(0.1)
