@@ -16,7 +16,7 @@ from components.faults import Fault, Note
 from components.fleet import Fleet
 from components.gpu_runtime import GpuRuntime, GpuRuntimeArgs
 from components.model import NAME_LIMIT, NAME_NEEDS, Filled, Model, Name, is_name
-from components.namespace import Namespace
+from components.namespace import Namespace, namespace_owner
 from components.node_group import NodeGroupArgs
 from components.queue import CohortArgs, Queue, QueueArgs, TeamArgs, admission, beside, dashboard, flavors, room, team
 from components.queue import check as queue_check
@@ -28,7 +28,7 @@ from components.settings import Settings
 from components.stream import Stream
 from components.volume import Volume, VolumeArgs, volsync, volumes_of
 from components.volume import check as volume_check
-from workloads import Declared, Platform, Workload, WorkloadArgs
+from workloads import Declared, Platform, Workload, WorkloadArgs, one_node, one_zone, server_room
 
 T = TypeVar("T")
 
@@ -158,6 +158,11 @@ class StackConfig(Model):
                 yield Fault(("workloads", name), "the name of a service account that every namespace has, need another")
             found += workload.check(name, declared)
         yield from found
+        yield from server_room.faults(self.workloads, machines)
+        apart = list(one_node.faults(self.workloads, declared))
+        yield from apart
+        told = {fault.path for fault in apart}
+        yield from (fault for fault in one_zone.faults(self.workloads, declared) if fault.path not in told)
 
     def notes(self) -> Iterator[Note]:
         """What is worth knowing of settings without faults. Teams have jobs that no settings name."""
@@ -186,6 +191,8 @@ class StackConfig(Model):
         if not is_name(self.namespace_name):
             reason = f"missing, and the stack's name would make it {self.namespace_name}; need {NAME_NEEDS}"
             yield Fault(("namespace",), reason)
+        elif owner := namespace_owner(self.namespace_name):
+            yield Fault(("namespace",), f"{self.namespace_name} is {owner}; take a name that nothing else has")
 
     def _check_queue_names(self) -> Iterator[Fault]:
         namespace = self.namespace_name

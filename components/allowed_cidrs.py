@@ -11,9 +11,14 @@ _ENDPOINT = ("cluster", "endpoint")
 _PATH = (*_ENDPOINT, "allowedCidrs")
 _NEVER_PUBLIC = tuple(
     ipaddress.IPv4Network(cidr)
-    for cidr in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16")
+    for cidr in (
+        *("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10"),
+        *("0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/4", "240.0.0.0/4"),
+    )
 )
 _WORLD = ipaddress.IPv4Network("0.0.0.0/0")
+_MOST = 4 << 24
+"""Addresses: four /8, more than any organisation's own."""
 
 
 class Endpoint(Protocol):
@@ -58,10 +63,14 @@ def faults(allowed: Sequence[str], *, public: bool) -> Iterator[Fault]:
             yield Fault((*_PATH, str(index)), reason)
         else:
             let_in.append(found)
-    if is_everybody(let_in):
-        yield Fault(_PATH, "lets the whole world in: need the addresses of your office, VPN or CI")
+    if who := too_many(let_in):
+        yield Fault(_PATH, f"lets {who} in: need the addresses of your office, VPN or CI")
 
 
-def is_everybody(networks: Iterable[ipaddress.IPv4Network]) -> bool:
-    """Whether these are the whole world, also by halves."""
-    return _WORLD in ipaddress.collapse_addresses(networks)
+def too_many(networks: Iterable[ipaddress.IPv4Network]) -> str | None:
+    """Whom these let in, in words, where it is more than anybody's own people: the world, also by halves."""
+    ranges = list(ipaddress.collapse_addresses(networks))
+    if _WORLD in ranges:
+        return "the whole world"
+    total = sum(one.num_addresses for one in ranges)
+    return f"{total:,} addresses, {total * 100 / _WORLD.num_addresses:.0f} % of the world," if total > _MOST else None

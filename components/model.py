@@ -1,5 +1,7 @@
 """The base of every setting: a frozen model whose fields are at once YAML schema, constructor argument and docs."""
 
+import re
+import unicodedata
 from typing import Annotated, Any, NoReturn, TypeVar, Union
 
 import pulumi
@@ -57,8 +59,64 @@ Name = Annotated[str, AfterValidator(_name)]
 """A DNS label (RFC 1035): what Kubernetes takes as the name of a service, and so of everything here."""
 
 
-Filled = Annotated[str, Field(min_length=1)]
-"""Text where an empty one would silently mean something else."""
+LINE_LIMIT = 1024
+_NO_PART_OF_A_LINE = ("Cc", "Cs", "Zl", "Zp")
+"""Unicode's categories of control characters, halves of surrogate pairs, and ends of lines and paragraphs."""
+
+
+def _line(value: str) -> str:
+    if any(unicodedata.category(character) in _NO_PART_OF_A_LINE for character in value):
+        refuse("one line of text, without control characters")
+    if len(value) > LINE_LIMIT:
+        refuse(f"at most {LINE_LIMIT:,} characters")
+    return value
+
+
+def _filled(value: str) -> str:
+    if value != value.strip():
+        refuse("text without spaces at its ends", value.strip())
+    return value
+
+
+Line = Annotated[str, AfterValidator(_line)]
+"""One line of text, of a length that Kubernetes and the clouds take. It may be empty."""
+Filled = Annotated[str, Field(min_length=1), AfterValidator(_line), AfterValidator(_filled)]
+"""The same where an empty one would silently mean something else."""
+
+ARGUMENT_LIMIT = 120 * 1024
+"""Bytes. Linux starts no process with an argument, or a variable and its name, of 128 KiB or more."""
+
+
+def argument(value: str) -> str:
+    """The value, or a refusal where Linux hands no such text to a process."""
+    if any(character == "\0" or unicodedata.category(character) == "Cs" for character in value):
+        refuse("text that Linux can hand to a process: without NUL and lone surrogates")
+    if len(value.encode()) > ARGUMENT_LIMIT:
+        refuse(f"at most {ARGUMENT_LIMIT // 1024} KiB, which is what Linux hands to a process; put more into a file")
+    return value
+
+
+Argument = Annotated[str, AfterValidator(argument)]
+"""What a process is given: an argument of its command, or the value of a variable. It may have several lines."""
+
+_OBJECT = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*")
+_OBJECT_LIMIT = 253
+OBJECT_NEEDS = f"lower-case letters, digits, dashes and dots, between letters or digits, at most {_OBJECT_LIMIT}"
+
+
+def is_object_name(value: str) -> bool:
+    """Whether Kubernetes takes this as the name of most of its objects."""
+    return len(value) <= _OBJECT_LIMIT and _OBJECT.fullmatch(value) is not None
+
+
+def _object_name(value: str) -> str:
+    if not is_object_name(value):
+        refuse(OBJECT_NEEDS)
+    return value
+
+
+ObjectName = Annotated[str, Field(min_length=1), AfterValidator(_object_name)]
+"""The name of an object that is there already (RFC 1123): a StorageClass, a Secret, a CSI driver."""
 
 
 def _relative_path(value: str) -> str:
@@ -68,16 +126,16 @@ def _relative_path(value: str) -> str:
     return value
 
 
-RelativePath = Annotated[str, AfterValidator(_relative_path)]
+RelativePath = Annotated[Line, AfterValidator(_relative_path)]
 """A path inside a volume, without `.` and `..`."""
 
 
 class Resources(Model):
     """What one pod may use. It is reserved on the node and counted against the queue."""
 
-    cpus: Annotated[float, Field(gt=0, le=1024)] = 1
+    cpus: Annotated[float, Field(ge=0.001, le=1024)] = 1
     """CPU cores, fractions allowed. A pod may use more while the node has idle ones."""
-    memory_gib: Annotated[float, Field(gt=0, le=65536)] = 2
+    memory_gib: Annotated[float, Field(ge=0.03125, le=65536)] = 2
     """Memory in GiB. A pod that needs more is killed."""
     gpus: Annotated[int, Field(ge=0, le=64)] = 0
     """GPUs of this pod (`nvidia.com/gpu`)."""

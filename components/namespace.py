@@ -14,6 +14,22 @@ POD_SECURITY = {
     for mode in ("enforce", "audit", "warn")
     for suffix, value in (("", "restricted"), ("-version", versions.POD_SECURITY))
 }
+_OF_KUBERNETES = "kube-"
+_OF_CONTROLLERS = frozenset(
+    chart.namespace
+    for chart in (versions.KUEUE, versions.JOBSET, versions.VOLSYNC, versions.DEVICE_PLUGIN, versions.GPU_OPERATOR)
+)
+
+
+def namespace_owner(name: str) -> str | None:
+    """Whose a namespace is that is neither a stack's nor a team's: its pods would stop, or ours be nobody's."""
+    if name == "default":
+        return "the one of objects that name none"
+    if name.startswith(_OF_KUBERNETES):
+        return "Kubernetes' own"
+    return "the controllers'" if name in _OF_CONTROLLERS else None
+
+
 # Link-local addresses, which no selector matches.
 _NODE_LOCAL_DNS = "169.254.20.10/32"
 _GKE_CLOUD_DNS = "169.254.169.254/32"

@@ -8,7 +8,7 @@ import pulumi
 from pydantic import Field
 
 from components.catalog import Accelerator, Machine
-from components.model import Filled, Model
+from components.model import Filled, Line, Model
 
 DOMAIN = "tensorplane.dev"
 GROUP, FLAVOR, ACCELERATOR, PRODUCT, GENERATION, TIER, SPOT = (
@@ -34,7 +34,7 @@ class TaintArgs(Model):
 
     key: Filled
     """The taint's key, such as team."""
-    value: str = ""
+    value: Line = ""
     """The taint's value."""
     effect: Effect = "NoSchedule"
     """What happens to pods that do not tolerate it, in Kubernetes' spelling on every cloud."""
@@ -106,7 +106,7 @@ class NodeGroupArgs(Model):
     and never with accelerators. Jobs with checkpoints are asked to stop and save, others finish first."""
     disk_gib: Annotated[int, Field(ge=30, le=65536)] = 100
     """Boot disk of each node in GiB. Images with TensorFlow and CUDA take 15."""
-    labels: Annotated[dict[str, str], Field(default_factory=dict)]
+    labels: Annotated[dict[Filled, Line], Field(default_factory=dict)]
     """More labels of the nodes."""
     taints: tuple[TaintArgs, ...] = ()
     """More taints of the nodes."""

@@ -115,6 +115,25 @@ GPU_OPERATOR = Chart(
 # The last branch of drivers for Maxwell, Pascal and Volta; the operator's own driver has left them behind.
 DRIVER_OF_OLD_GPUS = "580.178.04"
 
+
+@dataclass(frozen=True)
+class Offered:
+    """The minor versions of Kubernetes 1 that a cloud runs, extended support included."""
+
+    oldest: int
+    newest: int
+
+    @property
+    def last_believed(self) -> int:
+        """The newest that is believed. Three come out in a year: a setting need not wait for the next tensorplane."""
+        return self.newest + 2
+
+
+# endoflife-date/endoflife.date@a70eca3 of 22 August 2026, without what was past its extended support in November 2026.
+# GKE's metrics of JobSets need 1.32, which is also its oldest. EKS' own list is in components/eks/check_cluster.py.
+OFFERED_IN = "August 2026"
+OFFERED: Mapping[str, Offered] = {"gke": Offered(32, 36), "aks": Offered(31, 36)}
+
 # What EKS needs beside its add-ons.
 KARPENTER = Chart(
     name="karpenter",

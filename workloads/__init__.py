@@ -2,18 +2,18 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import pulumi
 
 from components.cluster import Cluster, ClusterArgs
 from components.family import Variant, load_family
-from components.faults import Fault
+from components.faults import Fault, Key
 from components.fleet import Fleet
 from components.model import Resources
 from components.namespace import Namespace
 from components.queue import Queue, QueueArgs
-from components.queue.room import Room
+from components.queue.room import PodSet, Room
 from components.stream import Stream
 from components.volume import Volume, VolumeArgs
 
@@ -69,6 +69,17 @@ class WorkloadArgs(Variant, family=True):
     def gpus_beside_queues(self) -> int:
         """The most GPUs that its pods hold at once without being admitted by a queue, also while they are replaced."""
         return 0
+
+    stays: ClassVar[bool] = False
+    """Whether its pods run for as long as the settings have it."""
+
+    def pod_sets(self) -> list[PodSet]:
+        """Its pods, those that are equal together."""
+        raise NotImplementedError
+
+    def mounts(self) -> Mapping[str, Key]:
+        """The volumes that its pods mount, each with the key of the setting that says so, below the workload's."""
+        return {}
 
     def check(self, name: str, declared: Declared) -> Iterator[Fault]:
         """What is wrong with these settings beyond their shape: references, files, names, sizes."""

@@ -11,7 +11,7 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 from components.faults import Fault, Key, did_you_mean
-from components.model import refuse
+from components.model import Line, refuse
 
 PROJECT = Path(__file__).resolve().parent.parent
 LIMIT_BYTES = 1024 * 1024
@@ -35,9 +35,9 @@ def _source(value: str) -> str:
     return value
 
 
-Target = Annotated[str, AfterValidator(_target)]
+Target = Annotated[Line, AfterValidator(_target)]
 """Path in the pod, below the working directory."""
-Source = Annotated[str, AfterValidator(_source)]
+Source = Annotated[Line, AfterValidator(_source)]
 """File of the project, or `package:NAME/PATH`: a data file inside an installed Python package."""
 
 

@@ -1,14 +1,17 @@
 """Model servers: a Deployment that serves the newest version of a model on a volume, by TF Serving's REST and gRPC."""
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import pulumi
 import pulumi_kubernetes as k8s
 from pydantic import Field
 
-from components.faults import Fault
-from components.model import Filled, In, Name
+from components import node_room
+from components.faults import Fault, Key
+from components.image import Image
+from components.model import In, Name
+from components.queue.room import PodSet
 from components.volume import Volume
 from workloads import Declared, Platform, Workload, WorkloadArgs, mounts, pod, streams
 from workloads.owner import Owner
@@ -31,7 +34,7 @@ class ModelServerArgs(WorkloadArgs):
     """Where the model's numbered versions are. The last part of the path is the model's name for clients."""
     replicas: Annotated[int, Field(ge=1, le=1000)] = 1
     """Number of server pods."""
-    image: In[Filled] | None = None
+    image: In[Image] | None = None
     """Container image that answers TF Serving's API; tensorflow/serving by default, on `embedded` its stand-in."""
 
     streams: Annotated[dict[Name, streams.StreamUseArgs], Field(default_factory=dict)]
@@ -48,6 +51,14 @@ class ModelServerArgs(WorkloadArgs):
         """Folder in the pod that holds the model's folder: the image appends the model's name itself."""
         return f"{_ROOT}/{self.model.path}".rsplit("/", 1)[0]
 
+    stays: ClassVar[bool] = True
+
+    def pod_sets(self) -> list[PodSet]:
+        return [PodSet("server", self.replicas, self.resources, together=False, interruptible=self.interruptible)]
+
+    def mounts(self) -> Mapping[str, Key]:
+        return {self.model.volume: ("model", "volume")}
+
     @property
     def gpus_beside_queues(self) -> int:
         # A rolling update starts one more before it stops one.
@@ -56,6 +67,8 @@ class ModelServerArgs(WorkloadArgs):
     def check(self, name: str, declared: Declared) -> Iterator[Fault]:
         at = ("workloads", name, "resources")
         yield from declared.fleet.check(self.resources, at, interruptible=self.interruptible)
+        shapes = declared.fleet.taking(self.resources, interruptible=self.interruptible)
+        yield from node_room.count_faults(self.resources, self.replicas, at, ("workloads", name, "replicas"), shapes)
         where, volume = ("workloads", name, "model", "volume"), self.model.volume
         yield from mounts.check_volume(volume, where, declared.volumes)
         yield from mounts.check_access(name, volume, where, declared.volumes, read_only=True)

@@ -94,6 +94,17 @@ def check(
                 yield Fault((*at, volume), reason, given=(("volumes", volume),))
         elif (other := seen.setdefault(path, volume)) != volume:
             yield Fault((*at, volume), f"{path} is already where volume {other} is mounted, need another path")
+    yield from _inside_each_other(seen, at)
+
+
+def _inside_each_other(mounted: Mapping[str, str], at: Key) -> Iterator[Fault]:
+    """Volumes, by their paths, of which one is inside another: its folder there would have to be made in the other."""
+    for path, volume in mounted.items():
+        around = next((other for other in mounted if path.startswith(f"{other}/")), None)
+        if around:
+            reason = f"{path} is inside {around}, where volume {mounted[around]} is mounted"
+            given = ((*at, mounted[around]), ("volumes", volume), ("volumes", mounted[around]))
+            yield Fault((*at, volume), f"{reason}; take a path outside it, such as /{volume}", given=given)
 
 
 def _no_mirror(name: str, at: Key, declared: Mapping[str, VolumeArgs | None]) -> Iterator[Fault]:

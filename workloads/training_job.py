@@ -9,9 +9,11 @@ import pulumi
 import pulumi_kubernetes as k8s
 from pydantic import AfterValidator, Field
 
-from components import quantity, versions
-from components.faults import Fault, unknown_name
-from components.model import Filled, In, Name, RelativePath, Resources, refuse
+from components import node_room, quantity, versions
+from components.faults import Fault, Key, unknown_name
+from components.fleet import Fleet
+from components.image import Image
+from components.model import Argument, In, Name, RelativePath, Resources, argument, refuse
 from components.queue import DEFAULT
 from components.queue.room import PodSet
 from components.volume import Volume
@@ -24,6 +26,7 @@ from workloads import (
     job_set,
     mounts,
     pod,
+    process,
     queueing,
     streams,
     tf_config,
@@ -57,7 +60,7 @@ def _variable(name: str) -> str:
 
 
 Variable = Annotated[str, AfterValidator(_variable)]
-Text = Annotated[str, Field(coerce_numbers_to_str=True)]
+Text = Annotated[str, Field(coerce_numbers_to_str=True), AfterValidator(argument)]
 
 
 class Checkpoints(mounts.Location):
@@ -76,11 +79,11 @@ class TrainingJobArgs(WorkloadArgs):
 
     kind: Literal["trainingJob"] = "trainingJob"
 
-    command: Annotated[list[str], Field(min_length=1)]
+    command: Annotated[list[Argument], Field(min_length=1)]
     """What every pod runs, in the directory of `files`."""
     strategy: Strategy
     """How the job spreads over pods: a strategy of `tf.distribute`."""
-    image: In[Filled] | None = None
+    image: In[Image] | None = None
     """Container image; by default TensorFlow at tensorplane's version, with GPU support where GPUs are asked for."""
     files: Annotated[dict[files.Target, files.Source], Field(default_factory=dict)]
     """Code and small data: path in the pod -> file of the project, or `package:NAME/PATH`. At most 1 MiB in all."""
@@ -127,6 +130,9 @@ class TrainingJobArgs(WorkloadArgs):
         yield from declared.fleet.check(
             self.resources, (*at, "resources"), interruptible=self.interruptible, together=together
         )
+        if self.queue is None:
+            yield from self._check_count((*at, "resources"), (*at, "strategy", "workers"), declared.fleet)
+        yield from process.check(self.command, self.env, at)
         yield from files.check(self.files, (*at, "files"))
         yield from mounts.check(self.volumes, (*at, "volumes"), declared.volumes, declared.cluster, account=name)
         yield from streams.check(self.streams, (*at, "streams"), declared.volumes)
@@ -147,6 +153,12 @@ class TrainingJobArgs(WorkloadArgs):
             remedy = f"set queue, or give queue {DEFAULT} another name"
             yield Fault((*at, "queue"), f"{reason}; {remedy}", given=(("queues", DEFAULT),))
 
+    def _check_count(self, at: Key, where: Key, fleet: Fleet) -> Iterator[Fault]:
+        """A job without a queue starts at once, all of it."""
+        for pods in self.pod_sets():
+            shapes = fleet.taking(pods.resources, interruptible=self.interruptible)
+            yield from node_room.count_faults(pods.resources, pods.count, at, where, shapes)
+
     @property
     def gpus_beside_queues(self) -> int:
         return 0 if self.queue else self.total().gpus
@@ -158,8 +170,10 @@ class TrainingJobArgs(WorkloadArgs):
             return None
         return queueing.Contract(self.checkpoints.every_steps, self.checkpoints.save_seconds)
 
+    def mounts(self) -> Mapping[str, Key]:
+        return {volume: ("volumes", volume) for volume in self.volumes}
+
     def pod_sets(self) -> list[PodSet]:
-        """The job's pods as a queue sees them."""
         roles = self.strategy.roles()
         accelerated = sum(role.replicas for role in roles if role.accelerated)
         return [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pulumi
 
-from components import allowed_cidrs, catalog
+from components import allowed_cidrs, catalog, offered
 from components.faults import Fault, did_you_mean
 from components.model import is_name
 
@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 _SDK = "pulumi_azure_native"
 _NAME_LIMIT = 54
 _NAME_NEEDS = f"lower-case letters, digits and dashes, beginning with a letter, at most {_NAME_LIMIT} characters"
-_VERSION = re.compile(r"1\.(\d{2})(?:\.(\d+))?")
+_VERSION = re.compile(r"1\.(\d{2})(?:\.(\d+))?", re.ASCII)
 _NODES_BEHIND = 3
 ZONES = ("1", "2", "3")
+# learn.microsoft.com/azure/azure-resource-manager/management/tag-resources#limitations; storage accounts take 128.
+_TAG_KEY_LIMIT, _TAG_VALUE_LIMIT, _TAGS_LIMIT = 128, 256, 40
 _RESERVED_TAGS = ("microsoft", "azure", "windows", "aks-managed-", "hidden-")
 
 
@@ -63,6 +65,10 @@ def _versions(args: "Aks") -> Iterator[Fault]:
             yield Fault(("cluster", key), f"got {value!r}, need a Kubernetes version, such as 1.35 or 1.35.2")
     if control is None or nodes is None:
         return
+    for key, value, minor in (("version", args.version, control), ("nodeVersion", args.node_version, nodes)):
+        if value and (wrong := offered.problem("aks", minor)):
+            yield Fault(("cluster", key), f"{value} {wrong}")
+            return
     given = (("cluster", "version"),)
     if not 0 <= control - nodes <= _NODES_BEHIND:
         reason = f"got {args.node_version} with version {args.version}, need 1.{control - _NODES_BEHIND} to 1.{control}"
@@ -103,11 +109,22 @@ def _maps(args: "Aks") -> Iterator[Fault]:
         if not _is_uuid(group):
             need = "need the object id of an Entra group, such as 3f2504e0-4f89-41d3-9a0c-0305e82c3301"
             yield Fault(("cluster", "admins", name), f"got {group!r}, {need}")
-    for key in args.tags:
+    yield from _tags(args)
+
+
+def _tags(args: "Aks") -> Iterator[Fault]:
+    path = ("cluster", "tags")
+    if len(args.tags) > _TAGS_LIMIT:
+        reason = f"{len(args.tags)} of them, and Azure takes 50, some of which are tensorplane's and AKS'"
+        yield Fault(path, f"{reason}; leave at most {_TAGS_LIMIT}")
+    for key, value in args.tags.items():
         if key.lower().startswith(_RESERVED_TAGS):
-            yield Fault(("cluster", "tags", key), "a tag that Azure sets: need another key")
+            yield Fault((*path, key), "a tag that Azure sets: need another key")
         elif re.search(r"[<>%&\\?/]", key):
-            yield Fault(("cluster", "tags", key), "not a tag in Azure: need a key without < > % & \\ ? /")
+            yield Fault((*path, key), "not a tag in Azure: need a key without < > % & \\ ? /")
+        for what, text, limit in (("key", key, _TAG_KEY_LIMIT), ("value", value, _TAG_VALUE_LIMIT)):
+            if len(text) > limit:
+                yield Fault((*path, key), f"the {what} has {len(text)} characters; Azure takes at most {limit}")
 
 
 def _is_uuid(value: str) -> bool:

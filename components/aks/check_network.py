@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from components import allowed_cidrs
 from components.aks.addresses import NODE_BITS, nodes_subnet
-from components.cidr import network_of
+from components.cidr import inner_network
 from components.faults import Fault
 from components.node_group import Shape
 
@@ -32,7 +32,7 @@ def faults(args: "Aks", groups: Mapping[str, Shape]) -> Iterator[Fault]:
     yield from _subnet(args)
     ranges: dict[str, ipaddress.IPv4Network] = {}
     for key, cidr in _cidrs(args).items():
-        found = network_of(cidr)
+        found = inner_network(cidr)
         if isinstance(found, str):
             yield Fault((*_PATH, key), found)
         else:

@@ -40,6 +40,8 @@ class ClusterArgs(Variant, family=True):
     """Kind of the backend of volumes that name none."""
     storage_is_its_own: ClassVar[bool] = False
     """Whether nothing that stores or moves volumes can be installed beside what it comes with."""
+    default_disks: ClassVar[str | None] = None
+    """What its default StorageClass makes, where those are disks, each for one node; None where nobody here knows."""
     stream_broker: ClassVar[str | None] = None
     """Kind of the Kafka of streams that name none; None where a stream must name one."""
 

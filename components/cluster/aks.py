@@ -11,7 +11,7 @@ from components.catalog import Cloud
 from components.catalog import zones as known_zones
 from components.cluster import ClusterArgs, Connection, missing_groups
 from components.faults import Fault
-from components.model import Filled, Model, Name, refuse
+from components.model import Filled, Line, Model, Name, refuse
 from components.node_group import Shape
 
 DEFAULT_CIDR = "10.0.0.0/16"
@@ -101,9 +101,10 @@ class Aks(ClusterArgs):
     """Days for which the control plane's logs are kept, audit logs among them."""
     deletion_protection: bool = True
     """Whether cluster, network and keys cannot be deleted. Set it to false, and `up`, before you destroy the stack."""
-    tags: Annotated[dict[str, str], Field(default_factory=dict)]
+    tags: Annotated[dict[Filled, Line], Field(default_factory=dict)]
     """More tags of everything that is created in Azure."""
 
+    default_disks: ClassVar[str | None] = "managed disks"
     catalog: ClassVar[Cloud | None] = "aks"
 
     @property

@@ -9,9 +9,9 @@ from pydantic import Field
 from components import catalog
 from components.catalog import Cloud
 from components.cluster import ClusterArgs, Connection, missing_groups
-from components.eks import check_cluster, check_groups, placement
+from components.eks import check_addresses, check_cluster, check_groups, placement
 from components.faults import Fault, without_consequences
-from components.model import Filled, Model, Name
+from components.model import Filled, Line, Model, Name
 from components.node_group import Shape
 from components.queue import topology
 
@@ -27,7 +27,7 @@ class EksNetwork(Model):
     """Addresses of the new VPC, /16 to /22; `10.0.0.0/16` by default. Every pod takes one of them."""
     nat: Literal["perZone", "single"] | None = None
     """NAT gateways of the new VPC: `perZone` (the default) survives the loss of a zone, `single` costs less."""
-    subnets: Annotated[dict[str, Filled], Field(default_factory=dict)]
+    subnets: Annotated[dict[Filled, Filled], Field(default_factory=dict)]
     """Private subnets of yours instead of a new VPC, by zone: `us-west-2a: subnet-…`. At least two, with a way out."""
     service_cidr: Filled = "172.20.0.0/16"
     """Addresses of Kubernetes services, /12 to /24, apart from the VPC's. A change replaces the cluster."""
@@ -69,15 +69,16 @@ class Eks(ClusterArgs):
     """Who reaches the API server: only the VPC by default."""
     admins: Annotated[dict[Name, Filled], Field(default_factory=dict)]
     """IAM roles or users with all rights in the cluster, by a name of yours. Whoever creates it is one in any case."""
-    addons: Annotated[dict[str, Filled], Field(default_factory=dict)]
+    addons: Annotated[dict[Filled, Filled], Field(default_factory=dict)]
     """Versions of EKS add-ons by name, or `default`: EKS' own choice. Those that are not named are pinned for 1.35."""
     log_retention_days: LogDays = 90
     """Days for which the control plane's logs are kept, audit logs among them."""
     deletion_protection: bool = True
     """Whether AWS refuses to delete the cluster. Set it to false, and `up`, before you destroy the stack."""
-    tags: Annotated[dict[str, str], Field(default_factory=dict)]
+    tags: Annotated[dict[Filled, Line], Field(default_factory=dict)]
     """More tags of everything that is created in AWS."""
 
+    default_disks: ClassVar[str | None] = "EBS disks"
     catalog: ClassVar[Cloud | None] = "eks"
     network_levels: ClassVar[Mapping[str, str]] = {
         "zone": topology.ZONE,
@@ -114,7 +115,8 @@ class Eks(ClusterArgs):
         wrong = list(check_cluster.faults(self))
         yield from wrong
         yield from missing_groups(groups)
-        yield from without_consequences(check_groups.faults(self, groups), wrong)
+        of_groups = (*check_groups.faults(self, groups), *check_addresses.faults(self, groups))
+        yield from without_consequences(of_groups, wrong)
 
     def connect(self, name: str, groups: Mapping[str, Shape], opts: pulumi.ResourceOptions) -> Connection:
         # Here, and not above: whoever runs another kind of cluster never imports the SDK of AWS.

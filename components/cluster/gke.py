@@ -10,7 +10,7 @@ from components import catalog
 from components.catalog import Cloud
 from components.cluster import ClusterArgs, Connection, missing_groups
 from components.faults import Fault
-from components.model import Filled, Model
+from components.model import Filled, Line, Model
 from components.node_group import Shape
 from components.queue import topology
 
@@ -103,9 +103,10 @@ class Gke(ClusterArgs):
     Volumes of kind managedLustre need it; the node pools are upgraded when it changes."""
     deletion_protection: bool = True
     """Whether the cluster refuses to be deleted. Set it to false, and `up`, before you destroy the stack."""
-    labels: Annotated[dict[str, str], Field(default_factory=dict)]
+    labels: Annotated[dict[Filled, Line], Field(default_factory=dict)]
     """More labels of everything that is created in Google Cloud, for bills."""
 
+    default_disks: ClassVar[str | None] = "Persistent Disks"
     catalog: ClassVar[Cloud | None] = "gke"
     network_levels: ClassVar[Mapping[str, str]] = {
         "zone": topology.ZONE,

@@ -2,13 +2,14 @@
 
 import ipaddress
 import re
+import unicodedata
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pulumi
 
 from components import allowed_cidrs, catalog
-from components.cidr import network_of
+from components.cidr import inner_network
 from components.eks import check_addons
 from components.eks.addresses import DEFAULT_CIDR, LARGEST, SMALLEST, ZONE_LETTERS
 from components.faults import Fault, did_you_mean, without_consequences
@@ -29,6 +30,8 @@ _USUAL_SERVICES = (ipaddress.IPv4Network("172.20.0.0/16"), ipaddress.IPv4Network
 _REFUSED_ZONES = {"us-east-1": "use1-az3", "us-west-1": "usw1-az2", "ca-central-1": "cac1-az3"}
 """By region, the id of the zone in which EKS takes no subnet of a control plane (EKS user guide, network-reqs)."""
 _ADMIN = re.compile(r"arn:aws[a-z-]*:iam::\d{12}:(role|user)/\S+")
+# docs.aws.amazon.com/tag-editor/latest/userguide/best-practices-and-strats.html#id_tags_naming_best_practices
+_TAG_KEY_LIMIT, _TAG_VALUE_LIMIT, _TAGS_LIMIT = 128, 256, 40
 _RESERVED_TAGS = ("aws:", "kubernetes.io/cluster/", "karpenter.sh/", "eks:")
 
 
@@ -147,13 +150,13 @@ def _addresses(args: "Eks") -> Iterator[Fault]:
     path = ("cluster", "network")
     vpc, services = None, None
     if not args.network.subnets:
-        vpc = network_of(args.network.cidr or DEFAULT_CIDR)
+        vpc = inner_network(args.network.cidr or DEFAULT_CIDR)
         if isinstance(vpc, str):
             yield Fault((*path, "cidr"), vpc)
         elif not LARGEST <= vpc.prefixlen <= SMALLEST:
             reason = f"got {vpc}, need /{LARGEST} to /{SMALLEST}: room for the subnets of three zones and their pods"
             yield Fault((*path, "cidr"), reason)
-    services = network_of(args.network.service_cidr)
+    services = inner_network(args.network.service_cidr)
     if isinstance(services, str):
         yield Fault((*path, "serviceCidr"), services)
     elif not (12 <= services.prefixlen <= 24 and any(services.subnet_of(private) for private in _SERVICE_RANGES)):
@@ -177,6 +180,20 @@ def _admins(args: "Eks") -> Iterator[Fault]:
 
 
 def _tags(args: "Eks") -> Iterator[Fault]:
-    for key in args.tags:
-        if key.startswith(_RESERVED_TAGS):
-            yield Fault(("cluster", "tags", key), "a tag that AWS or Kubernetes sets: need another key")
+    path = ("cluster", "tags")
+    if len(args.tags) > _TAGS_LIMIT:
+        reason = f"{len(args.tags)} of them, and AWS takes 50, some of which are tensorplane's"
+        yield Fault(path, f"{reason}; leave at most {_TAGS_LIMIT}")
+    for key, value in args.tags.items():
+        if key.lower().startswith(_RESERVED_TAGS):
+            yield Fault((*path, key), "a tag that AWS or Kubernetes sets: need another key")
+        for what, text, limit in (("key", key, _TAG_KEY_LIMIT), ("value", value, _TAG_VALUE_LIMIT)):
+            if len(text) > limit:
+                yield Fault((*path, key), f"the {what} has {len(text)} characters; AWS takes at most {limit}")
+            elif not all(_fits_a_tag(character) for character in text):
+                need = "AWS takes letters, digits, spaces and _ . : / = + - @"
+                yield Fault((*path, key), f"the {what} is {text!r}; {need}")
+
+
+def _fits_a_tag(character: str) -> bool:
+    return unicodedata.category(character)[0] in "LNZ" or character in "_.:/=+-@"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pulumi
 
-from components import allowed_cidrs, catalog
-from components.cidr import network_of
+from components import allowed_cidrs, catalog, offered
+from components.cidr import inner_network, network_of
 from components.faults import Fault, did_you_mean
 from components.gke.addresses import nodes_by_addresses, nodes_by_pods, pod_block
 from components.node_group import Shape
@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 NAME_LIMIT = 40
 _NAME = re.compile(r"[a-z]([a-z0-9-]*[a-z0-9])?")
 _PROJECT = re.compile(r"([a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]")
-_VERSION = re.compile(r"1\.(\d+)(\.\d+(-gke\.\d+)?)?")
+_VERSION = re.compile(r"1\.(\d{1,4})(\.\d+(-gke\.\d+)?)?", re.ASCII)
 _OLDEST_MINOR = 32
 """GKE's metrics of JobSet need 1.32 (pulumi-gcp's reference of `monitoring_config.enable_components`)."""
 _OLDEST_LUSTRE = 34
 """GKE's nodes take signed modules from 1.34.1-gke.2364000 on (lustre-csi-driver, docs/installation.md)."""
 _KEY = re.compile(r"projects/[^/]+/locations/([^/]+)/keyRings/[^/]+/cryptoKeys/[^/]+")
+_LABELS_LIMIT = 48
 _LABEL = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 _LABEL_VALUE = re.compile(r"[a-z0-9_-]{0,63}")
 
@@ -59,6 +60,9 @@ def _names(args: "Gke") -> Iterator[Fault]:
     if not _PROJECT.fullmatch(args.project):
         need = "need a project's id: 6 to 30 lower-case letters, digits and dashes, beginning with a letter"
         yield Fault(("cluster", "project"), f"got {args.project!r}, {need}")
+    if len(args.labels) > _LABELS_LIMIT:
+        reason = f"{len(args.labels)} of them, and Google Cloud takes 64, some of which are tensorplane's and GKE's"
+        yield Fault(("cluster", "labels"), f"{reason}; leave at most {_LABELS_LIMIT}")
     for key, value in args.labels.items():
         if not _LABEL.fullmatch(key):
             need = "need lower-case letters, digits, dashes and underscores, beginning with a letter, at most 63"
@@ -92,6 +96,8 @@ def _version(args: "Gke") -> Iterator[Fault]:
     elif int(match[1]) < _OLDEST_MINOR:
         reason = f"got {args.version}, need at least 1.{_OLDEST_MINOR}, which can watch JobSets"
         yield Fault(("cluster", "version"), reason)
+    elif newer := offered.too_new("gke", int(match[1])):
+        yield Fault(("cluster", "version"), f"{args.version} {newer}")
     elif args.lustre and int(match[1]) < _OLDEST_LUSTRE:
         reason = f"got {args.version}, need at least 1.{_OLDEST_LUSTRE}, whose nodes take Lustre's modules"
         yield Fault(("cluster", "version"), reason, given=(("cluster", "lustre"),))
@@ -107,7 +113,7 @@ def _network(args: "Gke") -> Iterator[Fault]:
         return
     ranges: dict[str, ipaddress.IPv4Network] = {}
     for key, cidr, largest, smallest in _ranges(network):
-        found = network_of(cidr)
+        found = inner_network(cidr)
         if isinstance(found, str):
             yield Fault((*path, key), found)
         elif not largest <= found.prefixlen <= smallest:
@@ -157,8 +163,11 @@ def _endpoint(args: "Gke") -> Iterator[Fault]:
     endpoint, path = args.endpoint, ("cluster", "endpoint")
     found = [network_of(cidr) for cidr in endpoint.allowed_cidrs]
     yield from (Fault((*path, "allowedCidrs"), fault) for fault in found if isinstance(fault, str))
-    if allowed_cidrs.is_everybody(network for network in found if not isinstance(network, str)):
-        yield Fault((*path, "allowedCidrs"), "lets the whole world in: need the networks of your own people")
+    if who := allowed_cidrs.too_many(network for network in found if not isinstance(network, str)):
+        yield Fault((*path, "allowedCidrs"), f"lets {who} in: need the networks of your own people")
+    else:
+        inner = [inner_network(str(network)) for network in found if not isinstance(network, str)]
+        yield from (Fault((*path, "allowedCidrs"), fault) for fault in inner if isinstance(fault, str))
     if endpoint.public and not endpoint.allowed_cidrs:
         yield Fault((*path, "allowedCidrs"), "missing with public: true, nobody could reach it: need your networks")
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from components.faults import Fault, Key, did_you_mean, unknown_name
+from components.namespace import namespace_owner
 from components.node_group import CPU
 from components.queue import quota
 from components.queue.flavors import ANY, Flavor
@@ -184,7 +185,10 @@ def _namespaces(teams: Mapping[str, TeamArgs]) -> Iterator[Fault]:
     first: dict[str, str] = {}
     for name, args in teams.items():
         other = first.setdefault(args.namespace or name, name)
-        if other != name:
+        if owner := namespace_owner(args.namespace or name):
+            at = ("teams", name, "namespace") if args.namespace else ("teams", name)
+            yield Fault(at, f"{args.namespace or name} is {owner}; take a namespace of the team's own")
+        elif other != name:
             reason = f"the namespace {args.namespace or name} is team {other}'s: need another"
             yield Fault(("teams", name, "namespace"), reason, given=(("teams", other),))
 

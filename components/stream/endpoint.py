@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator
 
 from components.faults import Fault, Key
-from components.model import Filled, Model, Name, refuse
+from components.model import Filled, Line, Model, Name, refuse
 from components.stream.access import Access, Authentication
 
 _SERVER = re.compile(r"(\[[0-9a-fA-F:]+\]|[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?):([0-9]{1,5})")
@@ -22,7 +22,7 @@ def _bootstrap(value: str) -> str:
     return value
 
 
-Bootstrap = Annotated[str, AfterValidator(_bootstrap)]
+Bootstrap = Annotated[Line, AfterValidator(_bootstrap)]
 """Addresses to ask first; they name all others."""
 
 

@@ -2,10 +2,10 @@
 
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from components import quantity, versions
-from components.model import Filled, Model
+from components.model import Model, ObjectName, refuse
 
 _METADATA_VERSION = "4.3-IV0"
 TLS_PORT = 9093
@@ -15,16 +15,22 @@ POD = {"securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "Run
 CONTAINER = {"securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}}
 
 
+def _odd(value: int) -> int:
+    if value % 2 == 0:
+        refuse(f"an odd number: {value} stand no more losses than {value - 1}", str(value - 1))
+    return value
+
+
 class BrokersArgs(Model):
     """The brokers that are made with the stream; each of them is a controller too."""
 
-    count: Annotated[int, Field(ge=1, le=99)] = 3
+    count: Annotated[int, Field(ge=1, le=99), AfterValidator(_odd)] = 3
     """How many. An odd number: more than half of them must be there for any of them to work."""
-    size_gib: Annotated[float, Field(gt=0)]
+    size_gib: Annotated[float, Field(ge=1)]
     """Disk of each broker in GiB: what its topics keep, times their copies, over the brokers, and a third to spare."""
-    storage_class: Filled | None = None
+    storage_class: ObjectName | None = None
     """The StorageClass of the disks; the cluster's default class where absent."""
-    cpus: Annotated[float, Field(gt=0)] = 1
+    cpus: Annotated[float, Field(ge=0.001)] = 1
     """CPU cores reserved for each broker."""
     memory_gib: Annotated[float, Field(ge=1)] = 2
     """Memory of each broker in GiB."""

@@ -87,6 +87,10 @@ class VolumeArgs(Model):
         """The backend in use on this cluster."""
         return self.backend or cast(Backend, Backend.variants[cluster.volume_backend]())
 
+    def for_one_node(self, cluster: ClusterArgs) -> bool:
+        """Whether only the pods of one node can mount it."""
+        return set(self.access_modes or self.backend_on(cluster).access_modes) == {"ReadWriteOnce"}
+
     def scheduled_class(self, cluster: ClusterArgs) -> SnapshotClass | None:
         """The class of its CSI snapshots on a schedule; None where nobody asks for them."""
         if self.snapshots is None:
@@ -143,7 +147,7 @@ class Volume(pulumi.ComponentResource):
         """Name of the claim in the stack's namespace."""
         self.marks = backend.marks
         """What pods that mount it say of themselves."""
-        self.one_node = set(modes) == {"ReadWriteOnce"}
+        self.one_node = args.for_one_node(cluster.args)
         """Whether only the pods of one node can mount it."""
         if args.readers is not None or args.writers is not None:
             # A child of the volume, so that what mounts it comes after.

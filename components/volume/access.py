@@ -9,7 +9,7 @@ import pulumi_kubernetes as k8s
 from pydantic import AfterValidator
 
 from components.labels import labels
-from components.model import NAME_NEEDS, is_name, refuse
+from components.model import NAME_NEEDS, Line, is_name, refuse
 from components.namespace import Namespace
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def _member(value: str) -> str:
     return value
 
 
-Member = Annotated[str, AfterValidator(_member)]
+Member = Annotated[Line, AfterValidator(_member)]
 """A service account by its name, or a group of the cluster's users, as `group:NAME`."""
 
 

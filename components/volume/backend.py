@@ -132,6 +132,10 @@ class Backend(Variant, family=True):
         """The class of snapshots of several of its volumes at one instant; None where the driver takes none."""
         return None
 
+    def in_one_zone(self, cluster: ClusterArgs) -> bool:
+        """Whether a volume of it is in a zone that only the pods of that zone can mount it in."""
+        return self.capabilities.reach == "zone"
+
     def check(self, args: "VolumeArgs", cluster: ClusterArgs) -> Iterator[Fault]:
         """What is wrong with a volume of this backend, beyond what its capabilities say. Paths begin at the volume."""
         yield from ()

@@ -3,9 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, cast
 
+from components import quantity
 from components.cluster import ClusterArgs
 from components.consequences import of_default
 from components.faults import Fault, Key, unknown_name
+from components.model import is_object_name
 from components.stream import check as stream_check
 from components.volume import capabilities, mirror_check, name_check, snapshot_group
 from components.volume.backend import Backend
@@ -43,6 +45,7 @@ def _of_volume(name: str, args: "VolumeArgs", declared: Declared, cluster: Clust
     yield from _lacking(at, args, backend, cluster)
     yield from mirror_check.faults(name, args, declared, cluster, _able_to_mirror(args, cluster))
     yield from _snapshots(name, args, backend)
+    yield from _snapshot_name(name, args, backend)
     yield from _origin(name, args, declared, cluster)
     yield from _copied(name, args, declared)
     yield from _stream(at, args, cluster)
@@ -87,7 +90,9 @@ def _modes(at: Key, args: "VolumeArgs", backend: Backend, cluster: ClusterArgs) 
 
 def _size(at: Key, args: "VolumeArgs", backend: Backend) -> Iterator[Fault]:
     row = backend.capabilities
-    if args.size_gib < row.min_gib or (row.max_gib is not None and args.size_gib > row.max_gib):
+    if quantity.mebibytes(args.size_gib) < 1:
+        yield Fault((*at, "sizeGib"), f"{args.size_gib:g} GiB is less than a MiB, so nothing fits; set 0.001 or more")
+    elif args.size_gib < row.min_gib or (row.max_gib is not None and args.size_gib > row.max_gib):
         reason = f"got {args.size_gib:.12g}, backend {backend.kind} has {capabilities.sizes(row)}"
         yield Fault((*at, "sizeGib"), reason, given=((*at, "backend"),))
 
@@ -149,6 +154,14 @@ def _stream(at: Key, args: "VolumeArgs", cluster: ClusterArgs) -> Iterator[Fault
             yield Fault((*at, "sizeGib"), reason, given=((*at, "stream"),))
 
 
+def _snapshot_name(name: str, args: "VolumeArgs", backend: Backend) -> Iterator[Fault]:
+    """A VolumeSnapshot is an object of Kubernetes'. What a cloud calls its backups, each backend says."""
+    snapshot = args.source.snapshot if args.source else None
+    if snapshot and backend.capabilities.snapshot == capabilities.CSI and not is_object_name(snapshot):
+        reason = f"{snapshot!r} is no name of a VolumeSnapshot; `kubectl get volumesnapshots` lists them"
+        yield Fault(("volumes", name, "from", "snapshot"), reason, given=(("volumes", name, "backend"),))
+
+
 def _origin(name: str, args: "VolumeArgs", declared: Declared, cluster: ClusterArgs) -> Iterator[Fault]:
     origin = args.source.volume if args.source else None
     if origin is None or not args.backend_on(cluster).capabilities.clone:
@@ -202,6 +215,13 @@ def that_rename(cluster: ClusterArgs) -> str:
     variants = {kind: cast(type[Backend], variant) for kind, variant in sorted(Backend.variants.items())}
     here = [kind for kind, one in variants.items() if one.clusters is None or cluster.kind in one.clusters]
     return ", ".join(kind for kind in here if variants[kind].capabilities.rename)
+
+
+def that_share(cluster: ClusterArgs) -> str:
+    """The backends on this kind of cluster whose volumes the pods of several nodes can write."""
+    return ", ".join(
+        kind for kind, row in rows().items() if "ReadWriteMany" in row.access_modes and _is_on(cluster, kind)
+    )
 
 
 def rows() -> dict[str, Capabilities]:

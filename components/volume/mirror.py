@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from components import interval
 from components.interval import Interval
-from components.model import Filled, Model, Name, refuse
+from components.model import Filled, Model, Name, ObjectName, refuse
 
 
 class Remote(Model):
@@ -14,7 +14,7 @@ class Remote(Model):
 
     address: Filled
     """Host name or IP address at which that cluster takes the bytes."""
-    key_secret: Filled
+    key_secret: ObjectName
     """Secret of the stack's namespace with the key that both sides have, as `psk.txt`."""
     port: Annotated[int, Field(ge=1, le=65535)] = 8000
     """Port at that address."""

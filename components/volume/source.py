@@ -6,7 +6,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 from pydantic import model_validator
 
-from components.model import Filled, Model, Name, refuse
+from components.model import Filled, Model, Name, ObjectName, refuse
 
 SNAPSHOT_GROUP = "snapshot.storage.k8s.io"
 GROUP_SNAPSHOT_GROUP = "groupsnapshot.storage.k8s.io"
@@ -15,7 +15,7 @@ GROUP_SNAPSHOT_GROUP = "groupsnapshot.storage.k8s.io"
 class FromMirror(Model):
     """The end of a mirror whose volume is in another cluster."""
 
-    key_secret: Filled | None = None
+    key_secret: ObjectName | None = None
     """Secret of the namespace with the key that both sides have, as `psk.txt`. VolSync makes one by default:
     volsync-rsync-tls-NAME."""
     expose: Literal["cluster", "loadBalancer"] = "loadBalancer"

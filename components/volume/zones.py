@@ -8,7 +8,10 @@ from components.cluster import ClusterArgs
 from components.cluster.aks import Aks
 from components.cluster.eks import Eks
 from components.cluster.gke import Gke
+from components.eks import placement
 from components.faults import Fault, did_you_mean
+from components.gke import places
+from components.node_group import Shape
 
 if TYPE_CHECKING:
     from components.volume import VolumeArgs
@@ -21,6 +24,15 @@ def of(cluster: ClusterArgs) -> tuple[str, ...]:
     if isinstance(cluster, Eks):
         return cluster.subnet_zones
     return cluster.usual_zones if isinstance(cluster, Gke) else ()
+
+
+def of_group(shape: Shape, cluster: ClusterArgs) -> tuple[str, ...]:
+    """The zones in which a group's nodes may be; none where nobody knows."""
+    if isinstance(cluster, Eks):
+        return placement.zones_of(shape, cluster.subnet_zones, cluster.region)
+    if isinstance(cluster, Gke):
+        return places.zones_of(shape, cluster)
+    return shape.args.zones or (cluster.default_zones if isinstance(cluster, Aks) else ())
 
 
 def faults(args: "VolumeArgs", cluster: ClusterArgs, *, at_most: int | None = None) -> Iterator[Fault]:

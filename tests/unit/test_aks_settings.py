@@ -27,6 +27,19 @@ FAULTS: list[tuple[str, Any, str]] = [
     ("cluster/name", "a" * 60, f"cluster.name: got '{'a' * 60}'; need lower-case letters, digits and dashes, "
      "beginning with a letter, at most 54 characters"),
     ("cluster/version", "1.9", "cluster.version: got '1.9', need a Kubernetes version, such as 1.35 or 1.35.2"),
+    ("cluster/version", "1.20", "cluster.version: 1.20 is no longer offered by AKS, which has 1.31 to 1.36; set a "
+     "newer one"),
+    ("cluster/version", "1.99", "cluster.version: 1.99 is not offered by AKS, whose newest was 1.36 in August 2026; "
+     "set 1.36"),
+    ("cluster/nodeVersion", "1.30", "cluster.nodeVersion: 1.30 is no longer offered by AKS, which has 1.31 to 1.36; "
+     "set a newer one"),
+    ("cluster/tags", {"k" * 129: "a"}, f"cluster.tags.{'k' * 129}: the key has 129 characters; Azure takes at most "
+     "128"),
+    ("cluster/tags", {"team": "v" * 257}, "cluster.tags.team: the value has 257 characters; Azure takes at most 256"),
+    ("cluster/tags", {f"k{index}": "v" for index in range(41)}, "cluster.tags: 41 of them, and Azure takes 50, some of "
+     "which are tensorplane's and AKS'; leave at most 40"),
+    ("cluster/network/cidr", "127.0.0.0/16", "cluster.network.cidr: 127.0.0.0/16 has loopback addresses (127.0.0.0/8), "
+     "which no machine can have; take others"),
     ("cluster/nodeVersion", "1.34.2", "cluster.nodeVersion: got 1.34.2, and upgrades is patch, which would leave it: "
      "need 1.34, or upgrades: none"),
     ("cluster/systemGroup", "cpus", "cluster.systemGroup: cpus is no node group: need cpu (did you mean cpu?)"),
@@ -110,6 +123,7 @@ def spoiled(path: str, value: Any) -> dict[str, Any]:
     ("path", "value"),
     [
         ("cluster/version", "1.34"),
+        ("cluster/version", "1.38"),
         ("cluster/nodeVersion", "1.34"),
         ("cluster/zones", []),
         ("cluster/network", {"subnet": SUBNET, "outbound": "routeTable"}),

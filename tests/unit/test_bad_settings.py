@@ -95,6 +95,16 @@ def test_two_volumes_in_one_place() -> None:
     assert faults_of(tree) == [f"tensorplane:workloads.digits.volumes.data: {reason}"]
 
 
+def test_no_volume_is_mounted_inside_another() -> None:
+    tree = dev()
+    tree["volumes"]["data"] = {"sizeGib": 1}
+    tree["workloads"]["digits"]["volumes"]["data"] = "/models/data"
+    reason = "/models/data is inside /models, where volume models is mounted; take a path outside it, such as /data"
+    assert faults_of(tree) == [f"tensorplane:workloads.digits.volumes.data: {reason}"]
+    tree["workloads"]["digits"]["volumes"]["data"] = "/models-data"
+    assert faults_of(tree) == []
+
+
 def test_nothing_can_be_written_to_a_read_only_mount() -> None:
     tree = dev()
     tree["workloads"]["digits"]["volumes"] = {"models": {"path": "/models", "readOnly": True}}

@@ -73,6 +73,19 @@ FAULTS: list[tuple[str, Any, str]] = [
      "cluster.endpoint.allowedCidrs: lets the whole world in: need the addresses of your office, VPN or CI"),
     ("cluster/endpoint", {"public": True, "allowedCidrs": ["10.1.0.0/16"]}, "cluster.endpoint.allowedCidrs.0: got "
      "10.1.0.0/16, addresses that never come from outside: need public ones"),
+    ("cluster/endpoint", {"public": True, "allowedCidrs": ["0.0.0.0/1"]}, "cluster.endpoint.allowedCidrs: lets "
+     "2,147,483,648 addresses, 50 % of the world, in: need the addresses of your office, VPN or CI"),
+    ("cluster/endpoint", {"public": True, "allowedCidrs": [f"{first}.0.0.0/8" for first in range(20, 25)]},
+     "cluster.endpoint.allowedCidrs: lets 83,886,080 addresses, 2 % of the world, in: need the addresses of your "
+     "office, VPN or CI"),
+    ("cluster/endpoint", {"public": True, "allowedCidrs": ["224.0.0.0/24"]}, "cluster.endpoint.allowedCidrs.0: got "
+     "224.0.0.0/24, addresses that never come from outside: need public ones"),
+    ("cluster/endpoint", {"public": True, "allowedCidrs": ["203.0.113.7"]}, "cluster.endpoint.allowedCidrs.0: got "
+     "'203.0.113.7', need IPv4 addresses as a CIDR, such as 10.0.0.0/16 (did you mean 203.0.113.7/32?)"),
+    ("cluster/network/cidr", "127.0.0.0/16", "cluster.network.cidr: 127.0.0.0/16 has loopback addresses (127.0.0.0/8), "
+     "which no machine can have; take others"),
+    ("cluster/network/cidr", "10.0.0.0/255.255.0.0", "cluster.network.cidr: got '10.0.0.0/255.255.0.0', need IPv4 "
+     "addresses as a CIDR, such as 10.0.0.0/16 (did you mean 10.0.0.0/16?)"),
     ("cluster/admins", {"platform": ARN}, f"cluster.admins.platform: got {ARN!r}, need the ARN of an IAM role or "
      "user, such as arn:aws:iam::123456789012:role/platform"),
     ("cluster/addons", {"coredns": "latest"}, "cluster.addons.coredns: got 'latest', need default or a version in EKS' "
@@ -86,6 +99,13 @@ FAULTS: list[tuple[str, Any, str]] = [
      "eks-pod-identity-agent, coredns, aws-ebs-csi-driver, snapshot-controller, eks-node-monitoring-agent, "
      "aws-efs-csi-driver, aws-fsx-csi-driver, aws-mountpoint-s3-csi-driver (did you mean coredns?)"),
     ("cluster/tags", {"aws:team": "a"}, "cluster.tags.aws:team: a tag that AWS or Kubernetes sets: need another key"),
+    ("cluster/tags", {"AWS:team": "a"}, "cluster.tags.AWS:team: a tag that AWS or Kubernetes sets: need another key"),
+    ("cluster/tags", {"k" * 129: "a"}, f"cluster.tags.{'k' * 129}: the key has 129 characters; AWS takes at most 128"),
+    ("cluster/tags", {"team": "v" * 257}, "cluster.tags.team: the value has 257 characters; AWS takes at most 256"),
+    ("cluster/tags", {"team": "a & b"}, "cluster.tags.team: the value is 'a & b'; AWS takes letters, digits, spaces "
+     "and _ . : / = + - @"),
+    ("cluster/tags", {f"k{index}": "v" for index in range(41)}, "cluster.tags: 41 of them, and AWS takes 50, some of "
+     "which are tensorplane's; leave at most 40"),
     ("cluster/support", "extend", "cluster.support: got 'extend', need standard or extended (did you mean extended?)"),
     ("nodeGroups/gpu/zones", ["us-west-2d"], "nodeGroups.gpu.zones: us-west-2d is no zone of the cluster, which has "
      "us-west-2a, us-west-2b, us-west-2c (did you mean us-west-2a, us-west-2b, us-west-2c?): "
@@ -127,6 +147,47 @@ def test_the_unspoiled_settings_are_accepted() -> None:
 @pytest.mark.parametrize(("path", "value", "says"), FAULTS, ids=lambda part: str(part)[:60])
 def test_one_fault_is_one_line(path: str, value: Any, says: str) -> None:
     assert faults_of(spoiled(path, value)) == [f"tensorplane:{says}"]
+
+
+@pytest.mark.parametrize(("cidr", "most"), [("10.0.0.0/22", 123), ("10.0.0.0/20", 507), ("10.0.0.0/16", 5000)])
+def test_full_groups_need_three_addresses_for_each_node(cidr: str, most: int) -> None:
+    tree = spoiled("cluster/network/cidr", cidr)
+    del tree["nodeGroups"]["gpu"]
+    put(tree, "nodeGroups/cpu/max", most)
+    assert faults_of(tree) == []
+    if most < 5000:
+        put(tree, "nodeGroups/cpu/max", most + 1)
+        (line,) = faults_of(tree)
+        zones = "us-west-2a, us-west-2b, us-west-2c"
+        assert line.startswith(
+            f"tensorplane:cluster.network.cidr: up to {most + 1} nodes of cpu in {zones} take at least "
+            f"{3 * (most + 1):,} addresses with their pods, and {cidr} has {3 * most:,} there; take a /"
+        ), line
+
+
+def test_a_group_of_one_zone_has_the_addresses_of_that_zone_alone() -> None:
+    tree = spoiled("cluster/network/cidr", "10.0.0.0/22")
+    put(tree, "nodeGroups/gpu", {"accelerator": "t4", "max": 42, "zones": ["us-west-2a"]})
+    assert faults_of(tree) == [
+        "tensorplane:cluster.network.cidr: up to 42 nodes of gpu in us-west-2a take at least 126 addresses with their "
+        "pods, and 10.0.0.0/22 has 123 there; take a /21, or a smaller max"
+    ]
+
+
+def test_groups_share_the_addresses_of_their_zones() -> None:
+    tree = spoiled("cluster/network/cidr", "10.0.0.0/22")
+    put(tree, "nodeGroups/gpu", {"accelerator": "t4", "max": 41, "zones": ["us-west-2a"]})
+    put(tree, "nodeGroups/cpu/max", 82)
+    assert faults_of(tree) == []
+    put(tree, "nodeGroups/cpu/max", 83)
+    (line,) = faults_of(tree)
+    assert line.startswith("tensorplane:cluster.network.cidr: up to 124 nodes of cpu, gpu in us-west-2a, us-west-2b, ")
+
+
+def test_how_large_subnets_of_yours_are_nobody_knows() -> None:
+    tree = spoiled("cluster/network", {"subnets": SUBNETS})
+    put(tree, "nodeGroups/cpu/max", 5000)
+    assert faults_of(tree) == []
 
 
 def test_a_region_that_the_catalog_knows_not(monkeypatch: pytest.MonkeyPatch) -> None:

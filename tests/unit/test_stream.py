@@ -140,6 +140,15 @@ def test_a_managed_kafka_gets_no_objects(render: Render) -> None:
             "volumes.events.stream.topics.a.replicas: got 3, need at most 1: each copy is on a broker of its own",
         ),
         (
+            {"broker": {"kind": "strimzi", "cluster": "kafka", "brokers": {"sizeGib": 10, "count": 4}}},
+            "volumes.events.stream.broker.brokers.count: got 4, need an odd number: 4 stand no more losses than 3 "
+            "(did you mean 3?)",
+        ),
+        (
+            {"broker": {"kind": "strimzi", "cluster": "kafka", "brokers": {"sizeGib": 0.5}}},
+            "volumes.events.stream.broker.brokers.sizeGib: got 0.5, need at least 1",
+        ),
+        (
             {"groups": {"g": {"topics": ["click"]}}},
             "volumes.events.stream.groups.g.topics: no topic named 'click', have clicks, labels (did you mean clicks?)",
         ),

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _DRIVER = "disk.csi.azure.com"
 _V2 = "PremiumV2_LRS"
+_EVERY_ZONE = "_ZRS"
 # learn.microsoft.com/azure/virtual-machines/disks-types
 _LARGEST_V1 = 32767
 _IOPS_WITHOUT_A_FEE = 3000
@@ -68,6 +69,9 @@ class AzureDisk(Backend):
     @property
     def snapshot_parameters(self) -> Mapping[str, str]:
         return {"incremental": "true"}
+
+    def in_one_zone(self, cluster: ClusterArgs) -> bool:
+        return not self.sku.endswith(_EVERY_ZONE)
 
     def check(self, args: "VolumeArgs", cluster: ClusterArgs) -> Iterator[Fault]:
         yield from zones.faults(args, cluster)

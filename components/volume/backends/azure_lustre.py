@@ -13,7 +13,7 @@ from components.aks.addresses import lustre_subnet
 from components.cluster import Cluster, ClusterArgs
 from components.cluster.aks import DEFAULT_CIDR, Aks
 from components.faults import Fault
-from components.model import Filled, Model, refuse
+from components.model import Filled, Line, Model, refuse
 from components.namespace import Namespace
 from components.volume import zones
 from components.volume.backend import Backend, Request
@@ -45,7 +45,7 @@ def _prefix(value: str) -> str:
     return value
 
 
-Prefix = Annotated[str, AfterValidator(_prefix)]
+Prefix = Annotated[Line, AfterValidator(_prefix)]
 
 
 class Blob(Model):

@@ -8,7 +8,7 @@ import pulumi_kubernetes as k8s
 
 from components.cluster import ClusterArgs
 from components.faults import Fault
-from components.model import Filled
+from components.model import Filled, Name, ObjectName
 from components.volume import own_class
 from components.volume.backend import Backend, Request
 from components.volume.capabilities import CSI, AccessMode, Capabilities
@@ -23,17 +23,17 @@ class CephFs(Backend):
 
     kind: Literal["cephfs"] = "cephfs"
 
-    file_system: Filled = "myfs"
+    file_system: Name = "myfs"
     """The CephFilesystem: `kubectl -n rook-ceph get cephfilesystems`."""
-    cluster_id: Filled = "rook-ceph"
+    cluster_id: Name = "rook-ceph"
     """Namespace of the Rook cluster, where its Secrets are."""
-    driver: Filled = "rook-ceph.cephfs.csi.ceph.com"
+    driver: ObjectName = "rook-ceph.cephfs.csi.ceph.com"
     """The CSI driver, as `kubectl get csidrivers` has it: Rook puts its operator's namespace in front."""
     pool: Filled | None = None
     """Data pool, such as myfs-replicated; the file system's first one by default."""
-    provisioner_secret: Filled = "rook-csi-cephfs-provisioner"  # noqa: S105  # a name
+    provisioner_secret: ObjectName = "rook-csi-cephfs-provisioner"  # noqa: S105  # a name
     """Secret by which the driver makes, grows and snapshots volumes."""
-    node_secret: Filled = "rook-csi-cephfs-node"  # noqa: S105  # a name
+    node_secret: ObjectName = "rook-csi-cephfs-node"  # noqa: S105  # a name
     """Secret by which nodes mount them."""
     kms_id: Filled | None = None
     """Encrypt it with fscrypt: the key in Rook's ConfigMap rook-ceph-csi-kms-config. Whether Ceph's disks are encrypted

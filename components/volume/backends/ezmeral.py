@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 
 from components.cluster import ClusterArgs
 from components.faults import Fault
-from components.model import Filled, refuse
+from components.model import Filled, Line, Name, ObjectName, refuse
 from components.volume import own_class
 from components.volume.backend import Backend, Request
 from components.volume.capabilities import CSI, AccessMode, Capabilities
@@ -39,8 +39,8 @@ def _some(value: tuple[str, ...]) -> tuple[str, ...]:
     return value
 
 
-Hosts = Annotated[tuple[Annotated[str, AfterValidator(_host)], ...], AfterValidator(_some)]
-Path = Annotated[str, AfterValidator(_path)]
+Hosts = Annotated[tuple[Annotated[Line, AfterValidator(_host)], ...], AfterValidator(_some)]
+Path = Annotated[Line, AfterValidator(_path)]
 
 
 class Ezmeral(Backend):
@@ -54,11 +54,11 @@ class Ezmeral(Backend):
     """Hosts of its container location database, with ports: cldb1.example.org:7222."""
     rest_servers: Hosts
     """Hosts of its REST API, with ports: api1.example.org:8443."""
-    provisioner_secret: Filled
+    provisioner_secret: ObjectName
     """Secret with MAPR_CLUSTER_USER and MAPR_CLUSTER_PASSWORD, by which the driver makes volumes."""
-    ticket_secret: Filled | None = None
+    ticket_secret: ObjectName | None = None
     """Secret with CONTAINER_TICKET, by which nodes mount them; needed where `security` is secure."""
-    secret_namespace: Filled
+    secret_namespace: Name
     """Namespace of those Secrets."""
     security: Literal["secure", "unsecure"] = "secure"
     """Whether the data fabric wants tickets, as it calls it itself."""

@@ -8,6 +8,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 from pydantic import AfterValidator
 
+from components.cidr import inner_network
 from components.cluster import Cluster, ClusterArgs
 from components.cluster.gke import Gke
 from components.faults import Fault
@@ -107,12 +108,18 @@ class GcsFuse(Backend):
                 yield Fault(
                     ("backend", "hierarchical"), "given, and a new bucket always is: name yours, or leave it out"
                 )
+        yield from self._addresses(cluster)
         for key, members in (("readers", args.readers), ("writers", args.writers)):
             for group in access.groups(members):
                 reason = f"got group:{group}, the rights on a bucket are service accounts': list those of its pods"
                 yield Fault((key,), reason)
         if args.mirror and (every := args.mirror.every_seconds) and every < _HOUR:
             yield Fault(("mirror", "every"), f"got {args.mirror.every}, Storage Transfer has at least 1h")
+
+    def _addresses(self, cluster: ClusterArgs) -> Iterator[Fault]:
+        for index, cidr in enumerate(self.addresses or ()):
+            if isinstance(found := inner_network(cidr), str):
+                yield Fault(("backend", "addresses", str(index)), found)
         if isinstance(cluster, Gke) and cluster.network.existing and not self.addresses:
             need = "what its DNS makes of storage.googleapis.com, such as 199.36.153.8/30 for private.googleapis.com"
             yield Fault(("backend", "addresses"), f"missing, and the cluster is in a network of yours: {need}")

@@ -9,7 +9,7 @@ from pydantic import AfterValidator
 
 from components.cluster import ClusterArgs
 from components.faults import Fault
-from components.model import Filled, refuse
+from components.model import Line, Name, ObjectName, refuse
 from components.volume import own_class
 from components.volume.backend import Backend, Request
 from components.volume.capabilities import CSI, AccessMode, Capabilities
@@ -32,12 +32,12 @@ class JuiceFs(Backend):
 
     kind: Literal["juicefs"] = "juicefs"
 
-    secret: Filled
+    secret: ObjectName
     """Secret with the file system's `name`, `metaurl` (the metadata engine), `storage`, `bucket` and keys, as JuiceFS'
     driver takes them. It is never read here."""
-    secret_namespace: Filled
+    secret_namespace: Name
     """Namespace of that Secret, such as kube-system. The stack's own is there only after the first deployment."""
-    cache_dir: Annotated[str, AfterValidator(_directory)] = "/var/jfsCache"
+    cache_dir: Annotated[Line, AfterValidator(_directory)] = "/var/jfsCache"
     """Directory on the nodes where `cache` is kept."""
 
     access_modes: ClassVar[tuple[AccessMode, ...]] = ("ReadWriteMany",)

@@ -8,7 +8,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 from pydantic import Field
 
-from components.cidr import network_of
+from components.cidr import inner_network
 from components.cluster import Cluster, ClusterArgs
 from components.cluster.aks import Aks
 from components.faults import Fault
@@ -111,7 +111,7 @@ class NetappFiles(Backend):
             reason = "missing, and the nodes are in a subnet of yours: need its addresses, such as 10.1.0.0/18"
             yield Fault(("backend", "allowedCidrs"), reason)
         for index, cidr in enumerate(self.allowed_cidrs):
-            if isinstance(found := network_of(cidr), str):
+            if isinstance(found := inner_network(cidr), str):
                 yield Fault(("backend", "allowedCidrs", str(index)), found)
 
     def _mirror(self, args: "VolumeArgs", cluster: ClusterArgs) -> Iterator[Fault]:

@@ -6,7 +6,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 from pydantic import AfterValidator
 
-from components.model import Filled, refuse
+from components.model import Filled, Line, refuse
 from components.volume import static
 from components.volume.backend import Backend, Request
 from components.volume.capabilities import AccessMode, Capabilities
@@ -26,7 +26,7 @@ class Nfs(Backend):
 
     server: Filled
     """The server's name or address, as nodes reach it."""
-    folder: Annotated[str, AfterValidator(_export)]
+    folder: Annotated[Line, AfterValidator(_export)]
     """The folder, as the server exports it. It has to exist."""
     version: Literal["3", "4.0", "4.1", "4.2"] = "4.1"
     """Version of the protocol."""

@@ -1,0 +1,146 @@
+"""Text in settings: what Kubernetes, Linux or a cloud would refuse is refused here, in every setting alike."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+import stack
+from components.model import ARGUMENT_LIMIT, LINE_LIMIT, Model, is_object_name
+from tests.unit.test_bad_settings import dev, faults_of, put
+
+NAMES_OF_OTHER_SETTINGS = {"Location.volume", "TrainingJobArgs.queue"}
+"""Text that is looked up among what the settings declare: nothing else gets any further."""
+OF_SEVERAL_LINES = {"TrainingJobArgs.command", "TrainingJobArgs.env"}
+
+
+def models(above: type[Model] = Model) -> Iterator[type[Model]]:
+    """Every class of settings that `stack` imports."""
+    for model in above.__subclasses__():
+        yield model
+        yield from models(model)
+
+
+def takes(annotation: Any, text: str) -> bool:
+    """Whether a setting of this type takes the text, as its value or anywhere in it."""
+    for value in (text, [text], {text: "a"}, {text: {}}, {"a": text}, {text: 1}):
+        try:
+            TypeAdapter(annotation).validate_python(value)
+        except ValidationError:
+            continue
+        return True
+    return False
+
+
+def settings_that_take(text: str) -> set[str]:
+    """The settings of the stack that take this text."""
+    assert stack.StackConfig in set(models())
+    return {
+        f"{model.__name__}.{name}"
+        for model in models()
+        if model.__module__.startswith(("stack", "components", "workloads"))
+        for name, field in model.model_fields.items()
+        if name in model.__annotations__ and name != "kind" and takes(field.rebuild_annotation(), text)
+    }
+
+
+@pytest.mark.parametrize("text", ["a\0b", "a\ud800b"], ids=["NUL", "lone surrogate"])
+def test_no_setting_takes_what_no_program_can_be_given(text: str) -> None:
+    assert settings_that_take(text) == NAMES_OF_OTHER_SETTINGS
+
+
+@pytest.mark.parametrize("text", ["a\nb", "a\x1bb", "a\u2028b", "a" * 5000], ids=["newline", "escape", "2028", "long"])
+def test_only_commands_and_variables_have_several_lines(text: str) -> None:
+    assert settings_that_take(text) == NAMES_OF_OTHER_SETTINGS | OF_SEVERAL_LINES
+
+
+def test_the_sweep_sees_settings_of_text() -> None:
+    assert {"Eks.region", "Eks.tags", "NodeGroupArgs.labels", "Ebs.kms_key"} - settings_that_take("a") == {
+        "Ebs.kms_key"
+    }
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "line"),
+    [
+        ("cluster", {"kind": "existing", "context": "a\nb"}, "cluster.context: got 'a\\nb', need one line of text,"),
+        (
+            "cluster",
+            {"kind": "existing", "context": "kind-dev "},
+            "cluster.context: got 'kind-dev ', need text without ",
+        ),
+        ("cluster", {"kind": "existing", "context": "a" * (LINE_LIMIT + 1)}, "cluster.context: got 'aaa"),
+        ("workloads/digits/env/A", "a\0b", "workloads.digits.env.A: got 'a\\x00b', need text that Linux can hand to a"),
+        ("workloads/digits/env/A", "a" * 2_000_000, "workloads.digits.env.A: got 'aaa"),
+        (
+            "workloads/digits/command",
+            ["python3", "\0"],
+            "workloads.digits.command.1: got '\\x00', need text that Linux",
+        ),
+        ("workloads/digits/command", [" "], "workloads.digits.command.0: is empty, so no program is named; begin with"),
+        ("volumes/models/path", "/mod\0els", "volumes.models.path: got '/mod\\x00els', need one line of text,"),
+        (
+            "volumes/models/readers",
+            ["group:a\nb"],
+            "volumes.models.readers.0: got 'group:a\\nb', need one line of text",
+        ),
+        (
+            "workloads/digits/files",
+            {"a.py": "a\0.py"},
+            "workloads.digits.files.a.py: got 'a\\x00.py', need one line of",
+        ),
+    ],
+)
+def test_text_that_would_be_refused_later_is_one_fault(path: str, value: Any, line: str) -> None:
+    tree = dev()
+    put(tree, path, value)
+    (found,) = [one for one in faults_of(tree) if ".backend" not in one]
+    assert found.startswith(f"tensorplane:{line}"), found
+    assert len(found) < 300
+
+
+def test_a_variable_has_as_many_lines_as_it_likes() -> None:
+    tree = dev()
+    put(tree, "workloads/digits/env/SCRIPT", "a\n\tb\n" * 1000)
+    put(tree, "workloads/digits/command", ["python3", "-c", "import sys\nprint(sys.argv)"])
+    assert faults_of(tree) == []
+
+
+@pytest.mark.parametrize(("key", "count"), [("env", 5), ("command", 5)])
+def test_command_and_variables_have_to_fit_into_an_object(key: str, count: int) -> None:
+    tree = dev()
+    large = "a" * (ARGUMENT_LIMIT // 2)
+    many = {f"V{index}": large for index in range(count)}
+    put(tree, f"workloads/digits/{key}", many if key == "env" else ["python3", *many.values()])
+    (line,) = faults_of(tree)
+    assert line.startswith(f"tensorplane:workloads.digits.{key}: command and env have 307,"), line
+    put(tree, f"workloads/digits/{key}", {"V": large} if key == "env" else ["python3", large])
+    assert faults_of(tree) == []
+
+
+@pytest.mark.parametrize("name", ["gp3", "rook-ceph.cephfs.csi.ceph.com", "0", "a" * 253])
+def test_names_of_objects(name: str) -> None:
+    assert is_object_name(name)
+
+
+@pytest.mark.parametrize("name", ["", "Gp3", "a_b", "-a", "a-", "a..b", "a.", "a b", "a" * 254, "a\n"])
+def test_what_is_no_name_of_an_object(name: str) -> None:
+    assert not is_object_name(name)
+
+
+def test_a_storage_class_is_named_as_kubernetes_names_it() -> None:
+    tree = dev()
+    tree["cluster"] = {"kind": "existing", "context": "lab"}
+    tree["volumes"]["models"]["backend"] = {"kind": "storageClass", "name": "Fast SSD"}
+    (line,) = faults_of(tree)
+    assert line.startswith("tensorplane:volumes.models.backend.name: got 'Fast SSD', need lower-case letters, digits,")
+
+
+def test_a_snapshot_is_named_as_kubernetes_names_it() -> None:
+    tree = dev()
+    tree["volumes"]["models"]["from"] = {"snapshot": "Models at noon"}
+    assert faults_of(tree) == [
+        "tensorplane:volumes.models.from.snapshot: 'Models at noon' is no name of a VolumeSnapshot; "
+        "`kubectl get volumesnapshots` lists them"
+    ]
