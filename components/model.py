@@ -126,7 +126,7 @@ def _relative_path(value: str) -> str:
     return value
 
 
-RelativePath = Annotated[Line, AfterValidator(_relative_path)]
+RelativePath = Annotated[Line, AfterValidator(_filled), AfterValidator(_relative_path)]
 """A path inside a volume, without `.` and `..`."""
 
 

@@ -15,9 +15,12 @@ from components.gke.addresses import nodes_by_addresses, nodes_by_pods, pod_bloc
 from components.node_group import Shape
 
 if TYPE_CHECKING:
-    from components.cluster.gke import Gke, GkeNetwork
+    from components.cluster.gke import Gke, GkeNetwork, GkeSubnet
 
 NAME_LIMIT = 40
+_RESOURCE = "[a-z]([a-z0-9-]{0,61}[a-z0-9])?"
+_NETWORK = rf"(projects/[^/]+/global/networks/)?{_RESOURCE}"
+_SUBNETWORK = rf"(projects/[^/]+/regions/[^/]+/subnetworks/)?{_RESOURCE}"
 _NAME = re.compile(r"[a-z]([a-z0-9-]*[a-z0-9])?")
 _PROJECT = re.compile(r"([a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]")
 _VERSION = re.compile(r"1\.(\d{1,4})(\.\d+(-gke\.\d+)?)?", re.ASCII)
@@ -110,6 +113,7 @@ def _network(args: "Gke") -> Iterator[Fault]:
         for field in sorted(given):
             key = type(network).model_fields[field].alias or field
             yield Fault((*path, key), "given with existing, whose subnetwork has its own: leave out one of them")
+        yield from _existing(network.existing)
         return
     ranges: dict[str, ipaddress.IPv4Network] = {}
     for key, cidr, largest, smallest in _ranges(network):
@@ -124,6 +128,18 @@ def _network(args: "Gke") -> Iterator[Fault]:
     for (one, first), (other, second) in itertools.combinations(ranges.items(), 2):
         if first.overlaps(second):
             yield Fault((*path, other), f"{second} overlaps {one} ({first}): need addresses that nothing else has")
+
+
+def _existing(mine: "GkeSubnet") -> Iterator[Fault]:
+    """Names that no network, subnetwork or range in Google Cloud can have."""
+    for key, value, form, like in (
+        ("network", mine.network, _NETWORK, "its name, or projects/PROJECT/global/networks/NAME"),
+        ("subnetwork", mine.subnetwork, _SUBNETWORK, "its name, or projects/PROJECT/regions/REGION/subnetworks/NAME"),
+        ("podsRange", mine.pods_range, _RESOURCE, "the name of a secondary range, such as pods"),
+        ("servicesRange", mine.services_range, _RESOURCE, "the name of a secondary range, such as services"),
+    ):
+        if not re.fullmatch(form, value):
+            yield Fault(("cluster", "network", "existing", key), f"got {value!r}, which names none; give {like}")
 
 
 def _ranges(network: "GkeNetwork") -> Iterator[tuple[str, str, int, int]]:

@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from components import interval
+from components.host import Host
 from components.interval import Interval
 from components.model import Filled, Model, Name, ObjectName, refuse
 
@@ -12,7 +13,7 @@ from components.model import Filled, Model, Name, ObjectName, refuse
 class Remote(Model):
     """A volume of another cluster, which has `from: {mirror: …}` there."""
 
-    address: Filled
+    address: Host
     """Host name or IP address at which that cluster takes the bytes."""
     key_secret: ObjectName
     """Secret of the stack's namespace with the key that both sides have, as `psk.txt`."""

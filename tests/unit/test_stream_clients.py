@@ -120,7 +120,7 @@ def test_pods_without_streams_hear_nothing_of_them(render: Render) -> None:
 
 
 def test_a_server_s_own_image_may_read(render: Render) -> None:
-    server = {**_SERVER, "image": "registry.example/ranker@sha256:0", "streams": {"events": {"group": "trainer"}}}
+    server = {**_SERVER, "image": "registry.example/ranker:1", "streams": {"events": {"group": "trainer"}}}
     pod = _pod(render, _tree(server=server), "Deployment")
     assert DeclaredStream.of("events", _environment(pod)).group == "trainer"
     assert len(_secrets(pod)) == 2

@@ -7,6 +7,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 import stack
+from components.host import is_host
 from components.model import ARGUMENT_LIMIT, LINE_LIMIT, Model, is_object_name
 from tests.unit.test_bad_settings import dev, faults_of, put
 
@@ -144,3 +145,17 @@ def test_a_snapshot_is_named_as_kubernetes_names_it() -> None:
         "tensorplane:volumes.models.from.snapshot: 'Models at noon' is no name of a VolumeSnapshot; "
         "`kubectl get volumesnapshots` lists them"
     ]
+
+
+@pytest.mark.parametrize(
+    "host", ["nfs", "nfs.example.org", "nfs.example.org.", "10.0.0.7", "2001:db8::1", "a_b.example"]
+)
+def test_hosts(host: str) -> None:
+    assert is_host(host)
+
+
+@pytest.mark.parametrize(
+    "host", ["", "a b", "nfs:2049", "http://nfs", "10.0.0.0/8", "10.0.0.300", "-a", "a..b", "a" * 64]
+)
+def test_no_hosts(host: str) -> None:
+    assert not is_host(host)

@@ -54,7 +54,7 @@ class TestRunName:
             ("command", ["python3", "-O", "train.py"]),
             ("resources", {"cpus": 0.3, "memoryGib": 1.25}),
             ("strategy", {"kind": "multiWorkerMirrored", "workers": 1}),
-            ("image", "example.com/train@sha256:0"),
+            ("image", f"example.com/train@sha256:{'0' * 64}"),
             ("maxRestarts", 4),
             ("attempt", 2),
             ("model", {"volume": "models", "path": "other"}),

@@ -6,7 +6,8 @@ import pulumi
 import pulumi_kubernetes as k8s
 from pydantic import AfterValidator
 
-from components.model import Filled, Line, refuse
+from components.host import Host
+from components.model import Line, refuse
 from components.volume import static
 from components.volume.backend import Backend, Request
 from components.volume.capabilities import AccessMode, Capabilities
@@ -24,7 +25,7 @@ class Nfs(Backend):
 
     kind: Literal["nfs"] = "nfs"
 
-    server: Filled
+    server: Host
     """The server's name or address, as nodes reach it."""
     folder: Annotated[Line, AfterValidator(_export)]
     """The folder, as the server exports it. It has to exist."""
