@@ -1,5 +1,6 @@
 """Model servers: a Deployment that serves the newest version of a model on a volume, by TF Serving's REST and gRPC."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -21,6 +22,7 @@ REST_PORT = 8501
 
 # Both become ready when training has written a model, which may be days after `pulumi up`.
 _NOT_AWAITED = {"pulumi.com/skipAwait": "true"}
+_NO_PART_OF_A_URL = re.compile(r"[:%?#\s]")
 _ROOT = "/models"
 """Where the server sees the model's volume."""
 
@@ -73,6 +75,9 @@ class ModelServerArgs(WorkloadArgs):
         yield from mounts.check_volume(volume, where, declared.volumes)
         yield from mounts.check_access(name, volume, where, declared.volumes, read_only=True)
         yield from mounts.check_stream(volume, where, declared.volumes, declared.cluster)
+        if _NO_PART_OF_A_URL.search(self.model_name):
+            reason = f"the model would be called {self.model_name!r}, which no URL of TensorFlow Serving can name"
+            yield Fault(("workloads", name, "model", "path"), f"{reason}; end the path without spaces and : % ? #")
         yield from streams.check(self.streams, ("workloads", name, "streams"), declared.volumes)
         if self.streams and self.image is None:
             reason = "given, and TensorFlow Serving reads no streams: need an `image` of yours that does"

@@ -20,7 +20,7 @@ def faults(workloads: Mapping[str, WorkloadArgs], declared: Declared) -> Iterato
     if not declared.fleet.groups or declared.fleet.untold:
         return
     for volume, args in declared.volumes.items():
-        if args and args.for_one_node(declared.cluster):
+        if args and args.backend_on(declared.cluster).is_on(declared.cluster) and args.for_one_node(declared.cluster):
             mounting = {name: one for name, one in workloads.items() if volume in one.mounts()}
             yield from _of_volume(volume, mounting, declared)
 

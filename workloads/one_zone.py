@@ -1,10 +1,11 @@
 """Disks, their clones and the pods that mount them: what is in one zone together has to have one in common."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from components.cluster import ClusterArgs
 from components.faults import Fault, Key
-from components.volume import zones
+from components.volume import VolumeArgs, zones
 from workloads import Declared, WorkloadArgs
 
 Node = tuple[str, str]
@@ -25,23 +26,17 @@ class Wish:
 
 def faults(workloads: Mapping[str, WorkloadArgs], declared: Declared) -> Iterator[Fault]:
     """One line for each set of disks and pods without a zone in common."""
-    disks = {
-        name: args
-        for name, args in declared.volumes.items()
-        if args and args.backend_on(declared.cluster).in_one_zone(declared.cluster)
-    }
+    disks = {name: args for name, args in declared.volumes.items() if args and _is_a_disk(args, declared.cluster)}
     clones = [(name, args.source.volume) for name, args in disks.items() if args.source and args.source.volume in disks]
     pairs: list[tuple[Node, Node]] = [(("volumes", name), ("volumes", str(origin))) for name, origin in clones]
     for name, workload in workloads.items():
         pairs += [(("workloads", name), ("volumes", disk)) for disk in workload.mounts() if disk in disks]
-    placed = {
-        name: frozenset(args.placement.zones) for name, args in disks.items() if args.placement and args.placement.zones
-    }
+    placed = {name: _known(args.placement.zones, declared) for name, args in disks.items() if args.placement}
     for together in _connected(pairs):
         wishes = [
             Wish(("volumes", one, "placement", "zones"), f"volume {one} is", placed[one])
             for section, one in together
-            if section == "volumes" and one in placed
+            if section == "volumes" and placed.get(one)
         ]
         for section, one in together:
             if section == "workloads" and (found := _zones(workloads[one], declared)):
@@ -50,12 +45,23 @@ def faults(workloads: Mapping[str, WorkloadArgs], declared: Declared) -> Iterato
         yield from _without_a_common_zone(wishes)
 
 
+def _is_a_disk(args: VolumeArgs, cluster: ClusterArgs) -> bool:
+    backend = args.backend_on(cluster)
+    return backend.is_on(cluster) and backend.in_one_zone(cluster)
+
+
+def _known(found: Iterable[str], declared: Declared) -> frozenset[str]:
+    """The zones that the cluster has: others are faults of their own."""
+    have = zones.of(declared.cluster)
+    return frozenset(zone for zone in found if not have or zone in have)
+
+
 def _zones(workload: WorkloadArgs, declared: Declared) -> frozenset[str]:
     """The zones in which all pods of a workload may be; none where nobody knows."""
     common: frozenset[str] | None = None
     for pods in workload.pod_sets():
         groups = declared.fleet.taking(pods.resources, interruptible=pods.interruptible)
-        found = [zones.of_group(shape, declared.cluster) for shape in groups]
+        found = [_known(zones.of_group(shape, declared.cluster), declared) for shape in groups]
         if not found or not all(found):
             return frozenset()
         here = frozenset(zone for each in found for zone in each)

@@ -132,6 +132,10 @@ class Backend(Variant, family=True):
         """The class of snapshots of several of its volumes at one instant; None where the driver takes none."""
         return None
 
+    def is_on(self, cluster: ClusterArgs) -> bool:
+        """Whether this kind of cluster has it."""
+        return self.clusters is None or cluster.kind in self.clusters
+
     def in_one_zone(self, cluster: ClusterArgs) -> bool:
         """Whether a volume of it is in a zone that only the pods of that zone can mount it in."""
         return self.capabilities.reach == "zone"

@@ -35,7 +35,7 @@ def faults(volumes: Mapping[str, "VolumeArgs"], declared: Declared, cluster: Clu
 def _of_volume(name: str, args: "VolumeArgs", declared: Declared, cluster: ClusterArgs) -> Iterator[Fault]:
     at = ("volumes", name)
     backend = args.backend_on(cluster)
-    if backend.clusters is not None and cluster.kind not in backend.clusters:
+    if backend.clusters is not None and not backend.is_on(cluster):
         need = f"it needs cluster kind {' or '.join(sorted(backend.clusters))}"
         reason = f"got {backend.kind} on cluster kind {cluster.kind}, {need}"
         yield Fault((*at, "backend"), reason, given=(("cluster", "kind"),))
@@ -57,7 +57,7 @@ def _together(volumes: Mapping[str, "VolumeArgs"], cluster: ClusterArgs) -> Iter
     """What volumes of one kind share has limits of its own."""
     kinds = {(backend := args.backend_on(cluster)).kind: backend for args in volumes.values()}
     for kind, backend in sorted(kinds.items()):
-        if backend.clusters is None or cluster.kind in backend.clusters:
+        if backend.is_on(cluster):
             of_kind = {name: args for name, args in volumes.items() if args.backend_on(cluster).kind == kind}
             for fault in backend.check_together(of_kind, cluster):
                 yield Fault(("volumes", *fault.path), fault.reason, given=_given(("volumes",), fault))

@@ -181,6 +181,13 @@ def test_disks_of_other_clouds(
     assert faults_of({**tree, "volumes": {"data": {**volume, "backend": reaching}}}) == []
 
 
+def test_what_is_wrong_by_itself_is_one_line() -> None:
+    (line,) = faults_of(stack({"data": on("z")}, train=job(1, **GPUS)))
+    assert line.startswith("tensorplane:volumes.data.placement.zones: got us-west-2z, the cluster is in us-west-2a,")
+    (line,) = faults_of(stack({"data": {"backend": {"kind": "persistentDisk"}}}, train=job(4, **GPUS)))
+    assert line.startswith("tensorplane:volumes.data.backend: got persistentDisk on cluster kind eks, it needs")
+
+
 def test_the_default_class_of_a_cloud_makes_disks_for_one_node() -> None:
     assert faults_of(stack({"data": {"accessModes": ["ReadWriteMany"]}})) == [
         "tensorplane:volumes.data.accessModes: got ReadWriteMany, and the default StorageClass has EBS disks, which "
