@@ -70,9 +70,9 @@ def _zones(workload: WorkloadArgs, declared: Declared) -> frozenset[str]:
 
 
 def _without_a_common_zone(wishes: list[Wish]) -> Iterator[Fault]:
-    narrowest, *others = sorted(wishes, key=lambda wish: len(wish.zones)) if wishes else [None]
-    if narrowest is None:
+    if not wishes:
         return
+    narrowest, *others = sorted(wishes, key=lambda wish: len(wish.zones))
     common = narrowest.zones
     for wish in others:
         if not common & wish.zones:

@@ -65,8 +65,8 @@ def _versions(args: "Aks") -> Iterator[Fault]:
             yield Fault(("cluster", key), f"got {value!r}, need a Kubernetes version, such as 1.35 or 1.35.2")
     if control is None or nodes is None:
         return
-    for key, value, minor in (("version", args.version, control), ("nodeVersion", args.node_version, nodes)):
-        if value and (wrong := offered.problem("aks", minor)):
+    for key, value, number in (("version", args.version, control), ("nodeVersion", args.node_version, nodes)):
+        if value and (wrong := offered.problem("aks", number)):
             yield Fault(("cluster", key), f"{value} {wrong}")
             return
     given = (("cluster", "version"),)

@@ -12,7 +12,7 @@ GROUPS = {
     "new": {"accelerator": "h100-80gb", "perNode": 8, "max": 4, "zones": ["us-west-2a"]},
     "old": {"accelerator": "t4", "perNode": 1, "max": 8},
 }
-GPUS = {"gpus": 8, "accelerator": "h100-80gb"}
+GPUS: dict[str, Any] = {"gpus": 8, "accelerator": "h100-80gb"}
 EBS = {"kind": "ebs"}
 SHARING = "take a backend with ReadWriteMany (cephfs, efs, ezmeral, fsxLustre, juicefs, nfs, s3, storageClass)"
 

@@ -25,7 +25,8 @@ def models(above: type[Model] = Model) -> Iterator[type[Model]]:
 
 def takes(annotation: Any, text: str) -> bool:
     """Whether a setting of this type takes the text, as its value or anywhere in it."""
-    for value in (text, [text], {text: "a"}, {text: {}}, {"a": text}, {text: 1}):
+    values: list[Any] = [text, [text], {text: "a"}, {text: {}}, {"a": text}, {text: 1}]
+    for value in values:
         try:
             TypeAdapter(annotation).validate_python(value)
         except ValidationError:
