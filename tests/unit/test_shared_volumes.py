@@ -6,7 +6,8 @@ import pytest
 
 from tests.unit.test_bad_settings import faults_of
 
-EKS = {"kind": "eks", "region": "us-west-2"}
+INSIDE = {"deployFromInside": True}
+EKS = {"kind": "eks", "region": "us-west-2", "endpoint": INSIDE}
 GROUPS = {
     "cpu": {"machine": "m7i.2xlarge", "min": 2, "max": 10},
     "new": {"accelerator": "h100-80gb", "perNode": 8, "max": 4, "zones": ["us-west-2a"]},
@@ -162,7 +163,7 @@ def test_disks_of_one_pod_are_in_one_zone() -> None:
     [
         ({"kind": "gke", "project": "acme-ml", "region": "us-central1"}, "us-central1-a", "us-central1-b",
          {"kind": "filestore"}, {"kind": "persistentDisk"}),
-        ({"kind": "aks", "region": "westeurope"}, "1", "2",
+        ({"kind": "aks", "region": "westeurope", "endpoint": INSIDE}, "1", "2",
          {"kind": "azureDisk", "sku": "Premium_ZRS"}, {"kind": "azureDisk"}),
     ],
     ids=["gke", "aks"],
