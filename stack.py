@@ -12,7 +12,7 @@ from components import settings as stack_settings
 from components.cluster import Cluster, ClusterArgs, with_context
 from components.cluster.embedded import Embedded
 from components.controllers import Controller, ControllersArgs
-from components.faults import Fault, Note
+from components.faults import Fault, Key, Note
 from components.fleet import Fleet
 from components.gpu_runtime import GpuRuntime, GpuRuntimeArgs
 from components.model import NAME_LIMIT, NAME_NEEDS, Filled, Model, Name, is_name
@@ -62,21 +62,26 @@ class StackConfig(Model):
     workloads: Annotated[dict[Name, WorkloadArgs], Field(default_factory=dict)]
     """Training jobs and model servers."""
 
-    _encrypted: frozenset[str] = PrivateAttr(default=frozenset())
+    _secret: frozenset[Key] = PrivateAttr(default=frozenset())
 
     @classmethod
     def load(cls, settings: Settings | None = None) -> "StackConfig":
         """The settings of the running stack, or `pulumi.RunError` with every fault in them, a line each."""
-        settings = settings or Settings.of_stack()
+        running, settings = settings is None, settings or Settings.of_stack()
         settings = replace(settings, tree=with_context(settings.tree))
         config, found = stack_settings.validated(cls, settings)
-        beyond = config.check(settings)
+        found += stack_settings.misread(config, settings.rewritten)
+        beyond = faults.certain(config.check(settings), settings.unread)
         for key in ("cluster", "gpuRuntime"):
             if settings.tree.get(key) is None:
                 beyond = consequences.of_default((key,), beyond)
         wrong = consequences.own_causes(found, beyond)
-        faults.stop([*found, *faults.hiding(wrong, settings.secret)])
-        config._encrypted = settings.secret
+        words = settings.secret_words()
+        told = [*faults.hiding(found, (), words), *faults.hiding(wrong, settings.secret, words)]
+        faults.stop([*settings.wrong, *told])
+        if running and (nothing := settings.declares_nothing()):
+            raise pulumi.RunError(nothing)
+        config._secret = settings.secret
         return config
 
     def check(self, settings: Settings) -> Iterator[Fault]:
@@ -256,9 +261,8 @@ def build(config: StackConfig) -> Mapping[str, Any]:
     movers = _volsync(config, cluster, inside)
     volumes = volumes_of(config.volumes, cluster=cluster, namespace=namespace, movers=movers, opts=inside)
     job_controllers, queues = _scheduling(config, cluster, namespace, inside)
-    encrypted = "workloads" in config._encrypted
     streams = _streams(config, cluster, namespace, volumes, [*job_controllers, *queues.values()], inside)
-    platform = Platform(cluster, namespace, volumes, streams, queues, config.rooms, job_controllers, encrypted)
+    platform = Platform(cluster, namespace, volumes, streams, queues, config.rooms, job_controllers, config._secret)
     workloads = {name: args.build(name, platform, inside) for name, args in config.workloads.items()}
     return _outputs(cluster, namespace, workloads)
 

@@ -57,12 +57,12 @@ def _stack(name: str) -> float:
     import runpy
 
     import pulumi
-    import yaml
 
+    import stack_file
     from bench.mocked import run
     from embedded.paths import PROJECT
 
-    tree = yaml.safe_load((PROJECT / f"Pulumi.{name}.yaml").read_text())["config"]
+    tree = stack_file.read(PROJECT / f"Pulumi.{name}.yaml").config
     pulumi.runtime.set_all_config({key: json.dumps(value) for key, value in tree.items()})
     run(partial(runpy.run_path, str(PROJECT)), stack=name)
     return time.perf_counter() - _BEGAN

@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 
+import stack_file
 from bench import instance, rate
 from bench.by_hand import Line, Program
 from bench.figure import Figure, Measured
@@ -94,8 +95,7 @@ def _by_hand(program: Program, script: str, run: str) -> tuple[float, float]:
 
 
 def _settings() -> dict[str, Any]:
-    tree: dict[str, Any] = yaml.safe_load((PROJECT / "Pulumi.dev.yaml").read_text())
-    return tree
+    return {"config": dict(stack_file.read(PROJECT / "Pulumi.dev.yaml").config)}
 
 
 def _long_run(run: str) -> str:

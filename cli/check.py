@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pulumi
 
+import stack_file
+from components.settings import Settings
 from embedded.fault import Fault
-from embedded.hosts.stack_settings import declared
+from embedded.hosts.stack_settings import read
 from stack import StackConfig
 
 if TYPE_CHECKING:
     from embedded.kube import Kube
-
-_PROJECT_NAME = "tensorplane"
 
 
 def run(file: Path, api: Kube | None = None) -> str:
@@ -23,13 +22,16 @@ def run(file: Path, api: Kube | None = None) -> str:
 
     With the API of the stack's cluster, what is there is compared, too.
     """
-    if is_encrypted(file):
-        return f"{file.name}: some of it is encrypted, which only `make preview` can check"
     config = load(file)
+    # An environment of Pulumi ESC may have what the file has not.
+    if "environment" not in read(file).others and (nothing := Settings.of_file(read(file)).declares_nothing()):
+        raise Fault(nothing)
     if api:
         compare(config, api)
     notes = [f"note: {note}" for note in config.notes()]
-    return "\n".join([*notes, f"{file.name}: no mistakes found"])
+    unread = ", ".join(encrypted(file))
+    left = f"; Pulumi alone can check what is encrypted: {unread}" if unread else ""
+    return "\n".join([*notes, f"{file.name}: no mistakes found{left}"])
 
 
 def compare(config: StackConfig, api: Kube) -> None:
@@ -42,26 +44,17 @@ def compare(config: StackConfig, api: Kube) -> None:
         raise Fault(*lines)
 
 
-def is_encrypted(file: Path) -> bool:
-    """Whether some of the settings can be read by the engine alone."""
-    return any(isinstance(value, dict) and "secure" in value for value in declared(file).values())
+def encrypted(file: Path, *sections: str) -> list[str]:
+    """The keys of values that the engine alone can read, in some sections or in all."""
+    unread = Settings.of_file(read(file)).unread
+    return [f"tensorplane:{'.'.join(path)}" for path in unread if not sections or path[0] in sections]
 
 
 def load(file: Path) -> StackConfig:
-    """The settings in a Pulumi.<stack>.yaml. A Fault with a line for each thing that is wrong with them."""
-    config = declared(file)
-    pulumi.runtime.set_all_config({_key(key): _stored(value) for key, value in config.items()})
-    pulumi.runtime.configure(pulumi.runtime.Settings(project=_PROJECT_NAME, stack=file.name.split(".")[1]))
+    """The settings in a Pulumi.<stack>.yaml, without what is encrypted. A Fault with a line for each mistake."""
+    pulumi.runtime.configure(pulumi.runtime.Settings(project=stack_file.PROJECT, stack=file.name.split(".")[1]))
+    settings = Settings.of_file(read(file))
     try:
-        return StackConfig.load()
+        return StackConfig.load(settings)
     except pulumi.RunError as error:
         raise Fault(*str(error).splitlines()) from None
-
-
-def _stored(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, default=str)
-
-
-def _key(written: object) -> str:
-    # Pulumi takes a key without a namespace as the project's own.
-    return str(written) if ":" in str(written) else f"{_PROJECT_NAME}:{written}"

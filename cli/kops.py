@@ -34,8 +34,8 @@ class Choice:
 
 def text(file: Path, choice: Choice) -> str:
     """The InstanceGroups of a Pulumi.<stack>.yaml as YAML. A Fault with a line for each thing that is wrong."""
-    if check.is_encrypted(file):
-        raise Fault(f"{file.name}: some of it is encrypted, which Pulumi alone can read: need a file without secrets")
+    if unread := check.encrypted(file, "cluster", "nodeGroups", "gpuRuntime"):
+        raise Fault(f"{', '.join(unread)}: Pulumi alone can read what is encrypted; write it in clear")
     config = check.load(file)
     runtime = gpu_runtime.of(config.gpu_runtime, config.cluster, config.fleet).kind
     wrong = [

@@ -106,7 +106,7 @@ def _compare(settings: StackSettings, target: Target) -> None:
     from cli import check
 
     file = settings.source()
-    if target.cloud or check.is_encrypted(file):
+    if target.cloud or check.encrypted(file, "cluster", "namespace"):
         return
     try:
         config = check.load(file)

@@ -17,8 +17,8 @@ from stack import StackConfig
 
 def run(file: Path, console: Console, *, as_json: bool) -> None:
     """Prints the tiers of a Pulumi.<stack>.yaml. A Fault with a line for each thing that is wrong with it."""
-    if check.is_encrypted(file):
-        raise Fault(f"{file.name}: some of it is encrypted, which Pulumi alone can read; `make preview` has the table")
+    if unread := check.encrypted(file, "cluster", "nodeGroups", "queues", "cohorts", "teams", "topology"):
+        raise Fault(f"{', '.join(unread)}: Pulumi alone can read what is encrypted; `make preview` has the table")
     queues = registered(check.load(file))
     if not queues and not as_json:
         raise Fault(f"{file.name}: no queues are declared. Settings: docs/queues.md")

@@ -44,7 +44,7 @@ class Variant(Model):
             choices = {kind: handler.generate_schema(variant) for kind, variant in sorted(cls.variants.items())}
             schema = core_schema.tagged_union_schema(choices, discriminator="kind")
         else:
-            schema = handler(source)
+            schema = super().__get_pydantic_core_schema__(source, handler)
         return schema
 
 

@@ -1,7 +1,7 @@
 """Faults in the settings: each one line that names the key, what was found there and what is allowed."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -15,8 +15,12 @@ from components.family import Variant
 from components.model import Model, is_name
 from nearest import did_you_mean as did_you_mean
 from nearest import nearest
+from stack_file import ENCRYPTED
 
 _SHOWN = 60
+_LONGEST_KEY = 200
+_LONGEST_REASON = 2000
+_LONG_WORD = re.compile(rf"\S{{{_LONGEST_KEY + 1},}}")
 
 Key = tuple[str, ...]
 """A key below `tensorplane:`, from the outermost inwards."""
@@ -36,6 +40,8 @@ class Fault:
     """The keys that a misspelt one may stand for."""
     among: Key = ()
     """The settings that the key is one of; empty where it is a name of a map."""
+    by_names: bool = False
+    """Whether it was concluded from names alone, so that other values change nothing."""
 
     def __str__(self) -> str:
         return _line(self.path, self.reason)
@@ -54,10 +60,17 @@ class Note:
 
 def _line(path: Key, text: str) -> str:
     # Keys are told as they were written, and YAML lets them hold anything.
-    return " ".join(f"tensorplane:{'.'.join(path)}: {text}".splitlines())
+    return f"tensorplane:{'.'.join(map(legible, path))}: {legible(text, _LONGEST_REASON)}"
 
 
-def stop(faults: Iterable[Fault]) -> None:
+def legible(text: str, at_most: int = _LONGEST_KEY) -> str:
+    """Text on one line, its control characters escaped, cut where it is too long to be read."""
+    escaped = "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
+    shorter = _LONG_WORD.sub(lambda word: f"{word[0][:_LONGEST_KEY]}…", escaped)
+    return shorter if len(shorter) <= at_most else f"{shorter[:at_most]}…"
+
+
+def stop(faults: Iterable[Fault | str]) -> None:
     """End the program with every fault, a line each; return when there is none. Pulumi exits with 1, no traceback."""
     lines = dict.fromkeys(str(fault) for fault in faults)
     if lines:
@@ -72,15 +85,50 @@ def without_consequences(faults: Iterable[Fault], causes: Sequence[Fault]) -> It
             yield fault
 
 
-def hiding(faults: Iterable[Fault], secret: frozenset[str]) -> Iterator[Fault]:
-    """The faults, without the text of those that tell what is below a secret top-level key."""
+def certain(faults: Iterable[Fault], unread: Collection[Key]) -> Iterator[Fault]:
+    """The faults that hold whatever the values are that Pulumi alone can read."""
+    concerned = [_concerned(path) for path in unread]
     for fault in faults:
-        told = {path[0] for path in (fault.path, *fault.given)} & secret
-        yield _hidden(min(told)) if told else fault
+        doubtful = unread if fault.by_names else concerned
+        if not any(overlap(at, one) for at in (fault.path, *fault.given) for one in doubtful):
+            yield fault
 
 
-def _hidden(key: str) -> Fault:
-    return Fault((key,), "something in this secret value is not allowed; its text is not shown")
+def _concerned(path: Key) -> Key:
+    """What may be right or wrong by a value: all of its workload, volume, …; of a cluster everything."""
+    if path[2:3] == ("env",):
+        return path
+    return () if path[0] == "cluster" else path[:2]
+
+
+def hiding(faults: Iterable[Fault], secret: Collection[Key], words: Collection[str]) -> Iterator[Fault]:
+    """The faults, without the text of those that tell what is below a secret key, or one of its words."""
+    telling = re.compile("|".join(rf"(?<!\w){re.escape(word)}(?!\w)" for word in words) or "(?!)")
+    for fault in faults:
+        told = [above for path in (fault.path, *fault.given) if (above := below(path, secret))]
+        if told:
+            yield _hidden(min(told))
+        elif telling.search(fault.reason):
+            yield Fault(fault.path, "it does not go with a value that is stored encrypted; its text is not shown")
+        else:
+            yield fault
+
+
+def _hidden(key: Key) -> Fault:
+    return Fault(key, "something in this secret value is not allowed; its text is not shown")
+
+
+def below(path: Key, keys: Iterable[Key]) -> Key | None:
+    """The one of these keys that the path is, or is below."""
+    return next((key for key in keys if path[: len(key)] == key), None)
+
+
+def setting_names() -> set[str]:
+    """The names of all settings, of all models."""
+    models = [Model]
+    for model in models:
+        models += model.__subclasses__()
+    return {field.alias or name for model in models for name, field in model.model_fields.items()}
 
 
 def overlap(one: Key, other: Key) -> bool:
@@ -96,14 +144,15 @@ def unknown_name(path: Key, what: str, name: str, known: Iterable[str]) -> Fault
     listed = f"have {', '.join(have)}" if have else f"there is no {what}"
     key = (f"{what}s", name)
     reason = f"no {what} named {name!r}, {listed}{did_you_mean(name, have)}"
-    return Fault(path, reason, given=(key,), lacks=key if have else key[:1])
+    return Fault(path, reason, given=(key,), lacks=key if have else key[:1], by_names=True)
 
 
 def of_validation(
-    error: ValidationError, model: type[Model], secret: frozenset[str], tree: Mapping[str, Any]
+    error: ValidationError, model: type[Model], secret: Collection[Key], tree: Mapping[str, Any]
 ) -> list[Fault]:
-    """The faults in a validation error of a tree. `secret` names the top-level keys whose values must not be shown."""
-    places = [(detail, Place.of(model, detail["loc"], tree)) for detail in details_of(error)]
+    """The faults in a validation error of a tree. `secret` has the keys whose values must not be shown."""
+    details = [detail for detail in details_of(error) if not left_to_pulumi(detail)]
+    places = [(detail, Place.of(model, detail["loc"], tree)) for detail in details]
     # A misspelt key's right name is not missing as well.
     meant = {key for detail, place in places if detail["type"] == "extra_forbidden" for key in place.meant()}
     found: dict[Key, Fault] = {}
@@ -117,8 +166,9 @@ def of_validation(
         several = _of_several(detail, place, places)
         whole |= {several.path} if several else set()
         fault = several or _fault(detail, place)
-        if fault.path and fault.path[0] in secret and (len(fault.path) > 1 or detail["type"] != "extra_forbidden"):
-            fault = _hidden(fault.path[0])
+        above = below(fault.path, secret)
+        if above and (above != fault.path or detail["type"] != "extra_forbidden"):
+            fault = _hidden(above)
         found.setdefault(fault.path, fault)
     return [fault for path, fault in found.items() if not any(path[: len(key)] == key != path for key in whole)]
 
@@ -126,6 +176,16 @@ def of_validation(
 def details_of(error: ValidationError) -> list[ErrorDetails]:
     """What pydantic says, without the other half of In[T]: "is not an Output" says nothing to people who write YAML."""
     return [detail for detail in error.errors(include_url=False) if detail["type"] != "is_instance_of"]
+
+
+def left_to_pulumi(detail: ErrorDetails) -> bool:
+    """Whether the value is not known here, because it is stored encrypted."""
+    value, kind = detail["input"], detail["type"]
+    if kind.startswith("union_tag"):
+        value = value.get("kind") if isinstance(value, Mapping) else value
+    if kind == "too_short":
+        return isinstance(value, list) and ENCRYPTED in value
+    return value is ENCRYPTED and kind != "extra_forbidden"
 
 
 def _fault(detail: ErrorDetails, place: "Place") -> Fault:

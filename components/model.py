@@ -5,14 +5,51 @@ import unicodedata
 from typing import Annotated, Any, NoReturn, TypeVar, Union
 
 import pulumi
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, InstanceOf
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchemaHandler, InstanceOf
 from pydantic.alias_generators import to_camel
 from pydantic.json_schema import SkipJsonSchema
-from pydantic_core import PydanticCustomError
+from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError
+from pydantic_core.core_schema import no_info_before_validator_function
 
 T = TypeVar("T")
 In = Union[T, SkipJsonSchema[InstanceOf[pulumi.Output[Any]]]]  # noqa: UP007  # mypy takes no generic alias written with |
 """A value, or one that another resource will produce. Only for leaves: what decides how many resources is plain."""
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise PydanticKnownError("float_type")
+    return value
+
+
+def _whole_number(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise PydanticKnownError("int_type")
+    return value
+
+
+def _boolean(value: Any) -> Any:
+    if not isinstance(value, bool) and value not in ("true", "false"):
+        raise PydanticKnownError("bool_type")
+    return value
+
+
+_CHECKS = {"float": _number, "int": _whole_number, "bool": _boolean}
+
+
+def _take_no_other_type(node: Any) -> None:
+    """Let numbers and booleans below a schema's node, in lists and maps, too, be nothing else.
+
+    pydantic takes true for 1 and "no" for false. Texts that say a number or boolean stay allowed, because
+    `pulumi config set` makes texts of some, and of all that are secret.
+    """
+    children = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+    for child in children:
+        _take_no_other_type(child)
+    if isinstance(node, dict) and (check := _CHECKS.get(str(node.get("type")))):
+        checked = dict(node)
+        node.clear()
+        node.update(no_info_before_validator_function(check, checked))
 
 
 class Model(BaseModel):
@@ -25,6 +62,12 @@ class Model(BaseModel):
         populate_by_name=True,
         allow_inf_nan=False,
     )
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        schema = handler(source)
+        _take_no_other_type(handler.resolve_ref_schema(schema))
+        return schema
 
 
 def refuse(need: str, near: str = "") -> NoReturn:

@@ -2,18 +2,30 @@
 
 import copy
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeVar
 
+import pulumi
 from pulumi.runtime import config as pulumi_config
 from pydantic import ValidationError
 
+import stack_file
 from components import faults, mending
-from components.faults import Fault, Key
+from components.faults import Fault, Key, did_you_mean
 from components.model import Model
+from stack_file import StackFile
 
 M = TypeVar("M", bound=Model)
+
+_OTHER_PREFIXES = ("aws", "azure-native", "gcp", "kubernetes", "pulumi")
+"""Whose configuration may stand beside the settings: the engine's and the providers'."""
+_OTHER_KEYS = ("encryptedkey", "encryptionsalt", "environment", "secretsprovider")
+"""What Pulumi reads beside `config` in a stack's file."""
+_DECLARING = ("nodeGroups", "volumes", "queues", "teams", "workloads")
+"""The sections that have resources of their own."""
+_DEEPEST = 100
 
 
 @dataclass(frozen=True)
@@ -21,25 +33,156 @@ class Settings:
     """What the stack's file says under one project's name, unchecked."""
 
     tree: dict[str, Any]
-    secret: frozenset[str] = frozenset()
-    """Top-level keys that are stored encrypted: their values are never shown."""
+    secret: frozenset[Key] = frozenset()
+    """Where values are stored encrypted: they are never shown."""
+    wrong: tuple[str, ...] = ()
+    """What is wrong with the file beside the tree, a line each."""
+    rewritten: Mapping[Key, str] = field(default_factory=dict)
+    """Numbers that Pulumi writes in another way, as they were written."""
 
     @classmethod
-    def of_stack(cls, project: str = "tensorplane") -> "Settings":
+    def of_stack(cls) -> "Settings":
         """The settings of the running stack."""
         # The SDK has no public way to list the keys, and a key that nobody asks for is a typing mistake to report.
         stored = {**pulumi_config.get_config_env(), **pulumi_config.CONFIG.get()}
-        keys = sorted(key.split(":", 1)[1] for key in stored if key.startswith(f"{project}:"))
-        secret = frozenset(key for key in keys if pulumi_config.is_config_secret(f"{project}:{key}"))
-        return cls({key: _parsed(stored[f"{project}:{key}"]) for key in keys}, secret)
+        tree, wrong = _own(dict(sorted(stored.items())))
+        concealed = {key: tree[key] for key in tree if pulumi_config.is_config_secret(f"{stack_file.PROJECT}:{key}")}
+        clear = _own(_in_clear())[0] if concealed else {}
+        return cls(tree, frozenset(_not_in(clear, concealed)), wrong)
+
+    @classmethod
+    def of_file(cls, file: StackFile) -> "Settings":
+        """The settings in a stack's file, with ENCRYPTED in place of values that Pulumi alone can read."""
+        tree, wrong = _own(file.config)
+        allowed = ("config", *_OTHER_KEYS)
+        unknown = [
+            f"{file.name}: {key}: Pulumi ignores this key; allowed are {', '.join(allowed)}{did_you_mean(key, allowed)}"
+            for key in file.others
+            if key not in allowed
+        ]
+        rewritten = {(own.removeprefix(_PREFIX), *rest): text for (own, *rest), text in file.rewritten.items()}
+        return cls(tree, frozenset(stack_file.encrypted(tree)), (*file.faults, *unknown, *wrong), rewritten)
+
+    def declares_nothing(self) -> str:
+        """Why the update must not go on where nothing is declared; empty otherwise."""
+        cluster = self.tree.get("cluster", {})
+        found = not isinstance(cluster, Mapping) or cluster.get("kind", "embedded") not in ("embedded", "existing")
+        if found or any(self.tree.get(section) for section in _DECLARING):
+            return ""
+        sections = f"{', '.join(_DECLARING[:-1])} or {_DECLARING[-1]}"
+        return (
+            f"Pulumi.{pulumi.get_stack()}.yaml: it declares nothing, so an update would delete what the stack has; "
+            f"declare {sections}, or delete the stack's resources with `pulumi destroy`"
+        )
+
+    @property
+    def unread(self) -> list[Key]:
+        """Where the tree has no value, because Pulumi alone can read it."""
+        return list(stack_file.encrypted(self.tree))
+
+    def secret_words(self) -> set[str]:
+        """Every text in the encrypted values, whoever it is told by. Names of settings are in the documentation."""
+        known = faults.setting_names() if self.secret else set()
+        return {word for path in self.secret for word in _words(_at(self.tree, path)) if word and word not in known}
 
 
-def _parsed(stored: str) -> Any:
+_PREFIX = f"{stack_file.PROJECT}:"
+
+
+def _own(config: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The project's own settings without their prefix, and what is wrong with the prefixes of the others."""
+    tree, wrong = {}, []
+    for key, stored in config.items():
+        prefix, _, name = key.partition(":")
+        if prefix == stack_file.PROJECT:
+            tree[name] = _parsed(stored)
+        elif prefix not in _OTHER_PREFIXES:
+            near = did_you_mean(prefix, [stack_file.PROJECT, *_OTHER_PREFIXES]).replace("?", f":{name}?")
+            wrong.append(f"{faults.legible(key)}: nothing reads a setting with this prefix; correct it{near}")
+    return tree, tuple(wrong)
+
+
+def _parsed(stored: Any) -> Any:
+    if not isinstance(stored, str):
+        return stored
     try:
         value = json.loads(stored)
-    except ValueError:
+    except (ValueError, RecursionError):
         return stored
-    return value if isinstance(value, dict | list) else stored
+    return value if isinstance(value, dict | list) and not _is_deep(value) else stored
+
+
+def _is_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(_DEEPEST):
+        level = [inner for one in level for inner in _inside(one)]
+    return bool(level)
+
+
+def _inside(value: Any) -> Any:
+    return value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+
+
+def _in_clear() -> Mapping[str, Any]:
+    """What stands in the checkout for everyone to read."""
+    try:
+        return stack_file.read(Path(f"Pulumi.{pulumi.get_stack()}.yaml")).config
+    except stack_file.Unreadable:
+        return {}
+
+
+def _not_in(clear: Any, value: Any, at: Key = ()) -> Iterator[Key]:
+    """Where a value differs from what stands in clear.
+
+    Pulumi tells of a whole section that something in it is secret, and not what. What everyone can read in the
+    checkout is not; all the rest is taken for secret.
+    """
+    if isinstance(value, Mapping) and isinstance(clear, Mapping):
+        for key, inner in value.items():
+            yield from _not_in(clear.get(key), inner, (*at, key))
+    elif isinstance(value, list) and isinstance(clear, list) and len(value) == len(clear):
+        for index, (known, inner) in enumerate(zip(clear, value, strict=True)):
+            yield from _not_in(known, inner, (*at, str(index)))
+    elif type(value) is not type(clear) or value != clear:
+        yield at
+
+
+def _at(tree: Any, path: Key) -> Any:
+    for key in path:
+        tree = tree[int(key)] if isinstance(tree, list) else tree[key]
+    return tree
+
+
+def _words(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield key
+            yield from _words(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _words(inner)
+    elif isinstance(value, str | int | float) and not isinstance(value, bool):
+        yield str(value)
+
+
+def misread(model: Model, rewritten: Mapping[Key, str]) -> Iterator[Fault]:
+    """Numbers that are taken as texts, and that Pulumi does not hand over as they were written."""
+    for path, written in rewritten.items():
+        value = _field(model, path)
+        if isinstance(value, str):
+            yield Fault(path, f"Pulumi makes {value} of the number {faults.legible(written)}; quote it")
+
+
+def _field(node: Any, path: Key) -> Any:
+    for key in path:
+        if isinstance(node, Model):
+            names = {info.alias or name: name for name, info in type(node).model_fields.items()}
+            node = getattr(node, names.get(key, ""), None)
+        elif isinstance(node, Mapping):
+            node = node.get(key)
+        else:
+            node = node[int(key)] if isinstance(node, list | tuple) and int(key) < len(node) else None
+    return node
 
 
 def validated(model: type[M], settings: Settings) -> tuple[M, list[Fault]]:
@@ -61,7 +204,8 @@ def validated(model: type[M], settings: Settings) -> tuple[M, list[Fault]]:
                     found.setdefault(fault.path, fault)
             for detail in error.errors(include_url=False):
                 place = faults.Place.of(model, detail["loc"], tree)
-                changed |= {place.path, mending.mend(tree, place, detail) or _remove(tree, place.path)}
+                mended = None if faults.left_to_pulumi(detail) else mending.mend(tree, place, detail)
+                changed |= {place.path, mended or _remove(tree, place.path)}
 
 
 def _is_of_change(fault: Fault, changed: Iterable[Key]) -> bool:

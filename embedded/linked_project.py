@@ -12,6 +12,8 @@ _LINKED = (
     "Pulumi.yaml",
     "__main__.py",
     "stack.py",
+    "stack_file.py",
+    "nearest.py",
     "components",
     "workloads",
     "runtime",

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import pulumi
 
+from components import faults
 from components.cluster import Cluster, ClusterArgs
 from components.family import Variant, load_family
 from components.faults import Fault, Key
@@ -45,12 +46,25 @@ class Platform:
     """What the queues have, by their names."""
     controllers: Sequence[pulumi.Resource]
     """What must be ready before a job can be created."""
-    encrypted: bool
-    """Whether the workloads' settings are stored encrypted, as a whole: Pulumi does not tell which value is why."""
+    secret: frozenset[Key] = frozenset()
+    """Where the settings hold values that are stored encrypted."""
 
-    def guarded(self, value: Any) -> pulumi.Output[Any]:
-        """The value, secret where settings are: what follows from it stays encrypted in the state."""
-        return pulumi.Output.secret(value) if self.encrypted else pulumi.Output.from_input(value)
+    def secret_env(self, workload: str, env: Mapping[str, Any]) -> set[str]:
+        """The variables of a workload that are to be kept secret: those that are stored encrypted, and Outputs."""
+        return {
+            name
+            for name, value in env.items()
+            if isinstance(value, pulumi.Output) or faults.below(("workloads", workload, "env", name), self.secret)
+        }
+
+    def guarded(self, workload: str, value: Any) -> pulumi.Output[Any]:
+        """The value, secret where settings of the workload are: what follows from it stays encrypted in the state.
+
+        Not for its variables, of which nothing follows: they are in a Secret.
+        """
+        at, env = ("workloads", workload), ("workloads", workload, "env")
+        secret = any(faults.below(at, [path]) or (path[:2] == at and path[:3] != env) for path in self.secret)
+        return pulumi.Output.secret(value) if secret else pulumi.Output.from_input(value)
 
 
 class WorkloadArgs(Variant, family=True):

@@ -93,7 +93,7 @@ class ModelServer(Workload):
     def __init__(
         self, name: str, args: ModelServerArgs, *, platform: Platform, opts: pulumi.ResourceOptions | None = None
     ) -> None:
-        image = platform.guarded(args.image or platform.cluster.args.images.serving(args.resources.gpus))
+        image = platform.guarded(name, args.image or platform.cluster.args.images.serving(args.resources.gpus))
         gpus = args.replicas * args.resources.gpus
         props = {"model": args.model_name, "image": image, "replicas": args.replicas, "gpus": gpus}
         super().__init__("tensorplane:index:ModelServer", name, props, opts)

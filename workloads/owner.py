@@ -73,6 +73,22 @@ class Owner:
             opts=self.inside,
         )
 
+    def secret(self, logical: str, values: Mapping[str, pulumi.Input[str]]) -> "k8s.core.v1.Secret":
+        """A Secret that never changes; other values are another Secret.
+
+        Its name must not come from its values: a hash of a short one can be guessed. The provider makes up a name for
+        each new object, and Pulumi's state keeps it.
+        """
+        metadata = self.metadata()
+        del metadata["name"]
+        return k8s.core.v1.Secret(
+            logical,
+            metadata=metadata,
+            immutable=True,
+            string_data={key: pulumi.Output.secret(value) for key, value in values.items()},
+            opts=self.inside,
+        )
+
     def allow_peers(self) -> "k8s.networking.v1.NetworkPolicy":
         """Let the pods talk to each other, on any port: collective operations choose theirs."""
         peers = {"pod_selector": {"match_labels": self.selector}}

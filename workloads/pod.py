@@ -1,6 +1,6 @@
 """Pod specs that pass Pod Security `restricted`, as plain data in Kubernetes' own spelling."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -139,6 +139,14 @@ def _container(container: Container) -> dict[str, Any]:
 def variables(values: Mapping[str, str]) -> list[dict[str, str]]:
     """Environment variables as a container lists them."""
     return [{"name": name, "value": value} for name, value in values.items()]
+
+
+def environment(values: Mapping[str, Any], hidden: Collection[str], secret: str | None) -> list[dict[str, Any]]:
+    """Environment variables by name, those that are hidden from a Secret of the namespace that has them as its keys."""
+    references = [
+        {"name": name, "valueFrom": {"secretKeyRef": {"name": secret, "key": name}}} for name in sorted(hidden)
+    ]
+    return [*variables({name: values[name] for name in sorted(values) if name not in hidden}), *references]
 
 
 # The user has no entry in an image's /etc/passwd, and only /tmp can be written.

@@ -90,7 +90,8 @@ class TrainingJobArgs(WorkloadArgs):
     env: Annotated[dict[Variable, In[Text]], Field(default_factory=dict)]
     """Environment variables, beside TF_CONFIG, MODEL_DIR and CHECKPOINT_DIR.
 
-    One set with `pulumi config set --secret` is encrypted in the state; in the cluster, who may read the job reads it.
+    One set with `pulumi config set --secret` is encrypted in the state; in the cluster it is in a Secret, to which the
+    pods refer.
     """
     volumes: Annotated[dict[Name, mounts.MountArgs], Field(default_factory=dict)]
     """Volumes and where the pods see them: `models: /models`."""
@@ -234,7 +235,7 @@ class TrainingJob(Workload):
         self, name: str, args: TrainingJobArgs, *, platform: Platform, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         total = args.total()
-        image = platform.guarded(args.image or platform.cluster.args.images.training(args.resources.gpus))
+        image = platform.guarded(name, args.image or platform.cluster.args.images.training(args.resources.gpus))
         room = platform.rooms.get(args.queue) if args.queue else None
         stake = queueing.at_stake(room, args.pod_sets(), args.contract, args.grace_seconds) if room else None
         props: dict[str, Any] = {"strategy": args.strategy.kind, "image": image, "queue": args.queue, **total.props()}
@@ -247,8 +248,12 @@ class TrainingJob(Workload):
             f"{pod.LIBRARY}/runtime": files.runtime_library(name),
         }
         code = {at: content for at, content in code.items() if content.content}
-        made = pulumi.Output.all(image=image, env=dict(args.env)).apply(
-            lambda known: _run(owner, args, platform, code, known["image"], known["env"])
+        hidden = platform.secret_env(name, args.env)
+        secret = owner.secret(f"{name}-env", {key: args.env[key] for key in sorted(hidden)}) if hidden else None
+        made = pulumi.Output.all(image=image, secret=secret and secret.metadata["name"]).apply(
+            lambda known: _run(
+                owner, args, platform, code, known["image"], pod.environment(args.env, hidden, known["secret"])
+            )
         )
         # A secret among the settings makes everything derived from it secret; the name tells nothing of it.
         run = pulumi.Output.unsecret(made.apply(lambda made: made[0]))
@@ -299,7 +304,7 @@ def _run(
     platform: Platform,
     code: Mapping[str, files.Bundle],
     image: str,
-    env: Mapping[str, str],
+    env: Sequence[Mapping[str, Any]],
 ) -> tuple[str, dict[str, Any]]:
     """The name and the spec of the run that these settings come to."""
     roles = args.strategy.roles()
@@ -317,7 +322,7 @@ def _run(
                 *tf_config.environment(run, roles, role),
                 *pod.variables({"PYTHONPATH": pod.LIBRARY, **args.places(run, platform.volumes)}),
                 *of_streams.env,
-                *pod.variables(dict(sorted(env.items()))),
+                *env,
             ],
             ports={"tensorflow": tf_config.PORT} if role.in_cluster else {},
             volumes=mounts.of(args.volumes, platform.volumes),

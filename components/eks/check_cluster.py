@@ -156,6 +156,7 @@ def _addresses(args: "Eks") -> Iterator[Fault]:
         elif not LARGEST <= vpc.prefixlen <= SMALLEST:
             reason = f"got {vpc}, need /{LARGEST} to /{SMALLEST}: room for the subnets of three zones and their pods"
             yield Fault((*path, "cidr"), reason)
+            vpc = None
     services = inner_network(args.network.service_cidr)
     if isinstance(services, str):
         yield Fault((*path, "serviceCidr"), services)

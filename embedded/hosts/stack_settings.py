@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+import stack_file
 from embedded.fault import Fault
 from embedded.hosts import whole_file
 from embedded.paths import PROJECT
+from stack_file import StackFile
 
 _SALT = re.compile(r"^encryptionsalt:.*\n?", re.MULTILINE)
 
@@ -44,13 +44,13 @@ class StackSettings:
 
     def section(self, name: str) -> dict[str, Any]:
         """One section under `tensorplane:`, unchecked: the stack itself says what is wrong with it."""
-        found = declared(self.project / self.file.name).get(f"tensorplane:{name}")
+        found = read(self.project / self.file.name).section(name)
         return found if isinstance(found, dict) else {}
 
     @property
     def namespace(self) -> str:
         """The namespace of the stack's objects, as the stack itself finds it."""
-        named = declared(self.project / self.file.name).get("tensorplane:namespace")
+        named = read(self.project / self.file.name).section("namespace")
         return named if isinstance(named, str) else f"tensorplane-{self.name}"
 
     def source(self) -> Path:
@@ -66,11 +66,11 @@ class StackSettings:
         source = self.source()
         self.folder.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(self.project / "Pulumi.yaml", self.folder / "Pulumi.yaml")
-        text = source.read_text()
+        found, text = read(source), source.read_text(encoding="utf-8-sig")
         salt = _SALT.search(self.file.read_text()) if self.file.exists() else None
         # Values that somebody encrypted in the project's file are readable by that file's own salt alone. Without such
         # values, a salt in it is what plain `pulumi` added, perhaps on another machine with another passphrase.
-        if "secure:" not in text:
+        if not any(stack_file.encrypted(found.config)):
             text = (salt.group(0).rstrip("\n") + "\n" if salt else "") + _SALT.sub("", text)
         whole_file.write(self.file, text)
 
@@ -99,14 +99,12 @@ class StackSettings:
             call([pulumi, "stack", "select", self.name], self.project, environment)
 
 
-def declared(source: Path) -> dict[str, Any]:
-    """What a stack's file has under `config:`, unchecked; nothing where there is no such file."""
+def read(source: Path) -> StackFile:
+    """What a stack's file says, unchecked; nothing where there is no such file. A Fault where it cannot be read."""
     try:
-        whole = yaml.safe_load(source.read_text()) if source.exists() else None
-    except yaml.YAMLError as error:
-        raise Fault(f"{source.name}: not YAML: {' '.join(str(error).split())}") from None
-    config = whole.get("config") if isinstance(whole, dict) else None
-    return config if isinstance(config, dict) else {}
+        return stack_file.read(source) if source.exists() else StackFile()
+    except stack_file.Unreadable as error:
+        raise Fault(str(error)) from None
 
 
 def call(arguments: list[str | Path], folder: Path, environment: Mapping[str, str]) -> str:

@@ -45,6 +45,11 @@ def test_encrypted_values_keep_the_salt_that_reads_them(settings: StackSettings)
     assert _copied(settings, text) == text
 
 
+def test_a_volume_of_that_name_is_no_encrypted_value(settings: StackSettings) -> None:
+    plain = "config:\n  tensorplane:volumes:\n    secure: {sizeGib: 1}\n"
+    assert _copied(settings, f"{plain}encryptionsalt: v1:theirs\n") == plain
+
+
 def test_no_draft_stays_beside_the_copy(settings: StackSettings) -> None:
     settings.refresh()
     assert sorted(path.name for path in settings.folder.iterdir()) == ["Pulumi.dev.yaml", "Pulumi.yaml"]

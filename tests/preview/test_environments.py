@@ -16,7 +16,7 @@ from cli.preview import Preview, opened
 from embedded import toolchain
 from embedded.hosts import stand_ins
 from embedded.hosts.environment import pulumi_environment
-from embedded.hosts.stack_settings import StackSettings, declared
+from embedded.hosts.stack_settings import StackSettings, read
 from embedded.paths import PROJECT
 from embedded.preview_provider import check
 from embedded.preview_provider.sdk import Sdk
@@ -29,7 +29,7 @@ _PACKAGE = {"eks": "aws", "gke": "gcp", "aks": "azure-native"}
 
 
 def _kind(file: Path) -> str:
-    cluster = declared(file).get("tensorplane:cluster")
+    cluster = read(file).section("cluster")
     return str(cluster.get("kind")) if isinstance(cluster, dict) else ""
 
 

@@ -20,6 +20,8 @@ import pulumi_kubernetes as k8s
 from pulumi import automation
 
 from components.cluster.existing import Existing
+from components.namespace import Namespace
+from workloads.owner import Owner
 
 Program = Callable[[k8s.Provider], None]
 
@@ -97,6 +99,19 @@ def job(namespace: str) -> Program:
     return program
 
 
+def variables(value: str) -> Program:
+    """The Secret of a workload's variables, as the stack makes it."""
+
+    def program(provider: k8s.Provider) -> None:
+        inside = pulumi.ResourceOptions(provider=provider)
+        namespace = Namespace("variables", protect=False, opts=inside)
+        owner = Owner(pulumi.ComponentResource("tests:index:Job", "job", None, inside), "job", namespace, "training")
+        secret = owner.secret("job-env", {"PIN": value})
+        pulumi.export("secret", secret.metadata["name"])
+
+    return program
+
+
 def of_this_machine(context: str) -> Program:
     """Two objects: by a context of the machine's own kubeconfig, as `kind: existing` has it, and by its current one."""
 
@@ -112,6 +127,7 @@ PROGRAMS: dict[str, Callable[..., Program]] = {
     "world": world,
     "waiting_pod": waiting_pod,
     "job": job,
+    "variables": variables,
     "of_this_machine": of_this_machine,
 }
 

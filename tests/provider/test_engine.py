@@ -6,6 +6,7 @@ run makes of them follows Create in pulumi-kubernetes v4.32 (provider/pkg/await/
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import signal
@@ -28,6 +29,7 @@ from embedded.toolchain import tools
 CM = GVK("", "v1", "ConfigMap")
 NAMESPACE = GVK("", "v1", "Namespace")
 POD = GVK("", "v1", "Pod")
+SECRET = GVK("", "v1", "Secret")
 
 
 class Engine:
@@ -152,6 +154,26 @@ def test_the_machines_own_kubeconfig_is_used(engine: Engine, kubeconfig: dict[st
         assert "error" not in answer, answer["error"]
     previewed, made, destroyed = (answer["changes"] for answer in answers)
     assert previewed["create"] == made["create"] == destroyed["delete"]
+
+
+def test_another_secret_of_variables_has_another_name(engine: Engine, api: Api) -> None:
+    """A run's name follows from it, and so a changed secret makes a new run; no name tells anything of the secret."""
+    made, again, changed, back = engine.run(
+        *(step("up", "variables", value=pin) for pin in ("1234", "1234", "43", "1234"))
+    )
+    assert "error" not in made, made["error"]
+    names = [answer["outputs"]["secret"] for answer in (made, again, changed, back)]
+    assert all(name.startswith("job-env-") for name in names)
+    assert names[0] == names[1]
+    assert len({*names}) == 3, "the same value after another one is another Secret, too"
+    assert again["changes"] == {"same": sum(made["changes"].values())}
+    kept = api.get(SECRET, names[3], "variables")
+    assert kept["data"] == {"PIN": base64.b64encode(b"1234").decode()}
+    with pytest.raises(ApiError, match="not found"):
+        api.get(SECRET, names[2], "variables")
+    for text in [made["said"], changed["said"], *(path.read_text() for path in engine.state.rglob("*.json"))]:
+        assert '"1234"' not in text
+        assert base64.b64encode(b"1234").decode() not in text
 
 
 def children(pid: int) -> list[int]:

@@ -54,6 +54,7 @@ ADDED: dict[str, Callable[[str, State], dict[str, Any]]] = {
         "metadata": {**inputs["metadata"], "uid": f"{name}-uid"}
     },
     "kubernetes:core/v1:Service": lambda name, inputs: {"spec": {**inputs["spec"], "clusterIP": "10.0.0.10"}},
+    "kubernetes:core/v1:Secret": lambda name, inputs: {"metadata": {"name": f"{name}-1a2b3c4d", **inputs["metadata"]}},
     "kubernetes:storage.k8s.io/v1:VolumeAttributesClass": lambda name, inputs: {
         "metadata": {**inputs["metadata"], "name": f"{name}-1a2b3c4d"}
     },

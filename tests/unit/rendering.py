@@ -13,6 +13,7 @@ import yaml
 from pulumi.runtime import rpc
 from pulumi.runtime.mocks import MockMonitor
 
+import stack_file
 from components.settings import Settings
 from tests.unit import computed
 
@@ -147,8 +148,7 @@ def run(program: Program) -> Rendered:
 
 def settings_of(path: Path) -> Settings:
     """The settings in a stack's file, as Pulumi would hand them over."""
-    config = yaml.safe_load(path.read_text())["config"]
-    return Settings({key.removeprefix("tensorplane:"): value for key, value in config.items()})
+    return Settings.of_file(stack_file.read(path))
 
 
 _HASHED = re.compile(r"(?<=-)[0-9a-f]{8}(?![0-9a-z])")

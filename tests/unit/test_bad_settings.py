@@ -14,6 +14,7 @@ import yaml
 
 import stack
 from components.cluster.existing import Existing
+from components.faults import Key
 from components.settings import Settings
 from components.volume.backends.nfs import Nfs
 from tests.unit.rendering import PROJECT, settings_of
@@ -22,7 +23,7 @@ DEV = PROJECT / "Pulumi.dev.yaml"
 MUTANTS: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "mutants.yaml").read_text())
 
 
-def faults_of(tree: dict[str, Any], secret: frozenset[str] = frozenset()) -> list[str]:
+def faults_of(tree: dict[str, Any], secret: frozenset[Key] = frozenset()) -> list[str]:
     """The lines that a user would read; none where the settings are accepted."""
     try:
         stack.StackConfig.load(Settings(tree, secret))
@@ -209,7 +210,7 @@ def test_a_key_of_two_lines_is_a_fault_of_one() -> None:
     tree = dev()
     tree["volumes"]["models"]["size\nGib"] = 1
     assert [line.split(": ")[:2] for line in faults_of(tree)] == [
-        ["tensorplane:volumes.models.size Gib", "unknown setting, allowed here"]
+        ["tensorplane:volumes.models.size\\nGib", "unknown setting, allowed here"]
     ]
 
 
@@ -317,13 +318,13 @@ class TestSecrets:
     """A value that is stored encrypted is in no error message."""
 
     def test_wrong_type(self) -> None:
-        lines = faults_of({"namespace": "Hunter 2!"}, frozenset({"namespace"}))
+        lines = faults_of({"namespace": "Hunter 2!"}, frozenset({("namespace",)}))
         assert lines == ["tensorplane:namespace: something in this secret value is not allowed; its text is not shown"]
 
     def test_anything_inside(self) -> None:
         secret = "correct-horse"
         tree = {"workloads": {secret: {"kind": secret, "queue": secret, "env": {secret: [secret]}}}}
-        lines = faults_of(tree, frozenset({"workloads"}))
+        lines = faults_of(tree, frozenset({("workloads",)}))
         assert len(lines) == 1
         assert secret not in lines[0]
 
@@ -332,11 +333,34 @@ class TestSecrets:
         tree = dev()
         tree["queues"] = {"hunter2": tree["queues"]["training"]}
         tree["workloads"]["digits"]["queue"] = "hunter3"
-        lines = faults_of(tree, frozenset({section}))
+        lines = faults_of(tree, frozenset({(section,)}))
         assert lines == [f"tensorplane:{section}: something in this secret value is not allowed; its text is not shown"]
 
+    def test_a_consequence_in_another_section(self) -> None:
+        """A zone that is not in the region that is secret would tell the region."""
+        tree = {
+            "cluster": {**_EKS, "region": "us-west-2"},
+            "nodeGroups": {"cpu": _CPU, "g": {"accelerator": "t4", "max": 1, "zones": ["us-west-2z"]}},
+        }
+        (line,) = faults_of(tree)
+        assert "in us-west-2, it has" in line
+        secret: Key
+        for secret in (("cluster",), ("cluster", "region")):
+            lines = faults_of(tree, frozenset({secret}))
+            assert lines == [
+                "tensorplane:nodeGroups.g.zones: it does not go with a value that is stored encrypted; "
+                "its text is not shown"
+            ]
+
+    def test_what_is_in_clear_is_told(self) -> None:
+        tree = dev()
+        tree["workloads"]["digits"]["env"]["TOKEN"] = "hunter2"
+        tree["workloads"]["digits"]["maxRestarts"] = "many"
+        secret = frozenset({("workloads", "digits", "env", "TOKEN")})
+        assert faults_of(tree, secret) == ["tensorplane:workloads.digits.maxRestarts: got 'many', need a whole number"]
+
     def test_the_key_itself_is_no_secret(self) -> None:
-        (line,) = faults_of({"tokn": "hunter2"}, frozenset({"tokn"}))
+        (line,) = faults_of({"tokn": "hunter2"}, frozenset({("tokn",)}))
         assert line.startswith("tensorplane:tokn: unknown setting")
         assert "hunter2" not in line
 
@@ -360,6 +384,43 @@ class TestAsPulumiRunsIt:
             "tensorplane:volumez: unknown setting, allowed here: cluster, cohorts, controllers, gpuRuntime, "
             "namespace, nodeGroups, queues, teams, topology, volumes, workloads (did you mean volumes?)",
         ]
+
+    def test_a_prefix_that_nothing_reads_is_a_fault(self) -> None:
+        message = self.run({"tensorplan:volumes": "{}", "tensorplane:volumes": '{"a": {"sizeGib": 1}}'}, [])
+        assert message == (
+            "tensorplan:volumes: nothing reads a setting with this prefix; correct it "
+            "(did you mean tensorplane:volumes?)"
+        )
+
+    @pytest.mark.parametrize("config", [{}, {"aws:region": "x"}, {"tensorplane:volumes": "{}"}])
+    def test_a_stack_that_declares_nothing_is_refused(self, config: dict[str, str]) -> None:
+        """On a stack that has resources the update would delete them all."""
+        assert "it declares nothing" in self.run(config, [])
+
+    def test_what_is_nested_without_end_is_a_fault(self) -> None:
+        for levels in (200, 900, 100_000):
+            deep = '{"a":' * levels + "1" + "}" * levels
+            assert self.run({"tensorplane:volumes": deep}, []).startswith("tensorplane:volumes: got")
+
+    def test_only_what_the_file_has_not_in_clear_is_secret(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Pulumi tells the program that something in a section is secret, and not what."""
+        monkeypatch.chdir(tmp_path)
+        file = Path(f"Pulumi.{pulumi.get_stack()}.yaml")
+        stored = {"tensorplane:workloads": '{"x": {"env": {"A": "a", "S": "hunter2"}, "command": ["b", "c"]}}'}
+        pulumi.runtime.set_all_config(stored, ["tensorplane:workloads"])
+        try:
+            assert Settings.of_stack().secret == {("workloads",)}
+            file.write_text("config: {workloads: {x: {env: {A: a, S: {secure: AAAA}}, command: [b, {secure: AAAA}]}}}")
+            assert Settings.of_stack().secret == {("workloads", "x", "env", "S"), ("workloads", "x", "command", "1")}
+            # A file of other settings does not make public what it has at the same place.
+            file.write_text("config: {workloads: {x: {env: {A: z}, command: [b]}}}")
+            assert Settings.of_stack().secret == {("workloads", "x", "env", key) for key in "AS"} | {
+                ("workloads", "x", "command")
+            }
+        finally:
+            pulumi.runtime.set_all_config({}, [])
 
     def test_broken_json_is_a_fault_too(self) -> None:
         assert self.run({"tensorplane:volumes": '{"a": '}, []).startswith("tensorplane:volumes: got")
@@ -392,6 +453,31 @@ def test_a_job_without_a_queue_is_not_put_into_one_by_its_name() -> None:
         "tensorplane:queues.default: the cluster's Kueue may let the pods wait in it that serve digits-server;"
         " give it another name"
     ]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "need"),
+    [
+        ("workloads/digits/strategy/workers", True, "got true, need a whole number"),
+        ("volumes/models/sizeGib", True, "got true, need a number"),
+        ("queues/default/gpus", {"t4": True}, "got true, need a whole number"),
+        ("volumes/models/retain", "no", "got 'no', need true or false"),
+        ("volumes/models/retain", "True", "got 'True', need true or false"),
+        ("volumes/models/retain", 0, "got 0, need true or false"),
+        ("workloads/digits/env/A", True, "got true, need text (quote it if it looks like a number)"),
+    ],
+)
+def test_numbers_booleans_and_words_are_not_each_other(path: str, value: Any, need: str) -> None:
+    tree = dev()
+    put(tree, path, value)
+    key = path.replace("/", ".") + (".t4" if isinstance(value, dict) else "")
+    assert f"tensorplane:{key}: {need}" in faults_of(tree)
+
+
+def test_a_secret_boolean_arrives_as_text() -> None:
+    tree = dev()
+    tree["volumes"]["models"]["retain"] = "false"
+    assert stack.StackConfig.load(Settings(tree)).volumes["models"].retain is False
 
 
 @pytest.mark.parametrize(

@@ -38,10 +38,104 @@ def test_every_fault_is_told_at_once(tmp_path: Path, prefix: str) -> None:
     assert second.startswith("tensorplane:volumes.models.sizeGib: ")
 
 
+def _file(folder: Path, text: str) -> Path:
+    file = folder / "Pulumi.dev.yaml"
+    file.write_text(text)
+    return file
+
+
+_JOB = "kind: trainingJob, strategy: {kind: single}, command: [a]"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("tensorplan:workloads: {}", "tensorplan:workloads: nothing reads a setting with this prefix"),
+        ("Tensorplane:workloads: {}", "Tensorplane:workloads: nothing reads a setting with this prefix"),
+        ("kuberntes:context: x", "kuberntes:context: nothing reads a setting with this prefix"),
+        ("tensorplane:config:workload: {}", "tensorplane:workload: unknown setting"),
+    ],
+)
+def test_a_mistyped_prefix_is_a_fault(tmp_path: Path, text: str, line: str) -> None:
+    (found,) = _faults(_file(tmp_path, f"config:\n  {text}\n  tensorplane:volumes: {{a: {{sizeGib: 1}}}}\n"))
+    assert found.startswith(line)
+    assert "did you mean" in found
+
+
+@pytest.mark.parametrize("key", ["Config", "confg", "encryptionSalt"])
+def test_a_mistyped_top_key_is_a_fault(tmp_path: Path, key: str) -> None:
+    (found,) = _faults(_file(tmp_path, f"config: {{volumes: {{a: {{sizeGib: 1}}}}}}\n{key}: {{}}\n"))
+    assert found.startswith(f"Pulumi.dev.yaml: {key}: Pulumi ignores this key")
+    assert "did you mean" in found
+
+
+def test_settings_of_providers_stand_beside(tmp_path: Path) -> None:
+    others = "".join(f"  {key}: x\n" for key in ("aws:region", "gcp:project", "kubernetes:context", "pulumi:tags"))
+    kept = "secretsprovider: x\nencryptedkey: x\nencryptionsalt: x\n"
+    assert _faults(_file(tmp_path, f"{kept}config:\n{others}  volumes: {{a: {{sizeGib: 1}}}}\n")) == []
+
+
+@pytest.mark.parametrize("text", ["{}", "{tensorplane:namespace: a}", "{tensorplane:volumes: {}, 'aws:region': x}"])
+def test_a_file_that_declares_nothing_is_refused(tmp_path: Path, text: str) -> None:
+    (found,) = _faults(_file(tmp_path, f"config: {text}\n"))
+    assert found.startswith("Pulumi.dev.yaml: it declares nothing, so an update would delete what the stack has; ")
+
+
+def test_what_is_in_clear_is_checked_beside_what_is_encrypted(tmp_path: Path) -> None:
+    text = f"""\
+encryptionsalt: v1:x
+config:
+  tensorplane:volumes: {{secure: {{sizeGib: 1}}, b: {{sizeGib: {{secure: AAAA}}, retian: true}}}}
+  tensorplane:workloads:
+    x: {{{_JOB}, env: {{S: {{secure: AAAA}}}}, volumes: {{b: /b, c: /c}}, resources: {{cpus: {{secure: A}}, gpu: 1}}}}
+    y: {{kind: {{secure: AAAA}}, command: {{secure: AAAA}}}}
+  tensorplane:queues: {{secure: AAAA}}
+"""
+    found = _faults(_file(tmp_path, text))
+    assert [line.split(": ")[0] for line in found] == [
+        "tensorplane:volumes.b.retian",
+        "tensorplane:workloads.x.resources.gpu",
+        "tensorplane:workloads.x.volumes.c",
+    ]
+
+
 def test_encrypted_values_are_left_to_the_engine(tmp_path: Path) -> None:
-    file = tmp_path / "Pulumi.dev.yaml"
-    file.write_text("config:\n  tensorplane:queues: {secure: AAAA}\n")
-    assert check.run(file) == "Pulumi.dev.yaml: some of it is encrypted, which only `make preview` can check"
+    file = _file(tmp_path, f"config:\n  tensorplane:workloads: {{x: {{{_JOB}, env: {{S: {{secure: AAAA}}}}}}}}\n")
+    told = contextvars.copy_context().run(check.run, file)
+    assert told == (
+        "Pulumi.dev.yaml: no mistakes found; Pulumi alone can check what is encrypted: tensorplane:workloads.x.env.S"
+    )
+
+
+def test_a_number_of_which_pulumi_changes_the_text_is_no_text(tmp_path: Path) -> None:
+    env = "{A: 1.10, B: 0755, C: 1.5, D: '1.10', E: no, F: 600}"
+    text = f"config:\n  tensorplane:workloads: {{x: {{{_JOB}, resources: {{cpus: 1.50}}, env: {env}}}}}\n"
+    assert _faults(_file(tmp_path, text)) == [
+        "tensorplane:workloads.x.env.A: Pulumi makes 1.1 of the number 1.10; quote it",
+        "tensorplane:workloads.x.env.B: Pulumi makes 493 of the number 0755; quote it",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (f"config: {{x: {'{a: ' * 900}1{'}' * 900}}}", "Pulumi.dev.yaml, line 1: nested deeper than 100 levels"),
+        ("config: {x: &a [*a]}", "Pulumi.dev.yaml, line 1: an alias contains itself"),
+        ("", "Pulumi.dev.yaml: it has no settings; Pulumi takes it as empty"),
+        ('config: {"volumes": {"a\\e[31m\\u2028b": {}}}', r"tensorplane:volumes.a\x1b[31m\u2028b: got "),
+        (f"config:\n  volumes:\n    ? {'a' * 5000}\n    : {{}}\n", f"tensorplane:volumes.{'a' * 200}…: got "),
+    ],
+)
+def test_a_strange_file_ends_in_short_lines(tmp_path: Path, text: str, line: str) -> None:
+    found = _faults(_file(tmp_path, text))
+    assert found
+    assert found[0].startswith(line)
+    assert all(each.isprintable() and len(each) < 700 for each in found)
+
+
+def test_a_folder_for_a_file(tmp_path: Path) -> None:
+    (tmp_path / "Pulumi.dev.yaml").mkdir()
+    assert _faults(tmp_path / "Pulumi.dev.yaml") == ["Pulumi.dev.yaml: Is a directory"]
 
 
 def _prod_with(tmp_path: Path, **more: object) -> Path:

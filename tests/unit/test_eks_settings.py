@@ -36,6 +36,8 @@ FAULTS: list[tuple[str, Any, str]] = [
      "such as 10.0.0.0/16 (did you mean 10.0.0.0/16?)"),
     ("cluster/network/cidr", "10.0.0.0/24", "cluster.network.cidr: got 10.0.0.0/24, need /16 to /22: room for the "
      "subnets of three zones and their pods"),
+    ("cluster/network/cidr", "0.0.0.0/0", "cluster.network.cidr: 0.0.0.0/0 has unspecified addresses (0.0.0.0/8), "
+     "which no machine can have; take others"),
     ("cluster/network/cidr", "10.0.0.0/8", "cluster.network.cidr: got 10.0.0.0/8, need /16 to /22: room for the "
      "subnets of three zones and their pods"),
     ("cluster/network/cidr", "172.20.0.0/16", "cluster.network.serviceCidr: got 172.20.0.0/16, which overlaps the "

@@ -12,7 +12,8 @@ from tests.unit.rendering import PROJECT
 
 MAY_IMPORT = {
     "nearest.py": set(),
-    "components": {"components", "snapshotter", "nearest"},
+    "stack_file.py": set(),
+    "components": {"components", "snapshotter", "nearest", "stack_file"},
     "workloads": {"components", "workloads", "nearest"},
     "stack.py": {"components", "workloads"},
     "__main__.py": {"stack"},
@@ -20,12 +21,13 @@ MAY_IMPORT = {
     "snapshotter": {"snapshotter"},
     "ceph_mirror": {"ceph_mirror"},
     "policies": {"policies", "rules"},
-    "embedded": {"embedded", "nearest"},
+    "embedded": {"embedded", "nearest", "stack_file"},
 }
 OURS = {
     "components",
     "workloads",
     "stack",
+    "stack_file",
     "runtime",
     "snapshotter",
     "ceph_mirror",

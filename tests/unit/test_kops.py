@@ -230,8 +230,8 @@ def test_with_a_newer_driver_the_newest_gpus_can_be_exported(tmp_path: Path) -> 
 
 
 def test_encrypted_settings_are_not_guessed_at(tmp_path: Path) -> None:
-    (line,) = faults_of(stack_file(tmp_path, queues={"secure": "AAAA"}))
-    assert line == "Pulumi.lab.yaml: some of it is encrypted, which Pulumi alone can read: need a file without secrets"
+    (line,) = faults_of(stack_file(tmp_path, nodeGroups={"secure": "AAAA"}))
+    assert line == "tensorplane:nodeGroups: Pulumi alone can read what is encrypted; write it in clear"
 
 
 def test_the_command_names_the_stacks_that_there_are(

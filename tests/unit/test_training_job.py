@@ -2,6 +2,7 @@
 
 import copy
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -114,26 +115,77 @@ def test_outputs_from_other_resources_are_taken(render: Render) -> None:
 
     rendered = render(program)
     registered = rendered.one("JobSet")
-    # The SDK's mark of a secret, around the whole spec: the engine encrypts it in the state.
-    assert registered.inputs["spec"][SECRET_MARK] == "1b47061264138c4ac30d75fd1eb44270"
-    assert "hunter2" not in str({**registered.inputs, "spec": None})
-    assert "hunter2" not in str(rendered.exports)
+    (job,) = registered.inputs["spec"]["replicatedJobs"]
+    env = job["template"]["spec"]["template"]["spec"]["containers"][0]["env"]
+    assert env[-1] == {"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "hello-env-1a2b3c4d", "key": "TOKEN"}}}
+    assert "hunter2" not in in_clear(rendered)
     assert registered.inputs["metadata"]["name"].startswith("hello-")
 
 
-def test_what_follows_from_an_encrypted_setting_is_encrypted_in_the_state(render: Render, tree: dict[str, Any]) -> None:
-    """Pulumi decrypts a section for the program, and does not say which of its values was the secret one."""
-    tree["workloads"]["digits"]["env"]["TOKEN"] = "hunter2"
-    tree["workloads"]["digits"]["command"] = ["true", "hunter2"]
-    tree["workloads"]["digits-server"]["image"] = "example.com/hunter2"
-    secret = Settings(tree, frozenset({"workloads"}))
-    rendered = render(lambda: stack.build(stack.StackConfig.load(secret)))
-    assert SECRET_MARK in rendered.one("JobSet").inputs["spec"]
-    assert SECRET_MARK in rendered.one("Deployment").inputs["spec"]
-    for resource in rendered.resources:
-        plain = {key: value for key, value in resource.inputs.items() if SECRET_MARK not in str(value)}
-        assert "hunter2" not in str(plain), resource.name
-    assert "hunter2" not in str(rendered.exports)
+def in_clear(rendered: Rendered) -> str:
+    """Everything that is registered and exported, without what the engine encrypts."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {k: plain(v) for k, v in value.items()} if SECRET_MARK not in value else None
+        return [plain(each) for each in value] if isinstance(value, list) else value
+
+    return str([*(plain(resource.inputs) for resource in rendered.resources), rendered.exports])
+
+
+class TestEncryptedSettings:
+    """What `pulumi config set --secret` has encrypted in the stack's file, and Pulumi has decrypted for the program."""
+
+    def built(self, render: Render, tree: dict[str, Any], *secret: tuple[str, ...]) -> Rendered:
+        settings = Settings(tree, frozenset(("workloads", *path) for path in secret))
+        return render(lambda: stack.build(stack.StackConfig.load(settings)))
+
+    def test_a_variable_is_in_a_secret_that_the_pods_refer_to(self, render: Render, tree: dict[str, Any]) -> None:
+        plain = built(render, tree).one("JobSet").inputs["spec"]
+        tree["workloads"]["digits"]["env"]["TOKEN"] = "hunter2"
+        rendered = self.built(render, tree, ("digits", "env", "TOKEN"))
+        secret = rendered.one("Secret").inputs
+        assert secret["stringData"][SECRET_MARK]
+        assert secret["stringData"]["value"] == {"TOKEN": "hunter2"}
+        assert secret["immutable"]
+        assert "hunter2" not in in_clear(rendered)
+        spec = rendered.one("JobSet").inputs["spec"]
+        assert SECRET_MARK not in spec, "what holds no secret can be read in a preview"
+        (job,) = spec["replicatedJobs"]
+        (before,) = plain["replicatedJobs"]
+        env = job["template"]["spec"]["template"]["spec"]["containers"][0]["env"]
+        reference = {"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "digits-env-1a2b3c4d", "key": "TOKEN"}}}
+        names = [variable["name"] for variable in env]
+        assert env[-1] == reference
+        assert names[:-1] == [
+            variable["name"] for variable in before["template"]["spec"]["template"]["spec"]["containers"][0]["env"]
+        ]
+
+    def test_no_name_comes_from_a_variable(self, render: Render, tree: dict[str, Any]) -> None:
+        """A hash of a short secret can be guessed. A new Secret gets a new name from the provider, and so a new run."""
+        names = []
+        for value in ("1234", "4321"):
+            tree["workloads"]["digits"]["env"]["PIN"] = value
+            rendered = self.built(render, tree, ("digits", "env", "PIN"))
+            assert "name" not in rendered.one("Secret").inputs["metadata"]
+            names.append(rendered.one("JobSet").inputs["metadata"]["name"])
+        assert names[0] == names[1]
+
+    def test_other_workloads_stay_as_they_are(self, render: Render, tree: dict[str, Any]) -> None:
+        tree["workloads"]["other"] = {**tree["workloads"]["digits"], "env": {"A": "1"}}
+        before = built(render, tree).one("JobSet", "other").inputs
+        tree["workloads"]["digits"]["env"]["TOKEN"] = "hunter2"
+        assert self.built(render, tree, ("digits", "env", "TOKEN")).one("JobSet", "other").inputs == before
+
+    @pytest.mark.parametrize("secret", [(), ("digits", "command"), ("digits", "command", "1")])
+    def test_what_follows_from_another_value_is_encrypted_in_the_state(
+        self, render: Render, tree: dict[str, Any], secret: tuple[str, ...]
+    ) -> None:
+        tree["workloads"]["digits"]["command"] = ["true", "hunter2"]
+        tree["workloads"]["digits-server"]["image"] = "example.com/server"
+        rendered = self.built(render, tree, secret)
+        assert "hunter2" not in in_clear(rendered)
+        assert (SECRET_MARK in rendered.one("Deployment").inputs["spec"]) is (secret == ())
 
 
 def test_pods_of_a_one_node_volume_meet_on_a_node(render: Render, tree: dict[str, Any]) -> None:
