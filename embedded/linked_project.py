@@ -10,8 +10,7 @@ from embedded.paths import PROJECT
 
 _LINKED = (
     "Pulumi.yaml",
-    "__main__.py",
-    "stack.py",
+    *(path.name for path in PROJECT.glob("*.py")),
     "stack_file.py",
     "nearest.py",
     "components",

@@ -13,7 +13,7 @@ TREE: dict[str, Any] = {
     "namespace": "lab",
     "cluster": {"kind": "existing", "context": "c"},
     "nodeGroups": {"cpu": {"max": 2}, "old": {"accelerator": "t4", "perNode": 4, "max": 2}},
-    "volumes": {"models": {"sizeGib": 1}},
+    "volumes": {"models": {"sizeGib": 1, "accessModes": ["ReadWriteMany"]}},
     "teams": {"vision": {}, "speech": {"namespace": "talk"}},
     "queues": {
         "research": {"cpus": 1, "memoryGib": 1, "gpus": {"t4": 4}, "teams": ["vision"]},
