@@ -56,7 +56,7 @@ def test_giving_up_a_retained_volume_is_refused_before_anything_is_changed(decla
     declared.up(models={"sizeGib": 1}, kept=UNRETAINED)
     stack = declared.stack(kept={**UNRETAINED, "sizeGib": 2})
     before = state(stack)
-    with pytest.raises(Fault, match="cannot be deleted"):
+    with pytest.raises(Fault, match="volume models would be deleted, and the volume is retained; declare it again"):
         stack.up(Step("pulumi up"))
     assert state(stack) == before
     declared.up(models={"sizeGib": 1, "retain": False}, kept=UNRETAINED)
