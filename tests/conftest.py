@@ -6,10 +6,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from embedded.images.scratch import scratch
 from embedded.paths import PROJECT, cache
+
+# How fast inputs are made says something of the machine's load, nothing of the code.
+hypothesis.settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("any machine")
 
 
 @pytest.fixture(scope="session")

@@ -32,8 +32,9 @@ def declare(request: Request, broker: pulumi.Resource, opts: pulumi.ResourceOpti
         data={"topics.py": program},
         opts=opts,
     )
-    # A claim that was made anew is an empty disk, whose broker has no topics.
-    own = request.claim.metadata["uid"].apply(lambda disk: _named(name, topics, program, disk))
+    # A claim that was made anew is an empty disk, whose broker has no topics. A preview of a claim in a namespace that
+    # is not there yet knows no uid: the name that it shows is not the final one.
+    own = request.claim.metadata.apply(lambda claim: _named(name, topics, program, claim.get("uid") or ""))
     pod: k8s.core.v1.PodSpecArgsDict = {
         "automount_service_account_token": False,
         "enable_service_links": False,
