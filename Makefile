@@ -7,6 +7,8 @@ MAKEFLAGS += --no-print-directory
 VENV := .venv
 BIN := $(VENV)/bin
 STACK ?= dev
+# Only where the caller named one: the embedded cluster is stopped without.
+NAMED := $(if $(filter file,$(origin STACK)),,--stack $(STACK))
 # Which part of the nightly counts: part/parts.
 export SHARD ?= 1/10
 # A context of your kubeconfig: use that cluster; nothing of a cluster is built or started here.
@@ -24,29 +26,29 @@ export LC_ALL := C.UTF-8
 help: ## List the commands.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-up: $(VENV)/.bootstrapped ## Build what is missing, start the cluster, deploy the dev stack, train and serve its model.
-	@$(BIN)/python -m embedded up --stack $(STACK)
+up: $(VENV)/.bootstrapped ## Deploy a stack: build what is missing, start the embedded cluster if it is there: make up STACK=dev
+	@$(BIN)/python -m driver up --stack $(STACK)
 
 down: $(VENV)/.bootstrapped ## Stop the embedded cluster. Data, tools and images stay.
-	@$(BIN)/python -m embedded down
+	@$(BIN)/python -m driver down $(NAMED)
 
-status: $(VENV)/.bootstrapped ## Show nodes, pods, volumes, queue and URLs.
-	@$(BIN)/python -m embedded status
+status: $(VENV)/.bootstrapped ## Show nodes, pods, volumes, queues and URLs of a stack's cluster: make status STACK=dev
+	@$(BIN)/python -m driver status --stack $(STACK)
 
-volumes: $(VENV)/.bootstrapped ## Show volumes, snapshots, mirrors and what is left of former ones: make volumes NAME=models
+volumes: $(VENV)/.bootstrapped ## Show volumes, snapshots, mirrors and data left from deleted volumes: make volumes NAME=models
 	@$(BIN)/python -m cli volumes --stack $(STACK) $(NAME) $(if $(JSON),--json)
 
-tiers: $(VENV)/.stacks ## Show which queue gets which machines: sure, borrowed, never.
+tiers: $(VENV)/.stacks ## Show which queue gets which flavors: guaranteed, borrowable, never.
 	@$(BIN)/python -m cli tiers --stack $(STACK) $(if $(JSON),--json)
 
 why: $(VENV)/.stacks ## Tell why a job waits, and what would let it start: make why JOB=search
 	@$(BIN)/python -m cli why --stack $(STACK) "$(JOB)" $(if $(JSON),--json)
 
-top: $(VENV)/.stacks ## Show who has which GPUs, and how many jobs waited: make top HISTORY=12
+top: $(VENV)/.stacks ## Show who has which accelerators, and how many jobs waited: make top HISTORY=12
 	@$(BIN)/python -m cli top --stack $(STACK) --history $(or $(HISTORY),3) $(if $(JSON),--json)
 
 purge: $(VENV)/.bootstrapped ## Stop the embedded cluster and delete its data (asks first).
-	@$(BIN)/python -m embedded purge
+	@$(BIN)/python -m driver purge $(NAMED)
 
 preview: tools ## Show what `pulumi up` would change, with the policies' verdicts: make preview STACK=dev
 	@$(BIN)/python -m cli preview --stack $(STACK)
@@ -57,16 +59,16 @@ catalog: $(VENV)/.bootstrapped ## Show accelerators, machines and prices: make c
 		--min-memory $(or $(MIN_MEMORY),0) --region "$(REGION)" $(if $(WITHDRAWN),--withdrawn) $(if $(JSON),--json)
 
 catalog-update: $(VENV)/.bootstrapped ## Renew the catalog's files: make catalog-update SNAPSHOTS=folder (docs/catalog.md)
-	@$(BIN)/python -m catalog_update "$(SNAPSHOTS)"
+	@$(BIN)/python -m components.catalog.update "$(SNAPSHOTS)"
 
 tools: $(VENV)/.bootstrapped ## Build or find the tools that previews and tests need.
-	@$(BIN)/python -m embedded tools
+	@$(BIN)/python -m driver tools
 
-test: tools-test lint types ## Everything: lint, types, unit, contract, policy and end-to-end tests.
-	@$(BIN)/python -m pytest tests
+test: tools-test lint ## Everything: lint, types, unit, contract, policy and end-to-end tests, in groups side by side.
+	@$(BIN)/python -m tests.groups
 
 tools-test: $(VENV)/.bootstrapped
-	@$(BIN)/python -m embedded tools --all
+	@$(BIN)/python -m driver tools --all
 
 # Tests of one file stay together: each cloud's SDK is then imported by one process.
 test-unit: $(VENV)/.tested ## The unit tests alone: no engine, no cluster, under a minute.
@@ -74,7 +76,7 @@ test-unit: $(VENV)/.tested ## The unit tests alone: no engine, no cluster, under
 
 # A shard is its own seed, so it can be run again alone. In all: 100 kills of an update, 100 of a stream's readers, 10,000
 # calls of the CSI driver, 500 snapshots of a training, 100 changes of claims, 500 jobs in queues, 200 rounds of gangs;
-# and in each shard 500 jobs at once.
+# and in each shard 500 jobs at once and 500 mutants of settings, fresh ones.
 test-nightly: tools-test ## The heavier counts, in shards: make test-nightly SHARD=1/10
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_KILLS=$$((100 / $${SHARD#*/})) \
 		$(BIN)/python -m pytest tests/e2e/test_update_killed.py --timeout 0
@@ -83,33 +85,38 @@ test-nightly: tools-test ## The heavier counts, in shards: make test-nightly SHA
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_OPERATIONS=$$((10000 / $${SHARD#*/})) \
 		$(BIN)/python -m pytest tests/csi/test_model.py --timeout 0
 	@$(BIN)/python -m pytest tests/storage/test_destructive_diffs.py --timeout 0
+	@$(BIN)/python -m pytest -m nightly tests/preview tests/toolchain --timeout 0
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_SNAPSHOTS=$$((500 / $${SHARD#*/})) \
 		$(BIN)/python -m pytest tests/csi/test_checkpoints_survive.py --timeout 0
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_CLUSTER_OPERATIONS=$$((100 / $${SHARD#*/})) \
 		$(BIN)/python -m pytest tests/storage/test_model.py --timeout 0
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_JOBS=$$((500 / $${SHARD#*/})) TENSORPLANE_CREATES=500 \
-		TENSORPLANE_GANGS=20 TENSORPLANE_ROUNDS=$$((200 / $${SHARD#*/})) \
+		TENSORPLANE_GANGS=20 TENSORPLANE_ROUNDS=$$((200 / $${SHARD#*/})) TENSORPLANE_MUTANTS=500 \
 		$(BIN)/python -m pytest tests/queues --timeout 0
+	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_MUTANTS=500 \
+		$(BIN)/python -m pytest tests/unit/stack/test_fresh_mutants.py --timeout 0
 
 lint: $(VENV)/.tested ## Lint and formatting (ruff).
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
 
 types: $(VENV)/.tested ## Types (mypy --strict).
 	@$(BIN)/mypy .
+# The policy pack is a program of its own, whose modules are named from its folder.
+	@cd policies && ../$(BIN)/mypy --config-file ../pyproject.toml --cache-dir ../.mypy_cache/policies .
 
 bench: tools-test ## Measure the figures: make bench, or make bench ONLY=name
 	@$(BIN)/python -m bench $(ONLY)
 
-# What `embedded/` itself runs on: a small environment, there in seconds. It installs the rest beside its other work.
+# What `driver/` and `embedded/` run on: a small environment, there in seconds. It installs the rest beside its other work.
 $(VENV)/.bootstrapped: embedded/requirements.txt embedded/bootstrap.sh
 	@bash embedded/bootstrap.sh $(VENV)
 	@touch $@
 
 # What a stack's program and the commands about it run on.
 $(VENV)/.stacks: $(VENV)/.bootstrapped requirements.txt
-	@$(BIN)/python -m embedded tools --python stacks
+	@$(BIN)/python -m driver tools --python stacks
 	@touch $@
 
 $(VENV)/.tested: $(VENV)/.bootstrapped requirements.txt requirements-aks.txt tests/requirements.txt
-	@$(BIN)/python -m embedded tools --python tests
+	@$(BIN)/python -m driver tools --python tests
 	@touch $@

@@ -9,5 +9,5 @@ import pulumi  # noqa: E402
 
 import stack  # noqa: E402
 
-for name, value in stack.build(stack.StackConfig.load()).items():
+for name, value in stack.build(stack.load()).items():
     pulumi.export(name, value)

@@ -23,7 +23,7 @@ from bench import (
     training,
 )
 from bench.figure import Figure, Measured
-from embedded import terminal
+from driver import terminal
 from embedded.fault import Fault
 
 FIGURES = {

@@ -18,9 +18,10 @@ from rich.console import Console
 
 from embedded.images import training
 from embedded.images.oci import NONROOT
-from embedded.paths import PROJECT
-from embedded.progress import Progress, Step
+from embedded.progress import Progress
+from embedded.step import Step
 from embedded.tasks import Task, command, run_all
+from workloads import sources
 
 _APP = Path("opt/tensorplane/app")
 _LIBRARY = Path("opt/tensorplane/lib")
@@ -49,8 +50,10 @@ class Program:
             target = self._root / _APP / name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, target)
-        library = self._root / _LIBRARY / "runtime"
-        shutil.copytree(PROJECT / "runtime", library, ignore=shutil.ignore_patterns("__pycache__"))
+        for name, content in sources.library().items():
+            target = self._root / _LIBRARY / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
 
     def run(self, run: str, script: str, settings: dict[str, str]) -> list[Line]:
         """The chief's lines with the time of each, after all workers have ended."""

@@ -11,30 +11,26 @@ _BEGAN = time.perf_counter()
 # What a fleet of a thousand groups consists of, in turn.
 _CARDS = ({"accelerator": "t4"}, {"accelerator": "l4"}, {"accelerator": "h100-80gb", "perNode": 8})
 _REGION = "us-west-2"
-# Of each cloud, the modules that its environment's stack uses, with a resource in each.
-_SDKS = {
+# What the stack's program uses of the SDKs, by a resource of each module: a module is loaded when something in it is
+# first asked for.
+_USED = {
     "prod": (
-        "pulumi_aws",
-        {
-            "autoscaling": "Tag",
-            "cloudwatch": "LogGroup",
-            "ec2": "Vpc",
-            "eks": "Cluster",
-            "iam": "Role",
-            "kms": "Key",
-            "sqs": "Queue",
-            "vpc": "SecurityGroupIngressRule",
-        },
-    ),
-    "staging": (
-        "pulumi_gcp",
-        {
-            "compute": "Network",
-            "container": "Cluster",
-            "kms": "CryptoKey",
-            "projects": "IAMMember",
-            "serviceaccount": "Account",
-        },
+        "pulumi_aws.autoscaling.Tag",
+        "pulumi_aws.cloudwatch.LogGroup",
+        "pulumi_aws.ec2.Vpc",
+        "pulumi_aws.eks.Cluster",
+        "pulumi_aws.iam.Role",
+        "pulumi_aws.kms.Key",
+        "pulumi_aws.sqs.Queue",
+        "pulumi_aws.vpc.SecurityGroupIngressRule",
+        "pulumi_kubernetes.admissionregistration.v1.ValidatingAdmissionPolicy",
+        "pulumi_kubernetes.apiextensions.CustomResource",
+        "pulumi_kubernetes.apps.v1.Deployment",
+        "pulumi_kubernetes.core.v1.Namespace",
+        "pulumi_kubernetes.helm.v3.Release",
+        "pulumi_kubernetes.networking.v1.NetworkPolicy",
+        "pulumi_kubernetes.rbac.v1.Role",
+        "pulumi_kubernetes.storage.v1.StorageClass",
     ),
 }
 
@@ -69,28 +65,28 @@ def _stack(name: str) -> float:
 
 
 def _imports(name: str) -> float:
-    """`import pulumi` and the one cloud's modules that the stack uses, loaded as a plain program loads them."""
+    """`import pulumi` and the SDKs' modules that the stack uses, loaded as a plain program loads them."""
     import importlib
+    from functools import reduce
 
     import pulumi  # noqa: F401
 
-    sdk, classes = _SDKS[name]
-    for service, resource in classes.items():
-        # The SDKs load a service's module when something in it is first asked for.
-        getattr(getattr(importlib.import_module(sdk), service), resource)
+    for resource in _USED[name]:
+        sdk, *path = resource.split(".")
+        reduce(getattr, path, importlib.import_module(sdk))
     return time.perf_counter() - _BEGAN
 
 
 def _build(settings: object) -> None:
     import stack
 
-    stack.build(stack.StackConfig.load(settings))  # type: ignore[arg-type]
+    stack.build(stack.load(settings))  # type: ignore[arg-type]
 
 
 def _ours(size: str) -> float:
     """A stack of so many node groups, each with a training job that names it."""
     from bench.mocked import run
-    from components.settings import Settings
+    from components.base.settings import Settings
 
     tree = {"cluster": {"kind": "eks", "region": _REGION, "endpoint": {"deployFromInside": True}}, **_fleet(int(size))}
     import pulumi_aws  # noqa: F401  # imports are no part of the graph
@@ -113,6 +109,7 @@ def _fleet(size: int) -> dict[str, dict[str, object]]:
             "kind": "trainingJob",
             "strategy": {"kind": "single"},
             "command": ["python3", "-c", "pass"],
+            "image": "registry.example/train-gpu:2.21.0",
             "resources": {"gpus": 1, "nodeGroup": f"group-{index}"},
         }
     return {"nodeGroups": groups, "workloads": jobs}
@@ -135,16 +132,16 @@ def _queues(teams: str) -> float:
     """From settings to what Kueue is given: checked, with every kind of machine, quota and queue of so many teams."""
     from bench.mocked import run
     from bench.team_queues import settings
-    from components.queue import cluster_queue_spec, quota
-    from stack import StackConfig
+    from components.queues import cluster_queue_spec
+    from stack import load
 
     given = settings(int(teams))
 
     def generate() -> None:
-        config = StackConfig.load(given)
-        kinds = config.kinds
-        for args in config.queues.values():
-            cluster_queue_spec(args, quota.of(args, kinds), config.namespace_name, [config.namespace_name])
+        resolved = load(given)
+        config = resolved.config
+        for name, args in config.queues.items():
+            cluster_queue_spec(args, resolved.quotas[name], config.namespace_name, [config.namespace_name])
 
     began = time.perf_counter()
     run(generate, stack="bench")

@@ -10,16 +10,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench import quiet, waiting
-from embedded import cluster, linked_project, up, watch
+from driver import linked_project, watch
+from driver.deploy import Stack, open_stack
+from driver.kube import Kube
+from driver.target import Target
+from driver.watch import Outputs
+from embedded import cluster
 from embedded.cluster import processes
 from embedded.cluster.lock import only_one
 from embedded.cluster.places import Places
-from embedded.deploy import Stack
 from embedded.fault import Fault
-from embedded.kube import Kube
 from embedded.paths import Instance
-from embedded.progress import Step
-from embedded.watch import Outputs
+from embedded.step import Step
 
 BENCH = Instance("bench")
 _CONTROLLERS = ("kueue-system", "jobset-system")
@@ -92,7 +94,7 @@ def running(*, simulated_nodes: bool = False) -> Iterator[Running]:
     with fresh():
         start(simulated_nodes=simulated_nodes)
         cluster.load_images(BENCH, Step("load images"))
-        yield Running(Kube.of(BENCH.kubeconfig), up.open_stack(up.Target("", BENCH)))
+        yield Running(Kube.of(BENCH.kubeconfig), open_stack(Target("", BENCH)))
 
 
 def start(*, simulated_nodes: bool = False) -> None:

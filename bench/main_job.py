@@ -11,7 +11,7 @@ from pathlib import Path
 from bench import instance
 from bench.figure import Figure, Measured
 from embedded.paths import PROJECT
-from embedded.progress import Step
+from embedded.step import Step
 from embedded.tasks import command
 
 COLD = "cold-up"

@@ -20,7 +20,7 @@ def build(size: int) -> None:
     cluster = aws.eks.Cluster("cluster", role_arn="role", vpc_config={"subnet_ids": ["subnet-a", "subnet-b"]})
     groups = [_group(index, cluster) for index in range(size)]
     provider = k8s.Provider("cluster", kubeconfig="{}", opts=pulumi.ResourceOptions(depends_on=groups))
-    library = {path.name: path.read_text() for path in sorted((PROJECT / "runtime").glob("*.py"))}
+    library = {path.name: path.read_text() for path in sorted((PROJECT / "runtime" / "tensorplane").glob("*.py"))}
     for index in range(size):
         _job(index, library, pulumi.ResourceOptions(provider=provider))
 
@@ -93,7 +93,7 @@ def _job_spec(name: str, index: int) -> dict[str, Any]:
         "containers": [
             {
                 "name": "main",
-                "image": "tensorflow/tensorflow:2.21.0-gpu",
+                "image": "registry.example/train-gpu:2.21.0",
                 "command": ["python3", "-c", "pass"],
                 "resources": {"limits": {_GPU: "1"}},
                 "volumeMounts": [{"name": "library", "mountPath": "/opt/library"}],

@@ -11,10 +11,10 @@ from kubernetes import client, config
 from bench import instance, waiting
 from bench.figure import Figure, Measured
 from components import versions
-from components.model import Resources
-from embedded.kube import Kube
-from workloads import pod
-from workloads.files import Bundle
+from components.base.model import Resources
+from driver.kube import Kube
+from workloads.manifests import pod
+from workloads.manifests.files import Bundle
 
 _PODS = 9
 _PAUSE_SECONDS = 3.0
@@ -25,7 +25,7 @@ _CODE = Bundle("first-line", {"main.py": b"import time\n\nprint(time.time(), flu
 def _manifest(name: str) -> dict[str, Any]:
     """The pod that a training job would have: the same image, identity, limits, and code from a ConfigMap."""
     container = pod.Container(
-        image=versions.images("embedded").train,
+        image=versions.EMBEDDED_IMAGES.train,
         resources=Resources(cpus=0.4, memory_gib=1.25),
         command=["python3", "main.py"],
         files={pod.APP: _CODE},

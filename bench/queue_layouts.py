@@ -20,18 +20,20 @@ from kubernetes import client, config
 
 from bench import instance, quiet, simulated_fleet, waiting
 from bench.figure import Figure, Measured
-from components import queue, versions
-from components.fleet import Fleet
-from components.model import Resources
+from components import queues as queue
+from components import versions
+from components.base.model import Resources
 from components.namespace import MANAGED
-from components.queue import QueueArgs, flavors, quota, topology
-from components.queue.flavors import Flavor
-from components.queue.settings import PRIORITIES
+from components.node_groups import placement as node_placement
+from components.node_groups.fleet import Fleet
+from components.queues import QueueArgs, flavors, quota, topology
+from components.queues.flavors import Flavor
+from components.queues.settings import PRIORITIES
 from embedded.fault import Fault
 from embedded.images.scratch import scratch
 from embedded.provider.api import Api
 from embedded.provider.gvk import GVK
-from workloads import pod
+from workloads.manifests import pod
 
 _STACK = "bench"
 _TEAMS, _DEPTH, _SEED = 20, 500, 20261121
@@ -120,7 +122,7 @@ def mix(layout: Layout, *, pods: int, seconds: float) -> list[Job]:
 
 def _workload(job: Job, layout: Layout, machines: Fleet) -> dict[str, Any]:
     asked = Resources(cpus=1, memory_gib=1, gpus=_PER_POD)
-    placement = machines.placement(asked, interruptible=True, together=True, queued=True)
+    placement = node_placement.spec(machines, asked, interruptible=True, synchronous=True, queued=True)
     container = pod.Container(image="nothing.test/at-all", resources=asked)
     near = topology.annotations(None, required=False)
     template = pod.template("default", {}, container, grace_seconds=30, placement=placement, annotations=near)

@@ -17,17 +17,17 @@ from kubernetes import config
 
 from bench import instance, quiet
 from bench.figure import Figure, Measured
-from components import fleet
-from components.cluster.embedded import Embedded
-from components.embedded import simulated_nodes
-from components.fleet import Fleet
-from components.model import Resources
-from components.node_group import NodeGroupArgs
+from components.base.model import Resources
+from components.clusters.embedded import Embedded, simulated_nodes
+from components.node_groups import fleet
+from components.node_groups import placement as node_placement
+from components.node_groups.fleet import Fleet
+from components.node_groups.settings import NodeGroupArgs
 from embedded.cluster import processes
 from embedded.fault import Fault
 from embedded.provider.api import Api
 from embedded.provider.gvk import GVK
-from workloads import pod
+from workloads.manifests import pod
 
 MANAGER = "bench"
 _ZONES = ("a", "b", "c")
@@ -127,7 +127,7 @@ _WAYS: tuple[Way, ...] = (_with_gpus, _same_nodes, _anywhere)
 
 
 def _placement() -> dict[str, Any]:
-    return machines().placement(_ASKED, interruptible=True, together=True, queued=True)
+    return node_placement.spec(machines(), _ASKED, interruptible=True, synchronous=True, queued=True)
 
 
 def _template(asked: Resources, placement: dict[str, Any]) -> dict[str, Any]:

@@ -89,7 +89,7 @@ def _claimed(core: client.CoreV1Api, bench: Running) -> Path:
 def _pod() -> dict[str, Any]:
     container = {
         "name": _NAME,
-        "image": versions.images("embedded").python,
+        "image": versions.EMBEDDED_IMAGES.python,
         "command": ["python3", "-c", "import time; time.sleep(100000)"],
         "volumeMounts": [{"name": "data", "mountPath": _FOLDER}],
     }

@@ -18,11 +18,11 @@ from bench.figure import Figure, Measured
 from bench.instance import Running
 from bench.others import LIMIT as OTHERS_LIMIT
 from bench.others import Others
+from driver.kube import Kube
 from embedded.fault import Fault
 from embedded.images.scratch import scratch
-from embedded.kube import Kube
 from embedded.paths import PROJECT
-from workloads import files
+from workloads import sources
 
 _ROUNDS, _ATTEMPTS = 7, 14
 _STEPS = 5000
@@ -51,7 +51,7 @@ def _measure() -> Measured:
         bench.deploy()  # the controllers come with it
         job = _settings()["config"][_WORKLOADS][_JOB]
         program = Program(folder / "by-hand")
-        program.add({target: files.located(source) for target, source in job["files"].items()})
+        program.add({target: sources.located(source) for target, source in job["files"].items()})
         script = job["command"][-1]
         for attempt in range(_ATTEMPTS):
             instance.stop()

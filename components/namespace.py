@@ -4,7 +4,8 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components import versions
-from components.labels import PART_OF, TENSORPLANE, labels
+from components.base import facts
+from components.base.labels import NAMESPACE_NAME, PART_OF, TENSORPLANE, labels
 
 MANAGED = {PART_OF: TENSORPLANE[PART_OF]}
 """The label by which controllers know tensorplane's namespaces, and leave all others alone."""
@@ -15,10 +16,7 @@ POD_SECURITY = {
     for suffix, value in (("", "restricted"), ("-version", versions.POD_SECURITY))
 }
 _OF_KUBERNETES = "kube-"
-_OF_CONTROLLERS = frozenset(
-    chart.namespace
-    for chart in (versions.KUEUE, versions.JOBSET, versions.VOLSYNC, versions.DEVICE_PLUGIN, versions.GPU_OPERATOR)
-)
+_OF_CONTROLLERS = frozenset(chart.namespace for chart in versions.CHARTS)
 
 
 def namespace_owner(name: str) -> str | None:
@@ -44,7 +42,7 @@ class Namespace(pulumi.ComponentResource):
     name: pulumi.Output[str]
 
     def __init__(self, name: str, *, protect: bool, opts: pulumi.ResourceOptions | None = None) -> None:
-        super().__init__("tensorplane:index:Namespace", name, {"name": name, "protect": protect}, opts)
+        super().__init__(facts.NAMESPACE, name, dict(facts.Namespace(name=name, protect=protect)), opts)
         namespace = k8s.core.v1.Namespace(
             name,
             metadata={"name": name, "labels": {**TENSORPLANE, **POD_SECURITY}},
@@ -54,7 +52,7 @@ class Namespace(pulumi.ComponentResource):
         self.name = namespace.metadata["name"]
         self._policy("default-deny", {"pod_selector": {}, "policy_types": ["Ingress", "Egress"]})
         self._policy("allow-dns", {"pod_selector": {}, "policy_types": ["Egress"], "egress": [_DNS]})
-        self.register_outputs({"name": self.name})
+        self.register_outputs(dict(facts.Namespace(name=self.name)))
 
     def _policy(self, name: str, spec: "k8s.networking.v1.NetworkPolicySpecArgsDict") -> None:
         k8s.networking.v1.NetworkPolicy(
@@ -67,7 +65,7 @@ class Namespace(pulumi.ComponentResource):
 
 _DNS: "k8s.networking.v1.NetworkPolicyEgressRuleArgsDict" = {
     "to": [
-        {"namespace_selector": {"match_labels": {"kubernetes.io/metadata.name": "kube-system"}}},
+        {"namespace_selector": {"match_labels": {NAMESPACE_NAME: "kube-system"}}},
         {"ip_block": {"cidr": _NODE_LOCAL_DNS}},
         {"ip_block": {"cidr": _GKE_CLOUD_DNS}},
     ],

@@ -9,14 +9,15 @@ class Images:
     """The images that workloads run when their settings name none."""
 
     train: str
-    train_gpu: str
+    train_gpu: str | None
+    """None where no image of that kind is known to work: a job with GPUs names its own."""
     serve: str
     serve_gpu: str
     python: str
     """Python and its standard library, for the small jobs that look after volumes."""
 
-    def training(self, gpus: int) -> str:
-        """The image for a training pod that asks for this many GPUs."""
+    def training(self, gpus: int) -> str | None:
+        """The image for a training pod that asks for this many GPUs; None where such a job must name its own."""
         return self.train_gpu if gpus else self.train
 
     def serving(self, gpus: int) -> str:
@@ -24,24 +25,24 @@ class Images:
         return self.serve_gpu if gpus else self.serve
 
 
+TENSORFLOW = "2.21.0"
 # Built on the machine itself (embedded/images): TensorFlow's CPU build, and a stand-in for tensorflow/serving.
-_EMBEDDED_TRAIN = "tensorplane.local/train:2.21.0"
-_EMBEDDED_SERVE = "tensorplane.local/serving-stand-in:2.21.0"
-_EMBEDDED = Images(_EMBEDDED_TRAIN, _EMBEDDED_TRAIN, _EMBEDDED_SERVE, _EMBEDDED_SERVE, _EMBEDDED_TRAIN)
+_EMBEDDED_TRAIN = f"tensorplane.local/train:{TENSORFLOW}"
+_EMBEDDED_SERVE = f"tensorplane.local/serving-stand-in:{TENSORFLOW}"
+EMBEDDED_IMAGES = Images(_EMBEDDED_TRAIN, _EMBEDDED_TRAIN, _EMBEDDED_SERVE, _EMBEDDED_SERVE, _EMBEDDED_TRAIN)
 
+# TensorFlow's own images with GPU support hold cuDNN 8 since 2.18, which needs cuDNN 9: they see no GPU
+# (tensorflow/tensorflow issues 62412, 85689, 94593; tensorflow/build issue 221). examples/gpu-image has one that does.
 # TensorFlow Serving's releases lag TensorFlow's. 2.20 loads the SavedModels that 2.21 writes for the ops in use here.
-_PUBLIC = Images(
-    train="tensorflow/tensorflow:2.21.0",
-    train_gpu="tensorflow/tensorflow:2.21.0-gpu",
+# Of its images with GPU support, 2.19.1-gpu is the newest that is known to be published; both hold the cuDNN that they
+# are built with (tensorflow/serving tags 2.19.1 and 2.20.0, tools/docker/Dockerfile.gpu and .bazelrc).
+PUBLIC_IMAGES = Images(
+    train=f"tensorflow/tensorflow:{TENSORFLOW}",
+    train_gpu=None,
     serve="tensorflow/serving:2.20.0",
-    serve_gpu="tensorflow/serving:2.20.0-gpu",
+    serve_gpu="tensorflow/serving:2.19.1-gpu",
     python="python:3.13.2-alpine3.21",
 )
-
-
-def images(cluster_kind: str) -> Images:
-    """The images for a kind of cluster: built here for `embedded`, the public ones for every other."""
-    return _EMBEDDED if cluster_kind == "embedded" else _PUBLIC
 
 
 @dataclass(frozen=True)
@@ -88,10 +89,10 @@ VOLSYNC = Chart(
 DEVICE_PLUGIN = Chart(
     name="nvidia-device-plugin",
     namespace="gpu-runtime",
-    version="0.19.0",
+    version="0.19.1",
     reference="nvidia-device-plugin",
     image="nvcr.io/nvidia/k8s-device-plugin",
-    image_tag="v0.19.0",
+    image_tag="v0.19.1",
     repository="https://nvidia.github.io/k8s-device-plugin",
 )
 DCGM_EXPORTER = Chart(
@@ -120,6 +121,7 @@ DRIVER_OF_OLD_GPUS = "580.178.04"
 class Offered:
     """The minor versions of Kubernetes 1 that a cloud runs, extended support included."""
 
+    cloud: str
     oldest: int
     newest: int
 
@@ -130,9 +132,10 @@ class Offered:
 
 
 # endoflife-date/endoflife.date@a70eca3 of 22 August 2026, without what was past its extended support in November 2026.
-# GKE's metrics of JobSets need 1.32, which is also its oldest. EKS' own list is in components/eks/check_cluster.py.
+# GKE's metrics of JobSets need 1.32, which is also its oldest. EKS' own list is in clusters/eks/check_cluster.py.
 OFFERED_IN = "August 2026"
-OFFERED: Mapping[str, Offered] = {"gke": Offered(32, 36), "aks": Offered(31, 36)}
+OFFERED_BY_GKE = Offered("GKE", 32, 36)
+OFFERED_BY_AKS = Offered("AKS", 31, 36)
 
 # What EKS needs beside its add-ons.
 KARPENTER = Chart(
@@ -203,3 +206,6 @@ JOBSET_API = "jobset.x-k8s.io/v1alpha2"
 
 # The Pod Security level is checked by these rules also after the cluster's upgrade, until this line changes.
 POD_SECURITY = "v1.34"
+
+CHARTS = tuple(pin for pin in vars().values() if isinstance(pin, Chart))
+"""Every chart above."""

@@ -38,7 +38,7 @@ class Instance:
     @property
     def home(self) -> Path:
         """Folder for what must survive a restart: etcd, certificates, volumes. `make purge` deletes it."""
-        return _state() / self.name
+        return state_home() / self.name
 
     @property
     def stacks(self) -> Path:
@@ -47,7 +47,7 @@ class Instance:
         Apart from `home`: deleting the cluster must not delete what Pulumi knows of a cloud. One folder for all of
         them, because a shell has one state backend and one passphrase, and `pulumi --stack NAME` must find each.
         """
-        return _state() / ("stacks" if self.name == "dev" else f"stacks-{self.name}")
+        return state_home() / ("stacks" if self.name == "dev" else f"stacks-{self.name}")
 
     @property
     def run(self) -> Path:
@@ -58,11 +58,6 @@ class Instance:
     def kubeconfig(self) -> Path:
         """The administrator's kubeconfig; the stack's `embedded` cluster reads it from here."""
         return self.home / "kubeconfig"
-
-    @property
-    def volumes(self) -> Path:
-        """Parent of the folders behind the embedded volumes."""
-        return self.home / "volumes"
 
     @property
     def namespace(self) -> str:
@@ -101,9 +96,10 @@ class Instance:
 
 
 def context_home(context: str) -> Path:
-    """Folder for Pulumi's state and settings of the dev stack on a cluster of the user's own."""
-    return _state() / "contexts" / "".join(c if c.isalnum() or c in "-_." else "-" for c in context)
+    """Folder for Pulumi's state and settings of stacks on a cluster that `make up CONTEXT=…` names."""
+    return state_home() / "contexts" / "".join(c if c.isalnum() or c in "-_." else "-" for c in context)
 
 
-def _state() -> Path:
+def state_home() -> Path:
+    """Folder of everything that must survive a restart, of every instance."""
     return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "tensorplane"

@@ -17,7 +17,8 @@ from embedded.causes import cause
 from embedded.children import GRACE_SECONDS, Children, Stopped
 from embedded.fault import Fault
 from embedded.paths import cache
-from embedded.progress import Progress, Step
+from embedded.progress import Progress
+from embedded.step import Step
 
 _LOG_LIMIT = 8 << 20
 _TAIL_LINES = 40

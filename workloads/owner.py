@@ -1,16 +1,15 @@
-"""What every workload brings along, as children of its component: account, files, traffic that it allows."""
+"""The objects that a workload brings along, as children of its component."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.labels import NAME
-from components.labels import labels as labels_of
 from components.namespace import Namespace
-from workloads.files import Bundle
+from workloads.manifests import objects
+from workloads.manifests.files import Bundle
+from workloads.manifests.objects import Identity, Manifest
 
 
 @dataclass(frozen=True)
@@ -20,17 +19,22 @@ class Owner:
     component: pulumi.ComponentResource
     name: str
     namespace: Namespace
-    role: str
+    part: str
+
+    @property
+    def identity(self) -> Identity:
+        """The same as plain data."""
+        return Identity(self.name, self.namespace.plain_name, self.part)
 
     @property
     def labels(self) -> dict[str, str]:
         """Labels of the workload's objects and pods."""
-        return labels_of(self.name, self.role)
+        return self.identity.labels
 
     @property
     def selector(self) -> dict[str, str]:
         """Labels that select the workload's pods, and no others of the namespace."""
-        return {NAME: self.name}
+        return self.identity.selector
 
     def metadata(
         self,
@@ -49,28 +53,35 @@ class Owner:
             made["annotations"] = annotations
         return made
 
+    def _of(self, manifest: Manifest) -> "k8s.meta.v1.ObjectMetaArgsDict":
+        """A manifest's metadata in the namespace that the stack creates, so that the object waits for it."""
+        made = manifest["metadata"]
+        return {"name": made["name"], "namespace": self.namespace.name, "labels": made["labels"]}
+
     @property
     def inside(self) -> pulumi.ResourceOptions:
         """Options of the workload's objects."""
         return pulumi.ResourceOptions(parent=self.component)
 
     def service_account(self) -> "k8s.core.v1.ServiceAccount":
-        """The account of the pods. It may do nothing in the cluster, and its token is in no pod."""
+        """The account of the pods."""
+        made = objects.service_account(self.identity)
+        token = made["automountServiceAccountToken"]
         return k8s.core.v1.ServiceAccount(
-            self.name, metadata=self.metadata(), automount_service_account_token=False, opts=self.inside
+            self.name, metadata=self._of(made), automount_service_account_token=token, opts=self.inside
         )
 
-    def config_map(self, content: Bundle) -> "k8s.core.v1.ConfigMap":
-        """The ConfigMap of a bundle. It never changes; another content is another ConfigMap."""
+    def config_map(self, content: Bundle, opts: pulumi.ResourceOptions | None = None) -> "k8s.core.v1.ConfigMap":
+        """The ConfigMap of a bundle. `opts` are added to those of all objects of the workload."""
         logical, _, _ = content.name.rpartition("-")
-        text, binary = content.data()
+        made = objects.config_map(self.identity, content)
         return k8s.core.v1.ConfigMap(
             logical,
-            metadata=self.metadata(content.name),
-            immutable=True,
-            data=text,
-            binary_data=binary or None,
-            opts=self.inside,
+            metadata=self._of(made),
+            immutable=made["immutable"],
+            data=made["data"],
+            binary_data=made.get("binaryData"),
+            opts=pulumi.ResourceOptions.merge(self.inside, opts),
         )
 
     def secret(self, logical: str, values: Mapping[str, pulumi.Input[str]]) -> "k8s.core.v1.Secret":
@@ -90,19 +101,13 @@ class Owner:
         )
 
     def allow_peers(self) -> "k8s.networking.v1.NetworkPolicy":
-        """Let the pods talk to each other, on any port: collective operations choose theirs."""
-        peers = {"pod_selector": {"match_labels": self.selector}}
-        return self._policy(
-            "peers", ["Ingress", "Egress"], {"ingress": [{"from_": [peers]}], "egress": [{"to": [peers]}]}
-        )
+        """Let the pods talk to each other."""
+        return self._policy(objects.allow_peers(self.identity))
 
     def allow_clients(self, ports: Sequence[int]) -> "k8s.networking.v1.NetworkPolicy":
         """Let anyone who can reach the cluster's network connect to these ports."""
-        return self._policy(
-            "clients", ["Ingress"], {"ingress": [{"ports": [{"protocol": "TCP", "port": port} for port in ports]}]}
-        )
+        return self._policy(objects.allow_clients(self.identity, ports))
 
-    def _policy(self, suffix: str, types: Sequence[str], rules: dict[str, Any]) -> "k8s.networking.v1.NetworkPolicy":
-        name = f"{self.name}-{suffix}"
-        spec: Any = {"pod_selector": {"match_labels": self.selector}, "policy_types": types, **rules}
-        return k8s.networking.v1.NetworkPolicy(name, metadata=self.metadata(name), spec=spec, opts=self.inside)
+    def _policy(self, made: Manifest) -> "k8s.networking.v1.NetworkPolicy":
+        name = made["metadata"]["name"]
+        return k8s.networking.v1.NetworkPolicy(name, metadata=self._of(made), spec=made["spec"], opts=self.inside)

@@ -3,17 +3,19 @@
 Facts with their sources, no resources. Nothing is read at import: a cloud's files are read when it is first asked for.
 """
 
+import re
 from collections.abc import Mapping
 from functools import cache
 
 from components.catalog import files
 from components.catalog.accelerators import ACCELERATORS
-from components.catalog.rows import GPU_RESOURCE, Accelerator, Cloud, Machine, Price, Withdrawn
+from components.catalog.rows import GPU_RESOURCE, TPU_RESOURCE, Accelerator, Cloud, Machine, Price, Withdrawn
 from components.catalog.withdrawn import WITHDRAWN, WITHDRAWN_MACHINES
 
 __all__ = [
     "ACCELERATORS",
     "GPU_RESOURCE",
+    "TPU_RESOURCE",
     "WITHDRAWN",
     "WITHDRAWN_MACHINES",
     "Accelerator",
@@ -21,7 +23,10 @@ __all__ = [
     "Machine",
     "Price",
     "Withdrawn",
+    "cloud_called",
+    "clouds",
     "counts",
+    "family",
     "machine",
     "machine_names",
     "offers",
@@ -30,6 +35,21 @@ __all__ = [
     "sold",
     "zones",
 ]
+
+
+def clouds() -> tuple[Cloud, ...]:
+    """The clouds that the catalog knows."""
+    return files.clouds()
+
+
+def cloud_called(name: str) -> Cloud | None:
+    """The cloud that has this other name, such as eks for aws; None where none has."""
+    return next((cloud for cloud in clouds() if name.lower() in files.names(cloud).others), None)
+
+
+def family(machine: Machine) -> str:
+    """A machine's name without its size: m7i, n2-standard, Standard_Ds_v5."""
+    return re.sub(files.names(machine.cloud).size, "", machine.name, count=1)
 
 
 def machine(cloud: Cloud, name: str) -> Machine | None:
@@ -43,7 +63,7 @@ def machine_names(cloud: Cloud) -> tuple[str, ...]:
 
 
 def offers(cloud: Cloud, accelerator: str, per_node: int) -> tuple[Machine, ...]:
-    """The machines with exactly this many of an accelerator, the smallest first. No bare metal, no parts of a card."""
+    """Machines with exactly this many of an accelerator, the smallest first. No bare metal, no fractions of a GPU."""
     return _by_accelerator(cloud).get((accelerator, per_node), ())
 
 
@@ -60,7 +80,7 @@ def price(cloud: Cloud, machine: Machine | str, region: str) -> Price | None:
     row = _by_name(cloud).get(machine) if isinstance(machine, str) else machine
     if row is None:
         return None
-    plain = files.prices(cloud).get(row.name, {}).get(region)
+    plain = files.prices(cloud, region).get(row.name)
     if not _sold_by_accelerator(row):
         return _price(plain, plain.on_demand, plain.spot, region) if plain else None
     local = _locals(row).get(region)
@@ -96,7 +116,7 @@ def sold(cloud: Cloud, machine: Machine | str, region: str) -> tuple[str, ...] |
     local = _locals(row).get(region)
     if local:
         return local.zones
-    if not _sold_by_accelerator(row) and region in files.prices(cloud).get(row.name, {}):
+    if not _sold_by_accelerator(row) and row.name in files.prices(cloud, region):
         return zones(cloud, region) or None
     return () if row.name in files.listed_everywhere(cloud) else None
 
@@ -117,7 +137,8 @@ def _sum(machine: float | None, count: int, each: float | None) -> float | None:
 
 
 def _price(figures: files.Figures, on_demand: float | None, spot: float | None, region: str, source: str = "") -> Price:
-    return Price(on_demand, spot, region, figures.date, source or figures.source)
+    of_spot = (figures.spot_date, source or figures.spot_source) if spot is not None else (None, None)
+    return Price(on_demand, spot, region, figures.date, source or figures.source, *of_spot)
 
 
 @cache

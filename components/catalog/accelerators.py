@@ -1,8 +1,8 @@
-"""Accelerators: what the cards and chips can do, whichever cloud rents them."""
+"""Accelerators: what GPUs and TPUs support, on every cloud."""
 
 from collections.abc import Mapping
 
-from components.catalog.rows import Accelerator
+from components.catalog.rows import GPU_RESOURCE, TPU_RESOURCE, Accelerator
 
 _NVIDIA = "developer.nvidia.com/cuda/gpus; NVIDIA/k8s-device-plugin@1b826ac (MPS, time-slicing)"
 _MIG = f"{_NVIDIA}; NVIDIA/gpu-operator@a22dbf6 assets/state-mig-manager/0400_configmap.yaml (MIG)"
@@ -38,13 +38,14 @@ def _gpu(
     mig: Mapping[str, int] | None = None,
     arm_only: bool = False,
 ) -> Accelerator:
-    """A card of NVIDIA: all of them do time-slicing and, from Kepler on, MPS."""
+    """A GPU of NVIDIA: all support time-slicing and, from Kepler on, MPS."""
     blackwell = float(capability) >= 10
     source = (_MIG if mig else _NVIDIA) + (_NO_ARM if arm_only else _NO_BLACKWELL if blackwell else _WHEELS)
     profiles = dict(mig or {})
     return Accelerator(
         name=name,
         kind="gpu",
+        resource=GPU_RESOURCE,
         product=product,
         architecture=architecture,
         year=year,
@@ -64,6 +65,7 @@ def _tpu(name: str, product: str, year: int, memory_gib: float, *, tensorflow: b
     return Accelerator(
         name=name,
         kind="tpu",
+        resource=TPU_RESOURCE,
         product=product,
         architecture=name,
         year=year,

@@ -9,6 +9,8 @@ from components.catalog.rows import Cloud, Machine
 
 DATA = Path(__file__).parent / "data"
 _SOURCE = "# source "
+Sources = Mapping[str, tuple[str, str]]
+"""Day and name of each source of a file, by its key there."""
 
 
 class Figures(NamedTuple):
@@ -18,6 +20,8 @@ class Figures(NamedTuple):
     spot: float | None
     date: str
     source: str
+    spot_date: str
+    spot_source: str
 
 
 class Local(NamedTuple):
@@ -27,8 +31,12 @@ class Local(NamedTuple):
     figures: Figures
 
 
-def rows(path: Path) -> Iterator[tuple[dict[str, str], str, str]]:
-    """Each line of a data file by column, with the date and the name of its source, which the file's head tells."""
+def rows(path: Path, first: str | None = None) -> Iterator[tuple[dict[str, str], Sources]]:
+    """Each line of a data file by column, with the sources that the file's head names.
+
+    `first`: no lines but those with this first cell.
+    """
+    beginning = "" if first is None else f"{first},"
     with path.open(encoding="utf-8") as file:
         sources: dict[str, tuple[str, str]] = {}
         head = ""
@@ -39,10 +47,31 @@ def rows(path: Path) -> Iterator[tuple[dict[str, str], str, str]]:
                 key, date, name = head.removeprefix(_SOURCE).strip().split(" ", 2)
                 sources[key] = date, name
         columns = head.rstrip("\n").split(",")
-        for text in file:
-            # No cell holds a comma, so that this needs no quotes: there are thousands of lines, and people wait.
-            line = dict(zip(columns, text.rstrip("\n").split(","), strict=True))
-            yield line, *sources[line["source"]]
+        # No cell holds a comma, so that this needs no quotes: there are thousands of lines, and people wait.
+        for text in (line for line in file if line.startswith(beginning)):
+            yield dict(zip(columns, text.rstrip("\n").split(","), strict=True)), sources
+
+
+class CloudNames(NamedTuple):
+    """How a cloud and its machines are called."""
+
+    others: tuple[str, ...]
+    """Other names of the cloud, in lower case."""
+    size: str
+    """The part of a machine's name that is its size, as a regular expression; the rest names its family."""
+
+
+@cache
+def clouds() -> tuple[Cloud, ...]:
+    """Every cloud: a folder of data each."""
+    return tuple(sorted(folder.name for folder in DATA.iterdir() if folder.is_dir()))
+
+
+@cache
+def names(cloud: Cloud) -> CloudNames:
+    """A cloud's other names, and its spelling of machines."""
+    ((line, _),) = rows(DATA / cloud / "cloud.csv")
+    return CloudNames(tuple(line["other_names"].split()), line["size"])
 
 
 @cache
@@ -63,9 +92,9 @@ def machines(cloud: Cloud) -> tuple[Machine, ...]:
             efa=int(line["efa"] or 0),
             gpudirect=line["gpudirect"] or None,
             topology=line["topology"] or None,
-            source=f"{source} ({date})",
+            source="{1} ({0})".format(*sources[line["source"]]),
         )
-        for line, date, source in rows(DATA / cloud / "machines.csv")
+        for line, sources in rows(DATA / cloud / "machines.csv")
     )
 
 
@@ -76,12 +105,10 @@ def listed_everywhere(cloud: Cloud) -> frozenset[str]:
 
 
 @cache
-def prices(cloud: Cloud) -> Mapping[str, Mapping[str, Figures]]:
-    """List prices by machine and region."""
-    found: dict[str, dict[str, Figures]] = {}
-    for line, date, source in rows(DATA / cloud / "prices.csv"):
-        found.setdefault(line["machine"], {})[line["region"]] = _figures(line, date, source)
-    return found
+def prices(cloud: Cloud, region: str) -> Mapping[str, Figures]:
+    """A region's list prices by machine. The file has dozens of regions, and a stack is in one."""
+    found = rows(DATA / cloud / "prices.csv", region)
+    return {line["machine"]: _figures(line, sources) for line, sources in found}
 
 
 @cache
@@ -95,14 +122,15 @@ def locals_of(cloud: Cloud) -> Mapping[str, Mapping[str, Local]]:
     """By accelerator, or family of machines, and region: its zones, and what one costs. Only GKE has any."""
     path = DATA / cloud / "accelerators.csv"
     found: dict[str, dict[str, Local]] = {}
-    for line, date, source in rows(path) if path.exists() else ():
+    for line, sources in rows(path) if path.exists() else ():
         zones = tuple(f"{line['region']}-{letter}" for letter in line["zones"].split())
-        found.setdefault(line["of"], {})[line["region"]] = Local(zones, _figures(line, date, source))
+        found.setdefault(line["of"], {})[line["region"]] = Local(zones, _figures(line, sources))
     return found
 
 
-def _figures(line: Mapping[str, str], date: str, source: str) -> Figures:
-    return Figures(_number(line["on_demand"]), _number(line["spot"]), date, source)
+def _figures(line: Mapping[str, str], sources: Sources) -> Figures:
+    of_spot = line.get("spot_source") or line["source"]
+    return Figures(_number(line["on_demand"]), _number(line["spot"]), *sources[line["source"]], *sources[of_spot])
 
 
 def _number(text: str) -> float | None:

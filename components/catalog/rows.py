@@ -3,44 +3,49 @@
 from dataclasses import dataclass
 from typing import Literal
 
-Cloud = Literal["eks", "gke", "aks"]
+Cloud = str
+"""A cloud by the name of its folder in `data`, which is that of its kind of cluster: eks, gke, aks."""
 GPU_RESOURCE = "nvidia.com/gpu"
 """The extended resource by which pods ask for GPUs."""
+TPU_RESOURCE = "google.com/tpu"
+"""The extended resource by which pods ask for the chips of TPUs."""
 
 
 @dataclass(frozen=True)
 class Accelerator:
-    """One card or chip, the same on every cloud."""
+    """One GPU model or TPU chip, the same on every cloud."""
 
     name: str
     """As settings name it: t4, a100-80gb, tpu-v5e."""
     kind: Literal["gpu", "tpu"]
+    resource: str
+    """The extended resource by which pods ask for it, and the key of the taint of its nodes."""
     product: str
     """As GPU Feature Discovery labels it; a TPU's, as GKE does."""
     architecture: str
     year: int
-    """Of the architecture; orders cards from old to new."""
+    """Of the architecture; orders accelerators from old to new."""
     memory_gib: float
-    """Of one card or chip."""
+    """Of one GPU or chip."""
     compute_capability: str | None
     nvlink: bool
     mps: bool
     time_slicing: bool
     mig: tuple[str, ...]
-    """MIG profiles, the smallest first; none where the card cannot be partitioned."""
+    """MIG profiles, the smallest first; none where the GPU cannot be partitioned."""
     tensorflow: bool
     """Whether TensorFlow's own wheels run on it."""
     source: str
     mig_instances: tuple[int, ...] = ()
-    """How many instances of each profile of `mig` one card holds, in the same order."""
+    """How many instances of each profile of `mig` one GPU holds, in the same order."""
 
     @property
-    def resource(self) -> str:
-        """The extended resource by which pods ask for it."""
-        return GPU_RESOURCE if self.kind == "gpu" else "google.com/tpu"
+    def counts_as_gpu(self) -> bool:
+        """Whether workloads ask for it by `gpus`, and queues count it: it is the resource that these are about."""
+        return self.resource == GPU_RESOURCE
 
     def instances(self, profile: str) -> int:
-        """How many MIG instances of one profile a card holds; 0 for a profile that it has not."""
+        """How many MIG instances of one profile a GPU holds; 0 for a profile that it does not support."""
         return dict(zip(self.mig, self.mig_instances, strict=True)).get(profile, 0)
 
 
@@ -90,5 +95,8 @@ class Price:
     spot: float | None
     region: str
     date: str
-    """Day of the snapshot that the figures are from, as 2026-08-03."""
+    """Day of the snapshot that the price on demand is from, as 2026-08-03."""
     source: str
+    spot_date: str | None
+    """Day of the spot price, which changes daily; None where there is none."""
+    spot_source: str | None

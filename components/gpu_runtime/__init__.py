@@ -1,18 +1,21 @@
 """What makes a node's GPUs available to pods: one family, installed once per cluster, never beside another."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import cast
 
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.cluster import Cluster, ClusterArgs
-from components.family import Variant, load_family
-from components.faults import Fault, did_you_mean
-from components.fleet import Fleet
-from components.gpu_runtime import by_cluster
-from components.labels import TENSORPLANE
-from components.model import Name
+from components.base import facts
+from components.base.family import Variant, load_family
+from components.base.faults import Fault, did_you_mean
+from components.base.labels import POD_SECURITY_ENFORCE, TENSORPLANE
+from components.base.model import Name
+from components.clusters.component import Cluster
+from components.clusters.settings import ClusterArgs
+from components.node_groups.fleet import Fleet
+from components.node_groups.shape import Shape
 
 NAMESPACE = "gpu-runtime"
 """Namespace of everything that a GPU runtime installs."""
@@ -30,6 +33,10 @@ class GpuRuntimeArgs(Variant, family=True):
         """What of these settings cannot work with this cluster and its node groups."""
         yield from ()
 
+    def prepare(self, cluster: ClusterArgs, shape: Shape) -> Shape:
+        """A node group as its nodes have to come for this runtime."""
+        return shape
+
     def install(self, cluster: Cluster, opts: pulumi.ResourceOptions) -> None:
         """Create what runs in the namespace `gpu-runtime`."""
         raise NotImplementedError
@@ -39,15 +46,15 @@ class GpuRuntime(pulumi.ComponentResource):
     """The stack's GPU runtime, in a namespace of its own that lets its pods reach the nodes' devices."""
 
     def __init__(self, args: GpuRuntimeArgs, *, cluster: Cluster, opts: pulumi.ResourceOptions | None = None) -> None:
-        facts = {"kind": args.kind, "runtimeClass": args.runtime_class}
-        super().__init__("tensorplane:index:GpuRuntime", NAMESPACE, facts, opts)
+        props = facts.GpuRuntime(kind=args.kind, runtimeClass=args.runtime_class)
+        super().__init__(facts.GPU_RUNTIME, NAMESPACE, dict(props), opts)
         namespace = k8s.core.v1.Namespace(
             NAMESPACE,
-            metadata={"name": NAMESPACE, "labels": {**TENSORPLANE, "pod-security.kubernetes.io/enforce": "privileged"}},
+            metadata={"name": NAMESPACE, "labels": {**TENSORPLANE, POD_SECURITY_ENFORCE: "privileged"}},
             opts=pulumi.ResourceOptions(parent=self),
         )
         args.install(cluster, pulumi.ResourceOptions(parent=self, depends_on=[namespace]))
-        self.register_outputs(facts)
+        self.register_outputs(dict(props))
 
 
 load_family(__name__, __path__)
@@ -55,16 +62,23 @@ load_family(__name__, __path__)
 
 def of(settings: GpuRuntimeArgs | None, cluster: ClusterArgs, fleet: Fleet) -> GpuRuntimeArgs:
     """The GPU runtime in use: the one that is asked for, or the cluster's usual one where a group has GPUs."""
-    kind = by_cluster.of(cluster.kind).runtimes[0] if fleet.gpus_max else "present"
+    kind = cluster.gpu_support.runtimes[0] if fleet.gpus_max else "present"
     return settings or cast(GpuRuntimeArgs, GpuRuntimeArgs.variants[kind]())
+
+
+def prepared(settings: GpuRuntimeArgs | None, cluster: ClusterArgs, machines: Fleet) -> Fleet:
+    """The node groups as the GPU runtime in use has them."""
+    runtime = of(settings, cluster, machines)
+    groups = {name: runtime.prepare(cluster, shape) for name, shape in machines.groups.items()}
+    return replace(machines, groups=groups, runtime_class=runtime.runtime_class)
 
 
 def check(settings: GpuRuntimeArgs | None, cluster: ClusterArgs, fleet: Fleet) -> Iterator[Fault]:
     """Why the stack's nodes would have two GPU runtimes, or one that cannot do what the groups ask for."""
-    runtime, allowed = of(settings, cluster, fleet), by_cluster.of(cluster.kind).runtimes
+    runtime, allowed = of(settings, cluster, fleet), cluster.gpu_support.runtimes
     if runtime.kind in allowed:
         yield from runtime.check(cluster, fleet)
         return
     why = ", which brings its own" if allowed == ("present",) else ""
-    reason = f"got {runtime.kind} on cluster kind {cluster.kind}{why}: need {' or '.join(allowed)}"
+    reason = f"kind {runtime.kind} is not available on cluster kind {cluster.kind}{why}; use {' or '.join(allowed)}"
     yield Fault(("gpuRuntime", "kind"), reason + did_you_mean(runtime.kind, allowed), given=(("cluster", "kind"),))

@@ -2,11 +2,12 @@
 
 from typing import Any, Literal
 
-from components.fleet import Fleet
+from components.catalog import GPU_RESOURCE
+from components.node_groups.fleet import Fleet
 
 Metrics = Literal["none", "exporter", "serviceMonitor"]
 
-_GPU_TAINT = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
+_GPU_TAINT = {"key": GPU_RESOURCE, "operator": "Exists", "effect": "NoSchedule"}
 
 
 def tolerations(fleet: Fleet) -> list[dict[str, str]]:

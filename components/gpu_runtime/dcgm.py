@@ -3,16 +3,16 @@
 from typing import Any
 
 from components import versions
-from components.fleet import Fleet
+from components.base.labels import GPU_PRESENT, PROMETHEUS_PORT, PROMETHEUS_SCRAPE
 from components.gpu_runtime.daemon_sets import Metrics, tolerations
-from components.node_group import GPU_PRESENT
+from components.node_groups.fleet import Fleet
 
 _PORT = 9400
 
 
 def values(metrics: Metrics, fleet: Fleet, runtime_class: str | None) -> dict[str, Any]:
     """Values of the exporter's chart. Its ServiceMonitor fails to install without the Prometheus operator's CRDs."""
-    annotations = {"prometheus.io/scrape": "true", "prometheus.io/port": str(_PORT)}
+    annotations = {PROMETHEUS_SCRAPE: "true", PROMETHEUS_PORT: str(_PORT)}
     return {
         "image": {
             "repository": versions.DCGM_EXPORTER.image,

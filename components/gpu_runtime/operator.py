@@ -2,19 +2,22 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import pulumi
 from pydantic import AfterValidator
 
 from components import versions
-from components.cluster import Cluster, ClusterArgs
-from components.controllers import Controller
-from components.faults import Fault
-from components.fleet import Fleet
-from components.gpu_runtime import GpuRuntimeArgs, by_cluster, sharing
+from components.base.faults import Fault
+from components.base.model import refuse
+from components.clusters.component import Cluster
+from components.clusters.settings import ClusterArgs
+from components.controllers.component import Controller
+from components.gpu_runtime import GpuRuntimeArgs, sharing
 from components.gpu_runtime.daemon_sets import Metrics, feature_discovery_values, tolerations
-from components.model import refuse
+from components.node_groups.fleet import Fleet
+from components.node_groups.shape import Shape
 
 _OLD_ARCHITECTURES = ("maxwell", "pascal", "volta")
 _LAST_BRANCH_OF_OLD = 580
@@ -33,7 +36,8 @@ class Operator(GpuRuntimeArgs):
     kind: Literal["operator"] = "operator"
 
     driver: bool | None = None
-    """Install the driver on the nodes. By default on `existing`; nodes of a cloud have it in their image."""
+    """Install the driver on the nodes. By default on `existing`, and on `aks`, whose node pools come without one for
+    it; nodes of other clouds have it in their image."""
     driver_version: Annotated[str, AfterValidator(_driver_version)] | None = None
     """The driver to install; the operator's own by default, which is too new for V100 and P100."""
     toolkit: bool | None = None
@@ -42,32 +46,39 @@ class Operator(GpuRuntimeArgs):
     """DCGM exporter: `exporter` alone, `serviceMonitor` where the Prometheus operator is, or `none`."""
 
     def check(self, cluster: ClusterArgs, fleet: Fleet) -> Iterator[Fault]:
-        in_image = by_cluster.of(cluster.kind).driver
+        in_image = _in_image(cluster)
         if in_image and self.driver:
-            reason = f"true on cluster kind {cluster.kind}, whose nodes have the driver in their image: need false"
+            reason = f"node images of cluster kind {cluster.kind} have the driver; set driver: false"
             yield Fault(("gpuRuntime", "driver"), reason)
         if in_image and self.toolkit:
-            reason = f"true on cluster kind {cluster.kind}, whose nodes have the toolkit in their image: need false"
+            reason = f"node images of cluster kind {cluster.kind} have the toolkit; set toolkit: false"
             yield Fault(("gpuRuntime", "toolkit"), reason)
+        for key, value in (("driver", self.driver), ("toolkit", self.toolkit)):
+            if cluster.gpu_support.left_to_operator and value is False:
+                reason = f"node images of cluster kind {cluster.kind} have no {key} where the operator runs"
+                yield Fault(("gpuRuntime", key), f"{reason}; remove it, or use kind plugin")
         installs = self._installs_driver(cluster)
         if self.driver_version and not installs:
-            reason = f"got {self.driver_version}, and the operator installs no driver here: leave it out"
+            reason = "the operator installs no driver on this cluster; remove driverVersion"
             yield Fault(("gpuRuntime", "driverVersion"), reason)
         elif installs:
-            yield from self._check_old_cards(fleet)
+            yield from self._check_old_gpus(fleet)
 
-    def _check_old_cards(self, fleet: Fleet) -> Iterator[Fault]:
-        cards = {
+    def _check_old_gpus(self, fleet: Fleet) -> Iterator[Fault]:
+        old = {
             s.accelerator.name for s in fleet.groups.values() if s.accelerator and _is_old(s.accelerator.architecture)
         }
         branch = int(self.driver_version.split(".")[0]) if self.driver_version else None
-        if cards and (branch is None or branch > _LAST_BRANCH_OF_OLD):
-            said = f"got {self.driver_version}" if self.driver_version else "missing"
-            reason = f"{said}, and node groups have {', '.join(sorted(cards))}: need {_OWN_DRIVER_NEEDED}"
+        if old and (branch is None or branch > _LAST_BRANCH_OF_OLD):
+            driver = f"driver {self.driver_version}" if self.driver_version else "the operator's own driver"
+            reason = f"{driver} does not support {', '.join(sorted(old))}; set {_OWN_DRIVER_NEEDED}"
             yield Fault(("gpuRuntime", "driverVersion"), reason, given=(("nodeGroups",),))
 
     def _installs_driver(self, cluster: ClusterArgs) -> bool:
-        return not by_cluster.of(cluster.kind).driver if self.driver is None else self.driver
+        return not _in_image(cluster) if self.driver is None else self.driver
+
+    def prepare(self, cluster: ClusterArgs, shape: Shape) -> Shape:
+        return replace(shape, driver_in_image=not cluster.gpu_support.left_to_operator)
 
     def install(self, cluster: Cluster, opts: pulumi.ResourceOptions) -> None:
         Controller(versions.GPU_OPERATOR, self.values(cluster.args, cluster.fleet), cluster=cluster, opts=opts)
@@ -93,6 +104,11 @@ class Operator(GpuRuntimeArgs):
         }
 
 
+def _in_image(cluster: ClusterArgs) -> bool:
+    brings = cluster.gpu_support
+    return brings.driver and not brings.left_to_operator
+
+
 def _is_old(architecture: str) -> bool:
     return architecture in _OLD_ARCHITECTURES
 
@@ -103,5 +119,5 @@ def _plugin_config(configs: dict[str, str]) -> dict[str, Any]:
 
 def _mig_manager(cluster: ClusterArgs) -> dict[str, Any]:
     # Virtual machines cannot reset a GPU from inside, so that a changed division needs the node to restart.
-    reboot = {"env": [{"name": "WITH_REBOOT", "value": "true"}]} if by_cluster.of(cluster.kind).driver else {}
+    reboot = {"env": [{"name": "WITH_REBOOT", "value": "true"}]} if cluster.gpu_support.driver else {}
     return {"enabled": True, **reboot}

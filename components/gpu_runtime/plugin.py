@@ -6,12 +6,13 @@ from typing import Any, Literal
 import pulumi
 
 from components import versions
-from components.cluster import Cluster, ClusterArgs
-from components.controllers import Controller
-from components.faults import Fault
-from components.fleet import Fleet
-from components.gpu_runtime import GpuRuntimeArgs, by_cluster, dcgm, sharing
+from components.base.faults import Fault
+from components.clusters.component import Cluster
+from components.clusters.settings import ClusterArgs
+from components.controllers.component import Controller
+from components.gpu_runtime import GpuRuntimeArgs, dcgm, sharing
 from components.gpu_runtime.daemon_sets import Metrics, feature_discovery_values, tolerations
+from components.node_groups.fleet import Fleet
 
 
 class Plugin(GpuRuntimeArgs):
@@ -26,25 +27,25 @@ class Plugin(GpuRuntimeArgs):
     operator is. `exporter` by default, `none` on `embedded`."""
 
     def check(self, cluster: ClusterArgs, fleet: Fleet) -> Iterator[Fault]:
-        brings = by_cluster.of(cluster.kind)
+        brings = cluster.gpu_support
         if brings.simulated:
             yield from self._check_simulated(cluster)
         for name, shape in fleet.groups.items():
             if not brings.divided and sharing.is_divided(shape):
-                reason = f"got mig, and on cluster kind {cluster.kind} only the GPU Operator divides GPUs"
+                reason = f"on cluster kind {cluster.kind} only the GPU Operator configures MIG"
                 where = ("nodeGroups", name, "sharing")
-                yield Fault(where, f"{reason}: need gpuRuntime kind operator", given=(("gpuRuntime",),))
+                yield Fault(where, f"{reason}; use gpuRuntime kind operator", given=(("gpuRuntime",),))
 
     def _check_simulated(self, cluster: ClusterArgs) -> Iterator[Fault]:
         if self.feature_discovery:
-            reason = f"true on cluster kind {cluster.kind}, whose GPUs are simulated: nothing can be discovered"
-            yield Fault(("gpuRuntime", "featureDiscovery"), f"{reason}, leave it out")
+            reason = f"the GPUs of cluster kind {cluster.kind} are simulated and have nothing to discover"
+            yield Fault(("gpuRuntime", "featureDiscovery"), f"{reason}; remove featureDiscovery")
         if self.metrics not in (None, "none"):
-            reason = f"got {self.metrics} on cluster kind {cluster.kind}, whose GPUs are simulated: need none"
+            reason = f"the GPUs of cluster kind {cluster.kind} are simulated and have no metrics; set metrics: none"
             yield Fault(("gpuRuntime", "metrics"), reason)
 
     def install(self, cluster: Cluster, opts: pulumi.ResourceOptions) -> None:
-        real = not by_cluster.of(cluster.args.kind).simulated
+        real = not cluster.args.gpu_support.simulated
         Controller(versions.DEVICE_PLUGIN, self.values(cluster.args, cluster.fleet), cluster=cluster, opts=opts)
         metrics = self.metrics or ("exporter" if real else "none")
         if metrics != "none":
@@ -53,7 +54,7 @@ class Plugin(GpuRuntimeArgs):
 
     def values(self, cluster: ClusterArgs, fleet: Fleet) -> dict[str, Any]:
         """Values of the device plugin's chart."""
-        real = not by_cluster.of(cluster.kind).simulated
+        real = not cluster.gpu_support.simulated
         configs = sharing.configs(fleet)
         discover = real if self.feature_discovery is None else self.feature_discovery
         return {

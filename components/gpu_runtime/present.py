@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Literal
 
-from components.cluster import ClusterArgs
-from components.faults import Fault
-from components.fleet import Fleet
-from components.gpu_runtime import GpuRuntimeArgs, by_cluster
+from components.base.faults import Fault
+from components.clusters.settings import ClusterArgs
+from components.gpu_runtime import GpuRuntimeArgs
+from components.node_groups.fleet import Fleet
 
 
 class Present(GpuRuntimeArgs):
@@ -15,9 +15,9 @@ class Present(GpuRuntimeArgs):
     kind: Literal["present"] = "present"
 
     def check(self, cluster: ClusterArgs, fleet: Fleet) -> Iterator[Fault]:
-        others = [kind for kind in by_cluster.of(cluster.kind).runtimes if kind != self.kind]
+        others = [kind for kind in cluster.gpu_support.runtimes if kind != self.kind]
         for name, shape in fleet.groups.items() if others else ():
             if shape.args.sharing and shape.accelerator and shape.accelerator.kind == "gpu":
-                reason = f"got {shape.args.sharing.kind}, and gpuRuntime is present: a plugin that tensorplane did not"
-                need = f"install is not told how to share, need gpuRuntime kind {' or '.join(others)}"
-                yield Fault(("nodeGroups", name, "sharing"), f"{reason} {need}", given=(("gpuRuntime",),))
+                reason = "conflicts with gpuRuntime kind present, whose device plugin tensorplane does not configure"
+                remedy = f"use gpuRuntime kind {' or '.join(others)}"
+                yield Fault(("nodeGroups", name, "sharing"), f"{reason}; {remedy}", given=(("gpuRuntime",),))

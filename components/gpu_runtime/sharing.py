@@ -4,9 +4,10 @@ import json
 from typing import Any
 
 from components.catalog import GPU_RESOURCE
-from components.fleet import Fleet
-from components.node_group import Mig, Mps, NodeGroupArgs, Shape, TimeSlicing
-from components.node_shape import plugin_config
+from components.node_groups.fleet import Fleet
+from components.node_groups.labels import plugin_config
+from components.node_groups.settings import Mig, Mps, NodeGroupArgs, TimeSlicing
+from components.node_groups.shape import Shape
 
 WHOLE = "whole"
 """Name of the configuration of nodes without the label: a GPU is one pod's."""
@@ -25,7 +26,7 @@ def has_mig(fleet: Fleet) -> bool:
 
 
 def is_divided(shape: Shape) -> bool:
-    """Whether a group's GPUs are divided in hardware; not where its card cannot be, which is said of its settings."""
+    """Whether a group's GPUs are divided by MIG; False where they do not support it, which is a fault of its own."""
     return isinstance(shape.args.sharing, Mig) and bool(shape.accelerator and shape.accelerator.mig)
 
 

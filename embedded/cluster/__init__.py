@@ -6,22 +6,13 @@ and holds on to its memory.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from embedded.paths import Instance
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from embedded.kube import Kube
-    from embedded.progress import Step
+from embedded.step import Step
 
 __all__ = [
     "is_running",
     "load_images",
     "remove",
-    "report",
-    "report_on",
     "simulates_nodes",
     "start",
     "stop",
@@ -87,21 +78,3 @@ def remove(instance: Instance) -> None:
     from embedded.cluster import stopping
 
     stopping.remove(instance)
-
-
-def report(instance: Instance) -> RenderableType:
-    """`make status` of the embedded cluster: nodes, pods, volumes, queues, URLs; one line when it is stopped."""
-    from embedded.kube import Kube
-
-    if not is_running(instance):
-        return f"The embedded cluster `{instance.name}` is stopped. Start it with: make up"
-    return report_on(Kube.of(instance.kubeconfig), routed=True)
-
-
-def report_on(api: Kube, *, routed: bool = False) -> RenderableType:
-    """The same for any cluster; `routed` says if this machine reaches the cluster's own addresses."""
-    import datetime
-
-    from embedded.cluster import status_tables as tables
-
-    return tables.render(tables.gather(api), datetime.datetime.now(datetime.UTC), routed=routed)

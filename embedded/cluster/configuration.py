@@ -46,7 +46,7 @@ class Configuration:
 def write(at: Places, *, simulated_nodes: bool = False, storage: bool = False) -> Configuration:
     """Brings every file of the instance up to date. What it simulates or stores once, it goes on with."""
     at.instance.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for folder in (at.etcd, at.containerd, at.kubelet, at.logs, at.config, at.instance.volumes):
+    for folder in (at.etcd, at.containerd, at.kubelet, at.logs, at.config):
         folder.mkdir(mode=0o700, exist_ok=True)
     simulated_nodes = simulated_nodes or kwok.is_part_of(at)
     storage = storage or csi.is_part_of(at)

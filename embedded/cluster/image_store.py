@@ -13,7 +13,7 @@ from embedded.cluster.places import Places
 from embedded.cluster.processes import Alive
 from embedded.fault import Fault
 from embedded.paths import Instance
-from embedded.progress import Step
+from embedded.step import Step
 from embedded.tasks import command
 
 # The kubelet must never collect an image that no registry could bring back.

@@ -85,11 +85,6 @@ class Places:
         """The filesystem that is mounted there."""
         return self.instance.home / "mirror.btrfs"
 
-    @property
-    def adopted(self) -> Path:
-        """Folders whose content is in the pool now, as they were before."""
-        return self.instance.home / "adopted"
-
     # Below the private /run that only exists inside the mount namespace.
 
     @property

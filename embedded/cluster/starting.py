@@ -11,7 +11,7 @@ from typing import Any
 from kubernetes import config
 
 from embedded import toolchain
-from embedded.cluster import adoption, cgroups, configuration, csi, dns, kwok, network, processes, stopping, supervisor
+from embedded.cluster import cgroups, configuration, csi, dns, kwok, network, processes, stopping, supervisor
 from embedded.cluster.configuration import Configuration
 from embedded.cluster.image_store import ImageStore
 from embedded.cluster.lock import only_one
@@ -23,8 +23,8 @@ from embedded.cluster.readiness import Patient, Wait, api_is_ready
 from embedded.cluster.supervisor import Supervisor
 from embedded.fault import Fault
 from embedded.paths import Instance
-from embedded.progress import Step
 from embedded.provider.api import Api
+from embedded.step import Step
 
 _FREE_GIB = 2.0
 """Below 1 GiB the kubelet evicts pods; a cluster that starts needs some room above that."""
@@ -99,12 +99,9 @@ def _converge(at: Places, alive: Alive, wanted: Configuration, step: Step) -> No
         add_ons = pool.submit(_import_add_ons, at, alive, wait, step)
         step.note("etcd and the API server")
         wait.until("the API server", lambda: api_is_ready(at), "kube-apiserver")
-        client = Api(config.new_client_from_config(str(at.instance.kubeconfig)))
-        if csi.is_part_of(at) and not supervised.states()["kubelet"].is_up:
-            adoption.adopt_all(at, alive, client, step)
         supervised.start(wanted.of_stage(1))
         step.note("node and DNS")
-        api = Patient(client)
+        api = Patient(Api(config.new_client_from_config(str(at.instance.kubeconfig))))
         for manifest in (_kubelet_access(), *_of_parts(at), *dns.manifests(at.instance)):
             wait.until(f"{manifest['kind']} {manifest['metadata']['name']}", api.applied(manifest), "kube-apiserver")
         supervised.start(wanted.of_stage(2))
@@ -128,7 +125,7 @@ def _import_add_ons(at: Places, alive: Alive, wait: Wait, step: Step) -> None:
 
 
 def _node_labels() -> dict[str, Any]:
-    """What queues know the node by: one without accelerators, as components/queue/flavors.py calls it."""
+    """What queues know the node by: one without accelerators, as components/queues/flavors.py calls it."""
     labels = {"tensorplane.dev/flavor": "cpu", "tensorplane.dev/accelerator": "none"}
     return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE_NAME, "labels": labels}}
 

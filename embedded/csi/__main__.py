@@ -16,11 +16,11 @@ from pathlib import Path
 from embedded.csi import metrics, serve
 from embedded.csi.api import Api
 from embedded.csi.failover import Failover
+from embedded.csi.growth import Guard
 from embedded.csi.intended import Intended
 from embedded.csi.lag import Lag, lags
 from embedded.csi.mirror import Schedule
 from embedded.csi.published import Published
-from embedded.csi.room import Guard
 from embedded.csi.store import Store
 
 _GRACE_SECONDS = 5.0

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from embedded.paths import state_home
+
 _WHOLE_FILES = "?metadata=skip"
 """Pulumi replaces each file of its state at once, but not the notes that it keeps beside each: an empty one, which a
 kill can leave, makes every later command fail with `EOF`. So it keeps none."""
@@ -17,13 +19,19 @@ kill can leave, makes every later command fail with `EOF`. So it keeps none."""
 def pulumi_environment(home: Path, given: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Variables for running `pulumi` on the stacks of one home; what the user has set already stays as it is.
 
+    What activating a shell has set is not the user's: it names one home, and this command may be about another.
+
     Makes the state's folder and the passphrase's file where they are missing.
     """
     wanted = {"PULUMI_BACKEND_URL": f"file://{_state(home)}{_WHOLE_FILES}", "PULUMI_SKIP_UPDATE_CHECK": "1"}
     # The CLI reads the file first, so naming ours would override a passphrase that the user set.
     if "PULUMI_CONFIG_PASSPHRASE" not in given:
         wanted["PULUMI_CONFIG_PASSPHRASE_FILE"] = str(_passphrase(home))
-    return {name: given.get(name, value) for name, value in wanted.items()}
+    return {name: value if _is_ours(given.get(name)) else given[name] for name, value in wanted.items()}
+
+
+def _is_ours(value: str | None) -> bool:
+    return value is None or value.removeprefix("file://").startswith(f"{state_home()}{os.sep}")
 
 
 def _state(home: Path) -> Path:

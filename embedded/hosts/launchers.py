@@ -9,7 +9,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-from embedded.fault import Fault
 from embedded.hosts import plugins, whole_file
 from embedded.paths import PROJECT
 
@@ -19,22 +18,21 @@ _MODULES = {_LANGUAGE: "embedded.hosts.serve", _KUBERNETES: "embedded.provider"}
 _DOWNLOAD_SECONDS = 60
 
 
-def install(bin_dir: Path, *, pulumi: Path | None = None) -> list[str]:
+def install(bin_dir: Path, *, pulumi: Path | None) -> list[str]:
     """Writes into `bin_dir` a launcher for each host that is missing, removes ours where Pulumi's own is there now.
 
-    `pulumi` is the CLI that will run; by default the toolchain's. Returns the names of the launchers in place.
+    `pulumi` is the CLI that will run; None where there is none yet. Returns the names of the launchers in place.
     The first call asks Pulumi's servers for their Kubernetes plugin before it puts ours in place.
     """
-    cli = pulumi or _cli()
     official = {
-        _LANGUAGE: bool(plugins.beside(cli, _LANGUAGE) or plugins.on_path(_LANGUAGE)),
+        _LANGUAGE: bool(plugins.beside(pulumi, _LANGUAGE) or plugins.on_path(_LANGUAGE)),
         _KUBERNETES: bool(plugins.on_path(_KUBERNETES) or plugins.cached("resource", "kubernetes")),
     }
     placed = []
     for name, module in _MODULES.items():
         launcher = bin_dir / name
         if not official[name] and name == _KUBERNETES and not launcher.exists():
-            official[name] = _download(cli)
+            official[name] = _download(pulumi)
         if official[name]:
             if plugins.is_ours(launcher):
                 launcher.unlink()
@@ -63,15 +61,6 @@ def _script(module: str, arguments: tuple[str, ...], note: str) -> str:
     )
     start = shlex.join([sys.executable, "-P", "-c", code, *arguments])
     return f'#!/bin/sh\n{plugins.MARK}: {note}\nexec {start} "$@"\n'
-
-
-def _cli() -> Path | None:
-    from embedded.toolchain import tools  # not needed by the language host, which passes through this package
-
-    try:
-        return tools().path("pulumi")
-    except Fault:
-        return None
 
 
 def _download(cli: Path | None) -> bool:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from embedded.paths import PROJECT
-from embedded.progress import Step
+from embedded.step import Step
 from embedded.tasks import Task, command
 
 _PACK = PROJECT / "policies"

@@ -9,24 +9,20 @@ from pathlib import Path
 
 from embedded.hosts import plugins, whole_file
 from embedded.hosts.environment import pulumi_environment
-from embedded.paths import Instance
 
 _BEGIN = "# >>> tensorplane: where `pulumi` keeps this project's state >>>"
 _END = "# <<< tensorplane <<<"
 _BLOCK = re.compile(rf"\n?{re.escape(_BEGIN)}.*?{re.escape(_END)}\n", re.DOTALL)
 
 
-def activate(venv: Path, *, home: Path | None = None, pulumi: Path | None = None) -> None:
-    """Adds the variables of `home` to VENV/bin/activate and puts `pulumi` beside it. Running it again changes nothing.
-
-    By default that of the current instance's stacks, and the CLI that the toolchain has.
-    """
+def activate(venv: Path, *, home: Path, pulumi: Path) -> None:
+    """Adds the variables of `home` to VENV/bin/activate and puts `pulumi` beside it. Idempotent."""
     script = venv / "bin" / "activate"
     before = script.read_text()
-    block = _block(pulumi_environment(home or Instance.current().stacks, given={}))
+    block = _block(pulumi_environment(home, given={}))
     after = _BLOCK.sub("", before).rstrip("\n") + "\n\n" + block
     whole_file.write(script, after)
-    _link(venv / "bin" / "pulumi", pulumi or _built())
+    _link(venv / "bin" / "pulumi", pulumi)
 
 
 def _block(variables: Mapping[str, str]) -> str:
@@ -49,9 +45,3 @@ def _link(link: Path, pulumi: Path) -> None:
     elif link.resolve() != target:
         link.unlink(missing_ok=True)
         link.symlink_to(target)
-
-
-def _built() -> Path:
-    from embedded.toolchain import tools  # not needed by the language host, which passes through this package
-
-    return tools().path("pulumi")

@@ -9,7 +9,7 @@ from embedded.fault import Fault
 from embedded.images import add_ons, kafka_image, serving_image, training
 from embedded.images.layer import Recipe
 from embedded.images.oci import Image, manifest_digest
-from embedded.progress import Step
+from embedded.step import Step
 from embedded.tasks import Task
 
 __all__ = ["archives", "manifest_digest", "tasks"]

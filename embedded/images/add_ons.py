@@ -8,14 +8,16 @@ from pathlib import Path
 from embedded.images import debian
 from embedded.images.layer import Recipe
 from embedded.images.oci import Image
-from embedded.progress import Step
+from embedded.step import Step
 from embedded.toolchain import tools
+from embedded.toolchain.go_module import kubernetes, required
 
+_MODULE = kubernetes().source
 # Upstream's images start their program from this path, and upstream's manifests and charts may name it.
 _PROGRAMS = {
     "tensorplane.local/coredns:1.13.1": ("coredns", "/coredns"),
-    "registry.k8s.io/kueue/kueue:v0.18.4": ("kueue", "/manager"),
-    "registry.k8s.io/jobset/jobset:v0.12.0": ("jobset", "/manager"),
+    f"registry.k8s.io/kueue/kueue:{required(_MODULE, 'sigs.k8s.io/kueue')}": ("kueue", "/manager"),
+    f"registry.k8s.io/jobset/jobset:{required(_MODULE, 'sigs.k8s.io/jobset')}": ("jobset", "/manager"),
 }
 
 PAUSE = Image(

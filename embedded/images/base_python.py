@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from embedded.progress import Step
+from embedded.step import Step
 from embedded.tasks import command
 
 

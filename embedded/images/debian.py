@@ -12,7 +12,7 @@ from embedded.fault import Fault
 from embedded.images.base_python import BasePython
 from embedded.images.oci import NONROOT
 from embedded.images.scratch import scratch
-from embedded.progress import Step
+from embedded.step import Step
 from embedded.tasks import command
 
 # What the dependencies of Python's standard library bring along and nothing in the images calls: package management,

@@ -11,7 +11,7 @@ from embedded.images import debian
 from embedded.images.layer import Recipe
 from embedded.images.oci import Image, architecture
 from embedded.images.scratch import scratch
-from embedded.progress import Step
+from embedded.step import Step
 from embedded.toolchain import kafka
 
 NAME = "tensorplane.local/kafka:4.3.1"

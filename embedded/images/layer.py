@@ -16,7 +16,7 @@ import zstandard
 
 from embedded.images.scratch import scratch
 from embedded.paths import cache
-from embedded.progress import Step
+from embedded.step import Step
 
 _HERE = Path(__file__).parent
 _CHUNK = 1 << 20

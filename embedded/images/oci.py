@@ -18,7 +18,7 @@ from embedded.fault import Fault
 from embedded.images.layer import Layer, Recipe, keep_only
 from embedded.images.scratch import scratch
 from embedded.paths import cache
-from embedded.progress import Step
+from embedded.step import Step
 
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 _MANIFEST = "application/vnd.oci.image.manifest.v1+json"

@@ -11,7 +11,7 @@ from embedded.images.layer import Recipe
 from embedded.images.oci import Image
 from embedded.images.scratch import scratch
 from embedded.images.training import BASE, ENVIRONMENT, TENSORFLOW
-from embedded.progress import Step
+from embedded.step import Step
 
 _SOURCE = Path(__file__).parent / "serving"
 _REQUIREMENTS = _SOURCE / "requirements.txt"

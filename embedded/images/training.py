@@ -11,7 +11,7 @@ from embedded.images.layer import Recipe
 from embedded.images.oci import Image, architecture
 from embedded.images.scratch import scratch
 from embedded.paths import PROJECT
-from embedded.progress import Step
+from embedded.step import Step
 
 _REQUIREMENTS = PROJECT / "runtime" / "requirements.txt"
 _FOR_STREAMS = PROJECT / "runtime" / "requirements-streams.txt"

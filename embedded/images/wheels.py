@@ -10,7 +10,7 @@ from pathlib import Path
 from embedded.images import elf
 from embedded.images.base_python import BasePython
 from embedded.images.scratch import scratch
-from embedded.progress import Step
+from embedded.step import Step
 from embedded.tasks import command
 
 # What a running program never reads: headers for building against a package, stubs for type checkers, tests.

@@ -11,7 +11,7 @@ from typing import Any
 from embedded.preview_provider import properties
 from embedded.provider import paths
 from embedded.provider.values import Secret, Unknown, plain
-from nearest import did_you_mean
+from stack_file.nearest import did_you_mean
 
 _ASSETS = frozenset({"Asset", "Archive"})
 _SIGNATURE = "4dabf18193072939515e22adb298388d"  # marks Pulumi's own kinds of value, such as an asset

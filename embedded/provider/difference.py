@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from itertools import zip_longest
 from typing import Any, Literal
 
 from embedded.provider.paths import Path
@@ -53,9 +54,14 @@ def changes(old: Any, new: Any, path: Path = ()) -> Iterator[Change]:
         for key in sorted({*old, *new}):
             yield from _compare(old.get(key, _MISSING), new.get(key, _MISSING), (*path, key))
     elif isinstance(old, list) and isinstance(new, list):
-        for index in range(max(len(old), len(new))):
-            at = [values[index] if index < len(values) else _MISSING for values in (old, new)]
-            yield from _compare(at[0], at[1], (*path, index))
+        for index, (was, shall_be) in enumerate(zip_longest(old, new, fillvalue=_MISSING)):
+            # Null is no value of a map's, and an item of a list.
+            if was is _MISSING:
+                yield Change("ADD", (*path, index), shall_be)
+            elif shall_be is _MISSING:
+                yield Change("DELETE", (*path, index), None)
+            else:
+                yield from changes(was, shall_be, (*path, index))
     elif not _same(old, new, path):
         yield Change("UPDATE", path, new)
 

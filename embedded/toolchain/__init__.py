@@ -8,8 +8,9 @@ from functools import partial
 from pathlib import Path
 
 from embedded.fault import Fault
+from embedded.hosts.environment import pulumi_environment
 from embedded.paths import Instance
-from embedded.progress import Step
+from embedded.step import Step
 from embedded.tasks import Task
 from embedded.toolchain import charts, debian, go_build, go_module, golang, helm, kafka, pulumi, python_packages
 from embedded.toolchain.go_module import GoModule
@@ -29,7 +30,9 @@ class Tools:
         """The program's file. A Fault when it is absent."""
         found = pulumi.find() if program == "pulumi" else self._built(program) or self._system(program)
         if not found:
-            raise Fault(f"{program}: not on this machine yet; `make up` gets it")
+            raise Fault(
+                f"{program}: not on this machine yet; `make {'tools' if program == 'pulumi' else 'up'}` gets it"
+            )
         return found
 
     @property
@@ -128,8 +131,6 @@ def _build_task(module: GoModule) -> Task:
 
 def project_environment(instance: Instance | None = None) -> dict[str, str]:
     """Variables for running `pulumi` in this project against one instance; what the user has set stays."""
-    from embedded.hosts.environment import pulumi_environment  # hosts use this package
-
     at = instance or Instance.current()
     programs = [str(Path(sys.prefix) / "bin"), str(tools().path("pulumi").parent)]
     path = os.pathsep.join(dict.fromkeys([*programs, *os.environ.get("PATH", os.defpath).split(os.pathsep)]))

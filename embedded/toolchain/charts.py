@@ -7,7 +7,7 @@ import json
 import shutil
 from pathlib import Path
 
-from embedded.progress import Step
+from embedded.step import Step
 from embedded.tasks import command
 from embedded.toolchain import golang
 from embedded.toolchain.golang import MODULES

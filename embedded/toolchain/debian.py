@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from embedded.fault import Fault
-from embedded.progress import Step
+from embedded.step import Step
 from embedded.tasks import command
 from embedded.toolchain.places import on_path
 

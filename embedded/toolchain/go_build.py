@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from embedded.fault import Fault
-from embedded.progress import Step
+from embedded.step import Step
 from embedded.tasks import command
 from embedded.toolchain import charts, golang
 from embedded.toolchain.go_module import GoModule

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from embedded.fault import Fault
-from embedded.progress import Step
+from embedded.step import Step
 from embedded.tasks import command
 from embedded.toolchain.places import made_whole, on_path, tools_folder
 

@@ -6,8 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from embedded.progress import Step
-from embedded.toolchain import go_build, go_module
+from embedded.hosts import launchers, plugins
+from embedded.step import Step
+from embedded.toolchain import go_build, go_module, pulumi
 from embedded.toolchain.places import on_path
 
 _PLUGIN = "pulumi-resource-kubernetes"
@@ -15,8 +16,6 @@ _PLUGIN = "pulumi-resource-kubernetes"
 
 def is_missing() -> bool:
     """Whether our provider would run here and has no helm to call."""
-    from embedded.hosts import plugins  # hosts use this package
-
     if plugins.on_path(_PLUGIN) or plugins.cached("resource", "kubernetes"):
         return False
     return not (go_module.helm().is_built or go_module.kubernetes().is_built or _is_third(on_path("helm")))
@@ -24,10 +23,8 @@ def is_missing() -> bool:
 
 def obtain(step: Step) -> None:
     """Asks for Pulumi's plugin first, which makes helm needless; else builds helm."""
-    from embedded import hosts
-
     step.note("asking for Pulumi's own Kubernetes plugin")
-    hosts.install(Path(sys.prefix) / "bin")
+    launchers.install(Path(sys.prefix) / "bin", pulumi=pulumi.find())
     if is_missing():
         go_build.build(go_module.helm(), step)
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from embedded.paths import cache
-from embedded.progress import Step
+from embedded.step import Step
 
 # Where Debian keeps programs for root; a shell that became root by `su` may lack them on its PATH.
 _SYSTEM = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")

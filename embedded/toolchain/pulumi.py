@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from embedded.fault import Fault
-from embedded.progress import Step
+from embedded.step import Step
 from embedded.tasks import command
 from embedded.toolchain import go_build, go_module
 from embedded.toolchain.places import made_whole, on_path, tools_folder

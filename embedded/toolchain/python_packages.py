@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from embedded.paths import PROJECT
-from embedded.progress import Step
+from embedded.step import Step
 from embedded.tasks import command
 
 STACKS = (PROJECT / "requirements.txt",)

@@ -15,9 +15,9 @@ from pathlib import Path
 _STARTED = time.monotonic()
 # By hand: `python examples/digits/train.py`. In a pod the library is mounted, and on PYTHONPATH.
 if "PYTHONPATH" not in os.environ:
-    sys.path.append(str(Path(__file__).resolve().parents[2]))
+    sys.path.append(str(Path(__file__).resolve().parents[2] / "runtime"))
 
-from runtime.stop import StopRequest  # noqa: E402
+from tensorplane import StopRequest  # noqa: E402
 
 STOP = StopRequest()
 print("tensorplane: started", flush=True)  # before TensorFlow, which takes seconds
@@ -27,11 +27,7 @@ import tensorflow as tf  # noqa: E402
 from data import SEED, load  # noqa: E402
 from tensorflow import keras  # noqa: E402
 
-from runtime.checkpoints import Checkpoints  # noqa: E402
-from runtime.cluster import Place  # noqa: E402
-from runtime.data import Order  # noqa: E402
-from runtime.loop import Loop, Schedule, say  # noqa: E402
-from runtime.publish import publish  # noqa: E402
+from tensorplane import Checkpoints, Loop, Order, Place, Schedule, publish, say  # noqa: E402
 
 DATA = Path(__file__).parent / "digits.csv.gz"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from gpu_usage import facts_version
+from gpu_usage.usage import Usage
 from pulumi_policy import (
     EnforcementLevel,
     PolicyConfigSchema,
@@ -11,18 +13,19 @@ from pulumi_policy import (
     StackValidationPolicy,
 )
 
-from rules.usage import Usage
-
 
 def _validate(args: StackValidationArgs, report: ReportViolation) -> None:
+    # The stack is named, because `pulumi policy analyze` (3.246) panics on a violation without a resource.
+    stack = next((one.urn for one in args.resources if one.resource_type == "pulumi:pulumi:Stack"), None)
+    if refusal := facts_version.too_new(args.resources):
+        report(refusal, stack)
+        return
     quota = int(args.get_config().get("maxGpus", 0))
     usage = Usage(args, report)
     asked = usage.total()
     if asked.total() > quota:
         found = ", ".join(f"{who}: {gpus}" for who, gpus in sorted(asked.items()) if gpus)
         remedy = f"Ask for fewer in their settings, or raise gpu-quota.maxGpus in {usage.config}"
-        # The stack is named, because `pulumi policy analyze` (3.246) panics on a violation without a resource.
-        stack = next((one.urn for one in args.resources if one.resource_type == "pulumi:pulumi:Stack"), None)
         report(f"The workloads ask for {asked.total()} GPUs; the quota is {quota}. {found}. {remedy}", stack)
 
 

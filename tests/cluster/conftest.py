@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 from kubernetes import config
 
-from embedded.kube import Kube
+from driver.kube import Kube
 from embedded.paths import Instance
-from embedded.progress import Step
 from embedded.provider.api import Api
-from tests import cluster_fixture
+from embedded.step import Step
 from tests.cluster import shell
+from tests.support import cluster_fixture
 
 
 @pytest.fixture(scope="package")
@@ -40,11 +39,3 @@ def shell_pod(instance: Instance) -> shell.Pod:
     """A pod that serves a page and runs commands, made once."""
     shell.load_image(instance, Step("shell image"))
     return shell.Pod(instance, Api(config.new_client_from_config(str(instance.kubeconfig)))).created()
-
-
-def eventually(condition: Callable[[], object], seconds: float) -> None:
-    """Fails unless the condition holds before the time is up."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, f"not within {seconds} s: {condition}"
-        time.sleep(0.1)

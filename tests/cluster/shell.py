@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,9 @@ from embedded.images.layer import Recipe
 from embedded.images.oci import Image
 from embedded.images.scratch import scratch
 from embedded.paths import Instance
-from embedded.progress import Step
 from embedded.provider.api import GVK, Api
+from embedded.step import Step
+from tests.support.waiting import PATIENT_SECONDS, eventually
 
 IMAGE = "tensorplane.test/shell:1"
 PORT = 8080
@@ -50,7 +50,7 @@ def execute(instance: Instance, pod: str, *command: str) -> tuple[int, str]:
         stderr=True,
         _preload_content=False,
     )
-    connection.run_forever(timeout=30)
+    connection.run_forever(timeout=PATIENT_SECONDS)
     output = connection.read_stdout() + connection.read_stderr()
     return int(connection.returncode or 0), output
 
@@ -67,10 +67,7 @@ class Pod:
         """Applies both and waits until the pod runs."""
         for manifest in (_pod(self.name), _service(self.name)):
             self._api.apply(manifest, manager="test", force=True)
-        end = time.monotonic() + 20
-        while self.status().get("phase") != "Running":
-            assert time.monotonic() < end, self.status()
-            time.sleep(0.1)
+        eventually(lambda: self.status().get("phase") == "Running", about=self.status)
         return self
 
     def status(self) -> dict[str, Any]:
@@ -84,9 +81,9 @@ class Pod:
         """Exit status and output of a BusyBox command inside the pod."""
         return execute(self._instance, self.name, *command)
 
-    def ask(self, address: str, port: int, line: str) -> str:
-        """What an address answers to one line; empty if nothing is to be reached there."""
-        script = f"printf '{line}\\r\\n\\r\\n' | busybox nc -w 2 {address} {port}"
+    def ask(self, address: str, port: int, line: str, *, seconds: int = 60) -> str:
+        """What an address answers to one line; empty if nothing is to be reached there in that time."""
+        script = f"printf '{line}\\r\\n\\r\\n' | busybox nc -w {seconds} {address} {port}"
         status, output = self.run("sh", "-c", script)
         return output if status == 0 else ""
 

@@ -7,7 +7,6 @@ import io
 import socket
 import ssl
 import threading
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -16,19 +15,20 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from driver import status
+from driver.kube import Kube
 from embedded import cluster
 from embedded.cluster import cgroups, dns, processes
 from embedded.cluster.host import run
 from embedded.cluster.image_store import ImageStore
 from embedded.cluster.node_config import SANDBOX_IMAGE
 from embedded.cluster.places import Places
-from embedded.kube import Kube
 from embedded.paths import Instance
-from embedded.progress import Step
 from embedded.provider.api import GVK, Api, ApiError
+from embedded.step import Step
 from embedded.toolchain import tools
 from tests.cluster import shell
-from tests.cluster.conftest import eventually
+from tests.support.waiting import PATIENT_SECONDS, eventually
 
 
 def test_the_node_is_ready_at_the_pinned_version(kube: Kube) -> None:
@@ -54,12 +54,11 @@ def test_a_pod_resolves_services(shell_pod: shell.Pod, instance: Instance) -> No
     ]
 
 
-def test_a_name_outside_the_cluster_is_refused_at_once(shell_pod: shell.Pod) -> None:
-    begin = time.monotonic()
+def test_a_name_outside_the_cluster_is_refused(shell_pod: shell.Pod) -> None:
+    """With an answer: nobody waits for one that does not come."""
     status, output = shell_pod.run("nslookup", "example.com")
     assert status != 0
     assert "REFUSED" in output
-    assert time.monotonic() - begin < 3
 
 
 def test_a_pod_reaches_itself_and_others_through_a_service(shell_pod: shell.Pod) -> None:
@@ -68,14 +67,14 @@ def test_a_pod_reaches_itself_and_others_through_a_service(shell_pod: shell.Pod)
 
 def test_the_host_reaches_services_and_pods(shell_pod: shell.Pod) -> None:
     for address in (shell_pod.service_address(), f"{shell_pod.status()['podIP']}:{shell.PORT}"):
-        with urllib.request.urlopen(f"http://{address}/index.html", timeout=5) as answer:
+        with urllib.request.urlopen(f"http://{address}/index.html", timeout=PATIENT_SECONDS) as answer:
             assert answer.read().decode().strip() == shell.PAGE
 
 
 def test_the_api_server_reads_a_pods_log_through_the_kubelet(kube: Kube, shell_pod: shell.Pod) -> None:
     status, _ = shell_pod.run("sh", "-c", "echo a line for the log > /proc/1/fd/1")
     assert status == 0
-    eventually(lambda: "a line for the log" in kube.text("/api/v1/namespaces/default/pods/shell/log"), 5)
+    eventually(lambda: "a line for the log" in kube.text("/api/v1/namespaces/default/pods/shell/log"))
 
 
 def test_a_command_in_a_pod_is_audited(instance: Instance, shell_pod: shell.Pod) -> None:
@@ -83,7 +82,7 @@ def test_a_command_in_a_pod_is_audited(instance: Instance, shell_pod: shell.Pod)
     shell_pod.run("true")
     log = instance.home / "logs" / "audit.log"
     found = ('"verb":"get"', '"resource":"pods"', '"subresource":"exec"', '"name":"shell"')
-    eventually(lambda: any(all(part in line for part in found) for line in log.read_text().splitlines()), 10)
+    eventually(lambda: any(all(part in line for part in found) for line in log.read_text().splitlines()))
 
 
 def test_every_pod_has_a_limit_of_processes(instance: Instance, shell_pod: shell.Pod) -> None:
@@ -96,7 +95,7 @@ def test_who_shows_no_certificate_is_refused(instance: Instance, place: str) -> 
     url = f"https://{instance.node_ip}:" + {"api": "6443/healthz", "kubelet": "10250/pods"}[place]
     trusting = ssl.create_default_context(cafile=str(instance.home / "pki" / "ca.crt"))
     with pytest.raises(urllib.error.HTTPError) as refused:
-        urllib.request.urlopen(url, context=trusting, timeout=5)
+        urllib.request.urlopen(url, context=trusting, timeout=PATIENT_SECONDS)
     assert refused.value.code == 401
 
 
@@ -169,12 +168,12 @@ def test_a_pod_reaches_neither_the_host_nor_beyond(
     shell_pod: shell.Pod, instance: Instance, host_listener: int
 ) -> None:
     host = instance.link[0]
-    with socket.create_connection((host, host_listener), timeout=5) as own:
+    with socket.create_connection((host, host_listener), timeout=PATIENT_SECONDS) as own:
         assert own.recv(100) == b"hello from the host"
     # The same words to a service of the cluster bring an answer, so what fails below fails for its address alone.
     assert "HTTP/1" in shell_pod.ask(shell_pod.service_address(), 80, "GET / HTTP/1.0")
     for address, port in ((host, host_listener), ("192.0.2.1", 80), ("198.51.100.1", 80)):
-        assert shell_pod.ask(address, port, "GET / HTTP/1.0") == "", f"{address}:{port} can be reached"
+        assert shell_pod.ask(address, port, "GET / HTTP/1.0", seconds=2) == "", f"{address}:{port} can be reached"
 
 
 def test_images_are_imported_once_and_never_collected(instance: Instance, shell_pod: shell.Pod) -> None:
@@ -203,14 +202,12 @@ def test_the_cluster_without_add_ons_takes_little_memory(instance: Instance) -> 
     assert sum(share.values()) < 800 * 2**20, share
 
 
-def test_starting_again_is_quick_and_changes_nothing(instance: Instance, kube: Kube, shell_pod: shell.Pod) -> None:
+def test_starting_again_changes_nothing(instance: Instance, kube: Kube, shell_pod: shell.Pod) -> None:
     before, pod = processes.members(instance), shell_pod.status()["containerStatuses"]
     versions = {
         item["metadata"]["uid"]: item["metadata"]["generation"] for item in kube.items("/apis/apps/v1/deployments")
     }
-    begin = time.monotonic()
     cluster.start(instance, Step("cluster"))
-    assert time.monotonic() - begin < 5
     assert before <= processes.members(instance)
     assert shell_pod.status()["containerStatuses"] == pod
     assert versions == {
@@ -228,7 +225,7 @@ def test_the_status_shows_node_pod_volume_and_url(instance: Instance, api: Api, 
     }
     api.apply(claim, manager="test")
     drawn = io.StringIO()
-    Console(width=160, file=drawn).print(cluster.report(instance))
+    Console(width=160, file=drawn).print(status.report_embedded(instance))
     lines = [line.split() for line in drawn.getvalue().splitlines()]
     assert any(line[:3] == ["tensorplane", "Ready", "v1.36.3"] for line in lines)
     assert any(line[:5] == ["default", "shell", "Running", "1/1", "0"] for line in lines)

@@ -14,21 +14,22 @@ from pathlib import Path
 
 import pytest
 
+from driver import status
+from driver.kube import Kube
 from embedded import cluster
 from embedded.cluster import processes
 from embedded.cluster.host import run
 from embedded.fault import Fault
-from embedded.kube import Kube
 from embedded.paths import PROJECT, Instance
-from embedded.progress import Step
 from embedded.provider.api import Api
-from tests.cluster.conftest import eventually
+from embedded.step import Step
+from tests.support.waiting import PATIENT_SECONDS, eventually
 
 _START = """
 from embedded import cluster
 from embedded.paths import Instance
-from embedded.progress import Step
-cluster.start(Instance("test"), Step("cluster"))
+from embedded.step import Step
+cluster.start(Instance.current(), Step("cluster"))
 """
 
 
@@ -90,7 +91,7 @@ def test_an_instance_that_runs_from_another_home_is_left_alone(
     before = processes.find(instance)
     with monkeypatch.context() as elsewhere, pytest.raises(Fault, match="it runs already, with its data in"):
         elsewhere.setenv("XDG_STATE_HOME", str(tmp_path))
-        cluster.start(Instance("test"), Step("cluster"))
+        cluster.start(Instance(instance.name), Step("cluster"))
     assert processes.find(instance) == before
 
 
@@ -100,7 +101,7 @@ def test_nothing_remains_after_stop_but_the_data(instance: Instance, api: Api) -
     cluster.stop(instance)
     assert remains(instance) == []
     assert not cluster.is_running(instance)
-    assert "stopped" in str(cluster.report(instance))
+    assert "stopped" in str(status.report_embedded(instance))
     cluster.stop(instance)
 
     cluster.start(instance, Step("cluster"))
@@ -114,7 +115,7 @@ def test_a_killed_supervisor_takes_everything_along_and_start_repairs_it(instanc
     alive = processes.find(instance)
     assert alive
     os.kill(alive.pid, signal.SIGKILL)
-    eventually(lambda: not [line for line in remains(instance) if line.startswith("process")], 5)
+    eventually(lambda: not [line for line in remains(instance) if line.startswith("process")])
     assert not cluster.is_running(instance)
 
     cluster.start(instance, Step("cluster"))
@@ -124,11 +125,17 @@ def test_a_killed_supervisor_takes_everything_along_and_start_repairs_it(instanc
 @pytest.mark.parametrize("component", ["etcd", "containerd", "kubelet", "kube-apiserver"])
 def test_a_killed_component_comes_back_by_itself(instance: Instance, component: str) -> None:
     cluster.start(instance, Step("cluster"))
-    [pid] = _pids(instance, component)
+    pid = _pid(instance, component)
     os.kill(pid, signal.SIGKILL)
-    eventually(lambda: _pids(instance, component) not in ([], [pid]), 10)
+    eventually(lambda: _pids(instance, component) not in ([], [pid]))
     cluster.start(instance, Step("cluster"))
     assert cluster.is_running(instance)
+
+
+def _pid(instance: Instance, component: str) -> int:
+    """Its process. What it starts is a second one of its name until that runs its own program."""
+    eventually(lambda: len(_pids(instance, component)) == 1)
+    return _pids(instance, component)[0]
 
 
 def _pids(instance: Instance, component: str) -> list[int]:
@@ -168,12 +175,13 @@ def test_a_starter_killed_at_any_moment_is_made_good_by_the_next(instance: Insta
 def test_a_supervisor_that_ends_half_way_is_one_line(instance: Instance) -> None:
     cluster.stop(instance)
     starter = subprocess.Popen([sys.executable, "-c", _START], cwd=PROJECT, stderr=subprocess.PIPE, text=True)
-    eventually(lambda: _pids(instance, "kube-apiserver"), 20)
+    # A server that is halted never gets ready: the start is half way until its supervisor ends.
+    os.kill(eventually(lambda: _pids(instance, "kube-apiserver"))[0], signal.SIGSTOP)
     alive = processes.find(instance)
     assert alive
     os.kill(alive.pid, signal.SIGKILL)
-    _, errors = starter.communicate(timeout=30)
-    assert "Fault: cluster test: its supervisor ended while it started" in errors
+    _, errors = starter.communicate(timeout=PATIENT_SECONDS)
+    assert f"Fault: cluster {instance.name}: its supervisor ended while it started" in errors
     assert "run `make up` again" in errors
 
 
@@ -218,7 +226,7 @@ def test_a_full_disk_is_one_line(instance: Instance, tmp_path: Path, monkeypatch
     run("mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(tmp_path))
     try:
         with pytest.raises(Fault, match=r"0\.1 GiB free, the cluster needs 2") as fault:
-            cluster.start(Instance("test"), Step("cluster"))
+            cluster.start(Instance(instance.name), Step("cluster"))
     finally:
         run("umount", str(tmp_path))
     assert len(fault.value.lines) == 1

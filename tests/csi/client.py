@@ -9,9 +9,9 @@ import grpc
 from google.protobuf.message_factory import GetMessageClass
 
 from embedded.csi.generated import csi_pb2
+from tests.support.waiting import PATIENT_SECONDS
 
 MODES = csi_pb2.VolumeCapability.AccessMode
-SECONDS = 30.0
 
 
 def capability(mode: int = MODES.MULTI_NODE_MULTI_WRITER) -> csi_pb2.VolumeCapability:
@@ -35,7 +35,9 @@ class Client:
             request_serializer=GetMessageClass(found.input_type).SerializeToString,
             response_deserializer=GetMessageClass(found.output_type).FromString,
         )
-        return lambda **fields: call(GetMessageClass(found.input_type)(**fields), timeout=SECONDS, wait_for_ready=True)
+        return lambda **fields: call(
+            GetMessageClass(found.input_type)(**fields), timeout=PATIENT_SECONDS, wait_for_ready=True
+        )
 
     def _methods(self) -> list[Any]:
         return [method for service in self._file.services_by_name.values() for method in service.methods]

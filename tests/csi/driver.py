@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 from embedded.paths import PROJECT
 from tests.csi.client import Client
+from tests.support.waiting import PATIENT_SECONDS, eventually
 
-_SECONDS = 20.0
 # The kernel ends what these start when this process is gone, so nothing of a killed test run stays mounted.
 GUARDED = ("setpriv", "--pdeathsig", "KILL", "--")
 
@@ -36,10 +35,12 @@ class Driver:
                 stdout=log,
                 stderr=log,
             )
-        end = time.monotonic() + _SECONDS
-        while not self.socket.exists():
-            assert self._process.poll() is None and time.monotonic() < end, self.log
-            time.sleep(0.02)
+
+        def answers() -> bool:
+            assert self._process.poll() is None, self.log
+            return self.socket.exists()
+
+        eventually(answers, about=lambda: self.log)
         self.client = Client(self.socket)
         assert self.client.Probe().ready.value
 
@@ -69,7 +70,7 @@ class Driver:
     def stop(self) -> None:
         """Asks it to end."""
         self._process.terminate()
-        assert self._process.wait(_SECONDS) == 0
+        assert self._process.wait(PATIENT_SECONDS) == 0
         self.client.close()
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import tensorflow as tf
 
-from runtime.checkpoints import Checkpoints
-from runtime.cluster import Place
+from tensorplane.checkpoints import Checkpoints
+from tensorplane.cluster import Place
 
 _TENSORS, _LENGTH = 4, 1 << 16
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from embedded.paths import PROJECT
 from tests.csi.client import of_snapshot
 from tests.csi.driver import GUARDED, Driver
+from tests.support.waiting import eventually
 
 SNAPSHOTS = int(os.environ.get("TENSORPLANE_SNAPSHOTS", "50"))
 SEED = int(os.environ.get("TENSORPLANE_SEED", "0"))
@@ -25,7 +26,6 @@ MIB = 4096
 _TOGETHER = 25
 """Snapshots that lie beside each other before they are looked at and deleted."""
 _LONGEST_PAUSE = 0.1
-_START_SECONDS = 60
 
 
 class Saver:
@@ -35,10 +35,12 @@ class Saver:
         self.saved = 0
         self._process = process
         threading.Thread(target=self._read, daemon=True).start()
-        end = time.monotonic() + _START_SECONDS
-        while not self.saved:
-            assert process.poll() is None and time.monotonic() < end, "the training saves nothing"
-            time.sleep(0.05)
+
+        def saves() -> int:
+            assert process.poll() is None, "the training saves nothing"
+            return self.saved
+
+        eventually(saves)
 
     def _read(self) -> None:
         for line in self._process.stdout or ():
@@ -53,7 +55,11 @@ class Saver:
 def saving(folder: Path) -> Iterator[Saver]:
     """Saves checkpoints into a folder meanwhile."""
     program = [sys.executable, "-m", "tests.csi.saving", str(folder)]
-    environment = os.environ | {"TF_CPP_MIN_LOG_LEVEL": "2", "CUDA_VISIBLE_DEVICES": ""}
+    environment = os.environ | {
+        "PYTHONPATH": str(PROJECT / "runtime"),
+        "TF_CPP_MIN_LOG_LEVEL": "2",
+        "CUDA_VISIBLE_DEVICES": "",
+    }
     with subprocess.Popen(
         [*GUARDED, *program], cwd=PROJECT, env=environment, stdout=subprocess.PIPE, text=True
     ) as process:

@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from embedded.csi.storage import Btrfs
 from embedded.csi.store import Kept, Store
 from embedded.paths import PROJECT
 from tests.csi.driver import GUARDED, Driver
+from tests.support.waiting import eventually
 
 ANY = Asked()
 MIB = 1 << 20
@@ -128,13 +128,16 @@ def test_what_the_next_copy_is_compared_with_goes_with_the_volume_or_its_mirror(
         def held() -> set[str]:
             return {path.name.split("-")[1] for path in (folder / "pool/snapshots").glob(".mirror-*")}
 
-        until(lambda: held() == {"one", "stays"}, driver)
+        def copied() -> list[Path]:
+            return list((folder / "mirror/snapshots").glob("one-*.json"))
+
+        until(lambda: held() == {"one", "stays"} and copied(), driver)
         if end == "delete":
             driver.client.DeleteVolume(volume_id=made[0].volume_id)
         else:
             driver.client.ControllerModifyVolume(volume_id=made[0].volume_id, mutable_parameters={"mirrorSeconds": "0"})
         until(lambda: held() == {"stays"}, driver)
-        assert len(list((folder / "mirror/snapshots").glob("one-*.json"))) == 1, "the copy itself stays"
+        assert len(copied()) == 1, "the copy itself stays"
     finally:
         driver.stop()
 
@@ -158,10 +161,7 @@ def copies(folder: Path, volume: str, file: str) -> list[Path]:
 
 def until(found: Callable[[], object], driver: Driver) -> None:
     """Waits for what the driver does by itself."""
-    end = time.monotonic() + 20
-    while not found():
-        assert time.monotonic() < end, driver.log
-        time.sleep(0.1)
+    eventually(found, about=lambda: driver.log)
 
 
 def test_a_driver_keeps_the_copies_as_young_as_asked_for(folder: Path) -> None:

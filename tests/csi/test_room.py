@@ -13,9 +13,9 @@ import pytest
 
 from embedded.csi import pool, room
 from embedded.csi.failover import Failover
+from embedded.csi.growth import Guard
 from embedded.csi.mirror import Mirror
 from embedded.csi.refusal import Refusal
-from embedded.csi.room import Guard
 from embedded.csi.sizes import Asked
 from embedded.csi.store import NOTHING, Kept, Store
 from embedded.paths import PROJECT
@@ -72,9 +72,9 @@ def test_a_disk_that_fills_under_the_pool_stops_volumes_and_breaks_nothing(tmp_p
         pytest.skip("needs root, btrfs in the kernel, loop devices and mkfs.btrfs (package btrfs-progs)")
     program = f"""
 from pathlib import Path
-from embedded.csi import room
+from embedded.csi import growth, room
 from tests.csi.test_room import MIB, fill
-room.RESERVE, room._AGAIN, room._unwritten = 64 * MIB, 16 * MIB, lambda: 0
+room.RESERVE, growth._AGAIN, room._unwritten = 64 * MIB, 16 * MIB, lambda: 0
 fill(Path({str(tmp_path)!r}))
 """
     private = ["unshare", "--mount", "--propagation=private", *GUARDED, sys.executable, "-c", program]

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from embedded.progress import Step
+from embedded.step import Step
 from embedded.toolchain import go_build
 from embedded.toolchain.go_module import GoModule
 from embedded.toolchain.golang import MODULES

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 import pytest
 
-from embedded import cluster, up
-from embedded.deploy import Stack
-from embedded.kube import Kube
+from driver.deploy import Stack, open_stack
+from driver.kube import Kube
+from driver.target import Target
+from driver.watch import Outputs
+from embedded import cluster
 from embedded.paths import Instance
-from embedded.progress import Step
-from embedded.watch import Outputs
-from tests import cluster_fixture
+from embedded.step import Step
+from tests.support import cluster_fixture
 
 
 @dataclass(frozen=True)
@@ -24,8 +25,6 @@ class Deployed:
     stack: Stack
     outputs: Outputs
     kube: Kube
-    ready_after_up: bool
-    """Whether the server was Ready when `pulumi up` returned."""
 
     def server(self) -> dict[str, object]:
         """The server's Deployment status."""
@@ -47,12 +46,9 @@ def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
 @pytest.fixture(scope="package")
 def deployed(instance: Instance) -> Deployed:
     """The dev stack, as `make up` deploys it; its job may still be running."""
-    stack = up.open_stack(up.Target("", instance))
+    stack = open_stack(Target("", instance))
     step = Step("pulumi up")
     stack.prepare(step)
     stack.up(step)
     outputs = Outputs.of(stack.outputs())
-    kube = Kube.of(instance.kubeconfig)
-    path = f"/apis/apps/v1/namespaces/{outputs.namespace}/deployments/{outputs.deployment}"
-    ready = bool((kube.get(path) or {}).get("status", {}).get("readyReplicas"))
-    return Deployed(instance, stack, outputs, kube, ready)
+    return Deployed(instance, stack, outputs, Kube.of(instance.kubeconfig))

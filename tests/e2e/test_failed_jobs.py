@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+import io
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
-from embedded import failures, linked_project, watch
-from embedded.deploy import Stack
+from cli.commands.why import query
+from driver import failures, linked_project, status, watch
+from driver.deploy import Stack
 from embedded.fault import Fault
-from embedded.progress import Step
+from embedded.step import Step
 from tests.e2e.conftest import Deployed
+from tests.support.waiting import eventually
 
 NAMESPACE = "tensorplane-failing"
 SETTINGS = f"""
@@ -38,6 +40,7 @@ config:
 
 @pytest.fixture
 def stack(deployed: Deployed, tmp_path: Path) -> Stack:
+    """`pulumi up` waits for no job: of these one fails and the other never begins."""
     named = replace(deployed.stack, settings=replace(deployed.stack.settings, name="failing"))
     made = linked_project.with_settings(named, tmp_path, SETTINGS)
     made.prepare(Step("prepare"))
@@ -54,15 +57,24 @@ def _pods(deployed: Deployed, run: str) -> list[dict[str, Any]]:
     return deployed.kube.items(f"/api/v1/namespaces/{NAMESPACE}/pods", labelSelector=selector)
 
 
-def _until(found: Callable[[], Any], seconds: float) -> Any:
-    deadline = time.monotonic() + seconds
-    while not (value := found()):
-        assert time.monotonic() < deadline
-        time.sleep(0.5)
-    return value
+def _told_of_the_image(deployed: Deployed, stack: Stack, run: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`make up`, `why` and `make status` name the image, what is wrong with it, and how the job ends."""
+    ends = f"kubectl -n {NAMESPACE} delete jobset {run}"
+    monkeypatch.setattr(watch, "_PULL_SECONDS", 2)
+    with pytest.raises(Fault, match=rf"{run} cannot begin: .* image nowhere.invalid/nothing:1 cannot .*{ends}"):
+        watch.begun(deployed.kube, stack.outputs(), Step("jobs"))
+    found = query.ask(deployed.kube, NAMESPACE, run, {})
+    assert (found.state, found.lines[-1].endswith(ends)) == ("stuck", True)
+    assert "image nowhere.invalid/nothing:1 cannot be pulled: " in found.lines[0]
+    console = Console(width=1000, file=io.StringIO())
+    console.print(status.report(deployed.kube))
+    assert isinstance(console.file, io.StringIO)
+    assert "image nowhere.invalid/nothing:1 cannot be pulled: " in console.file.getvalue()
 
 
-def test_a_failed_job_says_why_and_runs_again_only_when_asked(deployed: Deployed, stack: Stack, tmp_path: Path) -> None:
+def test_a_failed_job_says_why_and_runs_again_only_when_asked(
+    deployed: Deployed, stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     runs = _runs(stack)
     path = f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/{NAMESPACE}/jobsets/{runs['broken']}"
 
@@ -71,21 +83,24 @@ def test_a_failed_job_says_why_and_runs_again_only_when_asked(deployed: Deployed
         kinds = {one["type"] for one in job_set.get("status", {}).get("conditions", ()) if one["status"] == "True"}
         return job_set if "Failed" in kinds else None
 
-    ended = _until(failed, 60)
+    ended = eventually(failed) or {}
     assert not ended["status"].get("restarts"), "the same error twice is enough"
     first, *said = failures.first(_pods(deployed, runs["broken"]))
     assert f"exit code {failures.EXIT_SAME}: " in first
     assert said[-1].strip() == "ValueError: boom"
-    assert "pull" in _until(lambda: failures.cannot_begin(_pods(deployed, runs["unknown"])), 60).lower()
+    unpulled = eventually(lambda: failures.cannot_begin(_pods(deployed, runs["unknown"])))
+    assert ": image nowhere.invalid/nothing:1 cannot be pulled: " in unpulled
+    assert "nowhere.invalid" in unpulled.rpartition("ImagePull")[2], "the kubelet's reason"
+    _told_of_the_image(deployed, stack, runs["unknown"], monkeypatch)
 
     # Nothing changes, and it is told all the same.
     assert set(stack.up(Step("pulumi up"))) == {"same"}
     with pytest.raises(Fault, match="ValueError: boom"):
         watch.jobs(deployed.kube, stack.outputs())
     deployed.kube.delete(path)
-    _until(lambda: deployed.kube.get(path) is None, 30)
+    eventually(lambda: deployed.kube.get(path) is None)
     assert set(stack.up(Step("pulumi up"))) == {"same"}
-    with pytest.raises(Fault, match=rf"training job {runs['broken']}: it is not in the cluster"):
+    with pytest.raises(Fault, match=rf"training job {runs['broken']}: its JobSet was deployed, but is no longer in"):
         watch.jobs(deployed.kube, stack.outputs())
 
     # The two documented ways: the same run, and another one.

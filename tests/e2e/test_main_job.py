@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from embedded import showcase, watch
+from driver import showcase, watch
 from embedded.cluster import processes
 from embedded.cluster.places import Places
-from embedded.progress import Step
+from embedded.step import Step
 from tests.e2e.conftest import Deployed
+from tests.support.waiting import PATIENT_SECONDS
 
 
 @pytest.fixture(scope="module")
@@ -23,10 +24,6 @@ def served(deployed: Deployed) -> Deployed:
     watch.training(deployed.kube, deployed.outputs, Step("training"))
     watch.serving(deployed.kube, deployed.outputs, Step("serving"))
     return deployed
-
-
-def test_up_waits_neither_for_training_nor_for_the_server(deployed: Deployed) -> None:
-    assert not deployed.ready_after_up
 
 
 def test_the_server_is_right_about_the_held_out_digits(served: Deployed) -> None:
@@ -38,7 +35,7 @@ def test_the_server_is_right_about_the_held_out_digits(served: Deployed) -> None
 
 
 def test_the_printed_rest_url_answers_this_machine(served: Deployed) -> None:
-    with urllib.request.urlopen(served.outputs.urls["REST"], timeout=10) as answer:
+    with urllib.request.urlopen(served.outputs.urls["REST"], timeout=PATIENT_SECONDS) as answer:
         status = json.load(answer)
     assert [version["state"] for version in status["model_version_status"]] == ["AVAILABLE"]
 
@@ -51,7 +48,9 @@ def test_the_printed_grpc_address_answers_this_machine(served: Deployed, stubs: 
     with grpc.insecure_channel(served.outputs.urls["gRPC"]) as channel:
         request = get_model_metadata_pb2.GetModelMetadataRequest(metadata_field=["signature_def"])
         request.model_spec.name = served.outputs.model
-        answer = prediction_service_pb2_grpc.PredictionServiceStub(channel).GetModelMetadata(request, timeout=20)
+        answer = prediction_service_pb2_grpc.PredictionServiceStub(channel).GetModelMetadata(
+            request, timeout=PATIENT_SECONDS
+        )
     assert answer.model_spec.version.value == 1
 
 

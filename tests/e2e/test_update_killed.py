@@ -14,16 +14,17 @@ from typing import Any
 
 import pytest
 
-from embedded import linked_project
-from embedded.deploy import Stack
-from embedded.progress import Step
+from driver import linked_project
+from driver.deploy import Stack
+from embedded.step import Step
 from tests.e2e.conftest import Deployed
 
 KILLS = int(os.environ.get("TENSORPLANE_KILLS", "3"))
 SEED = int(os.environ.get("TENSORPLANE_SEED", "3"))
 LINES = 20
 NAMESPACE = "tensorplane-killed"
-# Kueue and JobSet are there already: this stack shares the cluster with the dev stack.
+# Kueue and JobSet are there already: this stack shares the cluster with the dev stack. Its server has no model and is
+# never Ready: `pulumi up` does not wait for it.
 SETTINGS = f"""
 config:
   tensorplane:namespace: {NAMESPACE}

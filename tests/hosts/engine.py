@@ -9,7 +9,9 @@ import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
-from embedded import hosts, toolchain
+from embedded import toolchain
+from embedded.hosts import launchers
+from tests.support.waiting import PATIENT_SECONDS
 
 _VENV = Path(sys.prefix)
 _SETTINGS = """\
@@ -31,7 +33,7 @@ class Engine:
         programs = folder / "bin"
         programs.mkdir()
         (programs / "pulumi").symlink_to(toolchain.tools().path("pulumi").resolve())
-        hosts.install(programs, pulumi=Path("/bin/false"))
+        launchers.install(programs, pulumi=Path("/bin/false"))
         return cls(programs, folder)
 
     def project(self, folder: Path, program: str = "", *, venv: str = str(_VENV)) -> Project:
@@ -82,6 +84,6 @@ class Project:
     def run(self, *arguments: str, fails: bool = False) -> str:
         """Output of one command, which must end as `fails` says."""
         process = self.start(*arguments)
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=PATIENT_SECONDS)
         assert (process.returncode != 0) == fails, output
         return output

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.hosts.engine import Engine, Project
+from tests.support.waiting import PATIENT_SECONDS, eventually
 
 # Each process writes its own number: the program, what it started, and the language host above it.
 PROGRAM = """
@@ -20,7 +20,6 @@ PROGRAM = """
     draft.rename("numbers")
     child.wait()
 """
-SECONDS = 10
 
 
 @pytest.fixture
@@ -31,16 +30,8 @@ def running(engine: Engine, tmp_path: Path) -> Project:
 def numbers(project: Project) -> list[int]:
     """Process numbers of the program, its child and the host, once all of them run."""
     file = project.folder / "numbers"
-    until(file.exists)
+    eventually(file.exists)
     return [int(number) for number in file.read_text().split()]
-
-
-def until(condition: object, seconds: float = SECONDS) -> None:
-    assert callable(condition)
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "did not happen in time"
-        time.sleep(0.05)
 
 
 def is_alive(number: int) -> bool:
@@ -55,9 +46,9 @@ def test_a_stopped_cli_leaves_no_process(running: Project, number: signal.Signal
     cli = running.start("preview")
     started = numbers(running)
     cli.send_signal(number)
-    output, _ = cli.communicate(timeout=SECONDS)
+    output, _ = cli.communicate(timeout=PATIENT_SECONDS)
     assert cli.returncode != 0
-    until(lambda: not any(is_alive(each) for each in started))
+    eventually(lambda: not any(is_alive(each) for each in started))
     assert "Traceback" not in output
 
 
@@ -65,9 +56,9 @@ def test_a_killed_host_takes_its_program_along(running: Project) -> None:
     cli = running.start("preview")
     program, child, host = numbers(running)
     os.kill(host, signal.SIGKILL)
-    cli.communicate(timeout=SECONDS)
+    cli.communicate(timeout=PATIENT_SECONDS)
     assert cli.returncode != 0
-    until(lambda: not any(is_alive(each) for each in (program, child, host)))
+    eventually(lambda: not any(is_alive(each) for each in (program, child, host)))
 
 
 def test_a_program_that_ignores_the_interrupt_is_killed(running: Project) -> None:
@@ -75,5 +66,5 @@ def test_a_program_that_ignores_the_interrupt_is_killed(running: Project) -> Non
     cli = running.start("preview")
     started = numbers(running)
     cli.send_signal(signal.SIGINT)
-    cli.communicate(timeout=SECONDS)
-    until(lambda: not any(is_alive(each) for each in started))
+    cli.communicate(timeout=PATIENT_SECONDS)
+    eventually(lambda: not any(is_alive(each) for each in started))

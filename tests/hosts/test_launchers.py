@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from embedded import hosts
+from embedded.hosts import launchers
 
 LANGUAGE, KUBERNETES = "pulumi-language-python", "pulumi-resource-kubernetes"
 NO_DOWNLOADS = Path("/bin/false")
@@ -31,35 +31,35 @@ def program(path: Path, text: str = "#!/bin/sh\nexit 0\n") -> Path:
 
 
 def test_both_are_written_where_nothing_is_there(bin_dir: Path) -> None:
-    assert hosts.install(bin_dir, pulumi=NO_DOWNLOADS) == [LANGUAGE, KUBERNETES]
+    assert launchers.install(bin_dir, pulumi=NO_DOWNLOADS) == [LANGUAGE, KUBERNETES]
     assert all((bin_dir / name).stat().st_mode & 0o111 for name in (LANGUAGE, KUBERNETES))
     assert "PYTHONPATH" not in (bin_dir / LANGUAGE).read_text()
 
 
 def test_a_second_run_changes_nothing(bin_dir: Path) -> None:
-    hosts.install(bin_dir, pulumi=NO_DOWNLOADS)
+    launchers.install(bin_dir, pulumi=NO_DOWNLOADS)
     before = (bin_dir / LANGUAGE).stat()
-    assert hosts.install(bin_dir, pulumi=NO_DOWNLOADS) == [LANGUAGE, KUBERNETES]
+    assert launchers.install(bin_dir, pulumi=NO_DOWNLOADS) == [LANGUAGE, KUBERNETES]
     assert (bin_dir / LANGUAGE).stat().st_mtime_ns == before.st_mtime_ns
 
 
 def test_they_step_aside_for_a_language_host_beside_the_cli(bin_dir: Path, tmp_path: Path) -> None:
-    hosts.install(bin_dir, pulumi=NO_DOWNLOADS)
+    launchers.install(bin_dir, pulumi=NO_DOWNLOADS)
     official = program(tmp_path / "official" / "pulumi", "#!/bin/sh\nexit 1\n")
     program(official.with_name(LANGUAGE))
-    assert hosts.install(bin_dir, pulumi=official) == [KUBERNETES]
+    assert launchers.install(bin_dir, pulumi=official) == [KUBERNETES]
     assert not (bin_dir / LANGUAGE).exists()
 
 
 def test_they_step_aside_for_a_plugin_on_path(bin_dir: Path, tmp_path: Path) -> None:
     program(tmp_path / "elsewhere" / KUBERNETES)
-    assert hosts.install(bin_dir, pulumi=NO_DOWNLOADS) == [LANGUAGE]
+    assert launchers.install(bin_dir, pulumi=NO_DOWNLOADS) == [LANGUAGE]
 
 
 def test_they_step_aside_for_a_plugin_in_the_cache(bin_dir: Path, tmp_path: Path) -> None:
-    hosts.install(bin_dir, pulumi=NO_DOWNLOADS)
+    launchers.install(bin_dir, pulumi=NO_DOWNLOADS)
     (tmp_path / "pulumi" / "plugins" / "resource-kubernetes-v4.34.2").mkdir(parents=True)
-    assert hosts.install(bin_dir, pulumi=NO_DOWNLOADS) == [LANGUAGE]
+    assert launchers.install(bin_dir, pulumi=NO_DOWNLOADS) == [LANGUAGE]
     assert not (bin_dir / KUBERNETES).exists()
 
 
@@ -68,17 +68,17 @@ def test_pulumis_own_plugin_is_asked_for_before_ours_is_written(bin_dir: Path, t
     script = (
         f'#!/bin/sh\n[ "$1 $2 $3 $4 $5" = "plugin install resource kubernetes 4.34.2" ] && /bin/mkdir -p {folder}\n'
     )
-    assert hosts.install(bin_dir, pulumi=program(tmp_path / "cli" / "pulumi", script)) == [LANGUAGE]
+    assert launchers.install(bin_dir, pulumi=program(tmp_path / "cli" / "pulumi", script)) == [LANGUAGE]
 
 
 def test_a_file_that_is_not_ours_stays(bin_dir: Path) -> None:
     foreign = program(bin_dir / LANGUAGE)
-    assert hosts.install(bin_dir, pulumi=NO_DOWNLOADS) == [KUBERNETES]
+    assert launchers.install(bin_dir, pulumi=NO_DOWNLOADS) == [KUBERNETES]
     assert foreign.read_text() == "#!/bin/sh\nexit 0\n"
 
 
 def test_the_command_answers_in_any_folder(tmp_path: Path) -> None:
-    hosts.install_command(tmp_path)
+    launchers.install_command(tmp_path)
     asked = [str(tmp_path / "tensorplane"), "catalog", "--accelerator", "t4", "--cloud", "eks"]
     answer = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert "g4dn.xlarge" in answer.stdout

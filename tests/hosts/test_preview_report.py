@@ -9,31 +9,39 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from cli import markdown, property_path, report, table
-from cli.preview import Preview
-from cli.report import Change, Property, Report
+from cli.commands.preview import property_path, render
+from cli.commands.preview.engine import Preview
+from cli.commands.preview.events import report
+from cli.commands.preview.report import Change, Property, Report
+from cli.commands.preview.sections import node_groups
+from driver.runs import words
+from driver.stack_settings import StackSettings
 from embedded.fault import Fault
-from embedded.hosts.stack_settings import StackSettings
 from tests.hosts import preview_events as events
 from tests.hosts.engine import Engine
+from tests.support.run_events import events as run_events
+from tests.support.run_events import planned
 
+BEFORE = planned()
+RUN = run_events(BEFORE, planned(BEFORE, strategy={"kind": "multiWorkerMirrored", "workers": 4}))
 GOLDEN = Path(__file__).parent / "golden"
 CASES = {
-    "changes": report.of("dev", [*events.CHANGES, *events.KEPT]),
-    "violated": report.of("dev", [*events.CHANGES[:5], *events.VIOLATED], failed=True),
-    "faults": report.of("dev", events.FAULTS, failed=True),
-    "stood-in": report.of(
+    "changes": report("dev", [*events.CHANGES, *events.KEPT]),
+    "violated": report("dev", [*events.CHANGES[:5], *events.VIOLATED], failed=True),
+    "faults": report("dev", events.FAULTS, failed=True),
+    "stood-in": report(
         "prod", [*events.CHANGES[:4], *events.CLOUD], stand_ins={"aws": "there are no credentials", "gcp": "unused"}
     ),
-    "fleet": report.of("prod", [*events.FLEET, *events.KEPT]),
-    "queues": report.of("dev", [*events.QUEUES, *events.KEPT]),
-    "nothing": report.of("dev", [*events.CHANGES[:4], *events.KEPT]),
+    "fleet": report("prod", [*events.FLEET, *events.KEPT]),
+    "queues": report("dev", [*events.QUEUES, *events.KEPT]),
+    "runs": Report("dev", runs=words.lines(RUN, None)),
+    "nothing": report("dev", [*events.CHANGES[:4], *events.KEPT]),
 }
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_markdown_is_as_recorded(name: str) -> None:
-    recorded, rendered = GOLDEN / f"{name}.md", markdown.render(CASES[name])
+    recorded, rendered = GOLDEN / f"{name}.md", render.markdown(CASES[name])
     if os.environ.get("UPDATE_GOLDEN"):
         recorded.write_text(rendered)
     assert rendered == recorded.read_text()
@@ -41,8 +49,8 @@ def test_the_markdown_is_as_recorded(name: str) -> None:
 
 def test_no_report_shows_a_secret() -> None:
     output = io.StringIO()
-    Console(file=output, width=200).print(table.render(CASES["changes"], 200))
-    for text in (markdown.render(CASES["changes"]), output.getvalue()):
+    Console(file=output, width=200).print(render.terminal(CASES["changes"], 200))
+    for text in (render.markdown(CASES["changes"]), output.getvalue()):
         assert "plain" not in text
         assert "ciphertext" not in text
         assert "[secret]" in text
@@ -50,39 +58,64 @@ def test_no_report_shows_a_secret() -> None:
 
 def test_the_table_ends_with_faults_and_verdicts() -> None:
     output = io.StringIO()
-    Console(file=output, width=200).print(table.render(CASES["violated"], 200))
+    Console(file=output, width=200).print(render.terminal(CASES["violated"], 200))
     assert output.getvalue().splitlines()[-1].startswith("policy gpu-quota (mandatory): The workloads ask for 4 GPUs")
+
+
+def test_what_a_newer_version_deployed_is_not_read() -> None:
+    cluster = events.step("same", "tensorplane:index:Cluster", "cluster", {"kind": "gke", "factsVersion": 2.0}, {})
+    (said, found) = (report("prod", [cluster, *events.FLEET]), report("prod", events.FLEET))
+    assert said.warnings == (
+        "a newer tensorplane deployed this stack: its facts have version 2, and this one reads 1; use the version that "
+        "deployed it, or a newer one. This report shows what would be, not what is deployed",
+    )
+    groups = said.registered("NodeGroup")
+    assert {name: new for name, (_, new) in groups.items()} == {
+        name: new for name, (_, new) in found.registered("NodeGroup").items()
+    }
+    assert all(old == {} for old, _ in groups.values())
 
 
 def test_many_of_a_type_that_come_as_a_whole_share_a_row() -> None:
     tags = [Change("create", "aws:autoscaling/tag:Tag", f"tag-{index}") for index in range(4)]
     changed = [Change("update", "Queue", f"queue-{index}", (Property("gpus", "1", "2", False),)) for index in range(4)]
     made = Report("prod", changes=(*tags, *changed, Change("create", "Namespace", "team")))
-    text = markdown.render(made)
+    text = render.markdown(made)
     assert "| create | 4 aws:autoscaling/tag:Tag **tag-0, tag-1, tag-2, tag-3** |  |" in text
     assert text.count("| update | Queue **queue-") == 4
     output = io.StringIO()
-    Console(file=output, width=200).print(table.render(made, 200))
+    Console(file=output, width=200).print(render.terminal(made, 200))
     assert "4 aws:autoscaling/tag:Tag: tag-0, tag-1, tag-2 and 1 more" in output.getvalue()
     assert "Namespace team" in output.getvalue()
 
 
 def test_the_fleet_tells_what_becomes_of_each_group() -> None:
-    said = {group.name: " ".join(group.cells) for group in CASES["fleet"].groups}
+    said = {group.name: " ".join(group.cells) for group in node_groups.groups(CASES["fleet"])}
     assert said["old"] == "old g4dn.xlarge → g6.xlarge 1 t4 → 1 l4 time-slicing-4 → - 0-20 20 - → 16.10"
     assert said["tpu"] == "tpu ct5lp-hightpu-4t 4 tpu-v5e - 1 4 4.80"
-    assert said["gone"].startswith("gone (goes) g4dn.xlarge 1 t4")
-    assert {group.name: group.taints for group in CASES["fleet"].groups}["old"] == (
+    assert said["gone"].startswith("gone (deleted) g4dn.xlarge 1 t4")
+    assert {group.name: group.taints for group in node_groups.groups(CASES["fleet"])}["old"] == (
         "nvidia.com/gpu=present:NoSchedule",
         "a=b:NoExecute → c:NoExecute",
     )
 
 
+def test_a_total_that_lacks_a_price_says_whose() -> None:
+    groups = node_groups.groups(CASES["fleet"])
+    assert node_groups.without_price(groups) == (
+        "The total excludes more (spot): the price is unknown (docs/catalog.md)."
+    )
+    priced = tuple(group for group in groups if group.name != "more")
+    assert node_groups.without_price(priced) == ""
+    assert node_groups.without_price(tuple(group for group in groups if group.name in ("cpu", "more"))) == ""
+    assert node_groups.prices(groups).endswith(node_groups.without_price(groups))
+
+
 @pytest.mark.parametrize("width", [80, 120, 200])
 def test_no_cell_of_the_fleet_is_broken_where_the_terminal_has_room(width: int) -> None:
     output = io.StringIO()
-    found = report.of("prod", [event for event in events.FLEET if "create" in str(event) or "same" in str(event)])
-    Console(file=output, width=width).print(table.render(found, width))
+    found = report("prod", [event for event in events.FLEET if "create" in str(event) or "same" in str(event)])
+    Console(file=output, width=width).print(render.terminal(found, width))
     line = next(line for line in output.getvalue().splitlines() if line.startswith("tpu"))
     assert line.split()[:7] == ["tpu", "ct5lp-hightpu-4t", "4", "tpu-v5e", "-", "1", "4"]
     assert ("google.com/tpu=present:NoSchedule" in line) == (width > 80)
@@ -107,10 +140,12 @@ def test_paths_lead_to_values(path: str, value: object) -> None:
 
 def test_a_preview_that_asked_no_cloud_says_so_first() -> None:
     output = io.StringIO()
-    Console(file=output, width=200).print(table.render(CASES["stood-in"], 200))
+    Console(file=output, width=200).print(render.terminal(CASES["stood-in"], 200))
     lines = output.getvalue().splitlines()
     assert lines[0] == "Checked against the SDK's types, not by the cloud (aws: there are no credentials)."
-    assert "prod (no cloud was asked): 1 to create, 1 unchanged" in lines, "a long preview's first lines scroll away"
+    assert "prod (not checked by the cloud): 1 to create, 1 unchanged" in lines, (
+        "a long preview's first lines scroll away"
+    )
 
 
 def test_long_values_are_cut() -> None:
@@ -151,7 +186,7 @@ def test_the_real_preview_makes_the_stack_and_leaves_the_checkout_alone(preview:
     (verdict,) = found.verdicts
     assert verdict.level == "mandatory"
     assert verdict.messages[0].startswith("The workloads ask for 2 GPUs; the quota is 0. digits (TrainingJob): 2.")
-    assert "s3cret" not in markdown.render(found)
+    assert "s3cret" not in render.markdown(found)
     assert (preview.settings.project / "Pulumi.dev.yaml").read_text() == before
     assert "encryptionsalt" in preview.settings.file.read_text()
 

@@ -13,7 +13,7 @@ import pytest
 import stack_file
 from stack_file import ENCRYPTED
 from tests.hosts.engine import Project
-from tests.unit.test_stack_file import SPELLINGS
+from tests.unit.stack_file.test_reading import SPELLINGS
 
 _PROGRAM = """\
 import contextlib

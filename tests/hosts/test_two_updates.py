@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
 
-from embedded import locks
-from embedded.deploy import Stack
+from driver import locks
+from driver.deploy import Stack
+from driver.stack_settings import StackSettings
 from embedded.fault import Fault
-from embedded.hosts.stack_settings import StackSettings
-from embedded.progress import Step
+from embedded.step import Step
 from tests.hosts.engine import Engine, Project
+from tests.support.waiting import eventually
 
-_SLOW = "import time\ntime.sleep(300)\n"
+_SLOW = "import time\ntime.sleep(100000)\n"
 _VOLUME = """
     import pulumi
     opts = pulumi.ResourceOptions(protect=True)
@@ -37,10 +37,7 @@ def test_the_second_of_two_updates_is_told_of_the_first_and_a_dead_ones_lock_is_
     backend = locks.folder(project.environment)
     assert backend
     with project.start("up", "--yes", "--skip-preview", "--stack", "dev") as first:
-        deadline = time.monotonic() + 60
-        while not list(backend.glob(".pulumi/locks/**/*.json")):
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
+        eventually(lambda: list(backend.glob(".pulumi/locks/**/*.json")))
         stack = _stack(project)
         with pytest.raises(Fault) as raised:
             stack.destroy(Step("destroy"))

@@ -12,7 +12,7 @@ import pytest
 
 from embedded.hosts import policy_environment
 from embedded.paths import PROJECT
-from embedded.progress import Step
+from embedded.step import Step
 
 PACK = PROJECT / "policies"
 Resource = dict[str, Any]
@@ -46,4 +46,4 @@ def violations(pack_environment: None) -> Iterator[Violations]:
 
     yield evaluate
     evaluator.stdin.close()
-    assert evaluator.wait(10) == 0
+    assert evaluator.wait(60) == 0

@@ -36,3 +36,54 @@ def pod(gpus: Any = None, *, resource: str = "nvidia.com/gpu") -> Resource:
 def template(spec: Resource) -> Resource:
     """A pod template."""
     return {"template": {"spec": spec}}
+
+
+GPU = template(pod(1))
+IDLE = raw("apps/v1:Deployment", "web", {"replicas": 0, **GPU})
+DEPLOYMENT = raw("apps/v1:Deployment", "web", GPU)
+CONTAINER = pod(1)["containers"][0]
+
+
+def scaler(kind: str = "Deployment", name: str = "web", **spec: Any) -> Resource:
+    return raw("autoscaling/v2:HorizontalPodAutoscaler", "x", {"scaleTargetRef": {"kind": kind, "name": name}, **spec})
+
+
+def patch(kind: str, **spec: Any) -> Resource:
+    return raw(f"apps/v1:{kind}Patch", "web", spec)
+
+
+def config_map(text: str, field: str = "data") -> Resource:
+    return flat("core/v1:ConfigMap", "x", **{field: {"job.yaml": text}})
+
+
+def chart(**values: Any) -> Resource:
+    address = {"chart": "cluster-autoscaler", "repositoryOpts": {"repo": "https://kubernetes.github.io/autoscaler"}}
+    return flat("helm.sh/v3:Release", "x", **address, values=values)
+
+
+def shown(value: str = "all", **spec: Any) -> Resource:
+    container = {"name": "main", "env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": value}]}
+    return raw("core/v1:Pod", "x", {"containers": [container], **spec})
+
+
+def mounted(path: Any, **more: Any) -> Resource:
+    """A pod that mounts something at that path of its container."""
+    container = {"name": "main", "volumeMounts": [{"name": "d", "mountPath": path, **more}]}
+    volume = {"name": "d", "hostPath": {"path": "/dev/null"}}
+    return raw("core/v1:Pod", "x", {"containers": [container], "volumes": [volume]})
+
+
+def annotated(key: str, value: Any = "nvidia.com/gpu=all") -> tuple[Resource, Resource, Resource]:
+    """A pod, a Deployment's pods and an operator's pods with an annotation."""
+    metadata = {"annotations": {key: value}}
+    pods = {"template": {"metadata": metadata, "spec": pod()}}
+    alone = flat("core/v1:Pod", "x", metadata={"name": "x", **metadata}, spec=pod())
+    return alone, raw("apps/v1:Deployment", "x", pods), raw("ray.io/v1:RayCluster", "x", {"workers": [pods]})
+
+
+def with_env(**container: Any) -> Resource:
+    return raw("core/v1:Pod", "x", {"containers": [{"name": "main", **container}]})
+
+
+def claim(kind: str, spec: Any) -> Resource:
+    return raw(f"resource.k8s.io/v1:{kind}", "claim", spec)

@@ -37,6 +37,19 @@ def test_a_stack_without_workloads_passes(violations: Violations) -> None:
     assert violations(raw("core/v1:ConfigMap", "settings", None)) == []
 
 
+@pytest.mark.parametrize("cluster", [workload("Cluster", "cluster"), workload("Cluster", "cluster", factsVersion=1.0)])
+def test_facts_of_the_packs_version_are_read(violations: Violations, cluster: Resource) -> None:
+    assert violations(cluster, workload("TrainingJob", "digits", gpus=4.0), maxGpus=4) == []
+
+
+def test_facts_of_a_newer_version_are_refused_in_one_line(violations: Violations) -> None:
+    cluster = workload("Cluster", "cluster", factsVersion=2.0)
+    assert violations(cluster, workload("TrainingJob", "digits", gpus="another"), maxGpus=4) == [
+        "the stack's components register facts of version 2, and these policies read 1; "
+        "use the policies of the stack's tensorplane"
+    ]
+
+
 def test_an_unknown_number_fails_closed(violations: Violations) -> None:
     (message,) = violations(workload("TrainingJob", "digits", gpus=UNKNOWN_NUMBER), maxGpus=64)
     assert message == (

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from components import versions
-from embedded.paths import PROJECT
 from tests.policies.conftest import Violations
 from tests.policies.stacks import Resource, flat
+from tests.support import goldens
 
-GOLDEN = {file.stem: file for file in sorted((PROJECT / "tests" / "unit" / "golden").glob("*.yaml"))}
 CHARTS = {name: chart for name, chart in vars(versions).items() if isinstance(chart, versions.Chart)}
 
 
-def _resources(golden: Path) -> tuple[list[Resource], int]:
-    rows: list[dict[str, Any]] = yaml.safe_load(golden.read_text())
-    exports = rows.pop()["exports"]
+def _resources(name: str) -> tuple[list[Resource], int]:
     made = [
-        {**row, "parent": row.get("options", {}).get("parent", ""), "props": _written(row["inputs"])} for row in rows
+        {**row, "parent": row.get("options", {}).get("parent", ""), "props": _written(row["inputs"])}
+        for row in goldens.rows(name)
     ]
     # The engine tells components before what they made.
     made.sort(key=lambda row: not row["type"].startswith("tensorplane:"))
-    return made, int(exports.get("gpus", 0))
+    return made, int(goldens.exports(name).get("gpus", 0))
 
 
 def _written(inputs: dict[str, Any]) -> dict[str, Any]:
@@ -34,9 +30,9 @@ def _written(inputs: dict[str, Any]) -> dict[str, Any]:
     return {key: dict.fromkeys(value, "") if key in files else value for key, value in inputs.items()}
 
 
-@pytest.mark.parametrize("name", GOLDEN)
+@pytest.mark.parametrize("name", goldens.STACKS)
 def test_a_stack_asks_for_what_it_exports_and_no_more(violations: Violations, name: str) -> None:
-    resources, gpus = _resources(GOLDEN[name])
+    resources, gpus = _resources(name)
     assert len(resources) > 5
     assert violations(*resources, maxGpus=gpus) == []
     if gpus:

@@ -55,3 +55,10 @@ def test_without_configuration_no_gpu_is_allowed(engine: Engine, tmp_path: Path)
 def test_a_number_that_only_the_update_knows_is_refused(engine: Engine, tmp_path: Path) -> None:
     output = preview(engine, tmp_path, "unknown", *QUOTA_OF_FOUR, fails=True)
     assert "digits (TrainingJob): `gpus` is not known before the update; give `gpus` as a plain number" in output
+
+
+def test_what_a_program_asks_for_in_the_update_alone_fails_the_update(engine: Engine, tmp_path: Path) -> None:
+    assert "gpu-quota" not in preview(engine, tmp_path, "dry_run", *QUOTA_OF_FOUR, fails=False)
+    project = engine.project(tmp_path / "up", (HERE / "fixtures" / "dry_run.py").read_text()).started()
+    output = project.run("up", "--yes", "--policy-pack", str(PACK), *QUOTA_OF_FOUR, fails=True)
+    assert "The workloads ask for 8 GPUs; the quota is 4. digits (TrainingJob): 8." in output

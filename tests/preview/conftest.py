@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from cli.preview import Preview
-from cli.report import Report
+from cli.commands.preview.engine import Preview
+from cli.commands.preview.report import Report
+from driver.stack_settings import StackSettings
 from embedded.hosts import policy_environment, stand_ins
-from embedded.hosts.stack_settings import StackSettings
-from embedded.progress import Step
+from embedded.step import Step
 from tests.hosts.engine import Engine, Project
 
 WHY = "Pulumi's plugin is not installed"

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from cli import markdown
+from cli.commands.preview import render
 from embedded.hosts import stand_ins
 from tests.hosts.engine import Project
 from tests.preview.conftest import PACKAGES, Previewed
@@ -60,7 +60,7 @@ def test_a_program_that_keeps_to_the_types_is_previewed_without_any_cloud(previe
         "helm.sh/v3:Release",
     }
     assert found.count("create") == len(found.changes) == 8
-    text = markdown.render(found)
+    text = render.markdown(found)
     assert (
         "> Checked against the SDK's types, not by the cloud (aws: Pulumi's plugin is not installed; azure-native:"
         in text
@@ -101,7 +101,7 @@ def test_every_fault_of_a_resource_is_told_at_once(previewed: Previewed) -> None
         'labels["a.b/c"]: got true, need a string',
         "taints[0].effect: missing, and NodeGroupTaint requires it",
     }
-    assert found.banner
+    assert found.stand_ins
 
 
 def test_a_value_that_only_the_sdk_does_not_know_is_a_warning(previewed: Previewed) -> None:

@@ -1,4 +1,4 @@
-"""No two resources of a stack have one name, whatever its volumes are called: such names are refused in one line."""
+"""No two resources of a stack have one name, whatever its volumes and streams are called: others are refused."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import stack
-from components.settings import Settings
-from tests.unit import rendering
-from tests.unit.rendering import Rendered
-from tests.unit.test_bad_settings import faults_of
-from tests.unit.test_volume_settings import EXISTING, HOURLY
+from components.base.settings import Settings
+from tests.support import rendering
+from tests.support.faults import faults_of
+from tests.support.rendering import Rendered
+from tests.support.volume_faults import EXISTING, HOURLY
 
 Volume = dict[str, Any]
 
@@ -36,7 +36,6 @@ def _anywhere(names: list[str], choose: Callable[[list[Any]], Any]) -> dict[str,
         lambda name: {"backend": CEPH, "snapshots": {**HOURLY, **choose([{}, {"group": "c"}])}},
         lambda name: {"backend": CEPH, "mirror": {"to": {"remote": ELSEWHERE}, "every": "1h", "alert": True}},
         lambda name: {"backend": PLAIN, "readers": ["reader"]},
-        lambda name: {"stream": _stream("k", choose(["b-mirror", "c", "b-c"]), name)},
     ]
     return {name: choose(kinds)(name) for name in names}
 
@@ -44,9 +43,18 @@ def _anywhere(names: list[str], choose: Callable[[list[Any]], Any]) -> dict[str,
 def _embedded(names: list[str], choose: Callable[[list[Any]], Any]) -> dict[str, Volume]:
     kinds: list[Callable[[str], Volume]] = [
         lambda name: {"from": {"mirrorOf": choose(["b", "b-of-mirror-of-b"])}, "snapshots": HOURLY},
-        lambda name: {"stream": {"topics": {"t": {}}}},
+        lambda name: {},
     ]
     return {name: choose(kinds)(name) for name in names}
+
+
+def _streams(cluster: str, names: list[str], choose: Callable[[list[Any]], Any]) -> dict[str, dict[str, Any]]:
+    """Streams that are called like some of the volumes."""
+    kinds: dict[str, Callable[[str], dict[str, Any]]] = {
+        "existing": lambda name: _stream("k", choose(["b-mirror", "c", "b-c"]), name),
+        "embedded": lambda name: {"volume": name, "topics": {"t": {}}},
+    }
+    return {name: kinds[cluster](name) for name in names if cluster in kinds and choose([True, False])}
 
 
 def _google(names: list[str], choose: Callable[[list[Any]], Any]) -> dict[str, Volume]:
@@ -116,10 +124,15 @@ def test_no_two_resources_have_one_name(cluster: str) -> None:
     @given(data=st.data())
     def holds(data: st.DataObject) -> None:
         names = data.draw(st.permutations(NAMES[cluster]))
-        wanted = volumes(names, lambda found: data.draw(st.sampled_from(found)))
-        whole = {"namespace": "ns", **tree, "volumes": {name: {"sizeGib": 10, **one} for name, one in wanted.items()}}
+
+        def choose(found: list[Any]) -> Any:
+            return data.draw(st.sampled_from(found))
+
+        wanted = {name: {"sizeGib": 10, **one} for name, one in volumes(names, choose).items()}
+        streams = _streams(cluster, names, choose)
+        whole = {"namespace": "ns", **tree, "volumes": wanted, "streams": streams}
         try:
-            config = stack.StackConfig.load(Settings(whole))
+            config = stack.load(Settings(whole))
         except pulumi.RunError:
             return
         assert _twice(rendering.run(lambda: stack.build(config))) == []
@@ -142,24 +155,17 @@ AWAY = {"backend": {"kind": "s3"}, "mirror": {"to": {"region": "us-east-2"}}}
     ("cluster", "volumes", "line"),
     [
         ("existing", {"a": COPIED, "b": {"backend": PLAIN}, "a-copies": {"backend": CEPH}},
-         "a-copies: its StorageClass a-copies is volume a's too, need another name"),
+         "a-copies: its StorageClass would be a-copies, as that of volume a; use another name"),
         ("existing", {"volsync-a-src": {"backend": PLAIN}, "a": COPIED, "b": {"backend": PLAIN}},
-         "a: its claim volsync-a-src is volume volsync-a-src's too, need another name"),
-        ("existing", {"a": {"stream": _stream("k", "b-c", "t")}, "a-b": {"stream": _stream("k", "c", "u")}},
-         "a-b.stream: its user a-b-c is one of volume a's stream too, need another name"),
-        ("existing", {"a": {"stream": _stream("k", "b-mirror", "t")}, "a-b": {"stream": _stream("k", "c", "u")}},
-         "a-b.stream: its user a-b-mirror is one of volume a's stream too, need another name"),
-        ("existing", {"a": {"stream": _stream("k", "c", "t")}, "b": {"stream": _stream("other", "c", "t")}},
-         "b.stream.topics.t: the stream of volume a has this KafkaTopic, for Kafka k, too, need another name"),
-        ("existing", {"k-cluster": {"stream": _stream("k", "ca-cert", "t")}},
-         "k-cluster.stream.groups.ca-cert: its user is k-cluster-ca-cert, a Secret of the Kafka's: need another"),
+         "a: its claim would be volsync-a-src, as that of volume volsync-a-src; use another name"),
         ("embedded", {"x": {"from": {"mirrorOf": "y-of-mirror-of-z"}}, "x-of-mirror-of-y": {"from": {"mirrorOf": "z"}}},
-         "x-of-mirror-of-y: its StorageClass x-of-mirror-of-y-of-mirror-of-z is volume x's too, need another name"),
+         "x-of-mirror-of-y: its StorageClass would be x-of-mirror-of-y-of-mirror-of-z, as that of volume x; use "
+         "another name"),
         ("eks", {"a": AWAY, "a-mirror": {"backend": {"kind": "s3"}}},
-         "a-mirror: its bucket a-mirror is volume a's too, need another name"),
+         "a-mirror: its bucket would be a-mirror, as that of volume a; use another name"),
         ("gke", {"a": {"backend": {"kind": "gcsFuse"}, "readers": ["b-c"]},
                  "a-b": {"backend": {"kind": "gcsFuse"}, "readers": ["c"]}},
-         "a-b: its right on a bucket a-b-c is volume a's too, need another name"),
+         "a-b: its bucket permission would be a-b-c, as that of volume a; use another name"),
     ],
 )  # fmt: skip
 def test_names_that_meet_are_one_line(cluster: str, volumes: dict[str, Volume], line: str) -> None:
@@ -175,18 +181,40 @@ def test_names_that_meet_are_one_line(cluster: str, volumes: dict[str, Volume], 
             "eks",
             {"a": {"backend": {"kind": "efs"}, "mirror": AWAY["mirror"]}, "a-mirror": {"backend": {"kind": "efs"}}},
         ),
-        ("existing", {"a": {"stream": _stream("k", "c", "t")}, "b": {"stream": _stream("k", "c", "u")}}),
     ],
 )
 def test_names_that_only_look_alike_are_taken(cluster: str, volumes: dict[str, Volume]) -> None:
     assert _wrong(cluster, volumes) == []
 
 
+@pytest.mark.parametrize(
+    ("streams", "line"),
+    [
+        ({"a": _stream("k", "b-c", "t"), "a-b": _stream("k", "c", "u")},
+         "a-b: stream a already has the user a-b-c; use another name"),
+        ({"a": _stream("k", "b-mirror", "t"), "a-b": _stream("k", "c", "u")},
+         "a-b: stream a already has the user a-b-mirror; use another name"),
+        ({"a": _stream("k", "c", "t"), "b": _stream("other", "c", "t")},
+         "b.topics.t: stream a already has this KafkaTopic (of Kafka k); use another name"),
+        ({"k-cluster": _stream("k", "ca-cert", "t")},
+         "k-cluster.groups.ca-cert: its KafkaUser would be k-cluster-ca-cert, the name of a Secret of that "
+         "Kafka; use another name"),
+    ],
+)  # fmt: skip
+def test_names_of_streams_that_meet_are_one_line(streams: dict[str, Any], line: str) -> None:
+    assert faults_of({"cluster": EXISTING, "streams": streams}) == [f"tensorplane:streams.{line}"]
+
+
+def test_streams_that_only_look_alike_are_taken() -> None:
+    streams = {"a": _stream("k", "c", "t"), "b": _stream("k", "c", "u")}
+    assert faults_of({"cluster": EXISTING, "streams": streams}) == []
+
+
 def test_a_server_beside_a_stream_has_network_policies_of_its_own() -> None:
     server = {"kind": "modelServer", "model": {"volume": "models", "path": "m"}}
     job = {"kind": "trainingJob", "strategy": {"kind": "single"}, "command": ["python3"]}
-    streamed = {"sizeGib": 9, "stream": _stream("k", "c", "t")}
-    tree = {"cluster": EXISTING, "volumes": {"a": streamed, "models": {"sizeGib": 1, "backend": PLAIN}}}
+    models = {"models": {"sizeGib": 1, "backend": PLAIN}}
+    tree = {"cluster": EXISTING, "volumes": models, "streams": {"a": _stream("k", "c", "t")}}
     (line,) = faults_of({**tree, "workloads": {"a-stream": server}})
-    assert line.startswith("tensorplane:workloads.a-stream: the name of the network policies of volume a's stream")
+    assert line.startswith("tensorplane:workloads.a-stream: is also the name of a NetworkPolicy of stream a")
     assert faults_of({**tree, "workloads": {"a-stream": job}}) == []

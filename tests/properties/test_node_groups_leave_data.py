@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import stack
-from components.settings import Settings
-from tests.unit import rendering
-from tests.unit.rendering import PROJECT, Registered, settings_of
+from components.base.settings import Settings
+from tests.support import rendering
+from tests.support.rendering import PROJECT, Registered, settings_of
 
 HOLDING = (
     "kubernetes:core/v1:PersistentVolume",
@@ -53,7 +53,7 @@ def _replaced(tree: Any) -> dict[str, Any]:
 
 
 def _built(tree: Any) -> list[Registered]:
-    return rendering.run(lambda: stack.build(stack.StackConfig.load(Settings(tree)))).resources
+    return rendering.run(lambda: stack.build(stack.load(Settings(tree)))).resources
 
 
 @cache

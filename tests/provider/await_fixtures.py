@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from embedded.provider.api import Api
-from tests.provider.await_support import Object, Waiting
+from tests.provider.await_support import LONG_SECONDS, Object, Waiting
 
 
 @pytest.fixture
@@ -15,7 +15,7 @@ def wait(api: Api) -> Iterator[Callable[..., Waiting]]:
     """Starts waits; those still running at the end are cancelled."""
     started: list[Waiting] = []
 
-    def start(obj: Object, timeout: float | None = 30.0) -> Waiting:
+    def start(obj: Object, timeout: float | None = LONG_SECONDS) -> Waiting:
         started.append(Waiting(api, obj, timeout))
         return started[-1]
 

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import threading
-import time
 from typing import Any
 
 from embedded.provider.api import Api
 from embedded.provider.await_ready import AwaitError, wait_ready
 from embedded.provider.gvk import GVK
+from tests.support.waiting import PATIENT_SECONDS, eventually
 
 Object = dict[str, Any]
 
 MANAGER = "test"
+LONG_SECONDS = 10 * PATIENT_SECONDS
+"""A wait of that long never ends by itself in a test: whatever ends it is something else."""
 
 
 class Waiting:
     """`wait_ready` in a thread, and what it said and returned."""
 
-    def __init__(self, api: Api, obj: Object, timeout: float | None = 30.0) -> None:
+    def __init__(self, api: Api, obj: Object, timeout: float | None = LONG_SECONDS) -> None:
         self.lines: list[str] = []
         self.result: Object | None = None
         self.error: AwaitError | None = None
@@ -38,18 +40,21 @@ class Waiting:
     def is_over(self) -> bool:
         return not self._thread.is_alive()
 
-    def end(self, seconds: float = 10.0) -> Waiting:
-        self._thread.join(seconds)
+    def end(self) -> Waiting:
+        self._thread.join(PATIENT_SECONDS)
         assert self.is_over, f"still waiting: {self.lines[-1:]}"
         return self
 
-    def says(self, text: str, seconds: float = 10.0) -> None:
+    def says(self, text: str) -> None:
         """Returns once a status line has the text: until then the wait must go on."""
-        end = time.monotonic() + seconds
-        while not any(text in line for line in self.lines):
-            assert not self.is_over
-            assert time.monotonic() < end, self.lines
-            time.sleep(0.05)
+
+        def said() -> bool:
+            goes_on = not self.is_over
+            found = any(text in line for line in self.lines)
+            assert found or goes_on, self.lines
+            return found
+
+        eventually(said, about=lambda: self.lines)
 
 
 def set_status(api: Api, obj: Object, **status: Any) -> Object:

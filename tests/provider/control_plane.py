@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import contextlib
 import secrets
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -26,15 +25,15 @@ from embedded.provider import kubeconfig
 from embedded.provider.api import Api
 from embedded.provider.api_error import ApiError
 from embedded.toolchain import tools
-
-START_SECONDS = 60
+from tests.support.ports import free_ports
+from tests.support.waiting import PATIENT_SECONDS, eventually
 
 
 @contextlib.contextmanager
 def running(folder: Path) -> Iterator[dict[str, Any]]:
     """Starts everything, yields an administrator's kubeconfig, and leaves no process behind."""
     with contextlib.ExitStack() as stack:
-        etcd, peer, secure = (_free_port() for _ in range(3))
+        etcd, peer, secure = free_ports(3)
         stack.enter_context(_program(folder, "etcd", *_etcd(folder, etcd, peer)))
         stack.enter_context(_program(folder, "kube-apiserver", *_apiserver(folder, etcd, secure)))
         config = _kubeconfig(folder, secure)
@@ -42,11 +41,6 @@ def running(folder: Path) -> Iterator[dict[str, Any]]:
         _wait_until_ready(folder, config)
         stack.enter_context(_program(folder, "kube-controller-manager", *_controllers(folder)))
         yield config
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
 
 
 @contextlib.contextmanager
@@ -112,9 +106,7 @@ def _controllers(folder: Path) -> list[str]:
 
 def _kubeconfig(folder: Path, port: int) -> dict[str, Any]:
     certificate = folder / "certificates" / "apiserver.crt"
-    end = time.monotonic() + START_SECONDS
-    while not certificate.is_file() and time.monotonic() < end:
-        time.sleep(0.05)
+    eventually(lambda: certificate.is_file() and b"END CERTIFICATE" in certificate.read_bytes())
     cluster = {
         "server": f"https://127.0.0.1:{port}",
         "certificate-authority-data": base64.b64encode(certificate.read_bytes()).decode(),
@@ -131,7 +123,7 @@ def _kubeconfig(folder: Path, port: int) -> dict[str, Any]:
 
 def _wait_until_ready(folder: Path, config: dict[str, Any]) -> None:
     api = Api(kubeconfig.connect(config))
-    end = time.monotonic() + START_SECONDS
+    end = time.monotonic() + PATIENT_SECONDS
     while True:
         try:
             api.text("/readyz")

@@ -18,6 +18,7 @@ from pulumi.runtime.proto import engine_pb2_grpc, provider_pb2, provider_pb2_grp
 
 from embedded.paths import PROJECT
 from embedded.provider.values import Properties, decode, encode
+from tests.support.waiting import PATIENT_SECONDS
 
 CONFIG_MAP = "kubernetes:core/v1:ConfigMap"
 SECRET = "kubernetes:core/v1:Secret"
@@ -124,7 +125,7 @@ class Driver:
 
     def _call(self, method: Any, request: Any) -> Any:
         try:
-            return method(request, timeout=60)
+            return method(request, timeout=PATIENT_SECONDS)
         except grpc.RpcError as error:
             raise Failed(error) from None
 
@@ -155,7 +156,7 @@ def started(home: Path) -> Iterator[Driver]:
             yield Driver(channel, engine, process)
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(PATIENT_SECONDS)
         process.stdout.close()
         server.stop(None)
 

@@ -19,7 +19,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 from pulumi import automation
 
-from components.cluster.existing import Existing
+from components.clusters.existing import Existing
 from components.namespace import Namespace
 from workloads.owner import Owner
 

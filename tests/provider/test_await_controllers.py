@@ -19,7 +19,8 @@ from embedded.provider.api import Api
 from embedded.provider.await_ready import unready_reasons
 from embedded.provider.gvk import GVK
 from embedded.toolchain import tools
-from tests.provider.await_support import MANAGER, Waiting, create, set_status
+from tests.provider.await_support import LONG_SECONDS, MANAGER, Waiting, create, set_status
+from tests.support.waiting import eventually
 
 pytest_plugins = ["tests.provider.await_fixtures"]
 
@@ -80,13 +81,12 @@ def a_job(namespace: str, **spec: Any) -> Object:
 
 def pods(api: Api, namespace: str, count: int) -> list[Object]:
     """The pods that controllers made, once there are so many."""
-    end = time.monotonic() + 20
-    while True:
-        found = [pod for pod in api.list(POD, namespace) if "deletionTimestamp" not in pod["metadata"]]
-        if len(found) == count:
-            return found
-        assert time.monotonic() < end, f"{len(found)} pods, want {count}"
-        time.sleep(0.1)
+
+    def found() -> list[Object]:
+        made = [pod for pod in api.list(POD, namespace) if "deletionTimestamp" not in pod["metadata"]]
+        return made if len(made) == count else []
+
+    return eventually(found)
 
 
 def run_pod(api: Api, pod: Object) -> None:
@@ -152,7 +152,9 @@ def test_deployment_that_quota_forbids_says_so(api: Api, namespace: str, wait: W
     quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none", "namespace": namespace}}
     made = create(api, quota | {"spec": {"hard": {"pods": "0"}}})
     assert wait(made).end().result is not None
-    error = wait(create(api, a_workload("Deployment", namespace)), 5).end().error
+    deployment = create(api, a_workload("Deployment", namespace))
+    eventually(lambda: "exceeded quota" in str(api.get(GVK.of(deployment), "web", namespace).get("status")))
+    error = wait(deployment, 3).end().error
     assert error is not None
     assert any("exceeded quota" in reason for reason in error.reasons)
 
@@ -168,7 +170,7 @@ def test_job_is_awaited_until_it_completes(api: Api, namespace: str, wait: Wait)
     pod = pods(api, namespace, 1)[0]
     waiting.says("active: 1")
     end_pod(api, pod, 0)
-    live = waiting.end(20).result
+    live = waiting.end().result
     assert live is not None
     assert live["status"]["succeeded"] == 1
 
@@ -176,7 +178,7 @@ def test_job_is_awaited_until_it_completes(api: Api, namespace: str, wait: Wait)
 def test_failed_job_fails_at_once_with_its_pods_last_words(api: Api, namespace: str, wait: Wait) -> None:
     waiting = wait(create(api, a_job(namespace)))
     end_pod(api, pods(api, namespace, 1)[0], 3, "no such dataset")
-    error = waiting.end(20).error
+    error = waiting.end().error
     assert error is not None
     assert "failed to initialize" in error.message
     assert "exit code 3: no such dataset" in error.reasons[0]
@@ -201,7 +203,7 @@ def test_pending_claim_is_ready_only_where_it_waits_for_its_first_consumer(
     spec |= {"resources": {"requests": {"storage": "1Mi"}}}
     claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec}
     try:
-        waiting = wait(create(api, claim), 3).end()
+        waiting = wait(create(api, claim), LONG_SECONDS if ready else 3).end()
         assert (waiting.result is not None) == ready
         if waiting.error:
             assert "the claim is Pending" in waiting.error.reasons[0]

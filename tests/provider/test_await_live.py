@@ -7,7 +7,6 @@ CHANGELOG for `pulumi.com/waitFor`.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +16,8 @@ from embedded.provider.api import Api
 from embedded.provider.api_error import ApiError
 from embedded.provider.await_ready import AwaitError, unready_reasons, wait_deleted, wait_ready
 from embedded.provider.gvk import GVK
-from tests.provider.await_support import MANAGER, Waiting, create, set_status
+from tests.provider.await_support import LONG_SECONDS, MANAGER, Waiting, create, set_status
+from tests.support.waiting import eventually
 
 pytest_plugins = ["tests.provider.await_fixtures"]
 
@@ -76,10 +76,8 @@ def test_timeout_carries_the_pods_reason_and_the_object(api: Api, namespace: str
     trouble = {"reason": "ImagePullBackOff", "message": 'Back-off pulling image "none:1"'}
     status = {"name": "main", "image": "none:1", "imageID": "", "ready": False, "restartCount": 0}
     set_status(api, pod, phase="Pending", containerStatuses=[status | {"state": {"waiting": trouble}}])
-    started = time.monotonic()
     error = wait(pod, None).end().error
     assert error is not None
-    assert 2 <= time.monotonic() - started < 5
     assert "timed out waiting to be Ready (after 2 s)" in error.message
     assert error.reasons == ["container 'main': [ImagePullBackOff] Back-off pulling image \"none:1\""]
     assert error.obj["status"]["containerStatuses"]
@@ -102,24 +100,24 @@ def test_failed_pod_fails_without_waiting(api: Api, namespace: str, wait: Callab
     waiting = wait(pod)
     waiting.says("to be scheduled")
     set_status(api, pod, phase="Failed", reason="Evicted", message="low on memory")
-    error = waiting.end(3).error
+    error = waiting.end().error
     assert error is not None
     assert "failed to initialize" in error.message
     assert error.reasons == ["[Evicted] low on memory"]
 
 
-def test_cancellation_ends_the_wait_within_a_second(api: Api, namespace: str, wait: Callable[..., Waiting]) -> None:
-    waiting = wait(create(api, a_pod(namespace)), 600)
+def test_cancellation_ends_the_wait(api: Api, namespace: str, wait: Callable[..., Waiting]) -> None:
+    waiting = wait(create(api, a_pod(namespace)))
     waiting.says("to be scheduled")
     waiting.cancelled.set()
-    error = waiting.end(1).error
+    error = waiting.end().error
     assert error is not None
     assert "cancelled" in error.message
 
 
 def test_deletion_ends_the_wait(api: Api, namespace: str, wait: Callable[..., Waiting]) -> None:
     pod = create(api, a_pod(namespace))
-    waiting = wait(pod, 600)
+    waiting = wait(pod)
     waiting.says("to be scheduled")
     api.delete(GVK.of(pod), "web", namespace)
     error = waiting.end().error
@@ -136,25 +134,34 @@ def test_refresh_reports_what_is_not_ready(api: Api, namespace: str) -> None:
     assert unready_reasons(api, skipped) == []
 
 
-def delete(api: Api, obj: Object, timeout: float, cancelled: threading.Event | None = None) -> list[str]:
+def delete(
+    api: Api,
+    obj: Object,
+    timeout: float,
+    cancelled: threading.Event | None = None,
+    log: Callable[[str], None] = lambda line: None,
+) -> list[str]:
     lines: list[str] = []
-    wait_deleted(api, obj, timeout=timeout, cancelled=cancelled or threading.Event(), log=lines.append)
+
+    def keep(line: str) -> None:
+        lines.append(line)
+        log(line)
+
+    wait_deleted(api, obj, timeout=timeout, cancelled=cancelled or threading.Event(), log=keep)
     return lines
 
 
 def test_deletion_of_what_is_gone_returns_at_once(api: Api, namespace: str) -> None:
     made = create(api, a_config_map(namespace))
     api.delete(GVK.of(made), "settings", namespace)
-    started = time.monotonic()
-    delete(api, made, 30)
-    assert time.monotonic() - started < 2
+    delete(api, made, LONG_SECONDS)
 
 
 def test_another_object_of_the_same_name_is_not_waited_for(api: Api, namespace: str) -> None:
     made = create(api, a_config_map(namespace))
     api.delete(GVK.of(made), "settings", namespace)
     create(api, a_config_map(namespace))
-    delete(api, made, 30)
+    delete(api, made, LONG_SECONDS)
 
 
 def test_finalizers_are_named_when_deletion_hangs(api: Api, namespace: str) -> None:
@@ -167,33 +174,33 @@ def test_finalizers_are_named_when_deletion_hangs(api: Api, namespace: str) -> N
     with pytest.raises(AwaitError, match=r"still there after 1 s") as failure:
         delete(api, made, 1)
     assert failure.value.reasons == ["finalizers might be preventing deletion (example.org/hold)"]
-    release = threading.Timer(
-        1.0, api.patch, (gvk, "settings", namespace, {"metadata": {"finalizers": None}}), {"manager": MANAGER}
-    )
-    release.start()
-    assert "example.org/hold" in delete(api, made, 30)[0]
+
+    def release(line: str) -> None:
+        if "example.org/hold" in line:
+            api.patch(gvk, "settings", namespace, {"metadata": {"finalizers": None}}, manager=MANAGER)
+
+    assert "example.org/hold" in delete(api, made, LONG_SECONDS, log=release)[0]
 
 
 def test_cancellation_ends_the_wait_for_deletion(api: Api, namespace: str) -> None:
     made = create(api, a_config_map(namespace))
     cancelled = threading.Event()
     threading.Timer(0.5, cancelled.set).start()
-    started = time.monotonic()
     with pytest.raises(AwaitError, match="cancelled"):
-        delete(api, made, 600, cancelled)
-    assert time.monotonic() - started < 2
+        delete(api, made, LONG_SECONDS, cancelled)
 
 
 def create_patiently(api: Api, obj: Object) -> Object:
     """As the provider does: the server serves a kind a moment after it calls its CRD established."""
-    end = time.monotonic() + 10
-    while True:
+
+    def created() -> Object | None:
         try:
             return create(api, obj)
         except ApiError as error:
             assert error.not_found
-            assert time.monotonic() < end
-            time.sleep(0.1)
+            return None
+
+    return eventually(created) or {}
 
 
 def test_crd_is_established_and_its_objects_are_awaited_by_condition(
@@ -218,4 +225,4 @@ def test_crd_is_established_and_its_objects_are_awaited_by_condition(
         assert waiting.end().result is not None
     finally:
         api.delete(GVK.of(made), made["metadata"]["name"])
-        delete(api, made, 30)
+        delete(api, made, LONG_SECONDS)

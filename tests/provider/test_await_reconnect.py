@@ -17,6 +17,7 @@ from embedded.provider import kubeconfig as kubeconfigs
 from embedded.provider.api import Api
 from embedded.provider.await_ready import wait_deleted, wait_ready
 from embedded.provider.gvk import GVK
+from tests.support.waiting import PATIENT_SECONDS
 
 MANAGER = "test"
 
@@ -97,7 +98,7 @@ def test_readiness_reached_while_disconnected_is_seen(
     watched = threading.Event()
 
     def disturb() -> None:
-        watched.wait(10)
+        watched.wait(PATIENT_SECONDS)
         proxy.cut()
         api.apply(config_map | {"data": {"done": "yes"}}, manager=MANAGER, force=True)
         time.sleep(away_seconds)
@@ -106,7 +107,7 @@ def test_readiness_reached_while_disconnected_is_seen(
     helper = threading.Thread(target=disturb)
     helper.start()
     never = threading.Event()
-    live = wait_ready(through_proxy, made, timeout=30, cancelled=never, log=lambda line: watched.set())
+    live = wait_ready(through_proxy, made, timeout=PATIENT_SECONDS, cancelled=never, log=lambda line: watched.set())
     helper.join()
     assert live["data"] == {"done": "yes"}
 
@@ -118,7 +119,7 @@ def test_deletion_while_disconnected_is_seen(api: Api, through_proxy: Api, proxy
     watched = threading.Event()
 
     def disturb() -> None:
-        watched.wait(10)
+        watched.wait(PATIENT_SECONDS)
         time.sleep(0.5)
         proxy.cut()
         api.delete(GVK.of(made), "it", namespace)
@@ -126,5 +127,7 @@ def test_deletion_while_disconnected_is_seen(api: Api, through_proxy: Api, proxy
 
     helper = threading.Thread(target=disturb)
     helper.start()
-    wait_deleted(through_proxy, made, timeout=30, cancelled=threading.Event(), log=lambda line: watched.set())
+    wait_deleted(
+        through_proxy, made, timeout=PATIENT_SECONDS, cancelled=threading.Event(), log=lambda line: watched.set()
+    )
     helper.join()

@@ -12,7 +12,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from embedded.provider.api import Api
 from embedded.provider.api_error import ApiError
 from embedded.provider.gvk import GVK
 from embedded.toolchain import tools
+from tests.support.waiting import eventually
 
 CM = GVK("", "v1", "ConfigMap")
 NAMESPACE = GVK("", "v1", "Namespace")
@@ -184,11 +184,12 @@ def children(pid: int) -> list[int]:
 def test_after_kill_9_the_next_run_follows_pulumi(engine: Engine, api: Api, namespace: str) -> None:
     """The pod is there but not in the state. Source: Creation in await.go, upsertExistingObjects of the Provider."""
     with engine.start(step("up", "waiting_pod", namespace=namespace, skip=False)) as run:
-        end = time.monotonic() + 60
-        while not api.list(POD, namespace):
-            assert time.monotonic() < end
+
+        def is_made() -> object:
             assert run.poll() is None
-            time.sleep(0.1)
+            return api.list(POD, namespace)
+
+        eventually(is_made)
         for child in children(run.pid):
             os.kill(child, signal.SIGKILL)
         run.kill()

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from components import controllers, versions
+from components import versions
+from components.controllers import jobset, kueue
 from embedded import toolchain
 from embedded.fault import Fault
 from embedded.provider.helm_chart import located
@@ -24,8 +25,8 @@ from embedded.toolchain import golang
 pytest_plugins = ["tests.provider.helm_fixtures"]
 
 CASES = [
-    pytest.param(versions.KUEUE, controllers.kueue_values, id="kueue"),
-    pytest.param(versions.JOBSET, controllers.jobset_values, id="jobset"),
+    pytest.param(versions.KUEUE, kueue.values, id="kueue"),
+    pytest.param(versions.JOBSET, jobset.values, id="jobset"),
 ]
 
 
@@ -83,10 +84,8 @@ def test_chart_renders_the_stacks_image_and_one_replica(
 
 
 @pytest.mark.parametrize("metrics", ["none", "annotations", "serviceMonitor"])
-def test_kueues_metrics_are_found_the_way_that_is_asked_for(
-    session: Session, metrics: controllers.KueueMetrics
-) -> None:
-    rendered = templated(session, versions.KUEUE, controllers.kueue_values(metrics=metrics))
+def test_kueues_metrics_are_found_the_way_that_is_asked_for(session: Session, metrics: kueue.KueueMetrics) -> None:
+    rendered = templated(session, versions.KUEUE, kueue.values(metrics=metrics))
     (service,) = (
         obj for obj in rendered if obj["kind"] == "Service" and obj["metadata"]["name"].endswith("-metrics-service")
     )

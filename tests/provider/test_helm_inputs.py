@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from embedded.fault import Fault
@@ -113,6 +113,8 @@ def test_merge_keeps_what_only_one_side_has_and_prefers_the_second(one: dict[str
 
 
 @given(maps, maps)
+@example({"a": []}, {"a": [None]})
+@example({"a": [None]}, {"a": []})
 def test_difference_is_empty_exactly_when_the_inputs_agree(one: dict[str, Any], two: dict[str, Any]) -> None:
     before, after = normal(values=one), normal(values=two)
     state = {**before, "__inputs": Secret(before), "status": {"revision": 1}, "resourceNames": {}}

@@ -5,16 +5,16 @@ pulumi-kubernetes does not do the last; there a person runs `helm rollback` or `
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
 import textwrap
-import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
@@ -23,10 +23,9 @@ from embedded.provider.gvk import GVK
 from embedded.provider.helm_release import ReleaseError, ReleaseResource
 from embedded.provider.values import Properties, plain
 from tests.provider.helm_support import NEVER_READY, OTHER_URN, URN, settings_of
+from tests.support.waiting import eventually
 
 pytest_plugins = ["tests.provider.helm_fixtures"]
-
-T = TypeVar("T")
 
 KILLED = """
 import json, sys, yaml
@@ -48,29 +47,28 @@ def kill_half_way(kubeconfig: dict[str, Any], api: Api, namespace: str, verb: st
     assert child.stdin is not None
     child.stdin.write(work)
     child.stdin.close()
-    helms = wait_for(lambda: [pid for pid in children_of(child.pid) if is_waiting_helm(pid)])
+    helms = eventually(lambda: [pid for pid in children_of(child.pid) if is_waiting_helm(pid)])
     assert all("open sesame" not in command_line(pid) and "token" not in command_line(pid) for pid in helms)
-    wait_for(lambda: api.list(GVK("", "v1", "Pod"), namespace))  # made after the release was recorded
+    eventually(lambda: api.list(GVK("", "v1", "Pod"), namespace))  # made after the release was recorded
     os.kill(child.pid, signal.SIGKILL)
     child.wait()
-    wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in helms))
-
-
-def wait_for(look: Callable[[], T]) -> T:
-    end = time.monotonic() + 20
-    while not (found := look()):
-        assert time.monotonic() < end
-        time.sleep(0.05)
-    return found
+    eventually(lambda: not any(Path(f"/proc/{pid}").exists() for pid in helms))
 
 
 def children_of(pid: int) -> list[int]:
     tasks = Path(f"/proc/{pid}/task").glob("*/children")
-    return [int(child) for task in tasks for child in task.read_text().split()]
+    return [int(child) for task in tasks for child in text_of(task).split()]
 
 
 def command_line(pid: int) -> str:
-    return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
+    return text_of(Path(f"/proc/{pid}/cmdline")).replace("\0", " ")
+
+
+def text_of(file: Path) -> str:
+    """What a file of a process says; nothing once the process or its thread has ended."""
+    with contextlib.suppress(OSError):
+        return file.read_text()
+    return ""
 
 
 def is_waiting_helm(pid: int) -> bool:

@@ -7,7 +7,6 @@ provider/pkg/provider/helm_release.go of pulumi-kubernetes v4.32.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from embedded.provider.helm_release import ReleaseError, ReleaseFailedError, Rel
 from embedded.provider.session import Session
 from embedded.provider.values import UNKNOWN, Properties, Secret, plain
 from tests.provider.helm_support import NEVER_READY, OTHER_URN, URN, settings_of
+from tests.support.waiting import eventually
 
 pytest_plugins = ["tests.provider.helm_fixtures"]
 
@@ -271,15 +271,26 @@ def test_skip_await_does_not_wait(helm: ReleaseResource, inputs: Callable[..., P
 
 
 def test_cancellation_stops_helm_and_keeps_what_is_there(
-    helm: ReleaseResource, session: Session, inputs: Callable[..., Properties], chart: Path
+    helm: ReleaseResource,
+    session: Session,
+    inputs: Callable[..., Properties],
+    chart: Path,
+    api: Api,
+    namespace: str,
 ) -> None:
     (chart / "templates" / "never.yaml").write_text(NEVER_READY)
-    given = inputs(timeout=120)
-    threading.Timer(3.0, session.cancelled.set).start()
-    started = time.monotonic()
+    given = inputs(timeout=3600)
+
+    def cancel() -> None:
+        # Made after the release was recorded.
+        eventually(lambda: api.list(GVK("", "v1", "Pod"), namespace))
+        session.cancelled.set()
+
+    cancelling = threading.Thread(target=cancel)
+    cancelling.start()
     with pytest.raises(ReleaseFailedError, match="cancelled") as failure:
         helm.create(URN, given)
-    assert time.monotonic() - started < 15
+    cancelling.join()
     session.cancelled.clear()
     assert failure.value.outputs["status"]["status"] == "failed"
     outputs = helm.update(failure.value.identity, URN, failure.value.outputs, inputs(skipAwait=True))

@@ -8,18 +8,21 @@ import pytest
 from kubernetes import config as kubeconfig
 
 from components import versions
-from embedded import linked_project, up
+from driver import linked_project
+from driver.deploy import open_stack
+from driver.kube import Kube
+from driver.target import Target
 from embedded.cluster import processes
 from embedded.cluster.image_store import ImageStore
 from embedded.cluster.places import Places
-from embedded.kube import Kube
-from embedded.progress import Step
+from embedded.paths import Instance
 from embedded.provider.api import Api
+from embedded.step import Step
 from stack import StackConfig
-from tests import cluster_fixture
-from tests.cluster.conftest import eventually
 from tests.queues.jobs import Jobs
 from tests.queues.random_jobs import SETTINGS, settings_of_fleet
+from tests.support import cluster_fixture
+from tests.support.waiting import eventually
 
 
 @pytest.fixture(scope="session")
@@ -29,22 +32,30 @@ def settings() -> StackConfig:
 
 
 @pytest.fixture(scope="package")
-def jobs(tmp_path_factory: pytest.TempPathFactory, settings: StackConfig) -> Iterator[Jobs]:
-    """The stack of `fleet.yaml` after `pulumi up`, with nothing in its queues."""
-    folder = tmp_path_factory.mktemp("queues")
+def fleet_instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
+    """The cluster with the fleet's nodes, and the images of what gangs and queues need."""
+    folder = tmp_path_factory.mktemp("fleet")
     with cluster_fixture.running(folder / "state", simulated_nodes=True, storage=True) as instance:
         alive = processes.find(instance)
         assert alive
         images = [f"{chart.image}:{chart.image_tag}" for chart in (versions.JOBSET, versions.KUEUE)]
         ImageStore(Places(instance), alive).load(images, Step("images"))
-        stack = linked_project.with_settings(up.open_stack(up.Target("", instance)), folder, SETTINGS.read_text())
-        stack.prepare(Step("pulumi up"))
-        stack.up(Step("pulumi up"))
-        api = Api(kubeconfig.new_client_from_config(str(instance.kubeconfig)))
-        made = Jobs(Kube.of(instance.kubeconfig), api, settings)
-        made.clear()
-        eventually(made.are_gone, 60)
-        yield made
+        yield instance
+
+
+@pytest.fixture(scope="package")
+def jobs(tmp_path_factory: pytest.TempPathFactory, fleet_instance: Instance, settings: StackConfig) -> Jobs:
+    """The stack of `fleet.yaml` after `pulumi up`, with nothing in its queues."""
+    folder = tmp_path_factory.mktemp("queues")
+    opened = open_stack(Target("", fleet_instance))
+    stack = linked_project.with_settings(opened, folder, SETTINGS.read_text())
+    stack.prepare(Step("pulumi up"))
+    stack.up(Step("pulumi up"))
+    api = Api(kubeconfig.new_client_from_config(str(fleet_instance.kubeconfig)))
+    made = Jobs(Kube.of(fleet_instance.kubeconfig), api, settings)
+    made.clear()
+    eventually(made.are_gone)
+    return made
 
 
 @pytest.fixture
@@ -52,4 +63,4 @@ def queues(jobs: Jobs) -> Iterator[Jobs]:
     """The same, empty again afterwards."""
     yield jobs
     jobs.clear()
-    eventually(jobs.are_gone, 60)
+    eventually(jobs.are_gone)

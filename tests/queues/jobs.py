@@ -11,20 +11,21 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from components import queue, versions
+from components import queues, versions
+from components.base.labels import FLAVOR, PRIORITY_LABEL, QUEUE_LABEL
+from components.base.model import Resources
 from components.catalog import GPU_RESOURCE
-from components.model import Resources
-from components.node_group import FLAVOR
-from components.queue import QueueArgs, flavors, quota, topology
-from components.queue.flavors import Flavor
-from components.queue.room import PodSet
+from components.node_groups import placement as node_placement
+from components.queues import QueueArgs, flavors, quota, topology
+from components.queues.flavors import Flavor
+from components.queues.room import PodSet
+from driver.kube import Kube
 from embedded.cluster.kwok import TAKES
 from embedded.cluster.node_config import SANDBOX_IMAGE
-from embedded.kube import Kube
 from embedded.provider.api import GVK, Api, ApiError
-from stack import StackConfig
-from workloads import job_set, pod
-from workloads.tf_config import Role
+from stack import ResolvedStack, StackConfig
+from workloads.manifests import job_set, pod
+from workloads.role import Role
 
 Object = dict[str, Any]
 JOB_SET = GVK.parse(versions.JOBSET_API, "JobSet")
@@ -54,9 +55,10 @@ class Jobs:
 
     def __init__(self, kube: Kube, api: Api, settings: StackConfig) -> None:
         self.kube, self.api, self.settings = kube, api, settings
+        self.resolved = ResolvedStack.of(settings)
         self.stack = settings.namespace_name
         self._kinds = {
-            queue.cluster_wide_name(self.stack, kind.object_name): kind.name for kind in settings.kinds.values()
+            queues.cluster_wide_name(self.stack, kind.object_name): kind.name for kind in self.resolved.flavors.values()
         }
 
     @contextmanager
@@ -65,11 +67,11 @@ class Jobs:
 
         `levels`: labels of the network's levels, where Kueue is to place the pods.
         """
-        kinds = flavors.of(self.settings.fleet, own_nodes=True, levels=levels)
+        kinds = flavors.of(self.resolved.fleet, own_nodes=True, levels=levels)
         made = list(self._placed(kinds.values(), levels)) if levels else []
         for name, args in settings.items():
-            spec = queue.cluster_queue_spec(args, quota.of(args, kinds), self.stack, [self.stack])
-            wide = queue.cluster_wide_name(self.stack, name)
+            spec = queues.cluster_queue_spec(args, quota.of(args, kinds), self.stack, [self.stack])
+            wide = queues.cluster_wide_name(self.stack, name)
             made += [
                 {"kind": "ClusterQueue", "metadata": {"name": wide}, "spec": spec},
                 {
@@ -96,13 +98,13 @@ class Jobs:
             "spec": topology.spec(levels),
         }
         for kind in kinds:
-            name = queue.cluster_wide_name(self.stack, kind.object_name)
+            name = queues.cluster_wide_name(self.stack, kind.object_name)
             self._kinds[name] = kind.name
             if kind.levels:
                 yield {
                     "kind": "ResourceFlavor",
                     "metadata": {"name": name},
-                    "spec": queue.flavor_spec(kind, self.stack),
+                    "spec": queues.flavor_spec(kind, self.stack),
                 }
 
     def create(
@@ -121,12 +123,15 @@ class Jobs:
         `priority`: the queue whose class it has, where its own has none. `near`: how near its pods must be.
         """
         roles = {pods.role: pods for pods in pod_sets}
-        deciding = [pods.role for pods in pod_sets if pods.resources.gpus]
 
         def template(role: Role) -> Object:
             pods = roles[role.name]
-            placement = self.settings.fleet.placement(
-                pods.resources, interruptible=pods.interruptible, together=pods.together, queued=True
+            placement = node_placement.spec(
+                self.resolved.fleet,
+                pods.resources,
+                interruptible=pods.interruptible,
+                synchronous=pods.together,
+                queued=True,
             )
             container = pod.Container(image=SANDBOX_IMAGE, resources=pods.resources)
             told = {**near, TAKES: takes} if pods.resources.gpus else {TAKES: takes}
@@ -141,14 +146,13 @@ class Jobs:
             )
 
         labels = {
-            queue.QUEUE_LABEL: of_queue,
-            queue.PRIORITY_LABEL: queue.cluster_wide_name(self.stack, priority or of_queue),
+            QUEUE_LABEL: of_queue,
+            PRIORITY_LABEL: queues.cluster_wide_name(self.stack, priority or of_queue),
         }
         made = job_set.spec(
             name,
-            [Role(pods.role, pods.count, accelerated=bool(pods.resources.gpus)) for pods in pod_sets],
+            [Role(pods.role, pods.count, pods.resources, decides=bool(pods.resources.gpus)) for pods in pod_sets],
             template,
-            deciding=deciding,
             max_restarts=0,
         )
         metadata = {"name": name, "namespace": namespace or self.stack, "labels": labels}
@@ -193,6 +197,11 @@ class Jobs:
             for owner in each["metadata"].get("ownerReferences", [])
             if owner["kind"] == "JobSet" and not is_so(each, "Finished")
         }
+
+    def holds_quota(self, name: str) -> bool:
+        """Whether Kueue knows the job, which takes it a moment, and has admitted it."""
+        found = self.seen().get(name)
+        return found is not None and bool(found.given)
 
     def history(self, seconds: float) -> Iterator[tuple[str, Object]]:
         """The workloads from now on, at every revision: a name that is in use is never told as new again."""

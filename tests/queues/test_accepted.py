@@ -8,13 +8,12 @@ from typing import Any
 import yaml
 
 import stack
-from components.settings import Settings
+from components.base.settings import Settings
 from embedded.provider.api import ApiError
 from tests.queues.jobs import Jobs, Object
-from tests.unit import rendering
-from tests.unit.rendering import PROJECT, settings_of
+from tests.support import goldens, rendering
+from tests.support.rendering import PROJECT, settings_of
 
-_GOLDENS = sorted((PROJECT / "tests" / "unit" / "golden").glob("*.yaml"))
 _EXAMPLE = PROJECT / "examples" / "queues.yaml"
 _QUEUES = "kubernetes:kueue.x-k8s.io/"
 _EVERYTHING = """
@@ -39,7 +38,7 @@ queues:
 
 def _rendered(settings: Settings, begin: str) -> list[Object]:
     """The objects of the kinds whose types begin so; a chart is no object."""
-    made = rendering.run(lambda: stack.build(stack.StackConfig.load(settings))).resources
+    made = rendering.run(lambda: stack.build(stack.load(settings))).resources
     found = [each for each in made if each.type.startswith(begin) and "/v" in each.type and "helm.sh" not in each.type]
     return [_counted(dict(each.inputs)) for each in found]
 
@@ -76,10 +75,8 @@ def test_every_object_of_the_example_is_accepted(jobs: Jobs) -> None:
 
 
 def test_the_queues_of_every_example_and_stack_are_accepted(jobs: Jobs) -> None:
-    having = [text for path in _GOLDENS if f"type: {_QUEUES}" in (text := path.read_text())]
-    objects = [
-        each["inputs"] for text in having for each in yaml.safe_load(text) if each.get("type", "").startswith(_QUEUES)
-    ]
+    rows = [row for name in goldens.STACKS for row in goldens.rows(name)]
+    objects = [row["inputs"] for row in rows if row["type"].startswith(_QUEUES)]
     assert len(objects) > 10
     assert _refused(jobs, objects) == []
 

@@ -10,9 +10,9 @@ import random
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from components.queue import QueueArgs
-from tests.cluster.conftest import eventually
+from components.queues import QueueArgs
 from tests.queues.jobs import Jobs, is_so, workers
+from tests.support.waiting import eventually
 
 SEED = int(os.environ.get("TENSORPLANE_SEED", "0"))
 ROUNDS = int(os.environ.get("TENSORPLANE_ROUNDS", "2"))
@@ -24,7 +24,7 @@ HALF = {"t4": 8, "a100-80gb": 8, "h100-80gb": 16}
 TWO = {side: QueueArgs(gpus=HALF, may_borrow=HALF) for side in ("left", "right")}
 """Each has half of the fleet, and every gang needs a part of the other half."""
 PODS = sum(GANG.values())
-_PARTLY_SECONDS, _SECONDS = 30, 60
+_PARTLY_SECONDS, _SECONDS = 120, 60
 
 
 class Round:
@@ -90,7 +90,7 @@ def test_gangs_run_whole_and_in_turn(queues: Jobs) -> None:
                 in_line, turns = seen.turns(name)
                 assert turns <= 2 * in_line, f"seed {SEED}: {name} took {turns} turns of {in_line}: {seen.line}"
             queues.clear()
-            eventually(queues.are_gone, 60)
+            eventually(queues.are_gone)
 
 
 def _come(queues: Jobs, names: list[str], chance: random.Random) -> None:

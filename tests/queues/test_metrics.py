@@ -14,7 +14,8 @@ from kubernetes import client, config
 from components import versions
 from embedded.paths import Instance
 from tests.queues.jobs import Jobs
-from tests.unit.test_dashboard import QUERIES, metrics
+from tests.support.waiting import PATIENT_SECONDS
+from tests.unit.queues.test_dashboard import QUERIES, metrics
 
 _ACCOUNT = {"kind": "ServiceAccount", "name": "default", "namespace": "default"}
 _READER = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "kueue-metrics-reader"}
@@ -41,7 +42,7 @@ def told(queues: Jobs) -> dict[str, set[str]]:
     trusting = ssl.create_default_context()
     trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
     asked = urllib.request.Request(f"https://{address}:8443/metrics", headers={"Authorization": f"Bearer {token}"})
-    with urllib.request.urlopen(asked, context=trusting, timeout=10) as answer:
+    with urllib.request.urlopen(asked, context=trusting, timeout=PATIENT_SECONDS) as answer:
         text = answer.read().decode()
     found: dict[str, set[str]] = defaultdict(set)
     for name, labels in _SERIES.findall(text):

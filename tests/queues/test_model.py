@@ -9,13 +9,13 @@ import os
 import random
 import time
 
-from components.queue.room import PodSet
+from components.queues.room import PodSet
 from embedded.provider.api import ApiError
 from stack import StackConfig
-from tests.cluster.conftest import eventually
 from tests.queues.jobs import Jobs, Seen, chief, next_second, workers
 from tests.queues.model import Job, Model
 from tests.queues.random_jobs import any_pods, as_rules_see, rules_of
+from tests.support.waiting import PATIENT_SECONDS, eventually
 
 SEED = int(os.environ.get("TENSORPLANE_SEED", "0"))
 JOBS = int(os.environ.get("TENSORPLANE_JOBS", "20"))
@@ -24,7 +24,7 @@ MOST = 16
 _TIDE = 6
 _COMING = (("research", "research", "batch", "serving"), ("production", "production", "production", "research"))
 """Whose jobs come, by turns for so many jobs: those who borrow, then those who take back what is theirs."""
-_SECONDS, _STILL = 30.0, 0.6
+_SECONDS, _STILL = PATIENT_SECONDS, 0.6
 """How long Kueue may take, and how long it has to stay as it is."""
 
 
@@ -132,19 +132,19 @@ def test_who_borrowed_last_gives_back_alone_and_goes_on_afterwards(queues: Jobs)
 
     for name in ("first", "second"):
         queues.create(name, "research", [chief(), workers(1, 4, card="h100-80gb")])
-        eventually(lambda name=name: states().get(name) == (True, 0), _SECONDS)  # type: ignore[misc]
+        eventually(lambda name=name: states().get(name) == (True, 0))  # type: ignore[misc]
         next_second()
     queues.create("owner", "production", [workers(4, 4, card="h100-80gb")])
-    eventually(lambda: states() == {"first": (True, 0), "second": (False, 1), "owner": (True, 0)}, _SECONDS)
+    eventually(lambda: states() == {"first": (True, 0), "second": (False, 1), "owner": (True, 0)})
     assert queues.seen()["first"].given == {"chief": "cpu", "worker": "h100-80gb"}
-    eventually(lambda: queues.finish("owner", 4), _SECONDS)
-    eventually(lambda: states() == {"first": (True, 0), "second": (True, 1)}, _SECONDS)
+    eventually(lambda: queues.finish("owner", 4))
+    eventually(lambda: states() == {"first": (True, 0), "second": (True, 1)})
     assert queues.seen()["second"].given == {"chief": "cpu", "worker": "h100-80gb"}
-    eventually(lambda: {role for name, role, _ in queues.landed() if name == "second"} == {"chief", "worker"}, _SECONDS)
+    eventually(lambda: {role for name, role, _ in queues.landed() if name == "second"} == {"chief", "worker"})
 
 
 def test_low_priority_looks_for_what_is_its_own_before_it_borrows(queues: Jobs) -> None:
     for name, pods in (("old", workers(2, 4, card="t4")), ("any", workers(1, 4))):
         queues.create(name, "research", [pods])
-        eventually(lambda name=name: name in queues.seen() and queues.seen()[name].given, _SECONDS)  # type: ignore[misc]
+        eventually(lambda name=name: queues.holds_quota(name))  # type: ignore[misc]
     assert queues.seen()["any"].given == {"worker": "a100-80gb"}

@@ -6,19 +6,20 @@ from collections.abc import Iterator
 
 import pytest
 
-from components.queue import QueueArgs, topology
-from tests.cluster.conftest import eventually
+from components.base.labels import HOSTNAME
+from components.queues import QueueArgs, topology
 from tests.queues.jobs import Jobs, workers
+from tests.support.waiting import eventually
 
 CARD = "h100-80gb"
 """Four nodes of eight GPUs."""
-TOGETHER = topology.annotations(topology.HOST, required=True)
+TOGETHER = topology.annotations(HOSTNAME, required=True)
 
 
 @pytest.fixture(scope="module")
 def near(jobs: Jobs) -> Iterator[None]:
     """A queue of its own, whose pods Kueue places by their node."""
-    with jobs.queues({"near": QueueArgs(gpus={CARD: 32})}, levels=(topology.HOST,)):
+    with jobs.queues({"near": QueueArgs(gpus={CARD: 32})}, levels=(HOSTNAME,)):
         yield
 
 
@@ -36,7 +37,7 @@ def test_pods_that_must_be_on_one_node_are(placed: Jobs) -> None:
     for name in ("one", "two", "three"):
         placed.create(name, "near", [workers(4, 2, card=CARD)], priority="serving", near=TOGETHER)
     for name in ("one", "two", "three"):
-        eventually(lambda name=name: len(_nodes(placed, name)) == 4, 60)  # type: ignore[misc]
+        eventually(lambda name=name: len(_nodes(placed, name)) == 4)  # type: ignore[misc]
         assert len(set(_nodes(placed, name))) == 1, name
 
 
@@ -44,9 +45,9 @@ def test_a_job_waits_where_its_pods_fit_but_not_on_one_node(placed: Jobs) -> Non
     # Five GPUs of each node: twelve are left in all, and three on each.
     for number in range(4):
         placed.create(f"large-{number}", "near", [workers(1, 5, card=CARD)], priority="serving", near=TOGETHER)
-    eventually(lambda: all(_nodes(placed, f"large-{number}") for number in range(4)), 60)
+    eventually(lambda: all(_nodes(placed, f"large-{number}") for number in range(4)))
     placed.create("split", "near", [workers(2, 2, card=CARD)], priority="serving", near=TOGETHER)
-    eventually(lambda: "split" in placed.seen(), 30)
+    eventually(lambda: "split" in placed.seen())
     placed.create(
         "spread",
         "near",
@@ -54,8 +55,8 @@ def test_a_job_waits_where_its_pods_fit_but_not_on_one_node(placed: Jobs) -> Non
         priority="serving",
         near=topology.annotations(None, required=False),
     )
-    eventually(lambda: len(_nodes(placed, "spread")) == 2, 60)
+    eventually(lambda: len(_nodes(placed, "spread")) == 2)
     assert placed.seen()["split"].given == {}
     placed.delete("large-0")
-    eventually(lambda: len(_nodes(placed, "split")) == 2, 60)
+    eventually(lambda: len(_nodes(placed, "split")) == 2)
     assert len(set(_nodes(placed, "split"))) == 1

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -15,16 +14,40 @@ from pathlib import Path
 
 import sklearn.datasets
 
+from tests.support.ports import free_ports
+from tests.support.waiting import PATIENT_SECONDS
+
 PROJECT = Path(__file__).resolve().parents[2]
+LIBRARY = PROJECT / "runtime"
+"""The folder that training processes have on PYTHONPATH."""
 _DIGITS = Path(sklearn.datasets.__file__).parent / "data" / "digits.csv.gz"
+
+
+_HOLDS = """
+import builtins, os, pathlib, runpy, time
+say, go = builtins.print, pathlib.Path(os.environ["GO"])
+
+def held(*words, **how):
+    say(*words, **how)
+    while os.environ["HOLD_AFTER"] in f"{' '.join(map(str, words))} " and not go.exists():
+        time.sleep(0.01)
+
+builtins.print = held
+runpy.run_path("train.py", run_name="__main__")
+"""
+"""Runs the program, and holds it after a line: however fast it is, it has not come further when a test acts."""
 
 
 class Workers:
     """The processes of one run: worker 0 is the chief, and the one that prints."""
 
-    def __init__(self, processes: list[subprocess.Popen[str]]) -> None:
-        self.processes = processes
+    def __init__(self, processes: list[subprocess.Popen[str]], go: Path) -> None:
+        self.processes, self._go = processes, go
         self.lines: list[str] = []
+
+    def go(self) -> None:
+        """Lets a chief go on that is held."""
+        self._go.touch()
 
     def until(self, pattern: str) -> str:
         """Reads the chief's lines up to one that matches."""
@@ -37,7 +60,7 @@ class Workers:
     def finish(self) -> list[int]:
         """Reads to the end; the exit codes."""
         self.lines.extend(self.processes[0].stdout or ())
-        return [process.wait(60) for process in self.processes]
+        return [process.wait(PATIENT_SECONDS) for process in self.processes]
 
     @property
     def output(self) -> str:
@@ -57,23 +80,34 @@ class Program:
         return self.folder / "checkpoints" / run
 
     @contextmanager
-    def run(self, run: str, *, workers: int = 1, settings: Mapping[str, str]) -> Iterator[Workers]:
-        """Starts one run. Whatever of it is still there at the end is killed."""
+    def run(
+        self, run: str, *, workers: int = 1, settings: Mapping[str, str], hold_after: str = ""
+    ) -> Iterator[Workers]:
+        """Starts one run. Whatever of it is still there at the end is killed.
+
+        `hold_after`: a part of the line after which the chief waits, and the others with it.
+        """
         processes: list[subprocess.Popen[str]] = []
+        go = self.folder / "go"
+        go.unlink(missing_ok=True)
+        (self.folder / "hold.py").write_text(_HOLDS)
         try:
             for environment in environments(workers):
                 environment |= {
                     "PATH": os.environ["PATH"],
-                    "PYTHONPATH": str(PROJECT),
+                    "PYTHONPATH": str(LIBRARY),
                     "TF_CPP_MIN_LOG_LEVEL": "2",
                     "MODEL_DIR": str(self.folder / "models" / run),
                     "CHECKPOINT_DIR": str(self.checkpoints(run)),
+                    "GO": str(go),
+                    "HOLD_AFTER": hold_after,
                     **settings,
                 }
+                script = "hold.py" if hold_after and not processes else "train.py"
                 quiet = subprocess.DEVNULL if processes else subprocess.PIPE
                 processes.append(
                     subprocess.Popen(
-                        [sys.executable, "train.py"],
+                        [sys.executable, script],
                         cwd=self.folder,
                         env=environment,
                         text=True,
@@ -81,7 +115,7 @@ class Program:
                         stderr=subprocess.STDOUT,
                     )
                 )
-            yield Workers(processes)
+            yield Workers(processes, go)
         finally:
             for process in processes:
                 process.kill()
@@ -94,15 +128,6 @@ def environments(workers: int) -> list[dict[str, str]]:
     """What each worker has beside the rest: its place, where there are several."""
     if workers == 1:
         return [{}]
-    cluster = {"worker": [f"127.0.0.1:{port}" for port in _free_ports(workers)]}
+    cluster = {"worker": [f"127.0.0.1:{port}" for port in free_ports(workers)]}
     tasks = [{"type": "worker", "index": index} for index in range(workers)]
     return [{"TF_CONFIG": json.dumps({"cluster": cluster, "task": task})} for task in tasks]
-
-
-def _free_ports(count: int) -> list[int]:
-    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    try:
-        return [server.getsockname()[1] for server in held]
-    finally:
-        for server in held:
-            server.close()

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import tensorflow as tf
 
-from runtime.checkpoints import Checkpoints
-from runtime.cluster import Place
-from runtime.loop import Loop, Schedule
-from runtime.stop import EXIT_SAVED, StopRequest
+from tensorplane.checkpoints import Checkpoints
+from tensorplane.cluster import Place
+from tensorplane.loop import Loop, Schedule
+from tensorplane.stop import EXIT_SAVED, StopRequest
 
 
 class _Stop(StopRequest):

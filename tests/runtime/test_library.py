@@ -1,4 +1,4 @@
-"""What the runtime library promises short of a training run: places, orders of examples, publishing."""
+"""What the library promises short of a training run: places, orders of examples, publishing."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import tensorflow as tf
 
-from runtime.cluster import Place
-from runtime.data import Order
-from runtime.publish import publish
+from tensorplane.cluster import Place
+from tensorplane.data import Order
+from tensorplane.publish import publish
 
 # Before its first use: TensorFlow settles its devices then. Two replicas are to be had without a GPU this way.
 tf.config.set_logical_device_configuration(

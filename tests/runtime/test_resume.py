@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from runtime.stop import EXIT_SAVED
+from tensorplane.stop import EXIT_SAVED
 from tests.runtime.launching import Program, Workers
 
 _SETTINGS = {"STEPS": "300", "CHECKPOINT_STEPS": "50"}
@@ -51,7 +51,7 @@ def _kill(workers: Workers) -> None:
 def test_one_process_resumes_to_the_bit_after_kill(program: Program) -> None:
     with program.run("whole", settings=_SETTINGS) as whole:
         assert whole.finish() == [0], whole.output
-    with program.run("killed", settings=_SETTINGS) as killed:
+    with program.run("killed", settings=_SETTINGS, hold_after="step=150 ") as killed:
         killed.until("step=150 ")
         _kill(killed)
     with program.run("killed", settings=_SETTINGS) as again:
@@ -66,14 +66,15 @@ def test_two_workers_resume_to_the_bit_after_sigterm_and_after_kill(program: Pro
     with program.run("whole", workers=2, settings=_SETTINGS) as whole:
         assert whole.finish() == [0, 0], whole.output
 
-    with program.run("stopped", workers=2, settings=_SETTINGS) as stopped:
+    with program.run("stopped", workers=2, settings=_SETTINGS, hold_after="step=50 ") as stopped:
         stopped.until("step=50 ")
         # One worker is asked to go, as when its node is drained; both must save and leave together.
         stopped.processes[1].send_signal(signal.SIGTERM)
+        stopped.go()
         assert stopped.finish() == [EXIT_SAVED, EXIT_SAVED], stopped.output
     assert "stopped=" in stopped.output
 
-    with program.run("stopped", workers=2, settings=_SETTINGS) as killed:
+    with program.run("stopped", workers=2, settings=_SETTINGS, hold_after="saved=200 ") as killed:
         assert "resumed=True" in killed.until("resumed=")
         killed.until("saved=200")
         _kill(killed)
@@ -94,7 +95,7 @@ def test_a_finished_run_that_is_started_again_publishes_no_second_version(progra
 
 
 def test_sigterm_before_the_first_step_ends_the_process_without_waiting_for_one(program: Program) -> None:
-    with program.run("early", settings=_SETTINGS) as workers:
+    with program.run("early", settings=_SETTINGS, hold_after="started ") as workers:
         workers.until("started")
         workers.processes[0].terminate()
         assert workers.finish() == [EXIT_SAVED]

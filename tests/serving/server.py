@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -16,6 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import tensorflow as tf
+
+from tests.support.ports import free_ports
+from tests.support.waiting import PATIENT_SECONDS
 
 _IMAGES = Path(__file__).resolve().parents[2] / "embedded" / "images"
 
@@ -76,7 +78,7 @@ class Server:
     def predict(self, **body: Any) -> tuple[int, Any]:
         return self.post("/v1/models/half:predict", body)
 
-    def wait(self, path: str, status: int, seconds: float = 40) -> Any:
+    def wait(self, path: str, status: int, seconds: float = PATIENT_SECONDS) -> Any:
         """Asks until the answer has the status."""
         deadline = time.monotonic() + seconds
         answer: Any = None
@@ -95,7 +97,7 @@ class Server:
 
     def _ask(self, request: urllib.request.Request) -> tuple[int, Any]:
         try:
-            with urllib.request.urlopen(request, timeout=20) as answer:
+            with urllib.request.urlopen(request, timeout=PATIENT_SECONDS) as answer:
                 return answer.status, json.load(answer)
         except urllib.error.HTTPError as error:
             with error:
@@ -120,7 +122,7 @@ def environment(packages: Path, base: Path) -> dict[str, str]:
 @contextmanager
 def running(packages: Path, base: Path) -> Iterator[Server]:
     """A stand-in over the models below `base`, stopped at the end."""
-    grpc_port, rest_port = _free_ports()
+    grpc_port, rest_port = free_ports(2)
     log = base / "server.log"
     with log.open("w") as sink:
         process = subprocess.Popen(
@@ -135,8 +137,3 @@ def running(packages: Path, base: Path) -> Iterator[Server]:
     finally:
         process.kill()
         process.wait()
-
-
-def _free_ports() -> tuple[int, int]:
-    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
-        return one.getsockname()[1], other.getsockname()[1]

@@ -11,6 +11,7 @@ import pytest
 import tensorflow as tf
 
 from tests.serving.server import Server
+from tests.support.waiting import PATIENT_SECONDS
 
 
 class Stubs:
@@ -53,7 +54,7 @@ def _predict(inputs: dict[str, Any], **spec: Any) -> Any:
 
 # predict.proto: "Effective Model Specification" and "Output tensors"; clients read float_val, as TF Serving's own do.
 def test_predict_answers_with_values_and_the_version_that_gave_them(client: Stubs) -> None:
-    response = client.prediction.Predict(_predict({"x": [1.0, 2.0, 5.0]}), timeout=20)
+    response = client.prediction.Predict(_predict({"x": [1.0, 2.0, 5.0]}), timeout=PATIENT_SECONDS)
     assert list(response.outputs["y"].float_val) == [3.5, 4.0, 5.5]
     assert response.outputs["y"].tensor_shape.dim[0].size == 3
     spec = response.model_spec
@@ -64,13 +65,15 @@ def test_predict_answers_with_values_and_the_version_that_gave_them(client: Stub
 def test_an_output_filter_leaves_out_the_rest(client: Stubs) -> None:
     request = _predict({"a": [1.0], "b": tf.constant([[1, 2]], tf.int32)}, signature="two")
     request.output_filter.append("b")
-    response = client.prediction.Predict(request, timeout=20)
+    response = client.prediction.Predict(request, timeout=PATIENT_SECONDS)
     assert list(response.outputs) == ["b"]
     assert list(response.outputs["b"].int_val) == [1, 2]
 
 
 def test_strings_keep_their_bytes(client: Stubs) -> None:
-    response = client.prediction.Predict(_predict({"s": [b"ab", b"\xff\x00"]}, signature="text"), timeout=20)
+    response = client.prediction.Predict(
+        _predict({"s": [b"ab", b"\xff\x00"]}, signature="text"), timeout=PATIENT_SECONDS
+    )
     assert list(response.outputs["raw_bytes"].string_val) == [b"ab", b"\xff\x00"]
 
 
@@ -79,7 +82,7 @@ def test_metadata_holds_the_signatures(client: Stubs) -> None:
 
     request = _request("metadata")
     request.metadata_field.append("signature_def")
-    response = client.prediction.GetModelMetadata(request, timeout=20)
+    response = client.prediction.GetModelMetadata(request, timeout=PATIENT_SECONDS)
     assert response.model_spec.version.value == 3
     signatures = get_model_metadata_pb2.SignatureDefMap()
     assert response.metadata["signature_def"].Unpack(signatures)
@@ -89,7 +92,7 @@ def test_metadata_holds_the_signatures(client: Stubs) -> None:
 def test_status_names_each_version_and_its_state(client: Stubs) -> None:
     from tensorflow_serving.apis import get_model_status_pb2
 
-    (status,) = client.models.GetModelStatus(_request("status"), timeout=20).model_version_status
+    (status,) = client.models.GetModelStatus(_request("status"), timeout=PATIENT_SECONDS).model_version_status
     assert status.version == 3
     assert status.state == get_model_status_pb2.ModelVersionStatus.AVAILABLE
     assert status.status.error_code == 0
@@ -114,14 +117,14 @@ def test_a_wrong_request_gets_its_code_and_reason(
     client: Stubs, inputs: dict[str, Any], spec: dict[str, Any], code: str, says: str
 ) -> None:
     with pytest.raises(grpc.RpcError) as error:
-        client.prediction.Predict(_predict(inputs, **spec), timeout=20)
+        client.prediction.Predict(_predict(inputs, **spec), timeout=PATIENT_SECONDS)
     assert error.value.code() == grpc.StatusCode[code]
     assert says in error.value.details()
 
 
 def test_what_the_stand_in_lacks_says_so(client: Stubs) -> None:
-    from tensorflow_serving.apis import classification_pb2
+    from tensorflow_serving.apis import inference_pb2
 
     with pytest.raises(grpc.RpcError) as error:
-        client.prediction.Classify(classification_pb2.ClassificationRequest(), timeout=20)
+        client.prediction.MultiInference(inference_pb2.MultiInferenceRequest(), timeout=PATIENT_SECONDS)
     assert error.value.code() == grpc.StatusCode.UNIMPLEMENTED

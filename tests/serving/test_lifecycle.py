@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import pytest
 
 from tests.serving.server import HalfPlus, Server, arguments, environment, running
+from tests.support.waiting import PATIENT_SECONDS, eventually
 
 
 def test_versions_come_are_swapped_and_go_and_a_broken_one_does_no_harm(stubs: Path, tmp_path: Path) -> None:
@@ -34,16 +34,13 @@ def test_versions_come_are_swapped_and_go_and_a_broken_one_does_no_harm(stubs: P
         values = [answer["predictions"][0] for _, answer in answers]
         assert values == sorted(values), "never back to the old version"
         assert {values[0], values[-1]} == {1.5, 2.5}
-        assert server.get("/v1/models/half/versions/1")[1]["model_version_status"][0]["state"] == "END"
+        eventually(lambda: _status(server, 1)["state"] == "END")
 
         (models / "3").mkdir()
         (models / "3" / "saved_model.pb").write_bytes(b"not a model")
-        broken = server.wait("/v1/models/half/versions/3", 200)
-        deadline = time.monotonic() + 20
-        while broken["model_version_status"][0]["state"] == "LOADING" and time.monotonic() < deadline:
-            broken = server.get("/v1/models/half/versions/3")[1]
-        assert broken["model_version_status"][0]["state"] == "END"
-        assert broken["model_version_status"][0]["status"]["error_message"]
+        server.wait("/v1/models/half/versions/3", 200)
+        eventually(lambda: _status(server, 3)["state"] == "END")
+        assert _status(server, 3)["status"]["error_message"]
         assert server.predict(instances=[1.0]) == (200, {"predictions": [2.5]})
 
         shutil.rmtree(models / "3")
@@ -51,8 +48,14 @@ def test_versions_come_are_swapped_and_go_and_a_broken_one_does_no_harm(stubs: P
         server.wait("/v1/models/half/versions/1/metadata", 200)
 
         server.process.send_signal(signal.SIGTERM)
-        assert server.process.wait(20) == 0
+        assert server.process.wait(PATIENT_SECONDS) == 0
         assert "stopped" in server.log.read_text()
+
+
+def _status(server: Server, version: int) -> dict[str, Any]:
+    """What it says of a version."""
+    (status,) = server.get(f"/v1/models/half/versions/{version}")[1]["model_version_status"]
+    return dict(status)
 
 
 def _swap(server: Server, models: Path) -> None:
@@ -83,7 +86,7 @@ def _asked_while(server: Server, change: Callable[[], None]) -> list[tuple[int, 
 @pytest.mark.parametrize("flag", ["--model_config_file=/etc/models", "--enable_batching", "--modelname=digits"])
 def test_a_flag_that_is_not_honoured_is_refused_by_name(stubs: Path, tmp_path: Path, flag: str) -> None:
     done = subprocess.run(
-        arguments(flag), env=environment(stubs, tmp_path), capture_output=True, text=True, timeout=120
+        arguments(flag), env=environment(stubs, tmp_path), capture_output=True, text=True, timeout=PATIENT_SECONDS
     )
     assert done.returncode == 2
     assert f"does not know {flag.partition('=')[0]};" in done.stderr
@@ -97,7 +100,7 @@ def test_a_port_in_use_is_one_line_and_an_error(server: Server, stubs: Path, tmp
         env=environment(stubs, tmp_path),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENT_SECONDS,
     )
     assert done.returncode == 1
     assert f"cannot listen on port {port}" in done.stdout

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests.serving.server import Server
+from tests.support.waiting import PATIENT_SECONDS, eventually
 
 
 # "Predict API", "Specifying input tensors in row format"; the numbers are those of "Example".
@@ -123,15 +124,18 @@ def test_another_method_gets_an_error_in_json(server: Server, method: str) -> No
 
 
 def test_requests_of_one_connection_wait_for_nothing(server: Server) -> None:
-    connection = http.client.HTTPConnection(server.rest.removeprefix("http://"), timeout=20)
-    took = []
-    for _ in range(20):
+    connection = http.client.HTTPConnection(server.rest.removeprefix("http://"), timeout=PATIENT_SECONDS)
+
+    def seconds() -> float:
         began = time.monotonic()
         connection.request("GET", "/v1/models/half")
         connection.getresponse().read()
-        took.append(time.monotonic() - began)
+        return time.monotonic() - began
+
+    seconds()
+    # The kernel holds back a delayed receipt for 40 ms, every time. A busy machine is that slow now and then.
+    eventually(lambda: seconds() < 0.03)
     connection.close()
-    assert min(took[1:]) < 0.03, "the kernel holds back a delayed receipt for 40 ms"
 
 
 # The introduction: an error is an object with the key `error`.
@@ -161,8 +165,8 @@ def test_requests_of_one_connection_wait_for_nothing(server: Server) -> None:
         ("other:predict", {"instances": [1.0]}, 404, "Servable not found for request: Latest(other)"),
         ("half/versions/9:predict", {"instances": [1.0]}, 404, "Servable not found for request: Specific(half, 9)"),
         ("half:sing", {"instances": [1.0]}, 400, "Malformed request: POST /v1/models/half:sing"),
-        ("half:classify", {"examples": []}, 501, "stand-in answers predict, not classify"),
-        ("half/labels/stable:predict", {"instances": [1.0]}, 501, "no version labels (stable)"),
+        # server_core.cc, GetModelVersionForLabel: labels are in a file of models' configuration, and there is none.
+        ("half/labels/stable:predict", {"instances": [1.0]}, 400, "Unrecognized servable version label: stable"),
     ],
 )
 def test_a_wrong_request_gets_its_code_and_reason(server: Server, path: str, body: Any, status: int, says: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,23 +10,27 @@ import pytest
 import yaml
 from kubernetes import config
 
-from components import fleet, versions
-from components.cluster.embedded import Embedded
-from components.fleet import Fleet
-from components.model import Resources
-from components.node_group import GROUP, NodeGroupArgs
-from embedded import linked_project, up
+from components import versions
+from components.base.labels import NODE_GROUP
+from components.base.model import Resources
+from components.clusters.embedded import Embedded
+from components.node_groups import fleet
+from components.node_groups import placement as node_placement
+from components.node_groups.fleet import Fleet
+from components.node_groups.settings import NodeGroupArgs
+from driver import linked_project
+from driver.deploy import Stack, open_stack
+from driver.kube import Kube
+from driver.target import Target
 from embedded.cluster import processes
 from embedded.cluster.image_store import ImageStore
 from embedded.cluster.places import Places
-from embedded.deploy import Stack
-from embedded.kube import Kube
 from embedded.paths import PROJECT, Instance
-from embedded.progress import Step
 from embedded.provider.api import Api
-from tests import cluster_fixture
-from tests.cluster.conftest import eventually
-from workloads import pod
+from embedded.step import Step
+from tests.support import cluster_fixture
+from tests.support.waiting import eventually
+from workloads.manifests import pod
 
 Settings = dict[str, Any]
 _ACCOUNT = "digits-server"
@@ -47,7 +51,7 @@ class Deployed:
     def groups(self) -> dict[str, str]:
         """The node group of each node that has one."""
         labels = {node["metadata"]["name"]: node["metadata"]["labels"] for node in self.kube.items("/api/v1/nodes")}
-        return {name: found[GROUP] for name, found in labels.items() if GROUP in found}
+        return {name: found[NODE_GROUP] for name, found in labels.items() if NODE_GROUP in found}
 
     def pods(self, **query: str) -> list[dict[str, Any]]:
         """The pods of the stack."""
@@ -66,7 +70,7 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
         ImageStore(Places(instance), alive).load((jobset,), Step("JobSet's image"))
 
         def stack(settings: Settings) -> Stack:
-            opened = up.open_stack(up.Target("", instance))
+            opened = open_stack(Target("", instance))
             linked = linked_project.with_settings(opened, folder, yaml.safe_dump(settings))
             linked.prepare(Step("pulumi up"))
             return linked
@@ -93,22 +97,37 @@ class Trial:
         self._api = Api(config.new_client_from_config(str(deployed.instance.kubeconfig)))
         self._made: list[str] = []
 
-    def place(self, count: int = 1, *, interruptible: bool = False, **asked: Any) -> Sequence[str]:
-        """Where pods that ask for these resources go: the group, the node where it is in none, "" for nowhere."""
+    def goes(self, *places: str, interruptible: bool = False, **asked: Any) -> None:
+        """Pods that ask for these resources, as many as places, go there: the group, the node where it is in none.
+
+        "" is for nowhere. A pod that finds no node at first gets one as soon as the scheduler knows of the room.
+        """
+        self._settles(len(places), lambda found: found == sorted(places), interruptible=interruptible, **asked)
+
+    def fills(self, places: set[str], count: int, **asked: Any) -> None:
+        """So many pods that ask for these resources go to all of these places, and to no others."""
+        self._settles(count, lambda found: set(found) == places, **asked)
+
+    def _settles(
+        self, count: int, holds: Callable[[list[str]], bool], *, interruptible: bool = False, **asked: Any
+    ) -> None:
         names = [self._create(Resources(**asked), interruptible) for _ in range(count)]
-        eventually(lambda: all(self._is_decided(name) for name in names), 30)
         groups = self._deployed.groups()
-        nodes = [self._pod(name)["spec"].get("nodeName", "") for name in names]
-        return sorted(groups.get(node, node) for node in nodes)
+
+        def found() -> list[str]:
+            nodes = [self._pod(name)["spec"].get("nodeName", "") for name in names]
+            return sorted(groups.get(node, node) for node in nodes)
+
+        eventually(lambda: all(self._is_decided(name) for name in names) and holds(found()), about=found)
 
     def clear(self) -> None:
         """Deletes the pods, and waits until they are gone."""
         for name in self._made:
             self._deployed.kube.delete(self._path(name), gracePeriodSeconds="1")
-        eventually(lambda: not any(self._deployed.kube.get(self._path(name)) for name in self._made), 30)
+        eventually(lambda: not any(self._deployed.kube.get(self._path(name)) for name in self._made))
 
     def _create(self, resources: Resources, interruptible: bool) -> str:
-        placement = self._machines.placement(resources, interruptible=interruptible)
+        placement = node_placement.spec(self._machines, resources, interruptible=interruptible)
         container = pod.Container(image="nothing.test/at-all", resources=resources)
         made = pod.template(_ACCOUNT, {}, container, grace_seconds=30, placement=placement)
         name = f"trial-{len(self._made)}"

@@ -7,12 +7,12 @@ import io
 
 from rich.console import Console
 
-from components.cluster.embedded import NODE
-from components.node_group import GPU_PRESENT
-from embedded import cluster, watch
-from embedded.progress import Step
-from tests.cluster.conftest import eventually
+from components.base.labels import GPU_PRESENT
+from components.clusters.embedded import NODE
+from driver import status, watch
+from embedded.step import Step
 from tests.simulated_fleet.conftest import Deployed, Trial
+from tests.support.waiting import eventually
 
 
 def test_the_stacks_own_workloads_run_where_they_ask_to_and_jobs_end(deployed: Deployed) -> None:
@@ -23,9 +23,9 @@ def test_the_stacks_own_workloads_run_where_they_ask_to_and_jobs_end(deployed: D
         pods = deployed.pods(labelSelector=f"app.kubernetes.io/name={workload}")
         return sorted(groups.get(pod["spec"].get("nodeName", ""), "") for pod in pods)
 
-    eventually(lambda: places("digits") == ["ampere", "ampere"], 30)
-    assert places("search") in (["turing"], ["turing-spot"])
-    assert places("digits-server") == ["hopper"]
+    eventually(lambda: places("digits") == ["ampere", "ampere"])
+    eventually(lambda: places("search") in (["turing"], ["turing-spot"]))
+    eventually(lambda: places("digits-server") == ["hopper"])
     outputs = watch.Outputs.of(deployed.stack(deployed.settings).outputs())
     assert watch.is_simulated(deployed.kube, outputs)
     watch.training(deployed.kube, outputs, Step("training"))
@@ -33,27 +33,27 @@ def test_the_stacks_own_workloads_run_where_they_ask_to_and_jobs_end(deployed: D
 
 
 def test_a_pod_that_asks_for_an_accelerator_runs_on_its_group_or_nowhere(trial: Trial) -> None:
-    assert trial.place(4, gpus=1, accelerator="t4") == ["", "", "turing", "turing"]
-    assert trial.place(2, gpus=8, accelerator="a100-80gb") == ["ampere", "ampere"]
-    assert trial.place(2, gpus=4, accelerator="h100-80gb", node_group="hopper") == ["", "hopper"]
+    trial.goes("", "", "turing", "turing", gpus=1, accelerator="t4")
+    trial.goes("ampere", "ampere", gpus=8, accelerator="a100-80gb")
+    trial.goes("", "hopper", gpus=4, accelerator="h100-80gb", node_group="hopper")
 
 
 def test_a_pod_that_asks_for_any_gpu_runs_on_any_but_spot_and_the_teams(trial: Trial) -> None:
     # More than there are, so that every node that would take one is full.
-    assert set(trial.place(40, gpus=1, cpus=0.1, memory_gib=0.1)) == {"turing", "ampere", ""}
+    trial.fills({"turing", "ampere", ""}, 40, gpus=1, cpus=0.1, memory_gib=0.1)
 
 
 def test_a_taint_of_the_settings_keeps_out_whoever_does_not_name_the_group(trial: Trial) -> None:
-    assert trial.place(gpus=1, accelerator="h100-80gb") == [""]
+    trial.goes("", gpus=1, accelerator="h100-80gb")
 
 
 def test_spot_nodes_take_only_what_can_be_interrupted(trial: Trial) -> None:
-    assert trial.place(4, gpus=1, accelerator="t4", interruptible=True) == ["", "turing", "turing", "turing-spot"]
+    trial.goes("", "turing", "turing", "turing-spot", gpus=1, accelerator="t4", interruptible=True)
 
 
 def test_a_pod_without_gpus_never_runs_on_a_node_that_has_them(trial: Trial) -> None:
-    assert trial.place(2, cpus=0.1, memory_gib=0.1) == [NODE, NODE]
-    assert trial.place(3, cpus=16, node_group="cpu") == ["", "cpu", "cpu"]
+    trial.goes(NODE, NODE, cpus=0.1, memory_gib=0.1)
+    trial.goes("", "cpu", "cpu", cpus=16, node_group="cpu")
 
 
 def test_the_device_plugin_runs_on_every_node_with_gpus_whatever_its_taints(deployed: Deployed) -> None:
@@ -64,7 +64,7 @@ def test_the_device_plugin_runs_on_every_node_with_gpus_whatever_its_taints(depl
         pods = deployed.kube.items("/api/v1/pods", labelSelector="app.kubernetes.io/name=nvidia-device-plugin")
         return {pod["spec"].get("nodeName") for pod in pods if pod["status"]["phase"] == "Running"}
 
-    eventually(lambda: running() == wanted, 20)
+    eventually(lambda: running() == wanted)
     assert {deployed.groups()[node] for node in wanted} == {"turing", "turing-spot", "ampere", "hopper"}
 
 
@@ -76,7 +76,7 @@ def test_the_clusters_own_pods_stay_on_the_real_node(deployed: Deployed) -> None
 
 def test_status_shows_each_node_with_its_accelerators(deployed: Deployed) -> None:
     drawn = io.StringIO()
-    Console(width=160, file=drawn).print(cluster.report(deployed.instance))
+    Console(width=160, file=drawn).print(status.report_embedded(deployed.instance))
     lines = [line.split() for line in drawn.getvalue().splitlines()]
     assert ["hopper-0", "Ready,", "simulated", "kwok", "96", "1900.0", "GiB", "8", "h100-80gb"] in lines
 

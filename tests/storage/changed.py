@@ -10,16 +10,17 @@ from typing import Any
 import yaml
 from kubernetes import config
 
-from cli import volume_facts, volume_leftovers
-from cli.volume_leftovers import Leftover
-from embedded import linked_project
-from embedded.deploy import Stack
-from embedded.progress import Step
+from cli.commands.volumes import facts, leftovers
+from cli.commands.volumes.leftovers import Leftover
+from driver import linked_project
+from driver.deploy import Stack
 from embedded.provider.api import GVK, Api
+from embedded.step import Step
 from tests.storage import kubectl
 from tests.storage.claims import Claims, from_snapshot
 from tests.storage.declared import Declared, pulumi, state
 from tests.storage.destructive_diffs import Delete, Diff, Pulumi, Rename, Settings, Up
+from tests.support.waiting import eventually
 
 SNAPSHOT = "snapshot.storage.k8s.io/v1"
 _KINDS = ("v1/persistentvolumeclaims", "v1/pods", "snapshot.storage.k8s.io/v1/volumesnapshots")
@@ -39,7 +40,7 @@ class Changed:
     def deploy(self, settings: Settings) -> None:
         """The stack as it is before, a file in each volume, and a snapshot of the first where there is one."""
         # An earlier run on the same cluster had the same names.
-        self._older = {one.name for one in volume_leftovers.leftovers(self._facts())}
+        self._older = {one.name for one in leftovers.leftovers(self._facts())}
         self._stack(settings).up(Step("pulumi up"))
         self._before = settings
         self._volumes = {name: self._bound(name) for name in settings["volumes"]}
@@ -96,7 +97,7 @@ class Changed:
         if held:  # finalizers keep it while it is in use
             self.claims.until(path, lambda found: found["metadata"].get("deletionTimestamp"))
         else:
-            self.claims.until_gone(path, 60)
+            self.claims.until_gone(path)
 
     # -- after
 
@@ -129,12 +130,12 @@ class Changed:
     def _left(self, volume: str) -> None:
         """By the commands that `tensorplane volumes` prints, then `pulumi up --refresh`."""
         # A volume is Released a moment after its claim is gone.
-        found = self.claims.eventually(lambda: self._leftovers(volume))
+        found = eventually(lambda: self._leftovers(volume))
         for one in (one for one in found if one.kind == "PersistentVolume"):
             kubectl.run(self.claims.instance.kubeconfig, one.back)
             self._rebound(one, volume)
         for one in (one for one in found if one.kind == "VolumeSnapshotContent"):
-            for manifest in volume_leftovers.brought_back(self._facts(), one.name):
+            for manifest in leftovers.brought_back(self._facts(), one.name):
                 self._api.apply(manifest, manager="kubectl")
             name = one.was.split("/")[1]
             self._until_ready(name)
@@ -153,11 +154,11 @@ class Changed:
         self._before = back
 
     def _leftovers(self, volume: str) -> list[Leftover]:
-        found = volume_leftovers.leftovers(self._facts())
+        found = leftovers.leftovers(self._facts())
         return [one for one in found if self._of(one, volume) and one.name not in self._older]
 
-    def _facts(self) -> volume_facts.Facts:
-        return volume_facts.gather(self.claims.kube, self.namespace)
+    def _facts(self) -> facts.Facts:
+        return facts.gather(self.claims.kube, self.namespace)
 
     def tidy(self) -> None:
         """Nothing of it costs the next one time."""
@@ -204,7 +205,7 @@ class Changed:
 
     def _bound(self, claim: str) -> str:
         path = f"{self._path('v1/persistentvolumeclaims')}/{claim}"
-        found = self.claims.until(path, lambda one: one["status"].get("phase") == "Bound", 30)
+        found = self.claims.until(path, lambda one: one["status"].get("phase") == "Bound")
         return str(found["spec"]["volumeName"])
 
     def _content(self, claim: str) -> Path:
@@ -216,7 +217,7 @@ class Changed:
 
     def _until_ready(self, name: str) -> None:
         path = f"{self._path(_KINDS[2])}/{name}"
-        self.claims.until(path, lambda found: (found.get("status") or {}).get("readyToUse"), 30)
+        self.claims.until(path, lambda found: (found.get("status") or {}).get("readyToUse"))
 
     def _apply(self, version: str, kind: str, name: str, spec: Settings) -> None:
         about = {"name": name, "namespace": self.namespace}

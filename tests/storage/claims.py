@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from kubernetes import config
 
+from driver.kube import Kube
 from embedded.cluster import csi, processes, supervisor
 from embedded.cluster.places import Places
 from embedded.cluster.processes import Alive
 from embedded.cluster.supervisor import Supervisor
 from embedded.csi.contract import DRIVER
-from embedded.kube import Kube
 from embedded.paths import Instance
 from embedded.provider.api import Api
 from tests.cluster import shell
-
-T = TypeVar("T")
+from tests.support.waiting import eventually
 
 USER = 65532
 CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
@@ -113,7 +111,7 @@ class Claims:
     def until_driver_runs(self) -> None:
         """Waits until the driver that was killed is there again, for good: supervisord takes a second to say so."""
         socket = self._alive.path(Places(self.instance).supervisor_socket)
-        self.eventually(lambda: supervisor.all_running(socket))
+        eventually(lambda: supervisor.all_running(socket))
 
     def pod(self, name: str, claim: str) -> Callable[..., str]:
         """A pod with the claim at /data; gives what runs BusyBox in it, and fails where that fails."""
@@ -149,30 +147,18 @@ class Claims:
         job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {**about, "annotations": annotations}}
         self._api.apply({**job, "spec": template["spec"]}, manager="test")
 
-    def eventually(self, look: Callable[[], T], seconds: float = 30) -> T:
-        """What `look` finds, as soon as it finds something."""
-        end = time.monotonic() + seconds
-        while not (found := look()):
-            assert time.monotonic() < end
-            time.sleep(0.1)
-        return found
-
-    def until(self, path: str, condition: Callable[[dict[str, Any]], Any], seconds: float = 20) -> dict[str, Any]:
+    def until(self, path: str, condition: Callable[[dict[str, Any]], Any]) -> dict[str, Any]:
         """The object, as soon as the condition holds for it."""
-        end = time.monotonic() + seconds
-        while True:
-            found = self.kube.get(path)
-            if found and condition(found):
-                return found
-            assert time.monotonic() < end, found
-            time.sleep(0.05)
 
-    def until_gone(self, path: str, seconds: float = 20) -> None:
+        def holds() -> dict[str, Any] | None:
+            found = self.kube.get(path)
+            return found if found and condition(found) else None
+
+        return eventually(holds, about=lambda: self.kube.get(path)) or {}
+
+    def until_gone(self, path: str) -> None:
         """Waits until there is no such object."""
-        end = time.monotonic() + seconds
-        while self.kube.get(path):
-            assert time.monotonic() < end, path
-            time.sleep(0.05)
+        eventually(lambda: self.kube.get(path) is None, about=lambda: path)
 
     def _apply(self, version: str, kind: str, name: str, spec: dict[str, Any]) -> None:
         meta = {"name": name, "namespace": "default"}

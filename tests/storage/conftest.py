@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from embedded.paths import Instance
-from embedded.progress import Step
-from tests import cluster_fixture
+from embedded.step import Step
 from tests.cluster import shell
 from tests.storage.claims import Claims
+from tests.support import cluster_fixture
 
 
 @pytest.fixture(scope="package")

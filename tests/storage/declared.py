@@ -11,13 +11,15 @@ from typing import Any
 import yaml
 
 from components import versions
-from embedded import linked_project, up
+from driver import linked_project
+from driver.deploy import Stack, open_stack
+from driver.target import Target
 from embedded.cluster import processes
 from embedded.cluster.image_store import ImageStore
 from embedded.cluster.places import Places
-from embedded.deploy import Stack
-from embedded.progress import Step
+from embedded.step import Step
 from tests.storage.claims import Claims
+from tests.support.waiting import eventually
 
 NAMESPACE = "tensorplane-dev"
 _SNAPSHOTS = f"/apis/snapshot.storage.k8s.io/v1/namespaces/{NAMESPACE}/volumesnapshots"
@@ -36,11 +38,11 @@ class Declared:
     def load_image(self) -> None:
         """What jobs that take snapshots run."""
         store = ImageStore(self._places, self._alive)
-        store.load((versions.images("embedded").python,), Step("the snapshots' image"))
+        store.load((versions.EMBEDDED_IMAGES.python,), Step("the snapshots' image"))
 
     def opened(self) -> Stack:
         """The dev stack of the tests' cluster."""
-        return up.open_stack(up.Target("", self.claims.instance))
+        return open_stack(Target("", self.claims.instance))
 
     def stack(self, **volumes: Any) -> Stack:
         """The stack with these volumes, ready for `pulumi`."""
@@ -72,7 +74,7 @@ class Declared:
     def snapshot_now(self, volume: str) -> str:
         """Runs the schedule's job by hand; the name of the snapshot that it took."""
         self.claims.run_now(NAMESPACE, f"snapshots-{volume}")
-        (taken,) = self.claims.eventually(lambda: self.snapshots("manual"))
+        (taken,) = eventually(lambda: self.snapshots("manual"))
         self.claims.until(f"{_SNAPSHOTS}/{taken}", lambda found: found.get("status", {}).get("readyToUse"))
         return taken
 

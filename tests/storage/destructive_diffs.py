@@ -177,7 +177,7 @@ DIFFS: tuple[Diff, ...] = (
     Diff(
         "delete the claim and refresh",
         (Delete("claim"), Pulumi(("refresh",)), Up(BOTH)),
-        {"models": "released"},
+        {"models": "stays"},
     ),
     Diff("delete the namespace", (Delete("namespace"),), {"models": "released", "scratch": "released"}),
     Diff("delete the PersistentVolume", (Delete("volume"),), {"models": "stays"}),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import time
+import contextlib
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -11,8 +12,9 @@ from embedded import cluster
 from embedded.cluster import csi, pool, processes, stopping
 from embedded.cluster.places import Places
 from embedded.paths import Instance
-from embedded.progress import Step
+from embedded.step import Step
 from tests.storage.claims import CLAIMS, PODS, SNAPSHOTS, Claims, from_claim, from_snapshot
+from tests.support.waiting import eventually
 
 Run = Callable[..., str]
 
@@ -85,11 +87,15 @@ def test_a_mirrored_volume_is_copied_into_the_second_pool(claims: Claims) -> Non
     alive = processes.find(claims.instance)
     assert alive
     second = alive.path(Places(claims.instance).mirror)
-    end = time.monotonic() + 10
-    while [file.read_text() for file in second.rglob("file")] == []:
-        assert time.monotonic() < end
-        time.sleep(0.1)
-    assert next(file.read_text() for file in second.rglob("file")) == "copied\n"
+    eventually(lambda: "copied\n" in _texts(second, "file"))
+
+
+def _texts(folder: Path, name: str) -> list[str]:
+    """What files of this name hold; copies come and go meanwhile."""
+    found = []
+    with contextlib.suppress(FileNotFoundError):
+        found += [file.read_text() for file in folder.rglob(name)]
+    return found
 
 
 def test_a_driver_that_was_killed_serves_again(claims: Claims, writer: Run) -> None:

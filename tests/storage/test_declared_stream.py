@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +10,17 @@ import pytest
 import yaml
 
 from components import versions
-from embedded import deploy, linked_project, up
+from driver import deploy, linked_project
+from driver.deploy import open_stack
+from driver.target import Target
 from embedded.cluster import processes
 from embedded.cluster.image_store import ImageStore
 from embedded.cluster.places import Places
 from embedded.images import kafka_image
-from embedded.progress import Step
+from embedded.step import Step
 from tests.storage.claims import Claims
 from tests.storage.declared import pulumi
+from tests.support.waiting import eventually
 
 NAMESPACE = "tensorplane-streams"
 NUMBERS = 600
@@ -27,16 +29,16 @@ _SETTINGS: dict[str, Any] = {
     "cluster": {"kind": "embedded"},
     "namespace": NAMESPACE,
     "volumes": {
-        "events": {
-            "sizeGib": 1,
-            "retain": False,
-            "stream": {
-                "topics": {"numbers": {"partitions": PARTITIONS, "retentionHours": 1}},
-                "groups": {"counting": {}},
-                "producers": {"source": {}},
-            },
-        },
+        "events": {"sizeGib": 1, "retain": False},
         "runs": {"sizeGib": 1, "retain": False},
+    },
+    "streams": {
+        "events": {
+            "volume": "events",
+            "topics": {"numbers": {"partitions": PARTITIONS, "retentionHours": 1}},
+            "groups": {"counting": {}},
+            "producers": {"source": {}},
+        },
     },
     "workloads": {
         "writer": {
@@ -74,7 +76,7 @@ class Stack:
         assert alive
         kafka_image.image().build(Step("the broker's image"))
         jobset = f"{versions.JOBSET.image}:{versions.JOBSET.image_tag}"
-        wanted = (versions.images("embedded").train, versions.EMBEDDED_KAFKA, jobset)
+        wanted = (versions.EMBEDDED_IMAGES.train, versions.EMBEDDED_KAFKA, jobset)
         ImageStore(Places(claims.instance), alive).load(wanted, Step("images"))
 
     def up(self, settings: dict[str, Any]) -> dict[str, int]:
@@ -88,7 +90,7 @@ class Stack:
 
     def _with(self, settings: dict[str, Any]) -> deploy.Stack:
         text = yaml.safe_dump({"config": {f"tensorplane:{key}": value for key, value in settings.items()}})
-        opened = up.open_stack(up.Target("", self._instance))
+        opened = open_stack(Target("", self._instance))
         stack = linked_project.with_settings(opened, self._folder, text)
         stack.prepare(Step("pulumi up"))
         return stack
@@ -100,17 +102,17 @@ class Stack:
         newest = max(pods, key=lambda pod: str(pod["metadata"]["creationTimestamp"]), default=None)
         return str(newest["metadata"]["name"]) if newest else ""
 
-    def said(self, name: str, pattern: str, seconds: float = 90, *, not_by: str = "") -> re.Match[str]:
+    def said(self, name: str, pattern: str, *, not_by: str = "") -> re.Match[str]:
         """Waits for a line of the newest pod of this name, other than the pod `not_by`."""
-        deadline = time.monotonic() + seconds
-        while True:
+
+        def log() -> str:
             pod = self.newest(name)
             asks = pod and pod != not_by
-            log = self.kube.text(f"/api/v1/namespaces/{self.namespace}/pods/{pod}/log") if asks else ""
-            if found := re.search(pattern, log):
-                return found
-            assert time.monotonic() < deadline, f"no {pattern!r} of {name} within {seconds} s:\n{log}"
-            time.sleep(0.2)
+            return self.kube.text(f"/api/v1/namespaces/{self.namespace}/pods/{pod}/log") if asks else ""
+
+        found = eventually(lambda: re.search(pattern, log()), about=log)
+        assert found
+        return found
 
     def kill(self, name: str) -> str:
         """Ends the newest pod of this name as a node that dies does; its name."""
@@ -141,11 +143,11 @@ def test_a_disk_that_was_made_anew_gets_its_topics(claims: Claims, stack: Stack)
     stack.namespace = settings["namespace"]
     # A preview comes first: of a claim whose namespace is not there yet.
     stack.up_as_found(settings)
-    stack.said("events-topics", "topic numbers: made")
+    stack.said("events-topics", "topic numbers: created")
     before = stack.newest("events-topics")
     disk = f"/api/v1/namespaces/{stack.namespace}/persistentvolumeclaims/events"
     claims.kube.delete(disk)
     stack.kill("events-kafka")
-    claims.until_gone(disk, 60)
+    claims.until_gone(disk)
     stack.up_as_found(settings)
-    stack.said("events-topics", "topic numbers: made", not_by=before)
+    stack.said("events-topics", "topic numbers: created", not_by=before)

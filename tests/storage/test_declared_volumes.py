@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.storage.claims import Claims
-from tests.storage.declared import Declared
+from tests.storage.declared import Declared, pulumi
 
 SCHEDULED: dict[str, Any] = {"sizeGib": 1, "retain": False, "snapshots": {"schedule": "0 4 1 1 *", "keep": 2}}
 
@@ -34,4 +34,19 @@ def test_a_scheduled_snapshot_is_restored_and_a_volume_cloned(declared: Declared
     assert (declared.content("old") / "version").read_text() == "first"
     assert (declared.content("copy") / "version").read_text() == "second"
     (declared.content("old") / "version").write_text("third")
-    assert (declared.content("models") / "version").read_text() == "second"
+    assert (
+        declared.content("models") / "version"
+    ).read_text() == "second"  # Plain `pulumi` refuses it in the preview, by the same words as `make`.
+    late = {**SCHEDULED, "sizeGib": 0.5, "from": {"snapshot": taken}}
+    refused = pulumi(declared.stack(models=late, **begun), "preview")
+    said = refused.stdout + refused.stderr
+    assert refused.returncode, said
+    assert f"tensorplane:volumes.models.from: is {taken}, but volume models already exists" in said
+    assert "tensorplane:volumes.models.sizeGib: 512Mi is less than the current 1Gi; volumes cannot shrink" in said
+    assert "immutable" not in said
+
+    # An origin that is left out later is no change, and lets the origin go.
+    done = {"sizeGib": 1, "retain": False}
+    declared.up(old=done, copy={**done, "sizeGib": 2})
+    assert (declared.content("old") / "version").read_text() == "third"
+    assert (declared.content("copy") / "version").read_text() == "second"

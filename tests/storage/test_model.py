@@ -117,14 +117,14 @@ class Model:
         )
         run("sh", "-c", f"echo -n {text} > /data/{name}")
         self.real.kube.delete(f"{PODS}/model-writer")
-        self.real.until_gone(f"{PODS}/model-writer", 60)
+        self.real.until_gone(f"{PODS}/model-writer")
         files[name] = text
 
     def expand(self) -> None:
         name = self._any(self.claims)
         mib = self.chance.choice([size for size in SIZES if size >= self.claims[name].mib])
         self.real.claim(name, mib=mib, of_class=CLASS, source=self._source(name))
-        self.real.until(f"{CLAIMS}/{name}", lambda found: found["status"]["capacity"]["storage"] == f"{mib}Mi", 60)
+        self.real.until(f"{CLAIMS}/{name}", lambda found: found["status"]["capacity"]["storage"] == f"{mib}Mi")
         self.claims[name] = replace(self.claims[name], mib=mib)
 
     def shrink(self) -> None:
@@ -148,7 +148,7 @@ class Model:
         volume = self._volume(name)["metadata"]["name"]
         self.real.kube.delete(f"{CLAIMS}/{name}")
         for gone in (f"{CLAIMS}/{name}", f"{VOLUMES}/{volume}"):
-            self.real.until_gone(gone, 60)
+            self.real.until_gone(gone)
         del self.claims[name]
 
     def delete_snapshot(self) -> None:
@@ -156,7 +156,7 @@ class Model:
         content = self._content(name)["metadata"]["name"]
         self.real.kube.delete(f"{SNAPSHOTS}/{name}")
         for gone in (f"{SNAPSHOTS}/{name}", f"{CONTENTS}/{content}"):
-            self.real.until_gone(gone, 60)
+            self.real.until_gone(gone)
         del self.snapshots[name]
 
     def _volume(self, claim: str) -> dict[str, Any]:

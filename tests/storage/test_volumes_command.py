@@ -7,20 +7,25 @@ import subprocess
 import sys
 from pathlib import Path
 
-from cli import volume_facts, volume_leftovers, volume_rows
-from cli.live_check import faults
-from cli.volume_leftovers import Leftover
-from components.cluster.embedded import Embedded
-from components.volume import VolumeArgs
+import stack
+from cli.commands.check import node_sizes
+from cli.commands.check.volumes import faults
+from cli.commands.volumes import facts as volume_facts
+from cli.commands.volumes import leftovers, rows
+from cli.commands.volumes.leftovers import Leftover
+from components.base.settings import Settings
+from components.clusters.embedded import Embedded
+from components.volumes.settings import VolumeArgs
 from embedded.paths import PROJECT
 from tests.storage import kubectl
 from tests.storage.claims import CLAIMS, SNAPSHOTS, Claims
 from tests.storage.declared import Declared
+from tests.support.waiting import eventually
 
 
 def _left(claims: Claims, was: str) -> list[Leftover]:
     facts = volume_facts.gather(claims.kube, "default")
-    return [one for one in volume_leftovers.leftovers(facts) if one.was == f"default/{was}"]
+    return [one for one in leftovers.leftovers(facts) if one.was == f"default/{was}"]
 
 
 def test_it_shows_what_the_cluster_has(claims: Claims) -> None:
@@ -29,7 +34,7 @@ def test_it_shows_what_the_cluster_has(claims: Claims) -> None:
     claims.snapshot("shown-1", "shown")
     facts = volume_facts.gather(claims.kube, "default")
     assert not facts.notes
-    shown = next(one for one in volume_rows.volumes(facts, {"shown": {}}) if one.name == "shown")
+    shown = next(one for one in rows.volumes(facts, {"shown": {}}) if one.name == "shown")
     assert (shown.storage, shown.phase, shown.access) == ("tensorplane-embedded", "Bound", ("RWX",))
     assert (shown.size, shown.pods, shown.protection) == (64 * 2**20, ("shown",), "retained")
     (taken,) = shown.snapshots
@@ -45,7 +50,7 @@ def test_the_command_itself_runs_and_a_wrong_name_is_one_line(claims: Claims) ->
     assert run().returncode == 0
     wrong = run("nothing")
     assert (wrong.returncode, wrong.stderr.count("\n")) == (1, 1)
-    assert wrong.stderr.startswith("nothing: no such volume in namespace tensorplane-dev, have ")
+    assert wrong.stderr.startswith("nothing: namespace tensorplane-dev has no such volume; choose one of ")
 
 
 def test_what_deletes_for_good_deletes_that_and_nothing_else(claims: Claims, tmp_path: Path) -> None:
@@ -55,18 +60,18 @@ def test_what_deletes_for_good_deletes_that_and_nothing_else(claims: Claims, tmp
     content = declared.content("given-up", "default")
     claims.kube.delete(f"{CLAIMS}/given-up")
     claims.kube.delete(f"{SNAPSHOTS}/given-up-1")
-    (volume,) = claims.eventually(lambda: _left(claims, "given-up"))
-    (snapshot,) = claims.eventually(lambda: _left(claims, "given-up-1"))
+    (volume,) = eventually(lambda: _left(claims, "given-up"))
+    (snapshot,) = eventually(lambda: _left(claims, "given-up-1"))
     held = next(one for one in claims.kube.items(kubectl.CONTENTS) if one["metadata"]["name"] == snapshot.name)
     copy = declared.pool / "snapshots" / held["status"]["snapshotHandle"]
     assert content.exists()
     assert copy.exists()
 
     kubectl.run(claims.instance.kubeconfig, volume.gone)
-    claims.eventually(lambda: not content.exists())
+    eventually(lambda: not content.exists())
     assert copy.exists()
     kubectl.run(claims.instance.kubeconfig, snapshot.gone)
-    claims.eventually(lambda: not copy.exists())
+    eventually(lambda: not copy.exists())
 
 
 def test_a_preview_knows_classes_and_snapshots_that_are_there(claims: Claims) -> None:
@@ -86,7 +91,24 @@ def test_a_preview_knows_classes_and_snapshots_that_are_there(claims: Claims) ->
         for fault in faults(declared, Embedded(), "default", claims.kube)
     ]
     assert len(told) == 4
-    assert told[0] == "told-origin.sizeGib: got 0.0625, and a volume never shrinks: it has 128 MiB"
-    assert told[1].startswith("told-odd.backend.name: the cluster has no StorageClass 'tensorplane-embeded', have ")
-    assert told[2].startswith("told-small.sizeGib: got 0.0625, need at least the 128 MiB of snapshot told-origin-1")
-    assert told[3].startswith("told-lost.from.snapshot: namespace default has no VolumeSnapshot 'told-origin-2', have ")
+    assert (
+        told[0] == "told-origin.sizeGib: volume told-origin has 128 MiB and cannot shrink; set sizeGib to 0.125 or more"
+    )
+    assert told[1].startswith(
+        "told-odd.backend.name: the cluster has no StorageClass 'tensorplane-embeded'; choose one of "
+    )
+    assert told[2].startswith(
+        "told-small.sizeGib: snapshot told-origin-1, from which the volume is created, has 128 MiB"
+    )
+    assert told[3].startswith(
+        "told-lost.from.snapshot: namespace default has no VolumeSnapshot 'told-origin-2'; choose one of "
+    )
+
+
+def test_a_pod_larger_than_this_machine_is_told_before_it_waits(claims: Claims) -> None:
+    job = {"kind": "trainingJob", "strategy": {"kind": "single"}, "command": ["python3", "-m", "train"]}
+    sizes = {"told-wide": {"cpus": 1000}, "told-deep": {"memoryGib": 60000}, "told-small": {"cpus": 0.1}}
+    tree = {"workloads": {name: {**job, "resources": size} for name, size in sizes.items()}}
+    told = [str(fault) for fault in node_sizes.faults(stack.load(Settings(tree)), claims.kube)]
+    keys = ["workloads.told-wide.resources.cpus", "workloads.told-deep.resources.memoryGib"]
+    assert [line.removeprefix("tensorplane:").split(": ")[0] for line in told] == keys

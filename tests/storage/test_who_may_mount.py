@@ -10,6 +10,7 @@ from kubernetes import client, config
 
 from tests.storage.claims import Claims
 from tests.storage.declared import NAMESPACE, Declared
+from tests.support.waiting import eventually
 
 ADMINISTRATORS = "group:system:masters"
 """The group of the test's own kubeconfig."""
@@ -50,6 +51,9 @@ def test_pods_mount_what_lets_them_in(core: client.CoreV1Api) -> None:
             return str(error.body)
         return ""
 
+    # A policy is in force a moment after it is made.
+    for claim in ("closed", "grouped"):
+        eventually(lambda claim=claim: refusal("stranger", claim, read_only=False))  # type: ignore[misc]
     assert refusal("trainer", "closed", read_only=False) == ""
     assert refusal("server", "closed", read_only=True) == ""
     lets_in = r"volume closed lets in writers [\"trainer\"], and read-only readers [\"server\"]"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
-import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -12,9 +10,10 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from components.stream import embedded_broker
+from components.streams.brokers.embedded import deployment
+from tests.support.ports import free_ports
+from tests.support.waiting import PATIENT_SECONDS, eventually
 
-_START_SECONDS = 60
 # One small process that starts fast; its compiler's second tier pays only for servers that stay.
 JAVA = ("java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
@@ -28,12 +27,14 @@ class Broker:
         self.bootstrap = f"127.0.0.1:{port}"
         self._settings = folder / "server.properties"
         # Those of the embedded cluster's broker: what holds here holds there.
-        told = embedded_broker.properties(
+        told = deployment.properties(
             host="127.0.0.1", port=port, controller=controller, address=self.bootstrap, data=str(folder)
         )
         self._settings.write_text(told)
         storage = ["kafka.tools.StorageTool", "format", "--cluster-id", "AAAAAAAAAAAAAAAAAAAAAQ", "--config"]
-        subprocess.run(self._java(*storage, str(self._settings)), check=True, capture_output=True, timeout=60)
+        subprocess.run(
+            self._java(*storage, str(self._settings)), check=True, capture_output=True, timeout=PATIENT_SECONDS
+        )
         self.start()
 
     def start(self) -> None:
@@ -42,10 +43,12 @@ class Broker:
         with log.open("w") as output:
             command = self._java("kafka.Kafka", str(self._settings))
             self._process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
-        deadline = time.monotonic() + _START_SECONDS
-        while "Kafka Server started" not in log.read_text():
-            assert self._process.poll() is None and time.monotonic() < deadline, log.read_text()[-2000:]
-            time.sleep(0.1)
+
+        def has_started() -> bool:
+            assert self._process.poll() is None, log.read_text()[-2000:]
+            return "Kafka Server started" in log.read_text()
+
+        eventually(has_started, about=lambda: log.read_text()[-2000:])
 
     def kill(self) -> None:
         """Ends it as a power cut would; what it acknowledged is in its files."""
@@ -63,17 +66,7 @@ class Broker:
         producer = Producer({"bootstrap.servers": self.bootstrap, "enable.idempotence": True, "linger.ms": 5})
         for number, value in enumerate(values):
             producer.produce(topic, value.encode(), partition=number % partitions)
-        assert producer.flush(30) == 0
+        assert producer.flush(PATIENT_SECONDS) == 0
 
     def _java(self, *words: str) -> list[str]:
         return [*JAVA, "-cp", f"{self._jars}/*", *words]
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports of this machine that nothing listens on."""
-    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    try:
-        return [server.getsockname()[1] for server in held]
-    finally:
-        for server in held:
-            server.close()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from embedded.progress import Step
+from embedded.step import Step
 from embedded.toolchain import kafka
 from tests.stream.broker import Broker
 

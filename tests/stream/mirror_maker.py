@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.stream.broker import JAVA, free_ports
+from tests.stream.broker import JAVA
+from tests.support.ports import free_ports
 
 _CLASSES = {"sourceConnector": "MirrorSourceConnector", "checkpointConnector": "MirrorCheckpointConnector"}
 

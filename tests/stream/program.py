@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from runtime.stop import StopRequest
+from tensorplane import StopRequest
 
 STOP = StopRequest()
 
 import tensorflow as tf  # noqa: E402
 
-from runtime.checkpoints import Checkpoints  # noqa: E402
-from runtime.cluster import Place  # noqa: E402
-from runtime.loop import Loop, Schedule, say  # noqa: E402
-from runtime.stream import Position, Topic, batches  # noqa: E402
+from tensorplane import Checkpoints, Loop, Place, Schedule, say  # noqa: E402
+from tensorplane.stream import Position, Topic, batches  # noqa: E402
 
 BATCH = 10
 

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from components.stream.mirror import MirrorArgs, mirror_maker_spec
-from embedded.progress import Step
+from components.streams.brokers.strimzi.mirror_maker import mirror_maker_spec
+from components.streams.mirror import MirrorArgs
+from embedded.step import Step
 from embedded.toolchain import kafka
 from tests.stream import mirror_maker
 from tests.stream.broker import Broker
+from tests.support.waiting import eventually
 
 _GROUP = "readers"
 _NUMBERS = 60
-_SECONDS = 90
 
 
 @pytest.fixture
@@ -31,13 +31,6 @@ def other(tmp_path: Path) -> Iterator[Broker]:
         yield running
     finally:
         running.kill()
-
-
-def _eventually(log: Path, holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + _SECONDS
-    while not holds():
-        assert time.monotonic() < end, log.read_text()[-3000:]
-        time.sleep(0.5)
 
 
 def _values(broker: Broker, topic: str, partition: int) -> list[str]:
@@ -66,14 +59,13 @@ def _progress(broker: Broker, topic: str, partitions: int) -> list[int]:
 def _commit(broker: Broker, topic: str, *offsets: int) -> None:
     at = [TopicPartition(topic, partition, offset) for partition, offset in enumerate(offsets)]
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
-    end = time.monotonic() + 30
-    while True:
+
+    def is_known() -> bool:
         # Errors are told for each partition: a broker that has just begun may not know the group's place yet.
         told = admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(_GROUP, at)])[_GROUP].result()
-        if not any(one.error for one in told.topic_partitions) and _progress(broker, topic, 2) == list(offsets):
-            return
-        assert time.monotonic() < end, told.topic_partitions
-        time.sleep(0.2)
+        return not any(one.error for one in told.topic_partitions) and _progress(broker, topic, 2) == list(offsets)
+
+    eventually(is_known)
 
 
 def test_records_and_progress_arrive_under_their_own_names(
@@ -92,9 +84,13 @@ def test_records_and_progress_arrive_under_their_own_names(
         checkpoints[f"{interval}.interval.seconds"] = 1
     with mirror_maker.running(kafka.obtain(Step("kafka"), kafka.MIRROR_MAKER), tmp_path, spec) as log:
         wanted = [[str(number) for number in range(_NUMBERS) if number % 2 == partition] for partition in range(2)]
-        _eventually(log, lambda: [_values(other, topic, partition) for partition in range(2)] == wanted)
+
+        def says() -> str:
+            return log.read_text()[-3000:]
+
+        eventually(lambda: [_values(other, topic, partition) for partition in range(2)] == wanted, about=says)
         broker.produce(topic, ["late"])
-        _eventually(log, lambda: _values(other, topic, 0) == [*wanted[0], "late"])
-        _eventually(log, lambda: min(_progress(other, topic, 2)) >= 0)
+        eventually(lambda: _values(other, topic, 0) == [*wanted[0], "late"], about=says)
+        eventually(lambda: min(_progress(other, topic, 2)) >= 0, about=says)
         # Never ahead of what was read: a reader that fails over reads again, and skips nothing.
         assert all(there <= here for there, here in zip(_progress(other, topic, 2), (30, 12), strict=True))

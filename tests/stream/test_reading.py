@@ -12,7 +12,7 @@ from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions
 
-from runtime.stream import Position, StreamError, Topic, batches
+from tensorplane.stream import Position, StreamError, Topic, batches
 from tests.stream.broker import Broker
 
 # Before TensorFlow's first use, which settles its devices: two replicas are to be had without a GPU this way.

@@ -8,15 +8,16 @@ import random
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from tests.runtime.launching import PROJECT, environments
+from tests.runtime.launching import LIBRARY, environments
 from tests.stream.broker import Broker
+from tests.support.waiting import PATIENT_SECONDS
 
 _NUMBERS = 2000
 _PARTITIONS = 4
@@ -30,7 +31,7 @@ class Run:
         stream = {"bootstrap": broker.bootstrap, "topics": [topic], "group": "counting", "settings": {}}
         self.environment = {
             **os.environ,
-            "PYTHONPATH": str(PROJECT),
+            "PYTHONPATH": str(LIBRARY),
             "TF_CPP_MIN_LOG_LEVEL": "2",
             "STREAMS": json.dumps({"events": stream}),
             "CHECKPOINT_DIR": str(folder),
@@ -63,13 +64,19 @@ def _kill(processes: list[subprocess.Popen[str]]) -> None:
         process.communicate()
 
 
-def _until(process: subprocess.Popen[str], pattern: str) -> str:
+def _until(process: subprocess.Popen[str], holds: Callable[[str], object]) -> str:
+    """What it says up to the first line for which the condition holds."""
     said = ""
     for line in process.stdout or ():
         said += line
-        if re.search(pattern, line):
+        if holds(line):
             return said
-    raise AssertionError(f"no line matched {pattern!r}:\n{said}")
+    raise AssertionError(f"no such line:\n{said}")
+
+
+def _has_come_to(step: int) -> Callable[[str], bool]:
+    """Whether a line tells of that step or of a later one: the run before may have come further than it was asked."""
+    return lambda line: any(int(found) >= step for found in re.findall(r" step=(\d+)", line))
 
 
 def _committed(broker: Broker, topic: str) -> list[int]:
@@ -96,13 +103,13 @@ def test_workers_killed_at_random_lose_nothing_and_count_nothing_twice(
         # Half of the steps have records so far, so that a late kill meets readers that wait.
         at = chance.randrange(kill * 100 // _KILLS, (kill + 1) * 100 // _KILLS, 5)
         with run.started(workers=2) as processes:
-            _until(processes[0], rf" step={max(at, 5)} ")
+            _until(processes[0], _has_come_to(max(at, 5)))
         # Whatever the group's progress says: the checkpoint decides.
         _mislead(broker, topic)
     broker.produce(topic, map(str, range(_NUMBERS // 2, _NUMBERS)), _PARTITIONS)
     with run.started(workers=2) as processes:
-        said = _until(processes[0], "lost=")
-        assert [process.wait(30) for process in processes] == [0, 0]
+        said = _until(processes[0], lambda line: "lost=" in line)
+        assert [process.wait(PATIENT_SECONDS) for process in processes] == [0, 0]
     assert "resumed=True" in said
     assert "lost=0 twice=0" in said
     assert sum(_committed(broker, topic)) == _NUMBERS

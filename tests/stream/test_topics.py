@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from runtime import topics
+from agents.topics import __main__ as topics
 from tests.stream.broker import Broker
 
 
@@ -17,17 +17,19 @@ def _spec(partitions: int, **config: str) -> dict[str, Any]:
 
 def test_a_topic_is_made_grows_and_changes_its_retention(broker: Broker, topic: str) -> None:
     first = {topic: _spec(1, **{"retention.ms": "3600000"})}
-    assert topics.declare(broker.bootstrap, first) == [f"topic {topic}: made, 1 partitions"]
+    assert topics.declare(broker.bootstrap, first) == [f"topic {topic}: created, 1 partitions"]
     assert topics.declare(broker.bootstrap, first) == []
     broker.produce(topic, ["kept"])
     then = {topic: _spec(3, **{"retention.ms": "-1"})}
     done = topics.declare(broker.bootstrap, then)
-    assert done == [f"topic {topic}: 1 partitions become 3", f"topic {topic}: retention.ms=-1"]
+    assert done == [f"topic {topic}: 3 partitions, 1 before", f"topic {topic}: retention.ms=-1"]
     assert topics.declare(broker.bootstrap, then) == []
 
 
 def test_fewer_partitions_are_refused_before_anything_is_done(broker: Broker, topic: str) -> None:
     topics.declare(broker.bootstrap, {topic: _spec(2)})
-    with pytest.raises(ValueError, match=f"topic {topic}: 2 partitions, and 1 are wanted: they never get fewer"):
+    with pytest.raises(
+        ValueError, match=f"topic {topic}: has 2 partitions, the settings say 1; Kafka removes none: set 2 or more"
+    ):
         topics.declare(broker.bootstrap, {"another": _spec(1), topic: _spec(1)})
     assert "another" not in AdminClient({"bootstrap.servers": broker.bootstrap}).list_topics(timeout=10).topics

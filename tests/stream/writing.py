@@ -7,7 +7,7 @@ import time
 
 from confluent_kafka import Producer
 
-from runtime.declared_streams import DeclaredStream
+from tensorplane.declared_streams import DeclaredStream
 
 AT_ONCE = 10
 

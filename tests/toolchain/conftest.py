@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from embedded.progress import Step
+from embedded.step import Step
 from embedded.toolchain import golang, places
 from embedded.toolchain.go_module import GoModule
 from embedded.toolchain.golang import Go

@@ -5,20 +5,20 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 import yaml
 
-from components import fleet, versions
-from components.cluster import ClusterArgs
-from components.fleet import Fleet
+from components import versions
+from components.clusters.settings import ClusterArgs
 from components.gpu_runtime import NAMESPACE
 from components.gpu_runtime.plugin import Plugin
-from components.node_group import NodeGroupArgs
-from components.node_shape import Site
-from embedded.progress import Step
+from components.node_groups import fleet
+from components.node_groups.fleet import Fleet
+from components.node_groups.settings import NodeGroupArgs
+from components.node_groups.site import Site
+from embedded.step import Step
 from embedded.toolchain import charts
 from embedded.toolchain.places import tools_folder
 
@@ -58,8 +58,7 @@ def machines(groups: dict[str, dict[str, Any]]) -> Fleet:
 
 def rendered(helm: Path, chart: Path, kind: str, found: Fleet) -> dict[tuple[str, str], dict[str, Any]]:
     """What helm would install for a kind of cluster, by kind and name."""
-    catalog = None if kind in ("existing", "embedded") else kind
-    values = Plugin().values(cast(ClusterArgs, SimpleNamespace(kind=kind, catalog=catalog)), found)
+    values = Plugin().values(cast(ClusterArgs, ClusterArgs.variants[kind].model_construct()), found)
     argv = [str(helm), "template", versions.DEVICE_PLUGIN.name, str(chart), "--namespace", NAMESPACE, "--values", "-"]
     made = subprocess.run(argv, input=json.dumps(values), capture_output=True, text=True, check=False)
     assert made.returncode == 0, made.stderr

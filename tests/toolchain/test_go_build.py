@@ -16,7 +16,7 @@ import pytest
 
 from embedded.fault import Fault
 from embedded.paths import PROJECT
-from embedded.progress import Step
+from embedded.step import Step
 from embedded.toolchain import go_build, go_module
 from embedded.toolchain.go_module import GoModule
 from embedded.toolchain.golang import Go
@@ -72,7 +72,7 @@ def test_a_compile_error_is_told_and_leaves_nothing(own_cache: Path, tiny: GoMod
 _BUILD = """
 import sys
 from pathlib import Path
-from embedded.progress import Step
+from embedded.step import Step
 from embedded.toolchain import go_build
 from embedded.toolchain.go_module import GoModule
 go_build.build(GoModule("tiny", Path(sys.argv[1]), only=("./hello",)), Step("tiny"))
@@ -100,7 +100,7 @@ def test_a_build_killed_half_way_is_done_again(
 def test_two_runs_at_once_build_once(own_cache: Path, tiny: GoModule) -> None:
     argv = [sys.executable, "-c", _BUILD, str(tiny.source)]
     runs = [subprocess.Popen(argv, cwd=PROJECT, stderr=subprocess.PIPE, text=True) for _ in range(2)]
-    errors = [run.communicate(timeout=60)[1] for run in runs]
+    errors = [run.communicate(timeout=180)[1] for run in runs]
     assert [run.returncode for run in runs] == [0, 0], errors
     log = (own_cache / "logs" / "tiny.log").read_text()
     assert log.count("build -v") == 1
@@ -151,7 +151,7 @@ def test_the_modules_name_their_programs_and_versions() -> None:
 
 
 def _wait_for(question: Callable[[], bool]) -> None:
-    until = time.monotonic() + 60
+    until = time.monotonic() + 180
     while not question():
         assert time.monotonic() < until, "waited in vain"
         time.sleep(0.05)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from embedded.fault import Fault
-from embedded.progress import Step
+from embedded.step import Step
 from embedded.toolchain import go_build, golang
 from embedded.toolchain.go_module import GoModule
 from embedded.toolchain.golang import Go
@@ -34,6 +34,7 @@ def test_something_else_called_go_is_passed_over(only_on_path: Callable[..., Pat
     assert found is None or found.program.parent != tmp_path
 
 
+@pytest.mark.nightly  # CI's own machine has no Go: `make test` begins with this.
 def test_without_go_on_path_pypis_builds(
     own_cache: Path, only_on_path: Callable[..., Path], tiny: GoModule, monkeypatch: pytest.MonkeyPatch
 ) -> None:

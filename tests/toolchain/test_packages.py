@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from embedded.fault import Fault
-from embedded.progress import Step
+from embedded.step import Step
 from embedded.toolchain import debian, python_packages
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from embedded.progress import Step
+from embedded.step import Step
 from embedded.toolchain import go_module, pulumi, tools
 from embedded.toolchain.golang import MODULES, Go
 from tests.toolchain.stand_in_host import StandInHost
@@ -97,6 +97,7 @@ def test_a_failing_installer_leaves_the_go_module(
     assert pulumi.find() is None, "the failed installation left something behind"
 
 
+@pytest.mark.nightly  # `make test` begins with this where Pulumi's releases are out of reach.
 def test_out_of_reach_the_cli_is_built_from_its_go_module(
     own_cache: Path, only_on_path: Callable[..., Path], go: Go, unreachable: None
 ) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from embedded import hosts
 from embedded.fault import Fault
-from embedded.progress import Step
+from embedded.hosts import launchers
+from embedded.step import Step
 from embedded.toolchain import go_module, project_environment, python_packages, tasks, tools
 from embedded.toolchain.go_module import GoModule
 from tests.toolchain.stand_in_program import script
@@ -83,11 +83,11 @@ def test_a_plugin_that_can_be_downloaded_is_not_followed_by_a_build_of_helm(
 ) -> None:
     only_on_path()
 
-    def download(folder: Path) -> list[str]:
+    def download(folder: Path, *, pulumi: Path | None) -> list[str]:
         (Path(os.environ["PULUMI_HOME"]) / "plugins" / "resource-kubernetes-v4.34.2").mkdir(parents=True)
         return []
 
-    monkeypatch.setattr(hosts, "install", download)
+    monkeypatch.setattr(launchers, "install", download)
     (task,) = (task for task in tasks(cluster=False, pulumi=True) if task.name == "helm")
     task.run(Step("helm"))
     assert not go_module.helm().is_built
@@ -108,6 +108,9 @@ def test_what_is_there_is_found_and_asked_for_no_more(own_cache: Path, only_on_p
 def test_an_absent_program_is_a_fault_that_names_it(own_cache: Path) -> None:
     with pytest.raises(Fault, match="kubelet: not on this machine yet; `make up` gets it"):
         tools().path("kubelet")
+    # A preview of any stack needs it, and `make up` deploys one.
+    with pytest.raises(Fault, match="pulumi: not on this machine yet; `make tools` gets it"):
+        tools().path("pulumi")
     with pytest.raises(Fault, match="charts of Kueue and JobSet: not on this machine yet"):
         _ = tools().charts
     with pytest.raises(Fault, match="chart of NVIDIA's device plugin: not on this machine yet"):

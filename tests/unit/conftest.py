@@ -2,14 +2,11 @@
 
 import gc
 import os
-from pathlib import Path
 
 import pytest
 
-from tests.unit import rendering
-from tests.unit.rendering import Golden, Render, Rendered
-
-GOLDEN = Path(__file__).parent / "golden"
+from tests.support import goldens, rendering
+from tests.support.rendering import Golden, Render, Rendered
 
 # The modules of three clouds' SDKs stay once they are there. Looking through them for garbage as often as Python does
 # took a quarter of the processors' time of test_examples.py.
@@ -35,11 +32,13 @@ def golden() -> Golden:
     """Compare with the recorded rendering; `UPDATE_GOLDEN=1` records it anew, and the review reads the diff."""
 
     def compare(name: str, rendered: Rendered) -> None:
-        path = GOLDEN / f"{name}.yaml"
-        text = rendering.recordable(rendered)
+        texts = goldens.of(rendered)
         if os.environ.get("UPDATE_GOLDEN"):
-            path.write_text(text)
-        assert path.exists(), f"no golden {path.name}: record it with UPDATE_GOLDEN=1"
-        assert text == path.read_text()
+            goldens.write(name, texts)
+        recorded = goldens.read(name)
+        assert recorded, f"no golden {name}: record it with UPDATE_GOLDEN=1"
+        assert texts.keys() == recorded.keys()
+        for file, text in texts.items():
+            assert text == recorded[file], f"{name}/{file}"
 
     return compare

@@ -1,23 +1,20 @@
-"""How a training job spreads over processes: each strategy says its roles, one builder makes the job of them."""
+"""How a training job is distributed over processes: each strategy states its roles, and one builder creates the job."""
 
 from collections.abc import Sequence
 
-from components.family import Variant, load_family
-from workloads.tf_config import Role
+from components.base.family import Variant, load_family
+from components.base.model import Resources
+from workloads.role import Role
 
 
 class Strategy(Variant, family=True):
-    """A strategy of `tf.distribute`, as the pods that it needs."""
+    """A strategy of `tf.distribute`, as the pods that it requires."""
 
     kind: str
 
-    def roles(self) -> Sequence[Role]:
-        """The pods of the job."""
+    def roles(self, resources: Resources) -> Sequence[Role]:
+        """The pods of the job, by role. `resources` are those of the training pods."""
         raise NotImplementedError
-
-    def deciding(self) -> Sequence[str]:
-        """The roles whose success is the job's; all by default."""
-        return [role.name for role in self.roles()]
 
 
 load_family(__name__, __path__)

@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 from typing import Literal
 
+from components.base.model import Resources
+from workloads.role import Role
 from workloads.strategies import Strategy
-from workloads.tf_config import Role
 
 
 class Single(Strategy):
-    """One pod. Keras 3's `fit` works in it."""
+    """One pod, without `tf.distribute`. Keras 3's `fit` works in it."""
 
     kind: Literal["single"] = "single"
 
-    def roles(self) -> Sequence[Role]:
-        return [Role("worker", 1, in_cluster=False)]
+    def roles(self, resources: Resources) -> Sequence[Role]:
+        return [Role("worker", 1, resources)]

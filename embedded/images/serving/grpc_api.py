@@ -1,4 +1,4 @@
-"""TF Serving's gRPC API: Predict, GetModelMetadata, GetModelStatus. Its other methods say that they are not there."""
+"""TF Serving's gRPC API, without MultiInference and HandleReloadConfigRequest: these say that they are not there."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from typing import Any
 import grpc
 import tensorflow as tf
 from tensorflow_serving.apis import (
+    classification_pb2,
     get_model_metadata_pb2,
     model_pb2,
     model_service_pb2_grpc,
     predict_pb2,
     prediction_service_pb2_grpc,
+    regression_pb2,
 )
 
-from . import messages
+from . import inference, messages
 from .model import DEFAULT_SIGNATURE
-from .refusal import Refusal, invalid
+from .refusal import Refusal, invalid, unknown_label
 from .versions import Versions
 
 _THREADS = 16
@@ -44,8 +46,12 @@ def _wanted(spec: model_pb2.ModelSpec) -> tuple[str, int | None]:
     if not spec.name:
         raise invalid("Missing ModelSpec")
     if spec.version_label:
-        raise Refusal(grpc.StatusCode.UNIMPLEMENTED, f"the stand-in has no version labels ({spec.version_label})")
+        raise unknown_label(spec.version_label)
     return spec.name, spec.version.value if spec.HasField("version") else None
+
+
+def _answering(asked: model_pb2.ModelSpec, number: int) -> model_pb2.ModelSpec:
+    return messages.model_spec(asked.name, number, asked.signature_name or DEFAULT_SIGNATURE)
 
 
 def _answers(method: Callable[[Any, Any], Any]) -> Callable[[Any, Any, grpc.ServicerContext], Any]:
@@ -74,12 +80,28 @@ class _Prediction(prediction_service_pb2_grpc.PredictionServiceServicer):  # typ
         for name in request.output_filter:
             if name not in outputs:
                 raise invalid(f"output tensor alias not found in signature: {name}")
-        response = predict_pb2.PredictResponse(
-            model_spec=messages.model_spec(request.model_spec.name, version.number, signature_name)
-        )
+        response = predict_pb2.PredictResponse(model_spec=_answering(request.model_spec, version.number))
         for name in request.output_filter or outputs:
             response.outputs[name].CopyFrom(messages.tensor(outputs[name]))
         return response
+
+    @_answers
+    def Classify(  # noqa: N802
+        self, request: classification_pb2.ClassificationRequest
+    ) -> classification_pb2.ClassificationResponse:
+        version = self._versions.get(*_wanted(request.model_spec))
+        return classification_pb2.ClassificationResponse(
+            model_spec=_answering(request.model_spec, version.number),
+            result=inference.classify(version, request.input, request.model_spec.signature_name),
+        )
+
+    @_answers
+    def Regress(self, request: regression_pb2.RegressionRequest) -> regression_pb2.RegressionResponse:  # noqa: N802
+        version = self._versions.get(*_wanted(request.model_spec))
+        return regression_pb2.RegressionResponse(
+            model_spec=_answering(request.model_spec, version.number),
+            result=inference.regress(version, request.input, request.model_spec.signature_name),
+        )
 
     @_answers
     def GetModelMetadata(  # noqa: N802

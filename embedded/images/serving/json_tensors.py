@@ -34,13 +34,13 @@ def parse(body: bytes) -> dict[str, Any]:
         raise invalid("JSON Parse error: The document is empty")
     try:
         document = json.loads(body)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise invalid(f"JSON Parse error: {error}") from error
     if not isinstance(document, dict):
-        raise invalid(f"JSON Value: {_short(document)} Is not object")
+        raise invalid(f"JSON Value: {shown(document)} Is not object")
     if not isinstance(document.get("signature_name", ""), str):
         raise invalid(
-            f"JSON Value: {_short(document)} not formatted correctly. 'signature_name' key must be a string value."
+            f"JSON Value: {shown(document)} not formatted correctly. 'signature_name' key must be a string value."
         )
     return document
 
@@ -64,7 +64,7 @@ def write(outputs: Arrays, *, rows: bool) -> bytes:
 
 def _from_rows(rows: Any, signature: meta_graph_pb2.SignatureDef) -> Arrays:
     if not isinstance(rows, list) or not rows:
-        raise invalid(f"JSON Value: {_short(rows)} not formatted correctly. Expecting 'instances' value to be a list")
+        raise invalid(f"JSON Value: {shown(rows)} not formatted correctly. Expecting 'instances' value to be a list")
     names = sorted(signature.inputs)
     if not _is_named(rows[0]):
         if len(names) != 1:
@@ -82,7 +82,7 @@ def _from_rows(rows: Any, signature: meta_graph_pb2.SignatureDef) -> Arrays:
         if sorted(row) != names:
             raise invalid(
                 f"Failed to process element: {number} of 'instances' list. "
-                f"JSON object: {_short(row)} keys must be equal to: {','.join(names)}"
+                f"JSON object: {shown(row)} keys must be equal to: {','.join(names)}"
             )
     return {name: _array([row[name] for row in rows], signature.inputs[name]) for name in names}
 
@@ -113,34 +113,43 @@ def _array(value: Any, info: meta_graph_pb2.TensorInfo) -> np.ndarray:
     try:
         array = np.asarray(value)
     except ValueError as error:
-        raise invalid(f"JSON Value: {_short(value)} is a list of lists of different sizes") from error
+        raise invalid(f"JSON Value: {shown(value)} is a list of lists of different sizes") from error
     allowed = _KINDS.get(np.dtype(dtype.as_numpy_dtype).kind, "f")
     if array.dtype.kind not in allowed:
-        raise invalid(f"JSON Value: {_short(value)} is not of expected type: {dtype.name}")
+        raise invalid(f"JSON Value: {shown(value)} is not of expected type: {dtype.name}")
     if dtype.is_integer and array.size and (array.min() < dtype.min or array.max() > dtype.max):
-        raise invalid(f"JSON Value: {_short(value)} is not of expected type: {dtype.name}")
+        raise invalid(f"JSON Value: {shown(value)} is not of expected type: {dtype.name}")
     return array.astype(dtype.as_numpy_dtype)
 
 
 def _encoded(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_encoded(item) for item in value]
-    if isinstance(value, str):
-        return value.encode()
-    if isinstance(value, dict) and value.keys() == {"b64"} and isinstance(value["b64"], str):
-        try:
+    return [_encoded(item) for item in value] if isinstance(value, list) else decoded_bytes(value)
+
+
+def decoded_bytes(value: Any) -> bytes:
+    """A string's bytes: JSON's text, or base64 in an object with the one key `b64`."""
+    try:
+        if isinstance(value, str):
+            return value.encode()
+        if isinstance(value, dict) and value.keys() == {"b64"} and isinstance(value["b64"], str):
             return base64.b64decode(value["b64"], validate=True)
-        except binascii.Error as error:
-            raise invalid(f"JSON Value: {_short(value)} not formatted correctly for base64 data") from error
-    raise invalid(f"JSON Value: {_short(value)} is not of expected type: string")
+    except binascii.Error as error:
+        raise invalid(f"JSON Value: {shown(value)} not formatted correctly for base64 data") from error
+    except UnicodeEncodeError as error:
+        raise invalid("JSON Parse error: The surrogate pair in string is invalid.") from error
+    raise invalid(f"JSON Value: {shown(value)} is not of expected type: string")
+
+
+def shortest(array: np.ndarray | np.float32) -> Any:
+    """Decimals, each the shortest that is the same number in its own type: 0.1, not 0.10000000149011612."""
+    return np.asarray(array).astype(str).astype(np.float64).tolist()
 
 
 def _values(name: str, array: np.ndarray) -> Any:
     if array.dtype.kind in "OS":
         return _decoded(array.tolist(), binary=name.endswith("_bytes"))
     if array.dtype.kind == "f" and array.dtype.itemsize < 8:
-        # The shortest decimal that is the same number in the tensor's own type: 0.1, not 0.10000000149011612.
-        return array.astype(str).astype(np.float64).tolist()
+        return shortest(array)
     return array.tolist()
 
 
@@ -154,6 +163,7 @@ def _dump(key: str, value: Any) -> bytes:
     return json.dumps({key: value}).encode()
 
 
-def _short(value: Any) -> str:
+def shown(value: Any) -> str:
+    """JSON for a message; of long one the beginning."""
     text = json.dumps(value)
     return text if len(text) <= 200 else f"{text[:200]}..."

@@ -44,6 +44,11 @@ def not_found(message: str) -> Refusal:
     return Refusal(grpc.StatusCode.NOT_FOUND, message)
 
 
+def unknown_label(label: str) -> Refusal:
+    """A version's label, which only a file of models' configuration can give; the stand-in reads none."""
+    return invalid(f"Unrecognized servable version label: {label}")
+
+
 def from_tensorflow(error: tf.errors.OpError) -> Refusal:
     """What TensorFlow itself refused, under its own code."""
     return Refusal(_BY_NUMBER.get(error.error_code, grpc.StatusCode.INTERNAL), error.message)

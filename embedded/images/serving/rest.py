@@ -1,4 +1,4 @@
-"""TF Serving's REST API: model status, metadata, predict."""
+"""TF Serving's REST API: model status, metadata, predict, classify, regress."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import re
 import zlib
 from urllib.parse import unquote
 
-import grpc
 from google.protobuf.json_format import MessageToDict
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -16,8 +15,8 @@ from starlette.responses import Response
 from starlette.routing import Mount
 from starlette.types import Receive, Scope, Send
 
-from . import json_tensors, messages
-from .refusal import Refusal, invalid
+from . import inference, json_examples, json_tensors, messages
+from .refusal import Refusal, invalid, unknown_label
 from .versions import Versions
 
 HEADER = "X-Tensorplane-Stand-In"
@@ -65,24 +64,39 @@ def _answer(versions: Versions, method: str, path: str, body: bytes) -> bytes:
     if not found:
         raise invalid(f"Malformed request: {method} {path}")
     if found["label"]:
-        raise Refusal(grpc.StatusCode.UNIMPLEMENTED, f"the stand-in has no version labels ({found['label']})")
+        raise unknown_label(unquote(found["label"]))
     name, number = unquote(found["name"]), int(found["version"]) if found["version"] else None
     if method == "POST":
-        return _predict(versions, name, number, found["method"].lower(), body)
+        return _METHODS[found["method"].lower()](versions, name, number, body)
     if found["part"]:
         return _metadata(versions, name, number)
     status = messages.model_status(versions.statuses(name, number))
     return json.dumps(MessageToDict(status, always_print_fields_with_no_presence=True), indent=1).encode()
 
 
-def _predict(versions: Versions, name: str, number: int | None, method: str, body: bytes) -> bytes:
-    if method != "predict":
-        raise Refusal(grpc.StatusCode.UNIMPLEMENTED, f"the stand-in answers predict, not {method}")
+def _predict(versions: Versions, name: str, number: int | None, body: bytes) -> bytes:
     version = versions.get(name, number)
     document = json_tensors.parse(body)
     signature_name = document.get("signature_name", "")
     inputs, rows = json_tensors.read(document, version.signature(signature_name))
     return json_tensors.write(version.predict(inputs, signature_name), rows=rows)
+
+
+def _classify(versions: Versions, name: str, number: int | None, body: bytes) -> bytes:
+    document = json_tensors.parse(body)
+    given = json_examples.read(document)
+    found = inference.classify(versions.get(name, number), given, document.get("signature_name", ""))
+    return json_examples.classified(found)
+
+
+def _regress(versions: Versions, name: str, number: int | None, body: bytes) -> bytes:
+    document = json_tensors.parse(body)
+    given = json_examples.read(document)
+    found = inference.regress(versions.get(name, number), given, document.get("signature_name", ""))
+    return json_examples.regressed(found)
+
+
+_METHODS = {"predict": _predict, "classify": _classify, "regress": _regress}
 
 
 def _metadata(versions: Versions, name: str, number: int | None) -> bytes:

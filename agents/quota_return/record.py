@@ -1,0 +1,84 @@
+"""The annotations of a Workload: why its quota was returned, how often, and when it is retried."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from agents.quota_return.objects import Object, holds, moment
+
+REASON = "tensorplane.dev/quota-returned"
+"""The reason."""
+TIMES = "tensorplane.dev/quota-returned-times"
+"""How many times since it last ran."""
+AGAIN = "tensorplane.dev/tried-again-at"
+"""When it becomes active again. Without it, somebody else deactivated the Workload, and it stays inactive."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Delays."""
+
+    after: timedelta = timedelta(seconds=60)
+    """From admission until a job that cannot start returns its quota."""
+    first: timedelta = timedelta(minutes=2)
+    """From there to the first retry; the delay doubles with each further one."""
+    most: timedelta = timedelta(minutes=20)
+    """The longest delay of a retry."""
+    tries: int = 20
+    """Retries before the job stays inactive, as many as Kueue's own."""
+
+    def wait(self, times: int) -> timedelta:
+        """The delay of a job that has returned its quota this many times."""
+        doublings = min(max(times - 1, 0), 30)
+        return min(self.first * (1 << doublings), self.most)
+
+
+def times(workload: Object) -> int:
+    """How many times it has returned its quota since it last ran."""
+    text = _annotations(workload).get(TIMES, "")
+    return int(text) if text.isascii() and text.isdigit() else 0
+
+
+def give_back(workload: Object, reason: str, now: datetime, pace: Pace) -> Object:
+    """The change that makes Kueue evict it."""
+    count = times(workload) + 1
+    again = f"{now + pace.wait(count):%Y-%m-%dT%H:%M:%SZ}" if count < pace.tries else None
+    return _change(workload, {REASON: reason, TIMES: str(count), AGAIN: again}, active=False)
+
+
+def due(workload: Object, now: datetime, pace: Pace) -> Object | None:
+    """The change that is due whatever state its pods are in; None if nothing is due."""
+    about = _annotations(workload)
+    if "deletionTimestamp" in workload["metadata"] or holds(workload, "Finished") or not about.keys() & {AGAIN, TIMES}:
+        return None
+    if not workload["spec"].get("active", True):
+        if AGAIN not in about or moment_of(about[AGAIN]) > now or holds(workload, "QuotaReserved"):
+            return None
+        return _change(workload, {AGAIN: None}, active=True)
+    # It runs, or somebody activated it after its last retry.
+    if (holds(workload, "Admitted") and holds(workload, "PodsReady")) or times(workload) >= pace.tries:
+        return _change(workload, {REASON: None, TIMES: None, AGAIN: None})
+    # Somebody activated it early. If they deactivate it later, it stays inactive.
+    return _change(workload, {AGAIN: None}) if AGAIN in about else None
+
+
+def moment_of(text: str) -> datetime:
+    """The time in an annotation; text that is not a time counts as past."""
+    try:
+        found = moment(text)
+    except ValueError:
+        return moment(None)
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _annotations(workload: Object) -> dict[str, str]:
+    return workload["metadata"].get("annotations") or {}
+
+
+def _change(workload: Object, annotations: dict[str, str | None], *, active: bool | None = None) -> Object:
+    # The API server refuses the change if the Workload has changed since.
+    about = {"resourceVersion": workload["metadata"]["resourceVersion"], "annotations": annotations}
+    change: dict[str, Any] = {"metadata": about}
+    return change if active is None else {**change, "spec": {"active": active}}

@@ -1,0 +1,1 @@
+"""Topics of the embedded broker. It runs in the training image, which has Kafka's client."""

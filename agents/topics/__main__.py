@@ -1,0 +1,97 @@
+"""Creates and changes a broker's topics: `python3 -m agents.topics BOOTSTRAP TOPICS`, where TOPICS is JSON.
+
+It deletes no topic and no partition: either would lose records.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public names, which its types do not export
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    ResourceType,
+)
+from confluent_kafka.cimpl import NewPartitions, NewTopic
+
+_START_SECONDS = 120
+_ANSWER_SECONDS = 30.0
+
+
+def declare(bootstrap: str, wanted: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Create and change what differs; returns a line for each change. ValueError names what Kafka cannot do."""
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    have = {name: len(topic.partitions) for name, topic in _topics(admin).items()}
+    shrinking = [
+        f"topic {name}: has {have[name]} partitions, the settings say {spec['partitions']}; "
+        f"Kafka removes none: set {have[name]} or more"
+        for name, spec in wanted.items()
+        if have.get(name, 0) > spec["partitions"]
+    ]
+    if shrinking:
+        raise ValueError("\n".join(shrinking))
+    done = []
+    for name, spec in wanted.items():
+        if name not in have:
+            new = NewTopic(name, spec["partitions"], spec["replicas"], config=dict(spec["config"]))
+            _finish(admin.create_topics([new]))
+            done.append(f"topic {name}: created, {spec['partitions']} partitions")
+            continue
+        if have[name] < spec["partitions"]:
+            _finish(admin.create_partitions([NewPartitions(name, spec["partitions"])]))
+            done.append(f"topic {name}: {spec['partitions']} partitions, {have[name]} before")
+        changed = _configure(admin, name, spec["config"])
+        done += [f"topic {name}: {key}={value}" for key, value in changed.items()]
+    return done
+
+
+def _configure(admin: AdminClient, topic: str, wanted: Mapping[str, str]) -> dict[str, str]:
+    asked = ConfigResource(ResourceType.TOPIC, topic)
+    (have,) = _finish(admin.describe_configs([asked]))
+    changed = {key: value for key, value in wanted.items() if have[key].value != value}
+    if changed:
+        entries = [
+            ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET) for key, value in changed.items()
+        ]
+        _finish(
+            admin.incremental_alter_configs([ConfigResource(ResourceType.TOPIC, topic, incremental_configs=entries)])
+        )
+    return changed
+
+
+def _finish(futures: Mapping[Any, Any]) -> list[Any]:
+    return [future.result(_ANSWER_SECONDS) for future in futures.values()]
+
+
+def _topics(admin: AdminClient) -> Mapping[str, Any]:
+    """The broker's topics, as soon as it answers."""
+    deadline = time.monotonic() + _START_SECONDS
+    while True:
+        try:
+            found: Mapping[str, Any] = admin.list_topics(timeout=5).topics
+            return found
+        except KafkaException as error:
+            if time.monotonic() > deadline:
+                raise
+            print(f"waiting for the broker: {error.args[0].str()}", flush=True)
+
+
+def main() -> int:
+    """Returns the exit code: 1, after a line for each topic, if Kafka cannot do what the settings say."""
+    try:
+        print(*declare(sys.argv[1], json.loads(sys.argv[2])) or ["nothing to do"], sep="\n", flush=True)
+    except ValueError as error:
+        print(error, file=sys.stderr, flush=True)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

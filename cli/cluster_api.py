@@ -1,0 +1,40 @@
+"""The API of the cluster that a question is about."""
+
+from __future__ import annotations
+
+from cli.api_values import Object
+from driver.kube import Kube
+from driver.target import Target
+from embedded import cluster
+from embedded.fault import Fault
+
+
+def reached(target: Target) -> Kube:
+    """An API that answers; a Fault that says why it does not."""
+    if target.embedded and not cluster.is_running(target.instance):
+        raise Fault("The embedded cluster is stopped; start it with: make up")
+    api = target.api()
+    try:
+        api.get("/version")
+    except Fault as fault:
+        if target.embedded:
+            raise
+        where = f"context {target.context}" if target.context else f"stack {target.stack}"
+        raise Fault(f"{where}: {' '.join(fault.lines)}") from None
+    return api
+
+
+class Lists:
+    """Lists of a cluster's API. What somebody may not read is left out, and noted."""
+
+    def __init__(self, api: Kube) -> None:
+        self._api = api
+        self.notes: list[str] = []
+
+    def read(self, path: str, **query: str) -> list[Object] | None:
+        """The items of a list; None where they cannot be read."""
+        try:
+            return self._api.items(path, **query)
+        except Fault as fault:
+            self.notes.extend(fault.lines)
+            return None

@@ -1,0 +1,1 @@
+"""One module or package a command; `cli.registry` finds them. See `cli.command.Command`."""

@@ -1,0 +1,164 @@
+"""The rows of the catalog that match a question, as a table or as JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+
+from cli.commands.catalog import tables
+from cli.commands.catalog.rows import Family, Offer, Row
+from components import catalog
+from components.catalog import Accelerator, Cloud, Machine, Price, Withdrawn
+from embedded.fault import Fault
+from stack_file.nearest import did_you_mean
+
+KINDS = ("gpu", "tpu", "cpu")
+_LISTED = 26  # regions are too many to be read
+
+
+@dataclass(frozen=True)
+class Question:
+    """What to show; None and 0 leave nothing out."""
+
+    cloud: str | None = None
+    accelerator: str | None = None
+    kind: str | None = None
+    min_memory: float = 0
+    region: str | None = None
+    withdrawn: bool = False
+
+    def clouds(self) -> tuple[Cloud, ...]:
+        """The clouds asked about: those that have the region, where one is named."""
+        asked = tuple(cloud for cloud in catalog.clouds() if self.cloud in (None, cloud))
+        return tuple(cloud for cloud in asked if not self.region or self.region in catalog.regions(cloud))
+
+
+def run(question: Question, as_json: bool, console: Console) -> None:
+    """Print the answer. A Fault where a filter's value is unknown, with the nearest that is known."""
+    check(question)
+    if question.withdrawn:
+        gone = withdrawn(question)
+        if as_json:
+            print(json.dumps([dataclasses.asdict(each) for each in gone], indent=2))
+        else:
+            console.print(tables.withdrawn(gone))
+        return
+    if question.kind == "cpu":
+        families = list(cpu_families(question))
+        if as_json:
+            print(json.dumps([dataclasses.asdict(family) for family in families], indent=2))
+        else:
+            console.print(tables.families(families, question.region))
+        return
+    rows = list(accelerators(question))
+    if as_json:
+        print(json.dumps([_as_json(row) for row in rows], indent=2))
+    else:
+        console.print(tables.accelerators(rows, question.clouds(), question.region, console.width))
+
+
+def check(question: Question) -> None:
+    """Every filter's value is one that the catalog knows."""
+    _known("cloud", question.cloud, catalog.clouds())
+    _known("kind", question.kind, KINDS)
+    name = (question.accelerator or "").lower()
+    if (gone := catalog.WITHDRAWN.get(name)) and not question.withdrawn:
+        raise Fault(f"accelerator: {gone.name} is withdrawn ({gone.reason}); use {gone.successor}")
+    if name in catalog.ACCELERATORS and question.withdrawn:
+        raise Fault(f"accelerator: {name} is not withdrawn; choose one of {', '.join(catalog.WITHDRAWN)}")
+    names = catalog.WITHDRAWN if question.withdrawn else catalog.ACCELERATORS
+    _known("accelerator", question.accelerator, names)
+    asked = [cloud for cloud in catalog.clouds() if question.cloud in (None, cloud)]
+    regions = [region for cloud in asked for region in catalog.regions(cloud)]
+    for other in catalog.clouds():
+        if question.cloud not in (None, other) and question.region in catalog.regions(other):
+            near = did_you_mean(question.region, regions)
+            raise Fault(f"region: {question.region} is a region of {other}, not of {question.cloud}{near}")
+    _known("region", question.region, regions)
+
+
+def gibibytes(text: str) -> float:
+    """A filter's number; a Fault where it is none."""
+    # No sign, and none of the words that float() takes too, such as nan.
+    if not re.fullmatch(r"\d+(\.\d*)?", text):
+        raise Fault(f"min-memory: {text!r} is not a number; set GiB, such as 40")
+    return float(text)
+
+
+def _known(key: str, value: str | None, allowed: Iterable[str]) -> None:
+    allowed = list(allowed)
+    if value is not None and value not in allowed:
+        other = catalog.cloud_called(value)
+        near = f" (did you mean {other}?)" if other in allowed else did_you_mean(value, allowed)
+        listed = f"; choose one of {', '.join(allowed)}" if len(allowed) <= _LISTED else ""
+        raise Fault(f"{key}: unknown {value!r}{listed}{near}")
+
+
+def withdrawn(question: Question) -> list[Withdrawn]:
+    """What is no longer rented."""
+    if question.accelerator:
+        return [catalog.WITHDRAWN[question.accelerator]]
+    return [*catalog.WITHDRAWN.values(), *catalog.WITHDRAWN_MACHINES.values()]
+
+
+def accelerators(question: Question) -> Iterator[Row]:
+    """Each accelerator that fits and that the clouds asked about rent, with the machines that have it."""
+    clouds = question.clouds()
+    for accelerator in catalog.ACCELERATORS.values():
+        if question.accelerator not in (None, accelerator.name) or question.kind not in (None, accelerator.kind):
+            continue
+        if accelerator.memory_gib < question.min_memory:
+            continue
+        offers = tuple(offer for cloud in clouds for offer in _offers(cloud, accelerator, question.region))
+        if offers:
+            yield Row(accelerator, offers)
+
+
+def _offers(cloud: Cloud, accelerator: Accelerator, region: str | None) -> Iterator[Offer]:
+    for count in catalog.counts(cloud, accelerator.name):
+        for machine in catalog.offers(cloud, accelerator.name, count):
+            if not region or catalog.sold(cloud, machine, region) != ():
+                yield Offer(machine, price(machine, region))
+
+
+def price(machine: Machine, region: str | None) -> Price | None:
+    """A machine's price in the region, or the lowest of all regions where none is named."""
+    if region:
+        return catalog.price(machine.cloud, machine, region)
+    found = (catalog.price(machine.cloud, machine, each) for each in catalog.regions(machine.cloud))
+    return min((each for each in found if each and each.on_demand), key=_on_demand, default=None)
+
+
+def _on_demand(price: Price) -> float:
+    return price.on_demand or 0
+
+
+def cpu_families(question: Question) -> Iterator[Family]:
+    """Plain machines, together by family, those that are big enough and sold in the region."""
+    for cloud in question.clouds():
+        found: dict[str, list[Machine]] = {}
+        for machine in (catalog.machine(cloud, name) for name in catalog.machine_names(cloud)):
+            if machine and not machine.accelerator and _fits(machine, question):
+                found.setdefault(catalog.family(machine), []).append(machine)
+        for name, machines in found.items():
+            machines.sort(key=lambda machine: (machine.vcpus, machine.memory_gib))
+            yield Family(cloud, name, tuple(machines), price(machines[0], question.region))
+
+
+def _fits(machine: Machine, question: Question) -> bool:
+    sold = not question.region or catalog.sold(machine.cloud, machine, question.region) != ()
+    return sold and machine.memory_gib >= question.min_memory
+
+
+def _as_json(row: Row) -> dict[str, Any]:
+    machines = [
+        {**dataclasses.asdict(offer.machine), "price": dataclasses.asdict(offer.price) if offer.price else None}
+        for offer in row.offers
+    ]
+    return {**dataclasses.asdict(row.accelerator), "machines": machines}

@@ -1,0 +1,28 @@
+"""Settings compared with what is in the stack's cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from cli.commands.check import node_sizes, volumes
+from driver.kube import Kube
+from driver.target import Target
+from embedded.fault import Fault
+from stack import ResolvedStack
+
+
+def comparison(stack: str, context: str) -> Callable[[ResolvedStack], None]:
+    """`compare` with the cluster of a stack."""
+    return partial(compare, api=Target.of(context, stack=stack).api())
+
+
+def compare(resolved: ResolvedStack, api: Kube) -> None:
+    """Raise a Fault with a line for each setting that does not fit the cluster."""
+    config = resolved.config
+    wrong = [
+        *volumes.faults(config.volumes, config.cluster, config.namespace_name, api),
+        *node_sizes.faults(resolved, api),
+    ]
+    if lines := [str(fault) for fault in wrong]:
+        raise Fault(*lines)

@@ -1,0 +1,47 @@
+"""Pods that no node of this machine's cluster can hold: only the cluster knows how large its nodes are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from components.base import quantities
+from components.base.faults import Fault
+from driver.kube import Kube
+from stack import ResolvedStack
+
+_NODES = "/api/v1/nodes"
+
+
+def faults(resolved: ResolvedStack, api: Kube) -> Iterator[Fault]:
+    """A line for each processor or memory setting. Clusters of others, and simulated groups, may get larger nodes."""
+    config = resolved.config
+    if not config.cluster.own_nodes or resolved.fleet.groups or not config.workloads:
+        return
+    rooms = [_room(node) for node in api.items(_NODES)]
+    for name, pods in ((name, pods) for name, workload in config.workloads.items() for pods in workload.pod_sets()):
+        asked = pods.resources
+        needs = quantities.millicores(asked.cpus), quantities.mebibytes(asked.memory_gib)
+        if rooms and not any(_holds(room, needs) for room in rooms):
+            yield from _missing(name, asked, needs, rooms)
+
+
+def _room(node: Mapping[str, Any]) -> tuple[int, int]:
+    """Thousandths of a core and MiB that a node has for pods, as Kubernetes rounds them."""
+    has = node["status"]["allocatable"]
+    return int(quantities.exact(has["cpu"]) * 1000), int(quantities.exact(has["memory"]) / quantities.MIB)
+
+
+def _holds(room: tuple[int, int], needs: tuple[int, int]) -> bool:
+    return needs[0] <= room[0] and needs[1] <= room[1]
+
+
+def _missing(name: str, asked: Any, needs: tuple[int, int], rooms: Sequence[tuple[int, int]]) -> Iterator[Fault]:
+    cores, memory = max(rooms)
+    for key, need, has, shown in (
+        ("cpus", needs[0], cores, f"{cores / 1000:g} cores"),
+        ("memoryGib", needs[1], memory, f"{memory / 1024:.4g} GiB"),
+    ):
+        if need > has:
+            reason = f"this machine has only {shown} for pods"
+            yield Fault(("workloads", name, "resources", key), f"{reason}; set less, or deploy to a larger cluster")

@@ -1,0 +1,31 @@
+"""What is wrong with a stack's settings, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from cli.stack_config import encrypted, load
+from components.base.settings import Settings
+from driver.stack_settings import ENVIRONMENT, read
+from embedded.fault import Fault
+from stack import ResolvedStack, checks
+
+
+def run(file: Path, compare: Callable[[ResolvedStack], None] | None = None) -> str:
+    """Notes about a Pulumi.<stack>.yaml without mistakes; a Fault with a line for each mistake.
+
+    `compare`: compares settings without mistakes with the stack's cluster.
+    """
+    resolved = load(file)
+    # An environment of Pulumi ESC may have what the file does not have.
+    if "environment" not in read(file).others and (nothing := Settings.of_file(read(file)).declares_nothing()):
+        raise Fault(nothing)
+    if compare:
+        compare(resolved)
+    notes = [f"note: {note}" for note in checks.notes(resolved)]
+    if "environment" in read(file).others:
+        notes.append(f"note: {file.name}: environment: {ENVIRONMENT}")
+    unread = ", ".join(encrypted(file))
+    left = f"; only Pulumi can check encrypted values: {unread}" if unread else ""
+    return "\n".join([*notes, f"{file.name}: no mistakes found{left}"])

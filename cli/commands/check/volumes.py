@@ -1,0 +1,88 @@
+"""Faults of volumes that only the cluster reveals: missing StorageClasses and VolumeSnapshots, sizes that shrink."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from cli.commands.check import volume_origins
+from components.base import quantities
+from components.base.faults import Fault, did_you_mean
+from components.base.quantities import size, size_bytes
+from components.clusters.settings import ClusterArgs
+from components.volumes.backends.storage_class import StorageClass
+from components.volumes.capabilities import CSI
+from components.volumes.settings import VolumeArgs
+from driver.kube import Kube
+
+_CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
+_SNAPSHOTS = "/apis/snapshot.storage.k8s.io/v1/namespaces/{}/volumesnapshots"
+_CLAIMS = "/api/v1/namespaces/{}/persistentvolumeclaims"
+
+Live = Mapping[str, Any]
+
+
+def faults(volumes: Mapping[str, VolumeArgs], cluster: ClusterArgs, namespace: str, api: Kube) -> Iterator[Fault]:
+    """One per mistake. A volume that exists keeps its class and origin, even where they are gone."""
+    if not volumes:
+        return
+    claims = _by_name(api.items(_CLAIMS.format(namespace)))
+    existing = {name: args for name, args in volumes.items() if name in claims}
+    new = {name: args for name, args in volumes.items() if name not in claims}
+    for name, args in existing.items():
+        yield from _shrinking(name, args, claims[name])
+        yield from volume_origins.faults(name, args, claims[name], cluster)
+    named = {name: args.backend.name for name, args in new.items() if isinstance(args.backend, StorageClass)}
+    if any(named.values()):
+        yield from _unknown_classes(named, sorted(_by_name(api.items(_CLASSES))))
+    # A cloud's backup has another name than a VolumeSnapshot.
+    restored = {
+        name: args
+        for name, args in new.items()
+        if args.source and args.source.snapshot and args.backend_on(cluster).capabilities.snapshot == CSI
+    }
+    if restored:
+        yield from _origins(restored, namespace, _by_name(api.items(_SNAPSHOTS.format(namespace))))
+
+
+def _by_name(items: list[dict[str, Any]]) -> dict[str, Live]:
+    return {one["metadata"]["name"]: one for one in items}
+
+
+def _asked(args: VolumeArgs) -> int:
+    """The size as the claim says it: rounded up to a MiB."""
+    return size_bytes(quantities.gibibytes(args.size_gib)) or 0
+
+
+def _shrinking(name: str, args: VolumeArgs, claim: Live) -> Iterator[Fault]:
+    has = size_bytes(claim["spec"]["resources"]["requests"].get("storage")) or 0
+    # What no driver made has a size that nobody changes.
+    if claim["spec"].get("storageClassName") and _asked(args) < has:
+        reason = f"volume {name} has {size(has)} and cannot shrink; set sizeGib to {has / quantities.GIB:.12g} or more"
+        yield Fault(("volumes", name, "sizeGib"), reason)
+
+
+def _unknown_classes(named: Mapping[str, str | None], have: list[str]) -> Iterator[Fault]:
+    for name, wanted in named.items():
+        if wanted and wanted not in have:
+            reason = f"the cluster has no StorageClass {wanted!r}; {_choice(wanted, have)}"
+            yield Fault(("volumes", name, "backend", "name"), reason)
+
+
+def _origins(restored: Mapping[str, VolumeArgs], namespace: str, have: Mapping[str, Live]) -> Iterator[Fault]:
+    for name, args in restored.items():
+        origin = (args.source and args.source.snapshot) or ""
+        at = ("volumes", name)
+        if origin not in have:
+            reason = f"namespace {namespace} has no VolumeSnapshot {origin!r}; {_choice(origin, have)}"
+            yield Fault((*at, "from", "snapshot"), reason)
+            continue
+        held = size_bytes((have[origin].get("status") or {}).get("restoreSize")) or 0
+        if _asked(args) < held:
+            reason = f"snapshot {origin}, from which the volume is created, has {size(held)}"
+            yield Fault((*at, "sizeGib"), f"{reason}; set sizeGib to {held / quantities.GIB:.12g} or more")
+
+
+def _choice(wanted: str, have: Iterable[str]) -> str:
+    names = sorted(have)
+    return f"choose one of {', '.join(names)}{did_you_mean(wanted, names)}" if names else "create one first"

@@ -1,0 +1,66 @@
+"""`tensorplane kubeconfig`: the kubeconfig of a stack's cluster, for kubectl and every other client."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from cli.command import Command, add_stack, context
+
+
+def kubeconfig(stack: str, context: str) -> str:
+    """The content. A Fault where there is none yet, or where the user's own kubeconfig has the cluster."""
+    from driver import cloud_kubeconfig
+    from driver.stack_settings import StackSettings
+    from driver.target import Target
+    from embedded.fault import Fault
+
+    target = Target.of(context, stack=stack)
+    StackSettings(stack, target.home).source()
+    if target.cloud:
+        return cloud_kubeconfig.of_stack(stack, target.environment())
+    if target.context:
+        file = f" --kubeconfig {target.kubeconfig}" if target.kubeconfig else ""
+        raise Fault(
+            f"stack {stack}: your kubeconfig has its cluster already; use: kubectl{file} --context {target.context}"
+        )
+    if not target.instance.kubeconfig.exists():
+        raise Fault(f"stack {stack}: the embedded cluster was never started; start it with: make up")
+    return target.instance.kubeconfig.read_text()
+
+
+def write(text: str, file: Path) -> None:
+    """Write it so that its owner alone can read it."""
+    from embedded.fault import Fault
+    from embedded.hosts import whole_file
+
+    try:
+        if file.exists() and not file.is_file():
+            raise Fault(f"{file}: is not a regular file; choose another with --output")
+        whole_file.write(file, text, mode=0o600)
+    except OSError as error:
+        raise Fault(f"{file}: {error.strerror}; choose another file with --output") from None
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    add_stack(parser)
+    parser.add_argument("--output", type=Path, metavar="FILE", help="file to write, for its owner alone (mode 0600)")
+
+
+def _run(args: argparse.Namespace) -> int:
+    from embedded.fault import Fault
+
+    if args.output is None and sys.stdout.isatty():
+        raise Fault("--output: not given, and a terminal is no place for credentials; name a file, or pipe the output")
+    text = kubeconfig(args.stack, context())
+    if args.output is None:
+        print(text, end="" if text.endswith("\n") else "\n")
+        return 0
+    file = args.output.expanduser()
+    write(text, file)
+    print(f"{file}: the kubeconfig of stack {args.stack}; use it with: export KUBECONFIG={file}")
+    return 0
+
+
+COMMAND = Command("the kubeconfig of a stack's cluster", _arguments, _run)

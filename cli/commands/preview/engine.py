@@ -1,0 +1,172 @@
+"""The engine's preview of a stack with the policy pack."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import IO, Any
+
+from cli import stack_config
+from cli.commands.check.cluster import compare
+from cli.commands.preview import events
+from cli.commands.preview.events import Event
+from cli.commands.preview.report import Report
+from driver import deleted_volumes, missing_claims
+from driver.kube import Kube
+from driver.runs import words as runs
+from driver.runs.steps import STREAMED, planned
+from driver.stack_settings import StackSettings, call
+from driver.target import Target
+from embedded import cluster, toolchain
+from embedded.children import Children
+from embedded.fault import Fault
+from embedded.hosts import stand_ins
+from embedded.hosts.environment import pulumi_environment
+from embedded.paths import PROJECT
+
+_MODE = {
+    **STREAMED,
+    # Objects in a cluster that does not exist yet show their inputs; otherwise policies would see them empty, and pass.
+    "PULUMI_LEGACY_PROVIDER_PREVIEW": "1",
+}
+_PACK = PROJECT / "policies"
+
+
+@dataclass(frozen=True)
+class Preview:
+    """One stack to preview: its settings, and the CLI with what it runs with."""
+
+    settings: StackSettings
+    pulumi: Path
+    environment: Mapping[str, str]
+    pack: Path = _PACK
+    stand_ins: Mapping[str, str] = field(default_factory=dict)
+    """Packages for which the environment has a preview-only provider, and why."""
+    api: Kube | None = None
+    """The stack's cluster, where it can be asked which volumes are still there."""
+    stays: bool = True
+    """Whether the stack is made where it is kept, rather than for this one preview."""
+
+    def run(self, watch: Callable[[Event], None] = lambda event: None) -> Report:
+        """Asks the engine what an update would do. Nothing in the cluster or in the state changes."""
+        self.settings.make_stack(self.pulumi, self.environment, select=self.stays)
+        notes = self._gone_volumes()
+        children = Children()
+        child = children.start(self._command(), {**self.environment, **_MODE}, self.settings.project)
+        complaints: list[str] = []
+        aside = threading.Thread(target=_listen, args=(child.stderr, complaints), daemon=True)
+        aside.start()
+        told = []
+        try:
+            for event in _events(child.stdout, complaints):
+                told.append(event)
+                watch(event)
+            code = child.wait()
+        except BaseException:
+            children.end(child)
+            raise
+        aside.join()
+        found = events.report(self.settings.name, told, failed=code != 0, stand_ins=self.stand_ins)
+        found = replace(
+            found,
+            warnings=(*notes, *found.warnings),
+            data=self._fates(told),
+            runs=runs.lines(told, self.api),
+        )
+        if code and not (found.faults or any(verdict.messages for verdict in found.verdicts)):
+            # It ended before the engine ran, so there was no event to tell why.
+            return replace(found, faults=tuple(line.removeprefix("error: ") for line in complaints))
+        return found
+
+    def _state(self) -> dict[str, Any]:
+        argv: list[str | Path] = [self.pulumi, "stack", "export", "--stack", self.settings.name]
+        exported: dict[str, Any] = json.loads(call(argv, self.settings.folder, self.environment))
+        return exported
+
+    def _gone_volumes(self) -> list[str]:
+        """What an update makes of volumes whose claims are gone. A Fault where it would refuse to."""
+        if self.api is None:
+            return []
+        of = self.settings
+        found = missing_claims.gone(self._state(), of.namespace, of.section("volumes"), self.api, of.name)
+        if lost := [str(one) for one in found if one.lost]:
+            raise Fault(*lost)
+        return [str(one) for one in found]
+
+    def _fates(self, told: Iterable[Event]) -> tuple[str, ...]:
+        """What keeps the bytes of the volumes that would go, a line each."""
+        changes = deleted_volumes.going(planned(told))
+        if not changes:
+            return ()
+        facts = deleted_volumes.Facts.of(self.api, self.settings.namespace) if self.api else deleted_volumes.Facts()
+        return tuple(deleted_volumes.lines(self._state(), changes, facts))
+
+    def _command(self) -> list[str]:
+        command = [str(self.pulumi), "preview", "--json", "--non-interactive", "--color=never"]
+        command += ["--stack", self.settings.name, "--config-file", str(self.settings.file)]
+        command += ["--policy-pack", str(self.pack)]
+        quota = self.pack / f"config.{self.settings.name}.json"
+        return [*command, "--policy-pack-config", str(quota)] if quota.exists() else command
+
+
+@contextmanager
+def opened(stack: str, context: str) -> Iterator[Preview]:
+    """The preview of a stack, on the cluster that its file or `context` names. What it alone needs is gone afterwards.
+
+    A stack that nobody has made gets a state for this one preview.
+    """
+    target = Target.of(context, stack=stack)
+    settings, pulumi = StackSettings(stack, target.home), toolchain.tools().path("pulumi")
+    settings.source()
+    if target.embedded and not cluster.is_running(target.instance):
+        # The API server judges what would be applied, so a preview needs one.
+        raise Fault("The embedded cluster is stopped; start it with: make up")
+    _compare(settings, target)
+    environment = target.environment()
+    with ExitStack() as passing:
+        stays = settings.has_stack(pulumi, environment)
+        if not stays:
+            home = Path(passing.enter_context(tempfile.TemporaryDirectory(prefix="tensorplane-preview-")))
+            settings, environment = replace(settings, home=home), {**environment, **_own_state(home)}
+        needed = stand_ins.needed()
+        path = passing.enter_context(stand_ins.on_path(needed, environment["PATH"]))
+        api = None if target.cloud else target.api()
+        yield Preview(settings, pulumi, {**environment, "PATH": path}, stand_ins=needed, api=api, stays=stays)
+
+
+def _compare(settings: StackSettings, target: Target) -> None:
+    """Tell what only the cluster knows is wrong. Mistakes of the settings alone are the engine's to tell."""
+    file = settings.source()
+    if target.cloud or stack_config.encrypted(file, "cluster", "namespace"):
+        return
+    try:
+        config = stack_config.load(file)
+    except Fault:
+        return
+    compare(config, target.api())
+
+
+def _own_state(home: Path) -> dict[str, str]:
+    # A passphrase of the user's stays: it may be what reads values that are encrypted in the stack's file.
+    given = {name: value for name, value in os.environ.items() if name != "PULUMI_BACKEND_URL"}
+    return pulumi_environment(home, given)
+
+
+def _events(stream: IO[str] | None, complaints: list[str]) -> Iterator[Event]:
+    for line in stream or ():
+        try:
+            yield json.loads(line)
+        except json.JSONDecodeError:  # what the CLI says before it streams events
+            complaints.append(line.strip())
+
+
+def _listen(stream: IO[str] | None, lines: list[str]) -> None:
+    for line in stream or ():
+        if line.startswith("error: "):
+            lines.append(line.strip())

@@ -1,0 +1,163 @@
+"""The report of a preview, from the engine's events."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from cli.commands.preview import property_path
+from cli.commands.preview.report import OPERATIONS, OURS, Change, Property, Report, Verdict
+from components.base import facts
+from driver import protected
+
+Event = Mapping[str, Any]
+
+_STACK = "pulumi:pulumi:Stack"
+# The CLI says it on each use of a plugin that it did not install; on an embedded machine that is every time.
+_NOISE = ("using pulumi-language-", "using pulumi-resource-")
+# How the engine introduces what a provider finds wrong with a resource's inputs.
+_PROBLEM = re.compile(r"^(\S+) resource '(.*?)' has a problem: ")
+_EMPTY = ("preview failed", "update failed")
+
+
+@dataclass
+class _Verdicts:
+    """Collects per policy, because passing is told once per pack and each violation by itself."""
+
+    found: dict[tuple[str, str], tuple[str, list[str]]] = field(default_factory=dict)
+
+    def passed(self, pack: str, policy: str) -> None:
+        self.found.setdefault((pack, policy), ("", []))
+
+    def violated(self, event: Event) -> None:
+        key = _pack(event), event["policyName"]
+        level, messages = self.found.setdefault(key, (event["enforcementLevel"], []))
+        self.found[key] = (level or event["enforcementLevel"], messages)
+        # The first line repeats the policy's description.
+        messages.append(event["message"].strip().split("\n", 1)[-1])
+
+    def all(self) -> tuple[Verdict, ...]:
+        return tuple(
+            Verdict(policy, pack, level, tuple(sorted(messages)))
+            for (pack, policy), (level, messages) in sorted(self.found.items())
+        )
+
+
+def report(
+    stack: str, events: Iterable[Event], *, failed: bool = False, stand_ins: Mapping[str, str] = MappingProxyType({})
+) -> Report:
+    """The report of one preview. `failed` is what the CLI's exit status said.
+
+    `stand_ins` are the packages that a preview-only provider stood ready for, and why; those in use are told.
+    """
+    changes: dict[str, Change] = {}
+    unchanged: set[str] = set()
+    components: dict[str, dict[str, tuple[Event, Event]]] = {}
+    verdicts = _Verdicts()
+    diagnostics: dict[str, list[str]] = {"error": [], "warning": []}
+    packages: set[str] = set()
+    for event in events:
+        if step := event.get("resourcePreEvent"):
+            _note_step(step["metadata"], changes, unchanged)
+            _note_component(step["metadata"], components)
+            packages.add(step["metadata"]["type"].partition(":")[0])
+        elif policy := event.get("policyEvent"):
+            verdicts.violated(policy)
+        elif summary := event.get("policyAnalyzeStackSummaryEvent") or event.get("policyAnalyzeSummaryEvent"):
+            for name in [*summary.get("passed", ()), *summary.get("failed", ())]:
+                verdicts.passed(_pack(summary), name)
+        elif (said := event.get("diagnosticEvent")) and said["severity"] in diagnostics:
+            diagnostics[said["severity"]] += _lines(said["message"])
+            packages.add(_type(said.get("urn", "")).partition(":")[0])
+    if refusal := _too_new(components):
+        components = {token: {name: ({}, new) for name, (_, new) in of.items()} for token, of in components.items()}
+        diagnostics["warning"].append(f"{refusal}. This report shows what would be, not what is deployed")
+    order = {operation: index for index, operation in enumerate(OPERATIONS)}
+    return Report(
+        stack=stack,
+        changes=tuple(sorted(changes.values(), key=lambda c: (order.get(c.operation, len(order)), c.type, c.name))),
+        unchanged=len(unchanged),
+        components=components,
+        verdicts=verdicts.all(),
+        faults=tuple(dict.fromkeys(diagnostics["error"])),
+        warnings=tuple(dict.fromkeys(diagnostics["warning"])),
+        stand_ins=tuple((package, why) for package, why in sorted(stand_ins.items()) if package in packages),
+        failed=failed,
+    )
+
+
+def _note_step(step: Event, changes: dict[str, Change], unchanged: set[str]) -> None:
+    operation, urn = step["op"], step["urn"]
+    if step["type"] == _STACK:
+        return
+    if operation == "same":
+        unchanged.add(urn)
+    elif operation in OPERATIONS:
+        changes[urn] = Change(operation, _short(step["type"]), urn.rpartition("::")[2], tuple(_properties(step)))
+
+
+def _note_component(step: Event, components: dict[str, dict[str, tuple[Event, Event]]]) -> None:
+    """What one of the stack's own components registers."""
+    if step["type"].startswith(OURS):
+        old, new = ((state or {}).get("inputs") or {} for state in (step.get("old"), step.get("new")))
+        name = step["urn"].rpartition("::")[2]
+        components.setdefault(step["type"], {})[name] = old, {} if step["op"] == "delete" else new
+
+
+def _too_new(components: Mapping[str, Mapping[str, tuple[Event, Event]]]) -> str | None:
+    """Why what is deployed cannot be read; None where it can."""
+    deployed = (old.get(facts.VERSION_KEY) for old, _ in components.get(facts.CLUSTER, {}).values())
+    return next(filter(None, map(facts.too_new, deployed)), None)
+
+
+def _properties(step: Event) -> Iterator[Property]:
+    old, new = step.get("old") or {}, step.get("new") or {}
+    is_secret = step["type"] == "kubernetes:core/v1:Secret"
+    for path, kind in _differences(step):
+        yield Property(
+            path=path,
+            old="" if kind.startswith("add") else _shown(old, path, is_secret),
+            new="" if kind.startswith("delete") else _shown(new, path, is_secret),
+            replaces=kind.endswith("-replace") or path in (step.get("keys") or ()),
+        )
+
+
+def _differences(step: Event) -> list[tuple[str, str]]:
+    """Path and kind of each change. Providers tell them; of components the engine says only that they changed."""
+    if step["op"] in {"create", "delete"}:
+        return []
+    detailed = step.get("detailedDiff")
+    if detailed is not None:
+        return [(path, difference["diffKind"]) for path, difference in sorted(detailed.items())]
+    old, new = (state.get("inputs") or {} for state in (step.get("old") or {}, step.get("new") or {}))
+    return list(property_path.differences(old, new)) or [(name, "update") for name in step.get("diffs") or ()]
+
+
+def _shown(state: Event, path: str, is_secret: bool) -> str:
+    if is_secret and path.split(".")[0].split("[")[0] in {"data", "stringData"}:
+        return property_path.SECRET
+    return property_path.text(property_path.find(state.get("inputs") or {}, path))
+
+
+def _type(urn: str) -> str:
+    """The resource's own type out of `urn:pulumi:stack::project::parent$type::name`."""
+    return urn.split("::")[2].rpartition("$")[2] if urn.count("::") > 2 else ""
+
+
+def _short(token: str) -> str:
+    """`kubernetes:apps/v1:Deployment` as `apps/v1:Deployment`, and our own components by their kind alone."""
+    package, _, rest = token.partition(":")
+    return rest.removeprefix("index:") if package in {"kubernetes", "tensorplane"} else token
+
+
+def _pack(event: Event) -> str:
+    return f"{event['policyPackName']} {event['policyPackVersion']}"
+
+
+def _lines(message: str) -> list[str]:
+    text = protected.explained(message.strip())
+    lines = [_PROBLEM.sub(r"\1 \2: ", line.rstrip()) for line in text.splitlines() if line.strip()]
+    return [line for line in lines if not line.startswith(_NOISE) and line not in _EMPTY]

@@ -1,0 +1,50 @@
+"""The sections of the report, in order. A new section is one file in `sections` and a place in each list."""
+
+from __future__ import annotations
+
+from cli.commands.preview.section import Section
+from cli.commands.preview.sections import (
+    banner,
+    changes,
+    consequences,
+    faults,
+    kept_data,
+    node_groups,
+    policies,
+    preemption,
+    queues,
+    runs,
+    summary,
+    warnings,
+)
+
+MARKDOWN: tuple[Section, ...] = (
+    banner,
+    summary,
+    faults,
+    policies,
+    node_groups,
+    queues,
+    preemption,
+    runs,
+    consequences,
+    kept_data,
+    changes,
+    warnings,
+)
+"""The most important first: a reviewer reads from the top."""
+TERMINAL: tuple[Section, ...] = (
+    banner,
+    changes,
+    node_groups,
+    queues,
+    preemption,
+    runs,
+    consequences,
+    kept_data,
+    warnings,
+    summary,
+    policies,
+    faults,
+)
+"""The most important last: the end stays on the screen."""

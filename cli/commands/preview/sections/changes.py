@@ -1,0 +1,84 @@
+"""Every change, property by property."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+
+from rich.table import Table
+from rich.text import Text
+
+from cli.commands.preview.report import Change, Property, Report
+from cli.output import markdown as md
+from cli.output.tables import table
+from cli.output.texts import first
+
+_HEADINGS = ("change", "resource", "properties")
+_MANY = 4
+"""Resources of one type that come or go as a whole and share a row."""
+_NAMES = 3
+"""Names that a row of the terminal has room for."""
+_STYLES = {"create": "green", "update": "yellow", "replace": "magenta", "delete": "red"}
+
+
+@dataclass(frozen=True)
+class Row:
+    """What would happen to one resource, or in the same way to several."""
+
+    operation: str
+    type: str
+    names: tuple[str, ...]
+    properties: tuple[Property, ...] = ()
+
+
+def rows(changes: Iterable[Change]) -> Iterator[Row]:
+    """Rows in the order of the changes."""
+    for (operation, kind, whole), alike in groupby(changes, lambda c: (c.operation, c.type, not c.properties)):
+        several = list(alike)
+        if whole and len(several) >= _MANY:
+            yield Row(operation, kind, tuple(change.name for change in several))
+        else:
+            yield from (Row(operation, kind, (change.name,), change.properties) for change in several)
+
+
+def terminal(report: Report, _: int) -> Iterator[Table]:
+    """A table."""
+    if report.changes:
+        yield table(_HEADINGS, (_cells(row) for row in rows(report.changes)))
+
+
+def markdown(report: Report) -> Iterator[str]:
+    """A table."""
+    if report.changes:
+        yield "## Changes"
+        yield md.table(_HEADINGS, (_markdown_cells(row) for row in rows(report.changes)))
+
+
+def _cells(row: Row) -> tuple[Text, str, str]:
+    properties = "\n".join(_line(each) for each in row.properties)
+    return Text(row.operation, style=_STYLES.get(row.operation, "")), _resources(row), properties
+
+
+def _resources(row: Row) -> str:
+    if len(row.names) == 1:
+        return f"{row.type} {row.names[0]}"
+    return f"{len(row.names)} {row.type}: {first(row.names, _NAMES)}"
+
+
+def _line(changed: Property) -> str:
+    values = " → ".join(value for value in (changed.old, changed.new) if value)
+    return f"{changed.path}: {values}".removesuffix(": ")
+
+
+def _markdown_cells(row: Row) -> tuple[str, str, str]:
+    count = f"{len(row.names)} " if len(row.names) > 1 else ""
+    properties = "<br>".join(_markdown_line(each) for each in row.properties)
+    return row.operation, f"{count}{row.type} **{', '.join(row.names)}**", properties
+
+
+def _markdown_line(changed: Property) -> str:
+    values = " → ".join(f"`{md.cell(value)}`" for value in (changed.old, changed.new) if value)
+    sign = {(False, True): "+ ", (True, False): "- "}.get((bool(changed.old), bool(changed.new)), "")
+    why = " (replaces)" if changed.replaces else ""
+    return f"`{md.cell(changed.path)}`{why}" + (f": {sign}{values}" if values else "")

@@ -1,0 +1,87 @@
+"""What a change does beyond its own resource: which nodes restart, and which versions stay as they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Set
+
+from rich.text import Text
+
+from cli.commands.preview.report import Change, Report
+from cli.output.markdown import bullets
+from components.clusters.effects import Effect, Effects
+from components.clusters.settings import ClusterArgs
+from driver import advice
+from driver.stack_settings import STACK
+
+_NEW_POOL = "replaced: all of its nodes are deleted, and their pods restart elsewhere"
+_CLUSTER_QUEUE = ":ClusterQueue"
+_AGAIN = "the stack's jobs in queues restart from their checkpoints; other jobs keep running"
+
+
+def terminal(report: Report, _: int) -> Iterator[Text]:
+    """A line each."""
+    yield from (Text(f"note: {line}", style="yellow") for line in of(report.changes, report.stack))
+
+
+def markdown(report: Report) -> Iterator[str]:
+    """A list."""
+    if notes := of(report.changes, report.stack):
+        yield "## What restarts"
+        yield bullets(notes)
+
+
+def of(changes: Iterable[Change], stack: str = STACK) -> tuple[str, ...]:
+    """A line for each resource whose change has such a consequence."""
+    found = list(changes)
+    clouds = [kind.effects for kind in ClusterArgs.kinds() if kind.effects]
+    changed = {change.type for change in found}
+    lines = (line for change in found for line in _lines(change, clouds, changed, stack))
+    return (*lines, *_placed(found))
+
+
+def _lines(change: Change, clouds: Iterable[Effects], changed: Set[str], stack: str) -> Iterator[str]:
+    for cloud in clouds:
+        yield from _of_node_pool(change, cloud)
+    yield from _of_queue(change, stack)
+    rules = (each for cloud in clouds for each in cloud.rules)
+    effects = (each for each in rules if each.unless not in changed and _applies(each, change))
+    for follows in dict.fromkeys(each.follows for each in effects):
+        yield f"{change.type.rpartition(':')[2]} {change.name}: {follows}"
+
+
+def _applies(effect: Effect, change: Change) -> bool:
+    return (effect.type, "update") == (change.type, change.operation) and any(
+        re.match(effect.properties, each.path) and not (effect.removed and each.new) for each in change.properties
+    )
+
+
+def _of_node_pool(change: Change, cloud: Effects) -> Iterator[str]:
+    if (change.type, change.operation) != (cloud.node_pool, "replace"):
+        return
+    causes = [each.path for each in change.properties if each.replaces]
+    because = f" (because of {', '.join(causes)})" if causes else ""
+    moves = cloud.zones is not None and any(cause.startswith(cloud.zones) for cause in causes)
+    zones = "; set its zones in nodeGroups to keep it" if moves else ""
+    yield f"node group {change.name} is {_NEW_POOL}{because}{zones}"
+
+
+def _of_queue(change: Change, stack: str) -> Iterator[str]:
+    if change.operation == "delete" and change.type.endswith(_CLUSTER_QUEUE):
+        yield (
+            f"queue {change.name} is deleted after its running jobs end: the update waits for them, up to 10 minutes;"
+            " the stack's own jobs end or move first. To see whose they are, run: "
+            f"{advice.make('top', stack)}"
+        )
+
+
+def _placed(changes: list[Change]) -> Iterator[str]:
+    """Whether Kueue places pods by node follows from `min` and `max` of all groups with GPUs."""
+    queues = any(change.operation == "update" and change.type.endswith(_CLUSTER_QUEUE) for change in changes)
+    levels = {change.operation for change in changes if change.type.endswith(":Topology")} & {"create", "delete"}
+    if queues and levels == {"create"}:
+        yield (f"Kueue now places pods with GPUs by node: {_AGAIN}; set topology: [] to keep the present placement")
+    elif queues and levels == {"delete"}:
+        yield f"Kueue no longer places pods with GPUs by node: {_AGAIN}"
+    elif queues and levels:
+        yield f"Kueue now places pods with GPUs by other network levels: {_AGAIN}"

@@ -1,0 +1,153 @@
+"""The node groups: what each consists of and costs, and before a change what it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from cli.commands.preview.report import Report
+from cli.output import markdown as md
+from cli.output.numbers import NOTHING, cost, count, span
+from cli.output.tables import table
+from cli.output.texts import before_after
+from components.base import facts
+from components.base.labels import PLUGIN_CONFIG
+
+_HEADINGS = ("node group", "machine", "accelerator", "sharing", "nodes", "devices", "$/h")
+_NUMBERS = ("devices", "$/h")
+_PRICES = (
+    "Prices are estimates with all groups at their maximum, from list and spot prices of the dates in docs/catalog.md;"
+    " - means unknown."
+)
+_WIDTH_FOR_TAINTS = 110
+_NO_ACCELERATOR = "none"
+
+
+@dataclass(frozen=True)
+class Group:
+    """One node group as its component registers it. `old` is empty where it is new, `new` where it goes."""
+
+    name: str
+    old: facts.NodeGroup
+    new: facts.NodeGroup
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """A text for each of the headings; what changes as `before → after`."""
+        name = self.name if self.new else f"{self.name} (deleted)"
+        return (name, *before_after(_cells(self.old), _cells(self.new)))
+
+    @property
+    def taints(self) -> tuple[str, ...]:
+        """What keeps pods away that do not tolerate it."""
+        return tuple(_lines(*({_key(taint): taint for taint in f.get("taints", ())} for f in (self.old, self.new))))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What pods can select."""
+        return tuple(_lines(*({k: f"{k}={v}" for k, v in f.get("labels", {}).items()} for f in (self.old, self.new))))
+
+
+def groups(report: Report) -> tuple[Group, ...]:
+    """The stack's node groups, by name."""
+    return tuple(
+        Group(name, cast(facts.NodeGroup, old), cast(facts.NodeGroup, new))
+        for name, (old, new) in sorted(report.registered("NodeGroup").items())
+    )
+
+
+def terminal(report: Report, width: int) -> Iterator[RenderableType]:
+    """A table, with taints where there is room; labels are in the Markdown alone."""
+    found = groups(report)
+    if not found:
+        return
+    taints = width >= _WIDTH_FOR_TAINTS
+    rows = [[*map(Text, group.cells), *([Text("\n".join(group.taints))] if taints else [])] for group in found]
+    rows.append([Text(cell, style="bold") for cell in total(found)])
+    yield ""
+    yield table((*_HEADINGS, *(["taints"] if taints else ())), rows, right=_NUMBERS)
+    yield Text(prices(found), style="dim")
+    yield ""
+
+
+def markdown(report: Report) -> Iterator[str]:
+    """A table with everything."""
+    if found := groups(report):
+        rows = [_markdown_cells(group) for group in found]
+        yield "## Node groups"
+        yield md.table((*_HEADINGS, "taints", "labels"), [*rows, (*total(found), "", "")])
+        yield prices(found)
+
+
+def _markdown_cells(group: Group) -> tuple[str, ...]:
+    several = ("<br>".join(f"`{md.cell(line)}`" for line in lines) for lines in (group.taints, group.labels))
+    return (*map(md.cell, group.cells), *several)
+
+
+def prices(groups: Iterable[Group]) -> str:
+    """What the prices are, and which are missing."""
+    return " ".join(filter(None, (_PRICES, without_price(groups))))
+
+
+def total(groups: Iterable[Group]) -> tuple[str, ...]:
+    """A text for each of the headings: all groups together, each at its maximum."""
+    there = [group.new for group in groups if group.new]
+    hourly = [each.get("hourlyUsdMax") for each in there]
+    known = sum(price for price in hourly if price is not None)
+    together = f"{'> ' if None in hourly else ''}{cost(known)}" if known else NOTHING
+    nodes = span((sum(each["minNodes"] for each in there), sum(each["maxNodes"] for each in there)))
+    return ("at maximum", "", "", "", nodes, count(sum(map(_accelerators, there))), together)
+
+
+def without_price(groups: Iterable[Group]) -> str:
+    """Says which groups the total leaves out; nothing where it has all of them, or no group has a known machine."""
+    there = [group for group in groups if group.new]
+    if not any(group.new.get("machine") for group in there):
+        return ""
+    lacking = [_machine(group) for group in there if group.new.get("hourlyUsdMax") is None]
+    return f"The total excludes {', '.join(lacking)}: the price is unknown (docs/catalog.md)." if lacking else ""
+
+
+def _machine(group: Group) -> str:
+    words = [group.new.get("machine") or "", "spot" if group.new["spot"] else ""]
+    return f"{group.name} ({' '.join(filter(None, words))})" if any(words) else group.name
+
+
+def _cells(group: facts.NodeGroup) -> tuple[str, ...]:
+    if not group:
+        return ()
+    accelerator, nodes = group["accelerator"], group["maxNodes"]
+    per_node = int(_accelerators(group) // nodes)
+    return (
+        group.get("machine") or NOTHING,
+        NOTHING if accelerator == _NO_ACCELERATOR else f"{per_node} {accelerator}",
+        group["labels"].get(PLUGIN_CONFIG, NOTHING),
+        span((group["minNodes"], nodes)) + (" spot" if group["spot"] else ""),
+        count(_accelerators(group)),
+        cost(group.get("hourlyUsdMax")),
+    )
+
+
+def _accelerators(group: facts.NodeGroup) -> float:
+    return float(group["gpusMax"] + group["tpusMax"])
+
+
+def _key(taint: str) -> str:
+    """What tells a taint from the others of its node: its key, and its effect."""
+    return f"{taint.partition('=')[0]}:{taint.rpartition(':')[2]}"
+
+
+def _lines(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[str]:
+    if not (old and new):
+        yield from (old or new).values()
+        return
+    for key in dict.fromkeys([*new, *old]):
+        before, after = old.get(key), new.get(key)
+        if before is None or after is None:
+            yield f"{'+' if before is None else '−'} {after or before}"  # noqa: RUF001 (a minus that is no list in Markdown)
+        else:
+            yield after if before == after else f"{before} → {after.partition('=')[2]}"

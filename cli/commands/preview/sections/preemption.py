@@ -1,0 +1,97 @@
+"""Which jobs can be preempted, for which queues, and what that costs them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from rich.console import RenderableType
+
+from cli.commands.preview.report import Report
+from cli.commands.preview.sections import queues
+from cli.commands.tiers import rows
+from cli.commands.tiers.rows import Share
+from cli.output import markdown as md
+from cli.output.tables import table
+from components.base import facts
+from components.base.plural import counted
+
+_HEADINGS = ("job", "borrowable", "preempted for", "saves first", "loses at most")
+_PREEMPTED = (
+    "These jobs can borrow quota that is guaranteed to other queues. When an owner's job needs it, Kueue preempts them:"
+    " they save a checkpoint, stop, and resume from it when quota is free again."
+)
+
+
+@dataclass(frozen=True)
+class Stake:
+    """What preemption means for one job."""
+
+    job: str
+    queue: str
+    flavors: tuple[str, ...]
+    """Flavors that it can borrow."""
+    owners: tuple[str, ...]
+    """Queues that lend them."""
+    pods: int
+    gpus: int
+    save_seconds: float
+    grace_seconds: float
+    steps: int
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """A text for each of the headings."""
+        return (
+            f"{self.job} (queue {self.queue})",
+            f"{_size(self.pods, self.gpus)} of {' or '.join(self.flavors)}",
+            ", ".join(self.owners) or "any lender",
+            f"a checkpoint: {self.save_seconds:g} s of {self.grace_seconds:g} s grace",
+            f"the current step; {self.steps} steps if a node fails",
+        )
+
+
+def terminal(report: Report, _: int) -> Iterator[RenderableType]:
+    """A table."""
+    if found := stakes(report):
+        yield table(_HEADINGS, [stake.cells for stake in found])
+        yield ""
+
+
+def markdown(report: Report) -> Iterator[str]:
+    """A table."""
+    if found := stakes(report):
+        yield "## Preemption"
+        yield _PREEMPTED
+        yield md.table(_HEADINGS, (stake.cells for stake in found))
+
+
+def stakes(report: Report) -> list[Stake]:
+    """The training jobs that can run on borrowed quota, by name."""
+    tiers = rows.tiers(queues.after(report))
+    shares = {(tier.name, share.flavor): share for tier in tiers for share in tier.shares}
+    jobs = sorted((name, new) for name, (_, new) in report.registered("TrainingJob").items())
+    return [_stake(name, cast(facts.TrainingJob, new), shares) for name, new in jobs if new.get("mayBeStopped")]
+
+
+def _stake(name: str, job: facts.TrainingJob, shares: Mapping[tuple[str, str], Share]) -> Stake:
+    stake, queue = job["mayBeStopped"], job["queue"]
+    borrowed = (shares.get((queue or "", flavor)) for flavor in stake["borrowed"])
+    owners = dict.fromkeys(lender for share in borrowed if share for lender in share.lenders)
+    return Stake(
+        name,
+        queue or "",
+        tuple(stake["borrowed"]),
+        tuple(owners),
+        int(stake["pods"]),
+        int(stake["gpus"]),
+        stake["saveSeconds"],
+        stake["graceSeconds"],
+        int(stake["steps"]),
+    )
+
+
+def _size(pods: int, gpus: int) -> str:
+    told = counted(pods, "pod")
+    return f"{told} with {counted(gpus, 'GPU')}" if gpus else told

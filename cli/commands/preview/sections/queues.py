@@ -1,0 +1,57 @@
+"""The queues: which flavors each gets, before and after the update."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import cast
+
+from rich.console import RenderableType
+
+from cli.commands.preview.report import Facts, Report
+from cli.commands.tiers import drawing, tables, text
+from cli.commands.tiers.rows import flavors, tiers
+from cli.output.markdown import table
+from components.base import facts
+
+_WIDTH = 110
+"""Characters of the drawing in Markdown."""
+
+
+def before(report: Report) -> dict[str, facts.Queue]:
+    """The queues as they are deployed."""
+    return _complete({name: old for name, (old, _) in report.registered("Queue").items()})
+
+
+def after(report: Report) -> dict[str, facts.Queue]:
+    """The queues as they would be."""
+    return _complete({name: new for name, (_, new) in report.registered("Queue").items()})
+
+
+def _complete(queues: Mapping[str, Facts]) -> dict[str, facts.Queue]:
+    """Without those of version 0.1.0, which did not register the flavors."""
+    return {name: cast(facts.Queue, queue) for name, queue in queues.items() if "machines" in queue}
+
+
+def terminal(report: Report, width: int) -> Iterator[RenderableType]:
+    """Tables and the drawing."""
+    old, new = before(report), after(report)
+    if old or new:
+        yield tables.render(tiers(new), flavors(new), width, before=tiers(old), had=flavors(old))
+        yield ""
+
+
+def markdown(report: Report) -> Iterator[str]:
+    """Tables and the drawing."""
+    old, new = before(report), after(report)
+    if not (old or new):
+        return
+    planned = tiers(new)
+    yield "## Queues"
+    yield table(text.HEADINGS, text.rows(tiers(old), planned))
+    yield table(text.FLAVOR_HEADINGS, text.flavor_rows(flavors(old), flavors(new)))
+    if teams := text.team_rows(planned):
+        yield table(teams[0], teams[1:])
+    if drawn := drawing.drawings(planned, _WIDTH):
+        notes = [drawing.LEGEND, *(note for each in drawn for note in each.scale)]
+        lines = [line for each in drawn for line in each.lines()]
+        yield "\n".join(["```", *lines, *notes, "```"])

@@ -1,0 +1,22 @@
+"""What becomes of the runs of training jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.text import Text
+
+from cli.commands.preview.report import Report
+from cli.output.markdown import bullets
+
+
+def terminal(report: Report, _: int) -> Iterator[Text]:
+    """A line for each run."""
+    yield from (Text(f"note: {line}", style="yellow") for line in report.runs)
+
+
+def markdown(report: Report) -> Iterator[str]:
+    """A list."""
+    if report.runs:
+        yield "## Training runs"
+        yield bullets(report.runs)

@@ -1,0 +1,34 @@
+"""How many resources would change, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.text import Text
+
+from cli.commands.preview.report import OPERATIONS, Report
+
+
+def sentence(report: Report) -> str:
+    """`1 to delete, 2 to create, 7 unchanged`."""
+    counts = [f"{number} to {operation}" for operation in OPERATIONS if (number := report.count(operation))]
+    unchanged = f"{report.unchanged} unchanged"
+    return ", ".join([*counts, unchanged]) if counts else f"no changes, {unchanged}"
+
+
+def terminal(report: Report, _: int) -> Iterator[Text]:
+    """One line; none for a preview that failed before the first change."""
+    if report.changes or not report.failed:
+        # Said again here: the banner of a long preview has left the screen.
+        stack = f"{report.stack} (not checked by the cloud)" if report.stand_ins else report.stack
+        yield Text(f"{stack}: {sentence(report)}", style="bold")
+
+
+def markdown(report: Report) -> Iterator[str]:
+    """The outcome in bold."""
+    if not report.failed:
+        yield f"**{sentence(report)}.**"
+    elif report.refused:
+        yield f"**A policy refuses this update:** {sentence(report)}."
+    else:
+        yield "**The preview failed.**" + (f" Until then: {sentence(report)}." if report.changes else "")

@@ -1,0 +1,22 @@
+"""What the engine and providers warn of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.text import Text
+
+from cli.commands.preview.report import Report
+from cli.output.markdown import bullets
+
+
+def terminal(report: Report, _: int) -> Iterator[Text]:
+    """A line each."""
+    yield from (Text(f"warning: {line}", style="yellow") for line in report.warnings)
+
+
+def markdown(report: Report) -> Iterator[str]:
+    """A list."""
+    if report.warnings:
+        yield "## Warnings"
+        yield bullets(report.warnings)

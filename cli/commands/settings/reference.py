@@ -1,0 +1,113 @@
+"""`tensorplane settings`: every key of the stack's settings as pages of Markdown, from the models that check them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple, TypeAlias
+
+from pydantic.fields import FieldInfo
+
+from cli.commands.settings import values
+from cli.commands.settings.place import INDEX, Place
+from components.base import field_docs
+from components.base.model import Model
+from stack import StackConfig
+
+_Known: TypeAlias = dict[type[Model], Place]
+"""Each model that has a section, and where the settings first mention it."""
+_LONG = 120
+"""Characters of a meaning that fit a table's cell. Of a longer one the first sentence does."""
+_END_OF_SENTENCE = re.compile(r"(?<=[.;])\s+")
+
+
+def pages() -> dict[str, str]:
+    """The pages by name, the index first: a section per model, each before the models that it mentions."""
+    known: _Known = {StackConfig: Place()}
+    ordered = list(_models_below(StackConfig, known))
+    places = _distinct(known)
+    written: dict[str, list[str]] = {INDEX: []}
+    for model in ordered:
+        page = known[model].page
+
+        def link(target: type[Model], _: Place, page: str = page) -> str:
+            at = known[target].page
+            return f"[{values.kind(target) or 'settings'}]({'' if at == page else f'{at}.md'}#{places[target].anchor})"
+
+        written.setdefault(page, []).append(_section(model, places[model], link))
+    return {page: "\n\n".join(sections) + "\n" for page, sections in written.items()}
+
+
+def _models_below(model: type[Model], known: _Known) -> Iterator[type[Model]]:
+    """The model, then those that it is the first to mention, each with those below it."""
+    mentioned: _Known = {}
+
+    def note(found: type[Model], place: Place) -> str:
+        if found not in known:
+            mentioned[found] = known[found] = place
+        return ""
+
+    for field in _fields(model):
+        values.of(field.info, known[model].below(field.key), note)
+    yield model
+    for each in mentioned:
+        yield from _models_below(each, known)
+
+
+def _distinct(known: _Known) -> Mapping[type[Model], Place]:
+    """The places with a kind only where it tells headings apart, and at variants."""
+    sections = Counter(place.path for place in known.values())
+    return {
+        model: place if values.kind(model) or sections[place.path] > 1 else place.of_kind("")
+        for model, place in known.items()
+    }
+
+
+def _section(model: type[Model], place: Place, link: values.Link) -> str:
+    title = [f"## {place.title}", _escaped(" ".join((model.__doc__ or "").split()))]
+    rows, notes = ["| key | value | default | meaning |", "|---|---|---|---|"], []
+    for field in _fields(model):
+        allowed = values.of(field.info, place, link)
+        summary, more = _summary(field.meaning)
+        cells = (f"`{field.key}`", allowed.words, values.default(field.info), summary)
+        rows.append(f"| {' | '.join(map(_escaped, cells))} |")
+        if more or allowed.choices:
+            one_of = f"One of {', '.join(allowed.choices)}." if allowed.choices else ""
+            notes.append(f"- `{field.key}`: {_escaped(' '.join(filter(None, (more, one_of))))}")
+    parts = [*title, "\n".join(rows)] if len(rows) > 2 else [*title, "It has no keys."]
+    return "\n\n".join([*parts, "\n".join(notes)] if notes else parts)
+
+
+class _Field(NamedTuple):
+    key: str
+    """Its name in YAML."""
+    info: FieldInfo
+    meaning: str
+
+
+def _fields(model: type[Model]) -> list[_Field]:
+    """The keys that a user sets. `kind` is in the heading."""
+    return [
+        _Field(str(info.alias), info, " ".join(field_docs.of(model, name).split()))
+        for name, info in model.model_fields.items()
+        if name != "kind"
+    ]
+
+
+def _summary(meaning: str) -> tuple[str, str]:
+    """What stands in the table's cell, and what stands below the table."""
+    if len(meaning) <= _LONG:
+        return meaning, ""
+    first, *rest = _END_OF_SENTENCE.split(meaning)
+    # What follows a semicolon begins a sentence of its own below the table.
+    more = " ".join(rest)
+    return first.removesuffix(";") + ("." if first.endswith(";") else ""), more[:1].upper() + more[1:]
+
+
+def _escaped(text: str) -> str:
+    # Between backticks Markdown shows angle brackets as they are; elsewhere they would be HTML.
+    parts = text.replace("|", "\\|").split("`")
+    return "`".join(
+        part if index % 2 else part.replace("<", "&lt;").replace(">", "&gt;") for index, part in enumerate(parts)
+    )

@@ -1,0 +1,51 @@
+"""Which queue gets which flavors, from the settings alone."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from cli import stack_config
+from cli.commands.tiers import rows, tables
+from components import queues as queue
+from components.base import facts
+from driver import advice
+from embedded.fault import Fault
+from stack import ResolvedStack
+
+
+def run(file: Path, console: Console, *, as_json: bool) -> None:
+    """Prints the tiers of a Pulumi.<stack>.yaml. A Fault with a line for each thing that is wrong with it."""
+    if unread := stack_config.encrypted(file, "cluster", "nodeGroups", "queues", "cohorts", "teams", "topology"):
+        shown = advice.make("preview", file.stem.removeprefix("Pulumi."))
+        raise Fault(f"{', '.join(unread)}: only Pulumi can read encrypted values; for the table, run: {shown}")
+    queues = registered(stack_config.load(file))
+    if not queues and not as_json:
+        raise Fault(f"{file.name}: no queues are declared; add tensorplane:queues (docs/queues.md)")
+    tiers, flavors = rows.tiers(queues), rows.flavors(queues)
+    if as_json:
+        print(json.dumps(plain(tiers, flavors), indent=2))
+    else:
+        console.print(tables.render(tiers, flavors, console.width))
+
+
+def registered(resolved: ResolvedStack) -> dict[str, facts.Queue]:
+    """What each queue of these settings will register."""
+    queues = resolved.config.queues.items()
+    return {name: queue.registered(args, resolved.quotas[name], resolved.flavors) for name, args in queues}
+
+
+def plain(tiers: list[rows.Tier], flavors: list[rows.Flavor]) -> dict[str, Any]:
+    """Everything for programs."""
+    return {
+        "queues": [asdict(tier) for tier in tiers],
+        "flavors": [{**asdict(flavor), "unreserved": flavor.unreserved} for flavor in flavors],
+        "teams": {
+            team: {flavor: {"guaranteed": own, "borrowable": more} for flavor, (own, more) in shares.items()}
+            for team, shares in rows.by_team(tiers).items()
+        },
+    }

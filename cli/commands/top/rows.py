@@ -1,0 +1,190 @@
+"""Who has which accelerators now: by flavor, by queue, and by namespace."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from cli.kueue import quota_tree, unqueued, workloads
+from cli.kueue.facts import Facts, condition
+from cli.kueue.quota_tree import Room
+from cli.kueue.unqueued import Held
+from cli.kueue.workloads import Work
+from components import catalog
+from components.base.labels import ACCELERATOR, FLAVOR
+from components.base.quantities import amount
+from components.catalog import GPU_RESOURCE
+
+CORES = "cpu"
+
+
+@dataclass(frozen=True)
+class Flavor:
+    """One flavor."""
+
+    name: str
+    resource: str
+    """What is counted: GPUs, or cores where no queue has GPUs of it."""
+    nodes: int
+    ready: int
+    capacity: float
+    """What the nodes that are ready offer."""
+    guaranteed: float
+    """What is guaranteed to the queues together."""
+    used: float
+    unqueued: float
+    """GPUs that pods hold without a queue."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one queue has of one flavor."""
+
+    queue: str
+    flavor: str
+    resource: str
+    used: float
+    guaranteed: float
+    borrowed: float
+    lent: float
+    several: bool
+    """Whether others lend the flavor too, so that `lent` is a maximum: Kueue does not tell whose quota is in use."""
+
+
+@dataclass(frozen=True)
+class Namespace:
+    """What the jobs of one namespace have and wait for."""
+
+    name: str
+    used: Mapping[str, float]
+    """By flavor, with what its pods hold without a queue."""
+    running: int
+    starting: int
+    """Jobs that hold what they asked for, and whose pods do not run all yet."""
+    waiting: int
+    wanted: int
+    """GPUs that the waiting jobs ask for."""
+
+
+@dataclass(frozen=True)
+class Queue:
+    """How many jobs one queue has."""
+
+    name: str
+    cluster_queue: str
+    running: int
+    starting: int
+    waiting: int
+    admits: bool
+
+
+@dataclass(frozen=True)
+class Top:
+    """Everything that is shown."""
+
+    flavors: tuple[Flavor, ...]
+    queues: tuple[Queue, ...]
+    shares: tuple[Share, ...]
+    namespaces: tuple[Namespace, ...]
+
+
+def of(facts: Facts, works: Sequence[Work]) -> Top:
+    """From what a cluster says: the stack's queues, and those that share machines with them."""
+    room = quota_tree.of(facts, works)
+    own = {q["spec"]["clusterQueue"] for q in facts.local_queues if q["metadata"]["namespace"] == facts.namespace}
+    shown = sorted({each for name in own if name in room.queues for each in room.around(name)})
+    resources = _resources(facts, room, shown)
+    held = unqueued.of(facts)
+    flavors = tuple(_flavor(name, resource, facts, room, shown, held) for name, resource in resources.items())
+    return Top(
+        flavors,
+        tuple(_queue(name, facts, works) for name in shown),
+        tuple(share for name in shown for share in _shares(name, resources, facts, room)),
+        tuple(_namespace(name, facts, works, resources, held) for name in _namespaces(facts, works, shown)),
+    )
+
+
+def _resources(facts: Facts, room: Room, shown: Sequence[str]) -> dict[str, str]:
+    """What is counted of each flavor of these queues, from the oldest accelerator to the newest."""
+    names = dict.fromkeys(flavor for queue in shown for flavor in room.queues[queue].flavors)
+    accelerators = {
+        one["metadata"]["name"]: (one["spec"].get("nodeLabels") or {}).get(ACCELERATOR) for one in facts.flavors
+    }
+    ages = {accelerator: age for age, accelerator in enumerate(catalog.ACCELERATORS)}
+    ordered = sorted(names, key=lambda name: (ages.get(accelerators.get(name) or "", -1), name))
+    return {
+        name: GPU_RESOURCE if any(room.most(queue, (name, GPU_RESOURCE)) for queue in shown) else CORES
+        for name in ordered
+    }
+
+
+def _flavor(flavor: str, resource: str, facts: Facts, room: Room, shown: Sequence[str], held: Sequence[Held]) -> Flavor:
+    name = workloads.flavor_names(facts.flavors).get(flavor, flavor)
+    nodes = [node for node in facts.nodes if (node["metadata"].get("labels") or {}).get(FLAVOR) == name]
+    ready = [node for node in nodes if condition(node, "Ready").holds and not node["spec"].get("unschedulable")]
+    return Flavor(
+        name,
+        resource,
+        len(nodes),
+        len(ready),
+        sum(amount(node["status"]["allocatable"].get(resource, "0")) for node in ready),
+        sum(room.own(queue, (flavor, resource)) for queue in shown),
+        sum(room.used(queue, (flavor, resource)) for queue in shown),
+        sum(one.gpus for one in held if one.flavor == name and resource == GPU_RESOURCE),
+    )
+
+
+def _queue(name: str, facts: Facts, works: Sequence[Work]) -> Queue:
+    found = next(one for one in facts.cluster_queues if one["metadata"]["name"] == name)
+    return Queue(
+        workloads.queue_names(facts.cluster_queues)[name],
+        name,
+        sum(work.admitted_by == name and work.state == "running" for work in works),
+        sum(work.admitted_by == name and work.state == "admitted" for work in works),
+        sum(work.cluster_queue == name and work.state == "waiting" for work in works),
+        condition(found, "Active").holds,
+    )
+
+
+def _shares(queue: str, resources: Mapping[str, str], facts: Facts, room: Room) -> Iterator[Share]:
+    flavors, names = workloads.flavor_names(facts.flavors), workloads.queue_names(facts.cluster_queues)
+    others = room.around(queue) - {queue}
+    for flavor in room.queues[queue].flavors:
+        resource = resources[flavor]
+        place = flavor, resource
+        own, used = room.own(queue, place), room.used(queue, place)
+        borrowed = sum(max(0.0, room.used(each, place) - room.own(each, place)) for each in others)
+        idle = any(room.own(each, place) > room.used(each, place) for each in others)
+        yield Share(
+            names[queue],
+            flavors.get(flavor, flavor),
+            resource,
+            used,
+            own,
+            max(0.0, used - own),
+            min(borrowed, max(0.0, own - used)),
+            borrowed > 0 and idle,
+        )
+
+
+def _namespaces(facts: Facts, works: Sequence[Work], shown: Sequence[str]) -> list[str]:
+    """The stack's and its teams', and others whose jobs are in queues that share with these."""
+    others = {work.namespace for work in works if work.state != "finished" and work.cluster_queue in shown}
+    return [*facts.namespaces, *sorted(others - set(facts.namespaces))]
+
+
+def _namespace(
+    name: str, facts: Facts, works: Sequence[Work], resources: Mapping[str, str], unqueued: Sequence[Held]
+) -> Namespace:
+    flavors = workloads.flavor_names(facts.flavors)
+    inside = [work for work in works if work.namespace == name]
+    used: dict[str, float] = defaultdict(float)
+    for work in inside:
+        for flavor, held in work.held.items():
+            used[flavors.get(flavor, flavor)] += held.get(resources.get(flavor, GPU_RESOURCE), 0)
+    for one in (each for each in unqueued if each.namespace == name):
+        used[one.flavor] += one.gpus
+    states = Counter(work.state for work in inside)
+    wanted = sum(work.gpus for work in inside if work.state == "waiting")
+    return Namespace(name, dict(used), states["running"], states["admitted"], states["waiting"], wanted)

@@ -1,0 +1,32 @@
+"""`tensorplane unlock`: removes the lock that a killed `pulumi` left on a stack."""
+
+from __future__ import annotations
+
+import argparse
+
+from cli.command import Command, add_stack, context
+
+
+def unlock(stack: str, context: str) -> str:
+    """Remove the locks of dead processes of this machine, and say so. The lock of a live process is a Fault."""
+    from driver import locks
+    from driver.stack_settings import StackSettings
+    from driver.target import Target
+    from embedded.fault import Fault
+
+    target = Target.of(context, stack=stack)
+    StackSettings(stack, target.home).source()
+    environment = target.environment()
+    backend = locks.folder(environment)
+    if backend is None:
+        url = environment["PULUMI_BACKEND_URL"]
+        raise Fault(f"stack {stack}: its state is in {url}; remove its lock with: pulumi cancel --stack {stack}")
+    return "\n".join(locks.break_stale(backend, stack)) or f"stack {stack}: no lock"
+
+
+def _run(args: argparse.Namespace) -> int:
+    print(unlock(args.stack, context()))
+    return 0
+
+
+COMMAND = Command("remove the lock that a killed `pulumi` left on a stack", add_stack, _run)

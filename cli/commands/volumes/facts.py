@@ -1,0 +1,66 @@
+"""What a cluster's API answers about a stack's volumes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from cli.api_values import Object
+from cli.cluster_api import Lists
+from driver import volume_use
+from driver.kube import Kube
+
+_SNAPSHOTS = "/apis/snapshot.storage.k8s.io/v1"
+_REPLICATION = "/apis/volsync.backube/v1alpha1"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """All that the tables need."""
+
+    claims: Sequence[Object] = ()
+    """Claims of the stack's namespace."""
+    volumes: Sequence[Object] = ()
+    """PersistentVolumes of the cluster."""
+    pods: Sequence[Object] = ()
+    snapshots: Sequence[Object] = ()
+    contents: Sequence[Object] = ()
+    """VolumeSnapshotContents of the cluster."""
+    replications: Sequence[Object] = ()
+    """VolSync's ReplicationSources."""
+    every_claim: frozenset[str] = frozenset()
+    """Claims of all namespaces, as namespace/name."""
+    every_snapshot: frozenset[str] = frozenset()
+    """The UIDs of the VolumeSnapshots of all namespaces."""
+    used: dict[str, int] = field(default_factory=dict)
+    """Bytes that a claim's volume holds, as the kubelets of the nodes that mount it say."""
+    notes: Sequence[str] = ()
+    """What could not be read."""
+
+
+def gather(api: Kube, namespace: str) -> Facts:
+    """Ask a cluster. What somebody may not read is left out, and a note says so."""
+    lists = Lists(api)
+    inside = f"namespaces/{namespace}"
+    pods = api.items(f"/api/v1/{inside}/pods")
+    claims = api.items(f"/api/v1/{inside}/persistentvolumeclaims")
+    contents = lists.read(f"{_SNAPSHOTS}/volumesnapshotcontents")
+    # After their contents: what is taken meanwhile is no leftover.
+    all_snapshots = lists.read(f"{_SNAPSHOTS}/volumesnapshots")
+    return Facts(
+        claims=claims,
+        volumes=lists.read("/api/v1/persistentvolumes") or [],
+        pods=pods,
+        snapshots=lists.read(f"{_SNAPSHOTS}/{inside}/volumesnapshots") or [],
+        # Without all snapshots, each content would look as if nothing had it any more.
+        contents=[] if all_snapshots is None else contents or [],
+        replications=lists.read(f"{_REPLICATION}/{inside}/replicationsources") or [],
+        every_claim=frozenset(_named(one) for one in lists.read("/api/v1/persistentvolumeclaims") or claims),
+        every_snapshot=frozenset(one["metadata"]["uid"] for one in all_snapshots or ()),
+        used=dict(volume_use.used(api, namespace, pods)),
+        notes=lists.notes,
+    )
+
+
+def _named(thing: Object) -> str:
+    return f"{thing['metadata']['namespace']}/{thing['metadata']['name']}"

@@ -1,0 +1,162 @@
+"""Bytes that no volume of a stack has any more: where they are, what brings them back, what deletes them for good."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from agents.snapshots.manifest import PART_OF, REASON, VOLUME
+from cli.api_values import Object, moment
+from cli.commands.volumes.facts import Facts
+from components.base.quantities import size_bytes
+from driver import advice
+from driver.stack_settings import STACK
+from embedded.cluster import csi
+from embedded.csi.contract import DRIVER
+from embedded.fault import Fault
+
+_PROVISIONED = "pv.kubernetes.io/provisioned-by"
+_GROUP = "snapshot.storage.k8s.io/v1"
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """A PersistentVolume that lost its claim, or a VolumeSnapshotContent that lost its VolumeSnapshot."""
+
+    kind: str
+    name: str
+    was: str
+    """Namespace and name of what it belonged to."""
+    size: int | None
+    since: datetime | None
+    state: str
+    back: str
+    """The command that brings it back."""
+    gone: str
+    """The commands that delete it for good."""
+
+
+def leftovers(facts: Facts, declared: Collection[str] = (), *, stack: str = STACK, context: str = "") -> list[Leftover]:
+    """Those of all namespaces, since one whose namespace is gone is nobody's; the newest first.
+
+    `declared` are the volumes of the settings of `stack`, as namespace/name.
+    """
+    found = [*_volumes(facts, declared, advice.refresh(stack, context)), *_contents(facts, stack)]
+    return sorted(found, key=lambda one: (one.since is not None, one.since, one.name), reverse=True)
+
+
+def _volumes(facts: Facts, declared: Collection[str], refresh: str) -> Iterator[Leftover]:
+    for volume in facts.volumes:
+        name, spec = volume["metadata"]["name"], volume["spec"]
+        claim, phase = spec.get("claimRef"), volume.get("status", {}).get("phase", "Unknown")
+        if not claim or phase not in ("Released", "Failed", "Available"):
+            continue
+        was = f"{claim['namespace']}/{claim['name']}"
+        ready = phase == "Available"
+        yield Leftover(
+            kind="PersistentVolume",
+            name=name,
+            was=was,
+            size=size_bytes(spec["capacity"]["storage"]),
+            since=moment(volume["status"].get("lastPhaseTransitionTime") or volume["metadata"]["creationTimestamp"]),
+            state=f"waits for claim {claim['name']}" if ready else phase,
+            back=refresh if ready else _rebind(volume, in_use=was in facts.every_claim, new=was not in declared),
+            gone=_delete_volume(volume),
+        )
+
+
+def _rebind(volume: Object, *, in_use: bool, new: bool) -> str:
+    """Reserve the volume for its claim, or for one of another name where the claim has other bytes now."""
+    spec = volume["spec"]
+    claim = spec["claimRef"]
+    wanted = f"{claim['name']}-before" if in_use else claim["name"]
+    reference = {"kind": "PersistentVolumeClaim", "namespace": claim["namespace"], "name": wanted}
+    changes: list[dict[str, Any]] = [{"op": "replace", "path": "/spec/claimRef", "value": reference}]
+    ours = spec.get("csi", {}).get("driver") == DRIVER
+    if ours and (in_use or new or not spec.get("volumeAttributesClassName")):
+        # A claim binds no volume of another class, and a new volume has no mirror yet: it would begin empty.
+        changes.append({"op": "add", "path": "/spec/volumeAttributesClassName", "value": csi.UNMIRRORED})
+    patch = json.dumps(changes, separators=(",", ":"))
+    return f"kubectl patch pv {volume['metadata']['name']} --type json -p '{patch}'"
+
+
+def _delete_volume(volume: Object) -> str:
+    name = volume["metadata"]["name"]
+    if _PROVISIONED not in (volume["metadata"].get("annotations") or {}):
+        return f"kubectl delete pv {name}  # its bytes stay where they are"
+    return f"""kubectl patch pv {name} -p '{{"spec":{{"persistentVolumeReclaimPolicy":"Delete"}}}}'"""
+
+
+def _contents(facts: Facts, stack: str) -> Iterator[Leftover]:
+    # One that was brought back has two contents for the same bytes: what deletes the one deletes the other's.
+    seen = {_handle(one) for one in facts.contents if _is_bound(one, facts)}
+    for content in facts.contents:
+        reference, status = content["spec"]["volumeSnapshotRef"], content.get("status") or {}
+        handle = _handle(content)
+        if handle is None or handle in seen:
+            continue
+        seen.add(handle)
+        name, taken = content["metadata"]["name"], status.get("creationTime")
+        patch = """--type merge -p '{"spec":{"deletionPolicy":"Delete"}}'"""
+        yield Leftover(
+            kind="VolumeSnapshotContent",
+            name=name,
+            was=f"{reference['namespace']}/{reference['name']}",
+            size=status.get("restoreSize"),
+            since=datetime.fromtimestamp(taken / 1e9, UTC) if taken else None,
+            state="no VolumeSnapshot",
+            back=f"{advice.tensorplane(f'volumes {name} --bring-back', stack)} | kubectl apply -f -",
+            gone=f"kubectl patch volumesnapshotcontent {name} {patch}; kubectl delete volumesnapshotcontent {name}",
+        )
+
+
+def _handle(content: Object) -> tuple[str, str] | None:
+    handle = (content.get("status") or {}).get("snapshotHandle")
+    return (content["spec"]["driver"], handle) if handle else None
+
+
+def _is_bound(content: Object, facts: Facts) -> bool:
+    return content["spec"]["volumeSnapshotRef"].get("uid", "") in facts.every_snapshot
+
+
+def brought_back(facts: Facts, name: str) -> list[dict[str, Any]]:
+    """The objects that make a VolumeSnapshotContent a VolumeSnapshot again: a driver's own cannot be bound twice."""
+    content = next((one for one in facts.contents if one["metadata"]["name"] == name), None)
+    handle = _handle(content) if content else None
+    if content is None or handle is None or _is_bound(content, facts):
+        have = ", ".join(one.name for one in _contents(facts, STACK)) or "none"
+        raise Fault(f"{name} is not a VolumeSnapshotContent without a VolumeSnapshot; choose one of {have}")
+    spec, reference = content["spec"], content["spec"]["volumeSnapshotRef"]
+    snapshot, namespace = reference["name"], reference["namespace"]
+    new = f"{namespace}-{snapshot}-back"
+    labels = {VOLUME: _volume_of(snapshot), REASON: "brought-back", **PART_OF}
+    kept = {
+        key: value for key, value in (content["metadata"].get("annotations") or {}).items() if "deletion-secret" in key
+    }
+    return [
+        {
+            "apiVersion": _GROUP,
+            "kind": "VolumeSnapshotContent",
+            "metadata": {"name": new, **({"annotations": kept} if kept else {})},
+            "spec": {
+                "deletionPolicy": "Retain",
+                "driver": spec["driver"],
+                "source": {"snapshotHandle": handle[1]},
+                "volumeSnapshotRef": {"namespace": namespace, "name": snapshot},
+            },
+        },
+        {
+            "apiVersion": _GROUP,
+            "kind": "VolumeSnapshot",
+            "metadata": {"name": snapshot, "namespace": namespace, "labels": labels},
+            "spec": {"source": {"volumeSnapshotContentName": new}},
+        },
+    ]
+
+
+def _volume_of(snapshot: str) -> str:
+    """The volume in a snapshot's name, which ends with date and time."""
+    return snapshot.rsplit("-", 2)[0]

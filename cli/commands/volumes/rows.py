@@ -1,0 +1,178 @@
+"""A stack's volumes and their snapshots, from what the cluster's API answers and what the settings say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from agents.snapshots.manifest import REASON, VOLUME
+from cli.api_values import Object, moment
+from cli.commands.volumes.facts import Facts
+from components.base.quantities import size_bytes
+from embedded.csi.mirror_annotations import AT, MIRROR
+
+_SHORT = {"ReadWriteOnce": "RWO", "ReadWriteMany": "RWX", "ReadOnlyMany": "ROX", "ReadWriteOncePod": "RWOP"}
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """One point in time of a volume."""
+
+    name: str
+    volume: str
+    reason: str
+    """Why it was taken: schedule, manual, before-change; a dash for one that tensorplane did not take."""
+    taken: datetime | None
+    size: int | None
+    ready: bool
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Mirror:
+    """A copy elsewhere."""
+
+    to: str
+    reached: datetime | None = None
+    """The moment that the copy has reached."""
+    ask: str | None = None
+    """What tells that moment, where the cluster does not know it."""
+
+
+@dataclass(frozen=True)
+class Volume:
+    """One volume as the cluster has it."""
+
+    name: str
+    storage: str
+    """Its StorageClass, or what else holds it."""
+    phase: str
+    access: tuple[str, ...]
+    size: int | None
+    used: int | None
+    pods: tuple[str, ...]
+    snapshots: tuple[Snapshot, ...]
+    """The newest first."""
+    mirror: Mirror | None
+    protection: str
+
+
+def volumes(facts: Facts, declared: Mapping[str, Any]) -> list[Volume]:
+    """The claims of the stack's namespace, and what has snapshots alone; `declared` is what the settings say."""
+    by_name = {one["metadata"]["name"]: one for one in facts.volumes}
+    taken = snapshots(facts)
+    live = [
+        _volume(claim, by_name.get(claim["spec"].get("volumeName", "")), facts, taken, _section(declared, claim))
+        for claim in facts.claims
+    ]
+    gone = {one.volume for one in taken} - {one.name for one in live}
+    return sorted([*live, *(_gone(name, taken) for name in gone)], key=lambda one: one.name)
+
+
+def snapshots(facts: Facts) -> list[Snapshot]:
+    """The namespace's snapshots, the newest first."""
+    found = [_snapshot(one) for one in facts.snapshots]
+    return sorted(found, key=lambda one: (one.taken is not None, one.taken, one.name), reverse=True)
+
+
+def _section(declared: Mapping[str, Any], claim: Object) -> Mapping[str, Any] | None:
+    found = declared.get(claim["metadata"]["name"])
+    return found if isinstance(found, dict) else None
+
+
+def _volume(
+    claim: Object, volume: Object | None, facts: Facts, taken: Sequence[Snapshot], declared: Mapping[str, Any] | None
+) -> Volume:
+    name, spec, status = claim["metadata"]["name"], claim["spec"], claim.get("status", {})
+    return Volume(
+        name=name,
+        storage=_storage(spec, volume),
+        phase="Terminating" if claim["metadata"].get("deletionTimestamp") else status.get("phase", "Unknown"),
+        access=tuple(_SHORT.get(mode, mode) for mode in spec.get("accessModes", ())),
+        size=size_bytes(status.get("capacity", {}).get("storage") or spec["resources"]["requests"].get("storage")),
+        used=facts.used.get(name),
+        pods=tuple(sorted(pod["metadata"]["name"] for pod in facts.pods if _mounts(pod, name))),
+        snapshots=tuple(one for one in taken if one.volume == name),
+        mirror=_mirror(name, volume, facts, declared),
+        protection=_protection(volume, declared),
+    )
+
+
+def _gone(name: str, taken: Sequence[Snapshot]) -> Volume:
+    mine = tuple(one for one in taken if one.volume == name)
+    return Volume(name, "-", "deleted", (), None, None, (), mine, None, "its snapshots")
+
+
+def _storage(spec: Object, volume: Object | None) -> str:
+    if spec.get("storageClassName"):
+        return str(spec["storageClassName"])
+    source = (volume or {}).get("spec", {})
+    return next((str(source[kind].get("driver", kind)) for kind in ("csi", "nfs", "local") if kind in source), "-")
+
+
+def _mounts(pod: Object, claim: str) -> bool:
+    live = pod.get("status", {}).get("phase") in ("Pending", "Running")
+    mounted = (one.get("persistentVolumeClaim", {}).get("claimName") for one in pod["spec"].get("volumes", ()))
+    return live and claim in mounted
+
+
+def _protection(volume: Object | None, declared: Mapping[str, Any] | None) -> str:
+    """What keeps the bytes: the settings refuse the deletion, the volume outlives its claim, or neither."""
+    if declared is not None and declared.get("retain", True):
+        return "retained"
+    told = "not in the settings" if declared is None else "not retained"
+    if volume is None:
+        return told
+    kept = volume["spec"].get("persistentVolumeReclaimPolicy") == "Retain"
+    return f"{told}, data {'outlives' if kept else 'is deleted with'} the claim"
+
+
+def _snapshot(one: Object) -> Snapshot:
+    about, status = one["metadata"], one.get("status") or {}
+    return Snapshot(
+        name=about["name"],
+        volume=one["spec"]["source"].get("persistentVolumeClaimName") or about.get("labels", {}).get(VOLUME, "-"),
+        reason=about.get("labels", {}).get(REASON, "-"),
+        taken=moment(status.get("creationTime") or about["creationTimestamp"]),
+        size=size_bytes(status.get("restoreSize")),
+        ready=bool(status.get("readyToUse")),
+        error=(status.get("error") or {}).get("message"),
+    )
+
+
+def _mirror(name: str, volume: Object | None, facts: Facts, declared: Mapping[str, Any] | None) -> Mirror | None:
+    """What the driver or VolSync says of the copy; else what the settings say, and whom to ask."""
+    told = ((volume or {}).get("metadata", {}).get("annotations")) or {}
+    if MIRROR in told:
+        return Mirror(told[MIRROR], moment(told.get(AT)))
+    wanted = (declared or {}).get("mirror") or {}
+    to = ", ".join(f"{way}: {where}" for way, where in (wanted.get("to") or {}).items())
+    for one in facts.replications:
+        if one["spec"].get("sourcePVC") == name:
+            return Mirror(to or "VolSync", moment((one.get("status") or {}).get("lastSyncTime")))
+    return Mirror(to, None, _ask(volume)) if to else None
+
+
+def _ask(volume: Object | None) -> str | None:
+    csi = (volume or {}).get("spec", {}).get("csi") or {}
+    driver = str(csi.get("driver", ""))
+    if driver == "efs.csi.aws.com":
+        return (
+            "aws efs describe-replication-configurations --file-system-id "
+            f"{str(csi['volumeHandle']).split(':')[0]} --query 'Replications[].Destinations[].LastReplicatedTimestamp'"
+        )
+    return _ask_ceph(csi.get("volumeAttributes") or {}) if driver.endswith("cephfs.csi.ceph.com") else None
+
+
+def _ask_ceph(told: Mapping[str, str]) -> str:
+    """Only the daemon that sends knows what it has sent, and its sockets name the commands that tell it."""
+    each = (
+        "for s in /var/run/ceph/*fs-mirror*.asok; do "
+        'ceph --admin-daemon $s help | grep -o "fs mirror peer status [^\\"]*" | '
+        "while read -r c; do ceph --admin-daemon $s $c </dev/null; done; done"
+    )
+    directory = told.get("subvolumePath", "").rpartition("/")[0]
+    mine = f" | grep -A 5 '\"{directory}\"'" if directory else ""
+    return f"kubectl -n {told.get('clusterID', 'rook-ceph')} exec deploy/rook-ceph-fs-mirror -- sh -c '{each}'{mine}"

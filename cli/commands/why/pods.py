@@ -1,0 +1,84 @@
+"""What an admitted job's pods wait for: nodes, the scheduler, images."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from cli.api_values import Object
+from cli.kueue.facts import Details, condition
+from driver import failures
+
+_SCALING = {
+    "TriggeredScaleUp": "nodes are being added",
+    "Nominated": "a node is being created for it",
+    "NotTriggerScaleUp": "no node group can grow for it",
+    "FailedScaleUp": "nodes could not be added",
+}
+"""Reasons of the cluster autoscaler's events and of Karpenter's, with what they mean."""
+_GONE = ("Succeeded", "Failed")
+_NAMED = re.compile(r'^Error creating: (pods "[^"]*" is forbidden: )?')
+"""What stands before the reason, with a name that no pod has."""
+
+
+def told(details: Details) -> tuple[str, ...]:
+    """A sentence for each reason."""
+    pods = [pod for pod in details.pods if "deletionTimestamp" not in pod["metadata"]]
+    alive = [pod for pod in pods if (pod.get("status") or {}).get("phase") not in _GONE]
+    refused = tuple(_refused(details, alive))
+    if not alive:
+        return refused or (("It has no pods yet.",) if not pods else ())
+    homeless = [pod for pod in alive if not pod["spec"].get("nodeName")]
+    lines = []
+    if homeless:
+        said = [failures.unscheduled(condition(pod, "PodScheduled").message) for pod in homeless]
+        reasons = Counter(each or "not scheduled yet" for each in said)
+        lines += [f"{_of(count, alive)} no node yet: {reason.rstrip('.')}." for reason, count in reasons.most_common()]
+        lines += _scaling(homeless, details)
+    waiting = Counter(filter(None, (_holding(pod) for pod in alive if pod["spec"].get("nodeName"))))
+    lines += [
+        f"{_of(count, alive)} a node but {'does' if len(alive) == 1 else 'do'} not run: {why}."
+        for why, count in waiting.most_common()
+    ]
+    return (*refused, *lines)
+
+
+def _of(count: int, alive: Sequence[Object]) -> str:
+    return "Its pod has" if len(alive) == 1 else f"{count} of {len(alive)} pods have"
+
+
+def _refused(details: Details, alive: Sequence[Object]) -> Iterator[str]:
+    """What the API server says of pods that it did not take, since the last that it took."""
+    taken = max((str(pod["metadata"].get("creationTimestamp", "")) for pod in alive), default="")
+    said = [
+        event
+        for event in details.events
+        if event.get("reason") == "FailedCreate"
+        and (event.get("involvedObject") or {}).get("kind") in ("Job", "JobSet")
+        and str((event.get("involvedObject") or {}).get("name", "")).startswith(details.job_set)
+        and str(event.get("lastTimestamp") or event.get("eventTime") or "") >= taken
+    ]
+    if details.job_set and said:
+        last = max(said, key=lambda event: str(event.get("lastTimestamp") or event.get("eventTime") or ""))
+        yield f"The API server refuses its pods: {_NAMED.sub('', last.get('message', '')).rstrip('.')}."
+
+
+def _scaling(homeless: list[Object], details: Details) -> list[str]:
+    uids = {pod["metadata"]["uid"] for pod in homeless}
+    latest: dict[str, str] = {}
+    for event in details.events:
+        if (event.get("involvedObject") or {}).get("uid") in uids and event.get("reason") in _SCALING:
+            latest[event["reason"]] = event.get("message", "")
+    return [f"{_SCALING[reason].capitalize()}: {message}" for reason, message in latest.items()]
+
+
+def _holding(pod: Object) -> str:
+    """Why a pod on a node is not ready; empty where it is."""
+    status = pod.get("status") or {}
+    if status.get("phase") == "Running" and condition(pod, "Ready").holds:
+        return ""
+    for container in (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())):
+        if (container.get("state") or {}).get("waiting"):
+            return failures.waits(pod, container)
+    return f"{status.get('phase', 'Pending')}, not ready"

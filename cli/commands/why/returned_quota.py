@@ -1,0 +1,50 @@
+"""A job that could not start and returned its quota (`quota_return`): why, how often, and when it is retried."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from agents.quota_return import record
+from cli.api_values import moment
+from cli.commands.why.answer import Answer, Asked
+from cli.kueue.workloads import Work
+from cli.output.numbers import ordinal
+from cli.output.times import age
+
+
+def reason(work: Work) -> str:
+    """Why it could not start; empty where it never returned its quota, or has run since."""
+    return str(_annotations(work).get(record.REASON, ""))
+
+
+def told(asked: Asked, work: Work) -> str:
+    """When, how often and why it returned its quota."""
+    times = ordinal(record.times(work.thing))
+    return f"It returned its quota {asked.ago(work.evicted.since)}, the {times} time: {reason(work)}."
+
+
+def answer(asked: Asked, work: Work) -> Answer | None:
+    """The answer for a job that holds nothing until it is tried again; None for any other."""
+    if work.active or not reason(work):
+        return None
+    verdict = f"{asked.name} has waited since {asked.ago(work.created)} and holds no quota of queue {work.queue}"
+    again = moment(_annotations(work).get(record.AGAIN))
+    state = "waiting" if again else "stuck"
+    return Answer(f"{verdict}: {reason(work)}", state, tuple(_lines(asked, work)))
+
+
+def _lines(asked: Asked, work: Work) -> Iterator[str]:
+    yield told(asked, work)
+    again = moment(_annotations(work).get(record.AGAIN))
+    if again:
+        left = age(asked.now, again) if again > asked.now else "a moment"
+        yield f"It is retried in {left}, at {again:%H:%M:%S} UTC."
+        return
+    yield "It is not retried automatically. When the cause is fixed, retry it with: " + (
+        f"kubectl -n {work.namespace} patch workload {work.thing['metadata']['name']}"
+        ' --type merge -p \'{"spec": {"active": true}}\''
+    )
+
+
+def _annotations(work: Work) -> dict[str, str]:
+    return work.thing["metadata"].get("annotations") or {}

@@ -1,0 +1,145 @@
+"""Why a job waits, runs or was stopped, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from cli.api_values import moment
+from cli.commands.why import pods, returned_quota, waiting
+from cli.commands.why.answer import SHOWN, Answer, Asked, amounts, some
+from cli.kueue import unqueued, workloads
+from cli.kueue.facts import Facts, condition
+from cli.kueue.workloads import Work
+from components.base.faults import did_you_mean
+from components.base.labels import NAME, PRIORITY_LABEL
+from components.catalog import GPU_RESOURCE
+from driver import failures
+
+
+def answer(asked: Asked) -> Answer:
+    """Why the job is where it is."""
+    for kind, state in (("Completed", "finished"), ("Failed", "failed")):
+        if (ended := condition(asked.job_set, kind)).holds:
+            verdict = f"{asked.name} {state} {asked.ago(ended.since)}: {ended.message}"
+            return Answer(verdict, state, tuple(_ended_badly(asked)) if state == "failed" else ())
+    queue = workloads.queue_of(asked.job_set)
+    if queue is None:
+        return _without_queue(asked)
+    if asked.work is None:
+        return _unknown_to_kueue(asked, queue)
+    if asked.work.state in ("admitted", "running"):
+        return _admitted(asked, asked.work)
+    stuck = _stuck(asked, asked.work, queue)
+    return stuck or waiting.waiting(asked, asked.work)
+
+
+def _ended_badly(asked: Asked) -> Iterator[str]:
+    about = asked.job_set["metadata"]
+    yield from failures.first(asked.details.pods) or ("Its pods are deleted, so the reason is unknown.",)
+    if restarts := (asked.job_set.get("status") or {}).get("restarts"):
+        yield f"It was restarted {restarts} times."
+    if about["namespace"] == asked.facts.namespace and NAME in (about.get("labels") or {}):
+        yield failures.again(asked.job_set, asked.details.pods, asked.deploy, asked.refresh)
+    else:
+        yield "The settings do not declare it; its owner can delete the JobSet and create it again."
+
+
+def _without_queue(asked: Asked) -> Answer:
+    found = pods.told(asked.details)
+    if not failures.cannot_begin(asked.details.pods):
+        return Answer(f"{asked.name} is in no queue; it only waits for its pods", "admitted", found)
+    about = asked.job_set["metadata"]
+    verdict = f"{asked.name} cannot start, and without a queue nothing stops it"
+    return Answer(verdict, "stuck", (*found, failures.end(about["namespace"], about["name"])))
+
+
+def _unknown_to_kueue(asked: Asked, queue: str) -> Answer:
+    about, facts = asked.job_set["metadata"], asked.facts
+    verdict = f"{asked.name} has waited since {asked.ago(moment(about['creationTimestamp']))}:"
+    there = _queues_of(facts, about["namespace"])
+    if queue not in there:
+        return Answer(f"{verdict} {_no_queue(about['namespace'], queue, there)}", "stuck")
+    priority = about["labels"].get(PRIORITY_LABEL)
+    if priority and facts.priorities is not None and priority not in facts.priorities:
+        have = f"{', '.join(sorted(facts.priorities))}{did_you_mean(priority, facts.priorities)}"
+        return Answer(f"{verdict} its WorkloadPriorityClass {priority} does not exist; choose one of {have}", "stuck")
+    said = [each for each in asked.details.events if (each.get("involvedObject") or {}).get("uid") == about["uid"]]
+    lines = [f"{each['reason']}: {each.get('message', '')}" for each in said if each.get("type") == "Warning"]
+    lines = list(dict.fromkeys(lines))[-SHOWN:]
+    if not lines:
+        lines = [
+            "Kueue only manages jobs in namespaces with the label app.kubernetes.io/part-of=tensorplane; check the"
+            f" labels of namespace {about['namespace']}, and that Kueue runs: kubectl -n kueue-system get pods"
+        ]
+    return Answer(f"{verdict} Kueue has not created a Workload for it in queue {queue}", "stuck", tuple(lines))
+
+
+def _queues_of(facts: Facts, namespace: str) -> list[str]:
+    found = (one["metadata"] for one in facts.local_queues)
+    return sorted(about["name"] for about in found if about["namespace"] == namespace)
+
+
+def _no_queue(namespace: str, queue: str, there: Sequence[str]) -> str:
+    have = f"{', '.join(there) or 'none'}{did_you_mean(queue, there)}"
+    return f"namespace {namespace} has no queue {queue}; it has {have}"
+
+
+def _admitted(asked: Asked, work: Work) -> Answer:
+    flavors = workloads.flavor_names(asked.facts.flavors)
+    where = ", ".join(f"{flavors.get(flavor, flavor)} ({amounts(held)})" for flavor, held in sorted(work.held.items()))
+    verb, since = ("run", work.running.since) if work.state == "running" else ("been admitted", work.reserved.since)
+    verdict = f"{asked.name} has {verb} since {asked.ago(since)} on {where}, in queue {work.queue}"
+    lines = list(_borrowing(asked, work, flavors))
+    if work.state == "admitted":
+        if not work.admitted.holds:
+            lines.append(f"Its quota is reserved; Kueue waits for: {work.admitted.message or 'admission checks'}")
+        lines += pods.told(asked.details)
+        lines += _unqueued(
+            asked, {flavors.get(flavor, flavor) for flavor, held in work.held.items() if held[GPU_RESOURCE]}
+        )
+    return Answer(verdict, work.state, tuple(lines))
+
+
+def _unqueued(asked: Asked, flavors: Collection[str]) -> Iterator[str]:
+    """Who has GPUs of the same flavors without a queue: no quota counts them."""
+    held = [one for one in unqueued.of(asked.facts) if one.flavor in flavors]
+    if held:
+        told = some([f"{one.namespace}/{one.owner} {one.gpus} of {one.flavor}" for one in held])
+        yield f"Pods outside of queues hold GPUs of the same flavor: {told}."
+
+
+def _borrowing(asked: Asked, work: Work, flavors: Mapping[str, str]) -> Iterator[str]:
+    queue = work.admitted_by
+    node = asked.room.queues.get(queue)
+    borrowed = [
+        flavors.get(flavor, flavor)
+        for flavor, held in sorted(work.held.items())
+        if node and held.get(GPU_RESOURCE, 0) > asked.room.own(queue, (flavor, GPU_RESOURCE))
+    ]
+    if borrowed:
+        yield f"It borrows {', '.join(borrowed)}: Kueue preempts it when jobs of the owning queue need them."
+
+
+def _stuck(asked: Asked, work: Work, queue: str) -> Answer | None:
+    """What the end of another job does not change."""
+    verdict = f"{asked.name} has waited since {asked.ago(work.created)}:"
+    if work.cluster_queue is None:
+        return Answer(f"{verdict} {_no_queue(work.namespace, queue, _queues_of(asked.facts, work.namespace))}", "stuck")
+    found = {one["metadata"]["name"]: one for one in asked.facts.cluster_queues}.get(work.cluster_queue)
+    if found is None and not asked.facts.cluster_queues:
+        # Who may not list them learns what Kueue itself says.
+        return None
+    if found is None:
+        return Answer(f"{verdict} the ClusterQueue of its queue, {work.cluster_queue}, does not exist", "stuck")
+    active = condition(found, "Active")
+    if not active.holds:
+        why = f"{active.reason}: {active.message}"
+        return Answer(f"{verdict} queue {queue} has admitted nothing since {asked.ago(active.since)}: {why}", "stuck")
+    if returned := returned_quota.answer(asked, work):
+        return returned
+    if not work.active:
+        why = work.evicted.message or "somebody set spec.active to false"
+        return Answer(
+            f"{verdict} Kueue no longer tries to admit it: {why}", "stuck", tuple(waiting.stopped(asked, work))
+        )
+    return None

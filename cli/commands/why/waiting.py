@@ -1,0 +1,193 @@
+"""Why a job is still in its queue: who is ahead, what is short, who holds it, what would let it start."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from cli.commands.why import returned_quota
+from cli.commands.why.answer import SHOWN, Answer, Asked, amount, pods_told, resource_name, some
+from cli.commands.why.shortage import Option, Short, short
+from cli.kueue import workloads
+from cli.kueue.facts import Condition, Details, condition
+from cli.kueue.workloads import Work
+from cli.output.numbers import ordinal
+from cli.output.times import age
+
+_PREEMPTOR = re.compile(r"\(UID: ([0-9a-f-]+)")
+_BY_REASON = {
+    "InCohortReclamation": "reclaimed quota that is guaranteed to its queue",
+    "InClusterQueue": "has a higher priority in the same queue",
+    "InCohortFairSharing": "has a greater fair share",
+    "InCohortReclaimWhileBorrowing": "reclaimed quota that is guaranteed to its queue and borrowed the rest",
+}
+
+
+def waiting(asked: Asked, work: Work) -> Answer:
+    """The answer for a job that is not admitted yet."""
+    evicted = work.evicted.since if work.evicted.holds else None
+    asks = "; ".join(map(pods_told, work.pods))
+    verdict = f"{asked.name} has waited in queue {work.queue} since {asked.ago(evicted or work.created)} for {asks}"
+    lines = [*stopped(asked, work), *_place(asked, work)]
+    if work.requeue_at and work.requeue_at > asked.now:
+        left = age(asked.now, work.requeue_at)
+        return Answer(verdict, "waiting", (*lines, f"Kueue retries it in {left}, at {work.requeue_at:%H:%M:%S} UTC."))
+    if work.cluster_queue not in asked.room.queues:
+        return Answer(verdict, "waiting", (*lines, f"Kueue says: {work.reserved.message or 'nothing yet'}"))
+    missing = short(work, asked.room, asked.facts.flavors)
+    if missing is None:
+        said = work.reserved.message or "Kueue has not looked at it yet"
+        room = "Its queue has quota for it, but no nodes have room" if "topology" in said else "There is quota for it"
+        return Answer(verdict, "waiting", (*lines, f"{room}. Kueue says: {said}"))
+    return _told_short(asked, work, Answer(verdict, "waiting", tuple(lines)), missing)
+
+
+def _told_short(asked: Asked, work: Work, found: Answer, missing: Short) -> Answer:
+    flavors = workloads.flavor_names(asked.facts.flavors)
+    possible = [option for option in missing.options if option.possible]
+    rows = tuple(
+        (
+            flavors.get(option.flavor, option.flavor),
+            resource_name(option.resource),
+            amount(option.resource, option.needed),
+            amount(option.resource, option.free),
+            amount(option.resource, option.most),
+            "\n".join(_holders(asked, option)) or "-",
+        )
+        for option in missing.options
+    )
+    headings = ("flavor", "short of", "needs", "available", "maximum", "held by")
+    if not possible:
+        verdict = f"{asked.name} can never start: {pods_told(missing.pods)} need more than"
+        verdict += f" queue {work.queue} can ever get of any flavor that accepts them"
+        return Answer(verdict, "stuck", found.lines, headings if rows else (), rows, tuple(_tainted(missing, flavors)))
+    after = (*_admits(asked, work, possible, flavors), *_tainted(missing, flavors))
+    return replace(found, headings=headings, rows=rows, after=after)
+
+
+def _tainted(missing: Short, flavors: Mapping[str, str]) -> Iterator[str]:
+    """What its pods would have to tolerate."""
+    for flavor, taints in missing.tainted:
+        name = flavors.get(flavor, flavor)
+        yield f"{name} has taints that its pods do not tolerate: {', '.join(taints)}; add tolerations to use it."
+
+
+def _admits(asked: Asked, work: Work, options: Sequence[Option], flavors: Mapping[str, str]) -> Iterator[str]:
+    """What would let it start."""
+    alone = [each[0] for option in options for each in option.ends if len(each) == 1]
+    several = [each for option in options for each in option.ends if len(each) > 1]
+    if alone:
+        names = list(dict.fromkeys(asked.told(each) for each in alone))
+        yield f"It can start when one of these ends: {some(names)}."
+    elif several:
+        sets = list(dict.fromkeys(" and ".join(sorted(map(asked.told, each))) for each in several))
+        yield f"It can start when these end: {some(sets, ', or ')}."
+    more = [
+        f"{amount(option.resource, option.needed - option.free)} more {resource_name(option.resource)} of"
+        f" {flavors.get(option.flavor, option.flavor)}"
+        for option in options
+    ]
+    yield f"{'Or' if alone or several else 'It can start'} with {', or '.join(more)}."
+    for option in options:
+        held = sum(_of_queue(holder, work, option) for holder in option.holders)
+        if held + option.needed <= option.own:
+            own, used = amount(option.resource, option.own), amount(option.resource, held)
+            flavor = flavors.get(option.flavor, option.flavor)
+            quota = f"Queue {work.queue} is guaranteed {own} {flavor} and holds {used}"
+            yield f"{quota}: Kueue preempts jobs that borrow the rest."
+
+
+def _of_queue(holder: Work, work: Work, option: Option) -> float:
+    """What a job of the same queue holds."""
+    same = holder.admitted_by == work.cluster_queue
+    return holder.held[option.flavor][option.resource] if same else 0
+
+
+def _holders(asked: Asked, option: Option) -> Iterator[str]:
+    names = workloads.queue_names(asked.facts.cluster_queues)
+    for holder in option.holders[:SHOWN]:
+        queue = holder.admitted_by
+        held = amount(option.resource, holder.held[option.flavor][option.resource])
+        yield f"{asked.told(holder)} {held} (queue {names.get(queue, queue)}, {age(holder.reserved.since, asked.now)})"
+    if len(option.holders) > SHOWN:
+        yield f"{len(option.holders) - SHOWN} more"
+
+
+def stopped(asked: Asked, work: Work) -> Iterator[str]:
+    """Whether it ran before, and why it was stopped."""
+    evicted = work.evicted
+    if not evicted.holds:
+        return
+    when = asked.ago(evicted.since)
+    if evicted.reason == "Preempted":
+        by = _preemptor(asked, evicted)
+        why = _BY_REASON.get(condition(work.thing, "Preempted").reason, "needed its quota")
+        yield f"It was preempted at {when}: {by} {why}."
+    elif evicted.reason == "Deactivated" and returned_quota.reason(work):
+        yield returned_quota.told(asked, work)
+        return
+    elif evicted.reason == "PodsReadyTimeout":
+        yield f"It was evicted at {when}, the {ordinal(work.requeues)} time: not all of its pods were ready in time."
+    else:
+        yield f"It was evicted at {when}: {evicted.reason}: {evicted.message}"
+    times = sum(
+        each.get("count", 0)
+        for each in ((work.thing["status"].get("schedulingStats") or {}).get("evictions") or ())
+        if each.get("reason") == evicted.reason
+    )
+    if times > 1:
+        yield f"That happened {times} times."
+
+
+def _preemptor(asked: Asked, evicted: Condition) -> str:
+    found = _PREEMPTOR.search(evicted.message)
+    by = next((work for work in asked.works if found and work.uid == found.group(1)), None)
+    if by is None:
+        return "a job that no longer exists"
+    names = workloads.queue_names(asked.facts.cluster_queues)
+    return f"{asked.told(by)} of queue {names.get(by.cluster_queue or '', by.queue)}"
+
+
+def _place(asked: Asked, work: Work) -> Iterator[str]:
+    """Its place among those that wait."""
+    line = in_line(work, asked.works, asked.details)
+    place = line.index(work)
+    names = workloads.queue_names(asked.facts.cluster_queues)
+    queue = names.get(work.cluster_queue or "", work.queue)
+    if place == 0:
+        yield f"It is the first of {len(line)} in queue {queue}."
+    else:
+        ahead = some([asked.told(each) for each in line[:place]])
+        position = f"{ordinal(place + 1)} of {len(line)}"
+        yield f"It is the {position} in queue {queue}, behind {ahead}, which Kueue tries first."
+        found = {one["metadata"]["name"]: one for one in asked.facts.cluster_queues}.get(work.cluster_queue or "", {})
+        if found.get("spec", {}).get("queueingStrategy") == "StrictFIFO":
+            yield "The queue's order is strict: it starts after them, even if it fits earlier."
+    if work.cluster_queue is None or work.cluster_queue not in asked.room.queues:
+        return
+    shared = asked.room.around(work.cluster_queue)
+    above = [
+        f"{asked.told(each)} (queue {names.get(each.cluster_queue or '', each.queue)})"
+        for each in asked.works
+        if each.state == "waiting" and each.cluster_queue in shared and each.priority > work.priority
+        if each.cluster_queue != work.cluster_queue
+    ]
+    if above:
+        yield f"Jobs of other queues that have a higher priority and wait for the same flavors: {some(above)}."
+
+
+def in_line(work: Work, works: Sequence[Work], details: Details) -> list[Work]:
+    """Who waits in the same ClusterQueue, in Kueue's order: as it says, else by priority and time."""
+    line = [each for each in works if each.cluster_queue == work.cluster_queue and each.state == "waiting"]
+    line = [each for each in line if each.active]
+    told = {owner: place for place, owner in enumerate(details.order.get(work.cluster_queue or "", ()))}
+    last = len(told)
+    return sorted(line, key=lambda each: (told.get(each.owner, last), -each.priority, queued(each), each.uid))
+
+
+def queued(work: Work) -> float:
+    """When a job came, as Kueue counts: one whose pods were not ready in time begins again at the end."""
+    again = work.evicted.holds and work.evicted.reason in ("PodsReadyTimeout", "AdmissionCheck")
+    then = work.evicted.since if again else work.created
+    return then.timestamp() if then else 0

@@ -1,0 +1,153 @@
+"""What a cluster's API answers about its queues: Kueue's objects, and the jobs, pods and nodes that they are about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from cli.api_values import Object, moment
+from cli.cluster_api import Lists
+from components import versions
+from components.base.labels import JOB_SET_NAME
+from driver.kube import Kube
+from embedded.fault import Fault
+
+KUEUE = f"/apis/{versions.KUEUE_API}"
+_JOBSETS = f"/apis/{versions.JOBSET_API}"
+_VISIBILITY = "/apis/visibility.kueue.x-k8s.io/v1beta2"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """All that `why` and `top` read of a cluster."""
+
+    namespace: str
+    """The stack's own."""
+    cluster_queues: Sequence[Object] = ()
+    cohorts: Sequence[Object] = ()
+    flavors: Sequence[Object] = ()
+    local_queues: Sequence[Object] = ()
+    priorities: frozenset[str] | None = None
+    """Names of the WorkloadPriorityClasses; None where nobody may list them."""
+    workloads: Sequence[Object] = ()
+    """Of all namespaces: they compete."""
+    nodes: Sequence[Object] = ()
+    pods: Sequence[Object] = ()
+    """Of all namespaces, those that are not done."""
+    job_sets: Sequence[Object] = ()
+    """Of the namespaces that have the stack's queues."""
+    notes: Sequence[str] = ()
+    """What could not be read."""
+
+    @property
+    def namespaces(self) -> tuple[str, ...]:
+        """The stack's own, and those of its teams."""
+        return namespaces(self.namespace, self.local_queues)
+
+
+@dataclass(frozen=True)
+class Details:
+    """What `why` reads of one job alone."""
+
+    pods: Sequence[Object] = ()
+    events: Sequence[Object] = ()
+    job_set: str = ""
+    """What the names of its Jobs begin with; empty where it is not known."""
+    order: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """By ClusterQueue the UIDs of the owners of what waits in it, as Kueue orders them; without an entry it did not
+    say."""
+
+
+def gather(api: Kube, namespace: str, *, also: str = "", needs_kueue: bool = True) -> Facts:
+    """Ask a cluster. What somebody may not read is left out, and a note says so.
+
+    `also`: another namespace whose jobs are asked about; it may be without queues. Without `needs_kueue`, a cluster
+    without Kueue is one without queues.
+    """
+    lists = Lists(api)
+
+    def asked(path: str, **query: str) -> list[Object]:
+        return lists.read(path, **query) or []
+
+    def listed(kind: str, inside: Iterable[str]) -> list[Object]:
+        """Of all namespaces, or where that is refused, of those that are named."""
+        everywhere = lists.read(f"{KUEUE}/{kind}")
+        if everywhere is not None:
+            return everywhere
+        return [one for each in inside for one in asked(f"{KUEUE}/namespaces/{each}/{kind}")]
+
+    if needs_kueue and api.get(KUEUE) is None:
+        reason = f"the cluster has no Kueue that serves {versions.KUEUE_API}"
+        raise Fault(f"{reason}; deploy a stack with queues, or upgrade Kueue")
+    own = dict.fromkeys(filter(None, (namespace, also)))
+    local_queues = listed("localqueues", own)
+    inside = tuple(dict.fromkeys((*namespaces(namespace, local_queues), *own)))
+    workloads = listed("workloads", inside)
+    classes = asked(f"{KUEUE}/workloadpriorityclasses")
+    return Facts(
+        namespace,
+        cluster_queues=asked(f"{KUEUE}/clusterqueues"),
+        cohorts=asked(f"{KUEUE}/cohorts"),
+        flavors=asked(f"{KUEUE}/resourceflavors"),
+        local_queues=local_queues,
+        priorities=frozenset(one["metadata"]["name"] for one in classes) if classes else None,
+        workloads=workloads,
+        nodes=asked("/api/v1/nodes"),
+        pods=asked("/api/v1/pods", fieldSelector="status.phase!=Succeeded,status.phase!=Failed"),
+        job_sets=[one for each in inside for one in asked(f"{_JOBSETS}/namespaces/{each}/jobsets")],
+        notes=lists.notes,
+    )
+
+
+def details(api: Kube, job_set: Object, cluster_queue: str | None) -> Details:
+    """The pods of one job, what happened to it and to them, and who waits with it."""
+    name, namespace = job_set["metadata"]["name"], job_set["metadata"]["namespace"]
+    inside = f"/api/v1/namespaces/{namespace}"
+    pods = api.items(f"{inside}/pods", labelSelector=f"{JOB_SET_NAME}={name}")
+    try:
+        events = api.items(f"{inside}/events")
+    except Fault:
+        events = []
+    order = waiting(api, cluster_queue) if cluster_queue else None
+    return Details(pods, events, f"{name}-", {} if order is None or not cluster_queue else {cluster_queue: order})
+
+
+def waiting(api: Kube, cluster_queue: str) -> list[str] | None:
+    """UIDs of the owners of what waits in a ClusterQueue, in Kueue's order; None where it serves no such list."""
+    try:
+        answer = api.get(f"{_VISIBILITY}/clusterqueues/{cluster_queue}/pendingworkloads")
+    except Fault:
+        return None
+    if answer is None:
+        return None
+    return [owner["uid"] for one in answer.get("items", ()) for owner in one["metadata"].get("ownerReferences", ())[:1]]
+
+
+def namespaces(namespace: str, local_queues: Sequence[Object]) -> tuple[str, ...]:
+    """The stack's namespace first, then those that have one of its queues."""
+    own = {one["spec"]["clusterQueue"] for one in local_queues if one["metadata"]["namespace"] == namespace}
+    others = {one["metadata"]["namespace"] for one in local_queues if one["spec"]["clusterQueue"] in own}
+    return (namespace, *sorted(others - {namespace}))
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One condition of an object."""
+
+    holds: bool
+    reason: str
+    message: str
+    since: datetime | None
+
+
+_UNKNOWN = Condition(False, "", "", None)
+
+
+def condition(thing: Object, kind: str) -> Condition:
+    """A condition by its type; one that is missing does not hold."""
+    for one in (thing.get("status") or {}).get("conditions") or ():
+        if one["type"] == kind:
+            since = moment(one.get("lastTransitionTime"))
+            return Condition(one["status"] == "True", one.get("reason") or "", one.get("message") or "", since)
+    return _UNKNOWN

@@ -1,0 +1,167 @@
+"""How much of each flavor a queue can still get: Kueue's sums over quotas, loans and usage."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from cli.api_values import Object
+from cli.kueue.facts import Facts
+from cli.kueue.workloads import Work
+from components.base.quantities import amount
+
+FlavorResource = tuple[str, str]
+"""A flavor and a resource."""
+
+
+@dataclass(frozen=True)
+class Quota:
+    """What a queue or a cohort has of one resource of one flavor. None: no limit."""
+
+    nominal: float
+    borrows: float | None
+    lends: float | None
+
+
+_NONE = Quota(0, None, None)
+
+
+@dataclass(frozen=True)
+class Node:
+    """A ClusterQueue or a cohort, in the cohort around it."""
+
+    name: str
+    around: str | None
+    """A cohort; None for the outermost, and for queues that are in none."""
+    quotas: Mapping[FlavorResource, Quota]
+    flavors: tuple[str, ...]
+    """In the order in which it takes them."""
+
+
+@dataclass(frozen=True)
+class Room:
+    """All queues and cohorts of a cluster, with their usage."""
+
+    queues: Mapping[str, Node]
+    cohorts: Mapping[str, Node]
+    works: Sequence[Work]
+
+    def free(self, queue: str, place: FlavorResource, without: Collection[str] = ()) -> float:
+        """What more the queue could get, its loans included. `without`: UIDs of Workloads that end first."""
+        return self._free(self.queues[queue], place, self._used_by_queue(place, without))
+
+    def most(self, queue: str, place: FlavorResource) -> float:
+        """What it could get with nothing else running."""
+        return self._free(self.queues[queue], place, {})
+
+    def own(self, queue: str, place: FlavorResource) -> float:
+        """What is guaranteed to the queue: its nominal quota."""
+        return self.queues[queue].quotas.get(place, _NONE).nominal
+
+    def around(self, queue: str) -> set[str]:
+        """The queues that share with this one, itself among them."""
+        outermost = self._outermost(self.queues[queue])
+        return {name for name, node in self.queues.items() if self._outermost(node) == outermost}
+
+    def _outermost(self, node: Node) -> str:
+        seen = {node.name}
+        while node.around is not None and node.around not in seen:
+            node = self.cohorts[node.around]
+            seen.add(node.name)
+        return f"cohort {node.name}" if node.name in self.cohorts else f"queue {node.name}"
+
+    def used(self, queue: str, place: FlavorResource) -> float:
+        """What its jobs hold."""
+        return self._sums.get((queue, *place), 0)
+
+    def _used_by_queue(self, place: FlavorResource, without: Collection[str]) -> Mapping[str, float]:
+        flavor, resource = place
+        found = {queue: self.used(queue, place) for queue in self.queues}
+        for work in self.holders if without else ():
+            if work.uid in without and work.admitted_by in found:
+                found[work.admitted_by] -= work.held.get(flavor, {}).get(resource, 0)
+        return found
+
+    @cached_property
+    def holders(self) -> list[Work]:
+        """The Workloads that hold anything."""
+        return [work for work in self.works if work.held]
+
+    @cached_property
+    def _sums(self) -> Mapping[tuple[str, str, str], float]:
+        found: dict[tuple[str, str, str], float] = defaultdict(float)
+        for work in self.holders:
+            for flavor, held in work.held.items():
+                for resource, count in held.items():
+                    found[work.admitted_by, flavor, resource] += count
+        return found
+
+    @cached_property
+    def _inside(self) -> Mapping[str, list[Node]]:
+        found: dict[str, list[Node]] = defaultdict(list)
+        for node in (*self.queues.values(), *self.cohorts.values()):
+            if node.around is not None:
+                found[node.around].append(node)
+        return found
+
+    def _parts(self, node: Node) -> Iterable[Node]:
+        return self._inside.get(node.name, ()) if self.cohorts.get(node.name) is node else ()
+
+    def _capacity(self, node: Node, place: FlavorResource) -> float:
+        """Its own, and what the parts of a cohort lend to it."""
+        lent = sum(self._capacity(part, place) - self._kept(part, place) for part in self._parts(node))
+        return node.quotas.get(place, _NONE).nominal + lent
+
+    def _kept(self, node: Node, place: FlavorResource) -> float:
+        """What it never lends to what is around it."""
+        lends = node.quotas.get(place, _NONE).lends
+        return 0 if lends is None else max(0, self._capacity(node, place) - lends)
+
+    def _used(self, node: Node, place: FlavorResource, used: Mapping[str, float]) -> float:
+        if self.cohorts.get(node.name) is not node:
+            return used.get(node.name, 0)
+        return sum(max(0, self._used(part, place, used) - self._kept(part, place)) for part in self._parts(node))
+
+    def _free(self, node: Node, place: FlavorResource, used: Mapping[str, float]) -> float:
+        capacity, kept, taken = self._capacity(node, place), self._kept(node, place), self._used(node, place, used)
+        if node.around is None:
+            return capacity - taken
+        above = self._free(self.cohorts[node.around], place, used)
+        borrows = node.quotas.get(place, _NONE).borrows
+        if borrows is not None:
+            above = min(above, capacity - kept - max(0, taken - kept) + borrows)
+        return max(0, kept - taken) + above
+
+
+def of(facts: Facts, works: Sequence[Work]) -> Room:
+    """The room of a cluster."""
+    queues = {one["metadata"]["name"]: _node(one, "cohortName") for one in facts.cluster_queues}
+    cohorts = {one["metadata"]["name"]: _node(one, "parentName") for one in facts.cohorts}
+    # Being named makes a cohort.
+    for node in (*queues.values(), *list(cohorts.values())):
+        if node.around is not None:
+            cohorts.setdefault(node.around, Node(node.around, None, {}, ()))
+    return Room(queues, cohorts, works)
+
+
+def _node(thing: Object, around: str) -> Node:
+    spec = thing["spec"]
+    groups = spec.get("resourceGroups") or ()
+    flavors = [flavor for group in groups for flavor in group["flavors"]]
+    quotas = {place: quota for flavor in flavors for place, quota in _quotas(flavor)}
+    return Node(thing["metadata"]["name"], spec.get(around), quotas, tuple(each["name"] for each in flavors))
+
+
+def _quotas(flavor: Object) -> Iterator[tuple[FlavorResource, Quota]]:
+    for each in flavor["resources"]:
+        nominal, borrows, lends = (each.get(key) for key in ("nominalQuota", "borrowingLimit", "lendingLimit"))
+        yield (
+            (flavor["name"], each["name"]),
+            Quota(
+                amount(nominal or "0"),
+                None if borrows is None else amount(borrows),
+                None if lends is None else amount(lends),
+            ),
+        )

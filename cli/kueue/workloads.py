@@ -1,0 +1,181 @@
+"""Kueue's Workloads, ClusterQueues and ResourceFlavors as plain values: who asks for what, and who holds what."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from cli.api_values import Object, moment
+from cli.kueue.facts import Condition, Facts, condition
+from components.base.labels import FLAVOR, NAME, PART_OF, QUEUE_LABEL, TENSORPLANE
+from components.base.quantities import amount
+from components.catalog import GPU_RESOURCE
+
+Amounts = Mapping[str, float]
+"""By resource: cores, bytes, GPUs."""
+
+
+@dataclass(frozen=True)
+class Pods:
+    """Equal pods of one job."""
+
+    role: str
+    count: int
+    each: Amounts
+    selector: Mapping[str, str]
+    tolerations: tuple[Mapping[str, str], ...]
+    terms: tuple[Object, ...] = ()
+    """Of the affinity that nodes must satisfy, one of them."""
+
+    @property
+    def together(self) -> dict[str, float]:
+        """What they ask for. A pod itself counts, as Kueue counts it where a queue covers pods."""
+        return {name: amount * self.count for name, amount in self.each.items()}
+
+
+@dataclass(frozen=True)
+class Work:
+    """One Workload."""
+
+    name: str
+    """Its job's."""
+    namespace: str
+    uid: str
+    owner: str
+    """UID of its job."""
+    queue: str
+    """LocalQueue that it is in."""
+    cluster_queue: str | None
+    """Which the LocalQueue leads to; None where there is none."""
+    priority: int
+    created: datetime | None
+    pods: tuple[Pods, ...]
+    held: Mapping[str, Amounts]
+    """By flavor, what is reserved for it; nothing once it is done."""
+    reserved: Condition
+    admitted: Condition
+    running: Condition
+    evicted: Condition
+    finished: Condition
+    requeue_at: datetime | None
+    requeues: int
+    active: bool
+    thing: Object
+
+    @property
+    def state(self) -> Literal["finished", "running", "admitted", "waiting"]:
+        """Where it is on its way."""
+        if self.finished.holds:
+            return "finished"
+        if self.reserved.holds:
+            return "running" if self.running.holds else "admitted"
+        return "waiting"
+
+    @property
+    def gpus(self) -> int:
+        """GPUs that it asks for."""
+        return int(sum(pods.together.get(GPU_RESOURCE, 0) for pods in self.pods))
+
+    @property
+    def admitted_by(self) -> str:
+        """The ClusterQueue that has reserved its quota; empty where none has."""
+        return str(((self.thing.get("status") or {}).get("admission") or {}).get("clusterQueue", ""))
+
+    @property
+    def ran_before(self) -> int:
+        """Seconds that it ran before it was stopped, all times together."""
+        return int((self.thing.get("status") or {}).get("accumulatedPastExecutionTimeSeconds") or 0)
+
+    def told(self, namespace: str) -> str:
+        """Its name for people who are in a namespace."""
+        return self.name if self.namespace == namespace else f"{self.namespace}/{self.name}"
+
+
+def works(facts: Facts) -> list[Work]:
+    """The Workloads of all queues."""
+    leads = {(q["metadata"]["namespace"], q["metadata"]["name"]): q["spec"]["clusterQueue"] for q in facts.local_queues}
+    return [_work(thing, leads) for thing in facts.workloads]
+
+
+def _work(thing: Object, leads: Mapping[tuple[str, str], str]) -> Work:
+    about, spec, status = thing["metadata"], thing["spec"], thing.get("status") or {}
+    owner = (about.get("ownerReferences") or [{"name": about["name"], "uid": about["uid"]}])[0]
+    requeue = status.get("requeueState") or {}
+    finished, queue = condition(thing, "Finished"), spec.get("queueName", "")
+    return Work(
+        name=owner["name"],
+        namespace=about["namespace"],
+        uid=about["uid"],
+        owner=owner["uid"],
+        queue=queue,
+        cluster_queue=leads.get((about["namespace"], queue)),
+        priority=spec.get("priority", 0),
+        created=moment(about["creationTimestamp"]),
+        pods=tuple(_pods(each) for each in spec["podSets"]),
+        held={} if finished.holds else assigned(status.get("admission")),
+        reserved=condition(thing, "QuotaReserved"),
+        admitted=condition(thing, "Admitted"),
+        running=condition(thing, "PodsReady"),
+        evicted=condition(thing, "Evicted"),
+        finished=finished,
+        requeue_at=moment(requeue.get("requeueAt")),
+        requeues=requeue.get("count", 0),
+        active=spec.get("active", True),
+        thing=thing,
+    )
+
+
+def assigned(admission: Object | None) -> dict[str, dict[str, float]]:
+    """What an admission gives, by flavor and resource."""
+    found: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    for each in (admission or {}).get("podSetAssignments", ()):
+        for resource, flavor in (each.get("flavors") or {}).items():
+            found[flavor][resource] += amount((each.get("resourceUsage") or {}).get(resource, "0"))
+    return found
+
+
+def requests(pod: Object) -> dict[str, float]:
+    """What the containers of a pod's spec ask for together."""
+    asked: dict[str, float] = defaultdict(float)
+    for container in pod["containers"]:
+        resources = container.get("resources") or {}
+        for name, text in {**(resources.get("limits") or {}), **(resources.get("requests") or {})}.items():
+            asked[name] += amount(text)
+    return asked
+
+
+def _pods(pod_set: Object) -> Pods:
+    pod = pod_set["template"]["spec"]
+    asked = requests(pod)
+    tolerations = tuple(pod.get("tolerations") or ())
+    affinity = (pod.get("affinity") or {}).get("nodeAffinity") or {}
+    terms = (affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or {}).get("nodeSelectorTerms") or ()
+    selector = pod.get("nodeSelector") or {}
+    return Pods(pod_set["name"], pod_set.get("count", 1), asked, selector, tolerations, tuple(terms))
+
+
+def flavor_names(flavors: Sequence[Object]) -> dict[str, str]:
+    """The flavors' names for people, by object: tensorplane's own are named in their node label."""
+    return {
+        one["metadata"]["name"]: (one["spec"].get("nodeLabels") or {}).get(FLAVOR, one["metadata"]["name"])
+        for one in flavors
+    }
+
+
+def queue_names(cluster_queues: Sequence[Object]) -> dict[str, str]:
+    """The queues' names for people, by ClusterQueue: tensorplane's own have the name of the settings."""
+    found = {}
+    for one in cluster_queues:
+        labels = one["metadata"].get("labels") or {}
+        ours = labels.get(PART_OF) == TENSORPLANE[PART_OF]
+        found[one["metadata"]["name"]] = labels.get(NAME, one["metadata"]["name"]) if ours else one["metadata"]["name"]
+    return found
+
+
+def queue_of(job_set: Object) -> str | None:
+    """The LocalQueue that a job names."""
+    found: str | None = (job_set["metadata"].get("labels") or {}).get(QUEUE_LABEL)
+    return found

@@ -1,0 +1,37 @@
+"""Numbers for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+NOTHING = "-"
+
+
+def count(number: float, *, cores: bool = False) -> str:
+    """A number of accelerators, or of cores; a dash for none."""
+    unit = (" core" if number == 1 else " cores") if cores else ""
+    return f"{number:g}{unit}" if number else NOTHING
+
+
+def span(numbers: Iterable[float]) -> str:
+    """The least and the greatest: 2-8, or one number where they are equal."""
+    found = sorted(set(numbers))
+    return f"{found[0]:g}" if len(found) == 1 else f"{found[0]:g}-{found[-1]:g}"
+
+
+def unit_price(dollars: float | None) -> str:
+    """An hour of one machine: cents, or three digits where it costs less than a dollar."""
+    if dollars is None:
+        return NOTHING
+    return f"{dollars:.2f}" if dollars >= 1 else f"{dollars:.3g}"
+
+
+def cost(dollars: float | None) -> str:
+    """An hour of many machines, in cents."""
+    return NOTHING if dollars is None else f"{dollars:,.2f}"
+
+
+def ordinal(number: int) -> str:
+    """1st, 2nd, 3rd."""
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10 if number % 100 not in (11, 12, 13) else 0, "th")
+    return f"{number}{ending}"

@@ -1,0 +1,16 @@
+"""Times for people."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+_UNITS = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
+
+
+def age(then: datetime | None, now: datetime) -> str:
+    """How long ago, in the largest unit of which at least two have passed: 90 min, 36 h, 14 d."""
+    if then is None:
+        return "-"
+    seconds = max(int((now - then).total_seconds()), 0)
+    unit, length = next((each for each in _UNITS if seconds >= 2 * each[1]), _UNITS[-1])
+    return f"{seconds // length} {unit}"

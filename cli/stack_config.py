@@ -1,0 +1,35 @@
+"""The checked settings of a Pulumi.<stack>.yaml, read without an engine and without a cluster."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pulumi
+
+import stack
+import stack_file
+from components.base.settings import Settings
+from driver.stack_settings import StackSettings, read
+from embedded.fault import Fault
+from stack import ResolvedStack
+
+
+def file(stack: str) -> Path:
+    """The project's Pulumi.<stack>.yaml. A Fault where there is none."""
+    return StackSettings(stack, Path()).source()
+
+
+def load(file: Path) -> ResolvedStack:
+    """The settings in a Pulumi.<stack>.yaml, without what is encrypted. A Fault with a line for each mistake."""
+    pulumi.runtime.configure(pulumi.runtime.Settings(project=stack_file.PROJECT, stack=file.name.split(".")[1]))
+    settings = Settings.of_file(read(file))
+    try:
+        return stack.load(settings)
+    except pulumi.RunError as error:
+        raise Fault(*str(error).splitlines()) from None
+
+
+def encrypted(file: Path, *sections: str) -> list[str]:
+    """The keys of values that the engine alone can read, in some sections or in all."""
+    unread = Settings.of_file(read(file)).unread
+    return [f"tensorplane:{'.'.join(path)}" for path in unread if not sections or path[0] in sections]

@@ -1,0 +1,265 @@
+"""What components register, a type for each token: policies, reports and the command line read these keys.
+
+Keys are as the engine's state has them. A key that is renamed, or that means something else, raises `VERSION`; one that
+is added does not. The cluster of every stack registers the version, and the stack's outputs have it. Policies run in an
+environment of their own and import nothing from here: a test compares the keys that they read, and the version, with
+these.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NotRequired, TypedDict
+
+import pulumi
+
+VERSION = 1
+VERSION_KEY = "factsVersion"
+"""Where the version is. A state without it is of version 1."""
+
+CLUSTER = "tensorplane:index:Cluster"
+CONTROLLER = "tensorplane:index:Controller"
+CEPH_MIRRORS = "tensorplane:index:CephMirrors"
+GPU_RUNTIME = "tensorplane:index:GpuRuntime"
+MODEL_SERVER = "tensorplane:index:ModelServer"
+MOVERS = "tensorplane:index:Movers"
+NAMESPACE = "tensorplane:index:Namespace"
+NODE_GROUP = "tensorplane:index:NodeGroup"
+QUEUE = "tensorplane:index:Queue"
+QUOTA_RETURN = "tensorplane:index:QuotaReturn"
+SNAPSHOTTER = "tensorplane:index:Snapshotter"
+STREAM = "tensorplane:index:Stream"
+TRAINING_JOB = "tensorplane:index:TrainingJob"
+VOLUME = "tensorplane:index:Volume"
+
+
+def too_new(version: float | None) -> str | None:
+    """Why facts of this version cannot be read; None for those that can."""
+    if version is None or version <= VERSION:
+        return None
+    return (
+        f"a newer tensorplane deployed this stack: its facts have version {version:g}, and this one reads {VERSION}; "
+        "use the version that deployed it, or a newer one"
+    )
+
+
+class Cluster(TypedDict):
+    """A cluster. Without node groups of the stack's it says nothing of nodes."""
+
+    kind: str
+    factsVersion: int
+    """Version of what every component of the stack registers: `VERSION`."""
+    gpusMax: NotRequired[int]
+    """GPUs when every group is full."""
+    hourlyUsdMax: NotRequired[float | None]
+    """Estimated price per hour when every group is full; None where one group's is unknown."""
+
+
+class ClusterOutputs(Cluster):
+    """A cluster once it exists."""
+
+    kubeconfig: pulumi.Output[str | None]
+
+
+class Controller(TypedDict):
+    """A controller from its chart."""
+
+    version: str
+    image: NotRequired[str]
+
+
+class CephMirrors(TypedDict):
+    """What the CephFS mirrors of a stack share."""
+
+    clusterId: str
+
+
+class GpuRuntime(TypedDict):
+    """What makes GPUs available to pods."""
+
+    kind: str
+    runtimeClass: str | None
+
+
+class ModelServer(TypedDict):
+    """A model server."""
+
+    model: str
+    image: pulumi.Input[Any]
+    replicas: int
+    gpus: int
+    """Of all replicas."""
+
+
+class ModelServerOutputs(TypedDict):
+    """A model server once it exists."""
+
+    kind: str
+    deployment: pulumi.Input[str]
+    service: pulumi.Input[str]
+    model: str
+    rest: pulumi.Input[str]
+    """URL of its REST API."""
+    grpc: pulumi.Input[str]
+    """Host and port of its gRPC API."""
+    gpus: int
+
+
+class Namespace(TypedDict):
+    """The stack's namespace."""
+
+    name: pulumi.Input[str]
+    protect: NotRequired[bool]
+
+
+class NodeGroup(TypedDict):
+    """A node group."""
+
+    accelerator: str
+    """Its name in the catalog; `none` without one."""
+    machine: str | None
+    minNodes: int
+    maxNodes: int
+    spot: bool
+    gpusMax: int
+    """GPUs of the full group."""
+    tpusMax: int
+    hourlyUsdMax: float | None
+    """Estimated price of the full group per hour; None where it is unknown."""
+    labels: dict[str, str]
+    taints: list[str]
+    """As `key=value:effect`."""
+
+
+class QueueFlavor(TypedDict):
+    """What a queue has of one flavor, in GPUs, or in cores where the flavor has none."""
+
+    name: str
+    guaranteed: float
+    borrowable: float
+    lends: float
+
+
+class Flavor(TypedDict):
+    """A flavor of the cluster."""
+
+    name: str
+    gpus: bool
+    """Whether GPUs are counted, or cores."""
+    max: float | None
+    """Capacity of its full node groups; None where it is unknown."""
+
+
+class Queue(TypedDict):
+    """A queue."""
+
+    priority: str
+    cpus: float
+    memoryGib: float
+    gpus: int
+    """Guaranteed, of all flavors together."""
+    teams: list[str]
+    cohort: str
+    """Empty for the stack's own."""
+    kinds: list[QueueFlavor]
+    """In the order in which the queue takes them."""
+    machines: list[Flavor]
+    """Every flavor of the cluster, from the oldest accelerator to the newest."""
+
+
+class QueueOutputs(TypedDict):
+    """A queue once it exists."""
+
+    name: str
+    gpus: int
+
+
+class QuotaReturn(TypedDict):
+    """What returns the quota of jobs that cannot start."""
+
+    teams: list[str]
+
+
+class Snapshotter(TypedDict):
+    """What takes scheduled snapshots."""
+
+    drivers: list[str]
+
+
+class Stream(TypedDict):
+    """A stream."""
+
+    broker: str
+    topics: list[str]
+    retain: bool
+
+
+class StreamOutputs(TypedDict):
+    """A stream once it exists."""
+
+    topics: list[str]
+    groups: list[str]
+
+
+class Preemption(TypedDict):
+    """What stops with a job, and how much of its work."""
+
+    borrowed: list[str]
+    """Flavors that it may hold by borrowing."""
+    saveSeconds: float
+    graceSeconds: int
+    steps: int
+    """Steps between two checkpoints."""
+    pods: int
+    gpus: int
+
+
+class TrainingJob(TypedDict):
+    """A training job. Counts are of all its pods together."""
+
+    strategy: str
+    image: pulumi.Input[Any]
+    queue: str | None
+    pods: int
+    cpus: float
+    memoryGib: float
+    gpus: int
+    mayBeStopped: NotRequired[Preemption]
+    """What it loses when the owner of borrowed quota takes it back; missing where it borrows nothing."""
+
+
+class Run(TypedDict):
+    """A run of a training job, for the next deployment to know it by."""
+
+    name: str
+    decisive: Mapping[str, str]
+    """Hashes of what decides its result: command, code, environment, image, strategy, data, model."""
+    manifest: str
+    """Hash of its JobSet, without tensorplane's library."""
+    kept: bool
+    """Whether the JobSet is the one of a version that did not record runs."""
+
+
+class TrainingJobOutputs(TypedDict):
+    """A training job once it exists."""
+
+    kind: str
+    jobSet: pulumi.Input[str]
+    run: pulumi.Input[Run]
+    queue: str | None
+    pods: int
+    gpus: int
+
+
+class Volume(TypedDict):
+    """A volume."""
+
+    sizeGib: float
+    backend: str
+    accessModes: Sequence[str]
+    retain: bool
+
+
+class VolumeOutputs(TypedDict):
+    """A volume once it exists."""
+
+    claimName: pulumi.Input[str]
+    sizeGib: float

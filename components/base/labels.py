@@ -1,0 +1,64 @@
+"""The labels of every object, and each key of a label, annotation or taint that more than one module uses.
+
+Agents, the library in training processes, the embedded cluster and the policies run without `components`, so that they
+spell the few keys that they share with it a second time.
+"""
+
+NAME = "app.kubernetes.io/name"
+COMPONENT = "app.kubernetes.io/component"
+PART_OF = "app.kubernetes.io/part-of"
+MANAGED_BY = "app.kubernetes.io/managed-by"
+TENSORPLANE = {PART_OF: "tensorplane", MANAGED_BY: "pulumi"}
+
+
+def labels(name: str, component: str) -> dict[str, str]:
+    """The labels of one object: whose it is (`name`) and what part of it (`component`)."""
+    return {NAME: name, COMPONENT: component, **TENSORPLANE}
+
+
+DOMAIN = "tensorplane.dev"
+NODE_GROUP = f"{DOMAIN}/node-group"
+FLAVOR = f"{DOMAIN}/flavor"
+ACCELERATOR = f"{DOMAIN}/accelerator"
+NO_ACCELERATOR = "none"
+"""Value of `ACCELERATOR` on nodes without one."""
+PRODUCT = f"{DOMAIN}/product"
+GENERATION = f"{DOMAIN}/generation"
+TIER = f"{DOMAIN}/tier"
+SPOT = f"{DOMAIN}/spot"
+"""Label and taint of spot nodes."""
+
+HOSTNAME = "kubernetes.io/hostname"
+ARCHITECTURE = "kubernetes.io/arch"
+ZONE = "topology.kubernetes.io/zone"
+INSTANCE_TYPE = "node.kubernetes.io/instance-type"
+NAMESPACE_NAME = "kubernetes.io/metadata.name"
+"""Label of every namespace: its name."""
+POD_SECURITY_ENFORCE = "pod-security.kubernetes.io/enforce"
+"""Label of a namespace: the Pod Security level of its pods."""
+SKIP_AWAIT = "pulumi.com/skipAwait"
+"""Annotation: Pulumi does not wait until the object is ready."""
+
+PROMETHEUS_SCRAPE = "prometheus.io/scrape"
+PROMETHEUS_PORT = "prometheus.io/port"
+
+GPU_PRESENT = "nvidia.com/gpu.present"
+PLUGIN_CONFIG = "nvidia.com/device-plugin.config"
+"""Label: the device plugin's configuration on this node, where its GPUs are shared."""
+
+QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
+TOPOLOGY_PREFIX = "kueue.x-k8s.io/podset-"
+"""Prefix of the annotations by which a job says how near its pods must be."""
+JOB_SET_NAME = "jobset.sigs.k8s.io/jobset-name"
+
+GKE_ZONE = "topology.gke.io/zone"
+"""Zone of a node, in the words of GKE's CSI drivers."""
+EKS_ACCELERATOR = "k8s.amazonaws.com/accelerator"
+"""Label by which the cluster autoscaler on AWS knows that a new node will have GPUs once its plugin runs."""
+AUTOSCALER_TEMPLATE = "k8s.io/cluster-autoscaler/node-template"
+"""Prefix of the tags that tell the cluster autoscaler on AWS what a node of an empty group would have."""
+
+SIMULATED = "kwok.x-k8s.io/node"
+"""Taint, label and annotation of nodes that KWOK simulates: the pods on them run nothing."""
+SIMULATED_VALUE = "fake"

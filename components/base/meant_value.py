@@ -1,0 +1,28 @@
+"""The plain value that somebody may have meant by one with a unit, or by a word for yes and no."""
+
+import re
+
+_QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([a-z]*)")
+_GIBIBYTES = {"m": 1 / 1024, "g": 1, "t": 1024}
+_WORDS = {**dict.fromkeys(("yes", "y", "on"), "true"), **dict.fromkeys(("no", "n", "off"), "false")}
+
+
+def number(given: object, key: str, *, whole: bool = False) -> str:
+    """The number in the key's own unit; empty where it is open. `whole`: the setting takes no fraction."""
+    text = str(given).strip()
+    found = _QUANTITY.fullmatch(text.lower())
+    if not found:
+        return ""
+    value, unit = float(found[1]), found[2]
+    if key.lower().endswith("gib") and unit[:1] in _GIBIBYTES and unit[1:] in ("", "i", "b", "ib"):
+        value *= _GIBIBYTES[unit[:1]]
+    elif key.lower().endswith("cpus") and text.endswith("m"):
+        value /= 1000
+    else:
+        return ""
+    return "" if whole and not value.is_integer() else f"{value:.12g}"
+
+
+def boolean(given: object) -> str:
+    """`true` or `false`; empty where it is open."""
+    return _WORDS.get(str(given).lower(), "")

@@ -1,0 +1,245 @@
+"""The base of every setting: a frozen model whose fields are at once YAML schema, constructor argument and docs."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, NoReturn, Protocol, TypeVar, Union, runtime_checkable
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchemaHandler, InstanceOf
+from pydantic.alias_generators import to_camel
+from pydantic.json_schema import SkipJsonSchema
+from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, core_schema
+from pydantic_core.core_schema import no_info_before_validator_function
+
+from components.base.moved import Relocation
+
+
+@runtime_checkable
+class Produced(Protocol):
+    """A value that another resource will produce: a `pulumi.Output`, for modules that do without Pulumi."""
+
+    def apply(self, func: Callable[[Any], Any], run_with_unknowns: bool = False) -> Any:
+        """What a function makes of the value, once it is there."""
+
+    def future(self, with_unknowns: bool | None = None) -> Any:
+        """The value, to wait for."""
+
+
+T = TypeVar("T")
+In = Union[T, SkipJsonSchema[InstanceOf[Produced]]]  # noqa: UP007  # mypy takes no generic alias written with |
+"""A value, or one that another resource will produce. Only for leaves: what decides how many resources is plain."""
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise PydanticKnownError("float_type")
+    return value
+
+
+def _whole_number(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise PydanticKnownError("int_type")
+    return value
+
+
+def _boolean(value: Any) -> Any:
+    if not isinstance(value, bool) and value not in ("true", "false"):
+        raise PydanticKnownError("bool_type")
+    return value
+
+
+_CHECKS = {"float": _number, "int": _whole_number, "bool": _boolean}
+
+
+def _take_no_other_type(node: Any) -> None:
+    """Let numbers and booleans below a schema's node, in lists and maps, too, be nothing else.
+
+    pydantic takes true for 1 and "no" for false. Texts that say a number or boolean stay allowed, because
+    `pulumi config set` makes texts of some, and of all that are secret.
+    """
+    children = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+    for child in children:
+        _take_no_other_type(child)
+    if isinstance(node, dict) and (check := _CHECKS.get(str(node.get("type")))):
+        checked = dict(node)
+        node.clear()
+        node.update(no_info_before_validator_function(check, checked))
+
+
+class Model(BaseModel):
+    """Settings: camelCase in YAML, snake_case in Python, unknown keys refused, never changed after loading."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        alias_generator=to_camel,
+        populate_by_name=True,
+        allow_inf_nan=False,
+        # A model is built when its first value is: most are only part of the stack's, and build with it.
+        defer_build=True,
+    )
+    moved: ClassVar[Mapping[str, Relocation]] = {}
+    """Keys that are no settings of this model any more, and where each is now."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        schema = handler(source)
+        _take_no_other_type(handler.resolve_ref_schema(schema))
+        return schema
+
+
+def refuse(need: str, near: str = "") -> NoReturn:
+    """Reject the value being validated: what is needed instead, and the nearest value that would do."""
+    raise PydanticCustomError("need", "need {need}", {"need": need, "near": near})
+
+
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
+_DIGITS = frozenset("0123456789")
+NAME_LIMIT = 63
+NAME_NEEDS = f"lower-case letters, digits and dashes, beginning with a letter, at most {NAME_LIMIT} characters"
+
+
+def is_name(value: str) -> bool:
+    """Whether Kubernetes takes this as a name."""
+    valid = set(value) <= _LETTERS | _DIGITS | {"-"} and value[:1] in _LETTERS and value[-1:] != "-"
+    return valid and len(value) <= NAME_LIMIT
+
+
+def _name(value: str) -> str:
+    if not is_name(value):
+        refuse(NAME_NEEDS, _nearest_name(value))
+    return value
+
+
+def _nearest_name(value: str) -> str:
+    characters = [c if c in _LETTERS | _DIGITS else "-" for c in value.lower()]
+    return "".join(characters).lstrip("-0123456789")[:NAME_LIMIT].rstrip("-")
+
+
+Name = Annotated[str, AfterValidator(_name)]
+"""A DNS label (RFC 1035): what Kubernetes takes as the name of a service, and so of everything here."""
+
+
+LINE_LIMIT = 1024
+_NO_PART_OF_A_LINE = ("Cc", "Cf", "Cs", "Zl", "Zp")
+"""Unicode's categories of control characters, such as are invisible, halves of surrogate pairs, and ends of lines and
+paragraphs. With an invisible one, two names that look the same are two."""
+
+
+def _line(value: str) -> str:
+    if any(unicodedata.category(character) in _NO_PART_OF_A_LINE for character in value):
+        refuse("one line of text, without control or invisible characters")
+    if len(value) > LINE_LIMIT:
+        refuse(f"at most {LINE_LIMIT:,} characters")
+    return value
+
+
+def _filled(value: str) -> str:
+    if value != value.strip():
+        refuse("text without spaces at its ends", value.strip())
+    return value
+
+
+Line = Annotated[str, AfterValidator(_line)]
+"""One line of text, of a length that Kubernetes and the clouds take. It may be empty."""
+Filled = Annotated[str, Field(min_length=1), AfterValidator(_line), AfterValidator(_filled)]
+"""The same where an empty one would silently mean something else."""
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """Accepts these texts alone: a Literal whose values are only known when the program runs."""
+
+    choices: tuple[str, ...]
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> CoreSchema:
+        return core_schema.literal_schema(list(self.choices))
+
+
+_TIME = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
+
+
+def _time(value: str) -> str:
+    if not _TIME.fullmatch(value):
+        padded = ":".join(part.zfill(2) for part in value.split(":"))
+        refuse("a time of day as HH:MM, 00:00 to 23:59", padded if _TIME.fullmatch(padded) else "")
+    return value
+
+
+TimeOfDay = Annotated[str, AfterValidator(_time)]
+"""A time of day, such as 02:00."""
+
+ARGUMENT_LIMIT = 120 * 1024
+"""Bytes. Linux starts no process with an argument, or a variable and its name, of 128 KiB or more."""
+
+
+def argument(value: str) -> str:
+    """The value, or a refusal where Linux hands no such text to a process."""
+    if any(character == "\0" or unicodedata.category(character) == "Cs" for character in value):
+        refuse("text that Linux can hand to a process: without NUL and lone surrogates")
+    if len(value.encode()) > ARGUMENT_LIMIT:
+        refuse(f"at most {ARGUMENT_LIMIT // 1024} KiB, which is what Linux hands to a process; put more into a file")
+    return value
+
+
+Argument = Annotated[str, AfterValidator(argument)]
+"""What a process is given: an argument of its command, or the value of a variable. It may have several lines."""
+
+_OBJECT = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*")
+_OBJECT_LIMIT = 253
+OBJECT_NEEDS = f"lower-case letters, digits, dashes and dots, between letters or digits, at most {_OBJECT_LIMIT}"
+
+
+def is_object_name(value: str) -> bool:
+    """Whether Kubernetes takes this as the name of most of its objects."""
+    return len(value) <= _OBJECT_LIMIT and _OBJECT.fullmatch(value) is not None
+
+
+def _object_name(value: str) -> str:
+    if not is_object_name(value):
+        refuse(OBJECT_NEEDS)
+    return value
+
+
+ObjectName = Annotated[str, Field(min_length=1), AfterValidator(_object_name)]
+"""The name of an object that is there already (RFC 1123): a StorageClass, a Secret, a CSI driver."""
+
+
+_FOLDER_LIMIT = 255
+"""Bytes that Linux allows in the name of a folder."""
+
+
+def folders(value: str) -> str:
+    """The path, or a refusal where no folders can be called so, or Kubernetes would make another path of it."""
+    if any(len(part.encode()) > _FOLDER_LIMIT for part in value.split("/")):
+        refuse(f"a path whose folders have names of at most {_FOLDER_LIMIT} bytes")
+    if "$(" in value:
+        refuse("a path without $(, after which Kubernetes expects the name of a variable")
+    return value
+
+
+def _relative_path(value: str) -> str:
+    parts = value.split("/")
+    if not value or "" in parts or "." in parts or ".." in parts or parts[0] == "~":
+        refuse("a path relative to the volume's root, such as models/digits")
+    return folders(value)
+
+
+RelativePath = Annotated[Line, AfterValidator(_filled), AfterValidator(_relative_path)]
+"""A path inside a volume, without `.` and `..`."""
+
+
+class Resources(Model):
+    """What one pod may use. It is reserved on the node and counted against the queue."""
+
+    cpus: Annotated[float, Field(ge=0.001, le=1024)] = 1
+    """CPU cores, fractions allowed. A pod may use more while the node has idle ones."""
+    memory_gib: Annotated[float, Field(ge=0.03125, le=65536)] = 2
+    """Memory in GiB. A pod that needs more is killed."""
+    gpus: Annotated[int, Field(ge=0, le=64)] = 0
+    """GPUs of this pod (`nvidia.com/gpu`)."""
+    accelerator: Filled | None = None
+    """Their model, by its name in the catalog: t4, h100-80gb. Any GPU of the fleet by default."""
+    node_group: Filled | None = None
+    """The node group that the pod runs on, whose additional taints it tolerates. Any by default."""

@@ -1,0 +1,25 @@
+"""Hashes of content, and names that are shortened by one. Deployed objects have such names: they never change."""
+
+import hashlib
+import json
+
+LENGTH = 8
+"""Characters of a hash in names, unless there is room for fewer."""
+
+
+def digest(content: str | bytes, length: int = LENGTH) -> str:
+    """The first characters of the content's SHA-256 in hexadecimal; 64 are all of it."""
+    data = content.encode() if isinstance(content, str) else content
+    return hashlib.sha256(data).hexdigest()[:length]
+
+
+def digest_of(value: object, length: int = LENGTH) -> str:
+    """The hash of plain data, whatever the order of its keys."""
+    return digest(json.dumps(value, sort_keys=True), length)
+
+
+def shorten(name: str, limit: int, hashed: int = LENGTH) -> str:
+    """The name, shortened with a hash suffix if it exceeds the limit. `hashed`: the characters of the hash."""
+    if len(name) <= limit:
+        return name
+    return f"{name[: limit - hashed - 1].rstrip('-')}-{digest(name, hashed)}"

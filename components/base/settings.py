@@ -1,0 +1,274 @@
+"""Reading the stack's settings: the whole `tensorplane:` tree, every fault collected before anything is built."""
+
+import copy
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pulumi
+from pulumi.runtime import config as pulumi_config
+from pydantic import ValidationError
+
+import stack_file
+from components.base import faults, mending
+from components.base.faults import Fault, Key, did_you_mean
+from components.base.model import Model
+from components.base.place import Place
+from stack_file import StackFile
+
+M = TypeVar("M", bound=Model)
+
+_ENGINE = "pulumi"
+"""Prefix of the engine's own configuration, which a stack's file may have too."""
+_PROVIDERS = ("aws", "azure-native", "gcp", "kubernetes")
+"""Prefixes of what default providers read. Every resource here has a provider of the stack's, which reads none of it;
+an environment of Pulumi ESC may have such keys for other stacks."""
+_OTHER_KEYS = ("encryptedkey", "encryptionsalt", "environment", "secretsprovider")
+"""What Pulumi reads in a stack's file, apart from `config`."""
+_DECLARING = ("nodeGroups", "volumes", "streams", "queues", "teams", "workloads")
+"""The sections that have resources of their own."""
+_DEEPEST = 100
+_LEADING_ZEROS = re.compile(r"0+([0-9]+)")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the stack's file says under one project's name, unchecked."""
+
+    tree: dict[str, Any]
+    secret: frozenset[Key] = frozenset()
+    """Where values are stored encrypted: they are never shown."""
+    wrong: tuple[str, ...] = ()
+    """Faults of the file outside of the tree, a line each."""
+    rewritten: Mapping[Key, str] = field(default_factory=dict)
+    """Numbers that Pulumi writes in another way, as they were written."""
+
+    @classmethod
+    def of_stack(cls) -> "Settings":
+        """The settings of the running stack."""
+        # The SDK has no public way to list the keys, and a key that nobody asks for is a typing mistake to report.
+        stored = {**pulumi_config.get_config_env(), **pulumi_config.CONFIG.get()}
+        tree, wrong = _own(dict(sorted(stored.items())))
+        wrong += _of_providers(stored.keys() & _in_clear().keys()) if _of_providers(stored) else ()
+        concealed = {key: tree[key] for key in tree if pulumi_config.is_config_secret(f"{stack_file.PROJECT}:{key}")}
+        clear = _own(_in_clear())[0] if concealed else {}
+        return cls(tree, frozenset(_not_in(clear, concealed)), wrong)
+
+    @classmethod
+    def of_file(cls, file: StackFile) -> "Settings":
+        """The settings in a stack's file, with ENCRYPTED in place of values that Pulumi alone can read."""
+        tree, wrong = _own(file.config)
+        wrong += _of_providers(file.config)
+        allowed = ("config", *_OTHER_KEYS)
+        unknown = [
+            f"{file.name}: {key}: Pulumi ignores this key; allowed are {', '.join(allowed)}{did_you_mean(key, allowed)}"
+            for key in file.others
+            if key not in allowed
+        ]
+        rewritten = {(own.removeprefix(_PREFIX), *rest): text for (own, *rest), text in file.rewritten.items()}
+        return cls(tree, frozenset(stack_file.encrypted(tree)), (*file.faults, *unknown, *wrong), rewritten)
+
+    def declares_nothing(self) -> str:
+        """Why the update must not go on where nothing is declared; empty otherwise."""
+        cluster = self.tree.get("cluster", {})
+        found = not isinstance(cluster, Mapping) or cluster.get("kind", "embedded") not in ("embedded", "existing")
+        if found or any(self.tree.get(section) for section in _DECLARING):
+            return ""
+        sections = f"{', '.join(_DECLARING[:-1])} or {_DECLARING[-1]}"
+        return (
+            f"Pulumi.{pulumi.get_stack()}.yaml: it declares nothing, so an update would delete what the stack has; "
+            f"declare {sections}, or delete the stack's resources with `pulumi destroy`"
+        )
+
+    @property
+    def unread(self) -> list[Key]:
+        """Where the tree has no value, because Pulumi alone can read it."""
+        return list(stack_file.encrypted(self.tree))
+
+    def secret_words(self) -> set[str]:
+        """Every text in the encrypted values that no message may show; names of settings are public."""
+        known = faults.setting_names() if self.secret else set()
+        return {word for path in self.secret for word in _words(_at(self.tree, path)) if word and word not in known}
+
+
+_PREFIX = f"{stack_file.PROJECT}:"
+
+
+def _own(config: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The project's own settings without their prefix, and what is wrong with the prefixes of the others."""
+    tree, wrong = {}, []
+    for key, stored in config.items():
+        prefix, _, name = key.partition(":")
+        if prefix == stack_file.PROJECT:
+            tree[name] = _parsed(stored)
+        elif prefix not in (_ENGINE, *_PROVIDERS):
+            near = did_you_mean(prefix, [stack_file.PROJECT, _ENGINE]).replace("?", f":{name}?")
+            wrong.append(f"{faults.legible(key)}: nothing reads a setting with this prefix; correct it{near}")
+    return tree, tuple(wrong)
+
+
+def _of_providers(keys: Iterable[str]) -> tuple[str, ...]:
+    """What is wrong with keys that only default providers would read."""
+    found = sorted(key for key in keys if key.partition(":")[0] in _PROVIDERS)
+    reason = "nothing reads this key, because the stack's providers follow tensorplane:cluster and the environment"
+    return tuple(f"{faults.legible(key)}: {reason}; remove it" for key in found)
+
+
+def _parsed(stored: Any) -> Any:
+    if not isinstance(stored, str):
+        return stored
+    try:
+        value = json.loads(stored)
+    except (ValueError, RecursionError):
+        return stored
+    return value if isinstance(value, dict | list) and not _is_deep(value) else stored
+
+
+def _is_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(_DEEPEST):
+        level = [inner for one in level for inner in _inside(one)]
+    return bool(level)
+
+
+def _inside(value: Any) -> Any:
+    return value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+
+
+def _in_clear() -> Mapping[str, Any]:
+    """What stands in the checkout for everyone to read."""
+    try:
+        return stack_file.read(Path(f"Pulumi.{pulumi.get_stack()}.yaml")).config
+    except stack_file.Unreadable:
+        return {}
+
+
+def _not_in(clear: Any, value: Any, at: Key = ()) -> Iterator[Key]:
+    """Where a value differs from what stands in clear.
+
+    Pulumi tells of a whole section that something in it is secret, and not what. What everyone can read in the
+    checkout is not; all the rest is taken for secret.
+    """
+    if isinstance(value, Mapping) and isinstance(clear, Mapping):
+        for key, inner in value.items():
+            yield from _not_in(clear.get(key), inner, (*at, key))
+    elif isinstance(value, list) and isinstance(clear, list) and len(value) == len(clear):
+        for index, (known, inner) in enumerate(zip(clear, value, strict=True)):
+            yield from _not_in(known, inner, (*at, str(index)))
+    elif type(value) is not type(clear) or value != clear:
+        yield at
+
+
+def _at(tree: Any, path: Key) -> Any:
+    for key in path:
+        tree = tree[int(key)] if isinstance(tree, list) else tree[key]
+    return tree
+
+
+def _words(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield key
+            yield from _words(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _words(inner)
+    elif isinstance(value, str | int | float) and not isinstance(value, bool):
+        yield str(value)
+
+
+def misread(model: Model, rewritten: Mapping[Key, str], found: Collection[Fault]) -> Iterator[Fault]:
+    """Numbers that Pulumi does not hand over as they were written: those taken as texts, and those that are others.
+
+    In the place of a value at fault, which is `found`, the model has another.
+    """
+    for path, written in rewritten.items():
+        value = None if faults.below(path, [fault.path for fault in found]) else _field(model, path)
+        if isinstance(value, str):
+            yield Fault(path, f"Pulumi makes {value} of the number {faults.legible(written)}; quote it")
+        elif (decimal := _LEADING_ZEROS.fullmatch(written)) and value != int(decimal[1]):
+            reason = f"Pulumi reads {faults.legible(written)} as an octal number, {value:g}"
+            yield Fault(path, f"{reason}; write {int(decimal[1])} or {value:g}")
+
+
+def empty(model: Model, tree: Mapping[str, Any], found: Collection[Fault]) -> Iterator[Fault]:
+    """Keys without a value whose default is none as well: the author of the key must have meant something.
+
+    Where the default is another, `null` has a meaning of its own. What is at fault already is in `found`.
+    """
+    for path in _nulls(tree):
+        around = None if faults.below(path, [fault.path for fault in found]) else _field(model, path[:-1])
+        if isinstance(around, Model) and any(
+            path[-1] == (info.alias or name) and info.default is None and not info.is_required()
+            for name, info in type(around).model_fields.items()
+        ):
+            yield Fault(path, "no value; set one, or remove the key")
+
+
+def _nulls(value: Any, at: Key = ()) -> Iterator[Key]:
+    if value is None:
+        yield at
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _nulls(inner, (*at, str(key)))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _nulls(inner, (*at, str(index)))
+
+
+def _field(node: Any, path: Key) -> Any:
+    for key in path:
+        if isinstance(node, Model):
+            names = {info.alias or name: name for name, info in type(node).model_fields.items()}
+            node = getattr(node, names.get(key, ""), None)
+        elif isinstance(node, Mapping):
+            node = node.get(key)
+        else:
+            node = node[int(key)] if isinstance(node, list | tuple) and int(key) < len(node) else None
+    return node
+
+
+def validated(model: type[M], settings: Settings) -> tuple[M, list[Fault]]:
+    """The settings as a model, and every fault in their shape.
+
+    Where there are faults, the model holds what is left without the faulty parts, or with them as they were meant where
+    that is clear, so that its other parts can be checked in the same run; it must not be built. What is wrong with a
+    part because something was taken out of it is no fault of its own.
+    """
+    tree = copy.deepcopy(settings.tree)
+    found: dict[Key, Fault] = {}
+    changed: set[Key] = set()
+    while True:
+        try:
+            return model.model_validate(tree, by_alias=True, by_name=False), list(found.values())
+        except ValidationError as error:
+            for fault in faults.of_validation(error, model, settings.secret, tree):
+                if not _is_of_change(fault, changed):
+                    found.setdefault(fault.path, fault)
+            for detail in error.errors(include_url=False):
+                place = Place.of(model, detail["loc"], tree)
+                mended = None if faults.left_to_pulumi(detail) else mending.mend(tree, place, detail)
+                changed |= {place.path, mended or _remove(tree, place.path)}
+
+
+def _is_of_change(fault: Fault, changed: Iterable[Key]) -> bool:
+    """Whether it is what was changed that is at fault, or a part without it, or the settings of a guessed kind."""
+    guessed = (*fault.among, "kind")
+    return any(path[: len(fault.path)] == fault.path or path == guessed for path in changed)
+
+
+def _remove(tree: dict[str, Any], path: Key) -> Key:
+    """Take the faulty value out of the tree, or, where it is missing, the smallest part around it that exists."""
+    node: Any = tree
+    parents: list[Any] = []
+    for key in path:
+        if not isinstance(node, Mapping) or key not in node:
+            break
+        parents.append(node)
+        node = node[key]
+    if parents:
+        del parents[-1][path[len(parents) - 1]]
+    return path[: len(parents)]

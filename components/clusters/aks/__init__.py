@@ -1,0 +1,37 @@
+"""AKS: a cluster on Azure."""
+
+from collections.abc import Iterator, Mapping
+from typing import Literal
+
+import pulumi
+
+from components.base.faults import Fault
+from components.clusters.aks.settings import AksSettings
+from components.clusters.aks.zones import zones_of
+from components.clusters.check_groups import missing_groups
+from components.clusters.connection import Connection
+from components.clusters.settings import NO_ZONE
+from components.node_groups.shape import Shape
+
+
+class Aks(AksSettings):
+    """A new cluster on Azure. Credentials and subscription are those of `az login`, or of ARM_* variables."""
+
+    kind: Literal["aks"] = "aks"
+
+    def group_zones(self, shape: Shape) -> tuple[str, ...]:
+        return zones_of(shape, self) or (NO_ZONE,)
+
+    def check(self, groups: Mapping[str, Shape]) -> Iterator[Fault]:
+        # Here, and not above: a stack on another cloud imports none of it.
+        from components.clusters.aks import check_cluster, check_groups, check_network
+
+        yield from check_cluster.faults(self)
+        yield from check_network.faults(self, groups)
+        yield from missing_groups(groups)
+        yield from check_groups.faults(self, groups)
+
+    def connect(self, name: str, groups: Mapping[str, Shape], opts: pulumi.ResourceOptions) -> Connection:
+        from components.clusters.aks import create
+
+        return create.connect(self, name, groups, opts)

@@ -1,0 +1,139 @@
+"""What is wrong with the settings of an AKS cluster, its network apart."""
+
+import importlib.util
+import re
+import uuid
+from collections.abc import Iterator
+
+import pulumi
+
+from components import catalog, versions
+from components.base.faults import Fault, did_you_mean
+from components.base.model import is_name
+from components.clusters import allowed_cidrs, cloud_tags, offered_versions
+from components.clusters.aks.settings import AksSettings
+
+_SDK = "pulumi_azure_native"
+_NAME_LIMIT = 54
+_NAME_NEEDS = f"lower-case letters, digits and dashes, beginning with a letter, at most {_NAME_LIMIT} characters"
+_VERSION = re.compile(r"1\.(\d{2})(?:\.(\d+))?", re.ASCII)
+_NODES_BEHIND = 3
+ZONES = ("1", "2", "3")
+_TAGS = cloud_tags.Rules(
+    "Azure",
+    "tensorplane's and AKS'",
+    reserved=("microsoft", "azure", "windows", "aks-managed-", "hidden-"),
+    takes="none of < > % & \\ ? /",
+    is_taken=lambda what, text: what == "value" or not re.search(r"[<>%&\\?/]", text),
+)
+_ADMIN_ROLE = "Azure Kubernetes Service RBAC Cluster Admin"
+_GROUP = "3f2504e0-4f89-41d3-9a0c-0305e82c3301"
+
+
+def faults(args: AksSettings) -> Iterator[Fault]:
+    """Every fault, a line each."""
+    if importlib.util.find_spec(_SDK) is None:
+        reason = "Azure's SDK for Pulumi is not installed; run python -m pip install -r requirements-aks.txt"
+        yield Fault(("cluster", "kind"), reason)
+    yield from _name(args)
+    yield from _region(args)
+    if args.subscription and not _is_uuid(args.subscription):
+        need = "use an id such as 3f2504e0-4f89-41d3-9a0c-0305e82c3301 (az account list)"
+        yield Fault(("cluster", "subscription"), f"{args.subscription!r} is not a subscription id; {need}")
+    yield from _versions(args)
+    yield from _zones(args)
+    yield from _admins(args)
+    yield from cloud_tags.faults(args.tags, _TAGS)
+    if not args.network.subnet:
+        yield from allowed_cidrs.unreachable(args.endpoint, network="VNet", existing="network.subnet")
+
+
+def _name(args: AksSettings) -> Iterator[Fault]:
+    name = args.cluster_name
+    if not is_name(name) or len(name) > _NAME_LIMIT:
+        found = f"{name!r}" if args.name else f"missing, and the default from stack {pulumi.get_stack()!r}, {name},"
+        yield Fault(("cluster", "name"), f"{found} is not a valid name; use {_NAME_NEEDS}")
+
+
+def _region(args: AksSettings) -> Iterator[Fault]:
+    known = catalog.regions("aks")
+    if known and args.region not in known:
+        plain = args.region.lower().replace(" ", "")
+        near = did_you_mean(plain, known)
+        yield Fault(
+            ("cluster", "region"), f"unknown location {args.region!r}; choose one of {', '.join(sorted(known))}{near}"
+        )
+
+
+def _versions(args: AksSettings) -> Iterator[Fault]:
+    control, nodes = _minor(args.version), _minor(args.node_version or args.version)
+    for key, found, value in (("version", control, args.version), ("nodeVersion", nodes, args.node_version)):
+        if value and found is None:
+            yield Fault(("cluster", key), f"{value!r} is not a Kubernetes version; use one such as 1.35 or 1.35.2")
+    if control is None or nodes is None:
+        return
+    for key, value, number in (("version", args.version, control), ("nodeVersion", args.node_version, nodes)):
+        if value and (wrong := offered_versions.problem(versions.OFFERED_BY_AKS, number)):
+            yield Fault(("cluster", key), f"{value} {wrong}")
+            return
+    given = (("cluster", "version"),)
+    if not 0 <= control - nodes <= _NODES_BEHIND:
+        reason = (
+            f"{args.node_version} does not work with control plane {args.version}; use "
+            f"1.{control - _NODES_BEHIND} to 1.{control}"
+        )
+        yield Fault(("cluster", "nodeVersion"), reason, given=given)
+    elif args.node_version and control == nodes and _patch(args.node_version) > _patch(args.version) >= 0:
+        reason = f"{args.node_version} is newer than the control plane, {args.version}; use {args.version}"
+        yield Fault(("cluster", "nodeVersion"), reason, given=given)
+    for key, value in (("version", args.version), ("nodeVersion", args.node_version or "")):
+        if args.upgrades == "patch" and _patch(value) >= 0:
+            minor = value.rsplit(".", 1)[0]
+            reason = (
+                f"{value} names a patch version, but upgrades: patch moves the cluster off it; use {minor}, or "
+                f"upgrades: none"
+            )
+            yield Fault(("cluster", key), reason, given=(("cluster", "upgrades"),))
+
+
+def _minor(version: str) -> int | None:
+    found = _VERSION.fullmatch(version)
+    return int(found[1]) if found else None
+
+
+def _patch(version: str) -> int:
+    """The patch release; -1 where the version leaves it open, which is the latest."""
+    found = _VERSION.fullmatch(version)
+    return int(found[2]) if found and found[2] else -1
+
+
+def _zones(args: AksSettings) -> Iterator[Fault]:
+    known = catalog.zones("aks", args.region) or ZONES
+    zones = args.zones or ()
+    for zone in zones:
+        if zone not in known:
+            yield Fault(
+                ("cluster", "zones"),
+                f"unknown zone {zone!r}; choose one of {', '.join(known)}{did_you_mean(zone, known)}",
+            )
+    if len(set(zones)) != len(zones):
+        yield Fault(("cluster", "zones"), f"{', '.join(zones)} repeats a zone; list each zone once")
+
+
+def _admins(args: AksSettings) -> Iterator[Fault]:
+    path = ("cluster", "admins")
+    if not args.admins and not args.inherited_admins:
+        reason = f"missing; without the role {_ADMIN_ROLE}, the API server refuses pulumi up with 403"
+        need = f"name an Entra group that includes everyone who deploys ({{platform: {_GROUP}}})"
+        yield Fault(path, f"{reason}; {need}, or set inheritedAdmins: true if the subscription already grants the role")
+    for name, group in args.admins.items():
+        if not _is_uuid(group):
+            need = f"use the object id of an Entra group, such as {_GROUP}"
+            yield Fault((*path, name), f"{group!r} is not an object id; {need}")
+
+
+def _is_uuid(value: str) -> bool:
+    try:
+        return str(uuid.UUID(value)) == value.lower()
+    except ValueError:
+        return False

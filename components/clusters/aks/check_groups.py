@@ -1,0 +1,173 @@
+"""What is wrong with node groups on AKS, beyond what is wrong with them on every cloud."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from components import catalog
+from components.base.faults import Fault, did_you_mean
+from components.catalog import Accelerator, Machine
+from components.clusters.aks.check_cluster import ZONES
+from components.clusters.aks.pool_name import pool_name
+from components.clusters.aks.pool_properties import fit_for_system, mig_slices, system_group
+from components.clusters.aks.settings import AksSettings
+from components.clusters.aks.zones import zones_of
+from components.node_groups.settings import Mig
+from components.node_groups.shape import Shape
+
+_POOL_NODES, _CLUSTER_NODES = 1000, 5000
+_LARGEST_DISK = 2048
+"""GiB of a node's system disk (osDiskSizeGB of an agent pool in Azure's API)."""
+# learn.microsoft.com/azure/aks/use-system-pools
+_SYSTEM_VCPUS, _SYSTEM_MEMORY_GIB = 4, 4
+_MIG = ("a100-40gb", "a100-80gb", "h100-80gb", "h100-nvl", "h200")
+"""What AKS divides: A100, H100 and H200 (learn.microsoft.com/azure/aks/gpu-multi-instance, May 2026)."""
+_BURSTABLE = "Standard_B"
+_RESERVATION = re.compile(
+    r"/subscriptions/[^/]+/resourceGroups/[^/]+/providers/Microsoft\.Compute/capacityReservationGroups/[^/]+", re.I
+)
+
+
+def faults(args: AksSettings, groups: Mapping[str, Shape]) -> Iterator[Fault]:
+    """Every fault, a line each."""
+    yield from _names(groups)
+    yield from _sizes(groups)
+    for name, shape in groups.items():
+        path = ("nodeGroups", name)
+        yield from _zones(path, args, shape)
+        yield from _sharing(path, shape)
+        yield from _reserved(path, shape)
+    yield from _system(args, groups)
+
+
+def _names(groups: Mapping[str, Shape]) -> Iterator[Fault]:
+    first: dict[str, str] = {}
+    for name in groups:
+        other = first.setdefault(pool_name(name), name)
+        if other != name:
+            reason = (
+                f"has the same agent pool name as {other}, {pool_name(name)}; use a name that differs without dashes"
+            )
+            yield Fault(("nodeGroups", name), reason, given=(("nodeGroups", other),))
+
+
+def _sizes(groups: Mapping[str, Shape]) -> Iterator[Fault]:
+    for name, shape in groups.items():
+        if shape.args.max > _POOL_NODES:
+            reason = f"{shape.args.max} exceeds the {_POOL_NODES} nodes of an AKS node pool; use several groups"
+            yield Fault(("nodeGroups", name, "max"), reason)
+        if shape.args.disk_gib > _LARGEST_DISK:
+            reason = f"{shape.args.disk_gib} GiB exceeds the largest node disk of AKS; set {_LARGEST_DISK} or less"
+            yield Fault(("nodeGroups", name, "diskGib"), reason)
+    nodes = sum(shape.args.max for shape in groups.values())
+    if nodes > _CLUSTER_NODES:
+        yield Fault(
+            ("nodeGroups",),
+            f"the groups have up to {nodes} nodes, but an AKS cluster has at most {_CLUSTER_NODES}; lower max",
+        )
+
+
+def _zones(path: tuple[str, ...], args: AksSettings, shape: Shape) -> Iterator[Fault]:
+    if not catalog.zones("aks", args.region):
+        # Where the catalog knows the location's zones, their names are checked for every cloud.
+        for zone in shape.args.zones:
+            if zone not in ZONES:
+                near = did_you_mean(zone.removeprefix(f"{args.region}-"), ZONES)
+                yield Fault(
+                    (*path, "zones"),
+                    f"unknown zone {zone!r}; choose one of {', '.join(ZONES)}, as AKS numbers its zones{near}",
+                )
+    selling = catalog.sold("aks", shape.machine.name, args.region) if shape.machine else None
+    if selling and not shape.args.zones:
+        missing = [zone for zone in zones_of(shape, args) if zone in ZONES and zone not in selling]
+        if missing:
+            reason = f"{shape.machine.name if shape.machine else ''} is not available in zone {', '.join(missing)}"
+            whose = "of cluster.zones" if args.zones else "of this location"
+            yield Fault((*path, "zones"), f"{reason} {whose}; set zones to {', '.join(selling)}")
+
+
+def _sharing(path: tuple[str, ...], shape: Shape) -> Iterator[Fault]:
+    sharing, card = shape.args.sharing, shape.accelerator
+    if not isinstance(sharing, Mig) or card is None or sharing.profile not in card.mig:
+        return
+    if card.name not in _MIG:
+        need = f"use {', '.join(_MIG)}, or sharing kind timeSlicing"
+        yield Fault((*path, "sharing"), f"AKS does not support MIG on {card.name}; {need}")
+        return
+    able = _profiles(card)
+    if sharing.profile not in able:
+        listed = ", ".join(able)
+        reason = f"AKS does not offer MIG profile {sharing.profile} on {card.name}; choose one of {listed}"
+        yield Fault((*path, "sharing", "profile"), reason + did_you_mean(sharing.profile, able))
+
+
+def _profiles(card: Accelerator) -> tuple[str, ...]:
+    """The profiles that AKS can create: its API takes the number of slices, and picks the smallest memory for it."""
+    smallest: dict[str, str] = {}
+    for profile in sorted(card.mig, key=_memory):
+        if "+" not in profile:
+            smallest.setdefault(mig_slices(profile), profile)
+    return tuple(smallest[slices] for slices in sorted(smallest))
+
+
+def _memory(profile: str) -> int:
+    found = re.search(r"\.(\d+)gb", profile)
+    return int(found[1]) if found else 0
+
+
+def _reserved(path: tuple[str, ...], shape: Shape) -> Iterator[Fault]:
+    reserved = shape.args.reserved
+    if reserved and not _RESERVATION.fullmatch(reserved.id):
+        need = "/subscriptions/…/resourceGroups/…/providers/Microsoft.Compute/capacityReservationGroups/…"
+        yield Fault(
+            (*path, "reserved", "id"), f"{reserved.id!r} is not the id of a capacity reservation group; use {need}"
+        )
+
+
+def _system(args: AksSettings, groups: Mapping[str, Shape]) -> Iterator[Fault]:
+    """Which group AKS gets as its system pool, and whether it takes it."""
+    fitting, path, given = fit_for_system(groups), ("cluster", "systemGroup"), (("nodeGroups",),)
+    if not fitting:
+        return
+    listed = ", ".join(sorted(fitting))
+    if args.system_group is None and len(fitting) > 1:
+        reason = (
+            f"missing, and several groups can be the system node pool; choose one of {listed} (it cannot change later)"
+        )
+        yield Fault(path, reason, given=given)
+    elif args.system_group and args.system_group not in fitting:
+        why = (
+            "cannot be the system node pool (accelerator, taints or min 0)"
+            if args.system_group in groups
+            else "is not a node group"
+        )
+        reason = f"{args.system_group} {why}; choose one of {listed}{did_you_mean(args.system_group, fitting)}"
+        yield Fault(path, reason, given=given)
+    elif shape := system_group(groups, args.system_group):
+        yield from _system_machine(shape)
+
+
+def _system_machine(shape: Shape) -> Iterator[Fault]:
+    machine, path = shape.machine, ("nodeGroups", shape.name, "machine")
+    if machine is None:
+        return
+    if machine.vcpus < _SYSTEM_VCPUS or machine.memory_gib < _SYSTEM_MEMORY_GIB:
+        need = f"one with at least {_SYSTEM_VCPUS} vCPUs and {_SYSTEM_MEMORY_GIB} GiB"
+        reason = f"{machine.name} is too small for the system node pool; use {need}"
+        yield Fault(path, reason + _larger(machine))
+    elif machine.name.startswith(_BURSTABLE):
+        reason = f"AKS does not allow burstable machines such as {machine.name} in the system node pool"
+        yield Fault(path, f"{reason}; use another family, such as Standard_D4s_v5")
+
+
+def _larger(machine: Machine) -> str:
+    """The smallest machine of the same family that would do: Standard_D4s_v5 instead of Standard_D2s_v5."""
+    family = re.sub(r"\d+", "#", machine.name, count=1)
+    able = [
+        other
+        for name in catalog.machine_names("aks")
+        if re.sub(r"\d+", "#", name, count=1) == family
+        and (other := catalog.machine("aks", name))
+        and other.vcpus >= _SYSTEM_VCPUS
+        and other.memory_gib >= _SYSTEM_MEMORY_GIB
+    ]
+    return f" (nearest: {min(able, key=lambda other: other.vcpus).name})" if able else ""

@@ -1,0 +1,99 @@
+"""What is wrong with the addresses of an AKS cluster, and with who is let in to its API server."""
+
+import ipaddress
+import re
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+
+from components.base.cidr import inner_network
+from components.base.faults import Fault
+from components.clusters import allowed_cidrs
+from components.clusters.aks.addresses import DEFAULT_CIDR, NODE_BITS, nodes_subnet
+from components.clusters.aks.settings import AksSettings
+from components.node_groups.shape import Shape
+
+_PATH = ("cluster", "network")
+_SUBNET = re.compile(
+    r"/subscriptions/[^/]+/resourceGroups/[^/]+/providers/Microsoft\.Network/virtualNetworks/[^/]+/subnets/[^/]+", re.I
+)
+# learn.microsoft.com/azure/aks/concepts-network-ip-address-planning: used inside AKS.
+_AKS_USES = tuple(
+    ipaddress.IPv4Network(cidr) for cidr in ("169.254.0.0/16", "172.30.0.0/16", "172.31.0.0/16", "192.0.2.0/24")
+)
+_SIZES = {"cidr": (8, 24), "podCidr": (8, 22), "serviceCidr": (12, 28)}
+_RESERVED_IN_SUBNET = 5
+
+
+def faults(args: AksSettings, groups: Mapping[str, Shape]) -> Iterator[Fault]:
+    """Every fault, a line each."""
+    yield from _subnet(args)
+    ranges: dict[str, ipaddress.IPv4Network] = {}
+    for key, cidr in _cidrs(args).items():
+        found = inner_network(cidr)
+        if isinstance(found, str):
+            yield Fault((*_PATH, key), found)
+        else:
+            ranges[key] = found
+    yield from _sizes(ranges)
+    yield from _overlaps(ranges)
+    yield from _room(ranges, groups)
+    yield from allowed_cidrs.faults(args.endpoint.allowed_cidrs, public=args.endpoint.public)
+
+
+def _cidrs(args: AksSettings) -> dict[str, str]:
+    new = {} if args.network.subnet else {"cidr": args.network.cidr or DEFAULT_CIDR}
+    return {**new, "podCidr": args.network.pod_cidr, "serviceCidr": args.network.service_cidr}
+
+
+def _subnet(args: AksSettings) -> Iterator[Fault]:
+    network = args.network
+    if network.subnet is None:
+        if network.outbound == "routeTable":
+            reason = (
+                "routeTable needs a VNet with your own routes, but this stack creates the VNet; use "
+                "natGateway or loadBalancer"
+            )
+            yield Fault((*_PATH, "outbound"), reason)
+        return
+    if network.cidr:
+        yield Fault((*_PATH, "cidr"), "applies to a new VNet, but subnet names an existing one; remove one of them")
+    if not _SUBNET.fullmatch(network.subnet):
+        shape = "/subscriptions/…/resourceGroups/…/providers/Microsoft.Network/virtualNetworks/…/subnets/…"
+        yield Fault((*_PATH, "subnet"), f"{network.subnet!r} is not the resource id of a subnet; use {shape}")
+
+
+def _sizes(ranges: Mapping[str, ipaddress.IPv4Network]) -> Iterator[Fault]:
+    for key, network in ranges.items():
+        largest, smallest = _SIZES[key]
+        if not largest <= network.prefixlen <= smallest:
+            yield Fault((*_PATH, key), f"invalid size of {network}; use /{largest} to /{smallest}")
+
+
+def _overlaps(ranges: Mapping[str, ipaddress.IPv4Network]) -> Iterator[Fault]:
+    for (one, first), (other, second) in combinations(ranges.items(), 2):
+        if first.overlaps(second):
+            reason = f"{second} overlaps {one} ({first}); use a range that does not overlap"
+            yield Fault((*_PATH, other), reason, given=((*_PATH, one),))
+    for key, network in ranges.items():
+        for used in _AKS_USES:
+            if network.overlaps(used):
+                yield Fault((*_PATH, key), f"{network} overlaps {used}, which AKS reserves; use another range")
+
+
+def _room(ranges: Mapping[str, ipaddress.IPv4Network], groups: Mapping[str, Shape]) -> Iterator[Fault]:
+    """Every node takes a /24 of the pods' addresses, and an address of the nodes' subnet."""
+    nodes = sum(shape.args.max for shape in groups.values())
+    given = tuple(("nodeGroups", name) for name in groups)
+    pods, whole = ranges.get("podCidr"), ranges.get("cidr")
+    if pods and pods.prefixlen <= NODE_BITS and nodes > 1 << (NODE_BITS - pods.prefixlen):
+        room = 1 << (NODE_BITS - pods.prefixlen)
+        reason = f"{pods} has addresses for {room} nodes (256 each), but the groups have up to {nodes}"
+        yield Fault((*_PATH, "podCidr"), f"{reason}; use a larger range", given=given)
+    if whole and whole.prefixlen <= _SIZES["cidr"][1]:
+        room = ipaddress.IPv4Network(nodes_subnet(str(whole))).num_addresses - _RESERVED_IN_SUBNET
+        if nodes > room:
+            reason = (
+                f"the node subnet, a quarter of {whole}, has addresses for {room} nodes, but the groups have "
+                f"up to {nodes}"
+            )
+            yield Fault((*_PATH, "cidr"), f"{reason}; use a larger range", given=given)

@@ -1,0 +1,131 @@
+"""The cluster itself: its API server, and the pool of its own pods that Azure wants with it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pulumi
+from pulumi_azure_native import containerservice, managedidentity
+
+from components.clusters.aks import pool_properties as pool
+from components.clusters.aks.addresses import dns_address
+from components.clusters.aks.context import Context, tags
+from components.clusters.aks.encryption import Encryption
+from components.clusters.aks.network import Nodes
+from components.clusters.aks.pool_name import pool_name
+from components.clusters.aks.settings import AksSettings
+from components.clusters.aks.zones import zones_of
+from components.node_groups.shape import Shape
+
+_OUTBOUND = {
+    "natGateway": "userAssignedNATGateway",
+    "loadBalancer": "loadBalancer",
+    "routeTable": "userDefinedRouting",
+}
+_CLEAN_HOURS = 168
+
+
+def cluster(
+    context: Context,
+    identity: managedidentity.UserAssignedIdentity,
+    nodes: Nodes,
+    encryption: Encryption,
+    system: Shape,
+    before: list[pulumi.Resource],
+) -> containerservice.ManagedCluster:
+    """The cluster with its system pool."""
+    args = context.args
+    options = pulumi.ResourceOptions(
+        depends_on=[*encryption.ready, *before],
+        protect=args.deletion_protection,
+        # The autoscaler's, from the first day on.
+        ignore_changes=["agentPoolProfiles[0].count"],
+        # Azure makes no private cluster of a public one; and no two clusters have one name.
+        replace_on_changes=["apiServerAccessProfile.enablePrivateCluster"],
+        delete_before_replace=True,
+    )
+    return containerservice.ManagedCluster(
+        context.name,
+        resource_name_=args.cluster_name,
+        dns_prefix=args.cluster_name,
+        kubernetes_version=args.version,
+        node_resource_group=f"{args.cluster_name}-nodes",
+        identity={
+            "type": containerservice.ResourceIdentityType.USER_ASSIGNED,
+            "user_assigned_identities": [identity.id],
+        },
+        api_server_access_profile=_endpoint(args, nodes),
+        network_profile=_network(args),
+        security_profile=_security(encryption),
+        storage_profile={
+            "disk_csi_driver": {"enabled": True},
+            "file_csi_driver": {"enabled": True},
+            "snapshot_controller": {"enabled": True},
+        },
+        agent_pool_profiles=[_system_pool(context, nodes, system)],
+        **_LOGIN,
+        **_lifecycle(args),
+        opts=pulumi.ResourceOptions.merge(context.opts, options),
+        **context.common,
+    )
+
+
+def _system_pool(context: Context, nodes: Nodes, system: Shape) -> Any:
+    own = {"name": pool_name(system.name), "vnet_subnet_id": nodes.subnet}
+    return {**own, **pool_properties(context, system, "System")}
+
+
+def pool_properties(context: Context, shape: Shape, mode: pool.Mode) -> dict[str, Any]:
+    """A group's pool, with what all of a cluster's pools have in common."""
+    args = context.args
+    version = args.node_version or args.version
+    return pool.properties(shape, mode, version=version, zones=zones_of(shape, args), tags=tags(args))
+
+
+_LOGIN: Mapping[str, Any] = {
+    # People and programs log in with Entra, their rights are Azure roles; there is no key that opens everything.
+    "aad_profile": {"managed": True, "enable_azure_rbac": True},
+    "enable_rbac": True,
+    "disable_local_accounts": True,
+    "oidc_issuer_profile": {"enabled": True},
+}
+
+
+def _endpoint(args: AksSettings, nodes: Nodes) -> containerservice.ManagedClusterAPIServerAccessProfileArgsDict:
+    if not args.endpoint.public:
+        return {"enable_private_cluster": True, "disable_run_command": True}
+    # The nodes reach a public endpoint from their NAT gateway's address.
+    allowed: list[pulumi.Input[str]] = [*args.endpoint.allowed_cidrs]
+    allowed += [pulumi.Output.concat(address, "/32") for address in nodes.exits]
+    return {"enable_private_cluster": False, "authorized_ip_ranges": allowed, "disable_run_command": True}
+
+
+def _network(args: AksSettings) -> containerservice.ContainerServiceNetworkProfileArgsDict:
+    return {
+        "network_plugin": "azure",
+        "network_plugin_mode": "overlay",
+        "network_dataplane": "cilium",
+        "network_policy": "cilium",
+        "pod_cidr": args.network.pod_cidr,
+        "service_cidr": args.network.service_cidr,
+        "dns_service_ip": dns_address(args.network.service_cidr),
+        "load_balancer_sku": "standard",
+        "outbound_type": _OUTBOUND[args.network.outbound],
+    }
+
+
+def _security(encryption: Encryption) -> containerservice.ManagedClusterSecurityProfileArgsDict:
+    return {
+        "azure_key_vault_kms": {"enabled": True, "key_id": encryption.key, "key_vault_network_access": "Public"},
+        "workload_identity": {"enabled": True},
+        "image_cleaner": {"enabled": True, "interval_hours": _CLEAN_HOURS},
+    }
+
+
+def _lifecycle(args: AksSettings) -> dict[str, Any]:
+    long_term = args.support == "longTerm"
+    return {
+        "sku": {"name": "Base", "tier": "Premium" if long_term else "Standard"},
+        "support_plan": "AKSLongTermSupport" if long_term else "KubernetesOfficial",
+        "auto_upgrade_profile": {"upgrade_channel": args.upgrades, "node_os_upgrade_channel": "SecurityPatch"},
+        "auto_scaler_profile": {"expander": "least-waste", "balance_similar_node_groups": "true"},
+    }

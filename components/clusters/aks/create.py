@@ -1,0 +1,86 @@
+"""Everything of an AKS cluster in the order in which it works: rights and key, control plane, pools, logs."""
+
+from collections.abc import Mapping
+
+import pulumi
+import pulumi_azure_native as azure
+import pulumi_kubernetes as k8s
+from pulumi_azure_native import containerservice, resources
+
+from components.clusters.aks import access, audit, control_plane, encryption, kubeconfig, maintenance, network, roles
+from components.clusters.aks.context import Context, tags
+from components.clusters.aks.native import Native
+from components.clusters.aks.node_pools import node_pool
+from components.clusters.aks.pool_properties import system_group
+from components.clusters.aks.settings import AksSettings
+from components.clusters.connection import Connection
+from components.node_groups.component import NodeGroup
+from components.node_groups.shape import Shape
+
+
+def connect(args: AksSettings, name: str, groups: Mapping[str, Shape], opts: pulumi.ResourceOptions) -> Connection:
+    """Create the cluster and its node groups."""
+    context, provider = _context(args, name, opts)
+    who = access.control_plane(context)
+    nodes = network.nodes(context)
+    join = access.grant(context, "subnet", roles.NETWORK_CONTRIBUTOR, nodes.subnet, who.principal_id)
+    key = encryption.etcd(context, who)
+    system = system_group(groups, args.system_group)
+    if system is None:
+        raise pulumi.RunError(
+            "tensorplane:nodeGroups: no group can be the system node pool; declare one without accelerator and "
+            "taints, with min 1"
+        )
+    rights = [join, *access.reservations(context, who, groups.values())]
+    cluster = control_plane.cluster(context, who, nodes, key, system, rights)
+    audit.logs(context, cluster)
+    settled = [*maintenance.windows(context, cluster), *_admins(context, cluster)]
+    pools = _pools(context, cluster, nodes, groups, system)
+    config = kubeconfig.of(context, cluster, settled)
+    # After the node groups, so that destroying the stack deletes what is inside while there are nodes to run the
+    # controllers that clean up: load balancers and disks would be left behind otherwise.
+    inside = k8s.Provider(
+        name,
+        kubeconfig=config,
+        # By its id, a cluster stays the same one whatever changes in the kubeconfig.
+        cluster_identifier=cluster.id,
+        opts=pulumi.ResourceOptions(parent=opts.parent, depends_on=[*pools, *settled]),
+    )
+    return Connection(inside, config, Native(context, cluster, provider, context.group, who, nodes))
+
+
+def _context(args: AksSettings, name: str, opts: pulumi.ResourceOptions) -> tuple[Context, azure.Provider]:
+    provider = azure.Provider(name, subscription_id=args.subscription, location=args.region, opts=opts)
+    own = pulumi.ResourceOptions(parent=opts.parent, provider=provider)
+    protect = pulumi.ResourceOptions(protect=args.deletion_protection)
+    group = resources.ResourceGroup(
+        name,
+        resource_group_name=args.cluster_name,
+        location=args.region,
+        tags=tags(args),
+        opts=pulumi.ResourceOptions.merge(own, protect),
+    )
+    return Context(name, args, group, own), provider
+
+
+def _admins(context: Context, cluster: containerservice.ManagedCluster) -> list[pulumi.Resource]:
+    return [
+        access.grant(context, f"admin-{name}", roles.CLUSTER_ADMIN, cluster.id, group, "Group")
+        for name, group in context.args.admins.items()
+    ]
+
+
+def _pools(
+    context: Context,
+    cluster: containerservice.ManagedCluster,
+    nodes: network.Nodes,
+    groups: Mapping[str, Shape],
+    system: Shape,
+) -> list[pulumi.Resource]:
+    made: list[pulumi.Resource] = []
+    for shape in groups.values():
+        group = NodeGroup(shape, context.opts)
+        native = cluster if shape is system else node_pool(context, cluster, nodes, group)
+        group.done(native)
+        made.append(native)
+    return made

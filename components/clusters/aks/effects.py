@@ -1,0 +1,22 @@
+"""What an update of AKS' resources does to nodes and pods."""
+
+from components.clusters.effects import ROLLED, Effect, Effects
+
+_AGENT_POOL = "azure-native:containerservice:AgentPool"
+
+EFFECTS = Effects(
+    _AGENT_POOL,
+    "availabilityZones",
+    (
+        Effect(
+            _AGENT_POOL,
+            r"orchestratorVersion$",
+            f"{ROLLED}; nodes of a spot pool are drained without waiting for their pods",
+        ),
+        Effect(
+            "azure-native:containerservice:ManagedCluster",
+            r"agentPoolProfiles\[\d+\]\.orchestratorVersion$",
+            "the nodes of its system group are replaced one by one, and their pods restart",
+        ),
+    ),
+)

@@ -1,0 +1,61 @@
+"""The key that encrypts Kubernetes' objects in etcd, in a vault that cannot be purged."""
+
+from dataclasses import dataclass
+
+import pulumi
+from pulumi_azure_native import authorization, keyvault, managedidentity
+
+from components.clusters.aks import roles
+from components.clusters.aks.access import grant
+from components.clusters.aks.context import Context
+
+_KEPT_DAYS = 90
+
+
+@dataclass(frozen=True)
+class Encryption:
+    """A key, ready to be used by the control plane."""
+
+    key: pulumi.Output[str]
+    """The key's address with its version, which is how AKS names it."""
+    ready: list[pulumi.Resource]
+    """What has to be there before a cluster can use it."""
+
+
+def etcd(context: Context, identity: managedidentity.UserAssignedIdentity) -> Encryption:
+    """A key of the cluster's own. A cluster whose key is lost is lost: it is guarded better than the cluster."""
+    vault = keyvault.Vault(
+        f"{context.name}-keys",
+        properties={
+            "tenant_id": identity.tenant_id,
+            "sku": {"family": "A", "name": keyvault.SkuName.STANDARD},
+            "enable_rbac_authorization": True,
+            "enable_purge_protection": True,
+            "soft_delete_retention_in_days": _KEPT_DAYS,
+            # The control plane is outside the VNet: it cannot reach a vault with a firewall. Roles say who may use it.
+            "public_network_access": "Enabled",
+        },
+        opts=context.protected,
+        **context.common,
+    )
+    key = keyvault.Key(
+        f"{context.name}-etcd",
+        resource_group_name=context.group.name,
+        vault_name=vault.name,
+        properties={"kty": "RSA", "key_size": 2048},
+        opts=context.protected,
+    )
+    use = grant(context, "etcd-key", roles.KEY_VAULT_CRYPTO_USER, vault.id, identity.principal_id)
+    ready: list[pulumi.Resource] = [key, use]
+    if context.args.deletion_protection:
+        # On the vault, and not on the cluster: a lock there would keep its agent pools from being replaced.
+        ready.append(
+            authorization.ManagementLockByScope(
+                f"{context.name}-keys",
+                scope=vault.id,
+                level="CanNotDelete",
+                notes="Without this key, the cluster's etcd cannot be read.",
+                opts=context.after(use),
+            )
+        )
+    return Encryption(key.key_uri_with_version, ready)

@@ -1,0 +1,79 @@
+"""How to reach the cluster, without a secret: kubelogin asks Entra for a token when the kubeconfig is used."""
+
+import base64
+from typing import Any
+
+import pulumi
+import yaml
+from pulumi_azure_native import containerservice, resources
+
+from components.clusters.aks.context import Context
+
+_API_VERSION = "2025-10-01"
+_ENTRA_APPLICATION = "6dae42f8-4368-4678-94ff-3960e28e3630"
+"""The application by which Entra knows every AKS cluster (azure.github.io/kubelogin/concepts/aks.html)."""
+
+_LOGIN: dict[str, Any] = {
+    "apiVersion": "client.authentication.k8s.io/v1beta1",
+    "command": "kubelogin",
+    # As who `az login` says; the variable AAD_LOGIN_METHOD names another way, such as workloadidentity in CI.
+    "args": ["get-token", "--login", "azurecli", "--server-id", _ENTRA_APPLICATION],
+    "installHint": "install it with: az aks install-cli",
+    "interactiveMode": "IfAvailable",
+    "provideClusterInfo": False,
+}
+
+
+def of(context: Context, cluster: containerservice.ManagedCluster, before: list[pulumi.Resource]) -> pulumi.Output[str]:
+    """The kubeconfig, as JSON, which is YAML."""
+    name = context.args.cluster_name
+    return pulumi.Output.secret(
+        _cluster_entry(context, cluster, before).apply(
+            lambda entry: pulumi.Output.json_dumps(
+                {
+                    "apiVersion": "v1",
+                    "kind": "Config",
+                    "current-context": name,
+                    "clusters": [{"name": name, "cluster": entry}],
+                    "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
+                    "users": [{"name": name, "user": {"exec": _LOGIN}}],
+                }
+            )
+        )
+    )
+
+
+def _cluster_entry(
+    context: Context, cluster: containerservice.ManagedCluster, before: list[pulumi.Resource]
+) -> pulumi.Output[dict[str, str]]:
+    """Address and certificate authority of the API server.
+
+    Azure hands them out with a user's kubeconfig only. A deployment without resources asks for that: unlike a
+    function of the provider, it needs no credentials in a preview.
+    """
+    # The name through the resource, so that there is a cluster to ask.
+    template = cluster.name.apply(lambda name: _template(name or context.args.cluster_name))
+    asked = resources.Deployment(
+        f"{context.name}-kubeconfig",
+        resource_group_name=context.group.name,
+        properties={"mode": resources.DeploymentMode.INCREMENTAL, "template": template},
+        opts=context.after(cluster, *before),
+    )
+    return asked.properties.apply(lambda found: _parsed(found.outputs))
+
+
+def _template(name: str) -> dict[str, Any]:
+    resource = f"resourceId('Microsoft.ContainerService/managedClusters', '{name}')"
+    value = f"[listClusterUserCredential({resource}, '{_API_VERSION}').kubeconfigs[0].value]"
+    return {
+        "$schema": "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#",
+        "contentVersion": "1.0.0.0",
+        "resources": [],
+        "outputs": {"kubeconfig": {"type": "string", "value": value}},
+    }
+
+
+def _parsed(outputs: Any) -> dict[str, str]:
+    config = yaml.safe_load(base64.b64decode(outputs["kubeconfig"]["value"]))
+    entry = config["clusters"][0]["cluster"]
+    return {key: entry[key] for key in ("server", "certificate-authority-data")}

@@ -1,0 +1,18 @@
+"""Names of what holds volumes in Azure: readable, and never longer than Azure takes."""
+
+import re
+
+from components.base.names import digest, shorten
+
+_HASHED = 8
+
+
+def short(name: str, limit: int) -> str:
+    """The name, shortened with a hash suffix if it exceeds the limit."""
+    return shorten(name, limit, _HASHED)
+
+
+def alphanumeric(name: str, unique: str, limit: int) -> str:
+    """The name of a storage account: the beginning of a name without dashes, and a hash of the unique one."""
+    plain = re.sub(r"[^a-z0-9]", "", name)
+    return plain[: limit - _HASHED] + digest(unique, _HASHED)

@@ -1,0 +1,23 @@
+"""What of an AKS cluster others build upon: volumes that need resources of their own in Azure."""
+
+from dataclasses import dataclass
+
+import pulumi_azure_native as azure
+from pulumi_azure_native import containerservice, managedidentity, resources
+
+from components.clusters.aks.context import Context
+from components.clusters.aks.network import Nodes
+
+
+@dataclass(frozen=True)
+class Native:
+    """The cluster in Azure, for what is built beside it: file shares, identities of workloads."""
+
+    context: Context
+    cluster: containerservice.ManagedCluster
+    provider: azure.Provider
+    group: resources.ResourceGroup
+    identity: managedidentity.UserAssignedIdentity
+    """The control plane's."""
+    nodes: Nodes
+    """Where the nodes are."""

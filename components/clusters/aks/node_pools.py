@@ -1,0 +1,41 @@
+"""A node group as an agent pool of its own, beside the one that the cluster comes with."""
+
+import pulumi
+from pulumi_azure_native import containerservice
+
+from components.clusters.aks.context import Context
+from components.clusters.aks.control_plane import pool_properties
+from components.clusters.aks.network import Nodes
+from components.clusters.aks.pool_name import pool_name
+from components.node_groups.component import NodeGroup
+
+# What Azure lets nobody change in a pool, beyond what its SDK knows (machine and MIG profile): the pool is made anew.
+_FIXED = (
+    "availabilityZones",
+    "capacityReservationGroupID",
+    "gpuProfile",
+    "osDiskSizeGB",
+    "scaleSetPriority",
+    "vnetSubnetID",
+)
+
+
+def node_pool(
+    context: Context, cluster: containerservice.ManagedCluster, nodes: Nodes, group: NodeGroup
+) -> containerservice.AgentPool:
+    """The group's pool."""
+    options = pulumi.ResourceOptions(
+        parent=group,
+        ignore_changes=["count"],  # the autoscaler's
+        replace_on_changes=list(_FIXED),
+        delete_before_replace=True,  # two pools cannot have one name
+    )
+    return containerservice.AgentPool(
+        f"{context.name}-{group.shape.name}",
+        resource_group_name=context.group.name,
+        resource_name_=cluster.name,
+        agent_pool_name=pool_name(group.shape.name),
+        vnet_subnet_id=nodes.subnet,
+        **pool_properties(context, group.shape, "User"),
+        opts=pulumi.ResourceOptions.merge(context.opts, options),
+    )

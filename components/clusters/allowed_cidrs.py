@@ -1,0 +1,80 @@
+"""Which addresses may reach a public API server: the same rules for every cloud."""
+
+import ipaddress
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
+
+from components.base.cidr import network_of
+from components.base.faults import Fault
+
+_ENDPOINT = ("cluster", "endpoint")
+_PATH = (*_ENDPOINT, "allowedCidrs")
+_NEVER_PUBLIC = tuple(
+    ipaddress.IPv4Network(cidr)
+    for cidr in (
+        *("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10"),
+        *("0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/4", "240.0.0.0/4"),
+    )
+)
+_WORLD = ipaddress.IPv4Network("0.0.0.0/0")
+_MOST = 4 << 24
+"""Addresses: four /8, more than any organisation's own."""
+
+
+class Endpoint(Protocol):
+    """Settings of an API server's address."""
+
+    @property
+    def public(self) -> bool: ...
+    @property
+    def allowed_cidrs(self) -> Sequence[str]: ...
+    @property
+    def deploy_from_inside(self) -> bool: ...
+
+
+def unreachable(endpoint: Endpoint, *, network: str, existing: str) -> Iterator[Fault]:
+    """A private API server in a network that the same `pulumi up` creates: Pulumi cannot reach it.
+
+    `network` is what the cloud calls the network, `existing` the setting that names one of the user's own.
+    """
+    if endpoint.public or endpoint.deploy_from_inside or endpoint.allowed_cidrs:
+        return
+    reason = (
+        f"the API server is private and this stack creates its {network}, so pulumi up cannot reach the API server;"
+        f" allow your address (public: true, allowedCidrs: [203.0.113.0/24]), use an existing network ({existing}),"
+        f" or set deployFromInside: true if a VPN or peering already connects you to this {network}"
+    )
+    yield Fault(_ENDPOINT, reason)
+
+
+def faults(allowed: Sequence[str], *, public: bool) -> Iterator[Fault]:
+    """Every fault, one line each. A public API server is open to some addresses, never to none and never to all."""
+    if public and not allowed:
+        yield Fault(
+            _PATH,
+            "missing, but endpoint.public is true; list the networks that may reach the API server, such as "
+            "203.0.113.0/24",
+        )
+    if allowed and not public:
+        yield Fault(_PATH, "is set but endpoint.public is false; remove it, or set public: true")
+    let_in = []
+    for index, cidr in enumerate(allowed):
+        found = network_of(cidr)
+        if isinstance(found, str):
+            yield Fault((*_PATH, str(index)), found)
+        elif any(found.subnet_of(private) for private in _NEVER_PUBLIC):
+            reason = f"{found} is not a public address range; use the public addresses of your network"
+            yield Fault((*_PATH, str(index)), reason)
+        else:
+            let_in.append(found)
+    if who := too_many(let_in):
+        yield Fault(_PATH, f"allows {who}; list only the addresses of your office, VPN or CI")
+
+
+def too_many(networks: Iterable[ipaddress.IPv4Network]) -> str | None:
+    """What these networks allow, in words, if it is more than one organisation can own; otherwise None."""
+    ranges = list(ipaddress.collapse_addresses(networks))
+    if _WORLD in ranges:
+        return "the whole internet"
+    total = sum(one.num_addresses for one in ranges)
+    return f"{total:,} addresses ({total * 100 / _WORLD.num_addresses:.0f}% of IPv4)" if total > _MOST else None

@@ -1,0 +1,47 @@
+"""Tags of the resources that a cloud creates for a cluster: how many and which ones the cloud allows."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from components.base.faults import Fault
+
+# AWS and Azure have the same (docs.aws.amazon.com/tag-editor/latest/userguide/best-practices-and-strats.html
+# #id_tags_naming_best_practices; learn.microsoft.com/azure/azure-resource-manager/management/tag-resources#limitations,
+# where storage accounts take keys of 128). Of the 50 that a resource may have, some are not the user's.
+_KEY_LIMIT, _VALUE_LIMIT, _TAGS, _TAGS_LIMIT = 128, 256, 50, 40
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What one cloud allows in tags, beyond what all clouds allow."""
+
+    cloud: str
+    others: str
+    """Who else adds tags to the cluster's resources."""
+    reserved: tuple[str, ...]
+    """Beginnings, in lower case, of the keys that the cloud and Kubernetes keep to themselves, however spelt."""
+    takes: str
+    """Which characters it allows, in words."""
+    is_taken: Callable[[str, str], bool]
+    """Whether it allows the characters of a text. The first argument is `key` or `value`, the second the text."""
+
+
+def faults(tags: Mapping[str, str], rules: Rules) -> Iterator[Fault]:
+    """Every fault, a line each."""
+    path = ("cluster", "tags")
+    if len(tags) > _TAGS_LIMIT:
+        reason = f"{len(tags)} tags are set; {rules.cloud} allows {_TAGS}, and {rules.others} use some of them"
+        yield Fault(path, f"{reason}; set at most {_TAGS_LIMIT}")
+    for key, value in tags.items():
+        if reserved := next((begin for begin in rules.reserved if key.lower().startswith(begin)), None):
+            yield Fault((*path, key), f"{rules.cloud} reserves tags that begin with {reserved}; use another key")
+            continue
+        for what, text, limit in (("key", key, _KEY_LIMIT), ("value", value, _VALUE_LIMIT)):
+            if len(text) > limit:
+                reason = f"the {what} has {len(text)} characters; shorten it to {limit}, the limit of {rules.cloud}"
+                yield Fault((*path, key), reason)
+            elif not rules.is_taken(what, text):
+                yield Fault(
+                    (*path, key),
+                    f"the {what} {text!r} has characters that {rules.cloud} does not allow; use {rules.takes}",
+                )

@@ -1,0 +1,43 @@
+"""The cluster component that all other components deploy to."""
+
+import pulumi
+
+from components.base import facts
+from components.clusters.settings import ClusterArgs
+from components.node_groups.fleet import Fleet
+
+
+class Cluster(pulumi.ComponentResource):
+    """A cluster that is ready for resources."""
+
+    kubeconfig: pulumi.Output[str | None]
+    """Path or content of the kubeconfig; None means kubectl's default."""
+
+    def __init__(
+        self, name: str, args: ClusterArgs, fleet: Fleet, *, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        super().__init__(facts.CLUSTER, name, dict(_facts(args, fleet)), opts)
+        connection = args.connect(name, fleet.groups, pulumi.ResourceOptions(parent=self))
+        self.name = name
+        self.fleet = fleet
+        self.args = args
+        self.provider = connection.provider
+        self.kubeconfig = connection.kubeconfig
+        self.native = connection.native
+        made: facts.ClusterOutputs = {**_facts(args, fleet), "kubeconfig": self.kubeconfig}
+        self.register_outputs(dict(made))
+
+    @property
+    def network_resources(self) -> frozenset[str]:
+        """Names of extended resources for the network between nodes."""
+        return frozenset(
+            name for shape in self.fleet.groups.values() for name in self.args.network_of_whole_node(shape)
+        )
+
+
+def _facts(args: ClusterArgs, fleet: Fleet) -> facts.Cluster:
+    """What policies read of the cluster and its fleet. One that brings its nodes registers nothing about them."""
+    cluster = facts.Cluster(kind=args.kind, factsVersion=facts.VERSION)
+    if not fleet.groups:
+        return cluster
+    return {**cluster, "gpusMax": fleet.gpus_max, "hourlyUsdMax": fleet.hourly_usd_max}

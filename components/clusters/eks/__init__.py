@@ -1,0 +1,39 @@
+"""EKS: a cluster on AWS."""
+
+from collections.abc import Iterator, Mapping
+from typing import Literal
+
+import pulumi
+
+from components.base.faults import Fault, without_consequences
+from components.clusters.check_groups import missing_groups
+from components.clusters.connection import Connection
+from components.clusters.eks.settings import EksSettings
+from components.clusters.eks.zones import zones_of
+from components.node_groups.shape import Shape
+
+
+class Eks(EksSettings):
+    """A new cluster on AWS. Credentials come from where AWS' own tools take them."""
+
+    kind: Literal["eks"] = "eks"
+
+    def group_zones(self, shape: Shape) -> tuple[str, ...]:
+        return zones_of(shape, self)
+
+    def check(self, groups: Mapping[str, Shape]) -> Iterator[Fault]:
+        # Here, and not above: a stack on another cloud imports none of it.
+        from components.clusters.eks import check_cluster, check_groups, check_network
+
+        cluster = list(check_cluster.faults(self))
+        yield from cluster
+        network = list(without_consequences(check_network.faults(self), cluster))
+        yield from network
+        yield from missing_groups(groups)
+        of_groups = (*check_groups.faults(self, groups), *check_network.room(self, groups))
+        yield from without_consequences(of_groups, [*cluster, *network])
+
+    def connect(self, name: str, groups: Mapping[str, Shape], opts: pulumi.ResourceOptions) -> Connection:
+        from components.clusters.eks import create
+
+        return create.connect(self, name, groups, opts)

@@ -1,0 +1,53 @@
+"""What is wrong with the versions of EKS add-ons that the settings name."""
+
+import re
+from collections.abc import Iterator
+
+from components import versions
+from components.base.faults import Fault, did_you_mean
+from components.clusters.eks.settings import EksSettings
+
+ADDONS_BEFORE_NODES = ("vpc-cni", "kube-proxy", "eks-pod-identity-agent")
+ADDONS_AFTER_NODES = ("coredns", "aws-ebs-csi-driver", "snapshot-controller", "eks-node-monitoring-agent")
+ADDONS_OF_VOLUMES = ("aws-efs-csi-driver", "aws-fsx-csi-driver", "aws-mountpoint-s3-csi-driver")
+"""Installed where a volume needs them, in the version that EKS chooses where the settings name none."""
+DEFAULT = "default"
+"""In place of a version: the default version of EKS."""
+
+_VERSION = re.compile(r"v1\.(\d{1,4})\.\d+-eksbuild\.\d+|v\d+\.\d+\.\d+-eksbuild\.\d+")
+_EXAMPLE = "v1.14.3-eksbuild.3"
+_PROXY = "kube-proxy"
+_PROXY_BEHIND = 3
+
+
+def faults(args: EksSettings) -> Iterator[Fault]:
+    """Every fault, a line each."""
+    known = (*ADDONS_BEFORE_NODES, *ADDONS_AFTER_NODES, *ADDONS_OF_VOLUMES)
+    for name, version in args.addons.items():
+        path = ("cluster", "addons", name)
+        written = _VERSION.fullmatch(version)
+        if name not in known:
+            yield Fault(path, f"unknown add-on; choose one of {', '.join(known)}{did_you_mean(name, known)}")
+        elif not written and version != DEFAULT:
+            like = _pinned(args, name) or _EXAMPLE
+            yield Fault(path, f"{version!r} is not a version of an EKS add-on; use {DEFAULT}, or one such as {like}")
+        elif name == _PROXY and written:
+            yield from _skew(path, args, written)
+
+
+def _skew(path: tuple[str, ...], args: EksSettings, written: re.Match[str]) -> Iterator[Fault]:
+    """kube-proxy is as new as the API server or up to three minor versions older."""
+    minors = re.findall(r"^1\.(\d{1,4})$", args.version)
+    if not minors:
+        return
+    newest = int(minors[0])
+    if written[1] is None or not newest - _PROXY_BEHIND <= int(written[1]) <= newest:
+        near = _pinned(args, _PROXY) or DEFAULT
+        reason = (
+            f"{written[0]} does not work with Kubernetes {args.version}; use v1.{newest - _PROXY_BEHIND} to v1.{newest}"
+        )
+        yield Fault(path, f"{reason}, such as {near}", given=(("cluster", "version"),))
+
+
+def _pinned(args: EksSettings, name: str) -> str | None:
+    return versions.EKS_ADDONS.get(args.version, {}).get(name)

@@ -1,0 +1,35 @@
+"""What an update of EKS' resources does to nodes, pods and add-ons."""
+
+from components.clusters.effects import ROLLED, Effect, Effects
+
+_NODE_GROUP, _ADDON = "aws:eks/nodeGroup:NodeGroup", "aws:eks/addon:Addon"
+
+EFFECTS = Effects(
+    _NODE_GROUP,
+    "subnetIds",
+    (
+        # Tags of the template itself are no new version of it, and those of its machines follow no setting.
+        Effect(
+            "aws:ec2/launchTemplate:LaunchTemplate", r"(?!tags|tagSpecifications|description|latestVersion)", ROLLED
+        ),
+        Effect(_NODE_GROUP, r"(version|releaseVersion)$", ROLLED),
+        Effect(
+            _ADDON,
+            r"addonVersion$",
+            "keeps its version: none is pinned for this Kubernetes version; set one in cluster.addons",
+            removed=True,
+        ),
+        # EKS keeps the builds of add-ons that name none, whatever the cluster's version.
+        Effect(
+            "aws:eks/cluster:Cluster",
+            r"version$",
+            "the add-ons keep their versions: none are pinned for this Kubernetes version; set them in cluster.addons",
+            unless=_ADDON,
+        ),
+        Effect(
+            "karpenter.k8s.aws/v1:EC2NodeClass",
+            r"spec\.",
+            "Karpenter replaces the pool's nodes one by one; with accelerators, only new nodes get the change",
+        ),
+    ),
+)

@@ -1,0 +1,24 @@
+"""The key that encrypts the cluster's secrets."""
+
+import pulumi_aws as aws
+
+from components.clusters.eks.context import Context
+from components.clusters.eks.roles import Statement
+
+_DAYS_TO_CHANGE_YOUR_MIND = 30
+
+
+def secrets_key(context: Context) -> aws.kms.Key:
+    """A key of the cluster's own, rotated by AWS."""
+    return aws.kms.Key(
+        context.name,
+        description=f"Secrets of EKS cluster {context.cluster_name}",
+        enable_key_rotation=True,
+        deletion_window_in_days=_DAYS_TO_CHANGE_YOUR_MIND,
+        opts=context.opts,
+    )
+
+
+def use_of(key: aws.kms.Key) -> Statement:
+    """What the control plane may do with the key."""
+    return {"Action": ["kms:Encrypt", "kms:Decrypt", "kms:DescribeKey", "kms:ListGrants"], "Resource": key.arn}

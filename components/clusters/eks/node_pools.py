@@ -1,0 +1,146 @@
+"""A managed node group of EKS: fixed machines, which the cluster autoscaler adds and takes away."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pulumi
+import pulumi_aws as aws
+
+from components.base.labels import AUTOSCALER_TEMPLATE, EKS_ACCELERATOR
+from components.clusters.eks import scale_from_zero_tags
+from components.clusters.eks.context import Context
+from components.clusters.eks.launch_template import launch_template
+from components.clusters.eks.network import Subnets
+from components.clusters.eks.placement import uses_efa
+from components.clusters.eks.roles import GrantedRole
+from components.clusters.eks.zones import zones_of
+from components.node_groups.component import NodeGroup
+from components.node_groups.shape import Shape
+from components.node_groups.taint import Taint
+
+# The autoscaler knows these names; any other value still tells it to wait for a new node's device plugin.
+_AUTOSCALER_NAMES = {"t4": "tesla-t4", "v100": "tesla-v100", "p100": "tesla-p100", "a100": "tesla-a100"}
+_EFFECTS = {"NoSchedule": "NO_SCHEDULE", "NoExecute": "NO_EXECUTE", "PreferNoSchedule": "PREFER_NO_SCHEDULE"}
+_SPOT_TYPES_LIMIT = 20
+_LARGER_AT_MOST = 2
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What node groups share."""
+
+    cluster: aws.eks.Cluster
+    role: GrantedRole
+    subnets: Subnets
+    efa_groups: Sequence[pulumi.Input[str]] = ()
+    """Security groups of machines with EFA; none where no group has it."""
+
+
+def managed_group(
+    context: Context, around: Surroundings, shape: Shape, component: NodeGroup, before: Sequence[pulumi.Resource]
+) -> aws.eks.NodeGroup:
+    """The group, after `before` and after what its nodes need in order to come up."""
+    args = context.args
+    inside = pulumi.ResourceOptions(parent=component)
+    template = launch_template(context, shape, around.efa_groups if uses_efa(shape) else (), inside)
+    labels = _labels(shape)
+    group = aws.eks.NodeGroup(
+        shape.name,
+        cluster_name=around.cluster.name,
+        node_role_arn=around.role.arn,
+        subnet_ids=around.subnets.of(zones_of(shape, args)),
+        version=args.node_version or args.version,
+        ami_type=shape.machine.image if shape.machine else None,
+        instance_types=_instance_types(shape),
+        capacity_type=_capacity_type(shape),
+        launch_template={"id": template.id, "version": template.latest_version.apply(str)},
+        labels=labels,
+        taints=[_taint(taint) for taint in shape.declared_taints],
+        scaling_config={
+            "min_size": shape.args.min,
+            "max_size": shape.args.max,
+            "desired_size": shape.args.min,
+        },
+        update_config=_update_config(shape),
+        node_repair_config={"enabled": True},
+        opts=pulumi.ResourceOptions(
+            parent=component,
+            depends_on=[*around.role.grants, *around.subnets.routes, *before],
+            ignore_changes=_left_alone(shape) or None,
+        ),
+    )
+    prefix = f"{AUTOSCALER_TEMPLATE}/"
+    for key, value in scale_from_zero_tags.tags(shape, labels).items():
+        _tag(f"{shape.name}-{key.removeprefix(prefix)}", group, key, value, of_machines=False)
+    for key, value in sorted(context.args.tags.items()):
+        _tag(f"{shape.name}-tag/{key}", group, key, value, of_machines=True)
+    return group
+
+
+def _left_alone(shape: Shape) -> list[str]:
+    """What of the group a change of the settings does not reach."""
+    found = []
+    if shape.args.min < shape.args.max:
+        # How many nodes there are is the autoscaler's to say, between min and max. Before min or max is changed,
+        # `pulumi refresh` has to learn that number: AWS is told all three at once.
+        found.append("scalingConfig.desiredSize")
+    if not shape.args.zones and not uses_efa(shape):
+        # A group that names no zones stays in those that the cluster had: others would replace it. One with EFA must
+        # move into one zone when it begins to have EFA.
+        found.append("subnetIds")
+    return found
+
+
+def _labels(shape: Shape) -> dict[str, str]:
+    labels = dict(shape.labels)
+    if card := shape.accelerator:
+        family = card.name.split("-")[0]
+        labels[EKS_ACCELERATOR] = f"nvidia-{_AUTOSCALER_NAMES.get(family, card.name)}"
+    return labels
+
+
+def _taint(taint: Taint) -> aws.eks.NodeGroupTaintArgsDict:
+    spelled: aws.eks.NodeGroupTaintArgsDict = {"key": taint.key, "effect": _EFFECTS[taint.effect]}
+    if taint.value:
+        spelled["value"] = taint.value
+    return spelled
+
+
+def _instance_types(shape: Shape) -> list[str] | None:
+    """The machine types; none where the launch template has to name it.
+
+    Spot gets more pools to draw from: machines with the same accelerators and image, and at most twice the cores.
+    """
+    machine, args = shape.machine, shape.args
+    if machine is None or (args.reserved and args.reserved.capacity_block):
+        return None
+    if not args.spot:
+        return [machine.name]
+    others = [
+        other.name
+        for other in shape.alternatives
+        if other.image == machine.image
+        and machine.vcpus <= other.vcpus <= _LARGER_AT_MOST * machine.vcpus
+        and other.memory_gib >= machine.memory_gib
+    ]
+    return [machine.name, *others][:_SPOT_TYPES_LIMIT]
+
+
+def _capacity_type(shape: Shape) -> str:
+    if shape.args.reserved and shape.args.reserved.capacity_block:
+        return "CAPACITY_BLOCK"
+    return "SPOT" if shape.args.spot else "ON_DEMAND"
+
+
+def _update_config(shape: Shape) -> aws.eks.NodeGroupUpdateConfigArgsDict:
+    if shape.accelerator:
+        # There may be no spare machine to be had: take one away first, then add its successor.
+        return {"max_unavailable": 1, "update_strategy": "MINIMAL"}
+    return {"max_unavailable_percentage": 33}
+
+
+def _tag(name: str, group: aws.eks.NodeGroup, key: str, value: str, *, of_machines: bool) -> None:
+    """A tag of the group's scaling group, and where it is `of_machines`, of each machine that starts from then on."""
+    tag: aws.autoscaling.TagTagArgsDict = {"key": key, "value": value, "propagate_at_launch": of_machines}
+    scaling_group = group.resources[0].autoscaling_groups[0].name
+    aws.autoscaling.Tag(name, autoscaling_group_name=scaling_group, tag=tag, opts=pulumi.ResourceOptions(parent=group))

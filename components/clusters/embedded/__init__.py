@@ -1,0 +1,96 @@
+"""The embedded cluster, which `make up` starts on this machine. Stack and starter share its files in one folder."""
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import ClassVar, Literal
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components import versions
+from components.base.faults import Fault
+from components.clusters.connection import Connection
+from components.clusters.embedded import simulated_nodes
+from components.clusters.gpu_support import GpuSupport
+from components.clusters.settings import ClusterArgs
+from components.node_groups.component import NodeGroup
+from components.node_groups.shape import Shape
+from components.node_groups.site import NodeTraits
+
+NODE = "tensorplane"
+"""Name of the cluster's only node that runs pods. It belongs to no node group."""
+_NODE_NAME_LIMIT = 63
+
+
+def home() -> Path:
+    """The folder of the running instance: kubeconfig, charts, the volume pool."""
+    if named := os.environ.get("TENSORPLANE_HOME"):
+        return Path(named)
+    state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    return state / "tensorplane" / "dev"
+
+
+class Embedded(ClusterArgs):
+    """A real Kubernetes cluster on this machine, started by `make up`."""
+
+    kind: Literal["embedded"] = "embedded"
+
+    volume_backend: ClassVar[str] = "embedded"
+    storage_is_its_own: ClassVar[bool] = True
+    stream_broker: ClassVar[str | None] = "embedded"
+    own_nodes: ClassVar[bool] = True
+    node_traits: ClassVar[NodeTraits] = NodeTraits(taints=(simulated_nodes.TAINT,))
+    gpu_support: ClassVar[GpuSupport] = GpuSupport(("plugin", "present"), simulated=True)
+
+    @property
+    def storage_classes(self) -> tuple[str, ...]:
+        return ("tensorplane-embedded",)
+
+    def check(self, groups: Mapping[str, Shape]) -> Iterator[Fault]:
+        for name, shape in groups.items():
+            # The node's name is also the value of a label.
+            longest = f"{name}-{simulated_nodes.count(shape) - 1}"
+            if len(longest) > _NODE_NAME_LIMIT:
+                room = _NODE_NAME_LIMIT - len(longest) + len(name)
+                yield Fault(
+                    ("nodeGroups", name),
+                    f"the name has {len(name)} characters; shorten it to {room}, so that its node names stay valid",
+                )
+
+    def connect(self, name: str, groups: Mapping[str, Shape], opts: pulumi.ResourceOptions) -> Connection:
+        nodes: list[pulumi.Resource] = []
+        if groups:
+            inside = pulumi.ResourceOptions(provider=_provider(f"{name}-nodes", opts))
+            for shape in groups.values():
+                group = NodeGroup(shape, opts)
+                below = pulumi.ResourceOptions.merge(inside, pulumi.ResourceOptions(parent=group))
+                nodes += simulated_nodes.declare(shape, below)
+                group.done()
+        # The nodes outlive the pods on them: their KWOK ends the pods.
+        provider = _provider(name, pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=nodes)))
+        return Connection(provider, pulumi.Output.from_input(str(home() / "kubeconfig")))
+
+    def address(self, service: "k8s.core.v1.Service") -> pulumi.Output[str]:
+        # This machine has a route to the cluster's services, and no way to resolve their names. The preview of a new
+        # service has no address yet: where even the namespace is new, the API server cannot be asked for one.
+        return pulumi.Output.all(service.spec.cluster_ip, super().address(service)).apply(
+            lambda found: found[0] or found[1]
+        )
+
+    @property
+    def images(self) -> versions.Images:
+        return versions.EMBEDDED_IMAGES
+
+    def chart(self, chart: versions.Chart) -> dict[str, str]:
+        return {"chart": str(home() / "charts" / chart.name)}
+
+
+def _provider(name: str, opts: pulumi.ResourceOptions) -> "k8s.Provider":
+    return k8s.Provider(
+        name,
+        kubeconfig=str(home() / "kubeconfig"),
+        # Without it, a renewed certificate could look like another cluster, and everything would be replaced.
+        cluster_identifier=f"embedded-{NODE}",
+        opts=opts,
+    )

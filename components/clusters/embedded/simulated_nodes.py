@@ -1,0 +1,93 @@
+"""Nodes that KWOK plays the kubelet of: no machine, and for the scheduler the same as a cloud's."""
+
+import json
+from typing import Any
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components.base import quantities
+from components.base.labels import ARCHITECTURE, HOSTNAME, SIMULATED, SIMULATED_VALUE, ZONE
+from components.node_groups import node_size
+from components.node_groups.shape import Shape
+from components.node_groups.taint import Taint
+
+TAINT = Taint(SIMULATED, SIMULATED_VALUE, "NoSchedule")
+"""Keeps away what is meant to run: nothing runs on these nodes."""
+SIZE = "tensorplane.dev/simulated-size"
+"""Annotation with a node's resources, which KWOK copies into its status as a kubelet would those of its machine."""
+
+_PODS = 110
+_SECONDS_TO_READY = "60s"
+
+
+def count(shape: Shape) -> int:
+    """How many nodes a group gets: its `min`, and one where that is 0, for the scheduler to see."""
+    return max(shape.args.min, 1)
+
+
+def declare(shape: Shape, opts: pulumi.ResourceOptions) -> "list[k8s.core.v1.Node]":
+    """The group's nodes, Ready once KWOK has seen them."""
+    return [_declare(shape, index, opts) for index in range(count(shape))]
+
+
+def manifest(shape: Shape, index: int) -> dict[str, Any]:
+    """One node of a group, as Kubernetes spells it."""
+    name = f"{shape.name}-{index}"
+    machine = node_size.like_a_machine(shape)
+    size = {
+        "cpu": quantities.cpus(machine.cpus),
+        "memory": quantities.gibibytes(machine.memory_gib),
+        "ephemeral-storage": quantities.gibibytes(shape.args.disk_gib),
+        "pods": str(_PODS),
+        **{resource: str(number) for resource, number in shape.resources.items()},
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {
+            "name": name,
+            "labels": {
+                HOSTNAME: name,
+                "kubernetes.io/os": "linux",
+                ARCHITECTURE: machine.arch,
+                "type": "kwok",
+                **_zone(shape, index),
+                SIMULATED: TAINT.value,
+                **shape.labels,
+            },
+            "annotations": {SIMULATED: TAINT.value, SIZE: json.dumps(size, sort_keys=True)},
+        },
+        "spec": {"taints": [{"key": t.key, "value": t.value, "effect": t.effect} for t in shape.taints]},
+    }
+
+
+def _zone(shape: Shape, index: int) -> dict[str, str]:
+    """The zones take turns, as in a cloud."""
+    zones = shape.args.zones
+    return {ZONE: zones[index % len(zones)]} if zones else {}
+
+
+def _declare(shape: Shape, index: int, opts: pulumi.ResourceOptions) -> "k8s.core.v1.Node":
+    made = manifest(shape, index)
+    metadata: dict[str, Any] = made["metadata"]
+    for_pulumi = {
+        "pulumi.com/waitFor": "condition=Ready",
+        # Kubernetes writes its own taints into the same list.
+        "pulumi.com/patchForce": "true",
+    }
+    about: Any = {**metadata, "annotations": {**metadata["annotations"], **for_pulumi}}
+    return k8s.core.v1.Node(
+        metadata["name"],
+        metadata=about,
+        spec=made["spec"],
+        opts=pulumi.ResourceOptions.merge(
+            opts,
+            pulumi.ResourceOptions(
+                # Another machine is another node, as it is in a cloud.
+                replace_on_changes=[f'metadata.annotations["{SIZE}"]'],
+                delete_before_replace=True,
+                custom_timeouts=pulumi.CustomTimeouts(create=_SECONDS_TO_READY, update=_SECONDS_TO_READY),
+            ),
+        ),
+    )

@@ -1,0 +1,76 @@
+"""An existing cluster, such as kind, minikube or a cloud's, reached through a kubeconfig context."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Literal
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components import catalog
+from components.base.faults import Fault, did_you_mean
+from components.base.model import Filled, OneOf
+from components.catalog import Cloud
+from components.clusters.connection import Connection
+from components.clusters.settings import ClusterArgs
+from components.node_groups.component import NodeGroup
+from components.node_groups.shape import Shape
+from components.node_groups.site import Site
+
+
+class Existing(ClusterArgs):
+    """An existing cluster. tensorplane does not create or delete it or its nodes."""
+
+    kind: Literal["existing"] = "existing"
+
+    context: Filled
+    """Context of the kubeconfig, as in `kubectl config get-contexts`."""
+    kubeconfig: Filled | None = None
+    """Path of the kubeconfig; kubectl's default by default."""
+
+    machines: Annotated[Cloud, OneOf(catalog.clouds())] | None = None
+    """Cloud that the nodes' machines are from, such as `eks` for a kops cluster on AWS. Node groups can then name
+    machines and have prices. All groups must then be declared."""
+    region: Filled | None = None
+    """Region of the machines, for prices and zones."""
+
+    @property
+    def place(self) -> str | None:
+        return self.region
+
+    @property
+    def site(self) -> Site:
+        # Spot machines of a cloud have its taints, whoever made the cluster.
+        spot = next((kind.node_traits.spot_taints for kind in self.kinds() if kind.catalog == self.machines), ())
+        site = super().site
+        return replace(site, cloud=self.machines, traits=replace(site.traits, spot_taints=spot))
+
+    def check(self, groups: Mapping[str, Shape]) -> Iterator[Fault]:
+        for name, shape in groups.items():
+            if shape.args.reserved:
+                yield Fault(("nodeGroups", name, "reserved"), "is set, but the nodes already exist; remove it")
+        if self.region is None:
+            return
+        path = ("cluster", "region")
+        known = catalog.regions(self.machines) if self.machines else ()
+        if self.machines is None:
+            yield Fault(path, "is set but machines is not; set both, or neither")
+        elif known and self.region not in known:
+            near = did_you_mean(self.region, known)
+            yield Fault(path, f"unknown region {self.region!r}; choose one of {', '.join(sorted(known))}{near}")
+
+    def connect(self, name: str, groups: Mapping[str, Shape], opts: pulumi.ResourceOptions) -> Connection:
+        path = str(Path(self.kubeconfig).expanduser()) if self.kubeconfig else None
+        provider = k8s.Provider(
+            name,
+            kubeconfig=path,
+            context=self.context,
+            # The context is what names the cluster: a changed token in the kubeconfig is the same cluster.
+            cluster_identifier=self.context,
+            opts=opts,
+        )
+        for shape in groups.values():
+            # The nodes are there; the group says what they are like.
+            NodeGroup(shape, opts).done()
+        return Connection(provider, pulumi.Output.from_input(path))

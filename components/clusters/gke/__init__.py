@@ -1,0 +1,43 @@
+"""GKE: a cluster on Google Cloud."""
+
+from collections.abc import Iterator, Mapping
+from typing import Literal
+
+import pulumi
+
+from components.base.faults import Fault, Note
+from components.clusters.check_groups import missing_groups
+from components.clusters.connection import Connection
+from components.clusters.gke.settings import GkeSettings
+from components.clusters.gke.zones import zones_of
+from components.node_groups.shape import Shape
+
+
+class Gke(GkeSettings):
+    """A new cluster on Google Cloud. Credentials come from where Google's own tools take them."""
+
+    kind: Literal["gke"] = "gke"
+
+    def group_zones(self, shape: Shape) -> tuple[str, ...]:
+        return zones_of(shape, self)
+
+    def check(self, groups: Mapping[str, Shape]) -> Iterator[Fault]:
+        # Here, and not above: a stack on another cloud imports none of it.
+        from components.clusters.gke import check_cluster, check_groups, check_network, check_rental, check_versions
+
+        yield from check_cluster.faults(self)
+        yield from check_network.faults(self, groups)
+        yield from check_versions.faults(self, groups)
+        yield from missing_groups(groups)
+        yield from check_groups.faults(self, groups)
+        yield from check_rental.faults(groups)
+
+    def notes(self, groups: Mapping[str, Shape]) -> Iterator[Note]:
+        from components.clusters.gke import notes
+
+        yield from notes.notes(self, groups)
+
+    def connect(self, name: str, groups: Mapping[str, Shape], opts: pulumi.ResourceOptions) -> Connection:
+        from components.clusters.gke import create
+
+        return create.connect(self, name, groups, opts)

@@ -1,0 +1,34 @@
+"""A node's GPUs as GKE wants them declared: type, count, driver, and how pods share them."""
+
+from pulumi_gcp import container
+
+from components.node_groups.settings import Mig, Mps, TimeSlicing
+from components.node_groups.shape import Shape
+
+
+def guest_accelerators(shape: Shape, driver: str) -> list[container.NodePoolNodeConfigGuestAcceleratorArgsDict]:
+    """The GPUs of each node; none on nodes without, nor for TPUs, which belong to the machine type.
+
+    Machines that come with their GPUs (a2, a3, g2 …) declare them as well: that is where the driver is chosen,
+    and where it is not, GKE installs none.
+    """
+    machine = shape.machine
+    if not (machine and machine.cloud_accelerator and shape.accelerator and shape.accelerator.kind == "gpu"):
+        return []
+    declared: container.NodePoolNodeConfigGuestAcceleratorArgsDict = {
+        "type": machine.cloud_accelerator,
+        "count": shape.per_node,
+        "gpu_driver_installation_config": {"gpu_driver_version": driver.upper()},
+    }
+    match shape.args.sharing:
+        case TimeSlicing(replicas=replicas):
+            declared["gpu_sharing_config"] = _between("TIME_SHARING", replicas)
+        case Mps(replicas=replicas):
+            declared["gpu_sharing_config"] = _between("MPS", replicas)
+        case Mig(profile=profile):
+            declared["gpu_partition_size"] = profile
+    return [declared]
+
+
+def _between(strategy: str, replicas: int) -> container.NodePoolNodeConfigGuestAcceleratorGpuSharingConfigArgsDict:
+    return {"gpu_sharing_strategy": strategy, "max_shared_clients_per_gpu": replicas}

@@ -1,0 +1,137 @@
+"""What is wrong with node groups on GKE, beyond what is wrong with them on every cloud."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from components import catalog
+from components.base.faults import Fault, did_you_mean
+from components.clusters.gke import slices
+from components.clusters.gke.settings import GkeSettings
+from components.clusters.gke.zones import one_zone, zones_of
+from components.node_groups.settings import Mig, TimeSlicing
+from components.node_groups.shape import Shape
+
+_NAME_LIMIT = 40
+_ADDED_TO_NAMES = 8
+_CLIENTS_LIMIT = 48
+_NAME = r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?"
+_RESERVATION = re.compile(
+    rf"(projects/[^/]+/reservations/)?{_NAME}(/reservationBlocks/{_NAME}(/reservationSubBlocks/{_NAME})?)?"
+)
+_NO_PARTITIONS: Mapping[str, frozenset[str]] = {
+    "a100-40gb": frozenset({"1g.10gb"}),
+    "a100-80gb": frozenset({"1g.20gb"}),
+}
+"""MIG profiles that the card has and GKE does not make (container-engine-accelerators@09e2ab1, partition_gpu.go)."""
+
+
+def faults(args: GkeSettings, groups: Mapping[str, Shape]) -> Iterator[Fault]:
+    """Every fault, a line each."""
+    for name, shape in groups.items():
+        path = ("nodeGroups", name)
+        room = _NAME_LIMIT - _ADDED_TO_NAMES
+        if len(name) > room:
+            reason = f"the name has {len(name)} characters; shorten it to {room}, because GKE resources append a suffix"
+            yield Fault(path, reason)
+        yield from _zones(path, shape, args)
+        yield from _slice(path, shape)
+        yield from _capacity(path, shape)
+        if shape.args.provisioner == "automatic":
+            yield from _automatic(path, shape)
+            if args.lustre and not (shape.accelerator and shape.accelerator.kind == "gpu"):
+                # By itself, GKE makes kernels that take no modules where there are no GPUs.
+                reason = "nodes without GPUs cannot mount Lustre under provisioner automatic; set provisioner: group"
+                yield Fault((*path, "provisioner"), reason, given=(("cluster", "lustre"),))
+
+
+def _zones(path: tuple[str, ...], shape: Shape, args: GkeSettings) -> Iterator[Fault]:
+    zones, machine = zones_of(shape, args), shape.machine
+    selling = catalog.sold("gke", machine, args.region) if machine else None
+    known = set(args.usual_zones) <= set(catalog.zones("gke", args.region))
+    if machine and selling and not zones and known:
+        reason = f"{machine.name} is not available in any zone of the cluster ({', '.join(args.usual_zones)})"
+        yield Fault((*path, "zones"), f"{reason}; choose one of {', '.join(selling)}", given=(("cluster", "zones"),))
+    elif selling != () and known and one_zone(shape, args) and len(zones) != 1:
+        found = f"lists {len(zones)} zones" if shape.args.zones else "missing"
+        which = f"choose one of {', '.join(zones)}" if zones else "name its zone"
+        yield Fault((*path, "zones"), f"{found}, but {_why_one(shape)}; {which}")
+
+
+def _why_one(shape: Shape) -> str:
+    if shape.args.reserved:
+        return "a reservation is in one zone"
+    if shape.args.topology:
+        return "a TPU slice is in one zone"
+    return f"GPUDirect connects {shape.machine.name if shape.machine else 'such'} machines of one zone only"
+
+
+def _slice(path: tuple[str, ...], shape: Shape) -> Iterator[Fault]:
+    topology, where = shape.args.topology, (*path, "topology")
+    if topology is None:
+        return
+    if shape.accelerator is None or shape.accelerator.kind != "tpu":
+        yield Fault(where, "is set on a group without TPUs; remove it")
+        return
+    like = (shape.machine and shape.machine.topology) or topology
+    if not slices.is_topology(topology, like):
+        known = slices.examples(like)
+        near = did_you_mean(topology, known)
+        yield Fault(
+            where, f"{shape.accelerator.name} has no topology {topology!r}; choose one of {', '.join(known)}{near}"
+        )
+        return
+    machines, args = slices.machines(shape), shape.args
+    if machines > 1 and not slices.joins(shape):
+        reason = (
+            f"{topology} spans several machines, but {shape.accelerator.name} machines are not interconnected; "
+            f"use {like}"
+        )
+        yield Fault(where, reason)
+    elif machines > 1 and shape.per_node != slices.CHIPS_OF_SLICE_MACHINES:
+        reason = (
+            f"is {shape.per_node}, but machines of a multi-host slice ({topology}) have 4 chips each; set perNode: 4"
+        )
+        yield Fault((*path, "perNode"), reason)
+    elif machines < 1:
+        yield Fault(
+            where, f"{topology} has fewer chips than one machine of the group ({shape.per_node}); use a larger topology"
+        )
+    elif args.max != machines:
+        yield Fault(
+            (*path, "max"), f"is {args.max}, but a {topology} slice has {machines} machines; set max: {machines}"
+        )
+    elif args.min not in (0, machines):
+        yield Fault(
+            (*path, "min"),
+            f"is {args.min}, but the machines of a slice start and stop together; set min to 0 or {machines}",
+        )
+
+
+def _capacity(path: tuple[str, ...], shape: Shape) -> Iterator[Fault]:
+    reserved, sharing = shape.args.reserved, shape.args.sharing
+    if reserved and not _RESERVATION.fullmatch(reserved.id):
+        need = "use its name, or projects/PROJECT/reservations/NAME"
+        yield Fault((*path, "reserved", "id"), f"{reserved.id!r} is not the id of a reservation; {need}")
+    if isinstance(sharing, TimeSlicing) and sharing.replicas > _CLIENTS_LIMIT:
+        reason = (
+            f"{sharing.replicas} exceeds the {_CLIENTS_LIMIT} pods that can share a GPU on GKE; set "
+            f"{_CLIENTS_LIMIT} or less"
+        )
+        yield Fault((*path, "sharing", "replicas"), reason)
+    card = shape.accelerator
+    if isinstance(sharing, Mig) and card and sharing.profile in (missing := _NO_PARTITIONS.get(card.name, frozenset())):
+        able = [profile for profile in card.mig if profile not in missing]
+        reason = f"GKE does not offer MIG profile {sharing.profile} on {card.name}; choose one of {', '.join(able)}"
+        yield Fault((*path, "sharing", "profile"), reason + did_you_mean(sharing.profile, able))
+
+
+def _automatic(path: tuple[str, ...], shape: Shape) -> Iterator[Fault]:
+    """What GKE cannot do where it makes the node pools itself."""
+    args = shape.args
+    if args.min:
+        yield Fault((*path, "min"), f"min is {args.min}, but provisioner automatic keeps no idle nodes; set min: 0")
+    for key, given in (("reserved", args.reserved), ("sharing", args.sharing)):
+        if given:
+            yield Fault((*path, key), "is not supported by provisioner automatic; set provisioner: group")
+    if args.topology:
+        yield Fault((*path, "topology"), "is not supported by provisioner automatic; set provisioner: group")

@@ -1,0 +1,119 @@
+"""What is wrong with the network of a GKE cluster, and whether it has room for the groups' nodes and pods."""
+
+import ipaddress
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+
+from components.base.cidr import inner_network, network_of
+from components.base.faults import Fault
+from components.clusters import allowed_cidrs
+from components.clusters.gke.addresses import nodes_by_addresses, nodes_by_pods, pod_block
+from components.clusters.gke.check_cluster import PROJECT
+from components.clusters.gke.settings import GkeNetwork, GkeSettings, GkeSubnet
+from components.node_groups.shape import Shape
+
+_RESOURCE = "[a-z]([a-z0-9-]{0,61}[a-z0-9])?"
+_NETWORK = rf"(projects/{PROJECT}/global/networks/)?{_RESOURCE}"
+_SUBNETWORK = rf"(projects/{PROJECT}/regions/[^/]+/subnetworks/)?{_RESOURCE}"
+_CONTROL_PLANE_PREFIX = 28
+_LARGEST_PODS, _SMALLEST_PODS = 9, 24
+_LARGEST_SERVICES, _SMALLEST_SERVICES = 16, 27
+_LARGEST_NODES, _SMALLEST_NODES = 8, 29
+
+
+def faults(args: GkeSettings, groups: Mapping[str, Shape]) -> Iterator[Fault]:
+    """Every fault, a line each."""
+    yield from _network(args)
+    yield from _room(args, groups)
+    yield from _endpoint(args)
+
+
+def _network(args: GkeSettings) -> Iterator[Fault]:
+    network, path = args.network, ("cluster", "network")
+    if network.existing:
+        given = network.model_fields_set & {"cidr", "pod_cidr", "service_cidr"}
+        for field in sorted(given):
+            key = type(network).model_fields[field].alias or field
+            yield Fault((*path, key), "conflicts with existing, whose subnetwork has its own range; remove one of them")
+        yield from _existing(network.existing, args.region)
+    ranges: dict[str, ipaddress.IPv4Network] = {}
+    for key, cidr, largest, smallest in _ranges(network):
+        found = inner_network(cidr)
+        if isinstance(found, str):
+            yield Fault((*path, key), found)
+        elif not largest <= found.prefixlen <= smallest:
+            need = f"/{largest}" if largest == smallest else f"/{largest} to /{smallest}"
+            yield Fault((*path, key), f"invalid size of {cidr}; use {need}")
+        else:
+            ranges[key] = found
+    for (one, first), (other, second) in itertools.combinations(ranges.items(), 2):
+        if first.overlaps(second):
+            yield Fault((*path, other), f"{second} overlaps {one} ({first}); use a range that does not overlap")
+
+
+def _existing(mine: GkeSubnet, region: str) -> Iterator[Fault]:
+    """Names that no network, subnetwork or range in Google Cloud can have, and a subnetwork of another region."""
+    at = ("cluster", "network", "existing")
+    for key, value, form, like in (
+        ("network", mine.network, _NETWORK, "its name, or projects/PROJECT/global/networks/NAME"),
+        ("subnetwork", mine.subnetwork, _SUBNETWORK, "its name, or projects/PROJECT/regions/REGION/subnetworks/NAME"),
+        ("podsRange", mine.pods_range, _RESOURCE, "the name of a secondary range, such as pods"),
+        ("servicesRange", mine.services_range, _RESOURCE, "the name of a secondary range, such as services"),
+    ):
+        if not re.fullmatch(form, value):
+            yield Fault((*at, key), f"{value!r} is not a valid name; use {like}")
+        elif (found := re.search("/regions/([^/]+)/", value)) and found[1] != region:
+            reason = f"is in region {found[1]}, but the cluster is in {region}; use a subnetwork of {region}"
+            yield Fault((*at, key), reason, given=(("cluster", "region"),))
+
+
+def _ranges(network: GkeNetwork) -> Iterator[tuple[str, str, int, int]]:
+    """What is declared, and how large it may be. A subnetwork of the user's has its own ranges."""
+    if not network.existing:
+        yield "cidr", network.cidr, _LARGEST_NODES, _SMALLEST_NODES
+        yield "podCidr", network.pod_cidr, _LARGEST_PODS, _SMALLEST_PODS
+        yield "serviceCidr", network.service_cidr, _LARGEST_SERVICES, _SMALLEST_SERVICES
+    if network.control_plane_cidr:
+        yield "controlPlaneCidr", network.control_plane_cidr, _CONTROL_PLANE_PREFIX, _CONTROL_PLANE_PREFIX
+
+
+def _room(args: GkeSettings, groups: Mapping[str, Shape]) -> Iterator[Fault]:
+    """Whether every group can be full at the same time."""
+    network, given = args.network, (("nodeGroups",),)
+    nodes = sum(shape.args.max for shape in groups.values())
+    if network.existing:
+        return
+    if not isinstance(network_of(network.pod_cidr), str):
+        room = nodes_by_pods(network.pod_cidr, args.max_pods_per_node)
+        if nodes > room:
+            each = f"{pod_block(args.max_pods_per_node)} addresses of {network.pod_cidr} each"
+            reason = f"the range has addresses for {room} nodes ({each}), but the groups have up to {nodes}"
+            need = f"use a /{_prefix_for(nodes * pod_block(args.max_pods_per_node))} or larger, or lower maxPodsPerNode"
+            yield Fault(("cluster", "network", "podCidr"), f"{reason}; {need}", given=given)
+    if not isinstance(network_of(network.cidr), str):
+        room = nodes_by_addresses(network.cidr)
+        if nodes > room:
+            reason = f"{network.cidr} has addresses for {room} nodes, but the groups have up to {nodes}"
+            need = f"use a /{_prefix_for(nodes + 5)} or larger"
+            yield Fault(("cluster", "network", "cidr"), f"{reason}; {need}", given=given)
+
+
+def _prefix_for(addresses: int) -> int:
+    return 32 - (addresses - 1).bit_length()
+
+
+def _endpoint(args: GkeSettings) -> Iterator[Fault]:
+    endpoint, path = args.endpoint, ("cluster", "endpoint")
+    found = [network_of(cidr) for cidr in endpoint.allowed_cidrs]
+    yield from (Fault((*path, "allowedCidrs"), fault) for fault in found if isinstance(fault, str))
+    if who := allowed_cidrs.too_many(network for network in found if not isinstance(network, str)):
+        yield Fault((*path, "allowedCidrs"), f"allows {who}; list only the networks of your organisation")
+    else:
+        inner = [inner_network(str(network)) for network in found if not isinstance(network, str)]
+        yield from (Fault((*path, "allowedCidrs"), fault) for fault in inner if isinstance(fault, str))
+    if endpoint.public and not endpoint.allowed_cidrs:
+        yield Fault(
+            (*path, "allowedCidrs"),
+            "missing, but endpoint.public is true; list the networks that may reach the API server",
+        )

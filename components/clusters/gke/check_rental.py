@@ -1,0 +1,33 @@
+"""How Google rents its newest machines: not on demand, and some not as spot or not reserved."""
+
+from collections.abc import Iterator, Mapping
+
+from components.base.faults import Fault
+from components.node_groups.shape import Shape
+
+# cloud.google.com/compute/docs/accelerator-optimized-machines, the notes of each series. What it calls flex-start, for
+# a week at most, is not among them: a node group is there to stay.
+_RENTED: Mapping[str, tuple[str, ...]] = {
+    "a3-highgpu-1g": ("spot",),
+    "a3-highgpu-2g": ("spot",),
+    "a3-highgpu-4g": ("spot",),
+    "a3-ultragpu-8g": ("spot", "reserved"),
+    "a4-highgpu-8g": ("spot", "reserved"),
+    "a4x-highgpu-4g": ("reserved",),
+}
+_NEEDED = {"spot": "spot: true", "reserved": "a reservation in `reserved`"}
+
+
+def faults(groups: Mapping[str, Shape]) -> Iterator[Fault]:
+    """A line for each group whose machines are not rented in the way that it asks for."""
+    for name, shape in groups.items():
+        ways = _RENTED.get(shape.machine.name) if shape.machine else None
+        asked = "reserved" if shape.args.reserved else "spot" if shape.args.spot else "on demand"
+        if ways and shape.machine and asked not in ways:
+            key = "reserved" if asked == "reserved" else "spot"
+            need = " or ".join(_NEEDED[way] for way in ways)
+            yield Fault(("nodeGroups", name, key), f"{shape.machine.name} is not available {_as(asked)}; use {need}")
+
+
+def _as(way: str) -> str:
+    return "as spot" if way == "spot" else way

@@ -1,0 +1,85 @@
+"""A GKE cluster, put together: APIs, network, key, control plane, node pools, and what talks to all of it."""
+
+from collections.abc import Mapping
+
+import pulumi
+import pulumi_gcp as gcp
+import pulumi_kubernetes as k8s
+
+from components.clusters.connection import Connection
+from components.clusters.gke import (
+    access,
+    control_plane,
+    encryption,
+    file_storage,
+    kubeconfig,
+    network,
+    node_pools,
+    provisioning,
+)
+from components.clusters.gke.native import Native
+from components.clusters.gke.settings import GkeSettings
+from components.node_groups.component import NodeGroup
+from components.node_groups.shape import Shape
+
+
+def connect(args: GkeSettings, name: str, groups: Mapping[str, Shape], opts: pulumi.ResourceOptions) -> Connection:
+    """Create everything, and a provider that waits for the nodes: on the way back, objects go before them."""
+    google = gcp.Provider(
+        f"{name}-gcp",
+        project=args.project,
+        region=args.region,
+        default_labels=dict(sorted(args.labels.items())) or None,
+        opts=opts,
+    )
+    inside = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(provider=google))
+    apis = access.apis(name, inside)
+    where = network.create(name, args, apis["compute"], inside)
+    account, roles = access.node_account(name, args, apis["iam"], inside)
+    agent = access.agent(name, apis, inside)
+    key, key_grants = encryption.secrets_key(name, args, apis, agent, inside)
+    cluster = control_plane.create(
+        name,
+        args,
+        network=where,
+        node_account=account.email,
+        secrets_key=key,
+        autoscaling=provisioning.autoscaling(groups, args, account.email),
+        after=[apis["container"], *where.ready, *roles, *key_grants],
+        opts=inside,
+    )
+    config: pulumi.Output[str | None] = pulumi.Output.secret(kubeconfig.of(cluster, args))
+    pools = _pools(args, groups, cluster, account.email, inside)
+    provider = k8s.Provider(
+        name,
+        kubeconfig=config,
+        # A changed kubeconfig is the same cluster: nothing in it has to be replaced.
+        cluster_identifier=cluster.id,
+        opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=pools)),
+    )
+    file_storage.storage_class(args, provider, opts)
+    for shape in groups.values():
+        if shape.args.provisioner == "automatic":
+            group = NodeGroup(shape, opts)
+            group.done(provisioning.compute_class(group, args, account.email, provider))
+    return Connection(provider, config, Native(args, cluster, google, where, access.project_number(agent)))
+
+
+def _pools(
+    args: GkeSettings,
+    groups: Mapping[str, Shape],
+    cluster: gcp.container.Cluster,
+    account: pulumi.Output[str],
+    opts: pulumi.ResourceOptions,
+) -> list[pulumi.Resource]:
+    """The node pools. Those without accelerator come first: only then does GKE taint the others by itself."""
+    fixed = [shape for shape in groups.values() if shape.args.provisioner == "group"]
+    plain: list[pulumi.Resource] = []
+    special: list[pulumi.Resource] = []
+    for shape in sorted(fixed, key=lambda shape: shape.accelerator is not None):
+        group = NodeGroup(shape, opts)
+        after = plain if shape.accelerator else []
+        pool = node_pools.create(group, args, cluster=cluster, account=account, after=after)
+        group.done(pool)
+        (special if shape.accelerator else plain).append(pool)
+    return [*plain, *special]

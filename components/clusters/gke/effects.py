@@ -1,0 +1,14 @@
+"""What an update of GKE's resources does to nodes and pods."""
+
+from components.clusters.effects import ROLLED, Effect, Effects
+
+_NODE_POOL = "gcp:container/nodePool:NodePool"
+
+EFFECTS = Effects(
+    _NODE_POOL,
+    None,
+    (
+        Effect(_NODE_POOL, r"version$", ROLLED),
+        Effect(_NODE_POOL, r"nodeLocations", "nodes in removed zones are deleted, and their pods restart elsewhere"),
+    ),
+)

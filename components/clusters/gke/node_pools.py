@@ -1,0 +1,180 @@
+"""A node group as a GKE node pool of fixed machines."""
+
+from collections.abc import Sequence
+
+import pulumi
+from pulumi_gcp import compute, container
+
+from components.clusters.gke import slices
+from components.clusters.gke.accelerators import guest_accelerators
+from components.clusters.gke.control_plane import CLOUD_PLATFORM
+from components.clusters.gke.settings import GkeSettings
+from components.clusters.gke.zones import begin, has_gpudirect
+from components.node_groups.component import NodeGroup
+from components.node_groups.settings import Effect
+from components.node_groups.shape import Shape
+
+EFFECTS: dict[Effect, str] = {
+    "NoSchedule": "NO_SCHEDULE",
+    "NoExecute": "NO_EXECUTE",
+    "PreferNoSchedule": "PREFER_NO_SCHEDULE",
+}
+CONTAINER_OS = "COS_CONTAINERD"
+RDMA_DRIVER = "cloud.google.com/gke-networking-dra-driver"
+"""Label of nodes on which GKE's driver makes RDMA interfaces devices that pods claim (mrdma.google.com)."""
+
+_SERIES_WITHOUT_PERSISTENT_DISK = frozenset(
+    {"a4", "a4x", "c4", "c4a", "c4d", "ct6e", "g4", "h4d", "n4", "n4a", "n4d", "tpu7x", "x4"}
+)
+"""Machine series that boot from Hyperdisk alone (Compute Engine's table of machine series and disk types)."""
+
+_NOT_OURS = [
+    # In a pool that scales, this says how many nodes it began with, and a change would replace them all.
+    "initialNodeCount",
+    # Machines that come with local SSDs have them without being asked, and show them afterwards.
+    "nodeConfig.ephemeralStorageLocalSsdConfig",
+    "nodeConfig.localNvmeSsdBlockConfig",
+]
+
+
+def create(
+    group: NodeGroup,
+    args: GkeSettings,
+    *,
+    cluster: container.Cluster,
+    account: pulumi.Input[str],
+    after: Sequence[pulumi.Resource],
+) -> container.NodePool:
+    """The group's node pool, in the cluster, once the pools in `after` are there."""
+    shape = group.shape
+    zones, nodes_each = begin(shape, args)
+    # Only a slice that is always there is not left to the autoscaler.
+    fixed = slices.machines(shape) > 1 and shape.args.min == shape.args.max
+    child = pulumi.ResourceOptions(parent=group)
+    # Without a name of its own: where machines have to be replaced, the new ones are there before the old ones go.
+    return container.NodePool(
+        shape.name,
+        project=args.project,
+        cluster=cluster.name,
+        location=args.region,
+        node_locations=list(zones) or None,
+        node_count=shape.args.max if fixed else None,
+        initial_node_count=None if fixed else nodes_each,
+        autoscaling=None if fixed else autoscaling(shape),
+        management={"auto_repair": True, "auto_upgrade": True},
+        upgrade_settings=upgrade(shape),
+        network_config=network(shape, args),
+        placement_policy=_placement(shape, args, pulumi.ResourceOptions(parent=group, depends_on=[cluster])),
+        node_config=node_config(shape, args, account),
+        opts=pulumi.ResourceOptions.merge(
+            child,
+            pulumi.ResourceOptions(
+                depends_on=[*after],
+                # A group that names no zones keeps those that it began with, whatever catalog and cluster say later: a
+                # zone that goes takes its nodes along.
+                ignore_changes=_NOT_OURS if shape.args.zones else [*_NOT_OURS, "nodeLocations"],
+            ),
+        ),
+    )
+
+
+def autoscaling(shape: Shape) -> container.NodePoolAutoscalingArgsDict:
+    """How many nodes, over all zones. Scarce ones come from whichever zone has them."""
+    return {
+        "total_min_node_count": shape.args.min,
+        "total_max_node_count": shape.args.max,
+        "location_policy": "ANY" if shape.accelerator or shape.args.spot else "BALANCED",
+    }
+
+
+def upgrade(shape: Shape) -> container.NodePoolUpgradeSettingsArgsDict:
+    """How nodes are replaced by newer ones: spare machines first, except where there are hardly any to be had."""
+    surge = not (shape.accelerator or shape.args.reserved)
+    return {"strategy": "SURGE", "max_surge": int(surge), "max_unavailable": int(not surge)}
+
+
+def network(shape: Shape, args: GkeSettings) -> container.NodePoolNetworkConfigArgsDict:
+    """Private addresses; and, for GPUs that have it, a network of their own that GKE makes in the pool's zone."""
+    if has_gpudirect(shape, args):
+        return {"enable_private_nodes": True, "accelerator_network_profile": "auto"}
+    return {"enable_private_nodes": True}
+
+
+def labels(shape: Shape, args: GkeSettings) -> dict[str, str]:
+    """The group's labels; and, where GPUs have RDMA, the one by which GKE hands its interfaces to pods that claim them.
+
+    From 1.34.1-gke.1829001 on (docs.cloud.google.com/kubernetes-engine/docs/how-to/allocate-network-resources-dra).
+    TCPXO has no such driver.
+    """
+    rdma = shape.machine is not None and shape.machine.gpudirect == "RDMA"
+    return {**shape.labels, **({RDMA_DRIVER: "true"} if rdma and has_gpudirect(shape, args) else {})}
+
+
+def node_config(shape: Shape, args: GkeSettings, account: pulumi.Input[str]) -> container.NodePoolNodeConfigArgsDict:
+    """What each node is."""
+    machine = shape.machine
+    assert machine is not None  # noqa: S101  # for mypy: the catalog lists every machine of GKE
+    image = machine.image or CONTAINER_OS
+    config: container.NodePoolNodeConfigArgsDict = {
+        "machine_type": machine.name,
+        "image_type": image,
+        "disk_type": disk_type(machine.name),
+        "disk_size_gb": shape.args.disk_gib,
+        "service_account": account,
+        "oauth_scopes": [CLOUD_PLATFORM],
+        "labels": labels(shape, args),
+        "resource_labels": {**args.labels, "tensorplane-node-group": shape.name},
+        "metadata": {"disable-legacy-endpoints": "true"},
+        "workload_metadata_config": {"mode": "GKE_METADATA"},
+        # On Container-Optimized OS also where there are GPUs: Google signs the driver that GKE installs. On Ubuntu it
+        # is built on the node, and the kernel would refuse it.
+        "shielded_instance_config": {
+            "enable_secure_boot": image.startswith("COS"),
+            "enable_integrity_monitoring": True,
+        },
+        "gvnic": {"enabled": True},
+        "spot": shape.args.spot,
+    }
+    if shape.declared_taints:
+        config["taints"] = [
+            {"key": taint.key, "value": taint.value, "effect": EFFECTS[taint.effect]} for taint in shape.declared_taints
+        ]
+    if gpus := guest_accelerators(shape, args.gpu_driver):
+        config["guest_accelerators"] = gpus
+    elif args.lustre and image.startswith("COS"):
+        # Where there are no GPUs, the kernel loads no modules beside its own otherwise.
+        config["linux_node_config"] = {"node_kernel_module_loading": {"policy": "ENFORCE_SIGNED_MODULES"}}
+    if shape.args.reserved:
+        config["reservation_affinity"] = {
+            "consume_reservation_type": "SPECIFIC_RESERVATION",
+            "key": "compute.googleapis.com/reservation-name",
+            "values": [shape.args.reserved.id],
+        }
+    if machine.arch == "arm64":
+        # GKE would taint the nodes by itself, as no other cloud does, and no group's settings say so.
+        config["taint_config"] = {"architecture_taint_behavior": "NONE"}
+    return config
+
+
+def disk_type(machine: str) -> str:
+    """Type of the boot disk that a machine can have."""
+    without = machine.split("-")[0] in _SERIES_WITHOUT_PERSISTENT_DISK or machine.startswith("a3-ultragpu")
+    return "hyperdisk-balanced" if without else "pd-balanced"
+
+
+def _placement(
+    shape: Shape, args: GkeSettings, opts: pulumi.ResourceOptions
+) -> container.NodePoolPlacementPolicyArgsDict | None:
+    """Where the machines of a TPU slice are: next to each other. TPU7x says so by a policy that it shares."""
+    topology = shape.args.topology
+    if topology is None or slices.machines(shape) == 1:
+        return None
+    if shape.machine is None or not shape.machine.name.startswith("tpu7x"):
+        return {"type": "COMPACT", "tpu_topology": topology}
+    policy = compute.ResourcePolicy(
+        f"{shape.name}-slice",
+        region=args.region,
+        workload_policy={"type": "HIGH_THROUGHPUT", "accelerator_topology": topology},
+        opts=opts,
+    )
+    return {"type": "COMPACT", "policy_name": policy.name}

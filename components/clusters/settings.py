@@ -1,0 +1,144 @@
+"""Base settings of all kinds of clusters."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import ClassVar
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components import versions
+from components.base.family import Variant
+from components.base.faults import Fault, Note
+from components.catalog import Cloud
+from components.clusters.connection import Connection
+from components.clusters.effects import Effects
+from components.clusters.gpu_support import GpuSupport
+from components.node_groups.shape import Shape
+from components.node_groups.site import NodeTraits, Site
+from components.queues import topology
+
+NO_ZONE = "no zone"
+"""Zone of nodes that the cloud places anywhere in the region. They mount only disks that have no zone either."""
+
+
+class ClusterArgs(Variant, family=True):
+    """Settings of one kind of cluster, and properties of that kind."""
+
+    kind: str
+
+    volume_backend: ClassVar[str] = "storageClass"
+    """Default backend of volumes."""
+    storage_is_its_own: ClassVar[bool] = False
+    """Whether only the cluster's own storage driver can run, and no other driver or VolSync."""
+    default_disks: ClassVar[str | None] = None
+    """What the default StorageClass provisions, if those are ReadWriteOnce disks; None if unknown."""
+    disks_are_zonal: ClassVar[bool] = True
+    """Whether a disk of the default StorageClass can be mounted in one zone only."""
+    stream_broker: ClassVar[str | None] = None
+    """Default broker of streams; None if a stream must name one."""
+
+    catalog: ClassVar[Cloud | None] = None
+    """Cloud whose machines its node groups use; None if no catalog lists them."""
+    node_traits: ClassVar[NodeTraits] = NodeTraits()
+    """Taints, labels and options of its nodes."""
+    gpu_support: ClassVar[GpuSupport] = GpuSupport(("present", "plugin", "operator"))
+    """GPU components that the cluster brings. By default unknown; a second device plugin would advertise every GPU
+    twice."""
+    network_levels: ClassVar[Mapping[str, str]] = topology.LEVELS
+    """Node label of each topology level, from wide to narrow, keyed by level."""
+    effects: ClassVar[Effects | None] = None
+    """What updates of the resources that it creates do to nodes and pods; None where it creates none in a cloud."""
+    own_nodes: ClassVar[bool] = False
+    """Whether the cluster has nodes outside its groups that run pods without accelerators."""
+
+    @property
+    def place(self) -> str | None:
+        """The region, with which the catalog looks up machines and prices."""
+        return None
+
+    @property
+    def cluster_name(self) -> str | None:
+        """Name of a new cluster in its cloud; None if the stack creates none."""
+        return None
+
+    @property
+    def node_zones(self) -> tuple[str, ...]:
+        """Zones in which the cluster has or may have nodes; empty if unknown."""
+        return ()
+
+    def group_zones(self, shape: Shape) -> tuple[str, ...]:
+        """Zones in which a group's nodes may run, or `NO_ZONE`; empty if unknown."""
+        return shape.args.zones
+
+    @property
+    def existing_network(self) -> bool:
+        """Whether nodes of a new cluster join an existing network, to which the stack adds nothing."""
+        return False
+
+    @property
+    def mounts_lustre(self) -> bool:
+        """Whether its nodes can mount the cloud's managed Lustre."""
+        return False
+
+    @property
+    def network_cidr(self) -> str | None:
+        """CIDR of the network that the stack creates for the nodes; None if it creates none."""
+        return None
+
+    @property
+    def storage_classes(self) -> tuple[str, ...] | None:
+        """StorageClasses that the stack or the cloud creates; None if unknown."""
+        return None
+
+    @property
+    def site(self) -> Site:
+        """Properties of the cluster that node groups depend on."""
+        # A label of another cloud is refused as well: groups move between clouds, and `existing` may be any of them.
+        traits = replace(
+            self.node_traits,
+            label_domains=frozenset().union(*(kind.node_traits.label_domains for kind in self.kinds())),
+            taint_domains=frozenset().union(*(kind.node_traits.taint_domains for kind in self.kinds())),
+        )
+        return Site(self.kind, self.catalog, self.place, traits)
+
+    @classmethod
+    def kinds(cls) -> Iterator[type["ClusterArgs"]]:
+        """All kinds of clusters."""
+        return (kind for kind in cls.variants.values() if issubclass(kind, ClusterArgs))
+
+    def network_of_whole_node(self, shape: Shape) -> Mapping[str, str]:
+        """Extended resources of a pod that takes all GPUs of a node, for the network interfaces between nodes."""
+        return {}
+
+    def undisturbed(self, shape: Shape) -> Mapping[str, str]:
+        """Pod annotations that keep the autoscaler from removing the pod's node."""
+        return {}
+
+    def check(self, groups: Mapping[str, Shape]) -> Iterator[Fault]:
+        """Faults of these settings and of the node groups on this kind of cluster."""
+        yield from ()
+
+    def notes(self, groups: Mapping[str, Shape]) -> Iterator[Note]:
+        """Notes about node groups on this kind of cluster."""
+        yield from ()
+
+    def connect(self, name: str, groups: Mapping[str, Shape], opts: pulumi.ResourceOptions) -> Connection:
+        """Create what this kind of cluster requires, as children named after `name`, and a provider for it.
+
+        Each group becomes a `NodeGroup` with the cloud's resources as children.
+        """
+        raise NotImplementedError
+
+    def chart(self, chart: versions.Chart) -> dict[str, str]:
+        """Inputs of a Helm release that say where the cluster gets a chart from."""
+        return {"chart": chart.reference, "version": chart.version}
+
+    def address(self, service: "k8s.core.v1.Service") -> pulumi.Output[str]:
+        """Host under which a Service is reachable; its DNS name inside the cluster by default."""
+        return pulumi.Output.format("{0}.{1}.svc", service.metadata["name"], service.metadata["namespace"])
+
+    @property
+    def images(self) -> versions.Images:
+        """Default images of workloads."""
+        return versions.PUBLIC_IMAGES

@@ -1,0 +1,1 @@
+"""Controllers that a stack installs if it uses them: one file each, discovered automatically."""

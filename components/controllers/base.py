@@ -1,0 +1,50 @@
+"""What every controller declares: its settings, when it is installed, and its chart's values."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from components.base.faults import Fault
+from components.base.model import Model
+from components.queues.settings import CohortArgs, QueueArgs
+from components.versions import Chart
+from components.volumes.settings import VolumeArgs
+
+Source = Literal["chart", "present"]
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What the stack declares that controllers act on."""
+
+    queues: Mapping[str, QueueArgs]
+    cohorts: Mapping[str, CohortArgs]
+    volumes: Mapping[str, VolumeArgs]
+    workloads: frozenset[str]
+    """Names of the controllers whose objects the workloads create."""
+    network_resources: frozenset[str]
+    """Extended resources for the network between nodes."""
+
+
+def _no_faults(_settings: Any) -> Iterator[Fault]:
+    yield from ()
+
+
+@dataclass(frozen=True)
+class ControllerKind:
+    """One controller. Its module defines one as `CONTROLLER`."""
+
+    name: str
+    """Its key in the settings, with the value `chart` or `present`."""
+    chart: Chart
+    settings: type[Model]
+    """Its settings below `controllers`. Each has a default."""
+    needed: Callable[[Demand], bool]
+    values: Callable[[Demand, Any], dict[str, Any]]
+    """Values of its chart, from the stack and the controller's settings."""
+    check: Callable[[Any], Iterator[Fault]] = _no_faults
+    """Faults of its settings."""
+
+    def installs(self, settings: Any, demand: Demand) -> bool:
+        """Whether the stack installs it: something requires it, and the cluster does not have it."""
+        return getattr(settings, self.name) == "chart" and self.needed(demand)

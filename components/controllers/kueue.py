@@ -1,0 +1,113 @@
+"""Kueue: admits jobs within the queues' quotas."""
+
+import json
+from collections.abc import Collection, Iterator
+from typing import Any, Literal
+
+from components.base.faults import Fault
+from components.base.labels import PROMETHEUS_PORT, PROMETHEUS_SCRAPE
+from components.base.model import Model
+from components.controllers.base import ControllerKind, Demand, Source
+from components.controllers.component import image
+from components.namespace import MANAGED
+from components.versions import KUEUE as CHART
+
+KueueMetrics = Literal["none", "annotations", "serviceMonitor"]
+
+
+class KueueArgs(Model):
+    """Whether the stack installs Kueue, and how its metrics are scraped."""
+
+    kueue: Source = "chart"
+    """`chart` installs the Kueue version that tensorplane pins; `present` uses the Kueue of the cluster."""
+    kueue_metrics: KueueMetrics = "none"
+    """How Prometheus finds Kueue's metrics. `serviceMonitor` requires the Prometheus operator. `annotations` requires a
+    Prometheus that scrapes annotated pods with its token. Both also enable Kueue's metrics of quotas and usage."""
+    kueue_dashboard: bool = False
+    """Whether to create a Grafana dashboard of the stack's queues, as a ConfigMap with the label of Grafana's sidecar.
+    """
+
+
+def _check(settings: KueueArgs) -> Iterator[Fault]:
+    if settings.kueue == "present" and settings.kueue_metrics != "none":
+        reason = f"is {settings.kueue_metrics}, but the stack does not manage the cluster's Kueue; set it to none"
+        yield Fault(("controllers", "kueueMetrics"), reason, given=(("controllers", "kueue"),))
+
+
+_METRICS_PORT = 8443
+_SCRAPED = {
+    PROMETHEUS_SCRAPE: "true",
+    "prometheus.io/scheme": "https",
+    PROMETHEUS_PORT: str(_METRICS_PORT),
+    "prometheus.io/path": "/metrics",
+}
+
+
+def values(
+    *, fair_sharing: bool = False, metrics: KueueMetrics = "none", uncounted: Collection[str] = ()
+) -> dict[str, Any]:
+    """Values of the chart: one small replica that manages jobs of tensorplane's namespaces only.
+
+    `fair_sharing`: Kueue first preempts queues that borrow beyond their weight, whatever their priority. `uncounted`:
+    extended resources that pods request with all GPUs of a node. No quota counts them, and without this setting Kueue
+    does not admit pods that request them. `metrics`: the chart's ServiceMonitor fails to install without the Prometheus
+    operator's CRDs.
+    """
+    # JSON is YAML: the chart parses it.
+    configuration: dict[str, Any] = {
+        "apiVersion": "config.kueue.x-k8s.io/v1beta2",
+        "kind": "Configuration",
+        "health": {"healthProbeBindAddress": ":8081"},
+        # Quotas and their use are five series for each queue, kind of machine and resource: for those who read them.
+        "metrics": {"bindAddress": f":{_METRICS_PORT}", "enableClusterQueueResources": metrics != "none"},
+        "webhook": {"port": 9443},
+        "leaderElection": {"leaderElect": True, "resourceName": "c1f6bfd2.kueue.x-k8s.io"},
+        # What Kueue 0.19 has by default; below that, admitting waits for the client's own limit.
+        "clientConnection": {"qps": 300, "burst": 500},
+        # All pods of a job or none: quotas count cards, and cannot know of a node that broke or never came. Nodes with
+        # GPUs take minutes to start, and so does the first pull of an image with CUDA.
+        "waitForPodsReady": {
+            "timeout": "20m",
+            "recoveryTimeout": "10m",
+            "blockAdmission": False,
+            # The last try is after about 15 hours. What cannot begin by then, for want of its image or of a node, would
+            # take its quota again and again for ever.
+            "requeuingStrategy": {
+                "timestamp": "Eviction",
+                "backoffBaseSeconds": 60,
+                "backoffMaxSeconds": 1800,
+                "backoffLimitCount": 20,
+            },
+        },
+        # Every training job is a JobSet. With plain Jobs among them, a queue named `default` would hold those that name
+        # no queue, too: snapshots would wait behind training.
+        "integrations": {"frameworks": ["jobset.x-k8s.io/jobset"]},
+        # The chart's webhooks fail closed. Without this, a Kueue that is down stops every Job of the cluster.
+        "managedJobsNamespaceSelector": {"matchLabels": MANAGED},
+    }
+    if fair_sharing:
+        configuration["fairSharing"] = {"preemptionStrategies": ["LessThanOrEqualToFinalShare", "LessThanInitialShare"]}
+    if uncounted:
+        configuration["resources"] = {"excludeResourcePrefixes": sorted(uncounted)}
+    return {
+        "controllerManager": {
+            "replicas": 1,
+            "manager": {
+                "image": image(CHART),
+                "resources": {"requests": {"cpu": "50m", "memory": "96Mi"}, "limits": {"cpu": "2", "memory": "512Mi"}},
+            },
+        },
+        "managerConfig": {"controllerManagerConfigYaml": json.dumps(configuration)},
+        "enablePrometheus": metrics == "serviceMonitor",
+        # Prometheus would count everything twice where it follows both.
+        **({"metricsService": {"annotations": _SCRAPED}} if metrics == "annotations" else {}),
+    }
+
+
+def _values(demand: Demand, settings: KueueArgs) -> dict[str, Any]:
+    weights = [*(each.weight for each in demand.queues.values()), *(each.weight for each in demand.cohorts.values())]
+    fair_sharing = any(weight is not None for weight in weights)
+    return values(fair_sharing=fair_sharing, metrics=settings.kueue_metrics, uncounted=demand.network_resources)
+
+
+CONTROLLER = ControllerKind("kueue", CHART, KueueArgs, lambda demand: bool(demand.queues), _values, _check)

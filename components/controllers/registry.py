@@ -1,0 +1,47 @@
+"""All controllers of this folder: their settings as one model, their checks, and which of them a stack installs."""
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+
+import pulumi
+
+from components import controllers
+from components.base.faults import Fault
+from components.clusters.component import Cluster
+from components.controllers.base import ControllerKind, Demand
+from components.controllers.component import Controller
+
+
+def _found() -> Iterator[ControllerKind]:
+    for name in sorted(module.name for module in pkgutil.iter_modules(controllers.__path__)):
+        # This module is one of the folder's, and still being imported.
+        if name != __name__.rpartition(".")[2]:
+            module = importlib.import_module(f"{controllers.__name__}.{name}")
+            if isinstance(kind := getattr(module, "CONTROLLER", None), ControllerKind):
+                yield kind
+
+
+CONTROLLERS = {kind.name: kind for kind in _found()}
+"""The controllers, by key in the settings."""
+
+
+class ControllersArgs(*(kind.settings for kind in reversed(CONTROLLERS.values()))):  # type: ignore[misc]
+    """Which controllers the stack installs. A controller that the stack does not use is never installed."""
+
+
+def faults(settings: ControllersArgs) -> Iterator[Fault]:
+    """Faults of the settings of controllers."""
+    for kind in CONTROLLERS.values():
+        yield from kind.check(settings)
+
+
+def install(
+    settings: ControllersArgs, demand: Demand, *, cluster: Cluster, opts: pulumi.ResourceOptions
+) -> dict[str, Controller]:
+    """The controllers that the stack requires and the cluster does not have, by name."""
+    return {
+        name: Controller(kind.chart, kind.values(demand, settings), cluster=cluster, opts=opts)
+        for name, kind in CONTROLLERS.items()
+        if kind.installs(settings, demand)
+    }

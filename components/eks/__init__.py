@@ -1,1 +1,0 @@
-"""What an EKS cluster is made of. Checks, `addresses` and `placement` do without the SDK of AWS."""

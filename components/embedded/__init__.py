@@ -1,1 +1,0 @@
-"""What the embedded cluster has beyond the node that it runs on."""

@@ -1,0 +1,73 @@
+"""Faults of the node groups together: two that nobody can distinguish, none for the cluster's system pods."""
+
+from collections.abc import Iterator, Mapping
+
+from components.base.faults import Fault
+from components.base.labels import FLAVOR, NODE_GROUP
+from components.node_groups.shape import Shape
+from components.node_groups.taint import keeps_out
+
+
+def faults(groups: Mapping[str, Shape], *, is_new: bool, unresolved: bool) -> Iterator[Fault]:
+    """Every fault, a line each.
+
+    Args:
+        groups: Those that could be resolved, by name.
+        is_new: Whether the stack creates the cluster, whose system pods then need nodes among these.
+        unresolved: Whether other groups failed validation.
+    """
+    yield from _twins(groups)
+    yield from _flavors(groups)
+    if is_new and groups and not unresolved:
+        yield from _system_pods(groups)
+
+
+def _twins(groups: Mapping[str, Shape]) -> Iterator[Fault]:
+    """Groups that the scheduler cannot distinguish: which of the two a pod gets would be chance."""
+    first: dict[object, str] = {}
+    for name, shape in groups.items():
+        other = first.setdefault(_identity(shape), name)
+        if other != name:
+            given = (("nodeGroups", name), ("nodeGroups", other))
+            reason = f"the scheduler cannot distinguish it from {other}"
+            remedy = "change its machine, zones, labels or taints, or merge the two groups"
+            yield Fault(("nodeGroups", name), f"{reason}; {remedy}", given=given)
+
+
+def _identity(shape: Shape) -> object:
+    """What the scheduler sees of a group, and its reservation, whatever the order of zones and taints."""
+    labels = {key: value for key, value in shape.labels.items() if key not in (NODE_GROUP, FLAVOR)}
+    machine = shape.machine.name if shape.machine else None
+    args = shape.args
+    seen = (machine, shape.per_node, args.topology, tuple(sorted(labels.items())))
+    return (*seen, frozenset(shape.taints), frozenset(args.zones), args.reserved)
+
+
+def _flavors(groups: Mapping[str, Shape]) -> Iterator[Fault]:
+    """Groups whose taint makes their name a flavor that another group has as well: queues would mix them."""
+    first: dict[str, Shape] = {}
+    for shape in groups.values():
+        other = first.setdefault(shape.flavor, shape)
+        if _flavor(other) != _flavor(shape):
+            named, like = (shape, other) if shape.own_taint else (other, shape)
+            given = (("nodeGroups", shape.name), ("nodeGroups", other.name))
+            reason = f"its taint makes it flavor {shape.flavor}, which {like.name} is too; rename the group"
+            yield Fault(("nodeGroups", named.name), reason, given=given)
+
+
+def _flavor(shape: Shape) -> object:
+    """What distinguishes the flavors of two groups."""
+    accelerator = shape.accelerator
+    return (accelerator, accelerator and shape.args.spot, shape.args.sharing, shape.name if shape.own_taint else None)
+
+
+def _system_pods(groups: Mapping[str, Shape]) -> Iterator[Fault]:
+    """System pods, such as the cluster's DNS, tolerate no taints: a new cluster must have nodes for them."""
+    if not any(not _keeps_pods_out(shape) and shape.args.min > 0 for shape in groups.values()):
+        reason = "no group can run the cluster's system pods"
+        remedy = "add one without accelerator, spot and taints, with min 1 or more"
+        yield Fault(("nodeGroups",), f"{reason}; {remedy}", given=(("nodeGroups",),))
+
+
+def _keeps_pods_out(shape: Shape) -> bool:
+    return any(keeps_out(taint) for taint in shape.taints)

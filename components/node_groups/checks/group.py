@@ -1,0 +1,46 @@
+"""Settings of one node group that contradict each other, or ask for what the kind of cluster does not have."""
+
+from collections.abc import Iterator
+
+from components.base.faults import Fault, Key
+from components.base.label_syntax import LABEL_VALUE_LIMIT, is_label_value
+from components.node_groups.settings import NodeGroupArgs
+from components.node_groups.shape import Shape
+from components.node_groups.site import Site
+
+_BY_KIND = (("cluster", "kind"),)
+
+
+def counts(path: Key, args: NodeGroupArgs) -> Iterator[Fault]:
+    if args.min > args.max:
+        yield Fault((*path, "min"), f"min is {args.min} but max is {args.max}; set min to {args.max} or less")
+
+
+def capacity(path: Key, args: NodeGroupArgs, site: Site) -> Iterator[Fault]:
+    if args.reserved and args.spot:
+        yield Fault(
+            (*path, "spot"), "conflicts with reserved, because reserved machines are never spot; remove one of them"
+        )
+    if args.reserved and args.reserved.capacity_block and not site.traits.capacity_blocks:
+        where = (*path, "reserved", "capacityBlock")
+        reason = f"cluster kind {site.kind} has no capacity blocks; set it to false"
+        yield Fault(where, reason, given=_BY_KIND)
+    if args.topology and not site.traits.slices:
+        reason = f"cluster kind {site.kind} has no TPU slices; leave it out"
+        yield Fault((*path, "topology"), reason, given=_BY_KIND)
+    if args.max_age_days and not (site.traits.replaces_by_age and args.provisioner == "automatic"):
+        remedy = "set provisioner: automatic, or leave it out" if site.traits.replaces_by_age else "leave it out"
+        which = "of a group of fixed machines" if site.traits.replaces_by_age else f"on cluster kind {site.kind}"
+        reason = f"nodes {which} are not replaced by their age; {remedy}"
+        yield Fault((*path, "maxAgeDays"), reason, given=(*_BY_KIND, (*path, "provisioner")))
+    if args.provisioner == "automatic" and not site.traits.provisioner:
+        reason = f"cluster kind {site.kind} has no automatic provisioner; set it to group"
+        yield Fault((*path, "provisioner"), reason, given=_BY_KIND)
+
+
+def name(path: Key, shape: Shape) -> Iterator[Fault]:
+    """A name with which the flavor, which is a label of the nodes, exceeds the limit of labels."""
+    if not is_label_value(shape.flavor):
+        room = LABEL_VALUE_LIMIT - (len(shape.flavor) - len(shape.name))
+        reason = f"flavor {shape.flavor} exceeds the {LABEL_VALUE_LIMIT} characters of a label"
+        yield Fault(path, f"{reason}; use a name of at most {room} characters")

@@ -1,0 +1,77 @@
+"""What is wrong with the labels and taints that a node group's settings add to its nodes."""
+
+from collections.abc import Collection, Iterable, Iterator
+
+from components.base.faults import Fault, Key
+from components.base.label_syntax import LABEL_KEY_NEEDS, LABEL_VALUE_NEEDS, is_label_key, is_label_value, nearest_label
+from components.base.labels import DOMAIN
+from components.node_groups.settings import NodeGroupArgs
+from components.node_groups.taint import Taint
+
+_RESERVED = (
+    DOMAIN,
+    "kubernetes.io",
+    "k8s.io",
+    "nvidia.com",
+)
+"""Domains of labels that every cloud refuses, or that follow from the group."""
+_RESERVED_FOR_TAINTS = (
+    DOMAIN,
+    "node.kubernetes.io",
+    "node.cloudprovider.kubernetes.io",
+    "nvidia.com",
+)
+"""Domains of taints that follow from the group, or come and go with a node's state."""
+
+
+def labels(path: Key, args: NodeGroupArgs, domains: Collection[str]) -> Iterator[Fault]:
+    """Faults in `labels`, a line each. `domains` are those that clouds keep to themselves."""
+    for key, value in args.labels.items():
+        where = (*path, "labels", key)
+        if not is_label_key(key):
+            yield Fault(where, f"invalid label key; use {LABEL_KEY_NEEDS}{_near_key(key)}")
+        elif _is_of(key, (*_RESERVED, *domains)):
+            reason = "reserved for labels that the cluster, the cloud and tensorplane set"
+            yield Fault(where, f"{reason}; use a prefix of your own")
+        yield from _value(where, value)
+
+
+def taints(path: Key, args: NodeGroupArgs, own: Iterable[Taint], domains: Collection[str]) -> Iterator[Fault]:
+    """Faults in `taints`, a line each. The nodes have the taints in `own`; clouds keep `domains` to themselves."""
+    # A node has a key once for each effect, and Kubernetes takes no second one.
+    first = {(taint.key, taint.effect): "the nodes have it by default" for taint in own}
+    for index, taint in enumerate(args.taints):
+        where = (*path, "taints", str(index))
+        already = first.setdefault((taint.key, taint.effect), f"taints.{index} sets it")
+        if not is_label_key(taint.key):
+            yield Fault(
+                (*where, "key"), f"invalid taint key {taint.key!r}; use {LABEL_KEY_NEEDS}{_near_key(taint.key)}"
+            )
+        elif not already.startswith(f"taints.{index} "):
+            yield Fault(
+                (*where, "key"), f"duplicate taint {taint.key} with effect {taint.effect}, {already}; remove one"
+            )
+        elif _is_of(taint.key, (*_RESERVED_FOR_TAINTS, *domains)):
+            reason = f"{taint.key} is reserved for taints that the cluster, the cloud and tensorplane set"
+            yield Fault((*where, "key"), f"{reason}; use a key of your own")
+        yield from _value((*where, "value"), taint.value)
+
+
+def _value(where: Key, value: str) -> Iterator[Fault]:
+    if not is_label_value(value):
+        yield Fault(where, f"invalid value {value!r}; use {LABEL_VALUE_NEEDS}{_near(nearest_label(value))}")
+
+
+def _is_of(key: str, domains: tuple[str, ...]) -> bool:
+    domain, slash, _ = key.rpartition("/")
+    return bool(slash) and any(domain == other or domain.endswith(f".{other}") for other in domains)
+
+
+def _near_key(key: str) -> str:
+    domain, slash, name = key.partition("/")
+    near = f"{domain.lower()}/{nearest_label(name)}" if slash else nearest_label(key)
+    return _near(near) if is_label_key(near) else ""
+
+
+def _near(value: str) -> str:
+    return f" (did you mean {value}?)" if value else ""

@@ -1,0 +1,107 @@
+"""Accelerators and node groups that a pod requests and the fleet does not have, or does not let it use."""
+
+from collections.abc import Iterable, Iterator
+
+from components.base.faults import Fault, Key, did_you_mean
+from components.base.model import Resources
+from components.base.plural import counted
+from components.node_groups.checks import pod_fit
+from components.node_groups.fleet import Fleet
+from components.node_groups.matching import keeping_off, most_per_pod
+from components.node_groups.shape import Shape
+
+
+def faults(
+    fleet: Fleet, resources: Resources, at: Key, *, interruptible: bool, synchronous: bool = False
+) -> Iterator[Fault]:
+    """Why no node can ever run the pod. `at`: the path of its resources; `synchronous` as in `placement.spec`."""
+    if resources.accelerator and not resources.gpus:
+        yield Fault((*at, "accelerator"), "accelerator is set but gpus is 0; set gpus to 1 or more")
+    elif resources.node_group:
+        yield from _named(fleet, resources.node_group, resources, at, interruptible)
+        yield from _shared([resources.node_group], fleet, resources, at, synchronous)
+    elif resources.accelerator and not fleet.groups and not fleet.unresolved:
+        # Nodes have the label that it selects where a group describes them.
+        reason = f"the stack declares no nodeGroups with {resources.accelerator}; declare one, or remove accelerator"
+        yield Fault((*at, "accelerator"), reason, given=(("nodeGroups",), at), lacks=("nodeGroups",))
+    elif fleet.groups and not fleet.unresolved and resources.gpus:
+        yield from _open(fleet, resources, at, interruptible)
+        yield from _shared([shape.name for shape in fleet.offering(resources)], fleet, resources, at, synchronous)
+    yield from pod_fit.faults(resources, at, fleet.taking(resources, interruptible=interruptible))
+
+
+def _shared(groups: Iterable[str], fleet: Fleet, resources: Resources, at: Key, synchronous: bool) -> Iterator[Fault]:
+    """Pods that compute every step together, where every group that they may run on shares its GPUs between pods."""
+    found = [fleet.groups[name] for name in sorted(groups) if name in fleet.groups]
+    if synchronous and resources.gpus and found and all(shape.args.sharing for shape in found):
+        names = ", ".join(shape.name for shape in found)
+        key = "nodeGroup" if resources.node_group else "accelerator" if resources.accelerator else "gpus"
+        reason = f"pods share the GPUs of {names}, and workers of one job would wait for the slowest share in each step"
+        remedy = "use a group without sharing, or strategy single"
+        yield Fault((*at, key), f"{reason}; {remedy}", given=(("nodeGroups",), at))
+
+
+def _named(fleet: Fleet, name: str, resources: Resources, at: Key, interruptible: bool) -> Iterator[Fault]:
+    if shape := fleet.groups.get(name):
+        yield from _group(shape, resources, at, interruptible)
+    elif name not in fleet.unresolved:
+        known = sorted({*fleet.groups, *fleet.unresolved})
+        remedy = f"choose one of {', '.join(known)}{did_you_mean(name, known)}" if known else "declare it in nodeGroups"
+        lacks = ("nodeGroups", name) if known else ("nodeGroups",)
+        reason = f"no node group is named {name!r}; {remedy}"
+        yield Fault((*at, "nodeGroup"), reason, given=(("nodeGroups",), at), lacks=lacks)
+
+
+def _open(fleet: Fleet, resources: Resources, at: Key, interruptible: bool) -> Iterator[Fault]:
+    """Why a pod that names no group could never run."""
+    wanted, given, having = resources.accelerator, (("nodeGroups",), at), fleet.offering(resources)
+    if wanted and wanted not in fleet.gpu_models:
+        reason = f"workloads cannot request {wanted}" if having else f"no node group has {wanted!r}"
+        known = fleet.gpu_models
+        remedy = (
+            f"choose one of {', '.join(known)}{did_you_mean(wanted, known)}" if known else "declare a group with GPUs"
+        )
+        yield Fault((*at, "accelerator"), f"{reason}; {remedy}", given=given)
+        return
+    most = max((most_per_pod(shape) for shape in having if not keeping_off(shape, interruptible)), default=None)
+    if most is None and fleet.gpu_models:
+        closed = (f"{shape.name} ({keeping_off(shape, interruptible)})" for shape in having)
+        reason = f"no node group with {wanted or 'GPUs'} accepts the pod: {', '.join(closed)}"
+        yield Fault((*at, "accelerator" if wanted else "gpus"), reason, given=(*given, _resumes(at)))
+    elif most is None:
+        yield Fault(
+            (*at, "gpus"), "no node group has GPUs; declare one with an accelerator, or set gpus to 0", given=given
+        )
+    elif resources.gpus > most:
+        yield _too_many(f"the largest node with {wanted}" if wanted else "the largest node", most, at)
+
+
+def _group(shape: Shape, resources: Resources, at: Key, interruptible: bool) -> Iterator[Fault]:
+    """Why a pod that names this group could never run there."""
+    where, given = (*at, "nodeGroup"), (("nodeGroups",), at)
+    accelerator = shape.accelerator.name if shape.accelerator else None
+    if resources.accelerator and resources.accelerator != accelerator:
+        reason = f"{shape.name} has {accelerator or 'no accelerator'}; choose a group with {resources.accelerator}"
+        yield Fault(where, reason, given=given)
+    elif shape.accelerator and not shape.accelerator.counts_as_gpu:
+        reason = f"{shape.name} has {accelerator}, which workloads cannot request; choose a group with GPUs or CPUs"
+        yield Fault(where, reason, given=given)
+    elif shape.accelerator and not resources.gpus:
+        reason = f"{shape.name} accepts only pods with GPUs"
+        remedy = "set gpus to 1 or more, or choose a group without accelerator"
+        yield Fault(where, f"{reason}; {remedy}", given=given)
+    elif resources.gpus > (most := most_per_pod(shape)):
+        yield _too_many(f"a node of {shape.name}", most, at)
+    if shape.args.spot and not interruptible:
+        reason = f"{shape.name} is spot and accepts only training jobs with checkpoints"
+        yield Fault(where, f"{reason}; set checkpoints, or choose another group", given=(*given, _resumes(at)))
+
+
+def _resumes(at: Key) -> Key:
+    """The setting that makes a workload interruptible."""
+    return (*at[:-1], "checkpoints")
+
+
+def _too_many(node: str, most: int, at: Key) -> Fault:
+    reason = f"{node} has {counted(most, 'GPU')}; set gpus to {most} or less"
+    return Fault((*at, "gpus"), reason, given=(("nodeGroups",), at))

@@ -1,0 +1,22 @@
+"""Node groups that no workload of the stack can run on."""
+
+from collections.abc import Collection, Iterator
+
+from components.base.faults import Note
+from components.node_groups.fleet import Fleet
+
+
+def notes(fleet: Fleet, pods: Collection[tuple[str | None, bool]]) -> Iterator[Note]:
+    """Groups that no workload of the stack can run on; jobs that are not in its settings may.
+
+    `pods`: of each workload the group that it names, and whether it is interruptible.
+    """
+    named = {name for name, _ in pods}
+    for name, shape in fleet.groups.items():
+        path = ("nodeGroups", name)
+        if shape.args.spot and not any(interruptible for _, interruptible in pods):
+            reason = "no workload of this stack can run on spot nodes (only training jobs with checkpoints can)"
+            yield Note((*path, "spot"), f"{reason}; the group is for other jobs")
+        elif (taint := shape.own_taint) and name not in named:
+            reason = f"no workload of this stack tolerates {taint.key}={taint.value}:{taint.effect}"
+            yield Note((*path, "taints"), f"{reason}; a workload with nodeGroup: {name} in its resources does")

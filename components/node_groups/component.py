@@ -1,0 +1,37 @@
+"""The component of a node group: what it registers, and the parent of what its cloud creates."""
+
+import pulumi
+
+from components.base import facts
+from components.base.labels import NO_ACCELERATOR
+from components.node_groups.shape import Shape
+
+
+class NodeGroup(pulumi.ComponentResource):
+    """One node group of a cluster. The cluster's kind creates what is below it."""
+
+    def __init__(self, shape: Shape, opts: pulumi.ResourceOptions) -> None:
+        self.shape = shape
+        super().__init__(facts.NODE_GROUP, shape.name, dict(_facts(shape)), opts)
+
+    def done(self, native: pulumi.Resource | None = None) -> None:
+        """Say that everything below it is declared."""
+        self.native = native
+        self.register_outputs(dict(_facts(self.shape)))
+
+
+def _facts(shape: Shape) -> facts.NodeGroup:
+    """What policies read: plain values, known before anything exists."""
+    accelerator, args = shape.accelerator, shape.args
+    return facts.NodeGroup(
+        accelerator=accelerator.name if accelerator else NO_ACCELERATOR,
+        machine=shape.machine.name if shape.machine else None,
+        minNodes=args.min,
+        maxNodes=args.max,
+        spot=args.spot,
+        gpusMax=shape.accelerators_max if accelerator and accelerator.kind == "gpu" else 0,
+        tpusMax=shape.accelerators_max if accelerator and accelerator.kind == "tpu" else 0,
+        hourlyUsdMax=shape.hourly_usd_max,
+        labels=dict(shape.labels),
+        taints=[str(taint) for taint in shape.taints],
+    )

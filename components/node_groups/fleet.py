@@ -1,0 +1,105 @@
+"""All node groups of a stack, and which of them a pod can run on."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+
+from components.base.faults import Fault
+from components.base.model import Resources
+from components.node_groups.checks import fleet as fleet_checks
+from components.node_groups.matching import keeping_off, most_per_pod, offered, requested, tolerated_taints
+from components.node_groups.resolve import resolve
+from components.node_groups.settings import NodeGroupArgs
+from components.node_groups.shape import Shape
+from components.node_groups.site import Site
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """The node groups by name. Empty on a cluster that brings its nodes."""
+
+    groups: Mapping[str, Shape] = field(default_factory=dict)
+    runtime_class: str | None = None
+    """RuntimeClass of pods with GPUs, where containerd's default runtime knows none."""
+    unresolved: frozenset[str] = frozenset()
+    """Groups that failed validation; checks that depend on them are skipped."""
+
+    @property
+    def tolerations(self) -> list[dict[str, str]]:
+        """Tolerations of a DaemonSet that runs on every node: one per declared taint."""
+        keys = {(taint.key, taint.effect) for shape in self.groups.values() for taint in shape.taints}
+        # A label that pods have to select is a taint as well: the cloud tolerates it in pods that select it.
+        keys |= {(label, "NoSchedule") for shape in self.groups.values() for label in shape.selector}
+        return [{"key": key, "operator": "Exists", "effect": effect} for key, effect in sorted(keys)]
+
+    @property
+    def gpus_max(self) -> int:
+        """GPUs when every group is full."""
+        having = (s for s in self.groups.values() if s.accelerator and s.accelerator.counts_as_gpu)
+        return sum(shape.accelerators_max for shape in having)
+
+    @property
+    def hourly_usd_max(self) -> float | None:
+        """Estimated price per hour when every group is full; None where the price of one is unknown."""
+        prices = [shape.hourly_usd_max for shape in self.groups.values()]
+        return None if None in prices else round(sum(price for price in prices if price is not None), 4)
+
+    def offering(self, resources: Resources) -> list[Shape]:
+        """The groups whose nodes have the accelerator that a pod asks for, or none where it asks for none."""
+        return self._by_request.get(requested(resources), [])
+
+    @cached_property
+    def _by_request(self) -> Mapping[str, list[Shape]]:
+        found: dict[str, list[Shape]] = defaultdict(list)
+        for shape in self.groups.values():
+            for request in offered(shape):
+                found[request].append(shape)
+        return dict(found)
+
+    @cached_property
+    def open_taints(self) -> Mapping[tuple[str, bool], set[tuple[str, str]]]:
+        """The taints that pods tolerate which name no group, by their request and whether they are interruptible."""
+        found: dict[tuple[str, bool], set[tuple[str, str]]] = defaultdict(set)
+        for request, shapes in self._by_request.items():
+            for shape, interruptible in product(shapes, (False, True)):
+                found[request, interruptible] |= tolerated_taints(shape, shape.per_node, interruptible)
+        return dict(found)
+
+    def taken_whole(self, resources: Resources, *, interruptible: bool) -> list[Shape]:
+        """The groups that such a pod runs on, if it takes all GPUs of the node in each of them; else none."""
+        found = self.taking(resources, interruptible=interruptible) if resources.gpus else []
+        return found if all(shape.per_node == resources.gpus for shape in found) else []
+
+    def taking(self, resources: Resources, *, interruptible: bool) -> list[Shape]:
+        """The groups that such a pod runs on."""
+        if resources.node_group:
+            return [shape] if (shape := self.groups.get(resources.node_group)) else []
+        having = () if self.unresolved else self.offering(resources)
+        return [s for s in having if not keeping_off(s, interruptible) and resources.gpus <= most_per_pod(s)]
+
+    @cached_property
+    def gpu_models(self) -> list[str]:
+        """The GPUs of the groups, by their names in the catalog."""
+        having = (shape.accelerator for shape in self.groups.values() if shape.accelerator)
+        return sorted({accelerator.name for accelerator in having if accelerator.counts_as_gpu})
+
+    @cached_property
+    def shares_gpus(self) -> bool:
+        """Whether pods share the GPUs of a group."""
+        return any(shape.args.sharing for shape in self.groups.values())
+
+
+def of(settings: Mapping[str, NodeGroupArgs], site: Site) -> tuple[Fleet, list[Fault]]:
+    """The fleet of the groups that could be resolved, and every fault in the settings of all."""
+    found: list[Fault] = []
+    shapes: dict[str, Shape] = {}
+    for name, args in settings.items():
+        shape, faults = resolve(name, args, site)
+        found += faults
+        if shape:
+            shapes[name] = shape
+    fleet = Fleet(shapes, unresolved=frozenset(settings) - set(shapes))
+    together = fleet_checks.faults(fleet.groups, is_new=bool(site.cloud), unresolved=bool(fleet.unresolved))
+    return fleet, [*found, *together]

@@ -1,0 +1,92 @@
+"""Labels and taints that follow from a node group's settings."""
+
+from collections.abc import Iterator
+
+from components.base.labels import (
+    ACCELERATOR,
+    FLAVOR,
+    GENERATION,
+    GPU_PRESENT,
+    NO_ACCELERATOR,
+    NODE_GROUP,
+    PLUGIN_CONFIG,
+    PRODUCT,
+    SPOT,
+    TIER,
+)
+from components.catalog import Accelerator
+from components.node_groups.settings import Mig, Mps, NodeGroupArgs, TimeSlicing
+from components.node_groups.site import Site
+from components.node_groups.taint import Taint, keeps_out
+
+CPU = "cpu"
+"""Flavor of nodes without accelerators."""
+
+
+def own_labels(name: str, args: NodeGroupArgs, accelerator: Accelerator | None) -> dict[str, str]:
+    labels = {
+        NODE_GROUP: name,
+        FLAVOR: _flavor(name, args, accelerator),
+        ACCELERATOR: accelerator.name if accelerator else NO_ACCELERATOR,
+    }
+    if accelerator:
+        labels |= {PRODUCT: accelerator.product, GENERATION: accelerator.architecture, TIER: str(accelerator.year)}
+    if accelerator and accelerator.kind == "gpu":
+        labels[GPU_PRESENT] = "true"
+        labels |= _sharing_labels(args)
+    if args.spot:
+        labels[SPOT] = "true"
+    return labels
+
+
+def _flavor(name: str, args: NodeGroupArgs, accelerator: Accelerator | None) -> str:
+    """A name for what pods with a quota see of the nodes: two groups that differ in none of it share a quota.
+
+    A taint of its own makes a group a kind by itself. Spot CPUs are as good as others to a pod that may run there.
+    """
+    kind = [accelerator.name if accelerator else CPU]
+    if accelerator and args.spot:
+        kind.append("spot")
+    if args.sharing:
+        kind.append(plugin_config(args))
+    if any(keeps_out(taint) for taint in args.taints):
+        kind.append(name)
+    return "-".join(kind)
+
+
+def _sharing_labels(args: NodeGroupArgs) -> dict[str, str]:
+    """What tells the plugin, the daemon of MPS and the GPU Operator's MIG manager which nodes are theirs, and how."""
+    labels = {PLUGIN_CONFIG: plugin_config(args)} if args.sharing else {}
+    if isinstance(args.sharing, Mps):
+        labels["nvidia.com/mps.capable"] = "true"
+    elif isinstance(args.sharing, Mig):
+        labels["nvidia.com/mig.config"] = f"all-{_label_value(args.sharing.profile)}"
+    return labels
+
+
+def _label_value(mig_profile: str) -> str:
+    """A profile as labels can say it, which is also NVIDIA's spelling there: 1g.10gb.me for 1g.10gb+me."""
+    return mig_profile.replace("+", ".")
+
+
+def plugin_config(args: NodeGroupArgs) -> str:
+    """Name of the device plugin's configuration that shares a group's GPUs as its settings say."""
+    match args.sharing:
+        case TimeSlicing(replicas=replicas):
+            return f"time-slicing-{replicas}"
+        case Mps(replicas=replicas):
+            return f"mps-{replicas}"
+        case Mig(profile=profile):
+            return f"mig-{_label_value(profile)}"
+    return "whole"
+
+
+def own_taints(args: NodeGroupArgs, accelerator: Accelerator | None, site: Site) -> Iterator[Taint]:
+    if accelerator:
+        yield Taint(
+            accelerator.resource, "present", "NoSchedule", by_cloud=accelerator.resource in site.traits.automatic_taints
+        )
+    if args.spot:
+        yield Taint(SPOT, "true", "NoSchedule", spot=True)
+        yield from site.traits.spot_taints
+    yield from site.traits.taints

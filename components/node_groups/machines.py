@@ -1,0 +1,112 @@
+"""The accelerator of a node group, and the machines that the catalog finds for it."""
+
+from collections.abc import Iterator
+
+from components import catalog
+from components.base.faults import Fault, did_you_mean
+from components.catalog import Accelerator, Cloud, Machine
+from components.node_groups.settings import NodeGroupArgs
+from components.node_groups.site import Site
+
+
+def accelerator_of(path: tuple[str, ...], args: NodeGroupArgs) -> tuple[Accelerator | None, list[Fault]]:
+    if args.accelerator is None:
+        return None, []
+    if accelerator := catalog.ACCELERATORS.get(args.accelerator):
+        return accelerator, []
+    where = (*path, "accelerator")
+    if gone := catalog.WITHDRAWN.get(args.accelerator.lower()):
+        return None, [Fault(where, f"{args.accelerator} is withdrawn ({gone.reason}); use {gone.successor}")]
+    near = did_you_mean(args.accelerator, catalog.ACCELERATORS)
+    return None, [Fault(where, f"unknown accelerator {args.accelerator!r}{near}; make catalog lists all")]
+
+
+def fitting(
+    path: tuple[str, ...], args: NodeGroupArgs, accelerator: Accelerator | None, site: Site
+) -> tuple[tuple[Machine, ...], list[Fault]]:
+    """The machines that fit, the preferred one first."""
+    if args.accelerator and not accelerator:
+        return (), []
+    if site.cloud is None:
+        return (), list(_without_catalog(path, args, site))
+    if args.machine is None and accelerator is None:
+        return (), [Fault(path, "neither accelerator nor machine is set; set one of them")]
+    if args.machine and (wrong := _unusable(path, args, accelerator, site.cloud)):
+        return (), [wrong]
+    if accelerator is None:
+        found = catalog.machine(site.cloud, args.machine or "")
+        return ((found,) if found else ()), []
+    fitting = catalog.offers(site.cloud, accelerator.name, args.per_node)
+    if not fitting:
+        return (), [_no_offer(path, args, accelerator, site.cloud, site.kind)]
+    if args.machine is None:
+        # A region may sell only some of them; which it does not is said where it sells none.
+        here = tuple(m for m in fitting if not site.region or catalog.sold(site.cloud, m, site.region) != ())
+        return (here or fitting), []
+    chosen = tuple(m for m in fitting if m.name == args.machine)
+    if not chosen:
+        names = [m.name for m in fitting]
+        reason = f"{args.machine} does not have {args.per_node} {accelerator.name}; choose one of {', '.join(names)}"
+        return (), [Fault((*path, "machine"), reason + did_you_mean(args.machine, names))]
+    return (*chosen, *(m for m in fitting if m.name != args.machine)), []
+
+
+def _without_catalog(path: tuple[str, ...], args: NodeGroupArgs, site: Site) -> Iterator[Fault]:
+    if args.machine:
+        reason = f"cluster kind {site.kind} has no machine types; remove it"
+        yield Fault((*path, "machine"), reason, given=(("cluster",),))
+    if args.accelerator is None and args.per_node != 1:
+        yield Fault(
+            (*path, "perNode"),
+            f"perNode is {args.per_node} but accelerator is not set; set accelerator, or remove perNode",
+        )
+
+
+def _unusable(
+    path: tuple[str, ...], args: NodeGroupArgs, accelerator: Accelerator | None, cloud: Cloud
+) -> Fault | None:
+    """Why a machine cannot be had at all, or not with that many accelerators."""
+    name, where = args.machine or "", (*path, "machine")
+    if gone := catalog.WITHDRAWN_MACHINES.get(name):
+        return Fault(where, f"{name} is withdrawn ({gone.reason}); use {gone.successor}")
+    found = catalog.machine(cloud, name)
+    if found is None:
+        near = did_you_mean(name, catalog.machine_names(cloud))
+        return Fault(where, f"unknown machine {name!r} on {cloud}{near}")
+    asked = args.per_node if "per_node" in args.model_fields_set or accelerator else found.count
+    if asked != found.count and found.accelerator == (accelerator.name if accelerator else found.accelerator):
+        has = f"{found.count} {found.accelerator}" if found.accelerator else "no accelerator"
+        remedy = f"set it to {found.count}" if found.count else "remove it"
+        return Fault((*path, "perNode"), f"perNode is {asked} but {name} has {has}; {remedy}")
+    return None
+
+
+def _no_offer(path: tuple[str, ...], args: NodeGroupArgs, accelerator: Accelerator, cloud: Cloud, kind: str) -> Fault:
+    counts = catalog.counts(cloud, accelerator.name)
+    if counts:
+        nearest = min(counts, key=lambda count: (abs(count - args.per_node), count))
+        listed = ", ".join(map(str, counts))
+        reason = (
+            f"no machine of {kind} has {args.per_node} {accelerator.name}; choose one of {listed} (nearest: {nearest})"
+        )
+        return Fault((*path, "perNode"), reason)
+    sellers = [other for other in catalog.clouds() if catalog.counts(other, accelerator.name)]
+    where = f"; {', '.join(sellers)} have it" if sellers else ""
+    return Fault(
+        (*path, "accelerator"),
+        f"{kind} has no machine with {accelerator.name}{where}{_nearest_accelerator(accelerator, cloud)}",
+    )
+
+
+def _nearest_accelerator(accelerator: Accelerator, cloud: Cloud) -> str:
+    here = [
+        other
+        for other in catalog.ACCELERATORS.values()
+        if other.kind == accelerator.kind and catalog.counts(cloud, other.name)
+    ]
+    if not here:
+        return ""
+    near = min(
+        here, key=lambda other: (abs(other.year - accelerator.year), abs(other.memory_gib - accelerator.memory_gib))
+    )
+    return f" (nearest on {cloud}: {near.name})"

@@ -1,0 +1,51 @@
+"""What a pod asks of the fleet, and what a node group offers it."""
+
+from components.base.labels import NO_ACCELERATOR, SIMULATED
+from components.base.model import Resources
+from components.node_groups.shape import Shape
+from components.node_groups.taint import Taint
+
+_ANY_GPU = "any"
+
+
+def requested(resources: Resources) -> str:
+    """The accelerator that a pod asks for: one by name, any GPU, or none."""
+    return (resources.accelerator or _ANY_GPU) if resources.gpus else NO_ACCELERATOR
+
+
+def offered(shape: Shape) -> tuple[str, ...]:
+    """The requests that the group's nodes can satisfy."""
+    if shape.accelerator is None:
+        return (NO_ACCELERATOR,)
+    return (shape.accelerator.name, _ANY_GPU) if shape.accelerator.counts_as_gpu else (shape.accelerator.name,)
+
+
+def most_per_pod(shape: Shape) -> int:
+    """The most accelerators that one pod can get of a node."""
+    return 1 if shape.args.sharing else shape.per_node
+
+
+def keeping_off(shape: Shape, interruptible: bool) -> str:
+    """Why a pod that names no group cannot run on this one, although it offers what the pod requests; else nothing."""
+    if shape.args.spot and not interruptible:
+        return "spot, for training jobs with checkpoints only"
+    taint = shape.own_taint
+    return f"taint {taint.key}, tolerated with nodeGroup: {shape.name}" if taint else ""
+
+
+def tolerated_taints(shape: Shape, gpus: int, interruptible: bool, *, named: bool = False) -> set[tuple[str, str]]:
+    """Key and effect of the group's taints that a pod tolerates because of what it is.
+
+    Those from the settings are tolerated by pods that name the group.
+    """
+    found = (taint for taint in shape.taints if _is_for(taint, shape, gpus, interruptible, named))
+    return {(taint.key, taint.effect) for taint in found}
+
+
+def _is_for(taint: Taint, shape: Shape, gpus: int, interruptible: bool, named: bool) -> bool:
+    if shape.accelerator and taint.key == shape.accelerator.resource:
+        return bool(gpus)
+    if taint.key == SIMULATED:
+        # A pod without GPUs that names no group is meant to run, and only the real node runs it.
+        return named or bool(gpus)
+    return taint.spot and interruptible

@@ -1,0 +1,38 @@
+"""How many pods one node of a group holds at once."""
+
+from collections.abc import Iterable, Sequence
+
+from components.base import quantities
+from components.base.labels import SIMULATED
+from components.base.model import Resources
+from components.catalog import GPU_RESOURCE
+from components.node_groups import node_size
+from components.node_groups.shape import Shape
+
+
+def holds(pods: Iterable[tuple[Resources, int]], shape: Shape) -> bool:
+    """Whether one node of the group takes so many pods of each kind at once, as far as known."""
+    asked = list(pods)
+    gpus = sum(each.gpus * count for each, count in asked)
+    if gpus > shape.resources.get(GPU_RESOURCE, 0):
+        return False
+    size = None if is_chosen_by_cloud(shape) else node_size.of(shape)
+    cpus = sum(quantities.millicores(each.cpus) * count for each, count in asked)
+    memory = sum(quantities.mebibytes(each.memory_gib) * count for each, count in asked)
+    return size is None or (cpus <= size.cpus * 1000 and memory <= size.memory_gib * 1024)
+
+
+def how_many(each: Resources, shape: Shape, *, at_most: int) -> int:
+    """How many such pods one node of the group holds at once, up to a limit."""
+    return next((count for count in range(at_most, 0, -1) if holds([(each, count)], shape)), 0)
+
+
+def is_chosen_by_cloud(shape: Shape) -> bool:
+    """Whether the cloud may take a larger machine than the first that fits."""
+    return shape.args.provisioner == "automatic" or (shape.args.spot and bool(shape.alternatives))
+
+
+def runs_on_real_node(resources: Resources, shapes: Sequence[Shape]) -> bool:
+    """Pods without GPUs that name no group run on the embedded cluster's own node, not on simulated ones."""
+    simulated = any(taint.key == SIMULATED for shape in shapes for taint in shape.taints)
+    return simulated and not resources.gpus and not resources.node_group

@@ -1,0 +1,90 @@
+"""The parts of a pod's spec that lead it to its nodes and their GPUs: selector, tolerations, affinity, RuntimeClass."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from components.base.labels import ACCELERATOR, FLAVOR, NO_ACCELERATOR, NODE_GROUP, PLUGIN_CONFIG
+from components.base.model import Resources
+from components.catalog import GPU_RESOURCE
+from components.node_groups.fleet import Fleet
+from components.node_groups.matching import most_per_pod, requested, tolerated_taints
+from components.node_groups.taint import accelerator_taint
+
+# A pod cannot get more than one part of a shared GPU: the device plugin refuses a request for two.
+_WHOLE_GPUS = {"key": PLUGIN_CONFIG, "operator": "DoesNotExist"}
+
+
+def spec(
+    fleet: Fleet, resources: Resources, *, interruptible: bool, synchronous: bool = False, queued: bool = False
+) -> dict[str, Any]:
+    """The parts that are set.
+
+    `synchronous`: the pod computes every step together with others, so that its GPUs must not be time-sliced. `queued`:
+    Kueue chooses the flavor, and the selector must name the flavor of a named group.
+    """
+    terms = [_WHOLE_GPUS] if fleet.shares_gpus and _takes_whole_gpus(resources, synchronous) else []
+    if queued and not resources.node_group:
+        terms += _wide_enough(fleet, resources)
+    parts = {
+        "nodeSelector": _selector(fleet, resources, queued),
+        "tolerations": [
+            {"key": key, "operator": "Exists", "effect": effect}
+            for key, effect in sorted(tolerated(fleet, resources, interruptible=interruptible))
+        ],
+        "affinity": _on_nodes(terms) if terms else None,
+        "runtimeClassName": fleet.runtime_class if resources.gpus else None,
+    }
+    return {key: value for key, value in parts.items() if value}
+
+
+def _takes_whole_gpus(resources: Resources, synchronous: bool) -> bool:
+    return resources.gpus > 1 or (synchronous and resources.gpus > 0)
+
+
+def _selector(fleet: Fleet, resources: Resources, queued: bool) -> dict[str, str]:
+    selector: dict[str, str] = {}
+    if resources.accelerator:
+        selector[ACCELERATOR] = resources.accelerator
+    if resources.node_group:
+        selector[NODE_GROUP] = resources.node_group
+    if shape := fleet.groups.get(resources.node_group or ""):
+        selector |= shape.selector
+        if queued:
+            selector[FLAVOR] = shape.flavor
+        return selector
+    if len(having := fleet.offering(resources)) == 1:
+        selector |= having[0].selector
+    if queued and not resources.gpus and fleet.gpu_models:
+        # Kueue adds the tolerations of the flavor that it assigns: a pod without GPUs must not occupy GPU nodes.
+        selector[ACCELERATOR] = NO_ACCELERATOR
+    return selector
+
+
+def tolerated(fleet: Fleet, resources: Resources, *, interruptible: bool) -> set[tuple[str, str]]:
+    """Key and effect of each taint that a pod tolerates."""
+    taints = {accelerator_taint(GPU_RESOURCE)} if resources.gpus else set()
+    if shape := fleet.groups.get(resources.node_group or ""):
+        taints |= tolerated_taints(shape, resources.gpus, interruptible, named=True)
+        taints |= {(taint.key, taint.effect) for taint in shape.args.taints}
+    else:
+        taints |= fleet.open_taints.get((requested(resources), interruptible), set())
+    return taints
+
+
+def _wide_enough(fleet: Fleet, resources: Resources) -> Iterator[dict[str, Any]]:
+    """The flavors whose nodes have as many GPUs as a pod asks for, where others that it may get have fewer.
+
+    Quotas count GPUs: without this, Kueue assigns a pod of 8 to nodes of 4, where it never starts.
+    """
+    most: dict[str, int] = {}
+    for shape in fleet.offering(resources) if resources.gpus else ():
+        most[shape.flavor] = max(most.get(shape.flavor, 0), most_per_pod(shape))
+    wide = sorted(flavor for flavor, gpus in most.items() if gpus >= resources.gpus)
+    if 0 < len(wide) < len(most):
+        yield {"key": FLAVOR, "operator": "In", "values": wide}
+
+
+def _on_nodes(expressions: list[dict[str, Any]]) -> dict[str, Any]:
+    """Restricts a pod to nodes for which all expressions hold."""
+    terms = [{"matchExpressions": expressions}]
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}

@@ -1,0 +1,65 @@
+"""From a node group's settings to its shape: machine, labels and taints out of the catalog, every fault on the way."""
+
+from components import catalog
+from components.base.faults import Fault
+from components.catalog import Accelerator, Machine
+from components.node_groups import labels, machines
+from components.node_groups.checks import group, sharing, sold
+from components.node_groups.checks import labels as label_checks
+from components.node_groups.settings import Mig, Mps, NodeGroupArgs, TimeSlicing
+from components.node_groups.shape import Shape
+from components.node_groups.site import Site
+from components.node_groups.taint import Taint
+
+
+def resolve(name: str, args: NodeGroupArgs, site: Site) -> tuple[Shape | None, list[Fault]]:
+    """The group's shape and the faults in its settings. No shape where no machine was found."""
+    path = ("nodeGroups", name)
+    found = [*group.counts(path, args), *label_checks.labels(path, args, site.traits.label_domains)]
+    accelerator, faults = machines.accelerator_of(path, args)
+    fitting, more = machines.fitting(path, args, accelerator, site)
+    if accelerator is None and fitting and fitting[0].accelerator:
+        accelerator = catalog.ACCELERATORS[fitting[0].accelerator]
+    found += [
+        *faults,
+        *more,
+        *sold.faults(path, args, fitting, site),
+        # Without a machine it is unknown what would be shared.
+        *(sharing.faults(path, args, accelerator, site) if accelerator or not (faults or more) else ()),
+        *group.capacity(path, args, site),
+        *label_checks.taints(path, args, labels.own_taints(args, accelerator, site), site.traits.taint_domains),
+    ]
+    if faults or more:
+        return None, found
+    shape = _shape(name, args, accelerator, fitting, site)
+    return shape, [*found, *group.name(path, shape)]
+
+
+def _shape(
+    name: str, args: NodeGroupArgs, accelerator: Accelerator | None, fitting: tuple[Machine, ...], site: Site
+) -> Shape:
+    machine = fitting[0] if fitting else None
+    per_node = (machine.count if machine else args.per_node) if accelerator else 0
+    price = catalog.price(site.cloud, machine, site.region) if site.cloud and machine and site.region else None
+    return Shape(
+        name=name,
+        args=args,
+        machine=machine,
+        alternatives=fitting[1:],
+        accelerator=accelerator,
+        per_node=per_node,
+        labels={**labels.own_labels(name, args, accelerator), **dict(sorted(args.labels.items()))},
+        taints=(*labels.own_taints(args, accelerator, site), *(Taint(t.key, t.value, t.effect) for t in args.taints)),
+        hourly_usd=(price.spot if args.spot else price.on_demand) if price else None,
+        resources={accelerator.resource: per_node * _pods_per_accelerator(args, accelerator)} if accelerator else {},
+        selector={site.traits.class_label: name} if site.traits.class_label and args.provisioner == "automatic" else {},
+    )
+
+
+def _pods_per_accelerator(args: NodeGroupArgs, accelerator: Accelerator) -> int:
+    match args.sharing:
+        case TimeSlicing(replicas=replicas) | Mps(replicas=replicas):
+            return replicas
+        case Mig(profile=profile):
+            return max(1, accelerator.instances(profile))
+    return 1

@@ -1,0 +1,217 @@
+"""What is wrong with queues, cohorts and teams together: whatever could never be admitted, or admits too much."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+from components.base.faults import Fault, Key, Note, did_you_mean, unknown_name
+from components.namespace import namespace_owner
+from components.node_groups.labels import CPU
+from components.queues import lending, quota
+from components.queues.flavors import ANY, Flavor
+from components.queues.quota import Quota
+from components.queues.settings import ALONE, CohortArgs, QueueArgs, TeamArgs
+
+_NO_GROUPS = (("nodeGroups",),)
+_KINDS, _TAINTS = 64, 8
+"""What Kueue's definitions take at most: kinds of machines of one queue, taints of one kind (maxItems in v0.18.4)."""
+
+
+def faults(
+    queues: Mapping[str, QueueArgs],
+    cohorts: Mapping[str, CohortArgs],
+    teams: Mapping[str, TeamArgs],
+    flavors: Mapping[str, Flavor] | None,
+) -> Iterator[Fault]:
+    """Every fault. `flavors` is None where faulty node groups leave open which kinds of machines there are."""
+    yield from _cohorts(cohorts)
+    for name, args in queues.items():
+        at = ("queues", name)
+        yield from _shape(at, args)
+        yield from _names(at, args, cohorts, teams)
+        if flavors is not None:
+            yield from _kinds(at, args, flavors)
+    if flavors is not None:
+        yield from _taints(flavors) if queues else ()
+        yield from _sums(queues, flavors)
+        yield from _reach(queues, {name: quota.of(args, flavors) for name, args in queues.items()})
+    yield from _namespaces(teams)
+
+
+def notes(queues: Mapping[str, QueueArgs], **sections: Collection[str] | None) -> Iterator[Note]:
+    """Sections of the settings, by their names, that only queues use, in a stack without any."""
+    for name, given in sections.items():
+        if given and not queues:
+            yield Note((name,), "is set but there are no queues, so it has no effect; declare queues, or remove it")
+
+
+def _shape(at: Key, args: QueueArgs) -> Iterator[Fault]:
+    if bool(args.cpus) != bool(args.memory_gib):
+        missing, given = ("memoryGib", "cpus") if args.cpus else ("cpus", "memoryGib")
+        yield Fault((*at, missing), f"missing, but {given} is set; set both, or neither")
+    if not any((args.cpus, args.memory_gib, *args.gpus.values(), *args.may_borrow.values())):
+        yield Fault(at, "has no quota; set cpus and memoryGib, or gpus, or mayBorrow")
+    for kind, count in args.lends.items():
+        own = args.cpus if kind == CPU else args.gpus.get(kind, 0)
+        if count > own:
+            reason = f"is {count}, but the queue's nominal quota is {own:g}; set {own:g} or less"
+            yield Fault((*at, "lends", kind), reason, given=((*at, "gpus"), (*at, "lends", kind)))
+
+
+def _names(
+    at: Key, args: QueueArgs, cohorts: Mapping[str, CohortArgs], teams: Mapping[str, TeamArgs]
+) -> Iterator[Fault]:
+    if args.cohort == ALONE:
+        for key, given in (("mayBorrow", args.may_borrow), ("lends", args.lends)):
+            if given:
+                yield Fault((*at, key), f"is set, but cohort {ALONE} shares nothing; set another cohort, or remove it")
+        if args.weight is not None:
+            yield Fault((*at, "weight"), f"is set, but cohort {ALONE} shares nothing; remove it")
+    elif args.cohort is not None and args.cohort not in cohorts:
+        yield unknown_name((*at, "cohort"), "cohort", args.cohort, [*cohorts, ALONE])
+    for team in args.teams:
+        if team not in teams:
+            yield unknown_name((*at, "teams"), "team", team, teams)
+
+
+def _kinds(at: Key, args: QueueArgs, flavors: Mapping[str, Flavor]) -> Iterator[Fault]:
+    cards = [name for name, flavor in flavors.items() if flavor.is_gpu or name == ANY]
+    with_cores = [CPU for flavor in flavors.values() if not flavor.is_gpu]
+    if not with_cores and (args.cpus or args.memory_gib):
+        reason = "is set, but every node group has an accelerator; declare one without, or remove it"
+        yield Fault((*at, "cpus"), reason, given=_NO_GROUPS)
+    both = (("gpus", args.gpus), ("mayBorrow", args.may_borrow))
+    any_gpus = next((f"{key} {{{ANY}: {counts[ANY]}}}" for key, counts in both if counts.get(ANY)), None)
+    if ANY in flavors and any_gpus and not (args.cpus or args.may_borrow.get(CPU)):
+        reason = f"missing, but {any_gpus} is set, and pods with GPUs also request CPUs"
+        yield Fault((*at, "cpus"), f"{reason}; set cpus and memoryGib", given=_NO_GROUPS)
+    for key, counts, known in (
+        ("gpus", args.gpus, cards),
+        ("mayBorrow", args.may_borrow, [*cards, *with_cores]),
+        ("lends", args.lends, [*cards, *with_cores]),
+    ):
+        for name in counts:
+            if name not in known:
+                yield _unknown_kind((*at, key, name), name, known)
+    if (count := len(quota.of(args, flavors))) > _KINDS:
+        reason = f"uses {count} flavors, but a Kueue ClusterQueue has at most {_KINDS}; split it into several queues"
+        yield Fault(at, reason, given=_NO_GROUPS)
+
+
+def _taints(flavors: Mapping[str, Flavor]) -> Iterator[Fault]:
+    for flavor in flavors.values():
+        if len(flavor.taints) > _TAINTS:
+            reason = f"flavor {flavor.name} has {len(flavor.taints)} taints, including those of its nodes"
+            need = f"but a Kueue ResourceFlavor has at most {_TAINTS}; set fewer"
+            yield Fault(("nodeGroups",), f"{reason}, {need}", given=_NO_GROUPS)
+
+
+def _unknown_kind(at: Key, name: str, known: Sequence[str]) -> Fault:
+    if name == ANY:
+        reason = f"{ANY} is for stacks without nodeGroups; use one of {', '.join(known) or 'no GPUs'}"
+    elif ANY in known:
+        reason = (
+            f"no nodeGroups are declared, so accelerators are unknown; use {' or '.join(known)}, or declare nodeGroups"
+        )
+    elif not known:
+        reason = "no node group has GPUs; remove it, or declare a group with GPUs"
+    else:
+        reason = f"unknown accelerator; choose one of {', '.join(known)}{did_you_mean(name, known)}"
+    return Fault(at, reason, given=_NO_GROUPS, lacks=_NO_GROUPS[0] if ANY in known else ("nodeGroups", name))
+
+
+def _sums(queues: Mapping[str, QueueArgs], flavors: Mapping[str, Flavor]) -> Iterator[Fault]:
+    """Quotas that no number of nodes could ever meet: Kueue would admit jobs whose pods then wait for ever."""
+    for name, flavor in flavors.items():
+        if flavor.is_gpu and flavor.gpus_max is not None:
+            held = {queue: float(args.gpus.get(name, 0)) for queue, args in queues.items()}
+            yield from _too_much("gpus", f"of {name}", held, flavor.gpus_max, detail=name)
+        if not flavor.is_gpu and flavor.cpus_max is not None:
+            cores = {queue: args.cpus for queue, args in queues.items()}
+            yield from _too_much("cpus", "cores", cores, flavor.cpus_max)
+        if not flavor.is_gpu and flavor.memory_gib_max is not None:
+            memory = {queue: args.memory_gib for queue, args in queues.items()}
+            yield from _too_much("memoryGib", "GiB", memory, flavor.memory_gib_max)
+
+
+def _too_much(key: str, unit: str, held: Mapping[str, float], most: float, detail: str = "") -> Iterator[Fault]:
+    total = sum(held.values())
+    if total <= most:
+        return
+    holders = {queue: count for queue, count in held.items() if count}
+    largest = max(holders, key=lambda queue: holders[queue])
+    parts = ", ".join(f"{queue} {count:g}" for queue, count in holders.items())
+    room = max(0, most - (total - holders[largest]))
+    reason = f"the queues' quotas are {total:g} {unit} ({parts}), but the node groups have at most {most:g}"
+    at = ("queues", largest, key, *([detail] if detail else []))
+    others = tuple(("queues", queue) for queue in holders)
+    yield Fault(at, f"{reason}; set {room:g} or less here, or raise max of a node group", given=(*_NO_GROUPS, *others))
+
+
+def _reach(queues: Mapping[str, QueueArgs], quotas: Mapping[str, list[Quota]]) -> Iterator[Fault]:
+    """What may be borrowed and nobody has to lend."""
+    lends = lending.of(queues, quotas)
+    for name, args in queues.items():
+        if args.cohort == ALONE:
+            continue
+        for flavor, kind in ((held.flavor, kind) for held in quotas[name] for kind in held.flavor.counted):
+            if not args.may_borrow.get(kind):
+                continue
+            most = lends.lent_to(name, flavor.name).counted(kind)
+            if most == 0:
+                reason = f"is {args.may_borrow[kind]}, but no queue of its cohort lends {kind}; remove it"
+            elif args.may_borrow[kind] > most:
+                lenders = lends.lenders(name, flavor.name).items()
+                told = ", ".join(f"{queue} {lent.counted(kind):g}" for queue, lent in lenders if lent.counted(kind))
+                reason = (
+                    f"is {args.may_borrow[kind]}, but the other queues lend {most:g} ({told}); set {most:g} or less"
+                )
+            else:
+                continue
+            given = (*_NO_GROUPS, ("queues",), ("cohorts",))
+            yield Fault(("queues", name, "mayBorrow", kind), reason, given=given)
+
+
+def _cohorts(cohorts: Mapping[str, CohortArgs]) -> Iterator[Fault]:
+    for name, args in cohorts.items():
+        at = ("cohorts", name)
+        if name == ALONE:
+            yield Fault(at, f"{ALONE} is reserved for queues without a cohort; use another name")
+        if args.parent is not None and args.parent not in cohorts:
+            yield unknown_name((*at, "parent"), "cohort", args.parent, cohorts)
+        elif circle := _circle(name, cohorts):
+            yield Fault(
+                (*at, "parent"),
+                f"the cohorts form a cycle ({' in '.join(circle)}); set a parent that is not inside this cohort",
+            )
+
+
+def _circle(name: str, cohorts: Mapping[str, CohortArgs]) -> list[str]:
+    """The cohorts around this one, up to itself; empty where they end."""
+    around = [name]
+    while (parent := cohorts[around[-1]].parent) is not None and parent in cohorts:
+        if parent in around:
+            return [*around, parent] if parent == name else []
+        around.append(parent)
+    return []
+
+
+def _namespaces(teams: Mapping[str, TeamArgs]) -> Iterator[Fault]:
+    first: dict[str, str] = {}
+    for name, args in teams.items():
+        other = first.setdefault(args.namespace or name, name)
+        if owner := namespace_owner(args.namespace or name):
+            at = ("teams", name, "namespace") if args.namespace else ("teams", name)
+            yield Fault(at, f"{args.namespace or name} is {owner}; use a namespace of the team's own")
+        elif other != name:
+            reason = f"namespace {args.namespace or name} belongs to team {other}; use another"
+            yield Fault(("teams", name, "namespace"), reason, given=(("teams", other),))
+
+
+def of_stacks_namespace(teams: Iterable[tuple[str, TeamArgs]], namespace: str) -> Iterator[Fault]:
+    """Teams in the namespace that is the stack's own, which has every queue anyway."""
+    for name, args in teams:
+        # A team of its name would stand in the stack's place, wherever the team itself is.
+        if namespace in (name, args.namespace or name):
+            yield Fault(
+                ("teams", name),
+                f"{namespace} is the namespace of the stack, which already has every queue; use another",
+            )

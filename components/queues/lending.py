@@ -1,0 +1,77 @@
+"""Who lends to whom: the queues of a stack's cohorts, which are all in one."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import accumulate
+from typing import Generic, Protocol, Self, TypeVar
+
+from components.queues.quota import NOTHING, Amount, Quota
+from components.queues.settings import ALONE, QueueArgs
+
+
+class Summable(Protocol):
+    """A number, or several that are added one by one."""
+
+    def __add__(self, other: Self, /) -> Self: ...
+
+
+Lent = TypeVar("Lent", bound=Summable)
+
+
+class Lending(Generic[Lent]):
+    """What each queue lends of each flavor, and what that makes for the others. Linear in the queues."""
+
+    def __init__(
+        self, lent: Mapping[str, Mapping[str, Lent]], nothing: Lent, *, alone: Collection[str] = frozenset()
+    ) -> None:
+        """`lent`: by flavor, the queues that lend any of it. `alone`: the queues outside of the cohort."""
+        self._lent, self._nothing, self._alone = lent, nothing, alone
+        self._by_others = {flavor: _by_others(amounts, nothing) for flavor, amounts in lent.items()}
+        self._by_all = {flavor: _total(amounts.values(), nothing) for flavor, amounts in lent.items()}
+
+    def lenders(self, borrower: str, flavor: str) -> dict[str, Lent]:
+        """How much of a flavor each other queue lends at most, those that lend any."""
+        if borrower in self._alone:
+            return {}
+        return {name: lent for name, lent in self._lent.get(flavor, {}).items() if name != borrower}
+
+    def lent_to(self, borrower: str, flavor: str) -> Lent:
+        """How much of a flavor all other queues lend at most."""
+        if borrower in self._alone:
+            return self._nothing
+        by_others = self._by_others.get(flavor, {})
+        return by_others[borrower] if borrower in by_others else self._by_all.get(flavor, self._nothing)
+
+    def lent_to_all(self, borrowers: Collection[str], flavor: str) -> Lent:
+        """How much of a flavor the queues that are none of these lend at most."""
+        lent = self._lent.get(flavor, {})
+        return _total((amount for name, amount in lent.items() if name not in borrowers), self._nothing)
+
+
+def of(queues: Mapping[str, QueueArgs], quotas: Mapping[str, Sequence[Quota]]) -> Lending[Amount]:
+    """What the queues of these settings lend."""
+    alone = {name for name, args in queues.items() if args.cohort == ALONE}
+    found: dict[str, dict[str, Amount]] = {}
+    for name in (name for name in queues if name not in alone):
+        for quota in quotas[name]:
+            lent = quota.lent or quota.guaranteed
+            if lent.cpus or lent.gpus:
+                found.setdefault(quota.flavor.name, {})[name] = lent
+    return Lending(found, NOTHING, alone=alone)
+
+
+def obtainable(lending: Lending[Amount], queue: str, quota: Quota) -> Amount:
+    """The most of a flavor that a queue's jobs can hold together: its own, and what others lend of what it may."""
+    return quota.guaranteed + quota.borrowable.at_most(lending.lent_to(queue, quota.flavor.name))
+
+
+def _by_others(lent: Mapping[str, Lent], nothing: Lent) -> dict[str, Lent]:
+    """What all but each lend together. Nothing is subtracted: some flavors have no limit."""
+    amounts = list(lent.values())
+    before = list(accumulate(amounts, initial=nothing))
+    after = list(accumulate(reversed(amounts), initial=nothing))
+    return {name: before[index] + after[-index - 2] for index, name in enumerate(lent)}
+
+
+def _total(amounts: Iterable[Lent], nothing: Lent) -> Lent:
+    *_, total = accumulate(amounts, initial=nothing)
+    return total

@@ -1,0 +1,139 @@
+"""Whether a queue can ever admit a job, what would fit instead, and whether the job could be stopped for others."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from components.base import quantities
+from components.base.labels import HOSTNAME, ZONE
+from components.base.model import Resources
+from components.node_groups import placement
+from components.node_groups.fleet import Fleet
+from components.queues import lending
+from components.queues.flavors import ANY, Flavor
+from components.queues.quota import NOTHING, Amount, Quota
+from components.queues.settings import QueueArgs
+
+
+@dataclass(frozen=True)
+class PodSet:
+    """Equal pods of a job. Kueue puts all of them on one kind of machine."""
+
+    role: str
+    count: int
+    resources: Resources
+    together: bool
+    """Whether they compute every step together: then a part of a card that takes turns will not do."""
+    interruptible: bool
+
+    @property
+    def each(self) -> Amount:
+        """What one of them asks for."""
+        asked = self.resources
+        cpus, memory_gib = quantities.millicores(asked.cpus) / 1000, quantities.mebibytes(asked.memory_gib) / 1024
+        return Amount(cpus, memory_gib, asked.gpus)
+
+
+@dataclass(frozen=True)
+class Room:
+    """What one queue has of each kind of machine, at most."""
+
+    queue: str
+    fleet: Fleet
+    kinds: Sequence[tuple[Quota, Amount]]
+    """Each kind, in the order in which the queue takes it, with the most that its jobs can ever hold of it together."""
+    levels: Mapping[str, str] = field(default_factory=dict)
+    """Labels of the network's levels, from wide to narrow, by their names in settings."""
+    borrows_at_once: bool = False
+    """Whether the queue takes the first kind of machine that is free, where others look for their own before."""
+
+    def usable(self, pods: PodSet) -> Iterator[tuple[Quota, Amount]]:
+        """The kinds of machines that would let these pods in."""
+        for kind, most in self.kinds:
+            if _lets_in(kind.flavor, pods, self.fleet):
+                yield kind, most
+
+    def fits(self, pods: PodSet) -> bool:
+        """Whether the pods could be admitted, with nothing else in the queue and all that is lent."""
+        return any(most.holds(pods.each, pods.count) for _, most in self.usable(pods))
+
+    def fit_together(self, pod_sets: Sequence[PodSet]) -> bool:
+        """The same for all pods of a job. Kueue gives each set its kind in turn, and takes none of them back."""
+        held: dict[str, Amount] = {}
+        for pods in pod_sets:
+            after = {
+                kind.flavor.name: held.get(kind.flavor.name, NOTHING) + pods.each.times(pods.count)
+                for kind, _ in self.usable(pods)
+            }
+            free = [kind for kind, most in self.usable(pods) if most.holds(after[kind.flavor.name], 1)]
+            own = [kind for kind in free if kind.guaranteed.holds(after[kind.flavor.name], 1)]
+            if not free:
+                return False
+            taken = (free if self.borrows_at_once else own or free)[0].flavor.name
+            held[taken] = after[taken]
+        return True
+
+    def borrows(self, pods: PodSet) -> list[Quota]:
+        """The kinds that these pods might hold by borrowing: there, the owner can stop them."""
+        return [
+            kind for kind, most in self.usable(pods) if kind.borrowable != NOTHING and most.holds(pods.each, pods.count)
+        ]
+
+    def most_within(self, pods: PodSet, label: str) -> int | None:
+        """How many such pods one part of the network takes at a level; None where nobody knows its parts."""
+        if label == HOSTNAME:
+            return max((kind.flavor.per_pod // pods.resources.gpus for kind, _ in self.usable(pods)), default=0)
+        if label != ZONE:
+            return None
+        names = {kind.flavor.name for kind, _ in self.usable(pods)}
+        shapes = [shape for shape in self.fleet.groups.values() if shape.flavor in names]
+        if not all(shape.args.zones for shape in shapes):
+            return None
+        found: Counter[tuple[str, str]] = Counter()
+        for shape in shapes:
+            nodes = -(-shape.args.max // len(shape.args.zones))
+            for zone in shape.args.zones:
+                found[shape.flavor, zone] += nodes * (shape.per_node // pods.resources.gpus)
+        return max(found.values(), default=0)
+
+    def most(self, pods: PodSet) -> int:
+        """How many such pods would fit."""
+        return max((_times(most, pods.each, pods.count) for _, most in self.usable(pods)), default=0)
+
+
+def of(
+    queues: Mapping[str, QueueArgs], quotas: Mapping[str, list[Quota]], fleet: Fleet, levels: Mapping[str, str]
+) -> dict[str, Room]:
+    """The room of each queue, by what each has of each flavor."""
+    lends = lending.of(queues, quotas)
+    return {
+        name: Room(
+            name,
+            fleet,
+            tuple((each, lending.obtainable(lends, name, each)) for each in quotas[name]),
+            levels,
+            borrows_at_once=args.priority == "high",
+        )
+        for name, args in queues.items()
+    }
+
+
+def _times(most: Amount, each: Amount, limit: int) -> int:
+    return next((times for times in range(limit, 0, -1) if most.holds(each, times)), 0)
+
+
+def _lets_in(flavor: Flavor, pods: PodSet, fleet: Fleet) -> bool:
+    asked = pods.resources
+    if flavor.name == ANY:
+        return True
+    if flavor.is_gpu != bool(asked.gpus):
+        return False
+    group = fleet.groups.get(asked.node_group or "")
+    if group:
+        return flavor.name == group.flavor
+    if asked.accelerator and not flavor.is_card(asked.accelerator):
+        return False
+    if flavor.shared and (pods.together or asked.gpus > 1):
+        return False
+    tolerated = placement.tolerated(fleet, asked, interruptible=pods.interruptible)
+    return asked.gpus <= flavor.per_pod and all((taint.key, taint.effect) in tolerated for taint in flavor.taints)

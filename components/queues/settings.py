@@ -1,0 +1,81 @@
+"""Settings of queues, of the cohorts in which they lend to each other, and of the teams that use them."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from components.base.model import Filled, Model, Name, refuse
+from components.queues.flavors import ANY
+
+Priority = Literal["low", "normal", "high"]
+PRIORITIES: dict[Priority, int] = {"low": 100, "normal": 1000, "high": 10000}
+"""Values of Kueue's WorkloadPriorityClasses. Kueue preempts the job with the lower value first."""
+ALONE = "none"
+"""Cohort of a queue that neither lends nor borrows."""
+
+
+def _counts(value: Any) -> Any:
+    if isinstance(value, int) and not isinstance(value, bool):
+        refuse(f"a number for each accelerator, such as {{t4: {max(value, 1)}}}, or {{{ANY}: …}} without nodeGroups")
+    return value
+
+
+# More than any cluster has, and less than Kubernetes and Kueue count in thousandths of cores, in bytes and in sums.
+_MOST_GPUS, _MOST_CPUS, _MOST_GIB = 1_000_000, 10_000_000, 1_000_000_000
+
+Counts = Annotated[dict[Filled, Annotated[int, Field(ge=0, le=_MOST_GPUS)]], BeforeValidator(_counts)]
+"""A number for each flavor, by the name of the node groups' accelerator: t4, t4-spot, h100-80gb."""
+
+
+class QueueArgs(Model):
+    """Settings of one queue, a Kueue ClusterQueue: its nominal quota, what it may borrow, and the order of its "
+    "flavors."""
+
+    priority: Priority = "normal"
+    """Priority of the queue's jobs. `high` uses the newest accelerators first, `low` and `normal` the oldest. Of two
+    jobs that borrow, the one with the lower priority is preempted first."""
+    cpus: Annotated[float, Field(ge=0, le=_MOST_CPUS)] = 0
+    """Nominal quota of CPU cores on nodes without GPUs. Cores of GPU nodes come with their GPUs."""
+    memory_gib: Annotated[float, Field(ge=0, le=_MOST_GIB)] = 0
+    """Nominal quota of memory in GiB, on nodes without GPUs."""
+    gpus: Annotated[Counts, Field(default_factory=dict)]
+    """Nominal quota of GPUs by flavor: `{t4: 12, h100-80gb: 8}`. A flavor is an accelerator, with `-spot` for spot
+    machines and a suffix for shared GPUs; `tensorplane tiers` lists them. Without nodeGroups, use `any`, here and in
+    `mayBorrow` and `lends`."""
+    may_borrow: Annotated[Counts, Field(default_factory=dict)]
+    """Borrowing limit by flavor: quota of other queues that jobs may use while it is idle. `cpu` counts cores, with
+    memory in proportion to the queue's own. Kueue reclaims it by preemption, so the jobs need checkpoints."""
+    lends: Annotated[Counts, Field(default_factory=dict)]
+    """Lending limit by flavor: how much of its nominal quota others may borrow while it is idle; all of it by default.
+    """
+    cohort: Name | None = None
+    """Cohort in which it lends and borrows; the stack's own by default, `none` to share nothing."""
+    weight: Annotated[float, Field(gt=0, le=1000)] | None = None
+    """Fair sharing weight, which decides its share of borrowed quota. If one queue sets it, fair sharing applies to
+    all, with weight 1 by default."""
+    order: Literal["bestEffort", "strict"] = "bestEffort"
+    """Queueing strategy. `strict` admits jobs in order of arrival, even if a later, smaller job would fit sooner."""
+    teams: tuple[Name, ...] = ()
+    """Teams whose namespaces get a LocalQueue of this queue. The stack's namespace always has one."""
+
+
+class CohortArgs(Model):
+    """Settings of a cohort: queues that lend to each other before they borrow from others."""
+
+    parent: Name | None = None
+    """Parent cohort; the stack's own by default."""
+    weight: Annotated[float, Field(gt=0, le=1000)] | None = None
+    """Fair sharing weight among cohorts."""
+
+
+class TeamArgs(Model):
+    """Settings of a team: a namespace with queues."""
+
+    namespace: Name | None = None
+    """Namespace of the team; the team's name by default."""
+    create: bool = True
+    """Whether the stack creates the namespace. An existing one must have the label `app.kubernetes.io/part-of:
+    tensorplane`, with which Kueue selects the namespaces that it manages."""
+    retain: bool = True
+    """Whether deletion of a created namespace is refused. Set it to false and deploy before you remove the team; the
+    namespace is then deleted with everything in it."""

@@ -1,0 +1,61 @@
+"""Teams: namespaces with queues, and a ResourceQuota on GPUs behind the queues."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components.base.labels import TENSORPLANE, labels
+from components.catalog import GPU_RESOURCE
+from components.namespace import POD_SECURITY
+from components.queues.quota import Quota
+from components.queues.settings import QueueArgs, TeamArgs
+
+
+def declare(teams: Mapping[str, TeamArgs], opts: pulumi.ResourceOptions) -> dict[str, pulumi.Input[str]]:
+    """The teams' namespaces, by team. A retained one outlives the stack, with everything in it."""
+    found: dict[str, pulumi.Input[str]] = {}
+    for name, args in teams.items():
+        namespace = args.namespace or name
+        found[name] = _namespace(namespace, args.retain, opts) if args.create else namespace
+    return found
+
+
+def _namespace(name: str, retain: bool, opts: pulumi.ResourceOptions) -> pulumi.Output[str]:
+    kept = pulumi.ResourceOptions(protect=retain, retain_on_delete=retain)
+    made = k8s.core.v1.Namespace(
+        name,
+        metadata={"name": name, "labels": {**TENSORPLANE, **POD_SECURITY}},
+        opts=pulumi.ResourceOptions.merge(opts, kept),
+    )
+    name_of: pulumi.Output[str] = made.metadata["name"]
+    return name_of
+
+
+def gpus_at_most(queues: Mapping[str, QueueArgs], quotas: Mapping[str, Iterable[Quota]], team: str | None) -> int:
+    """Maximum number of GPUs that the pods of a namespace can hold through their queues.
+
+    Borrowed quota belongs to another queue, so the total per flavor is at most the sum of all nominal quotas.
+    """
+    allowed: Counter[str] = Counter()
+    sure: Counter[str] = Counter()
+    for name, args in queues.items():
+        for quota in quotas[name]:
+            sure[quota.flavor.name] += quota.guaranteed.gpus
+            if team is None or team in args.teams:
+                allowed[quota.flavor.name] += quota.guaranteed.gpus + quota.borrowable.gpus
+    return (allowed & sure).total()
+
+
+def limit(owner: str, namespace: pulumi.Input[str], gpus: int, opts: pulumi.ResourceOptions) -> pulumi.Resource:
+    """The ResourceQuota of a namespace: pods that bypass the queues cannot hold more GPUs than its queues allow.
+
+    Kubernetes counts all accelerators under one resource name; the queues tell them apart.
+    """
+    return k8s.core.v1.ResourceQuota(
+        f"{owner}-gpus",
+        metadata={"name": "gpus", "namespace": namespace, "labels": labels(owner, "queue")},
+        spec={"hard": {f"requests.{GPU_RESOURCE}": str(gpus)}},
+        opts=opts,
+    )

@@ -1,0 +1,30 @@
+"""A Kafka cluster that a cloud or another team operates: its topics and ACLs are created there."""
+
+from collections.abc import Iterator
+from typing import Literal
+
+import pulumi
+
+from components.base.faults import Fault, Key
+from components.streams import traffic
+from components.streams.access import Access
+from components.streams.broker import Request, StreamBroker
+from components.streams.endpoint import Endpoint
+
+
+class Managed(StreamBroker):
+    """Amazon MSK, Confluent Cloud, or any other Kafka cluster, by its address and a Secret."""
+
+    kind: Literal["managed"] = "managed"
+
+    endpoint: Endpoint
+    """How clients connect to it."""
+
+    def check(self, path: Key) -> Iterator[Fault]:
+        yield from self.endpoint.check((*path, "endpoint"))
+
+    def access(self, stream: str, client: str, namespace: str) -> Access:
+        return self.endpoint.access
+
+    def declare(self, request: Request, opts: pulumi.ResourceOptions) -> None:
+        traffic.clients(request, self.endpoint.ports, opts)

@@ -1,0 +1,194 @@
+"""A Kafka cluster that the Strimzi operator runs, either existing or created with the stream."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components import versions
+from components.base.faults import Fault, Key
+from components.base.labels import labels
+from components.base.model import Name
+from components.streams import traffic
+from components.streams.access import Access
+from components.streams.base_settings import StreamSettings
+from components.streams.broker import Request, StreamBroker
+from components.streams.brokers.strimzi.mirror_maker import mirror_maker_spec
+from components.streams.brokers.strimzi.spec import TLS_PORT, BrokersArgs, kafka_spec, node_pool_spec
+from components.streams.clients import mirror_spec, reader_spec, writer_spec
+from components.streams.mirror import MIRROR, MirrorArgs
+
+_CLUSTER = "strimzi.io/cluster"
+_USER_LIMIT = 64  # a certificate's common name has no more (RFC 5280, ub-common-name)
+_POOL = "-brokers"
+# A broker's pod is named by cluster, pool and number, and has that as a label, `strimzi.io/pod-name`.
+_CLUSTER_LIMIT = (63 - len(f"-{_POOL}-99")) // 2
+
+
+class Strimzi(StreamBroker):
+    """Topics and users as Strimzi resources. tensorplane does not install the operator."""
+
+    kind: Literal["strimzi"] = "strimzi"
+
+    cluster: Name
+    """Name of the Kafka resource, in the stack's namespace."""
+    brokers: BrokersArgs | None = None
+    """Brokers of a new Kafka cluster. If not set, the Kafka resource must exist, with a TLS listener on port 9093 and
+    `simple` authorization."""
+
+    @property
+    def kafka(self) -> str | None:
+        return self.cluster
+
+    @property
+    def count(self) -> int | None:
+        return self.brokers.count if self.brokers else None
+
+    @property
+    def storage_class(self) -> str | None:
+        return self.brokers.storage_class if self.brokers else None
+
+    def services(self, stream: str) -> tuple[str, ...]:
+        return (f"{self.cluster}-kafka-bootstrap", f"{self.cluster}-kafka-brokers")
+
+    @property
+    def bootstrap(self) -> str:
+        """Bootstrap address, over TLS with client certificates."""
+        return f"{self.cluster}-kafka-bootstrap:{TLS_PORT}"
+
+    @property
+    def authority(self) -> str:
+        """Secret with the brokers' certificate authority, as `ca.crt`."""
+        return f"{self.cluster}-cluster-ca-cert"
+
+    @property
+    def marks(self) -> dict[str, str]:
+        """Labels of the brokers' pods, and of those that look after them."""
+        return {_CLUSTER: self.cluster}
+
+    def check_names(self, args: StreamSettings, path: Key) -> Iterator[Fault]:
+        if self.brokers and len(self.cluster) > _CLUSTER_LIMIT:
+            reason = (
+                f"the name has {len(self.cluster)} characters; shorten it to {_CLUSTER_LIMIT}, the limit for a "
+                f"new Kafka cluster"
+            )
+            yield Fault((*path, "broker", "cluster"), reason)
+        for section, clients in (("groups", args.groups), ("producers", args.producers)):
+            for client in clients:
+                if len(user := f"{path[-1]}-{client}") > _USER_LIMIT:
+                    reason = (
+                        f"its KafkaUser {user} has {len(user)} characters; shorten the name, so that it has at "
+                        f"most {_USER_LIMIT}"
+                    )
+                    yield Fault((*path, section, client), reason)
+                elif user in self._secrets:
+                    yield Fault(
+                        (*path, section, client),
+                        f"its KafkaUser would be {user}, the name of a Secret of that Kafka; use another name",
+                    )
+
+    @property
+    def _secrets(self) -> tuple[str, ...]:
+        """Those that Strimzi makes for the Kafka itself, beside one for each user."""
+        of_authorities = (f"{self.cluster}-{one}-ca{part}" for one in ("cluster", "clients") for part in ("", "-cert"))
+        return (
+            *of_authorities,
+            f"{self.cluster}-cluster-operator-certs",
+            f"{self.cluster}-entity-topic-operator-certs",
+        )
+
+    def users(self, args: StreamSettings, stream: str) -> tuple[str, ...]:
+        return tuple(f"{stream}-{one}" for one in (*args.groups, *args.producers, *([MIRROR] if args.mirror else ())))
+
+    def check_mirror(self, args: StreamSettings, path: Key) -> Iterator[Fault]:
+        for section, clients in (("groups", args.groups), ("producers", args.producers)):
+            if MIRROR in clients:
+                yield Fault((*path[:-1], section, MIRROR), "is the name of the mirror's own user; use another name")
+        if args.mirror:
+            yield from args.mirror.check(path, self.bootstrap)
+
+    def access(self, stream: str, client: str, namespace: str) -> Access:
+        return Access(
+            self.bootstrap, tls=True, authentication="tls", secret=_user(stream, client), authority=self.authority
+        )
+
+    def declare(self, request: Request, opts: pulumi.ResourceOptions) -> None:
+        traffic.clients(request, [TLS_PORT], opts, self.marks)
+        _Objects(self, request, opts).declare()
+
+
+def _user(stream: str, client: str) -> str:
+    """Name of a client's KafkaUser, and of the Secret that Strimzi creates for it."""
+    return f"{stream}-{client}"
+
+
+class _Objects:
+    """The objects of one stream."""
+
+    def __init__(self, broker: Strimzi, request: Request, opts: pulumi.ResourceOptions) -> None:
+        self._broker, self._request, self._opts = broker, request, opts
+
+    def declare(self) -> None:
+        """Create them all."""
+        broker, args = self._broker, self._request.args
+        made: list[pulumi.Resource] = []
+        if broker.brokers:
+            traffic.operated(self._request, "kafka", broker.marks, self._opts, to=broker.marks)
+            # The pool first: a Kafka without one is reported as broken.
+            pool = self._object("KafkaNodePool", f"{broker.cluster}{_POOL}", node_pool_spec(broker.brokers), keep=True)
+            made = [self._object("Kafka", broker.cluster, kafka_spec(broker.brokers), keep=True, after=[pool])]
+        topics = [
+            self._object("KafkaTopic", topic, settings.spec(broker.count), keep=True, after=made)
+            for topic, settings in args.topics.items()
+        ]
+        users = {
+            **{name: reader_spec(name, self._request.topics_of(one.topics)) for name, one in args.groups.items()},
+            **{name: writer_spec(self._request.topics_of(one.topics)) for name, one in args.producers.items()},
+        }
+        for user, spec in users.items():
+            self._object("KafkaUser", _user(self._request.name, user), spec, after=made)
+        if args.mirror:
+            self._mirror(args.mirror, after=topics)
+
+    def _mirror(self, mirror: MirrorArgs, *, after: Sequence[pulumi.Resource]) -> None:
+        broker, request = self._broker, self._request
+        topics, groups = list(request.args.topics), list(request.args.groups)
+        name = _user(request.name, MIRROR)
+        user = self._object("KafkaUser", name, mirror_spec(topics, groups), after=after)
+        marks = {_CLUSTER: name}
+        traffic.operated(request, MIRROR, marks, self._opts, to=broker.marks, ports=mirror.to.ports)
+        source = {
+            "alias": "source",
+            "bootstrapServers": broker.bootstrap,
+            "tls": {"trustedCertificates": [{"secretName": broker.authority, "certificate": "ca.crt"}]},
+            "authentication": {
+                "type": "tls",
+                "certificateAndKey": {"secretName": name, "certificate": "user.crt", "key": "user.key"},
+            },
+        }
+        spec = mirror_maker_spec(request.name, mirror, source, topics, groups)
+        self._object("KafkaMirrorMaker2", name, spec, after=[user])
+
+    def _object(
+        self,
+        kind: str,
+        name: str,
+        spec: Mapping[str, Any],
+        *,
+        keep: bool = False,
+        after: Sequence[pulumi.Resource] = (),
+    ) -> "k8s.apiextensions.CustomResource":
+        marks = labels(self._request.name, "stream")
+        if kind not in ("Kafka", "KafkaMirrorMaker2"):
+            marks[_CLUSTER] = self._broker.cluster
+        keep = keep and self._request.retain
+        opts = pulumi.ResourceOptions(protect=keep, retain_on_delete=keep, depends_on=list(after) or None)
+        return k8s.apiextensions.CustomResource(
+            f"{self._request.name}-{kind}-{name}",
+            api_version=versions.STRIMZI_API,
+            kind=kind,
+            metadata={"name": name, "namespace": self._request.namespace.name, "labels": marks},
+            spec=spec,
+            opts=pulumi.ResourceOptions.merge(self._opts, opts),
+        )

@@ -1,0 +1,67 @@
+"""A KafkaMirrorMaker2, which copies the topics of a stream and the progress of its groups to another Kafka."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from components import versions
+from components.base import interval
+from components.streams.brokers.strimzi.spec import CONTAINER, POD
+from components.streams.mirror import MirrorArgs
+
+# The same names on both sides, so that a reader that fails over asks for the same topic.
+_SAME_NAMES = {"replication.policy.class": "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"}
+# Kept at the target, so that the source is only read from.
+_AT_TARGET = {"offset-syncs.topic.location": "target"}
+
+
+def mirror_maker_spec(
+    name: str, args: MirrorArgs, source: Mapping[str, Any], topics: Sequence[str], groups: Sequence[str]
+) -> dict[str, Any]:
+    """The spec of a KafkaMirrorMaker2. `source` is how it reaches the stream."""
+    mirror: dict[str, Any] = {
+        "source": source,
+        "sourceConnector": {
+            "tasksMax": args.tasks,
+            "autoRestart": {"enabled": True},
+            # Rights are declared at each side by itself. -1: as many copies as the target's brokers say.
+            "config": {
+                "replication.factor": -1,
+                "offset-syncs.topic.replication.factor": -1,
+                "sync.topic.acls.enabled": False,
+                **_AT_TARGET,
+                **_SAME_NAMES,
+            },
+        },
+        "topicsPattern": _any_of(topics),
+    }
+    if groups:
+        mirror["checkpointConnector"] = {
+            "tasksMax": 1,
+            "autoRestart": {"enabled": True},
+            "config": {
+                "checkpoints.topic.replication.factor": -1,
+                "sync.group.offsets.enabled": True,
+                "sync.group.offsets.interval.seconds": interval.seconds(args.every),
+                "emit.checkpoints.interval.seconds": interval.seconds(args.every),
+                # A group that begins to read later is found as soon; by itself it would take ten minutes.
+                "refresh.groups.interval.seconds": interval.seconds(args.every),
+                **_AT_TARGET,
+                **_SAME_NAMES,
+            },
+        }
+        mirror["groupsPattern"] = _any_of(groups)
+    own = f"__{name}-mirror"
+    storages = {f"{kind}StorageTopic": f"{own}-{kind}" for kind in ("config", "offset", "status")}
+    copies = {f"{kind}.storage.replication.factor": -1 for kind in ("config", "offset", "status")}
+    return {
+        "version": versions.KAFKA,
+        "replicas": 1,
+        "target": {**args.to.mirror_maker("target"), "groupId": f"{name}-mirror", **storages, "config": copies},
+        "mirrors": [mirror],
+        "template": {"pod": POD, "connectContainer": CONTAINER},
+    }
+
+
+def _any_of(names: Sequence[str]) -> str:
+    return "|".join(re.escape(name).replace("\\-", "-") for name in names)

@@ -1,0 +1,42 @@
+"""One stream: its topics in Kafka, and how its groups and producers reach it."""
+
+from collections.abc import Sequence
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components.base import facts
+from components.clusters.component import Cluster
+from components.namespace import Namespace
+from components.streams.broker import Request
+from components.streams.settings import StreamArgs
+
+
+class Stream(pulumi.ComponentResource):
+    """A stream that workloads read by the name of a consumer group.
+
+    With `retain`, removing a topic from the settings and `pulumi destroy` are refused before anything changes, and even
+    an unprotected topic stays in Kafka.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        args: StreamArgs,
+        *,
+        cluster: Cluster,
+        namespace: Namespace,
+        disk: "k8s.core.v1.PersistentVolumeClaim | None",
+        retain: bool,
+        needed: Sequence[pulumi.Resource] = (),
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        broker = args.broker_on(cluster.args)
+        if broker is None:
+            raise ValueError(f"stream {name} is on no broker: `check` refuses that")
+        props = facts.Stream(broker=broker.kind, topics=sorted(args.topics), retain=retain)
+        super().__init__(facts.STREAM, name, dict(props), opts)
+        request = Request(name, namespace, args, cluster, disk, retain, needed)
+        broker.declare(request, pulumi.ResourceOptions(parent=self))
+        made = facts.StreamOutputs(topics=sorted(args.topics), groups=sorted(args.groups))
+        self.register_outputs(dict(made))

@@ -1,0 +1,38 @@
+"""All streams of a stack, each with the claim of its volume where it has one."""
+
+from collections.abc import Mapping, Sequence
+
+import pulumi
+
+from components.clusters.component import Cluster
+from components.namespace import Namespace
+from components.streams.component import Stream
+from components.streams.settings import StreamArgs
+from components.volumes.component import Volume
+from components.volumes.settings import VolumeArgs
+
+
+def streams_of(
+    declared: Mapping[str, StreamArgs],
+    *,
+    cluster: Cluster,
+    namespace: Namespace,
+    settings: Mapping[str, VolumeArgs],
+    volumes: Mapping[str, Volume],
+    needed: Sequence[pulumi.Resource],
+    opts: pulumi.ResourceOptions,
+) -> dict[str, Stream]:
+    """`settings` and `volumes` are those of the stack. `needed` must be ready before a Job can be created."""
+    return {
+        name: Stream(
+            name,
+            args,
+            cluster=cluster,
+            namespace=namespace,
+            disk=volumes[args.volume].claim if args.volume else None,
+            retain=args.retained(settings),
+            needed=needed,
+            opts=opts,
+        )
+        for name, args in declared.items()
+    }

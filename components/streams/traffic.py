@@ -1,0 +1,67 @@
+"""Who may talk to whom around a stream, in a namespace that denies all traffic by default."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components import agent
+from components.base.labels import labels
+from components.streams.access import client_label
+from components.streams.broker import Request
+
+
+def clients(
+    request: Request, ports: Sequence[int], opts: pulumi.ResourceOptions, brokers: Mapping[str, str] | None = None
+) -> None:
+    """Let the stream's clients reach these ports: of the brokers that have these labels, or wherever they are."""
+    rule: dict[str, Any] = {"ports": _ports(ports)}
+    if brokers:
+        rule["to"] = [_pods(brokers)]
+    _policy(request, "clients", client_label(request.name), {"egress": [rule]}, opts)
+
+
+def brokers(request: Request, marks: Mapping[str, str], ports: Sequence[int], opts: pulumi.ResourceOptions) -> None:
+    """Let in the stream's clients, and nobody else."""
+    rule = {"from_": [_pods(client_label(request.name))], "ports": _ports(ports)}
+    _policy(request, "brokers", marks, {"ingress": [rule]}, opts)
+
+
+def operated(
+    request: Request,
+    part: str,
+    marks: Mapping[str, str],
+    opts: pulumi.ResourceOptions,
+    *,
+    to: Mapping[str, str],
+    ports: Sequence[int] = (),
+) -> None:
+    """Let what Strimzi runs out: to the pods with the labels `to`, the API server, and these ports wherever they are.
+
+    Who may come in, Strimzi declares itself.
+    """
+    outside = {"ports": _ports(sorted({*agent.API_SERVER_PORTS, *ports}))}
+    _policy(request, part, marks, {"egress": [{"to": [_pods(to)]}, outside]}, opts)
+
+
+def _policy(
+    request: Request, part: str, selected: Mapping[str, str], rules: dict[str, Any], opts: pulumi.ResourceOptions
+) -> None:
+    name = f"{request.name}-stream-{part}"
+    types = [rule.capitalize() for rule in rules]
+    spec: Any = {"pod_selector": {"match_labels": dict(selected)}, "policy_types": types, **rules}
+    k8s.networking.v1.NetworkPolicy(
+        name,
+        metadata={"name": name, "namespace": request.namespace.name, "labels": labels(request.name, "stream")},
+        spec=spec,
+        opts=opts,
+    )
+
+
+def _pods(marks: Mapping[str, str]) -> dict[str, Any]:
+    return {"pod_selector": {"match_labels": dict(marks)}}
+
+
+def _ports(ports: Sequence[int]) -> list[dict[str, Any]]:
+    return [{"protocol": "TCP", "port": port} for port in ports]

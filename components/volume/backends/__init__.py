@@ -1,1 +1,0 @@
-"""What can store a volume, a kind in each file."""

@@ -1,0 +1,185 @@
+"""The family of storage backends: what each declares, and how it creates a claim."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components.base import quantities
+from components.base.family import Variant
+from components.base.faults import Fault, Note
+from components.base.labels import labels
+from components.clusters.component import Cluster
+from components.clusters.settings import ClusterArgs
+from components.namespace import Namespace
+from components.volumes.base_settings import VolumeSettings
+from components.volumes.capabilities import CSI, AccessMode, Capabilities
+from components.volumes.marks import Marks
+from components.volumes.snapshots.snapshot_class import SnapshotClass
+
+
+@dataclass(frozen=True)
+class Request:
+    """One volume as its backend sees it."""
+
+    name: str
+    namespace: Namespace
+    args: VolumeSettings
+    cluster: Cluster
+    access_modes: list[AccessMode]
+    installed: Sequence[pulumi.Resource] = ()
+    """Resources that must exist before pods mount the volume, see `Backend.install`."""
+    source: "k8s.core.v1.TypedLocalObjectReferenceArgsDict | None" = None
+    """What the volume is restored or cloned from."""
+    copied: bool = False
+    """Whether a mirror makes temporary copies of the volume."""
+
+    def claim(
+        self,
+        opts: pulumi.ResourceOptions,
+        *,
+        storage_class: pulumi.Input[str] | None,
+        volume: pulumi.Input[str] | None = None,
+        attributes_class: pulumi.Input[str] | None = None,
+    ) -> "k8s.core.v1.PersistentVolumeClaim":
+        """The PersistentVolumeClaim. `storage_class` None uses the cluster's default class, "" uses none.
+
+        `attributes_class` is the only mutable class: Kubernetes does not let a claim drop it again.
+        """
+        spec: k8s.core.v1.PersistentVolumeClaimSpecArgsDict = {
+            "access_modes": self.access_modes,
+            "resources": {"requests": {"storage": quantities.gibibytes(self.args.size_gib)}},
+        }
+        if storage_class is not None:
+            spec["storage_class_name"] = storage_class
+        if volume is not None:
+            spec["volume_name"] = volume
+        if attributes_class is not None:
+            spec["volume_attributes_class_name"] = attributes_class
+        if self.source:
+            spec["data_source"] = self.source
+        else:
+            # Kubernetes never changes it, and settings may leave `from` out once the volume is made.
+            opts = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(ignore_changes=["spec.dataSource"]))
+        return k8s.core.v1.PersistentVolumeClaim(
+            self.name,
+            metadata={
+                "name": self.name,
+                "namespace": self.namespace.name,
+                "labels": {**labels(self.name, "volume"), **self.args.labels},
+            },
+            spec=spec,
+            opts=opts,
+        )
+
+
+class Backend(Variant, family=True):
+    """The storage of a volume."""
+
+    kind: str
+
+    access_modes: ClassVar[tuple[AccessMode, ...]] = ("ReadWriteOnce",)
+    """Default access modes."""
+    clusters: ClassVar[frozenset[str] | None] = None
+    """Kinds of clusters that have this backend; None for all."""
+    marks: ClassVar[Marks] = Marks()
+    """What pods say of themselves that mount a volume of it."""
+    mirror_copies: ClassVar[bool] = True
+    """Whether mirrors can send a temporary copy that is made from a snapshot, because such copies are complete and
+    cheap."""
+    tells_what_is_lost: ClassVar[bool] = False
+    """Whether a volume is certainly gone if its driver does not find it."""
+    snapshots_outlive_it: ClassVar[bool] = True
+    """Whether snapshots stay when their volume is deleted."""
+    own_class: ClassVar[bool] = True
+    """Whether each dynamically provisioned volume has a StorageClass of its own."""
+    capabilities: ClassVar[Capabilities]
+    """Features of the backend's volumes."""
+
+    @property
+    def csi_driver(self) -> str | None:
+        """Name of the CSI driver that takes snapshots; None if there is none."""
+        return None
+
+    @property
+    def snapshot_parameters(self) -> Mapping[str, str]:
+        """Parameters of the VolumeSnapshotClass."""
+        return {}
+
+    @property
+    def reads_snapshots(self) -> bool:
+        """Whether a snapshot can be mounted read-only without a copy."""
+        return False
+
+    @property
+    def snapshot_class(self) -> SnapshotClass | None:
+        """The VolumeSnapshotClass; None if no known CSI driver takes snapshots."""
+        if self.capabilities.snapshot != CSI or self.csi_driver is None:
+            return None
+        return SnapshotClass(self.csi_driver, tuple(sorted(self.snapshot_parameters.items())))
+
+    @property
+    def mirror_class(self) -> SnapshotClass | None:
+        """The VolumeSnapshotClass of the copies that a mirror sends; None if the mirror reads the volume itself."""
+        return self.snapshot_class if self.mirror_copies else None
+
+    @property
+    def renames(self) -> bool:
+        """Whether files and directories can be renamed atomically, which checkpoints and models require."""
+        return self.capabilities.rename
+
+    @property
+    def begins_filled(self) -> bool:
+        """Whether a new volume can have content that does not come from `from`."""
+        return False
+
+    @property
+    def same_in_copies(self) -> tuple[object, ...]:
+        """Settings that a volume shares with its clones."""
+        return self.kind, self.snapshot_class
+
+    @property
+    def group_class(self) -> SnapshotClass | None:
+        """The VolumeGroupSnapshotClass; None if the driver does not support group snapshots."""
+        return None
+
+    def is_on(self, cluster: ClusterArgs) -> bool:
+        """Whether this kind of cluster has the backend."""
+        return self.clusters is None or cluster.kind in self.clusters
+
+    def for_one_node(self, args: VolumeSettings) -> bool:
+        """Whether a volume with these settings can be mounted on one node only."""
+        return set(args.access_modes or self.access_modes) == {"ReadWriteOnce"}
+
+    def in_one_zone(self, cluster: ClusterArgs) -> bool:
+        """Whether a volume can be mounted in its own zone only."""
+        return self.capabilities.reach == "zone"
+
+    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Fault]:
+        """Faults of a volume of this backend, beyond its capabilities. Paths are relative to the volume."""
+        yield from ()
+
+    def notes(self, cluster: ClusterArgs) -> Iterator[Note]:
+        """Notes about a volume of this backend. Paths are relative to the volume."""
+        yield from ()
+
+    def makes(self, name: str, args: VolumeSettings) -> Iterator[tuple[str, str]]:
+        """Kinds and names of a volume's objects that can collide with those of another volume."""
+        yield from ()
+
+    @classmethod
+    def check_together(cls, volumes: Mapping[str, VolumeSettings], cluster: ClusterArgs) -> Iterator[Fault]:
+        """Faults of all volumes of this backend together. Paths are relative to `volumes`."""
+        yield from ()
+
+    def install(
+        self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, VolumeSettings]
+    ) -> Sequence[pulumi.Resource]:
+        """Create what all volumes of this backend share. Called once."""
+        return ()
+
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
+        """Create the claim and its resources, as children."""
+        raise NotImplementedError

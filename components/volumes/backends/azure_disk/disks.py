@@ -1,0 +1,59 @@
+"""Where the driver puts disks, and what it may do there."""
+
+from collections.abc import Mapping, Sequence
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components.clusters.aks import access, roles
+from components.clusters.aks.names import short
+from components.clusters.aks.native import Native
+from components.clusters.component import Cluster
+from components.volumes import storage_class_per_volume
+from components.volumes.backend import Request
+from components.volumes.backends.azure_disk.settings import DRIVER, IOPS_WITHOUT_A_FEE, V2, AzureDiskSettings
+from components.volumes.base_settings import VolumeSettings
+from components.volumes.clouds import azure_data_group
+
+_MIB_WITHOUT_A_FEE = 125
+_KIND = "azureDisk"
+_NAME = 40
+
+
+def group(cluster: Cluster, volumes: Mapping[str, VolumeSettings]) -> Sequence[pulumi.Resource]:
+    """A group of the disks' own. By default, the driver puts them beside the nodes, where they go with the cluster."""
+    native: Native = cluster.native
+    made = azure_data_group.made(native.context, _KIND, protect=azure_data_group.retained(volumes.values()), leave=True)
+    who = native.identity.principal_id
+    rights = [access.grant(native.context, "disks", roles.CONTRIBUTOR, made.id, who)]
+    sets = {args.backend.encryption_set for args in volumes.values() if isinstance(args.backend, AzureDiskSettings)}
+    rights += [
+        access.grant(native.context, f"disk-key-{short(key.rsplit('/', 1)[-1], _NAME)}", roles.READER, key, who)
+        for key in sorted(filter(None, sets))
+    ]
+    return [made, *rights]
+
+
+def claim(
+    args: AzureDiskSettings, request: Request, opts: pulumi.ResourceOptions
+) -> "k8s.core.v1.PersistentVolumeClaim":
+    """The class of one disk and its claim, in the disks' own group."""
+    native: Native = request.cluster.native
+    region = native.context.args.region
+    asked = request.args.placement.zones if request.args.placement else ()
+    parameters: dict[str, str] = {"skuName": args.sku}
+    if args.sku == V2:
+        parameters["DiskIOPSReadWrite"] = str(args.iops or IOPS_WITHOUT_A_FEE)
+        parameters["DiskMBpsReadWrite"] = str(args.throughput_mib or _MIB_WITHOUT_A_FEE)
+        parameters["cachingMode"] = "None"  # it takes no other
+    if args.encryption_set:
+        parameters["diskEncryptionSetID"] = args.encryption_set
+    return storage_class_per_volume.claim(
+        request,
+        opts,
+        provisioner=DRIVER,
+        parameters=parameters,
+        zone_key="topology.disk.csi.azure.com/zone",
+        zones=[f"{region}-{zone}" for zone in asked],
+        known_later={"resourceGroup": azure_data_group.among(request.installed).name},
+    )

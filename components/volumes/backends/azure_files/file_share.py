@@ -1,0 +1,179 @@
+"""A volume of Azure Files: its storage account, the way there from the nodes alone, and the class of its share."""
+
+from collections.abc import Mapping, Sequence
+
+import pulumi
+import pulumi_kubernetes as k8s
+from pulumi_azure_native import network, privatedns, storage
+
+from components.clusters.aks import access, roles
+from components.clusters.aks.context import tags
+from components.clusters.aks.names import alphanumeric
+from components.clusters.aks.native import Native
+from components.volumes import storage_class_per_volume
+from components.volumes.backend import Request
+from components.volumes.backends.azure_files.settings import DRIVER, AzureFilesSettings
+from components.volumes.base_settings import VolumeSettings
+from components.volumes.clouds import azure_data_group
+
+_KIND = "azureFiles"
+_ZONE = "privatelink.file.core.windows.net"
+_UNDELETABLE_DAYS = 14
+_NAME = 16
+"""Of the 24 characters that a storage account may have, so that Pulumi's eight at random have room."""
+
+
+def shared(native: Native, volumes: Mapping[str, VolumeSettings]) -> Sequence[pulumi.Resource]:
+    """The accounts' group, what the driver may do there, and the names under which nodes find them."""
+    context, who = native.context, native.identity.principal_id
+    group = azure_data_group.made(context, _KIND, protect=azure_data_group.retained(volumes.values()), leave=True)
+    rights = [
+        access.grant(context, f"files-{use}", role, group.id, who)
+        for use, role in (
+            ("shares", roles.STORAGE_ACCOUNT_CONTRIBUTOR),
+            ("restore", roles.STORAGE_FILE_DATA_PRIVILEGED_CONTRIBUTOR),
+        )
+    ]
+    own = [args.backend for args in volumes.values() if isinstance(args.backend, AzureFilesSettings)]
+    if all(backend.private_dns_zone for backend in own):
+        return [group, *rights]
+    zone = privatedns.PrivateZone(
+        f"{context.name}-files",
+        private_zone_name=_ZONE,
+        resource_group_name=group.name,
+        location="global",
+        tags=tags(context.args),
+        opts=context.opts,
+    )
+    link = privatedns.VirtualNetworkLink(
+        f"{context.name}-files",
+        private_zone_name=zone.name,
+        resource_group_name=group.name,
+        location="global",
+        registration_enabled=False,
+        virtual_network={"id": pulumi.Output.from_input(native.nodes.subnet).apply(_network_of)},
+        tags=tags(context.args),
+        opts=context.opts,
+    )
+    return [group, *rights, zone, link]
+
+
+def claim(
+    args: AzureFilesSettings, request: Request, opts: pulumi.ResourceOptions
+) -> k8s.core.v1.PersistentVolumeClaim:
+    """The account, its endpoint in the nodes' subnet, and a claim whose share the driver makes there."""
+    native: Native = request.cluster.native
+    name = f"{request.namespace.plain_name}-{request.name}"
+    # An account costs nothing, and snapshots are in it, which outlive the share.
+    kept = pulumi.ResourceOptions(
+        parent=opts.parent, provider=native.provider, protect=opts.protect, retain_on_delete=True
+    )
+    group = azure_data_group.among(request.installed)
+    account = _account(args, native, alphanumeric(request.name, name, _NAME), group.name, kept)
+    storage.FileServiceProperties(
+        name,
+        account_name=account.name,
+        resource_group_name=group.name,
+        file_services_name="default",
+        # A share's snapshots go with it: for so long, it can be had back with them, also once nobody declares it.
+        share_delete_retention_policy={"enabled": True, "days": _UNDELETABLE_DAYS},
+        opts=kept,
+    )
+    way = _endpoint(args, native, name, account, request, opts.parent)
+    parameters = {"protocol": "nfs", "skuName": args.sku}
+    # The endpoint below. Without this, the driver opens the account to the network's subnets, and changes them.
+    parameters["networkEndpointType"] = "privateEndpoint"
+    if args.encrypted_in_transit:
+        parameters["encryptInTransit"] = "true"
+    if args.iops:
+        parameters["provisionedIOPS"] = str(args.iops)
+    if args.throughput_mib:
+        parameters["provisionedBandwidth"] = str(args.throughput_mib)
+    if request.args.source:
+        # Restoring copies files, which only this way gets past the account's firewall.
+        parameters["useDataPlaneAPI"] = "oauth"
+    return storage_class_per_volume.claim(
+        request,
+        opts,
+        provisioner=DRIVER,
+        parameters=parameters,
+        mount_options=["noresvport"],
+        known_later={"resourceGroup": group.name, "storageAccount": account.name},
+        needed=way,
+    )
+
+
+def _account(
+    args: AzureFilesSettings, native: Native, name: str, group: pulumi.Output[str], kept: pulumi.ResourceOptions
+) -> storage.StorageAccount:
+    """An account that nobody reaches but through its endpoint, and the driver by its identity: no key opens it."""
+    encryption: storage.EncryptionArgsDict | None = None
+    who: storage.IdentityArgsDict | None = None
+    if args.key:
+        who = {"type": storage.IdentityType.USER_ASSIGNED, "user_assigned_identities": [args.key.identity]}
+        encryption = {
+            "key_source": "Microsoft.Keyvault",
+            "key_vault_properties": {"key_vault_uri": args.key.vault, "key_name": args.key.name},
+            "encryption_identity": {"encryption_user_assigned_identity": args.key.identity},
+        }
+    # The name is one of the whole world's: this and eight characters that Pulumi adds.
+    return storage.StorageAccount(
+        name,
+        resource_group_name=group,
+        location=native.context.args.region,
+        kind=storage.Kind.FILE_STORAGE,
+        sku={"name": args.sku},
+        # With it, the account refuses NFS without TLS as well.
+        enable_https_traffic_only=args.encrypted_in_transit,
+        minimum_tls_version=storage.MinimumTlsVersion.TLS1_2,
+        allow_blob_public_access=False,
+        allow_shared_key_access=False,
+        public_network_access=storage.PublicNetworkAccess.DISABLED,
+        # The driver is one of Azure's services: it restores snapshots from outside the network.
+        network_rule_set={"default_action": storage.DefaultAction.DENY, "bypass": storage.Bypass.AZURE_SERVICES},
+        encryption=encryption,
+        identity=who,
+        tags=tags(native.context.args),
+        opts=kept,
+    )
+
+
+def _endpoint(
+    args: AzureFilesSettings,
+    native: Native,
+    name: str,
+    account: storage.StorageAccount,
+    request: Request,
+    parent: pulumi.Resource | None,
+) -> list[pulumi.Resource]:
+    """The account's address in the nodes' subnet, under its name."""
+    group = azure_data_group.among(request.installed)
+    beside = pulumi.ResourceOptions(parent=parent, provider=native.provider)
+    endpoint = network.PrivateEndpoint(
+        name,
+        resource_group_name=group.name,
+        location=native.context.args.region,
+        subnet={"id": native.nodes.subnet},
+        private_link_service_connections=[
+            {"name": "files", "private_link_service_id": account.id, "group_ids": ["file"]}
+        ],
+        tags=tags(native.context.args),
+        opts=beside,
+    )
+    zone = args.private_dns_zone or pulumi.Output.concat(
+        group.id, "/providers/Microsoft.Network/privateDnsZones/", _ZONE
+    )
+    named = network.PrivateDnsZoneGroup(
+        name,
+        private_dns_zone_group_name="default",
+        private_endpoint_name=endpoint.name,
+        resource_group_name=group.name,
+        private_dns_zone_configs=[{"name": "files", "private_dns_zone_id": zone}],
+        opts=pulumi.ResourceOptions.merge(beside, pulumi.ResourceOptions(depends_on=list(request.installed))),
+    )
+    return [endpoint, named]
+
+
+def _network_of(subnet: str) -> str:
+    """Resource id of a subnet's VNet."""
+    return subnet.rpartition("/subnets/")[0]

@@ -1,0 +1,76 @@
+"""Settings and capabilities of backend `azureLustre`."""
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import AfterValidator, Field
+
+from components.base.model import Filled, Line, Model, refuse
+from components.volumes.backend import Backend
+from components.volumes.capabilities import AccessMode, Capabilities
+
+
+def _prefix(value: str) -> str:
+    if not value.startswith("/"):
+        refuse("a folder of the container, from its root on, such as /images")
+    return value
+
+
+Prefix = Annotated[Line, AfterValidator(_prefix)]
+
+
+class Blob(Model):
+    """A blob container whose blobs appear as files, and are read on first access. Grant the service `HPC Cache Resource
+    Provider` the roles Storage Account Contributor and Storage Blob Data Contributor on it. A change of anything but
+    `export` replaces the file system."""
+
+    container: Filled
+    """Resource id of the container."""
+    logging_container: Filled
+    """Resource id of another container of the same account, for logs of imports and exports."""
+    import_prefixes: Annotated[tuple[Prefix, ...], Field(max_length=10)] = ("/",)
+    """Folders of the container to import when the file system is created; all by default."""
+    export: bool = False
+    """Whether changed files are exported to the container automatically."""
+
+
+class LustreKey(Model):
+    """A customer-managed key and the identity that uses it. A change replaces the file system."""
+
+    vault: Filled
+    """Resource id of the key vault, in the cluster's region and subscription."""
+    url: Filled
+    """URL of the key with its version, such as https://research.vault.azure.net/keys/lustre/0123."""
+    identity: Filled
+    """Resource id of a user-assigned identity with the role Key Vault Crypto User."""
+
+
+class AzureLustreSettings(Backend):
+    """Settings of backend `azureLustre`."""
+
+    mbps_per_tib: Literal[40, 125, 250, 500] = 125
+    """Throughput in MB/s per TiB. Sizes are multiples of 48, 16, 8 or 4 TiB, respectively. A change replaces the file
+    system."""
+    subnet: Filled | None = None
+    """Resource id of a subnet for the file system. Required if the nodes use an existing subnet; a new subnet
+    otherwise."""
+    blob: Blob | None = None
+    """A blob container to import and export; none by default."""
+    key: LustreKey | None = None
+    """Customer-managed key; a Microsoft-managed key by default."""
+
+    access_modes: ClassVar[tuple[AccessMode, ...]] = ("ReadWriteMany",)
+    clusters: ClassVar[frozenset[str] | None] = frozenset({"aks"})
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        access_modes=("ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"),
+        placement="one zone",
+        reach="region",
+        encryption="always; `key`",
+        quota="the file system",
+        outside="Lustre with `mount -t lustre`, from the VNet or what is linked with it",
+        min_gib=4096,
+        throughput="`mbpsPerTib` and size",
+    )
+
+    @property
+    def begins_filled(self) -> bool:
+        return self.blob is not None

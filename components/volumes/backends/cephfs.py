@@ -1,0 +1,101 @@
+"""Volumes on a Ceph file system that Rook runs: shared, with crash-consistent snapshots."""
+
+from collections.abc import Iterator, Mapping
+from typing import ClassVar, Literal
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components.base.faults import Fault
+from components.base.model import Filled, Name, ObjectName
+from components.clusters.settings import ClusterArgs
+from components.volumes import storage_class_per_volume
+from components.volumes.backend import Backend, Request
+from components.volumes.base_settings import VolumeSettings
+from components.volumes.capabilities import CSI, AccessMode, Capabilities
+from components.volumes.snapshots.snapshot_class import SnapshotClass
+
+
+class CephFs(Backend):
+    """A subvolume of an existing Ceph file system. The defaults are the names that Rook uses."""
+
+    kind: Literal["cephfs"] = "cephfs"
+
+    file_system: Name = "myfs"
+    """Name of the CephFilesystem, as in `kubectl -n rook-ceph get cephfilesystems`."""
+    cluster_id: Name = "rook-ceph"
+    """Namespace of the Rook cluster, which has its Secrets."""
+    driver: ObjectName = "rook-ceph.cephfs.csi.ceph.com"
+    """CSI driver, as in `kubectl get csidrivers`. Rook prefixes it with its operator's namespace."""
+    pool: Filled | None = None
+    """Data pool, such as myfs-replicated; the file system's first pool by default."""
+    provisioner_secret: ObjectName = "rook-csi-cephfs-provisioner"  # noqa: S105  # a name
+    """Secret with which the driver creates, expands and snapshots volumes."""
+    node_secret: ObjectName = "rook-csi-cephfs-node"  # noqa: S105  # a name
+    """Secret with which nodes mount volumes."""
+    kms_id: Filled | None = None
+    """Key in Rook's ConfigMap rook-ceph-csi-kms-config, to encrypt the volume with fscrypt. tensorplane does not know
+    whether Ceph's disks are encrypted."""
+
+    access_modes: ClassVar[tuple[AccessMode, ...]] = ("ReadWriteMany",)
+    clusters: ClassVar[frozenset[str] | None] = frozenset({"existing", "eks", "gke", "aks"})
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        access_modes=("ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"),
+        snapshot=CSI,
+        group_snapshot=CSI,
+        clone=CSI,
+        mirror={"peer": "Ceph"},
+        expand=True,
+        reach="region",
+        encryption="with `kmsId`: fscrypt",
+        quota="CephFS' clients",
+        outside="`mount -t ceph` with a key of yours, where Ceph's monitors and OSDs are reached",
+        consistency="as after a power failure",
+        throughput="Ceph's OSDs",
+    )
+
+    @property
+    def csi_driver(self) -> str | None:
+        return self.driver
+
+    @property
+    def snapshot_parameters(self) -> Mapping[str, str]:
+        return {"clusterID": self.cluster_id, **self._secret("snapshotter", self.provisioner_secret)}
+
+    @property
+    def group_class(self) -> SnapshotClass:
+        secret = self._secret("group-snapshotter", self.provisioner_secret)
+        told = {"clusterID": self.cluster_id, "fsName": self.file_system, **secret}
+        return SnapshotClass(self.driver, tuple(sorted(told.items())), group=True)
+
+    @property
+    def reads_snapshots(self) -> bool:
+        # Ceph-CSI has volumes that are a snapshot, but in no pool that a class names.
+        return self.pool is None
+
+    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Fault]:
+        if args.encrypted and self.kms_id is None:
+            reason = "missing, but encrypted: true requires it; set the driver's KMS configuration, or encrypted: false"
+            yield Fault(("backend", "kmsId"), reason, given=(("encrypted",),))
+        only_read = args.source and args.source.snapshot and args.access_modes == ["ReadOnlyMany"]
+        if args.mirror and args.mirror.to.peer and only_read and self.reads_snapshots:
+            reason = (
+                "is not supported for a shallow read-only volume, which has no directory of its own; mirror its origin"
+            )
+            yield Fault(("mirror", "to", "peer"), reason, given=(("accessModes",),))
+
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
+        parameters = {
+            "clusterID": self.cluster_id,
+            "fsName": self.file_system,
+            **({"pool": self.pool} if self.pool else {}),
+            **({"encrypted": "true", "encryptionKMSID": self.kms_id} if self.kms_id else {}),
+            **self._secret("provisioner", self.provisioner_secret),
+            **self._secret("controller-expand", self.provisioner_secret),
+            **self._secret("controller-publish", self.provisioner_secret),
+            **self._secret("node-stage", self.node_secret),
+        }
+        return storage_class_per_volume.claim(request, opts, provisioner=self.driver, parameters=parameters)
+
+    def _secret(self, use: str, name: str) -> dict[str, str]:
+        return storage_class_per_volume.secret(use, name, self.cluster_id)

@@ -1,0 +1,94 @@
+"""Volumes on EKS that are EBS disks, each ReadWriteOnce, in one zone."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, ClassVar, Literal
+
+import pulumi
+import pulumi_kubernetes as k8s
+from pydantic import Field
+
+from components.base.faults import Fault
+from components.clusters.component import Cluster
+from components.clusters.settings import ClusterArgs
+from components.namespace import Namespace
+from components.volumes import storage_class_per_volume, zones
+from components.volumes.backend import Backend, Request
+from components.volumes.base_settings import VolumeSettings
+from components.volumes.capabilities import CSI, Capabilities
+from components.volumes.clouds import kms_key
+from components.volumes.clouds.kms_key import KmsKey
+
+_DRIVER = "ebs.csi.aws.com"
+_IOPS_PER_GIB = 500
+_IOPS_WITHOUT_A_FEE = 3000
+_MIB_PER_IOPS = 0.25
+
+
+class Ebs(Backend):
+    """An EBS volume of type gp3. Every EKS cluster has the driver, and the disks are always encrypted."""
+
+    kind: Literal["ebs"] = "ebs"
+
+    iops: Annotated[int, Field(ge=3000, le=80000)] = _IOPS_WITHOUT_A_FEE
+    """IOPS, at most 500 per GiB. More than 3000 cost extra."""
+    throughput_mib: Annotated[int, Field(ge=125, le=2000)] = 125
+    """Throughput in MiB/s, at most a quarter of `iops`. More than 125 cost extra."""
+    kms_key: KmsKey | None = None
+    """ARN of the KMS key; the AWS-managed key for EBS by default. A change creates another volume."""
+
+    clusters: ClassVar[frozenset[str] | None] = frozenset({"eks"})
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        access_modes=("ReadWriteOnce",),
+        snapshot=CSI,
+        clone=CSI,
+        expand=True,
+        placement="zones",
+        reach="zone",
+        encryption="always; `kmsKey`",
+        quota="the disk",
+        min_gib=1,
+        max_gib=65536,
+        consistency="as after a power failure",
+        throughput="`throughputMib`",
+    )
+
+    @property
+    def csi_driver(self) -> str | None:
+        return _DRIVER
+
+    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Fault]:
+        yield from zones.faults(args, cluster)
+        yield from kms_key.faults(self.kms_key, cluster)
+        most = max(_IOPS_WITHOUT_A_FEE, _IOPS_PER_GIB * args.size_gib)
+        if self.iops > most:
+            yield Fault(
+                ("backend", "iops"), f"{self.iops} exceeds the limit for {args.size_gib:g} GiB; set {most:g} or less"
+            )
+        if self.throughput_mib > self.iops * _MIB_PER_IOPS:
+            reason = (
+                f"{self.throughput_mib} exceeds the limit for {self.iops} IOPS; set "
+                f"{self.iops * _MIB_PER_IOPS:g} or less"
+            )
+            yield Fault(("backend", "throughputMib"), reason)
+
+    def install(
+        self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, VolumeSettings]
+    ) -> Sequence[pulumi.Resource]:
+        backends = [args.backend for args in volumes.values()]
+        keys = sorted({one.kms_key for one in backends if isinstance(one, Ebs) and one.kms_key})
+        if not keys:
+            return ()
+        # Here, and not above: whoever runs another kind of cluster never imports the SDK of AWS.
+        from components.volumes.backends.ebs import disk_keys
+
+        return [disk_keys.grant(cluster.native, keys)]
+
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
+        parameters = {
+            "type": "gp3",
+            "encrypted": "true",
+            "iops": str(self.iops),
+            "throughput": str(self.throughput_mib),
+            **({"kmsKeyId": self.kms_key} if self.kms_key else {}),
+        }
+        return storage_class_per_volume.claim(request, opts, provisioner=_DRIVER, parameters=parameters)

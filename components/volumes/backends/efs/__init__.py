@@ -1,0 +1,51 @@
+"""Volumes on EKS that are shared: EFS, reachable in every zone of the cluster."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components.base.faults import Fault
+from components.clusters.component import Cluster
+from components.clusters.settings import ClusterArgs
+from components.namespace import Namespace
+from components.volumes import zones
+from components.volumes.backend import Request
+from components.volumes.backends.efs.settings import EfsSettings
+from components.volumes.base_settings import VolumeSettings
+from components.volumes.clouds import aws_region, kms_key
+from components.volumes.snapshots import aws_backup
+
+
+class Efs(EfsSettings):
+    """An EFS file system, which grows automatically. Pods mount one directory of it over TLS."""
+
+    kind: Literal["efs"] = "efs"
+
+    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Fault]:
+        yield from zones.faults(args, cluster, at_most=1)
+        yield from kms_key.faults(self.kms_key, cluster)
+        if args.source is not None and args.source.snapshot is not None:
+            reason = (
+                "AWS Backup restores into a file system, with `aws backup start-restore-job`, not into a new volume"
+            )
+            yield Fault(("from", "snapshot"), reason)
+        yield from aws_region.of_mirror(args, cluster)
+        yield from kms_key.of_mirror(args, cluster, self.kms_key, self.mirror_kms_key)
+        if args.mirror and args.mirror.every and args.mirror.to.region:
+            yield Fault(("mirror", "every"), f"is {args.mirror.every}, but EFS replicates continuously; remove it")
+        yield from aws_backup.faults(args.snapshots)
+
+    def install(
+        self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, VolumeSettings]
+    ) -> Sequence[pulumi.Resource]:
+        # Here, and not above: whoever runs another kind of cluster never imports the SDK of AWS.
+        from components.clusters.eks import addons
+
+        return [addons.of_volumes(cluster.native, "aws-efs-csi-driver").addon]
+
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
+        from components.volumes.backends.efs import file_system
+
+        return file_system.claim(self, request, opts)

@@ -1,0 +1,98 @@
+"""One EFS file system: its mount targets, its folder, its backups, its copy elsewhere, and the claim on it."""
+
+import pulumi
+import pulumi_aws as aws
+import pulumi_kubernetes as k8s
+
+from components.base import restricted
+from components.base.labels import ZONE
+from components.clusters.eks.native import Native
+from components.volumes import static
+from components.volumes.backend import Request
+from components.volumes.backends.efs.settings import EfsSettings
+from components.volumes.snapshots import aws_backup_plan
+
+_NFS = 2049
+
+
+def claim(args: EfsSettings, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
+    """The file system and a claim that is bound to it. Both outlive what mounts them."""
+    native: Native = request.cluster.native
+    name = f"{request.namespace.plain_name}-{request.name}"
+    kept = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(provider=native.provider))
+    beside = pulumi.ResourceOptions(parent=opts.parent, provider=native.provider)
+    zones = request.args.placement.zones if request.args.placement else ()
+    system = aws.efs.FileSystem(
+        name,
+        encrypted=True,
+        kms_key_id=args.kms_key,
+        availability_zone_name=zones[0] if zones else None,
+        throughput_mode="elastic",
+        tags={"Name": name},
+        opts=kept,
+    )
+    targets = _targets(name, system, native, zones or tuple(native.subnets.by_zone), beside)
+    # Its deletion leaves the files, but nobody would own the folder under this id any more.
+    folder = aws.efs.AccessPoint(
+        name,
+        file_system_id=system.id,
+        posix_user={"uid": restricted.USER, "gid": restricted.USER},
+        root_directory={
+            "path": "/volume",
+            "creation_info": {"owner_uid": restricted.USER, "owner_gid": restricted.USER, "permissions": "0770"},
+        },
+        tags={"Name": name},
+        opts=kept,
+    )
+    if request.args.snapshots:
+        aws_backup_plan.plan(native.context, name, request.args.snapshots, system.arn, kept, kms_key=args.kms_key)
+    if request.args.mirror and request.args.mirror.to.region:
+        aws.efs.ReplicationConfiguration(
+            name,
+            source_file_system_id=system.id,
+            destination={"region": request.args.mirror.to.region, "kms_key_id": args.mirror_kms_key},
+            opts=beside,
+        )
+    where: k8s.core.v1.PersistentVolumeSpecArgsDict = {
+        "mount_options": ["tls"],
+        "csi": {"driver": "efs.csi.aws.com", "volume_handle": pulumi.Output.concat(system.id, "::", folder.id)},
+    }
+    if zones:
+        # It answers in its own zone alone, and nodes of another cannot even find its name.
+        here: k8s.core.v1.NodeSelectorTermArgsDict = {
+            "match_expressions": [{"key": ZONE, "operator": "In", "values": list(zones)}]
+        }
+        where["node_affinity"] = {"required": {"node_selector_terms": [here]}}
+    return static.claim(request, opts, where, needed=targets)
+
+
+def _targets(
+    name: str, system: aws.efs.FileSystem, native: Native, zones: tuple[str, ...], opts: pulumi.ResourceOptions
+) -> list[pulumi.Resource]:
+    """Where each zone's nodes reach it, and nobody else does."""
+    group = aws.ec2.SecurityGroup(
+        f"{name}-efs",
+        description=f"EFS file system {name}: from the nodes of the cluster",
+        vpc_id=native.cluster.vpc_config.vpc_id,
+        opts=opts,
+    )
+    rule = aws.vpc.SecurityGroupIngressRule(
+        f"{name}-efs",
+        security_group_id=group.id,
+        referenced_security_group_id=native.security_group,
+        ip_protocol="tcp",
+        from_port=_NFS,
+        to_port=_NFS,
+        opts=opts,
+    )
+    targets = [
+        aws.efs.MountTarget(
+            f"{name}-{zone}",
+            file_system_id=system.id,
+            subnet_id=native.subnets.by_zone[zone],
+            security_groups=[group.id],
+            opts=opts,
+        )
+        for zone in sorted(zones)
+    ]
+    return [rule, *targets]

@@ -1,0 +1,31 @@
+"""Settings and capabilities of backend `efs`."""
+
+from typing import ClassVar
+
+from components.volumes.backend import Backend
+from components.volumes.capabilities import AccessMode, Capabilities
+from components.volumes.clouds.kms_key import KmsKey
+
+
+class EfsSettings(Backend):
+    """Settings of backend `efs`."""
+
+    kms_key: KmsKey | None = None
+    """ARN of the KMS key; the AWS-managed key for EFS by default. A change replaces the file system."""
+    mirror_kms_key: KmsKey | None = None
+    """ARN of the mirror's KMS key, in its region. Required if `kmsKey` and a mirror are set."""
+
+    access_modes: ClassVar[tuple[AccessMode, ...]] = ("ReadWriteMany",)
+    clusters: ClassVar[frozenset[str] | None] = frozenset({"eks"})
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        access_modes=("ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"),
+        snapshot="AWS Backup",
+        mirror={"region": "EFS replication"},
+        expand=True,
+        placement="one zone",
+        reach="region",
+        encryption="always; `kmsKey`",
+        outside="NFS over TLS with `mount -t efs`, from the VPC or what is linked with it",
+        consistency="from a span of time",
+        throughput="elastic",
+    )

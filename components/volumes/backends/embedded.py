@@ -1,0 +1,103 @@
+"""Volumes of the embedded cluster, in its storage pool on this machine."""
+
+from collections.abc import Iterator
+from typing import ClassVar, Literal
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components.base.labels import labels
+from components.volumes import capabilities
+from components.volumes.backend import Backend, Request
+from components.volumes.base_settings import VolumeSettings
+from components.volumes.capabilities import AccessMode, Capabilities
+
+CLASS = "tensorplane-embedded"
+"""The StorageClass of the embedded cluster."""
+DRIVER = "btrfs.csi.tensorplane.dev"
+UNMIRRORED = "tensorplane-unmirrored"
+"""The VolumeAttributesClass of volumes without a mirror; the embedded cluster also has it."""
+_USUAL_SECONDS = 15 * 60
+
+
+class Embedded(Backend):
+    """A part of this machine's storage pool. All pods can share it."""
+
+    kind: Literal["embedded"] = "embedded"
+
+    access_modes: ClassVar[tuple[AccessMode, ...]] = ("ReadWriteMany",)
+    clusters: ClassVar[frozenset[str] | None] = frozenset({"embedded"})
+    tells_what_is_lost: ClassVar[bool] = True
+    own_class: ClassVar[bool] = False
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        access_modes=("ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"),
+        snapshot=capabilities.CSI,
+        clone=capabilities.CSI,
+        mirror={"pool": "btrfs send"},
+        failover="`from.mirrorOf`",
+        expand=True,
+        reach="node",
+        quota="btrfs",
+        consistency="as after a power cut",
+        throughput="this machine's disk",
+        volsync=False,
+    )
+
+    @property
+    def csi_driver(self) -> str | None:
+        return DRIVER
+
+    def makes(self, name: str, args: VolumeSettings) -> Iterator[tuple[str, str]]:
+        if args.source and args.source.mirror_of:
+            yield "StorageClass", _copy_named(name, args.source.mirror_of)
+
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
+        begins = request.args.source.mirror_of if request.args.source else None
+        if begins is None:
+            # The class is that of a copy where `from` has named a mirror before: the volume stays what it is.
+            opts = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(ignore_changes=["spec.storageClassName"]))
+        return request.claim(
+            opts,
+            storage_class=_class_of_copy(request, begins, opts) if begins else CLASS,
+            attributes_class=_mirrored(request, opts) if request.args.mirror else UNMIRRORED,
+        )
+
+
+def _mirrored(request: Request, opts: pulumi.ResourceOptions) -> pulumi.Output[str]:
+    """The class that has the volume copied. Another interval is another class, to which the claim is moved in place."""
+    seconds = (request.args.mirror and request.args.mirror.every_seconds) or _USUAL_SECONDS
+    made = k8s.storage.v1.VolumeAttributesClass(
+        f"{request.namespace.plain_name}-{request.name}-every-{seconds}s",
+        # Pulumi finds a name, and a new one each time: Kubernetes deletes no class that a volume has, and waiting for
+        # the last one of them would be for ever where that is retained. So it stays.
+        metadata={"labels": labels(request.name, "volume")},
+        driver_name=DRIVER,
+        parameters={"mirrorSeconds": str(seconds)},
+        opts=pulumi.ResourceOptions(parent=opts.parent, depends_on=list(request.installed), retain_on_delete=True),
+    )
+    return made.metadata["name"]
+
+
+def _class_of_copy(request: Request, origin: str, opts: pulumi.ResourceOptions) -> pulumi.Output[str]:
+    """The class that has the volume begin as the newest copy of the origin. Beyond that it is the usual one."""
+    logical = f"{request.namespace.plain_name}-{request.name}"
+    made = k8s.storage.v1.StorageClass(
+        logical,
+        metadata={"name": _copy_named(logical, origin), "labels": labels(request.name, "volume")},
+        provisioner=DRIVER,
+        parameters={"mirrorOf": origin},
+        reclaim_policy="Retain",
+        volume_binding_mode="Immediate",
+        allow_volume_expansion=True,
+        opts=pulumi.ResourceOptions(parent=opts.parent, depends_on=list(request.installed)),
+    )
+    return made.metadata["name"]
+
+
+def is_of_mirror(storage_class: str, origin: str) -> bool:
+    """Whether volumes of a StorageClass start with the copy of a mirror."""
+    return storage_class.endswith(_copy_named("", origin))
+
+
+def _copy_named(volume: str, origin: str) -> str:
+    return f"{volume}-of-mirror-of-{origin}"

@@ -1,0 +1,124 @@
+"""Volumes of HPE Ezmeral Data Fabric (MapR): shared, with snapshots, placed by topology."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, ClassVar, Literal
+
+import pulumi
+import pulumi_kubernetes as k8s
+from pydantic import AfterValidator, Field
+
+from components.base.faults import Fault
+from components.base.host import is_host
+from components.base.model import Filled, Line, Name, ObjectName, refuse
+from components.clusters.settings import ClusterArgs
+from components.volumes import storage_class_per_volume
+from components.volumes.backend import Backend, Request
+from components.volumes.base_settings import VolumeSettings
+from components.volumes.capabilities import CSI, AccessMode, Capabilities
+
+# As https://github.com/mapr/mapr-csi has them: the POSIX client and the loopback NFS server on each node.
+_DRIVERS: Mapping[str, str] = {"fuse": "com.mapr.csi-kdf", "nfs": "com.mapr.csi-nfskdf"}
+
+
+def _host(value: str) -> str:
+    host, colon, port = value.partition(":")
+    if not is_host(host) or (colon and not (port.isascii() and port.isdigit() and int(port) in range(1, 65536))):
+        refuse("one host, such as cldb1.example.org:7222")
+    return value
+
+
+def _path(value: str) -> str:
+    if not value.startswith("/") or any(part in ("", ".", "..") for part in value.split("/")[1:]):
+        refuse("an absolute path in the data fabric, such as /tensorplane")
+    return value
+
+
+def _some(value: tuple[str, ...]) -> tuple[str, ...]:
+    if not value:
+        refuse("at least one host")
+    return value
+
+
+Hosts = Annotated[tuple[Annotated[Line, AfterValidator(_host)], ...], AfterValidator(_some)]
+Path = Annotated[Line, AfterValidator(_path)]
+
+
+class Ezmeral(Backend):
+    """A volume of an existing data fabric, provisioned by its CSI driver, which the cluster must have."""
+
+    kind: Literal["ezmeral"] = "ezmeral"
+
+    cluster: Filled
+    """Name of the data fabric, such as my.cluster.com."""
+    cldb_hosts: Hosts
+    """Hosts and ports of the container location database (CLDB), such as cldb1.example.org:7222."""
+    rest_servers: Hosts
+    """Hosts and ports of the REST API, such as api1.example.org:8443."""
+    provisioner_secret: ObjectName
+    """Secret with MAPR_CLUSTER_USER and MAPR_CLUSTER_PASSWORD, with which the driver creates volumes."""
+    ticket_secret: ObjectName | None = None
+    """Secret with CONTAINER_TICKET, with which nodes mount volumes. Required if `security` is secure."""
+    secret_namespace: Name
+    """Namespace of those Secrets."""
+    security: Literal["secure", "unsecure"] = "secure"
+    """Security mode of the data fabric; `secure` uses tickets."""
+    client: Literal["fuse", "nfs"] = "fuse"
+    """How nodes mount volumes: with the POSIX client, or over NFS with a server on each node. Each has its own CSI
+    driver."""
+    mount_prefix: Path = "/tensorplane"
+    """Directory of the data fabric in which its volumes are mounted."""
+    topology: Path | None = None
+    """Topology path of the racks that hold the data, such as /data/rack1; the data fabric's default by default."""
+    advisory_quota_gib: Annotated[int, Field(gt=0)] | None = None
+    """Advisory quota in GiB, at which the data fabric warns; below `sizeGib`."""
+
+    access_modes: ClassVar[tuple[AccessMode, ...]] = ("ReadWriteMany",)
+    clusters: ClassVar[frozenset[str] | None] = frozenset({"existing", "eks", "gke", "aks"})
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        access_modes=("ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"),
+        snapshot=CSI,
+        clone=CSI,
+        expand=True,
+        reach="region",
+        quota="the data fabric",
+        min_gib=1,
+        outside="POSIX client or NFS, below `mountPrefix`",
+        consistency="as after a power failure",
+        throughput="the data fabric's disks",
+    )
+
+    @property
+    def csi_driver(self) -> str | None:
+        return _DRIVERS[self.client]
+
+    @property
+    def snapshot_parameters(self) -> Mapping[str, str]:
+        secret = storage_class_per_volume.secret("snapshotter", self.provisioner_secret, self.secret_namespace)
+        return {"restServers": " ".join(self.rest_servers), "cluster": self.cluster, **secret}
+
+    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Fault]:
+        if self.security == "secure" and self.ticket_secret is None:
+            reason = "missing, but a secure data fabric requires a ticket; set the Secret that has CONTAINER_TICKET"
+            yield Fault(("backend", "ticketSecret"), reason, given=(("backend", "security"),))
+        if self.advisory_quota_gib and self.advisory_quota_gib > args.size_gib:
+            reason = f"{self.advisory_quota_gib} is not below the volume's {args.size_gib:g} GiB; set less"
+            yield Fault(("backend", "advisoryQuotaGib"), reason, given=(("sizeGib",),))
+
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
+        asked = {
+            "csiProvisionerSecretName": self.provisioner_secret,
+            "csiProvisionerSecretNamespace": self.secret_namespace,
+            "csiNodePublishSecretName": self.ticket_secret,
+            "csiNodePublishSecretNamespace": self.secret_namespace if self.ticket_secret else None,
+            "restServers": " ".join(self.rest_servers),
+            "cldbHosts": " ".join(self.cldb_hosts),
+            "cluster": self.cluster,
+            "securityType": self.security,
+            # The driver appends what makes it the volume's own; without a name, all of a data fabric look alike.
+            "namePrefix": request.name,
+            "mountPrefix": self.mount_prefix,
+            "topology": self.topology,
+            "advisoryquota": f"{self.advisory_quota_gib}G" if self.advisory_quota_gib else None,
+        }
+        parameters = {key: value for key, value in asked.items() if value}
+        return storage_class_per_volume.claim(request, opts, provisioner=_DRIVERS[self.client], parameters=parameters)

@@ -1,0 +1,54 @@
+"""Settings and capabilities of backend `filestore`."""
+
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+from components.base.model import Filled
+from components.volumes.backend import Backend
+from components.volumes.capabilities import CSI, AccessMode, Capabilities
+
+DRIVER = "filestore.csi.storage.gke.io"
+Tier = Literal["basicHdd", "basicSsd", "zonal", "regional"]
+
+
+class FilestoreSettings(Backend):
+    """Settings of backend `filestore`."""
+
+    tier: Tier = "zonal"
+    """Service tier. `zonal` is fast, `regional` also survives the loss of a zone, the basic tiers cost less."""
+    network: Filled | None = None
+    """Name of the VPC network; the cluster's own by default. Required if the cluster uses an existing network."""
+    connection: Literal["directPeering", "privateServiceAccess"] = "directPeering"
+    """Connection mode. Use `privateServiceAccess` in a Shared VPC, or if the network already has it."""
+    kms_key: Filled | None = None
+    """Cloud KMS key (projects/…/cryptoKeys/…), with tiers zonal and regional; a Google-managed key by default."""
+    mirror_kms_key: Filled | None = None
+    """Cloud KMS key of the mirror, in its region. Required if `kmsKey` and a mirror are set."""
+
+    access_modes: ClassVar[tuple[AccessMode, ...]] = ("ReadWriteMany",)
+    clusters: ClassVar[frozenset[str] | None] = frozenset({"gke"})
+    # A restored backup is another server, of a TiB or more.
+    mirror_copies: ClassVar[bool] = False
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        access_modes=("ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"),
+        snapshot=CSI,
+        mirror={"region": "Filestore replication"},
+        expand=True,
+        placement="zones",
+        reach="region",
+        encryption="always; `kmsKey`",
+        quota="the server",
+        outside="NFS, from the VPC or what is linked with it",
+        min_gib=1024,
+        max_gib=102400,
+        consistency="as after a power failure",
+        throughput="tier and size",
+    )
+
+    @property
+    def csi_driver(self) -> str | None:
+        return DRIVER
+
+    @property
+    def snapshot_parameters(self) -> Mapping[str, str]:
+        return {"type": "backup"}

@@ -1,0 +1,78 @@
+"""Volumes on EKS with high parallel throughput: FSx for Lustre, in one zone, optionally linked with a bucket."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components.base.faults import Fault
+from components.clusters.component import Cluster
+from components.clusters.settings import ClusterArgs
+from components.namespace import Namespace
+from components.volumes import zones
+from components.volumes.backend import Request
+from components.volumes.backends.fsx_lustre.settings import SMALLEST, FsxLustreSettings
+from components.volumes.base_settings import VolumeSettings
+from components.volumes.clouds import kms_key
+from components.volumes.snapshots import aws_backup
+
+_STEP = 2400
+_BACKUP = re.compile(r"backup-[0-9a-f]{8,}")
+
+
+class FsxLustre(FsxLustreSettings):
+    """An FSx for Lustre file system. You pay for its size, and its throughput grows with it."""
+
+    kind: Literal["fsxLustre"] = "fsxLustre"
+
+    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Fault]:
+        yield from zones.faults(args, cluster, at_most=1)
+        yield from kms_key.faults(self.kms_key, cluster)
+        yield from aws_backup.faults(args.snapshots)
+        yield from _size(args.size_gib)
+        yield from self._scratch()
+        if args.snapshots and not self.backs_up:
+            other = ("deployment",) if self.repository is None else ("repository",)
+            why = "scratch file systems" if self.repository is None else "file systems that are linked with a bucket"
+            reason = f"is not supported, because FSx does not back up {why}; remove it"
+            yield Fault(("snapshots",), reason, given=(("backend", *other),))
+        if args.source and args.source.snapshot and not _BACKUP.fullmatch(args.source.snapshot):
+            reason = (
+                f"{args.source.snapshot!r} is not the id of an FSx backup; use one such as backup-0123456789abcdef0"
+            )
+            yield Fault(("from", "snapshot"), reason)
+        if self.repository and not (self.repository.imports or self.repository.exports):
+            yield Fault(
+                ("backend", "repository"), "sets neither import nor export, so it has no effect; set at least one"
+            )
+
+    def _scratch(self) -> Iterator[Fault]:
+        if self.deployment == "scratch":
+            for key, value in (("throughput", self.throughput), ("kmsKey", self.kms_key)):
+                if value is not None:
+                    reason = "is not supported by a scratch file system; remove it, or set deployment: persistent"
+                    yield Fault(("backend", key), reason, given=(("backend", "deployment"),))
+
+    def install(
+        self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, VolumeSettings]
+    ) -> Sequence[pulumi.Resource]:
+        # Here, and not above: whoever runs another kind of cluster never imports the SDK of AWS.
+        from components.clusters.eks import addons
+
+        return [addons.of_volumes(cluster.native, "aws-fsx-csi-driver").addon]
+
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
+        from components.volumes.backends.fsx_lustre import lustre
+
+        return lustre.claim(self, request, opts)
+
+
+def _size(gib: float) -> Iterator[Fault]:
+    """FSx sells the smallest size, and multiples of twice that."""
+    if gib > SMALLEST and gib % _STEP:
+        below = gib // _STEP * _STEP
+        near = min((below or SMALLEST, below + _STEP), key=lambda size: (abs(size - gib), -size))
+        reason = f"invalid size {gib:g} for FSx for Lustre; use 1200 GiB, 2400 GiB or a multiple of 2400 GiB"
+        yield Fault(("sizeGib",), f"{reason} (did you mean {near:g}?)")

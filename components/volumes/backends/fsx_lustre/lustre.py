@@ -1,0 +1,113 @@
+"""One FSx for Lustre file system: who reaches it, its backups, its bucket, and the claim on it."""
+
+import pulumi
+import pulumi_aws as aws
+import pulumi_kubernetes as k8s
+
+from components.base.labels import ZONE
+from components.clusters.eks.native import Native
+from components.volumes import static
+from components.volumes.backend import Request
+from components.volumes.backends.fsx_lustre import lustre_ports
+from components.volumes.backends.fsx_lustre.settings import FsxLustreSettings, Repository
+from components.volumes.snapshots import aws_backup_plan
+
+_VERSION = "2.15"
+"""Of Lustre: the newest that FSx has. The kernels of Amazon Linux 2023 have its client."""
+_DEPLOYMENTS = {"persistent": "PERSISTENT_2", "scratch": "SCRATCH_2"}
+_USUAL_THROUGHPUT = 125
+_EVENTS = ["NEW", "CHANGED", "DELETED"]
+
+
+def claim(args: FsxLustreSettings, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
+    """The file system and a claim that is bound to it. Both outlive what mounts them."""
+    native: Native = request.cluster.native
+    name = f"{request.namespace.plain_name}-{request.name}"
+    kept = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(provider=native.provider))
+    beside = pulumi.ResourceOptions(parent=opts.parent, provider=native.provider)
+    system = _file_system(name, args, request, kept)
+    if request.args.snapshots:
+        aws_backup_plan.plan(native.context, name, request.args.snapshots, system.arn, kept)
+    linked = [_link(name, args.repository, system, beside)] if args.repository else []
+    zones = request.args.placement.zones if request.args.placement else ()
+    return static.claim(request, opts, _where(system, zones), needed=linked)
+
+
+def _file_system(
+    name: str, args: FsxLustreSettings, request: Request, kept: pulumi.ResourceOptions
+) -> aws.fsx.LustreFileSystem:
+    native: Native = request.cluster.native
+    placement, source = request.args.placement, request.args.source
+    zone = placement.zones[0] if placement else native.context.args.subnet_zones[0]
+    persistent = args.deployment == "persistent"
+    group, rules = lustre_ports.security_group(name, native, kept)
+    return aws.fsx.LustreFileSystem(
+        name,
+        subnet_ids=native.subnets.by_zone[zone],
+        security_group_ids=[group.id],
+        deployment_type=_DEPLOYMENTS[args.deployment],
+        storage_type="SSD",
+        storage_capacity=int(request.args.size_gib),
+        per_unit_storage_throughput=args.throughput or _USUAL_THROUGHPUT if persistent else None,
+        metadata_configuration={"mode": "AUTOMATIC"} if persistent else None,
+        file_system_type_version=_VERSION,
+        data_compression_type="LZ4" if args.compression else "NONE",
+        kms_key_id=args.kms_key,
+        backup_id=source.snapshot if source else None,
+        # Whatever deletes a retained one after all, a last backup stays, where FSx makes backups of it.
+        skip_final_backup=not (request.args.retain and args.backs_up),
+        tags={"Name": name},
+        opts=pulumi.ResourceOptions.merge(
+            kept,
+            pulumi.ResourceOptions(
+                # FSx looks at the rules before it makes anything.
+                depends_on=rules,
+                # What it began as counts once; and where nobody says the zone, one more in front of it moves nothing.
+                ignore_changes=["backupId", *([] if placement else ["subnetIds"])],
+            ),
+        ),
+    )
+
+
+def _link(
+    name: str, repository: Repository, system: aws.fsx.LustreFileSystem, opts: pulumi.ResourceOptions
+) -> aws.fsx.DataRepositoryAssociation:
+    """The bucket as the file system's files. Undoing the link deletes neither files nor objects."""
+    policies: aws.fsx.DataRepositoryAssociationS3ArgsDict = {}
+    if repository.imports:
+        policies["auto_import_policy"] = {"events": _EVENTS}
+    if repository.exports:
+        policies["auto_export_policy"] = {"events": _EVENTS}
+    return aws.fsx.DataRepositoryAssociation(
+        name,
+        file_system_id=system.id,
+        file_system_path="/",
+        data_repository_path=f"s3://{repository.bucket}/{f'{repository.prefix}/' if repository.prefix else ''}",
+        batch_import_meta_data_on_create=repository.imports,
+        delete_data_in_filesystem=False,
+        s3=policies,
+        opts=opts,
+    )
+
+
+def _where(system: aws.fsx.LustreFileSystem, zones: tuple[str, ...]) -> k8s.core.v1.PersistentVolumeSpecArgsDict:
+    where: k8s.core.v1.PersistentVolumeSpecArgsDict = {
+        # The root of a new file system is root's. The kubelet gives it to the group of the pods before it starts the
+        # first of them, and that needs both of these: a type, and ReadWriteOnce among the modes. The driver's
+        # fsGroupPolicy says so, ReadWriteOnceWithFSType. The first mode is what the driver is told.
+        "access_modes": ["ReadWriteMany", "ReadWriteOnce"],
+        "mount_options": ["flock", "noatime"],
+        "csi": {
+            "driver": "fsx.csi.aws.com",
+            "fs_type": "lustre",
+            "volume_handle": system.id,
+            "volume_attributes": {"dnsname": system.dns_name, "mountname": system.mount_name},
+        },
+    }
+    if zones:
+        # Every zone reaches it; this keeps its readers near, and their bytes off the way between zones.
+        here: k8s.core.v1.NodeSelectorTermArgsDict = {
+            "match_expressions": [{"key": ZONE, "operator": "In", "values": list(zones)}]
+        }
+        where["node_affinity"] = {"required": {"node_selector_terms": [here]}}
+    return where

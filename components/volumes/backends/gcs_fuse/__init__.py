@@ -1,0 +1,83 @@
+"""Volumes on GKE that are Cloud Storage buckets, mounted by Cloud Storage FUSE."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components.base.cidr import inner_network
+from components.base.faults import Fault
+from components.clusters.component import Cluster
+from components.clusters.settings import ClusterArgs
+from components.namespace import Namespace
+from components.volumes import members
+from components.volumes.backend import Request
+from components.volumes.backends.gcs_fuse.settings import EVERYBODY, GcsFuseSettings
+from components.volumes.base_settings import VolumeSettings
+from components.volumes.clouds import another_region, copy_name
+
+_HOUR = 3600
+
+
+class GcsFuse(GcsFuseSettings):
+    """A Cloud Storage bucket in the cluster's region. Files are objects: slow to open, fast to read, without locks."""
+
+    kind: Literal["gcsFuse"] = "gcsFuse"
+
+    def makes(self, name: str, args: VolumeSettings) -> Iterator[tuple[str, str]]:
+        if self.bucket is None:
+            yield from copy_name.both("bucket", name, args)
+        everybody = args.readers is None and args.writers is None
+        for who in [EVERYBODY] if everybody else members.accounts({*(args.readers or ()), *(args.writers or ())}):
+            yield "bucket permission", f"{name}-{who}"
+
+    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Fault]:
+        if self.bucket:
+            for key, given in (("kmsKey", self.kms_key), ("mirrorKmsKey", self.mirror_kms_key)):
+                if given:
+                    yield Fault(
+                        ("backend", key),
+                        f"applies to a new bucket only; remove it, and configure bucket {self.bucket} itself",
+                    )
+            if args.mirror and args.mirror.to.region:
+                yield Fault(
+                    ("mirror",),
+                    f"is not supported for the existing bucket {self.bucket}; remove mirror, or bucket to create one",
+                )
+        else:
+            yield from another_region.faults(args, cluster, key=self.kms_key, copy_key=self.mirror_kms_key)
+            if self.hierarchical is not None:
+                yield Fault(("backend", "hierarchical"), "applies to an existing bucket only; set bucket, or remove it")
+        yield from self._addresses(cluster)
+        for key, listed in (("readers", args.readers), ("writers", args.writers)):
+            for group in members.groups(listed):
+                reason = f"group:{group} cannot have rights on a bucket; list the service accounts of its pods"
+                yield Fault((key,), reason)
+        if args.mirror and (every := args.mirror.every_seconds) and every < _HOUR:
+            yield Fault(("mirror", "every"), f"{args.mirror.every} is too short for Storage Transfer; set 1h or more")
+
+    def _addresses(self, cluster: ClusterArgs) -> Iterator[Fault]:
+        for index, cidr in enumerate(self.addresses or ()):
+            if isinstance(found := inner_network(cidr), str):
+                yield Fault(("backend", "addresses", str(index)), found)
+        if cluster.existing_network and not self.addresses:
+            need = (
+                "set the addresses of storage.googleapis.com in its DNS, such as 199.36.153.8/30 for "
+                "private.googleapis.com"
+            )
+            yield Fault(("backend", "addresses"), f"missing, but the cluster uses an existing network; {need}")
+
+    def install(
+        self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, VolumeSettings]
+    ) -> Sequence[pulumi.Resource]:
+        # Here, and not above: whoever runs another kind of cluster never imports the SDK of Google Cloud.
+        from components.volumes.backends.gcs_fuse import bucket_network
+
+        own = [backend for args in volumes.values() if isinstance(backend := args.backend, GcsFuse)]
+        return bucket_network.open_way(cluster, namespace, [cidr for one in own for cidr in one.addresses or ()])
+
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
+        from components.volumes.backends.gcs_fuse import bucket
+
+        return bucket.claim(self, request, opts)

@@ -1,0 +1,109 @@
+"""One bucket of Cloud Storage: who may read and write it, its copy elsewhere, and the claim that mounts it."""
+
+from collections.abc import Iterator, Sequence
+
+import pulumi
+import pulumi_gcp as gcp
+import pulumi_kubernetes as k8s
+
+from components.base import quantities, restricted
+from components.clusters.gke import names
+from components.clusters.gke.native import Native
+from components.volumes import members, static
+from components.volumes.backend import Request
+from components.volumes.backends.gcs_fuse import bucket_mirror
+from components.volumes.backends.gcs_fuse.settings import EVERYBODY, GcsFuseSettings
+
+_UNDELETE_SECONDS = 7 * 24 * 3600
+_NAME_LIMIT = 50
+"""Of the 63 characters of a bucket's name, so that Pulumi's own suffix has room."""
+_READER, _WRITER = "roles/storage.objectViewer", "roles/storage.objectUser"
+# Modes as the driver sets them for pods with an fsGroup. Flat buckets have folders that no object stands for.
+_OPTIONS = ("implicit-dirs", f"uid={restricted.USER}", f"gid={restricted.USER}", "file-mode=664", "dir-mode=775")
+
+
+def claim(args: GcsFuseSettings, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
+    """The bucket, where it is not there already, the rights on it, and a claim that is bound to it."""
+    native: Native = request.cluster.native
+    name = f"{request.namespace.plain_name}-{request.name}"
+    beside = pulumi.ResourceOptions(parent=opts.parent, provider=native.provider)
+    bucket: pulumi.Input[str]
+    if args.bucket:
+        bucket = args.bucket
+    else:
+        made = create(name, request, request.cluster.args.place, args.kms_key, opts)
+        bucket = made.name
+        if request.args.mirror:
+            region = request.args.mirror.to.region
+            # Not protected, so that the setting can be removed; the copy stays where it is.
+            stays = pulumi.ResourceOptions(parent=opts.parent, retain_on_delete=opts.retain_on_delete)
+            copy = create(f"{name}-mirror", request, region, args.mirror_kms_key, stays)
+            bucket_mirror.follow(name, request, made, copy, beside)
+    rights = _rights(name, bucket, request, beside)
+    options, attributes = list(_OPTIONS), {}
+    if args.prefix:
+        options.append(f"only-dir={args.prefix}")
+    if request.args.cache:
+        options.append("file-cache:enable-parallel-downloads:true")
+        attributes = {
+            "fileCacheCapacity": quantities.gibibytes(request.args.cache.size_gib),
+            "fileCacheForRangeRead": "true",
+        }
+    csi: k8s.core.v1.CSIPersistentVolumeSourceArgsDict = {
+        "driver": "gcsfuse.csi.storage.gke.io",
+        # What follows the colon is the driver's to ignore: pods that mount one bucket twice need two handles.
+        "volume_handle": pulumi.Output.concat(bucket, ":", name),
+    }
+    if attributes:
+        csi["volume_attributes"] = attributes
+    return static.claim(request, opts, {"mount_options": options, "csi": csi}, needed=rights)
+
+
+def create(
+    name: str, request: Request, region: str | None, key: str | None, opts: pulumi.ResourceOptions
+) -> gcp.storage.Bucket:
+    """A bucket that is private for good, and gives back what was deleted for some days."""
+    native: Native = request.cluster.native
+    return gcp.storage.Bucket(
+        names.short(name, _NAME_LIMIT),
+        location=region.upper() if region else None,
+        uniform_bucket_level_access=True,
+        public_access_prevention="enforced",
+        hierarchical_namespace={"enabled": True},
+        soft_delete_policy={"retention_duration_seconds": _UNDELETE_SECONDS},
+        encryption={"default_kms_key_name": key} if key else None,
+        # Whoever took the protection off, and deployed that, means the bytes as well.
+        force_destroy=not request.args.retain,
+        labels={"tensorplane-volume": request.name},
+        opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(provider=native.provider)),
+    )
+
+
+def _rights(
+    name: str, bucket: pulumi.Input[str], request: Request, opts: pulumi.ResourceOptions
+) -> Sequence[pulumi.Resource]:
+    """What the namespace's service accounts may do there, and nobody else is given."""
+    return [
+        gcp.storage.BucketIAMMember(f"{name}-{who}", bucket=bucket, role=role, member=member, opts=opts)
+        for who, role, member in _members(request)
+    ]
+
+
+def _members(request: Request) -> Iterator[tuple[str, str, pulumi.Output[str]]]:
+    native: Native = request.cluster.native
+    args, namespace = request.args, request.namespace.plain_name
+    project = native.cluster.project
+    pool = pulumi.Output.format(
+        "iam.googleapis.com/projects/{0}/locations/global/workloadIdentityPools/{1}.svc.id.goog",
+        native.project_number,
+        project,
+    )
+    writes = set(request.access_modes) != {"ReadOnlyMany"}
+    if args.readers is None and args.writers is None:
+        everybody = pulumi.Output.format("principalSet://{0}/namespace/{1}", pool, namespace)
+        yield EVERYBODY, _WRITER if writes else _READER, everybody
+        return
+    writers = set(members.accounts(args.writers))
+    for account in sorted(writers | set(members.accounts(args.readers))):
+        role = _WRITER if writes and account in writers else _READER
+        yield account, role, pulumi.Output.format("principal://{0}/subject/ns/{1}/sa/{2}", pool, namespace, account)

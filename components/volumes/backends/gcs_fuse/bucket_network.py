@@ -1,0 +1,68 @@
+"""The way of pods to Cloud Storage: past the namespace's denial of all traffic, and inside Google's network."""
+
+import ipaddress
+from collections.abc import Sequence
+
+import pulumi
+import pulumi_kubernetes as k8s
+from pulumi_gcp import dns
+
+from components.base.labels import labels
+from components.clusters.component import Cluster
+from components.clusters.gke import access
+from components.clusters.gke.native import Native
+from components.namespace import Namespace
+from components.volumes.backends.gcs_fuse.settings import REACHES
+
+_HOST = "storage.googleapis.com."
+PRIVATE = "199.36.153.8/30"
+"""private.googleapis.com: Google's services for machines without a public address (VPC, Private Google Access)."""
+_NAME = "cloud-storage"
+# Where a pod learns whose it is, as it calls it and as the node makes it (GKE, "Workload Identity Federation").
+_METADATA = (("169.254.169.254/32", 80), ("169.254.169.252/32", 988))
+
+
+def open_way(cluster: Cluster, namespace: Namespace, addresses: Sequence[str]) -> Sequence[pulumi.Resource]:
+    """Let the pods that mount a bucket reach Cloud Storage, and nothing else outside."""
+    own = not cluster.args.existing_network
+    reached = sorted(set(addresses)) or [PRIVATE]
+    egress: list[k8s.networking.v1.NetworkPolicyEgressRuleArgsDict] = [
+        {"to": [{"ip_block": {"cidr": cidr}}], "ports": [{"protocol": "TCP", "port": port}]}
+        for cidr, port in (*((cidr, 443) for cidr in reached), *_METADATA)
+    ]
+    policy = k8s.networking.v1.NetworkPolicy(
+        f"{namespace.plain_name}-{_NAME}",
+        metadata={"name": _NAME, "namespace": namespace.name, "labels": labels(namespace.plain_name, "network")},
+        spec={
+            "pod_selector": {"match_labels": {REACHES: _NAME}},
+            "policy_types": ["Egress"],
+            "egress": egress,
+        },
+        opts=pulumi.ResourceOptions(parent=namespace),
+    )
+    return [policy, *(_resolved(cluster, reached) if own else ())]
+
+
+def _resolved(cluster: Cluster, addresses: Sequence[str]) -> Sequence[pulumi.Resource]:
+    """In the cluster's own network the host has these addresses and no others, so that a policy can name them."""
+    native: Native = cluster.native
+    inside = pulumi.ResourceOptions(parent=cluster, provider=native.provider)
+    api = access.switched_on(cluster.name, "dns", inside)
+    zone = dns.ManagedZone(
+        f"{cluster.name}-{_NAME}",
+        dns_name=_HOST,
+        description=f"Cloud Storage for the pods of the GKE cluster {cluster.name}, inside Google's network",
+        visibility="private",
+        private_visibility_config={"networks": [{"network_url": native.network.network}]},
+        opts=pulumi.ResourceOptions.merge(inside, pulumi.ResourceOptions(depends_on=[api])),
+    )
+    record = dns.RecordSet(
+        f"{cluster.name}-{_NAME}",
+        managed_zone=zone.name,
+        name=_HOST,
+        type="A",
+        ttl=300,
+        rrdatas=[str(address) for cidr in addresses for address in ipaddress.ip_network(cidr)],
+        opts=inside,
+    )
+    return [record]

@@ -1,0 +1,77 @@
+"""Settings and capabilities of backend `gcsFuse`."""
+
+import re
+from typing import Annotated, ClassVar
+
+from pydantic import AfterValidator
+
+from components.base.model import Filled, RelativePath, refuse
+from components.volumes.backend import Backend
+from components.volumes.capabilities import AccessMode, Capabilities
+from components.volumes.marks import Marks
+
+REACHES = "tensorplane.dev/reaches"
+"""Label of the pods that a NetworkPolicy lets out to what its value names."""
+EVERYBODY = "namespace"
+"""Whose rights on a bucket are called so: all service accounts of the stack's namespace."""
+
+
+def _bucket(value: str) -> str:
+    if not re.fullmatch(r"[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]", value):
+        refuse("a bucket name, such as acme-datasets")
+    return value
+
+
+class GcsFuseSettings(Backend):
+    """Settings of backend `gcsFuse`."""
+
+    bucket: Annotated[str, AfterValidator(_bucket)] | None = None
+    """Name of an existing bucket. By default a new one: private, with a hierarchical namespace and 7 days of soft
+    delete."""
+    prefix: RelativePath | None = None
+    """Folder of the bucket that pods see; the whole bucket by default. Permissions apply to the whole bucket."""
+    hierarchical: bool | None = None
+    """Whether an existing bucket has a hierarchical namespace. Without it, folders cannot be renamed, so checkpoints
+    and models must be elsewhere."""
+    kms_key: Filled | None = None
+    """Cloud KMS key of a new bucket (projects/…/cryptoKeys/…) that the Cloud Storage service agent may use; a
+    Google-managed key by default."""
+    mirror_kms_key: Filled | None = None
+    """Cloud KMS key of the copy, in its region. Required if `kmsKey` and a mirror are set."""
+    addresses: tuple[Filled, ...] | None = None
+    """CIDR blocks at which pods reach Cloud Storage. Required in an existing network: the addresses of
+    storage.googleapis.com in its DNS. In a new network, those of private.googleapis.com."""
+
+    access_modes: ClassVar[tuple[AccessMode, ...]] = ("ReadWriteMany",)
+    clusters: ClassVar[frozenset[str] | None] = frozenset({"gke"})
+    # The driver's process runs in the pod. Its limits are what they are for a shell: a quarter of a CPU and 5 GiB of
+    # disk would throttle it, and evict the pod for its cache. Zero is none; what it requests stays.
+    marks: ClassVar[Marks] = Marks(
+        labels={REACHES: "cloud-storage"},
+        annotations={
+            "gke-gcsfuse/volumes": "true",
+            "gke-gcsfuse/cpu-limit": "0",
+            "gke-gcsfuse/memory-limit": "0",
+            "gke-gcsfuse/ephemeral-storage-limit": "0",
+        },
+    )
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        access_modes=("ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"),
+        mirror={"region": "Storage Transfer"},
+        # A mover's pod has no part of the driver in it, and VolSync lets nobody add one.
+        volsync=False,
+        expand=True,
+        reach="region",
+        encryption="always; `kmsKey`",
+        cache="the node's disk",
+        outside="`gcloud storage`, `gcsfuse`, from anywhere, with rights on the bucket",
+        throughput="the node's network",
+    )
+
+    @property
+    def renames(self) -> bool:
+        return self.bucket is None or bool(self.hierarchical)
+
+    @property
+    def begins_filled(self) -> bool:
+        return self.bucket is not None

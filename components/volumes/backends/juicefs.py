@@ -1,0 +1,78 @@
+"""Volumes on JuiceFS: data in an object store, metadata in a database, both configured in a Secret."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, ClassVar, Literal
+
+import pulumi
+import pulumi_kubernetes as k8s
+from pydantic import AfterValidator
+
+from components.base.faults import Fault
+from components.base.model import Line, Name, ObjectName, refuse
+from components.base.quantities import MIB_PER_GIB
+from components.clusters.settings import ClusterArgs
+from components.volumes import storage_class_per_volume
+from components.volumes.backend import Backend, Request
+from components.volumes.base_settings import VolumeSettings
+from components.volumes.capabilities import CSI, AccessMode, Capabilities
+
+_DRIVER = "csi.juicefs.com"
+
+
+def _directory(value: str) -> str:
+    if not value.startswith("/") or any(part in ("", ".", "..") for part in value.split("/")[1:]):
+        refuse("the absolute path of a directory on the nodes, such as /var/jfsCache")
+    return value
+
+
+class JuiceFs(Backend):
+    """A directory of a JuiceFS file system. The cluster must have its CSI driver (0.31 or newer for snapshots)."""
+
+    kind: Literal["juicefs"] = "juicefs"
+
+    secret: ObjectName
+    """Secret with the file system's `name`, `metaurl` (the metadata engine), `storage`, `bucket` and keys, in the
+    format of JuiceFS' CSI driver. tensorplane does not read it."""
+    secret_namespace: Name
+    """Namespace of that Secret, such as kube-system. The stack's own namespace only exists after the first deployment.
+    """
+    cache_dir: Annotated[Line, AfterValidator(_directory)] = "/var/jfsCache"
+    """Directory on the nodes for `cache`."""
+
+    access_modes: ClassVar[tuple[AccessMode, ...]] = ("ReadWriteMany",)
+    clusters: ClassVar[frozenset[str] | None] = frozenset({"existing", "eks", "gke", "aks"})
+    # The driver refuses to make a volume that is read-only, and it answers before a restored one is complete.
+    mirror_copies: ClassVar[bool] = False
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        access_modes=("ReadWriteOnce", "ReadWriteMany"),
+        snapshot=CSI,
+        expand=True,
+        reach="region",
+        quota="JuiceFS",
+        cache="`cacheDir` of the node",
+        outside="`juicefs mount` with the same metadata engine and bucket",
+        consistency="file by file, from a span of time",
+        throughput="object store and `cache`",
+    )
+
+    @property
+    def csi_driver(self) -> str | None:
+        return _DRIVER
+
+    @property
+    def snapshot_parameters(self) -> Mapping[str, str]:
+        return storage_class_per_volume.secret("snapshotter", self.secret, self.secret_namespace)
+
+    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Fault]:
+        if args.cache and args.cache.size_gib * MIB_PER_GIB < 1:
+            yield Fault(("cache", "sizeGib"), f"{args.cache.size_gib:g} GiB is less than 1 MiB; set 0.001 or more")
+
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
+        parameters: dict[str, str] = {}
+        for use in ("provisioner", "node-publish", "controller-expand"):
+            parameters |= storage_class_per_volume.secret(use, self.secret, self.secret_namespace)
+        cache = request.args.cache
+        options = [f"cache-dir={self.cache_dir}", f"cache-size={round(cache.size_gib * MIB_PER_GIB)}"] if cache else []
+        return storage_class_per_volume.claim(
+            request, opts, provisioner=_DRIVER, parameters=parameters, mount_options=options
+        )

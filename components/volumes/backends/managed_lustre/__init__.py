@@ -1,0 +1,61 @@
+"""Volumes on GKE with high parallel throughput: Managed Lustre, in one zone."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components.base.faults import Fault
+from components.clusters.component import Cluster
+from components.clusters.settings import ClusterArgs
+from components.namespace import Namespace
+from components.volumes import zones
+from components.volumes.backend import Request
+from components.volumes.backends.managed_lustre.settings import STEPS, ManagedLustreSettings
+from components.volumes.base_settings import VolumeSettings
+from components.volumes.clouds import google_key
+
+
+class ManagedLustre(ManagedLustreSettings):
+    """A Google Cloud Managed Lustre file system, shared by all nodes of its zone, in the cluster's network."""
+
+    kind: Literal["managedLustre"] = "managedLustre"
+
+    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Fault]:
+        yield from zones.faults(args, cluster, at_most=1)
+        if args.placement is None:
+            have = f", such as {usual[0]}" if (usual := cluster.node_zones) else ""
+            yield Fault(
+                ("placement",),
+                f"missing, but Managed Lustre is in one zone; set the zone of the nodes that read it{have}",
+            )
+        step, size = STEPS[self.mbps_per_tib], args.size_gib
+        if size >= self.capabilities.min_gib and size % step:
+            below = int(size // step) * step
+            near = " or ".join(f"{gib:,}" for gib in (below, below + step) if gib)
+            reason = (
+                f"{size:g} is not a multiple of {step:,} GiB, as {self.mbps_per_tib} MBps per TiB requires; use {near}"
+            )
+            yield Fault(("sizeGib",), reason, given=(("backend", "mbpsPerTib"),))
+        if not cluster.mounts_lustre:
+            reason = "managedLustre requires a driver on the nodes; set cluster.lustre: true"
+            yield Fault(("backend",), reason, given=(("cluster", "lustre"),))
+        if self.kms_key and cluster.place:
+            yield from google_key.faults(self.kms_key, "kmsKey", cluster.place)
+        if cluster.existing_network and self.network is None:
+            reason = "missing, but the cluster uses an existing network; set projects/PROJECT/global/networks/NAME"
+            yield Fault(("backend", "network"), reason)
+
+    def install(
+        self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, VolumeSettings]
+    ) -> Sequence[pulumi.Resource]:
+        # Here, and not above: whoever runs another kind of cluster never imports the SDK of Google Cloud.
+        from components.volumes.backends.managed_lustre import lustre_network
+
+        return lustre_network.connect(cluster)
+
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
+        from components.volumes.backends.managed_lustre import lustre
+
+        return lustre.claim(self, request, opts)

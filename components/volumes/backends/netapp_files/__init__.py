@@ -1,0 +1,127 @@
+"""Volumes on AKS that are shared: Azure NetApp Files, with its own snapshots and replication."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components.base.cidr import inner_network
+from components.base.faults import Fault
+from components.base.quantities import GIB_PER_TIB
+from components.clusters.component import Cluster
+from components.clusters.settings import ClusterArgs
+from components.namespace import Namespace
+from components.volumes import zones
+from components.volumes.backend import Request
+from components.volumes.backends.netapp_files.settings import NetappFilesSettings
+from components.volumes.base_settings import VolumeSettings
+from components.volumes.clouds import azure_id, copy_name
+from components.volumes.snapshots import netapp_policy
+
+_EVERY = {600: "10m", 3600: "1h", 86400: "1d"}
+
+
+class NetappFiles(NetappFilesSettings):
+    """An NFS volume of Azure NetApp Files, in a delegated subnet. All volumes of one service level share a capacity
+    pool of whole TiB, which is what Azure bills."""
+
+    kind: Literal["netappFiles"] = "netappFiles"
+
+    def makes(self, name: str, args: VolumeSettings) -> Iterator[tuple[str, str]]:
+        yield from copy_name.both("NetApp volume", name, args)
+
+    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Fault]:
+        yield from zones.faults(args, cluster, at_most=1)
+        yield from self._network(cluster)
+        if args.snapshots:
+            yield from netapp_policy.faults(args.snapshots)
+        if args.source and args.source.snapshot:
+            yield from self._origin(args.source.snapshot, cluster)
+        yield from self._mirror(args, cluster)
+
+    @classmethod
+    def check_together(cls, volumes: Mapping[str, VolumeSettings], cluster: ClusterArgs) -> Iterator[Fault]:
+        own = {name: args.backend for name, args in volumes.items() if isinstance(args.backend, NetappFiles)}
+        for level in sorted({backend.service_level for backend in own.values()}):
+            sharing = {name: backend for name, backend in own.items() if backend.service_level == level}
+            needed = math.ceil(sum(volumes[name].size_gib for name in sharing) / GIB_PER_TIB)
+            yield from _pool(level, sharing, needed)
+
+    def _origin(self, snapshot: str, cluster: ClusterArgs) -> Iterator[Fault]:
+        """A volume begins as a snapshot of its own pool alone."""
+        path, named = ("from", "snapshot"), azure_id.parts(snapshot, azure_id.NETAPP_SNAPSHOT)
+        yield from azure_id.faults(path, snapshot, azure_id.NETAPP_SNAPSHOT)
+        if named and named[:2] != (cluster.cluster_name, self.service_level):
+            reason = (
+                f"the snapshot is in pool {named[1]} of account {named[0]}, but a volume restores from its own pool"
+            )
+            need = f"use a snapshot in pool {self.service_level} of account {cluster.cluster_name}"
+            yield Fault(path, f"{reason}; {need}", given=(("backend", "serviceLevel"),))
+
+    def _network(self, cluster: ClusterArgs) -> Iterator[Fault]:
+        own = cluster.existing_network
+        if self.subnet:
+            yield from azure_id.faults(("backend", "subnet"), self.subnet, azure_id.SUBNET)
+        elif own:
+            reason = (
+                "missing, but the nodes use an existing subnet; set one that is delegated to Microsoft.NetApp/volumes"
+            )
+            yield Fault(("backend", "subnet"), reason)
+        if own and not self.allowed_cidrs:
+            reason = "missing, but the nodes use an existing subnet; set its addresses, such as 10.1.0.0/18"
+            yield Fault(("backend", "allowedCidrs"), reason)
+        for index, cidr in enumerate(self.allowed_cidrs):
+            if isinstance(found := inner_network(cidr), str):
+                yield Fault(("backend", "allowedCidrs", str(index)), found)
+
+    def _mirror(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Fault]:
+        mirror = args.mirror
+        if mirror is None or mirror.to.region is None:
+            if self.mirror_subnet:
+                reason = "is set, but the volume has no mirror in another region; remove it"
+                yield Fault(("backend", "mirrorSubnet"), reason, given=(("mirror",),))
+            return
+        if mirror.to.region == cluster.place:
+            reason = f"{cluster.place} is the region of the volume itself; choose another region"
+            yield Fault(("mirror", "to", "region"), reason)
+        if mirror.every_seconds and mirror.every_seconds not in _EVERY:
+            nearest = _EVERY[min(_EVERY, key=lambda step: abs(step - (mirror.every_seconds or 0)))]
+            reason = f"invalid interval {mirror.every} for NetApp Files; use 10m, 1h or 1d (nearest: {nearest})"
+            yield Fault(("mirror", "every"), reason)
+        if self.mirror_subnet:
+            yield from azure_id.faults(("backend", "mirrorSubnet"), self.mirror_subnet, azure_id.SUBNET)
+        else:
+            reason = (
+                "missing, but the mirror requires it; set a subnet there that is delegated to Microsoft.NetApp/volumes"
+            )
+            yield Fault(("backend", "mirrorSubnet"), reason, given=(("mirror",),))
+
+    def install(
+        self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, VolumeSettings]
+    ) -> Sequence[pulumi.Resource]:
+        # Here, and not above: whoever runs another kind of cluster never imports the SDK of Azure.
+        from components.volumes.backends.netapp_files import netapp_pool
+
+        return netapp_pool.shared(cluster.native, volumes)
+
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
+        from components.volumes.backends.netapp_files import netapp_volume
+
+        return netapp_volume.claim(self, request, opts)
+
+
+def _pool(level: str, sharing: Mapping[str, NetappFiles], needed: int) -> Iterator[Fault]:
+    """Azure makes no pool smaller than its volumes, and the engine changes a pool before it deletes one of them. A size
+    that does not follow from the volumes stays what it is while one goes."""
+    sizes = [backend.pool_tib for backend in sharing.values() if backend.pool_tib]
+    least = max([needed, *sizes])
+    several = len(sharing) > 1
+    pool = f"{len(sharing)} volumes share pool {level}" if several else f"the volume takes {needed} TiB"
+    for name, backend in sharing.items():
+        at = (name, "backend", "poolTib")
+        if backend.pool_tib is None and several:
+            yield Fault(at, f"missing, but {pool}; set {least} in each")
+        elif backend.pool_tib and backend.pool_tib < least:
+            yield Fault(at, f"is {backend.pool_tib}, but {pool}; set {f'{least} in each' if several else least}")

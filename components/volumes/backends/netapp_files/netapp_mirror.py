@@ -1,0 +1,136 @@
+"""The copy of a NetApp Files volume in another region: where it is kept, and the word that lets it begin."""
+
+from collections.abc import Mapping
+
+import pulumi
+from pulumi_azure_native import managedidentity, netapp, resources
+
+from components.clusters.aks import access, roles
+from components.clusters.aks.context import tags
+from components.clusters.aks.names import short
+from components.clusters.aks.native import Native
+from components.volumes.backend import Request
+from components.volumes.backends.netapp_files import netapp_pool
+from components.volumes.backends.netapp_files.settings import NetappFilesSettings
+from components.volumes.clouds import azure_data_group
+
+_NAME = 60
+_SCHEDULES = {600: "_10minutely", 3600: "hourly", 86400: "daily"}
+_HOUR = 3600
+_CLI = "2.63.0"
+# The source says yes to its copy: an action, which no resource of Azure stands for. Said twice, it may be refused, but
+# then the copy has a state.
+_APPROVE = """
+az netappfiles volume replication approve --resource-group "$GROUP" --account-name "$ACCOUNT" --pool-name "$POOL" \\
+  --name "$VOLUME" --remote-volume-resource-id "$COPY" ||
+az netappfiles volume replication status --resource-group "$COPY_GROUP" --account-name "$COPY_ACCOUNT" \\
+  --pool-name "$POOL" --name "$VOLUME"
+"""
+
+
+def mirror(
+    args: NetappFilesSettings,
+    request: Request,
+    native: Native,
+    source: netapp.CapacityPoolVolume,
+    kept: pulumi.ResourceOptions,
+) -> None:
+    """An account, a pool and a volume there, in a group that its own region looks after."""
+    asked = request.args.mirror
+    if asked is None or asked.to.region is None:
+        return
+    context, region = native.context, asked.to.region
+    name = f"{request.namespace.plain_name}-{request.name}-mirror"
+    # Not protected, so that the setting can be removed; the copy stays where it is.
+    stays = pulumi.ResourceOptions(parent=kept.parent, provider=kept.provider, retain_on_delete=kept.retain_on_delete)
+    group = azure_data_group.made(context, f"netapp-{name}", protect=False, leave=request.args.retain, region=region)
+    account = netapp.Account(
+        name,
+        account_name=short(name, _NAME),
+        resource_group_name=group.name,
+        location=region,
+        tags=tags(context.args),
+        opts=stays,
+    )
+    size = netapp_pool.tib(request.args.size_gib)
+    pool = netapp_pool.pool(name, native, account, group.name, args.service_level, size, region, stays)
+    copy = _copy(args, request, native, source, pool, account, group, stays)
+    said: dict[str, pulumi.Input[str]] = {
+        "GROUP": azure_data_group.among(request.installed).name,
+        "ACCOUNT": context.args.cluster_name,
+        "POOL": args.service_level,
+        "VOLUME": source.creation_token,
+        "COPY": copy.id,
+        "COPY_GROUP": group.name,
+        "COPY_ACCOUNT": account.name,
+    }
+    _approve(name, native, {"source": source, "copy": copy}, said, kept)
+
+
+def _copy(
+    args: NetappFilesSettings,
+    request: Request,
+    native: Native,
+    source: netapp.CapacityPoolVolume,
+    pool: netapp.CapacityPool,
+    account: netapp.Account,
+    group: resources.ResourceGroup,
+    kept: pulumi.ResourceOptions,
+) -> netapp.CapacityPoolVolume:
+    asked = request.args.mirror
+    every = asked.every_seconds if asked else None
+    return netapp.CapacityPoolVolume(
+        f"{request.namespace.plain_name}-{request.name}-mirror",
+        volume_name=source.creation_token,
+        creation_token=source.creation_token,
+        account_name=account.name,
+        pool_name=args.service_level,
+        resource_group_name=group.name,
+        location=group.location,
+        service_level=args.service_level.capitalize(),
+        subnet_id=args.mirror_subnet,
+        network_features=netapp.NetworkFeatures.STANDARD,
+        protocol_types=[f"NFSv{args.version}"],
+        usage_threshold=source.usage_threshold,
+        volume_type="DataProtection",
+        data_protection={
+            "replication": {
+                "endpoint_type": netapp.EndpointType.DST,
+                "remote_volume_resource_id": source.id,
+                "remote_volume_region": native.context.args.region,
+                "replication_schedule": _SCHEDULES[every or _HOUR],
+            }
+        },
+        tags=tags(native.context.args),
+        opts=pulumi.ResourceOptions.merge(kept, pulumi.ResourceOptions(depends_on=[pool])),
+    )
+
+
+def _approve(
+    name: str,
+    native: Native,
+    volumes: Mapping[str, netapp.CapacityPoolVolume],
+    said: Mapping[str, pulumi.Input[str]],
+    kept: pulumi.ResourceOptions,
+) -> None:
+    """Let the source be copied, by a script that runs in Azure once, as somebody who may do that."""
+    context = native.context
+    beside = pulumi.ResourceOptions(parent=kept.parent, provider=native.provider)
+    who = managedidentity.UserAssignedIdentity(name, opts=beside, **context.common)
+    rights = [
+        access.grant(context, f"{name}-{use}", roles.CONTRIBUTOR, volume.id, who.principal_id)
+        for use, volume in volumes.items()
+    ]
+    resources.AzureCliScript(
+        name,
+        kind="AzureCLI",
+        az_cli_version=_CLI,
+        script_content=_APPROVE.strip(),
+        environment_variables=[{"name": key, "value": value} for key, value in said.items()],
+        identity={"type": resources.ManagedServiceIdentityType.USER_ASSIGNED, "user_assigned_identities": [who.id]},
+        timeout="PT15M",
+        retention_interval="PT1H",
+        cleanup_preference=resources.CleanupOptions.ON_SUCCESS,
+        opts=pulumi.ResourceOptions.merge(beside, pulumi.ResourceOptions(depends_on=rights)),
+        **context.common,
+    )

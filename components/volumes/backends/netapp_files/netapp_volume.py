@@ -1,0 +1,164 @@
+"""A volume of Azure NetApp Files: what it begins as, who may mount it, its snapshots, and the claim on it."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import pulumi
+import pulumi_kubernetes as k8s
+from pulumi_azure_native import netapp
+
+from components.base.quantities import GIB
+from components.clusters.aks.addresses import DEFAULT_CIDR, nodes_subnet
+from components.clusters.aks.context import tags
+from components.clusters.aks.names import short
+from components.clusters.aks.native import Native
+from components.volumes import static
+from components.volumes.backend import Request
+from components.volumes.backends.netapp_files import netapp_mirror, netapp_pool
+from components.volumes.backends.netapp_files.settings import NetappFilesSettings
+from components.volumes.clouds import azure_data_group
+from components.volumes.snapshots import netapp_policy
+
+_NAME = 64
+_FIXED = ("protocolTypes", "serviceLevel", "subnetId", "zones")
+
+
+def claim(
+    args: NetappFilesSettings, request: Request, opts: pulumi.ResourceOptions
+) -> k8s.core.v1.PersistentVolumeClaim:
+    """The volume and a claim that is bound to it. Both outlive what mounts them."""
+    native: Native = request.cluster.native
+    group = azure_data_group.among(request.installed)
+    kept = pulumi.ResourceOptions(
+        parent=opts.parent, provider=native.provider, protect=opts.protect, retain_on_delete=opts.retain_on_delete
+    )
+    volume = _volume(args, request, native, group.name, kept)
+    mirror = request.args.mirror
+    if mirror and mirror.to.region:
+        netapp_mirror.mirror(args, request, native, volume, kept)
+    where: k8s.core.v1.PersistentVolumeSpecArgsDict = {
+        "nfs": {
+            "server": volume.mount_targets.apply(lambda targets: targets[0].ip_address),
+            "path": pulumi.Output.concat("/", volume.creation_token),
+        },
+        "mount_options": [f"nfsvers={args.version}", "hard", "rsize=262144", "wsize=262144"],
+    }
+    # What it begins as is between Azure and its volumes.
+    return static.claim(dataclasses.replace(request, source=None), opts, where)
+
+
+def name_of(request: Request, volume: str | None = None) -> str:
+    """Name of a volume in Azure; this one's by default."""
+    return short(f"{request.namespace.plain_name}-{volume or request.name}", _NAME)
+
+
+def export_policy(version: str, clients: Sequence[str]) -> netapp.VolumePropertiesExportPolicyArgsDict:
+    """Who may mount it: these addresses, none of them as root."""
+    return {
+        "rules": [
+            {
+                "rule_index": 1,
+                "allowed_clients": ",".join(clients),
+                "nfsv3": version == "3",
+                "nfsv41": version == "4.1",
+                "cifs": False,
+                "unix_read_write": True,
+                "unix_read_only": False,
+                "has_root_access": False,
+            }
+        ]
+    }
+
+
+def clients(args: NetappFilesSettings, native: Native) -> list[str]:
+    """The nodes' addresses, and those of the settings."""
+    own = native.context.args.network
+    nodes = [] if own.subnet else [nodes_subnet(own.cidr or DEFAULT_CIDR)]
+    return [*nodes, *(cidr for cidr in args.allowed_cidrs if cidr not in nodes)]
+
+
+def _volume(
+    args: NetappFilesSettings,
+    request: Request,
+    native: Native,
+    group: pulumi.Output[str],
+    kept: pulumi.ResourceOptions,
+) -> netapp.CapacityPoolVolume:
+    name = name_of(request)
+    placement = request.args.placement
+    fixed = pulumi.ResourceOptions(
+        depends_on=list(request.installed),
+        replace_on_changes=list(_FIXED),
+        ignore_changes=["snapshotId"],  # what it begins as counts when it is made
+    )
+    return netapp.CapacityPoolVolume(
+        f"{request.namespace.plain_name}-{request.name}",
+        volume_name=name,
+        creation_token=name,
+        account_name=native.context.args.cluster_name,
+        pool_name=args.service_level,
+        resource_group_name=group,
+        location=native.context.args.region,
+        zones=list(placement.zones) if placement else None,
+        service_level=args.service_level.capitalize(),
+        subnet_id=netapp_pool.subnet(args, native),
+        network_features=netapp.NetworkFeatures.STANDARD,  # pools below 4 TiB take no other
+        protocol_types=[f"NFSv{args.version}"],
+        security_style=netapp.SecurityStyle.UNIX,
+        # Its root folder is root's, whom nobody is there: pods write as their own user.
+        unix_permissions="0777",
+        snapshot_directory_visible=True,
+        usage_threshold=round(request.args.size_gib * GIB),
+        export_policy=export_policy(args.version, clients(args, native)),
+        data_protection=_snapshots(request, native, group, kept),
+        snapshot_id=_origin(request, args, native, group, kept),
+        tags=tags(native.context.args),
+        opts=pulumi.ResourceOptions.merge(kept, fixed),
+    )
+
+
+def _snapshots(
+    request: Request, native: Native, group: pulumi.Output[str], kept: pulumi.ResourceOptions
+) -> netapp.VolumePropertiesDataProtectionArgsDict | None:
+    """The schedule as a policy of the volume's own."""
+    asked = request.args.snapshots
+    found = netapp_policy.schedule(asked.schedule) if asked else None
+    if asked is None or found is None:
+        return None
+    times: dict[str, Any] = {**found.times, "snapshots_to_keep": netapp_policy.kept(asked)}
+    rhythm: dict[str, Any] = {f"{found.rhythm}_schedule": times}
+    policy = netapp.SnapshotPolicy(
+        f"{request.namespace.plain_name}-{request.name}",
+        snapshot_policy_name=name_of(request),
+        account_name=native.context.args.cluster_name,
+        resource_group_name=group,
+        location=native.context.args.region,
+        enabled=True,
+        tags=tags(native.context.args),
+        opts=pulumi.ResourceOptions.merge(kept, pulumi.ResourceOptions(depends_on=list(request.installed))),
+        **rhythm,
+    )
+    return {"snapshot": {"snapshot_policy_id": policy.id}}
+
+
+def _origin(
+    request: Request, args: NetappFilesSettings, native: Native, group: pulumi.Output[str], kept: pulumi.ResourceOptions
+) -> pulumi.Input[str] | None:
+    """Resource id of the snapshot that it begins as. A clone begins as one that is taken for it."""
+    source = request.args.source
+    if source is None or source.volume is None or request.source is None:
+        return source.snapshot if source else None
+    origin = name_of(request, source.volume)
+    taken = netapp.CapacityPoolSnapshot(
+        f"{request.namespace.plain_name}-{request.name}-origin",
+        snapshot_name=short(f"for-{request.name}", _NAME),
+        # The origin's claim is bound once the origin is there.
+        volume_name=pulumi.Output.from_input(request.source["name"]).apply(lambda _: origin),
+        pool_name=args.service_level,
+        account_name=native.context.args.cluster_name,
+        resource_group_name=group,
+        location=native.context.args.region,
+        opts=kept,
+    )
+    return taken.id

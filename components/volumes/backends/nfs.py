@@ -1,0 +1,53 @@
+"""Volumes on an existing NFS server: an exported directory that all nodes share."""
+
+from typing import Annotated, ClassVar, Literal
+
+import pulumi
+import pulumi_kubernetes as k8s
+from pydantic import AfterValidator
+
+from components.base.host import Host
+from components.base.model import Line, refuse
+from components.volumes import static
+from components.volumes.backend import Backend, Request
+from components.volumes.capabilities import AccessMode, Capabilities
+
+
+def _export(value: str) -> str:
+    parts = value.split("/")
+    if not value.startswith("/") or any(part in ("", ".", "..") for part in parts[1:]):
+        refuse("the absolute path of an exported directory, such as /exports/models")
+    return value
+
+
+class Nfs(Backend):
+    """A directory of an existing NFS server. User or group 65532 must be able to write to it."""
+
+    kind: Literal["nfs"] = "nfs"
+
+    server: Host
+    """Host name or address of the server, as nodes reach it."""
+    folder: Annotated[Line, AfterValidator(_export)]
+    """Exported directory, which must exist."""
+    version: Literal["3", "4.0", "4.1", "4.2"] = "4.1"
+    """NFS version."""
+
+    access_modes: ClassVar[tuple[AccessMode, ...]] = ("ReadWriteMany",)
+    clusters: ClassVar[frozenset[str] | None] = frozenset({"existing", "eks", "gke", "aks"})
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        access_modes=("ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"),
+        reach="region",
+        outside="as the server lets them",
+        throughput="the server",
+    )
+
+    @property
+    def begins_filled(self) -> bool:
+        return True
+
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
+        source: k8s.core.v1.PersistentVolumeSpecArgsDict = {
+            "nfs": {"server": self.server, "path": self.folder},
+            "mount_options": [f"nfsvers={self.version}", "hard", "noatime"],
+        }
+        return static.claim(request, opts, source)

@@ -1,0 +1,134 @@
+"""Volumes on GKE disks: Persistent Disk and Hyperdisk, each ReadWriteOnce, in one zone."""
+
+import math
+from collections.abc import Iterator
+from typing import Annotated, ClassVar, Literal
+
+import pulumi
+import pulumi_kubernetes as k8s
+from pydantic import Field
+
+from components.base.faults import Fault
+from components.base.labels import GKE_ZONE
+from components.base.model import Filled
+from components.clusters.settings import ClusterArgs
+from components.volumes import storage_class_per_volume, zones
+from components.volumes.backend import Backend, Request
+from components.volumes.base_settings import VolumeSettings
+from components.volumes.capabilities import CSI, Capabilities
+from components.volumes.clouds import google_key
+
+_DRIVER = "pd.csi.storage.gke.io"
+_HYPERDISK, _READ_ONLY = "hyperdisk-balanced", "hyperdisk-ml"
+_LEAST_OF_HYPERDISK = 4
+_FASTEST = 2400
+"""MiB per second of a hyperdisk-balanced."""
+_LEAST_WITH_IOPS = 6
+"""GiB of a hyperdisk-balanced whose IOPS one may choose: 4 GiB have 2,000 and 5 GiB 2,500, larger ones at least 3,000
+(kubernetes-sigs/gcp-compute-persistent-disk-csi-driver#2054)."""
+_SLOWEST_ML, _SLOWEST_ML_EACH, _FASTEST_ML_EACH = 400, 0.12, 1600
+"""MiB per second of a hyperdisk-ml, and for each GiB of it (Compute Engine, "About Hyperdisk ML")."""
+
+
+class PersistentDisk(Backend):
+    """A Google Cloud disk. Every GKE cluster has the driver, and the disks are always encrypted."""
+
+    kind: Literal["persistentDisk"] = "persistentDisk"
+
+    type: Literal["pd-balanced", "pd-ssd", "hyperdisk-balanced", "hyperdisk-ml"] = "pd-balanced"
+    """Disk type. Newer machines, such as C4 and A3 Ultra, support Hyperdisk only; older ones do not support it.
+
+    A hyperdisk-ml that is restored from a snapshot can be read by many nodes: `accessModes: [ReadOnlyMany]`.
+    """
+    throughput_mib: Annotated[int, Field(ge=140, le=2097152)] | None = None
+    """Throughput of a Hyperdisk in MiB/s; derived from the size by default. Other types derive it from the size."""
+    iops: Annotated[int, Field(ge=3000, le=160000)] | None = None
+    """IOPS of a hyperdisk-balanced; derived from the size by default."""
+    kms_key: Filled | None = None
+    """Cloud KMS key (projects/…/cryptoKeys/…) that the Compute Engine service agent may use; a Google-managed key by
+    default."""
+
+    clusters: ClassVar[frozenset[str] | None] = frozenset({"gke"})
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        access_modes=("ReadWriteOnce", "ReadOnlyMany"),
+        snapshot=CSI,
+        clone=CSI,
+        expand=True,
+        placement="zones",
+        reach="zone",
+        encryption="always; `kmsKey`",
+        quota="the disk",
+        min_gib=1,
+        max_gib=65536,
+        consistency="as after a power failure",
+        throughput="size, or `throughputMib`",
+    )
+
+    @property
+    def csi_driver(self) -> str | None:
+        return _DRIVER
+
+    @property
+    def begins_filled(self) -> bool:
+        # `_read_only` asks for what it begins as.
+        return True
+
+    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Fault]:
+        yield from zones.faults(args, cluster)
+        if self.kms_key:
+            yield from google_key.faults(self.kms_key, "kmsKey", str(cluster.place))
+        if self.type == _READ_ONLY:
+            yield from self._ml(args.size_gib)
+        elif self.type == _HYPERDISK and self.throughput_mib and self.throughput_mib > _FASTEST:
+            reason = f"{self.throughput_mib} exceeds the limit of {self.type}; set {_FASTEST:,} or less"
+            yield Fault(("backend", "throughputMib"), reason, given=(("backend", "type"),))
+        elif self.type == _HYPERDISK and self.iops and math.ceil(args.size_gib) < _LEAST_WITH_IOPS:
+            reason = f"is {self.iops}, but IOPS of a {self.type} below {_LEAST_WITH_IOPS} GiB follow from its size"
+            yield Fault(("backend", "iops"), f"{reason}; remove it", given=(("sizeGib",),))
+        by_size = [("iops", self.iops)] if self.type != _HYPERDISK else []
+        if not self.type.startswith("hyperdisk"):
+            by_size.insert(0, ("throughputMib", self.throughput_mib))
+        for key, value in by_size:
+            if value is not None:
+                reason = (
+                    f"is not configurable for {self.type}, where it follows from the size; remove it, or set "
+                    f"type {_HYPERDISK}"
+                )
+                yield Fault(("backend", key), reason, given=(("backend", "type"),))
+        if self.type.startswith("hyperdisk") and args.size_gib < _LEAST_OF_HYPERDISK:
+            reason = f"{args.size_gib:g} GiB is too small for {self.type}; set {_LEAST_OF_HYPERDISK} or more"
+            yield Fault(("sizeGib",), reason, given=(("backend", "type"),))
+        if args.access_modes and "ReadOnlyMany" in args.access_modes:
+            yield from self._read_only(args)
+
+    def _ml(self, size: float) -> Iterator[Fault]:
+        least, most = max(_SLOWEST_ML, math.ceil(size * _SLOWEST_ML_EACH)), int(size * _FASTEST_ML_EACH)
+        if self.throughput_mib and not least <= self.throughput_mib <= most:
+            reason = (
+                f"invalid throughput {self.throughput_mib} for a {self.type} of {size:g} GiB; use {least:,} to {most:,}"
+            )
+            yield Fault(("backend", "throughputMib"), reason, given=(("sizeGib",),))
+
+    def _read_only(self, args: VolumeSettings) -> Iterator[Fault]:
+        """Only this type is attached to many machines, and for reading alone: what it has, it begins with."""
+        at = ("accessModes",)
+        if self.type != _READ_ONLY:
+            reason = f"{self.type} does not support ReadOnlyMany; set type {_READ_ONLY}"
+            yield Fault(at, reason, given=(("backend", "type"),))
+        elif args.access_modes != ["ReadOnlyMany"]:
+            yield Fault(at, "mixes ReadOnlyMany with another mode, which a disk does not support; choose one")
+        elif args.source is None or args.source.snapshot is None:
+            yield Fault(
+                ("from",), "missing, but a ReadOnlyMany disk cannot be written to; set the snapshot that it restores"
+            )
+
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
+        asked = {
+            "disk-encryption-kms-key": self.kms_key,
+            "provisioned-iops-on-create": str(self.iops) if self.iops else None,
+            "provisioned-throughput-on-create": f"{self.throughput_mib}Mi" if self.throughput_mib else None,
+        }
+        parameters = {"type": self.type, **{key: value for key, value in asked.items() if value}}
+        return storage_class_per_volume.claim(
+            request, opts, provisioner=_DRIVER, parameters=parameters, zone_key=GKE_ZONE
+        )

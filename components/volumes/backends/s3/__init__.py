@@ -1,0 +1,108 @@
+"""Volumes on EKS that are S3 buckets, mounted by Mountpoint for S3: read many times, written once."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components.base.faults import Fault
+from components.clusters.component import Cluster
+from components.clusters.settings import ClusterArgs
+from components.namespace import Namespace
+from components.volumes.backend import Request
+from components.volumes.backends.s3.settings import S3Settings
+from components.volumes.base_settings import VolumeSettings
+from components.volumes.clouds import aws_region, bucket_rights, copy_name, kms_key
+
+_LIKE_A_NEW_ONE = "b" * 48
+"""A bucket's name as long as the longest that is made here: see components/clusters/eks/names.py."""
+IN_TIME = "15m"
+"""What S3 keeps a mirror to, where one asks for it: its Replication Time Control."""
+
+
+class S3(S3Settings):
+    """An S3 bucket mounted as files by Mountpoint for S3. A file is written once, sequentially; it cannot be renamed or
+    appended to. So it suits data sets and finished models, but not checkpoints."""
+
+    kind: Literal["s3"] = "s3"
+
+    def makes(self, name: str, args: VolumeSettings) -> Iterator[tuple[str, str]]:
+        if self.bucket is None:
+            yield from copy_name.both("bucket", name, args)
+
+    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Fault]:
+        yield from self._bucket(args)
+        yield from aws_region.of_mirror(args, cluster)
+        yield from self._keys(args, cluster)
+        if self.cache_class and not args.cache:
+            reason = "is set but cache is not; set cache.sizeGib, or remove it"
+            yield Fault(("backend", "cacheClass"), reason)
+        if args.mirror and args.mirror.to.region and args.mirror.every not in (None, IN_TIME):
+            reason = (
+                f"invalid interval {args.mirror.every} for S3 replication; use {IN_TIME} (Replication Time "
+                f"Control), or remove it"
+            )
+            yield Fault(("mirror", "every"), reason)
+
+    def _bucket(self, args: VolumeSettings) -> Iterator[Fault]:
+        """What is for new buckets alone, and what is for others."""
+        if self.bucket is None:
+            if self.region is not None:
+                reason = "applies to an existing bucket only; remove it, or set bucket"
+                yield Fault(("backend", "region"), reason)
+            return
+        if self.region is not None:
+            yield from aws_region.faults(self.region, ("backend", "region"))
+        given = (("backend", "bucket"),)
+        if self.keep_replaced_days is not None:
+            reason = f"applies to a new bucket only; remove it, and configure bucket {self.bucket} itself"
+            yield Fault(("backend", "keepReplacedDays"), reason, given=given)
+        if args.mirror and args.mirror.to.region:
+            reason = (
+                f"is not supported for the existing bucket {self.bucket}; remove it, and configure replication "
+                f"of the bucket itself"
+            )
+            yield Fault(("mirror",), reason, given=given)
+
+    def _keys(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Fault]:
+        if self.kms_key and (region := self.region or cluster.place):
+            yield from kms_key.elsewhere(self.kms_key, region, "kmsKey")
+        mirrored = args.mirror is not None and args.mirror.to.region is not None
+        if self.bucket and mirrored:
+            return  # wrong itself
+        if mirrored and self.mirror_kms_key and not self.kms_key:
+            reason = (
+                "is set but kmsKey is not; set both, or neither (S3 replicates with a key only what a key encrypts)"
+            )
+            yield Fault(("backend", "mirrorKmsKey"), reason)
+        else:
+            yield from kms_key.of_mirror(args, cluster, self.kms_key, self.mirror_kms_key)
+
+    @classmethod
+    def check_together(cls, volumes: Mapping[str, VolumeSettings], cluster: ClusterArgs) -> Iterator[Fault]:
+        most = bucket_rights.MOST_OF_A_ROLE
+        taken = sum(args.backend._characters(args) for args in volumes.values() if isinstance(args.backend, S3))
+        if taken > most:
+            reason = f"the IAM policy for the buckets of {len(volumes)} volumes has {taken:,} characters"
+            need = f"but AWS allows {most:,}; declare fewer s3 volumes"
+            yield Fault((list(volumes)[-1], "backend"), f"{reason}, {need}")
+
+    def _characters(self, args: VolumeSettings) -> int:
+        """How much of the role of its driver the rights on its bucket take, at most."""
+        arn = f"arn:aws:s3:::{self.bucket or _LIKE_A_NEW_ONE}"
+        writes = bucket_rights.writes(args.access_modes or self.access_modes)
+        return bucket_rights.counted(bucket_rights.policy(self, arn, writes=writes))
+
+    def install(
+        self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, VolumeSettings]
+    ) -> Sequence[pulumi.Resource]:
+        # Here, and not above: whoever runs another kind of cluster never imports the SDK of AWS.
+        from components.volumes.backends.s3 import bucket_volume
+
+        return bucket_volume.driver(cluster.native)
+
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
+        from components.volumes.backends.s3 import bucket_volume
+
+        return bucket_volume.claim(self, request, opts)

@@ -1,0 +1,94 @@
+"""The copy of a bucket in another region, and S3's own replication that keeps it."""
+
+import pulumi
+import pulumi_aws as aws
+
+from components.clusters.eks import names, roles
+from components.clusters.eks.context import Context
+from components.volumes.backends.s3 import bucket
+from components.volumes.backends.s3.bucket import Bucket
+from components.volumes.backends.s3.settings import S3Settings
+
+_MINUTES = 15
+"""Of S3's Replication Time Control: its only time."""
+
+
+def mirror(
+    context: Context,
+    name: str,
+    origin: Bucket,
+    args: S3Settings,
+    region: str,
+    in_time: bool,
+    opts: pulumi.ResourceOptions,
+) -> None:
+    """Where the setting is removed, replication ends and the copy stays."""
+    key = f"{names.of(name)}-mirror"
+    beside = pulumi.ResourceOptions(parent=opts.parent, provider=opts.provider)
+    stays = pulumi.ResourceOptions.merge(beside, pulumi.ResourceOptions(retain_on_delete=True))
+    copy = bucket.make(
+        key,
+        f"{name}-mirror",
+        stays,
+        region=region,
+        kms_key=args.mirror_kms_key,
+        keep_replaced_days=args.keep_replaced_days,
+    )
+    role = roles.granted(
+        context, key, "s3.amazonaws.com", document=roles.statements(*_rights(origin.bucket.arn, copy.bucket.arn, args))
+    )
+    destination: aws.s3.BucketReplicationConfigRuleDestinationArgsDict = {
+        "bucket": copy.bucket.arn,
+        # How far it is behind, in CloudWatch.
+        "metrics": {"status": "Enabled"},
+    }
+    if in_time:
+        destination["metrics"] = {"status": "Enabled", "event_threshold": {"minutes": _MINUTES}}
+        destination["replication_time"] = {"status": "Enabled", "time": {"minutes": _MINUTES}}
+    if args.mirror_kms_key:
+        destination["encryption_configuration"] = {"replica_kms_key_id": args.mirror_kms_key}
+    rule: aws.s3.BucketReplicationConfigRuleArgsDict = {
+        "id": "mirror",
+        "status": "Enabled",
+        "priority": 0,
+        "filter": {"prefix": ""},
+        # What is deleted is deleted there too; both keep it as a former version.
+        "delete_marker_replication": {"status": "Enabled"},
+        "destination": destination,
+    }
+    if args.kms_key:
+        rule["source_selection_criteria"] = {"sse_kms_encrypted_objects": {"status": "Enabled"}}
+    aws.s3.BucketReplicationConfig(
+        key,
+        bucket=origin.bucket.id,
+        role=role.arn,
+        rules=[rule],
+        # Both have to be versioned first.
+        opts=pulumi.ResourceOptions.merge(
+            beside, pulumi.ResourceOptions(depends_on=[*origin.guards, *copy.guards, *role.grants])
+        ),
+    )
+
+
+def _rights(origin: pulumi.Output[str], copy: pulumi.Output[str], args: S3Settings) -> list[roles.Statement]:
+    """Read the one, write the other, and nothing else."""
+    rights: list[roles.Statement] = [
+        {"Action": ["s3:GetReplicationConfiguration", "s3:ListBucket"], "Resource": origin},
+        {
+            "Action": [
+                "s3:GetObjectVersionForReplication",
+                "s3:GetObjectVersionAcl",
+                "s3:GetObjectVersionTagging",
+            ],
+            "Resource": pulumi.Output.concat(origin, "/*"),
+        },
+        {
+            "Action": ["s3:ReplicateObject", "s3:ReplicateDelete", "s3:ReplicateTags"],
+            "Resource": pulumi.Output.concat(copy, "/*"),
+        },
+    ]
+    if args.kms_key:
+        rights.append({"Action": "kms:Decrypt", "Resource": args.kms_key})
+    if args.mirror_kms_key:
+        rights.append({"Action": ["kms:Encrypt", "kms:GenerateDataKey"], "Resource": args.mirror_kms_key})
+    return rights

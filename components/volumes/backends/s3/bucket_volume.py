@@ -1,0 +1,91 @@
+"""Buckets as volumes: Mountpoint's driver, what it may do with each bucket, and the claim on one."""
+
+from collections.abc import Sequence
+
+import pulumi
+import pulumi_aws as aws
+import pulumi_kubernetes as k8s
+
+from components.base import quantities, restricted
+from components.clusters.eks import addons, names
+from components.clusters.eks.native import Native
+from components.volumes import static
+from components.volumes.backend import Request
+from components.volumes.backends.s3 import bucket, bucket_mirror
+from components.volumes.backends.s3.settings import S3Settings
+from components.volumes.base_settings import VolumeSettings
+from components.volumes.clouds import bucket_rights
+
+
+def driver(native: Native) -> Sequence[pulumi.Resource]:
+    """The driver, whose role has no rights but those that the volumes give it."""
+    installed = addons.of_volumes(native, "aws-mountpoint-s3-csi-driver")
+    return [installed.addon, *([installed.role.role] if installed.role else [])]
+
+
+def claim(args: S3Settings, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
+    """The bucket, where it is a new one, and a claim that is bound to it."""
+    native: Native = request.cluster.native
+    name = f"{request.namespace.plain_name}-{request.name}"
+    kept = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(provider=native.provider))
+    beside = pulumi.ResourceOptions(parent=opts.parent, provider=native.provider)
+    guards: Sequence[pulumi.Resource] = ()
+    where: pulumi.Input[str]
+    if args.bucket:
+        where, arn = args.bucket, pulumi.Output.from_input(f"arn:{native.context.partition}:s3:::{args.bucket}")
+    else:
+        made = _new(args, request, name, kept)
+        where, arn, guards = made.bucket.id, made.bucket.arn, made.guards
+    writes = bucket_rights.writes(request.access_modes)
+    (role,) = (one for one in request.installed if isinstance(one, aws.iam.Role))
+    rights = aws.iam.RolePolicy(
+        name, role=role.id, policy=arn.apply(lambda of: bucket_rights.policy(args, of, writes=writes)), opts=beside
+    )
+    mounted: k8s.core.v1.PersistentVolumeSpecArgsDict = {
+        "mount_options": _mount_options(args, args.region or native.context.region, writes=writes),
+        "csi": {
+            "driver": "s3.csi.aws.com",
+            # Kubernetes takes two volumes of one handle for one.
+            "volume_handle": name,
+            "volume_attributes": {"bucketName": where, "authenticationSource": "driver", **_cache(args, request.args)},
+        },
+    }
+    return static.claim(request, opts, mounted, needed=[rights, *guards])
+
+
+def _new(args: S3Settings, request: Request, name: str, kept: pulumi.ResourceOptions) -> bucket.Bucket:
+    context = request.cluster.native.context
+    asked = request.args.mirror
+    made = bucket.make(
+        names.of(name),
+        name,
+        kept,
+        kms_key=args.kms_key,
+        keep_replaced_days=args.keep_replaced_days,
+        emptied=not request.args.retain,
+    )
+    if asked and asked.to.region:
+        bucket_mirror.mirror(context, name, made, args, asked.to.region, asked.every is not None, kept)
+    return made
+
+
+def _mount_options(args: S3Settings, region: str, *, writes: bool) -> list[str]:
+    options = [f"region {region}", f"uid={restricted.USER}", f"gid={restricted.USER}", "allow-other"]
+    if args.prefix:
+        options.append(f"prefix {args.prefix}/")
+    # A file can be replaced by a new one as a whole; never a part of it.
+    return [*options, "allow-delete", "allow-overwrite"] if writes else [*options, "read-only"]
+
+
+def _cache(args: S3Settings, volume: VolumeSettings) -> dict[str, str]:
+    """The cache, and a limit to it: without one it would take the node's disk."""
+    if volume.cache is None:
+        return {}
+    size = quantities.gibibytes(volume.cache.size_gib)
+    if args.cache_class:
+        return {
+            "cache": "ephemeral",
+            "cacheEphemeralStorageClassName": args.cache_class,
+            "cacheEphemeralStorageResourceRequest": size,
+        }
+    return {"cache": "emptyDir", "cacheEmptyDirSizeLimit": size}

@@ -1,0 +1,81 @@
+"""Volumes of any StorageClass of the cluster."""
+
+from collections.abc import Iterator
+from typing import ClassVar, Literal
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components.base.faults import Fault, Note
+from components.base.model import ObjectName
+from components.clusters import storage_class_names
+from components.clusters.settings import ClusterArgs
+from components.volumes.backend import Backend, Request
+from components.volumes.base_settings import VolumeSettings
+from components.volumes.capabilities import CLASS_DECIDES, CSI, Capabilities
+from components.volumes.snapshots.snapshot_class import SnapshotClass
+
+
+class StorageClass(Backend):
+    """A volume that a driver of the cluster provisions. Its reclaim policy decides whether deleting the claim deletes
+    the data."""
+
+    kind: Literal["storageClass"] = "storageClass"
+
+    name: ObjectName | None = None
+    """Name of the StorageClass; the cluster's default class by default."""
+    driver: ObjectName | None = None
+    """CSI driver of the class, such as rook-ceph.cephfs.csi.ceph.com. Required for snapshots."""
+
+    group_snapshot_class: ObjectName | None = None
+    """Existing VolumeGroupSnapshotClass of the driver. Required for group snapshots."""
+
+    own_class: ClassVar[bool] = False
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        access_modes=("ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"),
+        snapshot=CSI,
+        group_snapshot="CSI, with `groupSnapshotClass`",
+        clone=CSI,
+        expand=True,
+        consistency=CLASS_DECIDES,
+    )
+
+    @property
+    def csi_driver(self) -> str | None:
+        return self.driver
+
+    @property
+    def group_class(self) -> SnapshotClass | None:
+        if self.driver is None or self.group_snapshot_class is None:
+            return None
+        return SnapshotClass(self.driver, group=True, existing=self.group_snapshot_class)
+
+    def in_one_zone(self, cluster: ClusterArgs) -> bool:
+        return self.name is None and cluster.default_disks is not None and cluster.disks_are_zonal
+
+    @property
+    def begins_filled(self) -> bool:
+        # What a class of yours begins with, nobody here knows.
+        return True
+
+    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Fault]:
+        if args.snapshots and args.snapshots.group and self.group_snapshot_class is None:
+            reason = "missing, but group snapshots require it; choose one from kubectl get volumegroupsnapshotclasses"
+            yield Fault(("backend", "groupSnapshotClass"), reason, given=(("snapshots", "group"),))
+        if self.name is None and cluster.default_disks and not self.for_one_node(args):
+            reason = (
+                f"{', '.join(args.access_modes or ())} is not supported by the default StorageClass "
+                f"({cluster.default_disks})"
+            )
+            need = "which is ReadWriteOnce; set another class or kind in backend"
+            yield Fault(("accessModes",), f"{reason}, {need}", given=(("backend",),))
+        if self.name and (wrong := storage_class_names.fault(self.name, cluster)):
+            yield Fault(("backend", "name"), wrong, given=(("cluster",),))
+
+    def notes(self, cluster: ClusterArgs) -> Iterator[Note]:
+        # Who names the driver has installed it, and made the class with it.
+        if self.name and self.driver is None and (text := storage_class_names.note(self.name, cluster)):
+            yield Note(("backend", "name"), text)
+
+    def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
+        return request.claim(opts, storage_class=self.name)

@@ -1,0 +1,35 @@
+"""Whether a mirror's region is another one of Google Cloud's, and its copy encrypted as the volume is."""
+
+from collections.abc import Iterator
+
+from components import catalog
+from components.base.faults import Fault, did_you_mean
+from components.clusters.settings import ClusterArgs
+from components.volumes.base_settings import VolumeSettings
+from components.volumes.clouds import google_key
+
+
+def faults(args: VolumeSettings, cluster: ClusterArgs, *, key: str | None, copy_key: str | None) -> Iterator[Fault]:
+    """What is wrong with the region, and with the keys of the volume and its copy. Paths begin at the volume."""
+    if key and cluster.place:
+        yield from google_key.faults(key, "kmsKey", cluster.place)
+    region = args.mirror.to.region if args.mirror else None
+    if region is None:
+        if copy_key:
+            reason = "is set, but the volume has no mirror; remove it, or set mirror"
+            yield Fault(("backend", "mirrorKmsKey"), reason)
+        return
+    regions = catalog.regions("gke")
+    if region == cluster.place:
+        yield Fault(("mirror", "to", "region"), f"{region} is the region of the volume itself; choose another region")
+    elif regions and region not in regions:
+        near = did_you_mean(region, regions)
+        yield Fault(
+            ("mirror", "to", "region"), f"unknown region {region!r}; choose one of {', '.join(sorted(regions))}{near}"
+        )
+    elif copy_key:
+        yield from google_key.faults(copy_key, "mirrorKmsKey", region)
+    elif key:
+        # Silently another key than the one that was asked for would be worse than none.
+        reason = f"missing, but kmsKey is set and works in its own region only; set a key for the copy in {region}"
+        yield Fault(("backend", "mirrorKmsKey"), reason, given=(("backend", "kmsKey"),))

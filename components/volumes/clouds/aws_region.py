@@ -1,0 +1,28 @@
+"""AWS regions in a volume's settings: they exist, and a mirror's is not the cluster's own."""
+
+from collections.abc import Iterator
+
+from components import catalog
+from components.base.faults import Fault, Key, did_you_mean
+from components.clusters.settings import ClusterArgs
+from components.volumes.base_settings import VolumeSettings
+
+_MIRROR = ("mirror", "to", "region")
+
+
+def faults(region: str, path: Key) -> Iterator[Fault]:
+    """A region that AWS does not have."""
+    known = catalog.regions("eks")
+    if known and region not in known:
+        yield Fault(
+            path, f"unknown region {region!r}; choose one of {', '.join(sorted(known))}{did_you_mean(region, known)}"
+        )
+
+
+def of_mirror(args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Fault]:
+    """Whether a copy can be kept where the settings say. Paths begin at the volume."""
+    region = args.mirror.to.region if args.mirror else None
+    if region and region == cluster.place:
+        yield Fault(_MIRROR, f"{region} is the region of the volume itself; choose another region")
+    elif region:
+        yield from faults(region, _MIRROR)

@@ -1,0 +1,35 @@
+"""What Mountpoint for S3 may do with buckets: the policy for each volume, and how much its driver's role takes."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from components.volumes.backends.s3.settings import S3Settings
+
+# "IAM and AWS STS quotas": of all policies that are a role's own together, without white space.
+MOST_OF_A_ROLE = 10240
+
+
+def policy(args: S3Settings, arn: str, *, writes: bool) -> str:
+    """The rights on one bucket, and on the folder that it shows alone."""
+    listing: dict[str, Any] = {"Action": "s3:ListBucket", "Resource": arn}
+    if args.prefix:
+        listing["Condition"] = {"StringLike": {"s3:prefix": [f"{args.prefix}/", f"{args.prefix}/*"]}}
+    on_objects = ["s3:GetObject"]
+    if writes:
+        on_objects += ["s3:PutObject", "s3:AbortMultipartUpload", "s3:DeleteObject"]
+    rights = [listing, {"Action": on_objects, "Resource": f"{arn}/{args.prefix}/*" if args.prefix else f"{arn}/*"}]
+    if args.kms_key:
+        use = ["kms:Decrypt", "kms:GenerateDataKey"] if writes else ["kms:Decrypt"]
+        rights.append({"Action": use, "Resource": args.kms_key})
+    return json.dumps({"Version": "2012-10-17", "Statement": [{"Effect": "Allow", **one} for one in rights]})
+
+
+def writes(access_modes: Sequence[str]) -> bool:
+    """Whether pods may change what is in it."""
+    return set(access_modes) != {"ReadOnlyMany"}
+
+
+def counted(document: str) -> int:
+    """The characters that IAM counts."""
+    return len("".join(document.split()))

@@ -1,0 +1,79 @@
+"""One volume: its claim, its access policy, and its scheduled snapshots."""
+
+from collections.abc import Collection, Sequence
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components.base import facts
+from components.clusters.component import Cluster
+from components.namespace import Namespace
+from components.volumes import access, source
+from components.volumes.backend import Request
+from components.volumes.settings import VolumeArgs
+from components.volumes.snapshots import snapshot_schedule
+from components.volumes.snapshots.snapshotter import Snapshotter
+
+
+class Volume(pulumi.ComponentResource):
+    """A volume that workloads mount by its claim.
+
+    With `retain`, removing it from the settings and `pulumi destroy` are refused before anything changes (with
+    `--run-program --exclude-protected`, the rest is deleted), and even an unprotected object stays in the cluster.
+    Without it, a snapshot is taken before the volume is deleted, if its driver's snapshots outlive the volume.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        args: VolumeArgs,
+        *,
+        cluster: Cluster,
+        namespace: Namespace,
+        before_creation: pulumi.ResourceHook,
+        before_update: pulumi.ResourceHook,
+        before_deletion: pulumi.ResourceHook,
+        installed: Sequence[pulumi.Resource] = (),
+        origin: "Volume | None" = None,
+        snapshotter: Snapshotter | None = None,
+        origins: Collection[str] = (),
+        mounted_by: Sequence[str] = (),
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        backend = args.backend_on(cluster.args)
+        modes = args.access_modes or list(backend.access_modes)
+        props = facts.Volume(sizeGib=args.size_gib, backend=backend.kind, accessModes=modes, retain=args.retain)
+        super().__init__(facts.VOLUME, name, dict(props), opts)
+        copied = bool(args.mirror and args.mirror.to.by_volsync and backend.mirror_class)
+        request = Request(name, namespace, args, cluster, modes, installed, _begins_as(args, origin), copied)
+        keep = pulumi.ResourceOptions(parent=self, protect=args.retain, retain_on_delete=args.retain)
+        keep.hooks = pulumi.ResourceHookBinding(
+            before_create=[before_creation] if args.comes_back else None,
+            before_update=[before_update],
+            before_delete=[before_deletion] if args.saved_before_deletion(cluster.args) else None,
+        )
+        self.claim = backend.provision(request, keep)
+        self.claim_name = name
+        """Name of the claim in the stack's namespace."""
+        if args.readers is not None or args.writers is not None:
+            # A child of the volume, so that what mounts it comes after.
+            access.policy(name, args, also=mounted_by, namespace=namespace, opts=pulumi.ResourceOptions(parent=self))
+        snapshots_by = args.scheduled_class(cluster.args)
+        if args.snapshots and snapshots_by and snapshotter and not args.snapshots.group:
+            snapshot_schedule.cron_job(
+                name,
+                snapshots_by,
+                args.snapshots,
+                claims=[self.claim],
+                snapshotter=snapshotter,
+                origins=origins,
+                opts=pulumi.ResourceOptions(parent=self),
+            )
+        made = facts.VolumeOutputs(claimName=self.claim.metadata["name"], sizeGib=args.size_gib)
+        self.register_outputs(dict(made))
+
+
+def _begins_as(args: VolumeArgs, origin: Volume | None) -> "k8s.core.v1.TypedLocalObjectReferenceArgsDict | None":
+    if origin is not None:
+        return source.cloned(origin.claim.metadata["name"])
+    return source.restored(args.source.snapshot) if args.source and args.source.snapshot else None

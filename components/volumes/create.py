@@ -1,0 +1,103 @@
+"""All volumes of a stack, and what they share: drivers, snapshot schedules, mirrors."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+import pulumi
+
+from components.clusters.component import Cluster
+from components.namespace import Namespace
+from components.volumes import bring_back, immutable
+from components.volumes.component import Volume
+from components.volumes.mirrors import ceph, volsync
+from components.volumes.settings import VolumeArgs
+from components.volumes.snapshots import before_delete, snapshot_group, snapshot_schedule
+from components.volumes.snapshots.snapshotter import Snapshotter
+
+
+def volumes_of(
+    declared: Mapping[str, VolumeArgs],
+    *,
+    cluster: Cluster,
+    namespace: Namespace,
+    movers: Sequence[pulumi.Resource] = (),
+    opts: pulumi.ResourceOptions,
+) -> dict[str, Volume]:
+    """The volumes of a stack, and what they share. One that begins as another comes after it.
+
+    `movers` is what mirrors wait for: VolSync, where it is installed with the stack.
+    """
+    classes = {kind for args in declared.values() if (kind := args.scheduled_class(cluster.args))}
+    shared = Snapshotter(classes, cluster=cluster, namespace=namespace, opts=opts) if classes else None
+    kinds = {(backend := args.backend_on(cluster.args)).kind: backend for args in declared.values()}
+    by_kind = {
+        kind: kinds[kind].install(
+            cluster,
+            namespace,
+            {name: args for name, args in declared.items() if args.backend_on(cluster.args).kind == kind},
+        )
+        for kind in sorted(kinds)
+    }
+    before_creation, before_update, before_deletion = (
+        bring_back.hook(cluster),
+        immutable.hook(),
+        before_delete.hook(cluster),
+    )
+    origins = _snapshots_in_use(declared)
+    made: dict[str, Volume] = {}
+
+    def make(name: str) -> Volume:
+        if name not in made:
+            args = declared[name]
+            origin = make(args.source.volume) if args.source and args.source.volume else None
+            made[name] = Volume(
+                name,
+                args,
+                cluster=cluster,
+                namespace=namespace,
+                before_creation=before_creation,
+                before_update=before_update,
+                before_deletion=before_deletion,
+                installed=by_kind[args.backend_on(cluster.args).kind],
+                origin=origin,
+                snapshotter=shared,
+                origins=origins,
+                mounted_by=(volsync.ACCOUNT,) if volsync.takes_part(name, declared) else (),
+                opts=opts,
+            )
+        return made[name]
+
+    volumes = {name: make(name) for name in declared}
+    if shared:
+        _group_schedules(declared, volumes, cluster, shared, origins, opts)
+    backends = {name: args.backend_on(cluster.args) for name, args in declared.items()}
+    volsync.mirrors(declared, volumes, backends, namespace=namespace, needed=movers, opts=opts)
+    ceph.mirrors(declared, volumes, namespace=namespace, opts=opts)
+    return volumes
+
+
+def _snapshots_in_use(declared: Mapping[str, VolumeArgs]) -> frozenset[str]:
+    """The snapshots that volumes are made from, which no schedule may delete meanwhile."""
+    return frozenset(args.source.snapshot for args in declared.values() if args.source and args.source.snapshot)
+
+
+def _group_schedules(
+    declared: Mapping[str, VolumeArgs],
+    volumes: Mapping[str, Volume],
+    cluster: Cluster,
+    snapshotter: Snapshotter,
+    origins: Collection[str],
+    opts: pulumi.ResourceOptions,
+) -> None:
+    """One CronJob for each group of volumes whose snapshots are of one instant."""
+    for group, members in snapshot_group.groups(declared).items():
+        args = declared[members[0]]
+        if args.snapshots and (kind := args.scheduled_class(cluster.args)):
+            snapshot_schedule.cron_job(
+                group,
+                kind,
+                args.snapshots,
+                claims=[volumes[name].claim for name in members],
+                snapshotter=snapshotter,
+                origins=origins,
+                opts=opts,
+            )

@@ -1,0 +1,30 @@
+"""Who may mount a volume, as its settings name them: service accounts, and groups of the cluster's users."""
+
+from collections.abc import Iterable
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+from components.base.model import NAME_NEEDS, Line, is_name, refuse
+
+_GROUP = "group:"
+
+
+def _member(value: str) -> str:
+    if value == _GROUP or not (value.startswith(_GROUP) or is_name(value)):
+        refuse(f"a service account ({NAME_NEEDS}), or group:NAME")
+    return value
+
+
+Member = Annotated[Line, AfterValidator(_member)]
+"""A service account by its name, or a group of the cluster's users, as `group:NAME`."""
+
+
+def groups(members: Iterable[str] | None) -> list[str]:
+    """The groups among those who are listed."""
+    return sorted(one.removeprefix(_GROUP) for one in members or () if one.startswith(_GROUP))
+
+
+def accounts(members: Iterable[str] | None) -> list[str]:
+    """The service accounts among those who are listed."""
+    return sorted(one for one in members or () if not one.startswith(_GROUP))

@@ -1,0 +1,1 @@
+"""Mirrors: copies of volumes elsewhere that follow by themselves."""

@@ -1,0 +1,237 @@
+"""Mirrors by VolSync, from any backend to any other: what is sent, where it arrives, and what its movers may do."""
+
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components.base import facts, interval, pod_security
+from components.base.labels import COMPONENT, PART_OF, labels
+from components.namespace import Namespace
+from components.volumes import storage_class_per_volume
+from components.volumes.backend import Backend
+from components.volumes.component import Volume
+from components.volumes.mirrors.settings import MirrorArgs
+from components.volumes.settings import VolumeArgs
+
+API = "volsync.backube/v1alpha1"
+ACCOUNT = "volume.mirrors"
+"""The service account of the movers. No workload can have it: their names hold no dot."""
+PORT = 8000
+"""Where movers listen."""
+_MOVERS = {COMPONENT: "rsync-tls-mover", PART_OF: "volsync"}
+_SECONDS_OF_AN_HOUR = 3600
+_HOURS_OF_A_DAY = 24
+_RECEIVER = "volsync-rsync-tls-dst-"
+_NAME_LIMIT = 63
+
+
+def schedule(every: str) -> str | None:
+    """An interval as cron says it; None where no hour or day is a multiple of it."""
+    seconds = interval.seconds(every)
+    minutes, hours = seconds // 60, seconds // _SECONDS_OF_AN_HOUR
+    if seconds < _SECONDS_OF_AN_HOUR:
+        return f"*/{minutes} * * * *" if not 60 % minutes else None
+    if seconds % _SECONDS_OF_AN_HOUR or _HOURS_OF_A_DAY % hours:
+        return None
+    return f"0 */{hours} * * *" if hours < _HOURS_OF_A_DAY else "0 0 * * *"
+
+
+def takes_part(name: str, volumes: Mapping[str, VolumeArgs]) -> bool:
+    """Whether a mover mounts this volume, or a copy of it."""
+    args = volumes[name]
+    sends = args.mirror is not None and args.mirror.to.by_volsync
+    return sends or (args.source is not None and args.source.mirror is not None) or sender_to(name, volumes) is not None
+
+
+def sender_to(name: str, volumes: Mapping[str, VolumeArgs | None]) -> str | None:
+    """The volume of these settings whose mirror this one is."""
+    return next((one for one, args in volumes.items() if args and args.mirror and args.mirror.to.volume == name), None)
+
+
+def receiver_name(volume: str) -> str:
+    """The Service by which a destination is reached, as VolSync names it: a longer name by its checksum."""
+    whole = f"{_RECEIVER}{volume}"
+    return whole if len(whole) <= _NAME_LIMIT else f"{_RECEIVER}{zlib.crc32(volume.encode()):08x}"
+
+
+def claim_of_copy(volume: str) -> str:
+    """The claim that VolSync makes of a moment of a volume, to send it."""
+    return f"volsync-{volume}-src"
+
+
+class Movers(pulumi.ComponentResource):
+    """What the mirrors of a stack share: the account of the pods that move bytes, their traffic, their snapshots.
+
+    Their snapshots live for minutes, so their classes delete the bytes with the object.
+    """
+
+    def __init__(
+        self,
+        volumes: Mapping[str, VolumeArgs],
+        *,
+        backends: Iterable[Backend],
+        namespace: Namespace,
+        needed: Iterable[pulumi.Resource],
+        opts: pulumi.ResourceOptions,
+    ) -> None:
+        super().__init__(facts.MOVERS, ACCOUNT, {}, opts)
+        self.namespace = namespace
+        self.needed = list(needed)
+        inside = pulumi.ResourceOptions(parent=self)
+        wanted = {one for backend in backends if (one := backend.mirror_class)}
+        self._classes = {
+            one: one.create(f"{namespace.plain_name}-mirrors", keeps="Delete", opts=inside)
+            for one in sorted(wanted, key=lambda one: (one.driver, one.parameters))
+        }
+        metadata: k8s.meta.v1.ObjectMetaArgsDict = {
+            "name": ACCOUNT,
+            "namespace": namespace.name,
+            "labels": labels(ACCOUNT, "mirrors"),
+        }
+        k8s.core.v1.ServiceAccount(ACCOUNT, metadata=metadata, automount_service_account_token=False, opts=inside)
+        k8s.networking.v1.NetworkPolicy(ACCOUNT, metadata=metadata, spec=_traffic(volumes), opts=inside)
+        self.register_outputs({})
+
+    def copied(self, backend: Backend) -> dict[str, str]:
+        """How a moment of a volume is kept, on either side."""
+        kind = backend.mirror_class
+        if kind is None:
+            return {"copyMethod": "Direct"}
+        return {"copyMethod": "Snapshot", "volumeSnapshotClassName": self._classes[kind]}
+
+
+def mirrors(
+    declared: Mapping[str, VolumeArgs],
+    volumes: Mapping[str, Volume],
+    backends: Mapping[str, Backend],
+    *,
+    namespace: Namespace,
+    needed: Iterable[pulumi.Resource],
+    opts: pulumi.ResourceOptions,
+) -> None:
+    """All mirrors of a stack, and what they share."""
+    ends = {name: End(name, backends[name], volumes[name]) for name in declared if takes_part(name, declared)}
+    if not ends:
+        return
+    shared = Movers(
+        declared, backends=(end.backend for end in ends.values()), namespace=namespace, needed=needed, opts=opts
+    )
+    receivers = {
+        name: receive(end, declared[name], shared)
+        for name, end in ends.items()
+        if sender_to(name, declared) or ((origin := declared[name].source) and origin.mirror)
+    }
+    for name, end in ends.items():
+        if (mirror := declared[name].mirror) and mirror.to.by_volsync and mirror.every:
+            after = [receivers[mirror.to.volume]] if mirror.to.volume else []
+            send(end, mirror, mirror.every, shared, after)
+
+
+@dataclass(frozen=True)
+class End:
+    """A volume at one end of a mirror."""
+
+    name: str
+    backend: Backend
+    volume: Volume
+
+
+def send(
+    end: End, mirror: MirrorArgs, every: str, movers: Movers, after: Sequence[pulumi.Resource]
+) -> "k8s.apiextensions.CustomResource":
+    """Send what has changed, as often as the settings say."""
+    backend, namespace = end.backend, movers.namespace
+    sent: dict[str, Any] = {**_mover(), **movers.copied(backend)}
+    if backend.mirror_class:
+        if backend.own_class:
+            sent["storageClassName"] = storage_class_per_volume.of_copies(namespace, end.name)
+        if backend.reads_snapshots:
+            sent["accessModes"] = ["ReadOnlyMany"]
+    if mirror.to.volume:
+        sent["keySecret"] = f"volsync-rsync-tls-{mirror.to.volume}"
+        sent["address"] = pulumi.Output.format("{0}.{1}.svc", receiver_name(mirror.to.volume), namespace.name)
+    elif mirror.to.remote:
+        remote = mirror.to.remote
+        sent |= {"keySecret": remote.key_secret, "address": remote.address, "port": remote.port}
+    spec = {"sourcePVC": end.name, "trigger": {"schedule": schedule(every)}, "rsyncTLS": sent}
+    made = _object("ReplicationSource", end, spec, movers, [end.volume.claim, *after])
+    if mirror.alert:
+        _alert(end, every, namespace)
+    return made
+
+
+def receive(end: End, args: VolumeArgs, movers: Movers) -> "k8s.apiextensions.CustomResource":
+    """Take what a source sends into the volume, whose claim stays when this ends.
+
+    VolSync makes the key that both sides need, in a Secret that it names after this object; none of it is Pulumi's.
+    """
+    taken: dict[str, Any] = {**_mover(), **movers.copied(end.backend), "destinationPVC": end.name}
+    if args.source and args.source.mirror:
+        outside = args.source.mirror
+        taken["serviceType"] = "LoadBalancer" if outside.expose == "loadBalancer" else "ClusterIP"
+        if outside.key_secret:
+            taken["keySecret"] = outside.key_secret
+    return _object("ReplicationDestination", end, {"rsyncTLS": taken}, movers, [end.volume.claim])
+
+
+def _object(
+    kind: str, end: End, spec: Mapping[str, Any], movers: Movers, after: Sequence[pulumi.Resource]
+) -> "k8s.apiextensions.CustomResource":
+    return k8s.apiextensions.CustomResource(
+        end.name,
+        api_version=API,
+        kind=kind,
+        metadata={"name": end.name, "namespace": movers.namespace.name, "labels": labels(end.name, "mirrors")},
+        spec=spec,
+        opts=pulumi.ResourceOptions(parent=end.volume, depends_on=[*after, movers, *movers.needed]),
+    )
+
+
+def _mover() -> dict[str, Any]:
+    """The pods that move bytes: the user that the workloads' pods are, and no right beyond the files."""
+    return {
+        "moverServiceAccount": ACCOUNT,
+        "moverSecurityContext": pod_security.pod(),
+        "moverResources": {"requests": {"cpu": "100m", "memory": "128Mi"}, "limits": {"memory": "1Gi"}},
+    }
+
+
+def _traffic(volumes: Mapping[str, VolumeArgs]) -> "k8s.networking.v1.NetworkPolicySpecArgsDict":
+    """Movers reach each other. Those of other clusters have no label here: the key is what lets them in."""
+    movers: k8s.networking.v1.NetworkPolicyPeerArgsDict = {"pod_selector": {"match_labels": _MOVERS}}
+    here: list[k8s.networking.v1.NetworkPolicyPortArgsDict] = [{"protocol": "TCP", "port": PORT}]
+    from_outside = any(args.source is not None and args.source.mirror is not None for args in volumes.values())
+    ports = {args.mirror.to.remote.port for args in volumes.values() if args.mirror and args.mirror.to.remote}
+    away: list[k8s.networking.v1.NetworkPolicyEgressRuleArgsDict] = [
+        {"ports": [{"protocol": "TCP", "port": port}]} for port in sorted(ports)
+    ]
+    return {
+        "pod_selector": {"match_labels": _MOVERS},
+        "policy_types": ["Ingress", "Egress"],
+        "ingress": [{"ports": here} if from_outside else {"from_": [movers], "ports": here}],
+        "egress": [{"to": [movers], "ports": here}, *away],
+    }
+
+
+def _alert(end: End, every: str, namespace: Namespace) -> None:
+    """Tell when a copy was not made in time. VolSync's own metric says so."""
+    which = f'obj_namespace="{namespace.plain_name}", obj_name="{end.name}", role="source"'
+    rule = {
+        "alert": "MirrorLate",
+        "expr": f"volsync_volume_out_of_sync{{{which}}} == 1",
+        "for": every,
+        "labels": {"severity": "warning", "volume": end.name},
+        "annotations": {"summary": f"The mirror of volume {end.name} is older than {every}."},
+    }
+    k8s.apiextensions.CustomResource(
+        f"mirror-{end.name}",
+        api_version="monitoring.coreos.com/v1",
+        kind="PrometheusRule",
+        metadata={"name": f"mirror-{end.name}", "namespace": namespace.name, "labels": labels(end.name, "mirrors")},
+        spec={"groups": [{"name": f"mirror-{end.name}", "rules": [rule]}]},
+        opts=pulumi.ResourceOptions(parent=end.volume),
+    )

@@ -1,0 +1,1 @@
+"""Snapshots of volumes: schedules, classes, and the services of clouds that take them."""

@@ -1,0 +1,33 @@
+"""What AWS Backup, which takes the snapshots of AWS' file systems, can keep and when."""
+
+from collections.abc import Iterator
+
+from components.base.faults import Fault
+from components.volumes.snapshots import cron
+from components.volumes.snapshots.settings import SnapshotsArgs
+
+_DAY = 24 * 3600
+
+
+def faults(asked: SnapshotsArgs | None) -> Iterator[Fault]:
+    """AWS Backup takes at most one an hour, and keeps by age, in days. Paths begin at the volume."""
+    if asked is None:
+        return
+    if asked.keep is not None:
+        yield Fault(
+            ("snapshots", "keep"), "is set, but AWS Backup keeps snapshots by age only; remove it, and set expire"
+        )
+    if asked.expire_seconds is None or asked.expire_seconds % _DAY:
+        found = "missing" if asked.expire is None else f"is {asked.expire}"
+        yield Fault(
+            ("snapshots", "expire"), f"{found}, but AWS Backup keeps snapshots for whole days; set one such as 30d"
+        )
+    if cron.both_days(asked.schedule):
+        reason = "names days of the month and of the week, but AWS Backup supports one of them; remove one"
+        yield Fault(("snapshots", "schedule"), reason)
+    if not asked.schedule.split()[0].isdigit():
+        reason = (
+            f"{asked.schedule!r} runs more than once an hour, which AWS Backup does not support; set one "
+            f"minute, as in 0 * * * *"
+        )
+        yield Fault(("snapshots", "schedule"), reason)

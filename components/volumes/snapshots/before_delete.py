@@ -1,0 +1,101 @@
+"""A snapshot before a volume is deleted or replaced: the engine takes it, and deletes once it is ready."""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any, cast
+
+import pulumi
+
+from agents.snapshots import manifest
+from components.clusters.component import Cluster
+from components.clusters.settings import ClusterArgs
+from components.volumes.snapshots import cluster_snapshots
+from components.volumes.snapshots.cluster_snapshots import Snapshots
+
+_SECONDS_BETWEEN_LOOKS = 1.0
+_SECONDS_FOR_A_SNAPSHOT = 3600
+
+
+def hook(cluster: Cluster) -> pulumi.ResourceHook:
+    """What the engine calls before it deletes a claim that is bound to it.
+
+    It exists in every run, also where no volume has it: one that is no longer declared may be what is deleted. Its name
+    holds the cluster's, so that settings of another cluster cannot delete a claim that they cannot see.
+    """
+
+    async def before(args: pulumi.ResourceHookArgs) -> None:
+        # The outputs of a cloud's cluster are known by now: the claim was in it.
+        kubeconfig = await cluster.kubeconfig.future()
+        context = getattr(cluster.args, "context", None)
+        await _guarded(lambda: cluster_snapshots.of(kubeconfig, context), args)
+
+    return pulumi.ResourceHook(f"snapshot before a volume of {_named(cluster.args)} is deleted", before)
+
+
+def _named(cluster: ClusterArgs) -> str:
+    context = getattr(cluster, "context", None)
+    return f"cluster {context}" if context else f"the {cluster.kind} cluster"
+
+
+async def _guarded(reach: Callable[[], Snapshots], args: pulumi.ResourceHookArgs) -> None:
+    """Says what to do where the cluster cannot be asked: it may be gone, or be somebody else's."""
+    try:
+        await _save(await asyncio.to_thread(reach), args)
+    except RuntimeError:
+        raise
+    except Exception as error:
+        # The client's errors go on with headers and bodies.
+        reason = " ".join(str(error).splitlines()[:2])
+        raise RuntimeError(
+            f"volume {args.name} is not deleted: its snapshot failed: {reason}. {_without(args)}"
+        ) from None
+
+
+def _without(args: pulumi.ResourceHookArgs) -> str:
+    namespace, _, claim = args.id.rpartition("/")
+    return (
+        f"To delete it without a snapshot: pulumi state delete '{args.urn}'; kubectl -n {namespace} delete pvc {claim}"
+    )
+
+
+async def _save(snapshots: Snapshots, args: pulumi.ResourceHookArgs) -> None:
+    namespace, _, claim = args.id.rpartition("/")
+    driver = await asyncio.to_thread(snapshots.driver_of, namespace, claim, _uid(args.old_outputs))
+    if driver is None:
+        return
+    backend = cluster_snapshots.backend_of(driver)
+    if backend and not backend.snapshots_outlive_it:
+        pulumi.log.warn(
+            f"volume {claim} is deleted without a snapshot: its snapshots are part of the share and would be "
+            f"deleted with it"
+        )
+        return
+    if not driver:
+        raise RuntimeError(
+            f"volume {claim} is not deleted: it has no CSI driver that can take a snapshot. {_without(args)}"
+        )
+    name = manifest.name_of(claim, datetime.now(UTC), manifest.BEFORE_CHANGE)
+    if not await asyncio.to_thread(snapshots.take, namespace, name, claim, driver):
+        raise RuntimeError(
+            f"volume {claim} is not deleted: the cluster does not have the VolumeSnapshot API. {_without(args)}"
+        )
+    end = time.monotonic() + _SECONDS_FOR_A_SNAPSHOT
+    while (progress := await asyncio.to_thread(snapshots.progress, namespace, name)) != "ready":
+        if progress == "lost" and backend and backend.tells_what_is_lost:
+            await asyncio.to_thread(snapshots.give_up, namespace, name)
+            pulumi.log.warn(f"volume {claim} is deleted without a snapshot: its driver no longer finds it")
+            return
+        if time.monotonic() > end:
+            look = f"kubectl -n {namespace} describe volumesnapshot {name}"
+            raise RuntimeError(
+                f"volume {claim} is not deleted: its snapshot {name} is not ready after an hour; see {look}. "
+                f"{_without(args)}"
+            )
+        await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
+    pulumi.log.info(f"snapshot {name} has the data of volume {claim}")
+
+
+def _uid(outputs: Mapping[str, Any] | None) -> str | None:
+    return cast(str | None, ((outputs or {}).get("metadata") or {}).get("uid"))

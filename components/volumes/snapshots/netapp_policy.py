@@ -1,0 +1,63 @@
+"""Snapshot schedules as Azure NetApp Files has them: hourly, daily, weekly or monthly, and how many stay."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from components.base.faults import Fault
+from components.volumes.snapshots import cron
+from components.volumes.snapshots.settings import KEPT, SnapshotsArgs
+
+Rhythm = Literal["hourly", "daily", "weekly", "monthly"]
+
+# learn.microsoft.com/azure/azure-netapp-files/azure-netapp-files-resource-limits
+_MOST_KEPT = 255
+_DAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
+_CAN = "hourly (0 * * * *), daily (0 3 * * *), on days of the week (0 3 * * 1,4) or of the month (0 3 1,15 * *)"
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """One rhythm and its times, in the words of the service."""
+
+    rhythm: Rhythm
+    times: Mapping[str, int | str] = field(default_factory=dict)
+
+
+def schedule(text: str) -> Schedule | None:
+    """A valid schedule in the service's words; None where it has none for it."""
+    minute, hour, day, month, weekday = cron.fields(text)
+    if minute is None or len(minute) != 1 or month is not None:
+        return None
+    if hour is None:
+        return Schedule("hourly", {"minute": minute[0]}) if day is None and weekday is None else None
+    if len(hour) != 1 or (day is not None and weekday is not None):
+        return None
+    at: dict[str, int | str] = {"hour": hour[0], "minute": minute[0]}
+    if weekday is not None:
+        return Schedule("weekly", {**at, "day": ",".join(_DAYS[one] for one in weekday)})
+    if day is not None:
+        return Schedule("monthly", {**at, "days_of_month": ",".join(map(str, day))})
+    return Schedule("daily", at)
+
+
+def kept(snapshots: SnapshotsArgs) -> int:
+    """How many stay."""
+    return snapshots.keep or KEPT
+
+
+def faults(snapshots: SnapshotsArgs) -> Iterator[Fault]:
+    """What of it a snapshot policy cannot do. Paths begin at the volume."""
+    if schedule(snapshots.schedule) is None:
+        reason = f"a snapshot policy of NetApp Files cannot run at {snapshots.schedule!r}; use {_CAN}"
+        yield Fault(("snapshots", "schedule"), reason)
+    if snapshots.expire is not None:
+        yield Fault(
+            ("snapshots", "expire"),
+            "is set, but a snapshot policy of NetApp Files keeps snapshots by number only; remove it, and set keep",
+        )
+    if kept(snapshots) > _MOST_KEPT:
+        yield Fault(
+            ("snapshots", "keep"),
+            f"{snapshots.keep} exceeds the {_MOST_KEPT} snapshots of a NetApp volume; set {_MOST_KEPT} or less",
+        )

@@ -1,0 +1,46 @@
+"""Settings of scheduled snapshots."""
+
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from components.base import interval
+from components.base.interval import Age
+from components.base.model import Model, Name, refuse
+from components.volumes.snapshots import cron
+
+KEPT = 24
+
+
+def _schedule(value: str) -> str:
+    need = cron.problem(value)
+    if need:
+        refuse(need)
+    return cron.MACROS.get(value, value)
+
+
+class SnapshotsArgs(Model):
+    """When snapshots are taken, and which are kept. Snapshots that were not taken by this schedule are never "
+    "deleted."""
+
+    schedule: Annotated[str, AfterValidator(_schedule)]
+    """Cron schedule of five fields, in UTC: `0 * * * *` for every hour."""
+    keep: Annotated[int, Field(ge=1, le=1000)] | None = None
+    """Number of snapshots to keep. Older ones are deleted once a newer one is ready. 24 if `expire` is not set either.
+    """
+    expire: Age | None = None
+    """Age at which a snapshot is deleted, such as 36h, 30d or 8w. With CSI, the newest snapshot is always kept."""
+
+    group: Name | None = None
+    """Group of volumes whose snapshots are taken at the same instant. All volumes of a group have the same schedule."""
+
+    @property
+    def count(self) -> list[str]:
+        """Number of snapshots to keep, as the CronJob's argument."""
+        kept = self.keep or (None if self.expire else KEPT)
+        return [f"--keep={kept}"] if kept else []
+
+    @property
+    def expire_seconds(self) -> int | None:
+        """The age in seconds."""
+        return interval.seconds(self.expire) if self.expire else None

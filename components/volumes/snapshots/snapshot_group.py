@@ -1,0 +1,48 @@
+"""Groups of volumes whose snapshots are taken at one instant, on one schedule."""
+
+from collections.abc import Iterator, Mapping
+
+from components.base.faults import Fault
+from components.clusters.settings import ClusterArgs
+from components.volumes.settings import VolumeArgs
+from components.volumes.snapshots.snapshot_schedule import NAME_LIMIT
+
+
+def groups(volumes: Mapping[str, VolumeArgs]) -> dict[str, list[str]]:
+    """The names of each group's volumes, in the order of the settings."""
+    found: dict[str, list[str]] = {}
+    for name, args in volumes.items():
+        if args.snapshots and args.snapshots.group:
+            found.setdefault(args.snapshots.group, []).append(name)
+    return found
+
+
+def faults(volumes: Mapping[str, VolumeArgs], names: set[str], cluster: ClusterArgs) -> Iterator[Fault]:
+    """Faults of each group. `names` has the names of all volumes, valid or not."""
+    for group, members in groups(volumes).items():
+        first, *others = members
+        path = ("volumes", first, "snapshots", "group")
+        if group in names:
+            yield Fault(path, f"{group} is the name of a volume; use another name for the group")
+        if len(group) > NAME_LIMIT:
+            yield Fault(path, f"the name has {len(group)} characters; shorten it to {NAME_LIMIT}")
+        for name in others:
+            yield from _differences(group, first, name, volumes, cluster)
+
+
+def _differences(
+    group: str, first: str, name: str, volumes: Mapping[str, VolumeArgs], cluster: ClusterArgs
+) -> Iterator[Fault]:
+    given = (("volumes", first),)
+    at = ("volumes", name, "snapshots")
+    one, other = volumes[first].snapshots, volumes[name].snapshots
+    for key in ("schedule", "keep", "expire"):
+        mine, theirs = getattr(other, key), getattr(one, key)
+        if mine != theirs:
+            found = f"is {mine}" if mine else "missing"
+            other_has = f"volume {first} of the same group {group} has {theirs or 'none'}"
+            yield Fault((*at, key), f"{found}, but {other_has}; set the same for both", given=given)
+    ours, shared = (volumes[which].backend_on(cluster).group_class for which in (name, first))
+    if ours and shared and ours != shared:
+        reason = f"is {group}, but volume {first} of that group is on another driver or file system; use another group"
+        yield Fault((*at, "group"), reason, given=given)

@@ -1,0 +1,122 @@
+"""What all scheduled snapshots of a stack share: the agent that takes them, its rights, and classes that retain."""
+
+from collections.abc import Iterable
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components.agent import TO_API_SERVER, Agent, Resources, Rights
+from components.base import facts
+from components.base.labels import TENSORPLANE
+from components.clusters.component import Cluster
+from components.namespace import Namespace
+from components.volumes.snapshots.snapshot_class import SnapshotClass
+from components.volumes.source import GROUP_SNAPSHOT_GROUP, SNAPSHOT_GROUP
+
+ACCOUNT = "volume.snapshots"
+"""The service account of the CronJobs. No workload can have it: their names hold no dot."""
+
+
+class Snapshotter(pulumi.ComponentResource):
+    """One per stack with a volume that has a schedule."""
+
+    def __init__(
+        self,
+        classes: Iterable[SnapshotClass],
+        *,
+        cluster: Cluster,
+        namespace: Namespace,
+        opts: pulumi.ResourceOptions,
+    ) -> None:
+        wanted = sorted(set(classes), key=lambda one: (one.driver, one.group, one.parameters))
+        groups = any(one.group for one in wanted)
+        props = facts.Snapshotter(drivers=sorted({one.driver for one in wanted}))
+        super().__init__(facts.SNAPSHOTTER, ACCOUNT, dict(props), opts)
+        self._inside = pulumi.ResourceOptions(parent=self)
+        scoped = f"{namespace.plain_name}-{ACCOUNT}"
+        self.agent = Agent(
+            "snapshots",
+            name=ACCOUNT,
+            component="snapshots",
+            namespace=namespace.name,
+            image=cluster.args.images.python,
+            resources=Resources(cpu="10m", memory="32Mi", memory_limit="128Mi"),
+            rights=[
+                Rights(ACCOUNT, _in_namespace(groups), namespace.name),
+                Rights(scoped, _in_cluster(groups)),
+            ],
+            egress=[TO_API_SERVER],
+            policy_types=["Egress"],
+            opts=self._inside,
+        )
+        """What the CronJobs run."""
+        # Deleting a VolumeSnapshot or the namespace keeps the bytes: only the agent's retention deletes them.
+        self.classes = {one: one.create(namespace.plain_name, keeps="Retain", opts=self._inside) for one in wanted}
+        """Name of each VolumeSnapshotClass."""
+        self._limit(scoped, namespace, SNAPSHOT_GROUP, "volumesnapshotcontents", "volumeSnapshotRef")
+        if groups:
+            name = f"{scoped}.groups"
+            self._limit(name, namespace, GROUP_SNAPSHOT_GROUP, "volumegroupsnapshotcontents", "volumeGroupSnapshotRef")
+        self.register_outputs({})
+
+    def _limit(self, name: str, stack: Namespace, api_group: str, resource: str, reference: str) -> None:
+        """Contents have no namespace, so the right to change them holds in the whole cluster; this narrows it."""
+        namespace = stack.plain_name
+        k8s.admissionregistration.v1.ValidatingAdmissionPolicy(
+            name,
+            metadata={"name": name, "labels": TENSORPLANE},
+            spec={
+                "failure_policy": "Fail",
+                "match_constraints": {
+                    "resource_rules": [
+                        {
+                            "api_groups": [api_group],
+                            "api_versions": ["*"],
+                            "resources": [resource],
+                            "operations": ["UPDATE"],
+                        }
+                    ]
+                },
+                "match_conditions": [
+                    {
+                        "name": "snapshotter",
+                        "expression": f"request.userInfo.username == 'system:serviceaccount:{namespace}:{ACCOUNT}'",
+                    }
+                ],
+                "validations": [
+                    {
+                        "expression": f"oldObject.spec.{reference}.namespace == '{namespace}'",
+                        "message": f"snapshots of namespace {namespace} are all that it may expire",
+                    }
+                ],
+            },
+            opts=self._inside,
+        )
+        k8s.admissionregistration.v1.ValidatingAdmissionPolicyBinding(
+            name,
+            metadata={"name": name, "labels": TENSORPLANE},
+            spec={"policy_name": name, "validation_actions": ["Deny"]},
+            opts=self._inside,
+        )
+
+
+def _in_namespace(groups: bool) -> "list[k8s.rbac.v1.PolicyRuleArgsDict]":
+    verbs = ("get", "list", "create", "delete")
+    if not groups:
+        return [_rule("volumesnapshots", *verbs)]
+    # The snapshot controller creates the members of a group without labels.
+    return [_rule("volumesnapshots", *verbs, "patch"), _group_rule("volumegroupsnapshots", *verbs)]
+
+
+def _in_cluster(groups: bool) -> "list[k8s.rbac.v1.PolicyRuleArgsDict]":
+    """Contents have no namespace."""
+    of_groups = [_group_rule("volumegroupsnapshotcontents", "patch")] if groups else []
+    return [_rule("volumesnapshotcontents", "patch"), *of_groups]
+
+
+def _rule(resource: str, *verbs: str) -> "k8s.rbac.v1.PolicyRuleArgsDict":
+    return {"api_groups": [SNAPSHOT_GROUP], "resources": [resource], "verbs": list(verbs)}
+
+
+def _group_rule(resource: str, *verbs: str) -> "k8s.rbac.v1.PolicyRuleArgsDict":
+    return {"api_groups": [GROUP_SNAPSHOT_GROUP], "resources": [resource], "verbs": list(verbs)}

@@ -1,0 +1,20 @@
+"""Whether the zones of a volume's placement are the cluster's."""
+
+from collections.abc import Iterator
+
+from components.base.faults import Fault, did_you_mean
+from components.clusters.settings import ClusterArgs
+from components.volumes.base_settings import VolumeSettings
+
+
+def faults(args: VolumeSettings, cluster: ClusterArgs, *, at_most: int | None = None) -> Iterator[Fault]:
+    """Zones that the cluster has not, where no pod could mount the volume. Paths begin at the volume."""
+    path = ("placement", "zones")
+    asked = args.placement.zones if args.placement else ()
+    have = cluster.node_zones
+    for zone in asked:
+        if have and zone not in have:
+            reason = f"{zone} is not a zone of the cluster; choose one of {', '.join(have)}{did_you_mean(zone, have)}"
+            yield Fault(path, reason, given=(("cluster", "region"), ("cluster", "zones")))
+    if at_most is not None and len(asked) > at_most:
+        yield Fault(path, f"lists {len(asked)} zones, but this backend uses {at_most}; list {at_most}")

@@ -1,0 +1,55 @@
+"""`python -m driver COMMAND`, behind the Makefile: parses and calls."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from driver import down, exit_codes, purge, status, tools, up
+from driver.stack_settings import STACK
+from embedded.paths import Instance
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m driver", description="Deploys stacks; runs the embedded cluster.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    up = commands.add_parser("up", help="deploy a stack, with the embedded cluster where the stack is on it")
+    status = commands.add_parser("status", help="nodes, pods, volumes, queues and URLs of a stack's cluster")
+    for command in (up, status):
+        command.add_argument("--stack", default=STACK, help=f"name of a Pulumi.<stack>.yaml (default: {STACK})")
+    down = commands.add_parser("down", help="stop the embedded cluster; data stays")
+    purge = commands.add_parser("purge", help="stop the embedded cluster and delete its data")
+    purge.add_argument("--yes", action="store_true", help="do not ask")
+    for command in (down, purge):
+        command.add_argument("--stack", help="a stack on the embedded cluster; another is refused")
+    tools = commands.add_parser("tools", help="build or find the tools")
+    which = tools.add_mutually_exclusive_group()
+    which.add_argument("--all", action="store_true", help="also what the tests need: the cluster's programs and images")
+    which.add_argument("--python", choices=("stacks", "tests"), help="Python packages alone, the tests' too or not")
+    return parser
+
+
+def _run(args: argparse.Namespace) -> None:
+    context = os.environ.get("TENSORPLANE_CONTEXT", "")
+    match args.command:
+        case "up":
+            up.up(context, args.stack)
+        case "status":
+            status.status(context, args.stack)
+        case "down":
+            down.down(Instance.current(), args.stack)
+        case "purge":
+            purge.purge(Instance.current(), args.stack, confirmed=args.yes)
+        case "tools":
+            tools.prepare(everything=args.all, python=args.python)
+
+
+def main() -> int:
+    """Run the command; its exit code."""
+    args = _parser().parse_args()
+    return exit_codes.run(lambda: _run(args))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

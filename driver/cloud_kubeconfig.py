@@ -1,0 +1,26 @@
+"""The kubeconfig of a cluster that a stack created, from the stack's outputs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from driver import advice
+from driver.stack_settings import call
+from embedded import toolchain
+from embedded.fault import Fault
+from embedded.paths import PROJECT
+
+
+def of_stack(stack: str, environment: Mapping[str, str]) -> str:
+    """The kubeconfig's content. `environment`: the variables with which `pulumi` finds the stack."""
+    pulumi = toolchain.tools().path("pulumi")
+    try:
+        told = call([pulumi, "stack", "output", "--json", "--show-secrets", "--stack", stack], PROJECT, environment)
+    except Fault as fault:
+        if "no stack named" not in str(fault):
+            raise
+        told = "{}"
+    if not (found := json.loads(told).get("kubeconfig")):
+        raise Fault(f"stack {stack}: has no cluster yet; deploy it with: {advice.deploy(stack)}")
+    return str(found)

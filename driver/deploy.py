@@ -1,0 +1,233 @@
+"""Runs Pulumi for `make up`: settings that leave the checkout clean, `pulumi up` with progress, its outputs."""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from driver import (
+    deleted_volumes,
+    locks,
+    missing_claims,
+    pending_operations,
+    protected,
+    retained_volumes,
+)
+from driver.kube import Kube
+from driver.runs import may_change, steps
+from driver.runs import words as runs
+from driver.runs.steps import STREAMED
+from driver.stack_settings import StackSettings, call
+from driver.target import Target
+from driver.tools import make_pulumi_work_here
+from embedded import toolchain
+from embedded.children import Stopped
+from embedded.fault import Fault
+from embedded.step import Step
+from embedded.tasks import command
+
+_HEADING = re.compile(r"^  \S.*:$")
+_NOISE = re.compile(r"^    (warning: using pulumi-\S+ from \$PATH|error: update failed$)")
+
+
+@dataclass(frozen=True)
+class Stack:
+    """One Pulumi stack in one home: its settings, the CLI, and what the CLI runs with."""
+
+    settings: StackSettings
+    pulumi: Path
+    environment: dict[str, str]
+
+    @property
+    def home(self) -> Path:
+        return self.settings.home
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Keeps other processes from updating the stack meanwhile; a Fault where one does."""
+        return locks.alone(self.home, self.settings.name)
+
+    def prepare(self, step: Step) -> None:
+        """Make the stack exist, and mend what a killed update left behind."""
+        self.settings.make_stack(self.pulumi, self.environment)
+        if backend := locks.folder(self.environment):
+            locks.break_stale(backend, self.settings.name)
+        settled = pending_operations.settled(json.loads(self._call("stack", "export")))
+        if settled is not None:
+            step.note("an earlier update was interrupted; reading its resources back into the state")
+            self._import(settled)
+            self._update(["refresh"], step)
+
+    def _import(self, state: dict[str, Any]) -> None:
+        with tempfile.NamedTemporaryFile("w", suffix=".json", dir=self.home) as file:
+            json.dump(state, file)
+            file.flush()
+            self._call("stack", "import", "--file", file.name)
+
+    def up(
+        self, step: Step, api: Kube | None = None, tell: Callable[[str], None] = print, *, previewed: bool = False
+    ) -> dict[str, int]:
+        """`pulumi up`; the number of resources per operation (`same`, `create`, …) that it came to.
+
+        With the cluster's API, claims that somebody deleted are made again; `tell` gets a line for each. `previewed`:
+        the caller has shown what the update does.
+        """
+        state = json.loads(self._call("stack", "export"))
+        if api:
+            self._forget_gone_claims(state, api, step, tell)
+        volumes = {f"{self.settings.namespace}/{name}" for name in self.settings.section("volumes")}
+        # A preview costs seconds, and refuses before anything is changed. Without one, what comes before is done.
+        look = not previewed and retained_volumes.undeclared(state, volumes)
+        if not (previewed or look) and self._may_go_or_restart(state):
+            look = not self._tell_what_follows(state, api, step, tell)
+        self._update(["up"], step, look=look)
+        history = json.loads(self._call("stack", "history", "--json", "--page-size", "1"))
+        changes = dict(history[0].get("resourceChanges") or {})
+        # What the program reads, such as the stack's own outputs, is no change.
+        changes.pop("read", None)
+        return changes
+
+    def _forget_gone_claims(self, state: dict[str, Any], api: Kube, step: Step, tell: Callable[[str], None]) -> None:
+        """Let the update see which claims are gone. A Fault where it would make empty volumes for lost bytes."""
+        of = self.settings
+        found = missing_claims.gone(state, of.namespace, of.section("volumes"), api, of.name)
+        if lost := [str(one) for one in found if one.lost]:
+            raise Fault(*lost)
+        for one in found:
+            tell(str(one))
+        if urns := [one.urn for one in found if not one.leaving]:
+            self._update(["refresh", *(word for urn in urns for word in ("--target", urn))], step)
+
+    def _may_go_or_restart(self, state: dict[str, Any]) -> bool:
+        """Whether the update may delete volumes, or restart runs."""
+        volumes, jobs = deleted_volumes.loose(state), may_change.has_jobs(state)
+        if not (volumes or jobs):
+            return False
+        differ = self._differing()
+        return (
+            (volumes and bool(differ & {"cluster", "namespace", "volumes"}))
+            or (jobs and bool(differ & {"namespace", *may_change.SECTIONS}))
+            or (jobs and may_change.code_differs(state, self.settings.section("workloads")))
+        )
+
+    def _differing(self) -> set[str]:
+        """The sections of the settings that differ from those of the last update; all after one that failed."""
+        history = json.loads(self._call("stack", "history", "--json", "--page-size", "1"))
+        if not history or history[0].get("result") != "succeeded":
+            return {*may_change.SECTIONS, "namespace"}
+        before = {key.partition(":")[2]: _value(told) for key, told in (history[0].get("config") or {}).items()}
+        differ = {each for each in may_change.SECTIONS if self.settings.section(each) != before.get(each, {})}
+        renamed = before.get("namespace", self.settings.namespace) != self.settings.namespace
+        return differ | {"namespace"} if renamed else differ
+
+    def _tell_what_follows(
+        self, state: dict[str, Any], api: Kube | None, step: Step, tell: Callable[[str], None]
+    ) -> bool:
+        """Say what becomes of each run, and what keeps the bytes of volumes that go; false where nobody can know."""
+        try:
+            shown = self._run(["preview", "--json"], step, watch=lambda line: None, more=STREAMED)
+        except Stopped:
+            raise
+        except Fault:
+            return False
+        events = steps.read(shown)
+        for line in runs.lines(events, api):
+            tell(line)
+        if changes := deleted_volumes.going(steps.planned(events)):
+            facts = deleted_volumes.Facts.of(api, self.settings.namespace) if api else deleted_volumes.Facts()
+            for line in deleted_volumes.lines(state, changes, facts):
+                tell(line)
+        return True
+
+    def destroy(self, step: Step) -> None:
+        """`pulumi destroy`: what the stack marks as retained stays in the cluster."""
+        # The program takes the snapshots before a volume is deleted.
+        self._update(["destroy", "--run-program"], step)
+
+    def outputs(self) -> dict[str, Any]:
+        """The stack's outputs, secrets shown: for use in this process, not for printing."""
+        outputs: dict[str, Any] = json.loads(self._call("stack", "output", "--json", "--show-secrets"))
+        return outputs
+
+    def _update(self, arguments: list[str], step: Step, *, look: bool = False) -> None:
+        try:
+            self._run([*arguments, *([] if look else ["--skip-preview"]), "--yes", "--suppress-outputs"], step)
+        except Stopped:
+            raise
+        except Fault as fault:
+            # The log begins with earlier runs; each starts with its command line.
+            log = self._log(arguments[0])
+            output = log.read_text().rpartition(f" $ {self.pulumi} ")[2]
+            if held := locks.refusal(output, self.settings.name):
+                raise held from None
+            errors = diagnostics(output)
+            raise Fault(*errors, f"  log: {log}") if errors else fault from None
+
+    def _run(
+        self,
+        arguments: list[str],
+        step: Step,
+        watch: Callable[[str], None] | None = None,
+        more: Mapping[str, str] = MappingProxyType({}),
+    ) -> str:
+        return command(
+            [
+                str(self.pulumi),
+                *arguments,
+                *("--non-interactive", "--color=never"),
+                *("--stack", self.settings.name, "--config-file", str(self.settings.file)),
+            ],
+            step=step,
+            env={**self.environment, **more},
+            cwd=self.settings.project,
+            log=self._log(arguments[0]),
+            watch=watch,
+        )
+
+    def _log(self, verb: str) -> Path:
+        return self.home / "logs" / self.settings.name / f"pulumi-{verb}.log"
+
+    def _call(self, *arguments: str) -> str:
+        try:
+            return call(
+                [self.pulumi, *arguments, "--stack", self.settings.name], self.settings.folder, self.environment
+            )
+        except Fault as fault:
+            raise locks.refusal(str(fault), self.settings.name) or fault from None
+
+
+def open_stack(target: Target) -> Stack:
+    """A target's stack, its state in the target's home."""
+    settings = StackSettings(target.stack, target.home)
+    make_pulumi_work_here()
+    return Stack(settings, toolchain.tools().path("pulumi"), target.environment())
+
+
+def _value(told: dict[str, Any] | None) -> Any:
+    """A setting as the history of updates has it: maps are JSON."""
+    text = (told or {}).get("value")
+    try:
+        return json.loads(text) if text is not None else {}
+    except ValueError:
+        return text
+
+
+def diagnostics(output: str) -> list[str]:
+    """The errors of the update in `output`, as a person wants them: the resource, then what is wrong with it.
+
+    None where it ended before it came to any resource.
+    """
+    section = protected.explained(output.partition("\nDiagnostics:\n")[2].partition("\nResources:\n")[0])
+    lines = [line for line in section.splitlines() if line.strip() and not _NOISE.search(line)]
+    # A resource's heading without a line under it had only noise to say.
+    following = [*lines, ""][1:]
+    kept = [
+        line for line, after in zip(lines, following, strict=True) if not _HEADING.match(line) or after[:4] == "    "
+    ]
+    return [line[2:].replace("  error: ", "  ", 1) for line in kept]

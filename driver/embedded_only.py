@@ -1,0 +1,21 @@
+"""Refuses commands of the embedded cluster for a stack that is elsewhere."""
+
+from __future__ import annotations
+
+from driver.stack_settings import StackSettings
+from driver.target import Target
+from embedded.fault import Fault
+
+
+def check(stack: str | None, command: str) -> None:
+    """A Fault where the caller named a stack that is not on the embedded cluster."""
+    if stack is None:
+        return
+    target = Target.of("", stack=stack)
+    StackSettings(stack, target.home).source()
+    if not target.embedded:
+        where = f"a cluster of kind {target.cloud}" if target.cloud else f"the cluster of context {target.context}"
+        raise Fault(
+            f"STACK={stack}: `{command}` is for the embedded cluster, and this stack is on {where}; to delete the "
+            f"stack's resources there, use: pulumi destroy --stack {stack} --run-program"
+        )

@@ -1,0 +1,107 @@
+"""Reads a cluster by plain paths of its API, for the main job and its tests. Changing things is the stack's work."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import urllib3
+import yaml
+from kubernetes import client, config
+
+from embedded.fault import Fault
+
+START = "Start it with: make up"
+"""The remedy where the embedded cluster does not answer."""
+_LOOK = "Look with: kubectl cluster-info"
+
+
+class Kube:
+    """A cluster's API: `get("/api/v1/nodes")`. Paths are those of the Kubernetes API reference."""
+
+    def __init__(self, api: client.ApiClient, remedy: str) -> None:
+        self._api = api
+        self._remedy = remedy
+
+    @classmethod
+    def of(cls, kubeconfig: Path | None, context: str | None = None, *, remedy: str = _LOOK) -> Kube:
+        """The cluster of a kubeconfig (the user's default where None) and a context (its current one where None).
+
+        `remedy`: what to do where it does not answer.
+        """
+        try:
+            return cls(config.new_client_from_config(str(kubeconfig) if kubeconfig else None, context or None), remedy)
+        except config.ConfigException as error:
+            raise Fault(f"kubeconfig {kubeconfig or ''} context {context or '(current)'}: {error}") from None
+
+    @classmethod
+    def of_text(cls, kubeconfig: str, *, remedy: str) -> Kube:
+        """The cluster of a kubeconfig's content."""
+        try:
+            return cls(config.new_client_from_config_dict(yaml.safe_load(kubeconfig)), remedy)
+        except config.ConfigException as error:
+            raise Fault(f"the stack's kubeconfig: {error}") from None
+
+    def get(self, path: str, **query: str) -> dict[str, Any] | None:
+        """One object or list; None where there is none."""
+        try:
+            answer: dict[str, Any] = json.loads(self._call("GET", path, query).data)
+        except client.ApiException as error:
+            if error.status == 404:
+                return None
+            raise Fault(f"GET {path}: {_message(error)}") from None
+        return answer
+
+    def items(self, path: str, **query: str) -> list[dict[str, Any]]:
+        """The items of a list; none where the kind does not exist."""
+        answer = self.get(path, **query)
+        return answer["items"] if answer else []
+
+    def text(self, path: str, **query: str) -> str:
+        """What a path answers as text (logs); empty where it cannot be read now."""
+        try:
+            return self._call("GET", path, query).data.decode(errors="replace")
+        except client.ApiException:
+            return ""
+
+    def service(self, namespace: str, name: str, port: int, path: str, body: Any = None) -> tuple[int, Any]:
+        """Status and JSON answer of an HTTP service in the cluster, asked through the API server's proxy."""
+        at = f"/api/v1/namespaces/{namespace}/services/http:{name}:{port}/proxy{path}"
+        try:
+            answer = self._call("GET" if body is None else "POST", at, {}, body)
+        except client.ApiException as error:
+            return int(error.status or 0), error.body
+        return answer.status, json.loads(answer.data)
+
+    def delete(self, path: str, **query: str) -> None:
+        """Delete one object; no error where it is gone."""
+        try:
+            self._call("DELETE", path, query)
+        except client.ApiException as error:
+            if error.status != 404:
+                raise Fault(f"DELETE {path}: {_message(error)}") from None
+
+    def _call(self, method: str, path: str, query: dict[str, str], body: Any = None) -> urllib3.HTTPResponse:
+        try:
+            answer: urllib3.HTTPResponse = self._api.call_api(
+                path,
+                method,
+                query_params=list(query.items()),
+                header_params={"Accept": "application/json, */*", "Content-Type": "application/json"},
+                body=body,
+                auth_settings=["BearerToken"],
+                _preload_content=False,
+                _return_http_data_only=True,
+                _request_timeout=30,
+            )
+        except urllib3.exceptions.HTTPError as error:
+            raise Fault(f"The cluster does not answer ({error}). {self._remedy}") from None
+        return answer
+
+
+def _message(error: client.ApiException) -> str:
+    try:
+        return str(json.loads(error.body)["message"])
+    except (TypeError, ValueError, KeyError):
+        return f"{error.status} {error.reason}"

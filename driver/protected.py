@@ -1,0 +1,49 @@
+"""What Pulumi says of a protected resource, in terms of the setting that protects it."""
+
+from __future__ import annotations
+
+import re
+
+_REFUSED = re.compile(
+    r"(?:(?:preview|update) failed: )?(?:unable to (?P<how>\w+) )?resource \"(?P<urn>urn:pulumi:[^\"]+)\""
+    r"(?: as part of replacing \"[^\"]+\")?\s+"
+    r"(?:cannot be deleted\s+because it is protected|as it is currently marked for protection)\."
+    r".*?(?:`pulumi state unprotect [^`]*`|run\s+`pulumi up`(?!,? or))",
+    re.DOTALL | re.IGNORECASE,
+)
+# What a hook of the program says is a sentence of its own.
+_HOOK = re.compile(r'before hook "[^"]+" failed: ')
+_PAGE = "docs/data.md#delete-a-volume"
+
+
+def explained(text: str) -> str:
+    """The text with each refusal of Pulumi's as one line about the settings, and hooks' words without their names.
+
+    Pulumi's own advice, `pulumi state unprotect`, would only take away what stands before the data.
+    """
+    return _REFUSED.sub(lambda found: _line(found["urn"], replaced=found["how"] == "replace"), _HOOK.sub("", text))
+
+
+def _line(urn: str, *, replaced: bool) -> str:
+    *_, chain, name = urn.split("::", 3)
+    owners = chain.split("$")
+    kind = owners[-1].rpartition(":")[2]
+    what = "would be replaced" if replaced else "would be deleted"
+    if "tensorplane:index:Volume" in owners or "tensorplane:index:Stream" in owners:
+        thing = f"volume {name}" if kind == "PersistentVolumeClaim" else f"{kind} {name}, which holds a volume's data,"
+        back = "take back the change of its settings, or declare a second volume" if replaced else "declare it again"
+        return f"{thing} {what}, and the volume is retained; {back}. To delete it on purpose: {_PAGE}"
+    if kind == "Namespace" and "tensorplane:index:Namespace" in owners:
+        return (
+            f"namespace {name} {what}, and it has retained volumes; "
+            f"keep the stack's namespace and these volumes. To delete a volume on purpose: {_PAGE}"
+        )
+    if kind == "Namespace":
+        return (
+            f"namespace {name} {what}, and its team is retained; declare the team again, "
+            "or deploy it with retain: false before you remove it"
+        )
+    return (
+        f"{kind} {name} {what}, and the settings protect it; take back the change, or deploy "
+        "retain: false of the volume on it, or deletionProtection: false of the cluster, before you remove it"
+    )

@@ -1,0 +1,99 @@
+"""`make purge`: deletes the embedded cluster, its data, and the state of the stacks on it and of no other."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from driver import embedded_only
+from driver.state_files import state_files
+from embedded import cluster
+from embedded.fault import Fault
+from embedded.paths import Instance
+
+_CLUSTER = "tensorplane:index:Cluster"
+_CLAIM = "kubernetes:core/v1:PersistentVolumeClaim"
+
+
+@dataclass(frozen=True)
+class OnCluster:
+    """A stack whose objects are in the embedded cluster, as its state has them."""
+
+    project: str
+    name: str
+    claims: tuple[str, ...]
+    """Its volumes, as namespace/name."""
+
+
+def purge(instance: Instance, stack: str | None = None, *, confirmed: bool) -> None:
+    """Stop the embedded cluster and delete its data, with the state of the stacks on it; tell what goes.
+
+    `stack`: the one that the caller named.
+    """
+    embedded_only.check(stack, "make purge")
+    stacks = on_the_cluster(instance.stacks)
+    print(*described(instance, stacks), sep="\n")
+    if not confirmed:
+        if not sys.stdin.isatty():
+            raise Fault("Nothing was deleted. Confirm with: .venv/bin/python -m driver purge --yes")
+        if input(f"Type {instance.name} to delete it: ") != instance.name:
+            raise Fault("Nothing was deleted.")
+    cluster.stop(instance)
+    # Before the cluster's data: what a kill cuts off, the same command goes on with.
+    forget(instance.stacks, stacks)
+    cluster.remove(instance)
+    print("Deleted. Tools and images stay in the cache.")
+
+
+def on_the_cluster(home: Path) -> list[OnCluster]:
+    """The stacks of a home that live in the embedded cluster; nothing else may be forgotten with it."""
+    found = []
+    for path in state_files(home):
+        resources = _resources(path)
+        kinds = {(one.get("inputs") or {}).get("kind") for one in resources if one.get("type") == _CLUSTER}
+        if kinds == {"embedded"}:
+            claims = sorted(str(one.get("id")) for one in resources if one.get("type") == _CLAIM)
+            found.append(OnCluster(path.parent.name, path.stem, tuple(claims)))
+    return found
+
+
+def _resources(path: Path) -> list[dict[str, Any]]:
+    # What cannot be read is not known to be the cluster's.
+    try:
+        state = json.loads(path.read_text())
+        return list(state["checkpoint"]["latest"]["resources"])
+    except (ValueError, TypeError, KeyError):
+        return []
+
+
+def described(instance: Instance, stacks: Sequence[OnCluster]) -> list[str]:
+    """What a purge deletes and what it keeps, a line each."""
+    names = {one.name for one in stacks}
+    kept = [path.stem for path in state_files(instance.stacks) if path.stem not in names]
+    claims = [claim for one in stacks for claim in one.claims]
+    return [
+        f"make purge deletes the embedded cluster {instance.name} for good:",
+        f"  data     {instance.home}: every object and every volume of the cluster, with its snapshots",
+        f"  volumes  {', '.join(claims) or 'none that a stack declares'}",
+        f"  stacks   {', '.join(sorted(names)) or 'none'}: Pulumi's state of what is on this cluster",
+        f"It keeps {instance.stacks}:",
+        f"  stacks   {', '.join(kept) or 'no other stack'}; and the passphrase, which reads encrypted settings",
+    ]
+
+
+def forget(home: Path, stacks: Sequence[OnCluster]) -> None:
+    """Delete what Pulumi keeps of these stacks: state, backups, history, locks; and their copied settings and logs."""
+    backend = home / "pulumi" / ".pulumi"
+    for one in stacks:
+        for folder in ("history", "backups", "locks", "locks/organization"):
+            shutil.rmtree(backend / folder / one.project / one.name, ignore_errors=True)
+        shutil.rmtree(home / "logs" / one.name, ignore_errors=True)
+        (home / "settings" / f"Pulumi.{one.name}.yaml").unlink(missing_ok=True)
+        # The state itself last: while it is there, the stack is known to be one of these.
+        for file in sorted((backend / "stacks" / one.project).glob(f"{one.name}.json*"), reverse=True):
+            file.unlink()

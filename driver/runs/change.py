@@ -1,0 +1,150 @@
+"""What an update does to one run: it goes on in a new gang, or another begins in its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from driver.runs.job_set import JobSet, plain
+from driver.runs.steps import JobSteps
+
+_WORDS = {"command": "command", "code": "files", "environment": "environment", "image": "image", "strategy": "strategy"}
+"""The parts that decide a run's result, in the order in which they are told, and what the settings call them."""
+_KEY = re.compile(r'(?:stringData|data)(?:\.|\[")([^".\[\]]+)')
+
+
+@dataclass(frozen=True)
+class Restart:
+    """The same run, in a new gang."""
+
+    job: str
+    run: str
+    namespace: str
+    writer: str
+    """What the name of the pod begins with that writes the checkpoints."""
+    checkpoints: bool | None
+    """Whether it has any; None where the preview hides it."""
+    notes_its_end: bool
+    """Whether a run that has finished is not run again."""
+    resized: tuple[tuple[str, str, str], ...] = ()
+    """What of its size changes, after which results may differ in the last digits: what, before, after."""
+
+
+@dataclass(frozen=True)
+class NewRun:
+    """Another run in place of the deployed one."""
+
+    job: str
+    changed: tuple[str, ...]
+    """What changed of that which decides its result; empty where the preview hides it."""
+
+
+@dataclass(frozen=True)
+class Undecided:
+    """A job whose run depends on an image that is known only after the update."""
+
+    job: str
+
+
+Change = Restart | NewRun | Undecided
+
+
+def changes(jobs: Iterable[JobSteps]) -> list[Change]:
+    """What becomes of the runs that are deployed. Nothing of jobs that are new, deleted or unchanged."""
+    return [found for steps in jobs if (found := _change(steps))]
+
+
+def _change(steps: JobSteps) -> Change | None:
+    recorded = _outputs(steps.job.old).get("jobSet")
+    if steps.job_set.operation not in ("create", "replace") or not isinstance(recorded, str):
+        return None
+    old, new = _job_set(steps.job_set.old), _job_set(steps.job_set.new)
+    if new.name == recorded:
+        return _restart(steps, recorded, old, new)
+    if new.name.startswith(f"{steps.name}-") or steps.secret.changes:
+        return NewRun(steps.name, tuple(_changed(steps, old, new)))
+    return Undecided(steps.name)
+
+
+def _restart(steps: JobSteps, run: str, old: JobSet, new: JobSet) -> Restart:
+    # One that was deleted from the cluster is not in the state any more.
+    former = old if old.is_shown else new
+    before, after = (former.size, new.size) if new.is_shown else ({}, {})
+    return Restart(
+        steps.name,
+        run,
+        namespace=new.namespace,
+        writer=former.writer,
+        checkpoints=new.has_checkpoints if new.is_shown else None,
+        notes_its_end=former.notes_its_end,
+        resized=tuple(
+            (what, before.get(what, "any"), after.get(what, "any"))
+            for what in {**before, **after}
+            if before.get(what) != after.get(what)
+        ),
+    )
+
+
+def _changed(steps: JobSteps, old: JobSet, new: JobSet) -> Iterator[str]:
+    """The parts that decide the result and differ, in the words of the settings."""
+    before, after = (_decisive(state) for state in (steps.job.old, steps.job.new))
+    parts = (
+        {part for part in {**before, **after} if before.get(part) != after.get(part)}
+        if before and after
+        else set(_evident(steps))
+    )
+    for part in [*(each for each in _WORDS if each in parts), *sorted(parts - _WORDS.keys())]:
+        if part == "environment":
+            yield from _variables(steps, old, new)
+        elif part == "data":
+            yield from _data(old, new)
+        else:
+            yield _WORDS.get(part, part)
+
+
+def _evident(steps: JobSteps) -> Iterator[str]:
+    """The parts that differ by the steps themselves, where hashes are secret or not known yet."""
+    before, after = (state.get("inputs") or {} for state in (steps.job.old, steps.job.new))
+    if steps.secret.changes:
+        yield "environment"
+    if steps.files.changes:
+        yield "code"
+    yield from (part for part in ("image", "strategy") if before.get(part) != after.get(part))
+
+
+def _variables(steps: JobSteps, old: JobSet, new: JobSet) -> list[str]:
+    """The variables that differ, by name; their values are nobody's to read."""
+    in_secret = {match[1] for path in steps.secret.paths if (match := _KEY.match(path))}
+    before, after = old.variables, new.variables if new.is_shown else old.variables
+    outside = {name for name in {**before, **after} if _differs(name, before, after)}
+    found = [f"env {name}" for name in sorted(in_secret | outside)]
+    hidden = steps.secret.changes and not in_secret
+    return [*found, "its Secret"] if found and hidden else found or ["environment"]
+
+
+def _differs(name: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    return name not in before or name not in after or before[name] != after[name]
+
+
+def _data(old: JobSet, new: JobSet) -> list[str]:
+    found = []
+    if old.volumes != new.volumes:
+        found.append("volumes")
+    if old.streams != new.streams:
+        found.append("streams")
+    return found or ["volumes or streams"]
+
+
+def _job_set(state: Mapping[str, Any]) -> JobSet:
+    return JobSet(state.get("inputs") or {})
+
+
+def _outputs(state: Mapping[str, Any]) -> Mapping[str, Any]:
+    return state.get("outputs") or {}
+
+
+def _decisive(state: Mapping[str, Any]) -> dict[str, str]:
+    """The recorded hashes by part; nothing where they are secret, or known only after the update."""
+    return dict(plain(plain(_outputs(state).get("run")).get("decisive")))

@@ -1,0 +1,127 @@
+"""What a JobSet of a training job says of its run, as far as a preview shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from components.base.labels import ACCELERATOR, NODE_GROUP
+from workloads.own_variables import OWN
+
+_SELECTED = {"accelerator": ACCELERATOR, "node group": NODE_GROUP}
+"""Labels by which pods choose what they compute on, and what each is called."""
+_DEVICES = {"gpu": "GPUs per pod", "tpu": "TPUs per pod"}
+_LAUNCHERS = ("/tensorplane/launch.py", "/runtime/launch.py")  # the second of versions whose library was `runtime`
+_SIGNATURE = "4dabf18193072939515e22adb298388d"  # marks what the engine masks, such as a secret
+
+Object = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class JobSet:
+    """One of which everything is empty that is secret, or known only after the update."""
+
+    inputs: Object
+
+    @property
+    def is_shown(self) -> bool:
+        return bool(self._roles)
+
+    @property
+    def name(self) -> str:
+        return _text(plain(self.inputs.get("metadata")).get("name"))
+
+    @property
+    def namespace(self) -> str:
+        return _text(plain(self.inputs.get("metadata")).get("namespace"))
+
+    @property
+    def has_checkpoints(self) -> bool:
+        return "CHECKPOINT_DIR" in self._values
+
+    @property
+    def notes_its_end(self) -> bool:
+        """Whether the launcher writes into the run's folder that it has finished, and does not run it again."""
+        command = next(self._containers, {}).get("command") or ()
+        return "TENSORPLANE_RUN" in self._values and any(str(word).endswith(_LAUNCHERS) for word in command)
+
+    @property
+    def writer(self) -> str:
+        """What the name of the pod begins with that writes the checkpoints."""
+        deciding = plain(self._spec.get("successPolicy")).get("targetReplicatedJobs")
+        return f"{self.name}-{deciding[0]}-0-0-" if deciding else ""
+
+    @property
+    def variables(self) -> dict[str, Any]:
+        """The variables of the settings and their values; None for one in a Secret."""
+        return {name: value for name, value in self._values.items() if name not in OWN}
+
+    @property
+    def streams(self) -> Any:
+        return self._values.get("STREAMS")
+
+    @property
+    def volumes(self) -> list[tuple[str, str]]:
+        """Claims and the paths at which pods see them."""
+        pod = next(self._pods, {})
+        claims = {
+            each["name"]: each["persistentVolumeClaim"]["claimName"]
+            for each in pod.get("volumes") or ()
+            if "persistentVolumeClaim" in each
+        }
+        mounts = next(self._containers, {}).get("volumeMounts") or ()
+        return sorted((claims[each["name"]], each["mountPath"]) for each in mounts if each["name"] in claims)
+
+    @property
+    def size(self) -> dict[str, str]:
+        """What decides in which order sums are added: how many pods there are, and on what each computes."""
+        found = {}
+        for role, job in self._roles.items():
+            of_role = "" if role == "worker" else f" of {role}"
+            found["workers" if role == "worker" else role] = str(int(job["completions"]))
+            for what, value in _accelerators(job["template"]["spec"]):
+                found[f"{what}{of_role}"] = value
+        return found
+
+    @property
+    def _spec(self) -> Object:
+        return plain(self.inputs.get("spec"))
+
+    @property
+    def _roles(self) -> dict[str, Object]:
+        """The Job of each role."""
+        return {job["name"]: job["template"]["spec"] for job in self._spec.get("replicatedJobs") or ()}
+
+    @property
+    def _values(self) -> dict[str, Any]:
+        variables = next(self._containers, {}).get("env") or ()
+        return {each["name"]: each.get("value") for each in variables}
+
+    @property
+    def _pods(self) -> Iterator[Object]:
+        return (job["template"]["spec"] for job in self._roles.values())
+
+    @property
+    def _containers(self) -> Iterator[Object]:
+        return (pod["containers"][0] for pod in self._pods)
+
+
+def _accelerators(pod: Object) -> Iterator[tuple[str, str]]:
+    """What a pod computes on, in words and values; nothing of one without accelerators."""
+    limits = (pod["containers"][0].get("resources") or {}).get("limits") or {}
+    kinds = {key.rpartition("/")[2]: str(count) for key, count in limits.items()}
+    counts = {what: kinds[kind] for kind, what in _DEVICES.items() if kind in kinds}
+    yield from counts.items()
+    if counts:
+        selector = pod.get("nodeSelector") or {}
+        yield from ((what, selector[key]) for what, key in _SELECTED.items() if key in selector)
+
+
+def plain(value: Any) -> Object:
+    """The value, or nothing where the engine masks it or does not know it yet."""
+    return value if isinstance(value, dict) and _SIGNATURE not in value else {}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,47 @@
+"""Whether an update may restart the run of a training job. Which ones, only a preview tells, and it costs seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+_JOB = "tensorplane:index:TrainingJob"
+_CONFIG_MAP = "kubernetes:core/v1:ConfigMap"
+
+SECTIONS = ("cluster", "gpuRuntime", "nodeGroups", "queues", "streams", "volumes", "workloads")
+"""The settings that training jobs follow from."""
+
+
+def has_jobs(export: Mapping[str, Any]) -> bool:
+    """Whether a training job is deployed. `export` is what `pulumi stack export` prints."""
+    return bool(list(_jobs(export)))
+
+
+def code_differs(export: Mapping[str, Any], workloads: Mapping[str, Any]) -> bool:
+    """Whether the code of a deployed job differs from this machine's: its own files, or tensorplane's library.
+
+    `workloads` are those of the settings.
+    """
+    # Settings and their checks are imported where they are needed alone: this runs before their packages are there.
+    from workloads import sources
+    from workloads.manifests.files import bundle
+
+    deployed = {one["inputs"]["metadata"]["name"] for one in _resources(export) if one["type"] == _CONFIG_MAP}
+    library = sources.library()
+    for job in _jobs(export):
+        settings = workloads.get(job)
+        files = (settings.get("files") if isinstance(settings, dict) else None) or {}
+        if not all(isinstance(source, str) for source in files.values()):
+            return True  # encrypted: the engine alone can read it
+        bundles = [bundle(f"{job}-runtime", library), *([bundle(f"{job}-files", sources.read(files))] if files else [])]
+        if not {one.name for one in bundles} <= deployed:
+            return True
+    return False
+
+
+def _jobs(export: Mapping[str, Any]) -> Iterator[str]:
+    return (one["urn"].rpartition("::")[2] for one in _resources(export) if one["type"] == _JOB)
+
+
+def _resources(export: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    yield from (one for one in export["deployment"].get("resources") or () if not one.get("delete"))

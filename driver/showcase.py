@@ -1,0 +1,153 @@
+"""The last lines of `make up`: a held-out digit as the server sees it, its accuracy over all of them, URLs, times."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from driver.kube import Kube
+from driver.watch import MODEL_SERVER, TRAINING_JOB, Outputs
+from embedded.fault import Fault
+from embedded.progress import duration
+
+Image = Sequence[Sequence[float]]
+_PROGRAM = "examples/digits/train.py"
+_REST_PORT = 8501
+_BATCH = 128
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What the model server said of the held-out digits."""
+
+    image: Image
+    label: int
+    scores: Sequence[float]
+    right: int
+    total: int
+
+    @property
+    def predicted(self) -> int:
+        return max(range(len(self.scores)), key=lambda digit: self.scores[digit])
+
+    @property
+    def accuracy(self) -> float:
+        return self.right / self.total
+
+
+def pair(workloads: Mapping[str, Any]) -> tuple[str, str] | None:
+    """The job that trains the digits example and the server of its model, by name; None where either is not declared.
+
+    `workloads` as the settings have them.
+    """
+    for job, server in product(workloads, workloads):
+        of_job, of_server = workloads[job], workloads[server]
+        if (of_job.get("kind"), of_server.get("kind")) != (TRAINING_JOB, MODEL_SERVER):
+            continue
+        if _PROGRAM in (of_job.get("files") or {}).values() and _model(of_job) == _model(of_server):
+            return job, server
+    return None
+
+
+def _model(workload: Mapping[str, Any]) -> tuple[Any, Any]:
+    model = workload.get("model") or {}
+    return model.get("volume"), model.get("path")
+
+
+def ask(api: Kube, outputs: Outputs) -> Answers | None:
+    """Send every held-out digit to the server; the first one is the one to show. None where it serves no such model."""
+    from examples.digits.data import load  # needs NumPy, which comes with the user's packages, after this start
+
+    _, (images, digits) = load(_data())
+    if not _takes_digits(api, outputs, images[:1].tolist()):
+        return None
+    scores: list[list[float]] = []
+    for start in range(0, len(images), _BATCH):
+        scores += _predict(api, outputs, images[start : start + _BATCH].tolist())[1]["predictions"]
+    right = sum(max(range(10), key=row.__getitem__) == digit for row, digit in zip(scores, digits, strict=True))
+    return Answers(images[0].tolist(), int(digits[0]), scores[0], right, len(digits))
+
+
+def _takes_digits(api: Kube, outputs: Outputs, images: Sequence[Image]) -> bool:
+    # The example may have been changed to another model: it refuses an image, or answers otherwise.
+    status, answer = _predict(api, outputs, images)
+    if status not in (200, 400):
+        raise Fault(f"model server {outputs.service}: a prediction of {outputs.model} answered {status}: {answer}")
+    rows = answer.get("predictions") if status == 200 else None
+    return isinstance(rows, list) and isinstance(rows[0], list) and len(rows[0]) == 10
+
+
+def _data() -> Path:
+    # Found without importing scikit-learn, which takes seconds.
+    package = importlib.util.find_spec("sklearn")
+    if not package or not package.origin:
+        raise Fault("scikit-learn: not in this environment; it is in requirements.txt")
+    return Path(package.origin).parent / "datasets" / "data" / "digits.csv.gz"
+
+
+def _predict(api: Kube, outputs: Outputs, images: Sequence[Image]) -> tuple[int, Any]:
+    path = f"/v1/models/{outputs.model}:predict"
+    return api.service(outputs.namespace, outputs.service, _REST_PORT, path, {"instances": images})
+
+
+def show(console: Console, outputs: Outputs, answers: Answers | None) -> None:
+    """Print the picture, the answer, the accuracy and where to ask for more."""
+    console.print()
+    if answers:
+        console.print(_side_by_side(_digit(answers), _scores(answers)))
+        console.print(
+            f"The server's answer for this held-out digit: [bold]{answers.predicted}[/bold] (it is {answers.label}). "
+            f"Of all {answers.total} held-out digits it has [bold]{answers.accuracy:.1%}[/bold] right.\n"
+        )
+    for name, url in outputs.urls.items():
+        console.print(f"{name:<5} {url}", soft_wrap=True)
+    console.print()
+
+
+def _side_by_side(left: RenderableType, right: RenderableType) -> Table:
+    grid = Table.grid(padding=(0, 3))
+    grid.add_row(left, right)
+    return grid
+
+
+def _digit(answers: Answers) -> Panel:
+    # A pixel is two cells wide, so that it looks square; 0 is paper and 16 is ink, as in the data set.
+    rows = []
+    for row in answers.image:
+        text = Text()
+        for ink in row:
+            grey = round(255 * min(max(ink / 16, 0), 1))
+            text.append(_SHADES[round(ink / 16 * (len(_SHADES) - 1))] * 2, style=f"rgb({grey},{grey},{grey})")
+        rows.append(text)
+    return Panel(Group(*rows), title="a held-out digit", expand=False, padding=(0, 1))
+
+
+_SHADES = " ░▒▓█"
+
+
+def _scores(answers: Answers) -> Table:
+    table = Table(box=None, show_header=False, padding=(0, 1))
+    for digit, score in enumerate(answers.scores):
+        style = "bold green" if digit == answers.predicted else "dim"
+        table.add_row(str(digit), "█" * round(score * 30) or "▏", f"{score:.3f}", style=style)
+    return table
+
+
+def times(durations: dict[str, float], total: float) -> Table:
+    """How long each stage took; stages run side by side, so the sum exceeds the total."""
+    table = Table(title="Time", title_justify="left", box=None, padding=(0, 2, 0, 0))
+    table.add_column("stage")
+    table.add_column("took", justify="right")
+    for name, seconds in durations.items():
+        table.add_row(name, duration(seconds))
+    table.add_row("[bold]all[/bold]", f"[bold]{duration(total)}[/bold]")
+    return table

@@ -1,0 +1,146 @@
+"""A stack's settings as `pulumi` reads them: a copy in the home, so that Pulumi's salt never lands in the checkout."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import stack_file
+from embedded.fault import Fault
+from embedded.hosts import whole_file
+from embedded.paths import PROJECT
+from stack_file import StackFile
+
+STACK = "dev"
+"""The stack of commands that name none."""
+ENVIRONMENT = (
+    "Pulumi Cloud alone has environments, and state that is kept elsewhere, as by make, cannot name one; remove it, or "
+    "keep the stack there"
+)
+"""What to know of the key `environment` of a stack's file."""
+_SALT = re.compile(r"^encryptionsalt:.*\n?", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class StackSettings:
+    """The settings of one stack in one home.
+
+    Pulumi writes the salt of the passphrase into the settings, and reformats them. Each home has a passphrase of its
+    own, so the salt belongs to the home, and the project's file stays as it is in version control.
+    """
+
+    name: str
+    home: Path
+    project: Path = PROJECT
+
+    @property
+    def folder(self) -> Path:
+        return self.home / "settings"
+
+    @property
+    def file(self) -> Path:
+        """The copy that `pulumi --config-file` takes."""
+        return self.folder / f"Pulumi.{self.name}.yaml"
+
+    def section(self, name: str) -> dict[str, Any]:
+        """One section under `tensorplane:`, unchecked: the stack itself says what is wrong with it."""
+        found = read(self.project / self.file.name).section(name)
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the stack's objects, as the stack itself finds it."""
+        named = read(self.project / self.file.name).section("namespace")
+        return named if isinstance(named, str) else f"tensorplane-{self.name}"
+
+    def source(self) -> Path:
+        """The project's file. A Fault when there is none."""
+        source = self.project / self.file.name
+        if not source.exists():
+            have = ", ".join(stack_names(self.project)) or "none"
+            raise Fault(f"stack {self.name}: there is no {source.name}; have {have}")
+        return source
+
+    def refresh(self) -> None:
+        """Copies the project's settings, and keeps the salt that this home has."""
+        source = self.source()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(self.project / "Pulumi.yaml", self.folder / "Pulumi.yaml")
+        found, text = read(source), source.read_text(encoding="utf-8-sig")
+        salt = _SALT.search(self.file.read_text()) if self.file.exists() else None
+        # Values that somebody encrypted in the project's file are readable by that file's own salt alone. Without such
+        # values, a salt in it is what plain `pulumi` added, perhaps on another machine with another passphrase.
+        if not any(stack_file.encrypted(found.config)):
+            text = (salt.group(0).rstrip("\n") + "\n" if salt else "") + _SALT.sub("", text)
+        whole_file.write(self.file, text)
+
+    def has_stack(self, pulumi: Path, environment: Mapping[str, str]) -> bool:
+        """Whether the stack exists where the environment keeps the project's stacks."""
+        listed = json.loads(call([pulumi, "stack", "ls", "--json"], self.project, environment))
+        return any(stack["name"].split("/")[-1] == self.name for stack in listed)
+
+    def _refuse_environment(self, environment: Mapping[str, str]) -> None:
+        source = self.source()
+        if "environment" in read(source).others and not _is_cloud(environment):
+            raise Fault(f"{source.name}: environment: {ENVIRONMENT}")
+
+    def make_stack(self, pulumi: Path, environment: Mapping[str, str], *, select: bool = True) -> None:
+        """Makes the stack where it does not exist; selects it for plain `pulumi` commands where none is selected.
+
+        Without `select` it leaves that alone, for a stack that will not stay.
+        """
+        self._refuse_environment(environment)
+        self.refresh()
+        if not self.has_stack(pulumi, environment):
+            try:
+                call([pulumi, "stack", "init", self.name, "--no-select"], self.folder, environment)
+            except Fault:
+                # Another command may have made it just now.
+                if not self.has_stack(pulumi, environment):
+                    raise
+        if not select:
+            return
+        selected = json.loads(call([pulumi, "stack", "ls", "--json"], self.project, environment))
+        if not any(stack["current"] for stack in selected):
+            call([pulumi, "stack", "select", self.name], self.project, environment)
+
+
+def _is_cloud(environment: Mapping[str, str]) -> bool:
+    # Without a URL it is the one of `pulumi login`, which is not known here.
+    return environment.get("PULUMI_BACKEND_URL", "https:").startswith("http")
+
+
+def stack_names(project: Path = PROJECT) -> list[str]:
+    """The stacks that the project has settings of."""
+    return sorted(path.name.split(".")[1] for path in project.glob("Pulumi.*.yaml"))
+
+
+def read(source: Path) -> StackFile:
+    """What a stack's file says, unchecked; nothing where there is no such file. A Fault where it cannot be read."""
+    try:
+        return stack_file.read(source) if source.exists() else StackFile()
+    except stack_file.Unreadable as error:
+        raise Fault(str(error)) from None
+
+
+def call(arguments: list[str | Path], folder: Path, environment: Mapping[str, str]) -> str:
+    """What a quick `pulumi` command prints. A Fault with its own words when it fails."""
+    result = subprocess.run(
+        [*arguments, "--non-interactive", "--color=never"],
+        cwd=folder,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if result.returncode:
+        words = " ".join(str(word) for word in arguments[1:])
+        raise Fault(f"pulumi {words}: {(result.stderr or result.stdout).strip().removeprefix('error: ')}")
+    return result.stdout

@@ -1,0 +1,45 @@
+"""`make status`: what is in a stack's cluster, and volumes that lack a claim."""
+
+from __future__ import annotations
+
+import datetime
+
+from rich.console import RenderableType
+
+from driver import missing_claims, status_tables, terminal
+from driver.kube import START, Kube
+from driver.stack_settings import STACK, StackSettings
+from driver.target import Target
+from embedded import cluster
+from embedded.paths import Instance
+
+
+def status(context: str, stack: str = STACK) -> None:
+    """Print nodes, pods, volumes, queues and URLs of a stack's cluster."""
+    target = Target.of(context, stack=stack)
+    settings = StackSettings(stack, target.home)
+    settings.source()
+    console = terminal.console()
+    if target.embedded and not cluster.is_running(target.instance):
+        console.print(_stopped(target.instance))
+        return
+    api = target.api()
+    console.print(report(api, routed=target.embedded))
+    for line in missing_claims.missing(settings.section("volumes"), settings.namespace, api, stack):
+        console.print(line, markup=False, soft_wrap=True)
+
+
+def report_embedded(instance: Instance) -> RenderableType:
+    """Nodes, pods, volumes, queues and URLs of the embedded cluster; one line when it is stopped."""
+    if not cluster.is_running(instance):
+        return _stopped(instance)
+    return report(Kube.of(instance.kubeconfig, remedy=START), routed=True)
+
+
+def _stopped(instance: Instance) -> str:
+    return f"The embedded cluster `{instance.name}` is stopped. Start it with: make up"
+
+
+def report(api: Kube, *, routed: bool = False) -> RenderableType:
+    """The same for any cluster; `routed` says if this machine reaches the cluster's own addresses."""
+    return status_tables.render(status_tables.gather(api), datetime.datetime.now(datetime.UTC), routed=routed)

@@ -1,0 +1,205 @@
+"""`make status`: what is in a cluster, read through its API and drawn as tables. It works on any cluster."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from components.base.labels import ACCELERATOR, JOB_SET_NAME, NO_ACCELERATOR, SIMULATED, SIMULATED_VALUE
+from components.base.quantities import GIB, amount
+from components.catalog import GPU_RESOURCE, TPU_RESOURCE
+from driver import failures
+from driver.kube import Kube
+from driver.service_urls import urls
+
+Object = dict[str, Any]
+
+_JOB_SETS = "/apis/jobset.x-k8s.io/v1alpha2/jobsets"
+_QUEUES = "/apis/kueue.x-k8s.io"
+_RUN_COLUMNS = ("namespace", "run", "state", "restarts", "age", "why")
+_NODE_COLUMNS = ("name", "state", "version", "processors", "memory", "accelerators")
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the API answered; everything below is drawn from it alone."""
+
+    nodes: list[Object]
+    pods: list[Object]
+    claims: list[Object]
+    volumes: list[Object]
+    services: list[Object]
+    job_sets: list[Object] = field(default_factory=list)
+    queues: list[Object] = field(default_factory=list)
+    workloads: list[Object] = field(default_factory=list)
+
+
+def gather(api: Kube) -> Facts:
+    """Asks a cluster. Kueue's part is empty where Kueue is not installed."""
+    group = api.get(_QUEUES)
+    kueue = f"/apis/{group['preferredVersion']['groupVersion']}" if group else None
+    return Facts(
+        nodes=api.items("/api/v1/nodes"),
+        pods=api.items("/api/v1/pods"),
+        claims=api.items("/api/v1/persistentvolumeclaims"),
+        volumes=api.items("/api/v1/persistentvolumes"),
+        services=api.items("/api/v1/services"),
+        job_sets=api.items(_JOB_SETS),
+        queues=api.items(f"{kueue}/localqueues") if kueue else [],
+        workloads=api.items(f"{kueue}/workloads") if kueue else [],
+    )
+
+
+def render(facts: Facts, now: datetime.datetime, *, routed: bool) -> RenderableType:
+    """The tables, those that have rows. `routed`: this machine reaches the cluster's own addresses."""
+    tables = [
+        _table("Nodes", _NODE_COLUMNS, [_node(o) for o in facts.nodes]),
+        _table("Pods", ("namespace", "name", "state", "ready", "restarts", "age"), [_pod(o, now) for o in facts.pods]),
+        _table("Training", _RUN_COLUMNS, [_run(o, facts.pods, now) for o in facts.job_sets]),
+        _table("Volumes", ("namespace", "claim", "state", "size", "volume"), _volumes(facts)),
+        _table(
+            "Queues", ("namespace", "queue", "cluster queue", "waiting", "running"), [_queue(o) for o in facts.queues]
+        ),
+        _table("Queued work", ("namespace", "name", "queue", "state", "age"), [_work(o, now) for o in facts.workloads]),
+        _table("URLs", ("namespace", "service", "port", "URL"), urls(facts.services, facts.nodes, routed=routed)),
+    ]
+    return Group(*(Padding(table, (0, 0, 1, 0), expand=False) for table in tables if table.row_count))
+
+
+def _table(title: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", header_style="dim", box=None, pad_edge=False)
+    for column in columns:
+        table.add_column(column, no_wrap=column in ("name", "URL"), overflow="fold")
+    for row in sorted(rows):
+        table.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in row))
+    return table
+
+
+_STYLES = {
+    **dict.fromkeys(("Ready", "Running", "Bound", "Admitted"), "green"),
+    **dict.fromkeys(("Pending", "Waiting", "ContainerCreating", "Released", "Available"), "yellow"),
+    **dict.fromkeys(("NotReady", "Failed", "Error", "CrashLoopBackOff", "ImagePullBackOff", "Lost"), "red"),
+}
+
+
+def _node(node: Object) -> tuple[str, ...]:
+    status = node["status"]
+    can = status.get("allocatable", {})
+    state = "Ready" if condition(node, "Ready") else "NotReady"
+    if node["spec"].get("unschedulable"):
+        state += ", cordoned"
+    if node["metadata"].get("annotations", {}).get(SIMULATED) == SIMULATED_VALUE:
+        state += ", simulated"
+    version = status.get("nodeInfo", {}).get("kubeletVersion", "")
+    memory = can.get("memory")
+    shown = f"{amount(memory) / GIB:.1f} GiB" if memory else ""
+    return node["metadata"]["name"], state, version, can.get("cpu", ""), shown, _accelerators(node)
+
+
+def _accelerators(node: Object) -> str:
+    """How many there are for pods, and of which kind where a label says so."""
+    can = node["status"].get("allocatable", {})
+    count = next((can[resource] for resource in (GPU_RESOURCE, TPU_RESOURCE) if resource in can), "0")
+    kind = node["metadata"].get("labels", {}).get(ACCELERATOR, NO_ACCELERATOR)
+    return count if kind == NO_ACCELERATOR else f"{count} {kind}"
+
+
+def _pod(pod: Object, now: datetime.datetime) -> tuple[str, ...]:
+    containers = pod["status"].get("containerStatuses", [])
+    ready = f"{sum(bool(each.get('ready')) for each in containers)}/{len(pod['spec']['containers'])}"
+    restarts = str(sum(each.get("restartCount", 0) for each in containers))
+    return *_identity(pod), pod_state(pod), ready, restarts, age(pod, now)
+
+
+def _run(job_set: Object, pods: list[Object], now: datetime.datetime) -> tuple[str, ...]:
+    """One run of a training job, and why it failed or cannot begin."""
+    ours = [pod for pod in pods if _is_of(pod, job_set)]
+    status = job_set.get("status", {})
+    state = next((word for word in ("Completed", "Failed") if condition(job_set, word)), "")
+    if not state:
+        is_running = any(pod["status"].get("phase") == "Running" for pod in ours)
+        state = "Waiting" if job_set["spec"].get("suspend") else "Running" if is_running else "Starting"
+    why = failures.in_short(ours) if state == "Failed" else failures.cannot_begin(ours)
+    return *_identity(job_set), state, str(status.get("restarts", 0)), age(job_set, now), why
+
+
+def _is_of(pod: Object, job_set: Object) -> bool:
+    about, run = pod["metadata"], job_set["metadata"]
+    label = about.get("labels", {}).get(JOB_SET_NAME)
+    return bool(about.get("namespace") == run.get("namespace") and label == run["name"])
+
+
+def pod_state(pod: Object) -> str:
+    """The reason that a container gives, or else the pod's own, or its phase: the word that tells most."""
+    if pod["metadata"].get("deletionTimestamp"):
+        return "Terminating"
+    status = pod["status"]
+    reasons = [
+        state["reason"]
+        for container in (*status.get("initContainerStatuses", []), *status.get("containerStatuses", []))
+        for kind in ("waiting", "terminated")
+        if (state := container.get("state", {}).get(kind)) and state.get("reason") not in (None, "Completed")
+    ]
+    return str((reasons or [status.get("reason") or status.get("phase", "Unknown")])[0])
+
+
+def _volumes(facts: Facts) -> list[tuple[str, ...]]:
+    """Claims with their volumes, then the volumes that no claim holds: data may be on them."""
+    rows: list[tuple[str, ...]] = [
+        (
+            *_identity(claim),
+            _claim_state(claim),
+            claim["status"].get("capacity", {}).get("storage", ""),
+            claim["spec"].get("volumeName", ""),
+        )
+        for claim in facts.claims
+    ]
+    held = {row[-1] for row in rows}
+    for volume in facts.volumes:
+        name = volume["metadata"]["name"]
+        if name not in held:
+            size = volume["spec"].get("capacity", {}).get("storage", "")
+            rows.append(("", "", volume["status"].get("phase", "Unknown"), size, name))
+    return rows
+
+
+def _claim_state(claim: Object) -> str:
+    """Its phase; a claim that was deleted and is still mounted keeps its old one until it goes."""
+    deleted = claim["metadata"].get("deletionTimestamp")
+    return "Terminating" if deleted else str(claim["status"].get("phase", "Unknown"))
+
+
+def _queue(queue: Object) -> tuple[str, ...]:
+    status = queue.get("status", {})
+    waiting, running = str(status.get("pendingWorkloads", 0)), str(status.get("admittedWorkloads", 0))
+    return *_identity(queue), queue["spec"]["clusterQueue"], waiting, running
+
+
+def _work(work: Object, now: datetime.datetime) -> tuple[str, ...]:
+    state = next((word for word in ("Finished", "Evicted", "Admitted") if condition(work, word)), "Waiting")
+    return *_identity(work), work["spec"].get("queueName", ""), state, age(work, now)
+
+
+def _identity(thing: Object) -> tuple[str, str]:
+    return thing["metadata"].get("namespace", ""), thing["metadata"]["name"]
+
+
+def condition(thing: Object, kind: str) -> bool:
+    """Whether a condition of the object is True."""
+    conditions = thing.get("status", {}).get("conditions", [])
+    return any(each["type"] == kind and each["status"] == "True" for each in conditions)
+
+
+def age(thing: Object, now: datetime.datetime) -> str:
+    """How long it has been there, in its largest unit."""
+    seconds = int((now - datetime.datetime.fromisoformat(thing["metadata"]["creationTimestamp"])).total_seconds())
+    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= length:
+            return f"{seconds // length} {unit}"
+    return f"{seconds} s"

@@ -1,0 +1,84 @@
+"""Which cluster a command is about: the embedded one, one that a context of a kubeconfig names, or a cloud's."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from driver import advice, cloud_kubeconfig
+from driver.kube import START, Kube
+from driver.stack_settings import STACK, StackSettings
+from driver.state_files import has_state
+from embedded import toolchain
+from embedded.hosts.environment import pulumi_environment
+from embedded.paths import Instance, context_home
+
+_EMBEDDED, _EXISTING = "embedded", "existing"
+
+
+@dataclass(frozen=True)
+class Target:
+    """A stack's cluster, and where the stack's state is kept."""
+
+    context: str
+    """Context of the kubeconfig; empty for the embedded cluster and for a cloud's."""
+    instance: Instance
+    kubeconfig: Path | None = None
+    """Where the context is; None means where kubectl looks."""
+    override: str = ""
+    """The context, where the caller named it over the stack's file."""
+    cloud: str = ""
+    """Kind of the cluster, where the stack creates it."""
+    stack: str = STACK
+
+    @classmethod
+    def of(cls, context: str, instance: Instance | None = None, *, stack: str = STACK) -> Target:
+        """The cluster of `context`, else the one that the stack's file names; the embedded one where it names none."""
+        instance = instance or Instance.current()
+        if context:
+            return cls(context, instance, override=context, stack=stack)
+        named = StackSettings(stack, instance.stacks).section("cluster")
+        kind, wanted = named.get("kind", _EMBEDDED), named.get("context")
+        # Every other kind creates a cluster: which ones there are, the settings' check knows.
+        if isinstance(kind, str) and kind not in (_EMBEDDED, _EXISTING):
+            return cls("", instance, cloud=kind, stack=stack)
+        if kind != _EXISTING or not isinstance(wanted, str):
+            return cls("", instance, stack=stack)
+        kubeconfig = named.get("kubeconfig")
+        path = Path(str(kubeconfig)).expanduser() if kubeconfig else None
+        return cls(wanted, instance, path, stack=stack)
+
+    @property
+    def embedded(self) -> bool:
+        return not self.context and not self.cloud
+
+    @property
+    def home(self) -> Path:
+        """Folder of the state, whatever other stacks there are.
+
+        Stacks share one, because a shell has one backend. A context that the caller names has its own, because the
+        same stack may be on several clusters; a file that names the context later goes on with what is there.
+        """
+        if self.context:
+            own = context_home(self.context)
+            if self.override or has_state(own, self.stack):
+                return own
+        return self.instance.stacks
+
+    def environment(self) -> dict[str, str]:
+        """Variables for running `pulumi` in the project against this cluster; what the user has set stays."""
+        chosen = {"TENSORPLANE_CONTEXT": self.override}
+        if self.embedded:
+            return toolchain.project_environment(self.instance) | chosen
+        path = os.pathsep.join([str(Path(sys.prefix) / "bin"), os.environ.get("PATH", os.defpath)])
+        return {**pulumi_environment(self.home), "PATH": path, **chosen}
+
+    def api(self) -> Kube:
+        if self.embedded:
+            return Kube.of(self.instance.kubeconfig, remedy=START)
+        if self.cloud:
+            access = cloud_kubeconfig.of_stack(self.stack, self.environment())
+            return Kube.of_text(access, remedy=f"Look with: {advice.kubeconfig(self.stack)}")
+        return Kube.of(self.kubeconfig, self.context)

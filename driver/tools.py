@@ -1,0 +1,43 @@
+"""Gets the tools that previews, tests and deployments need, and makes plain `pulumi` work in this project."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Literal
+
+from driver import terminal
+from driver.target import Target
+from embedded import images, toolchain
+from embedded.hosts import launchers, policy_environment, shell
+from embedded.paths import Instance
+from embedded.progress import Progress
+from embedded.tasks import run_all
+
+
+def prepare(*, everything: bool, python: Literal["stacks", "tests"] | None) -> None:
+    """Build or find what previews need; with `everything`, what the tests and the cluster need too.
+
+    With `python`, the packages alone of those that it names.
+    """
+    tests = everything or python == "tests"
+    tasks = toolchain.tasks(
+        cluster=everything, pulumi=python is None, simulated_nodes=everything, storage=everything, tests=tests
+    )
+    if python is None:
+        tasks.append(policy_environment.task())
+    if everything:
+        tasks += images.tasks(streams=True)
+    with Progress(terminal.console()) as progress:
+        run_all(tasks, progress)
+    if python is None:
+        make_pulumi_work_here()
+
+
+def make_pulumi_work_here() -> None:
+    """What `. .venv/bin/activate && pulumi preview` needs. It follows the stack's file, not this one command."""
+    venv = Path(sys.prefix)
+    cli = toolchain.tools().path("pulumi")
+    launchers.install(venv / "bin", pulumi=cli)
+    launchers.install_command(venv / "bin")
+    shell.activate(venv, home=Target.of("", Instance()).home, pulumi=cli)

@@ -1,0 +1,163 @@
+"""`make up`: tools, cluster, `pulumi up`, training and serving, one after the other or side by side."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from driver import advice, live_volumes, missing_claims, showcase, terminal, watch
+from driver.deploy import Stack, open_stack
+from driver.kube import Kube
+from driver.stack_settings import STACK, StackSettings
+from driver.target import Target
+from embedded import cluster, images, preflight, toolchain
+from embedded.fault import Fault
+from embedded.hosts import policy_environment
+from embedded.paths import PROJECT
+from embedded.progress import Progress
+from embedded.step import Step
+from embedded.tasks import Task, run_all
+
+
+def up(context: str, name: str = STACK) -> None:
+    """Bring a stack to its end state and show it. Running it again changes nothing."""
+    began = time.monotonic()
+    console = terminal.console()
+    target = Target.of(context, stack=name)
+    StackSettings(name, target.home).source()
+    if target.embedded:
+        preflight.check(target.instance)
+    with Progress(console) as progress:
+        run_all(_tasks(target), progress)
+        stack = open_stack(target)
+        tell = partial(console.print, markup=False, highlight=False, soft_wrap=True)
+        if target.cloud:
+            with progress.step("preview"):
+                tell(_previewed(target))
+        with progress.step("pulumi up") as step, stack.alone():
+            changes = _update(target, stack, step, tell)
+        served = _follow(target, stack.outputs(), stack.settings.section("workloads"), progress)
+    if served:
+        showcase.show(console, *served)
+    times = showcase.times(progress.durations, time.monotonic() - began)
+    file = stack.settings.file.name
+    changed = any(count for operation, count in changes.items() if operation != "same")
+    following = f"Next: {advice.make('status', name)}, or change {file} and look at {advice.make('preview', name)}."
+    console.print(times, following if changed else f"Nothing changes: the cluster is as {file} says.\n{following}")
+
+
+def _update(target: Target, stack: Stack, step: Step, tell: Callable[[str], None]) -> dict[str, int]:
+    """Deploy, where what the cluster has fits the settings: the number of resources per operation."""
+    api, settings = _api(target), stack.settings
+    claims = api.items(missing_claims.CLAIMS.format(settings.namespace)) if api else []
+    if api and live_volumes.decide(settings.section("volumes"), claims):
+        _checked(target, "--cluster")
+    stack.prepare(step)
+    return stack.up(step, api, tell, previewed=bool(target.cloud))
+
+
+def _api(target: Target) -> Kube | None:
+    """The API of the stack's cluster; None where the stack creates the cluster and it does not answer, or not yet.
+
+    An update may be what lets it answer.
+    """
+    if not target.cloud:
+        return target.api()
+    try:
+        api = target.api()
+        api.get("/version")
+    except Fault:
+        return None
+    return api
+
+
+def _follow(
+    target: Target, raw: dict[str, Any], declared: dict[str, Any], progress: Progress
+) -> tuple[watch.Outputs, showcase.Answers | None] | None:
+    """Tell of jobs that failed or cannot begin, and follow the one whose model a server is to serve."""
+    if not watch.has_job(raw) or (api := _api(target)) is None:
+        return None
+    digits, stack = showcase.pair(declared), target.stack
+    watch.jobs(api, raw, stack)
+    # In a cloud a run may take days: there only the example is followed to its end.
+    if not digits and (target.cloud or not watch.has_job_and_server(raw)):
+        with progress.step("start of jobs") as step:
+            watch.begun(api, raw, step)
+        return None
+    outputs = watch.Outputs.of(raw, digits)
+    with progress.step("training") as step:
+        watch.begun(api, raw, step)
+        watch.training(api, outputs, step, stack)
+    with progress.step("serving") as step:
+        watch.serving(api, outputs, step, stack)
+        asks = digits and not watch.is_simulated(api, outputs)
+        return outputs, showcase.ask(api, outputs) if asks else None
+
+
+def _tasks(target: Target) -> list[Task]:
+    simulated, streams = target.embedded and _simulates_nodes(target), _has_streams(target)
+    tasks = toolchain.tasks(cluster=target.embedded, pulumi=True, simulated_nodes=simulated, storage=target.embedded)
+    check = Task("settings", partial(_check_settings, target), after=("python packages",))
+    if target.cloud:
+        # The preview before the update asks the policies.
+        tasks.append(policy_environment.task())
+    if not target.embedded:
+        return [*tasks, check]
+    archives = images.tasks(streams=streams)
+    tasks += archives
+    add_ons = ("debian packages", "kubernetes", "containerd", "csi", "kwok", "gpu charts", "image add-ons")
+    start = partial(cluster.start, target.instance, simulated_nodes=simulated, storage=True)
+    images_built = tuple(task.name for task in archives)
+    return [
+        *tasks,
+        check,
+        Task("cluster", start, after=(check.name, *add_ons)),
+        Task(
+            "load images",
+            lambda step: cluster.load_images(target.instance, step, streams=streams),
+            after=("cluster", *images_built),
+        ),
+    ]
+
+
+def _simulates_nodes(target: Target) -> bool:
+    # What that takes is built for a stack that has node groups, and for a cluster that has had it before.
+    wanted = StackSettings(target.stack, target.home).section("nodeGroups")
+    return bool(wanted) or cluster.simulates_nodes(target.instance)
+
+
+def _has_streams(target: Target) -> bool:
+    # Their broker's image is built and imported for a stack that has some.
+    return bool(StackSettings(target.stack, target.home).section("streams"))
+
+
+def _check_settings(target: Target, step: Step) -> None:
+    _checked(target)
+
+
+def _checked(target: Target, *more: str) -> None:
+    checked = _tensorplane(target, "check", *more)
+    if checked.returncode:
+        raise Fault(*checked.stderr.strip().splitlines())
+
+
+def _previewed(target: Target) -> str:
+    """The report of the preview, which judges the stack by its policies; a Fault with it where it refuses."""
+    shown = _tensorplane(target, "preview")
+    if shown.returncode:
+        raise Fault(*f"{shown.stdout}{shown.stderr}".strip().splitlines())
+    return shown.stdout
+
+
+def _tensorplane(target: Target, *arguments: str) -> subprocess.CompletedProcess[str]:
+    # In a process of its own: what answers is the stack, which nothing here imports.
+    environment = {**os.environ, "TENSORPLANE_CONTEXT": target.override}
+    argv = [sys.executable, "-m", "cli", *arguments, "--stack", target.stack]
+    return subprocess.run(
+        argv, cwd=PROJECT, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )

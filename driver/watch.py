@@ -1,0 +1,252 @@
+"""Follows the deployed stack to its end state: the job admitted and trained, the server Ready; says where it is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from components.base.labels import JOB_SET_NAME, NAME, SIMULATED, SIMULATED_VALUE
+from driver import advice, failures
+from driver.kube import Kube
+from driver.stack_settings import STACK
+from embedded.fault import Fault
+from embedded.step import Step
+
+TRAINING_JOB, MODEL_SERVER = "trainingJob", "modelServer"
+_POLL_SECONDS = 0.5
+_SIMULATED = f"{SIMULATED}={SIMULATED_VALUE}"
+TRAINING_SECONDS = 900
+"""How long a job may show nothing of itself: no pod runs. While one does, it is followed."""
+_PULL_SECONDS = 90
+"""How long an image that cannot be pulled is waited for: a registry may come back."""
+_BEGIN_SECONDS = 60
+"""How long pods that have a node are waited for. A pull that takes longer is no fault, and nobody waits for its end."""
+SERVING_SECONDS = 180
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The stack's outputs that the main job reads: the names of its one job and its one server."""
+
+    namespace: str
+    job_set: str
+    queue: str
+    deployment: str
+    service: str
+    model: str
+    urls: dict[str, str]
+
+    @classmethod
+    def of(cls, outputs: dict[str, Any], pair: tuple[str, str] | None = None) -> Outputs:
+        """From `pulumi stack output --json`. `pair`: names of the job and the server; the first ones by default."""
+        workloads = outputs["workloads"]
+        names = pair or (_first(workloads, TRAINING_JOB), _first(workloads, MODEL_SERVER))
+        job, server = (workloads[name] for name in names)
+        return cls(
+            namespace=outputs["namespace"],
+            job_set=job["jobSet"],
+            queue=job["queue"],
+            deployment=server["deployment"],
+            service=server["service"],
+            model=server["model"],
+            urls={"REST": server["rest"], "gRPC": server["grpc"]},
+        )
+
+
+def _first(workloads: dict[str, Any], kind: str) -> str:
+    return next(name for name, workload in workloads.items() if workload["kind"] == kind)
+
+
+def has_job(outputs: dict[str, Any]) -> bool:
+    """Whether the stack trains anything."""
+    return any(workload["kind"] == TRAINING_JOB for workload in outputs["workloads"].values())
+
+
+def has_job_and_server(outputs: dict[str, Any]) -> bool:
+    """Whether there is anything to follow: somebody may have taken the job or the server out of the settings."""
+    return {TRAINING_JOB, MODEL_SERVER} <= {workload["kind"] for workload in outputs["workloads"].values()}
+
+
+def is_simulated(api: Kube, outputs: Outputs) -> bool:
+    """Whether the server's pods are on simulated nodes, where nothing answers."""
+    path = f"/apis/apps/v1/namespaces/{outputs.namespace}/deployments/{outputs.deployment}"
+    labels = (api.get(path) or {}).get("spec", {}).get("selector", {}).get("matchLabels", {})
+    selector = ",".join(f"{key}={value}" for key, value in labels.items())
+    pods = api.items(f"/api/v1/namespaces/{outputs.namespace}/pods", labelSelector=selector) if labels else []
+    on = {pod["spec"].get("nodeName") for pod in pods}
+    simulated = {node["metadata"]["name"] for node in api.items("/api/v1/nodes", labelSelector=_SIMULATED)}
+    return bool(on) and on <= simulated
+
+
+def jobs(api: Kube, outputs: dict[str, Any], stack: str = STACK) -> None:
+    """Look at every training job of the stack; those that failed or are gone are one Fault.
+
+    An update that finds their settings unchanged says nothing of them. `outputs` as `pulumi stack output` has them.
+    """
+    found = [workload for workload in outputs["workloads"].values() if workload["kind"] == TRAINING_JOB]
+    faults = [line for job in found for line in _wrong(api, outputs["namespace"], job["jobSet"], stack)]
+    if faults:
+        raise Fault(*faults)
+
+
+def _wrong(api: Kube, namespace: str, run: str, stack: str) -> list[str]:
+    job_set = api.get(_path(namespace, run))
+    if job_set is None:
+        gone = f"training job {run}: its JobSet was deployed, but is no longer in the cluster."
+        return [gone, f"  {failures.gone(advice.refresh(stack))}"]
+    if not (failed := _condition(job_set, "Failed")):
+        return []
+    pods = _pods(api, namespace, run)
+    said = failures.first(pods) or ["its pods are gone", str(failed.get("message", ""))]
+    again = failures.again(job_set, pods, advice.deploy(stack), advice.refresh(stack))
+    return [f"training job {run} failed:", *(f"  {line}" for line in said), f"  {again}"]
+
+
+def begun(api: Kube, outputs: dict[str, Any], step: Step) -> None:
+    """Wait until the pods of every training job run, or wait for a queue or a node. One that cannot begin is a Fault.
+
+    `outputs` as `pulumi stack output` has them.
+    """
+    namespace = outputs["namespace"]
+    runs = [each["jobSet"] for each in outputs["workloads"].values() if each["kind"] == TRAINING_JOB]
+    starting, failing = _Patience(_BEGIN_SECONDS), _Patience(_PULL_SECONDS)
+    while True:
+        pods = {run: _pods(api, namespace, run) for run in runs if _is_to_run(api.get(_path(namespace, run)) or {})}
+        reasons = {run: failures.cannot_begin(each) for run, each in pods.items()}
+        faults = [_unable(namespace, run, reason) for run, reason in reasons.items() if reason]
+        waiting = [run for run, each in pods.items() if not each or any(map(_is_starting, each))]
+        step.note(next(filter(None, reasons.values()), f"{len(waiting)} of {len(runs)} jobs start"))
+        if failing.is_spent(bool(faults)):
+            raise Fault(*faults)
+        if not faults and (not waiting or starting.is_spent(True)):
+            return
+        time.sleep(_POLL_SECONDS)
+
+
+def _unable(namespace: str, run: str, reason: str) -> str:
+    return f"training job {run} cannot begin: {reason}. {failures.end(namespace, run)}"
+
+
+def _is_to_run(job_set: dict[str, Any]) -> bool:
+    """Whether a JobSet that is there has not ended, and no queue holds it."""
+    ended = any(_condition(job_set, kind) for kind in ("Completed", "Failed"))
+    return bool(job_set) and not ended and not job_set["spec"].get("suspend")
+
+
+def _is_starting(pod: dict[str, Any]) -> bool:
+    return bool(pod["spec"].get("nodeName")) and pod["status"].get("phase") == "Pending"
+
+
+class _Patience:
+    """For how long something has been so, without a break."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds, self._since = seconds, time.monotonic()
+
+    def is_spent(self, is_so: bool) -> bool:
+        """Whether it has been so for longer than that, now included."""
+        now = time.monotonic()
+        if not is_so:
+            self._since = now
+        return now - self._since > self._seconds
+
+
+def training(api: Kube, outputs: Outputs, step: Step, stack: str = STACK) -> None:
+    """Wait until the JobSet completed, for as long as it runs. A failed one is a Fault with the reason.
+
+    So is one that does not come to run: `make up` goes on following it.
+    """
+    idle, failing = _Patience(TRAINING_SECONDS), _Patience(_PULL_SECONDS)
+    while True:
+        if wrong := _wrong(api, outputs.namespace, outputs.job_set, stack):
+            raise Fault(*wrong)
+        if _condition(api.get(_path(outputs.namespace, outputs.job_set)) or {}, "Completed"):
+            return
+        pods = _pods(api, outputs.namespace, outputs.job_set)
+        step.note(state := _training_state(api, outputs, pods))
+        reason = failures.cannot_begin(pods)
+        if failing.is_spent(bool(reason)):
+            raise Fault(_unable(outputs.namespace, outputs.job_set, reason))
+        if idle.is_spent(all(pod["status"].get("phase") != "Running" for pod in pods)):
+            raise Fault(
+                f"training job {outputs.job_set}: {state} (no pod of it has run for {TRAINING_SECONDS} s). It still "
+                f"waits in the cluster; see {advice.make('why', stack)}, {advice.make('status', stack)}. "
+                "Run the same command to follow it again"
+            )
+        time.sleep(_POLL_SECONDS)
+
+
+def _path(namespace: str, run: str) -> str:
+    return f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/{namespace}/jobsets/{run}"
+
+
+def serving(api: Kube, outputs: Outputs, step: Step, stack: str = STACK) -> None:
+    """Wait until the model server is Ready, which it is once a version of the model exists."""
+    path = f"/apis/apps/v1/namespaces/{outputs.namespace}/deployments/{outputs.deployment}"
+    selector = f"{NAME}={outputs.deployment}"
+    failing = _Patience(_PULL_SECONDS)
+
+    def done() -> bool:
+        pods = api.items(f"/api/v1/namespaces/{outputs.namespace}/pods", labelSelector=selector)
+        reason = failures.cannot_begin(pods)
+        if failing.is_spent(bool(reason)):
+            raise Fault(f"model server {outputs.deployment} cannot begin: {reason}. Correct `image`, and deploy again")
+        status = (api.get(path) or {}).get("status", {})
+        ready, wanted = status.get("readyReplicas", 0), status.get("replicas", 0)
+        step.note(reason or f"{ready} of {wanted} replicas ready")
+        return bool(wanted and ready >= wanted and status.get("updatedReplicas") == wanted)
+
+    _until(
+        done, SERVING_SECONDS, lambda: f"model server {outputs.deployment}: {_waiting(api, outputs, selector)}", stack
+    )
+
+
+def _until(done: Callable[[], bool], seconds: float, state: Callable[[], str], stack: str) -> None:
+    deadline = time.monotonic() + seconds
+    while not done():
+        if time.monotonic() > deadline:
+            raise Fault(f"{state()} (after {seconds:.0f} s). Look at: {advice.make('status', stack)}")
+        time.sleep(_POLL_SECONDS)
+
+
+def _condition(thing: dict[str, Any], kind: str) -> dict[str, Any] | None:
+    conditions = thing.get("status", {}).get("conditions", [])
+    return next((c for c in conditions if c["type"] == kind and c["status"] == "True"), None)
+
+
+def _pods(api: Kube, namespace: str, run: str) -> list[dict[str, Any]]:
+    selector = f"{JOB_SET_NAME}={run}"
+    return api.items(f"/api/v1/namespaces/{namespace}/pods", labelSelector=selector)
+
+
+def _training_state(api: Kube, outputs: Outputs, pods: list[dict[str, Any]]) -> str:
+    if not pods:
+        return f"waiting in queue {outputs.queue}" if outputs.queue else "its pods are not there yet"
+    running = [pod for pod in pods if pod["status"].get("phase") == "Running"]
+    first = next((pod for pod in running if pod["metadata"]["name"].startswith(f"{outputs.job_set}-worker-0-0")), None)
+    said = _log(api, outputs, first, 1) if first else []
+    return said[-1] if said else f"{len(running)} of {len(pods)} workers running{_reason(pods)}"
+
+
+def _reason(pods: list[dict[str, Any]]) -> str:
+    for pod in pods:
+        for container in pod["status"].get("containerStatuses", []):
+            waiting = container["state"].get("waiting", {})
+            if waiting.get("message"):
+                return f": {waiting['reason']}: {waiting['message']}"
+        unscheduled = next((c for c in pod["status"].get("conditions", []) if c.get("reason") == "Unschedulable"), None)
+        if unscheduled:
+            return f": {failures.unscheduled(unscheduled['message']).rstrip('.')}"
+    return ""
+
+
+def _waiting(api: Kube, outputs: Outputs, selector: str) -> str:
+    pods = api.items(f"/api/v1/namespaces/{outputs.namespace}/pods", labelSelector=selector)
+    return f"not Ready{_reason(pods)}"
+
+
+def _log(api: Kube, outputs: Outputs, pod: dict[str, Any], lines: int) -> list[str]:
+    path = f"/api/v1/namespaces/{outputs.namespace}/pods/{pod['metadata']['name']}/log"
+    return [line for line in api.text(path, tailLines=str(lines)).splitlines() if line.strip()]

@@ -1,0 +1,53 @@
+"""Stops volumes from growing while the disk under their pool has no room, and lets them grow again."""
+
+from __future__ import annotations
+
+import threading
+
+from embedded.csi import refusal, room, watching
+from embedded.csi.records import Volume
+from embedded.csi.store import Store
+
+_AGAIN = room.RESERVE // 4
+"""How much above the reserve it must be before volumes may grow again, so that they do not stop and go."""
+_LOOK_SECONDS = 1.0
+
+
+class Guard:
+    """Stops volumes from growing while the disk has no room, and says so."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._stopped = False
+        self._limited: set[Volume] = set()
+
+    def look(self) -> None:
+        """Compares, and changes every volume's limit where that is another than at the last look."""
+        free = room.left(self._store.pool)
+        stopped = free < room.RESERVE + (_AGAIN if self._stopped else 0)
+        if not stopped and not self._stopped:
+            return
+        # Between both marks some are made and grown, each with its whole size as its limit.
+        wanted = [one for one in self._store.all_volumes() if not stopped or one not in self._limited]
+        done = [self._limit(one, stopped=stopped) for one in wanted]
+        if not all(done) or stopped == self._stopped:
+            return
+        self._stopped = stopped
+        what = "volumes grow no more until there is room" if stopped else "volumes may grow again"
+        print(f"{room.disk(self._store.pool)}: the disk has {free // room.MIB} MiB left, {what}", flush=True)
+
+    def _limit(self, volume: Volume, *, stopped: bool) -> bool:
+        """Whether it was the volume's turn; the next look sees to one that is being deleted or grown."""
+        try:
+            self._store.let_grow(volume.id, grows=not stopped)
+        except refusal.Refusal:
+            return False
+        if stopped:
+            self._limited.add(volume)
+        else:
+            self._limited.discard(volume)
+        return True
+
+    def watch(self, ended: threading.Event) -> None:
+        """Looks again and again."""
+        watching.watch(self.look, _LOOK_SECONDS, ended)

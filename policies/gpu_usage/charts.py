@@ -1,0 +1,92 @@
+"""What a preview cannot look into: Helm releases, and components that make objects of texts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from gpu_usage.manifest import UNKNOWN, Manifest, UncountableError, dotted, part, unknown, whole_number
+from gpu_usage.pods_in import Search
+
+# Charts that tensorplane installs, by address. None of their pods holds an accelerator by itself.
+OWN = frozenset(
+    {
+        "oci://registry.k8s.io/kueue/charts/kueue",
+        "oci://registry.k8s.io/jobset/charts/jobset",
+        "oci://public.ecr.aws/karpenter/karpenter",
+        "oci://public.ecr.aws/karpenter/karpenter-crd",
+        "oci://mcr.microsoft.com/microsoft.azuremanagedlustre/azurelustre-csi-driver",
+        "https://backube.github.io/helm-charts/volsync",
+        "https://nvidia.github.io/k8s-device-plugin/nvidia-device-plugin",
+        "https://nvidia.github.io/dcgm-exporter/helm-charts/dcgm-exporter",
+        "https://helm.ngc.nvidia.com/nvidia/gpu-operator",
+        "https://kubernetes.github.io/autoscaler/cluster-autoscaler",
+        "https://aws.github.io/eks-charts/aws-efa-k8s-device-plugin",
+    }
+)
+# The same, built on the machine of the embedded cluster.
+_BUILT = re.compile(r"/.*/charts/(kueue|jobset|volsync|nvidia-device-plugin)")
+# Inputs that add to the values what no policy sees.
+_HIDDEN = ("valueYamlFiles", "postrender")
+_COMPONENTS = re.compile(r"kubernetes:(yaml(/v2)?:Config(File|Group)|kustomize(/v2)?:Directory|helm\.sh/v\d:Chart)")
+_CONTENTS = ("yaml", "objs", "files", "file", "directory", "chart", "values")
+
+
+def is_component(token: str) -> bool:
+    """Whether a type is one of the Kubernetes SDK's components, whose objects are resources of their own."""
+    return _COMPONENTS.fullmatch(token) is not None
+
+
+def refuse_empty(token: str, body: Mapping[str, Any], *, has_objects: bool) -> None:
+    """A component whose objects the preview does not show."""
+    kind = token.rpartition(":")[2]
+    for key in _CONTENTS:
+        if key in body and _holds_unknown(body[key]):
+            raise UncountableError(
+                f"`{key}` is not known before the update, and neither are its objects",
+                f"give the {kind} plain values instead of outputs of other resources",
+            )
+    if not has_objects:
+        problem = "this preview does not show its objects, which may ask for GPUs"
+        raise UncountableError(problem, f"give the {kind} plain values instead of outputs of other resources")
+
+
+def gpus(release: Manifest, declared: Mapping[str, Any], config: str) -> int:
+    """What a release asks for: nothing where the chart is known, else what the quota's configuration says of it."""
+    chart = _address(release.body)
+    for key in _HIDDEN:
+        if release.body.get(key):
+            raise UncountableError(
+                f"`{key}` may ask for GPUs where no policy sees it", "write what it sets into `values`"
+            )
+    values = release.body.get("values")
+    if values is UNKNOWN:
+        raise unknown(("values",))
+    stated = whole_number(declared[chart], ("charts", chart)) if chart in declared else 0
+    if not (chart in declared or chart in OWN or _BUILT.fullmatch(chart)):
+        remedy = (
+            f'state what each release of it asks for in {config}, for example "charts": {{"{chart}": 0}} beside '
+            "maxGpus, or make it a kubernetes.helm.v4.Chart, whose objects are counted"
+        )
+        raise UncountableError(f"what the chart {chart} asks for cannot be seen in a preview", remedy)
+    asking = next((each for each in Search().demands(part(release.body, "values"), ("values",)) if each.gpus), None)
+    if asking and not stated:
+        problem = f"`{dotted(asking.path)}` asks for GPUs, and how many pods of it the chart runs is not known here"
+        raise UncountableError(problem, f'state their number in {config} as "charts": {{"{chart}": …}}, or remove them')
+    return stated
+
+
+def _address(body: Mapping[str, Any]) -> str:
+    options = part(body, "repositoryOpts")
+    chart, repository = body.get("chart"), options.get("repo")
+    for key, value in (("chart", chart), ("repo", repository)):
+        if value is UNKNOWN:
+            raise unknown((key,))
+    return f"{str(repository).rstrip('/')}/{chart}" if repository else str(chart)
+
+
+def _holds_unknown(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return any(_holds_unknown(each) for each in value.values())
+    return any(_holds_unknown(each) for each in value) if isinstance(value, list) else value is UNKNOWN

@@ -1,0 +1,141 @@
+"""A Kubernetes object as the rules read it: plain maps and lists, with one mark for what a preview does not know."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pulumi_policy.proxy import UnknownValueError
+
+Path = tuple[str, ...]
+_VERSION = re.compile(r"v\d+((alpha|beta)\d+)?")
+_MOST = 10**9
+
+
+class UncountableError(Exception):
+    """The object asks for accelerators, or may do so, in a way that gives no number."""
+
+    def __init__(self, problem: str, remedy: str) -> None:
+        super().__init__(f"{problem}; {remedy}")
+        self.problem = problem
+
+
+class Unknown:
+    """Stands for a value that only the update will know."""
+
+
+UNKNOWN = Unknown()
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """One object: its API group and kind by its type, and what it says."""
+
+    group: str
+    kind: str
+    body: Mapping[str, Any]
+    is_patch: bool = False
+
+    @property
+    def type(self) -> tuple[str, str]:
+        """Group and kind: a kind alone says nothing, since every operator may have a `Job` of its own."""
+        return self.group, self.kind
+
+    def metadata(self, key: str) -> Any:
+        """A value of its metadata, None where there is none."""
+        metadata = self.body.get("metadata")
+        return metadata.get(key) if isinstance(metadata, Mapping) else None
+
+    @property
+    def annotations(self) -> Mapping[str, Any]:
+        """Its own annotations. Raises UncountableError where only the update will know which there are."""
+        return part(part(self.body, "metadata"), "annotations", ("metadata",))
+
+
+def read(token: str, props: Mapping[str, Any]) -> Manifest:
+    """The object behind a resource of type `kubernetes:GROUP/VERSION:KIND`."""
+    _, module, kind = token.split(":", 2)
+    group = _group(module)
+    body = plain(props)
+    written = body.get("kind")
+    is_patch = kind.endswith("Patch") and written in (None, kind.removesuffix("Patch"))
+    kind = kind.removesuffix("Patch") if is_patch else kind
+    written_group = _group(body["apiVersion"]) if isinstance(body.get("apiVersion"), str) else group
+    if (written or kind, written_group) != (kind, group):
+        problem = f"its type is {group} {kind}, and its manifest says {written_group} {written}"
+        raise UncountableError(problem, "give both the same apiVersion and kind")
+    return Manifest(group, kind, body, is_patch)
+
+
+def _group(version: str) -> str:
+    group = version.partition("/")[0]
+    return "core" if _VERSION.fullmatch(group) else group
+
+
+def plain(value: Any) -> Any:
+    """Maps and lists of Python's own, with UNKNOWN where pulumi-policy raises."""
+    if isinstance(value, Mapping):
+        return {str(key): _known(value, key) for key in value}
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return [_known(value, index) for index in range(len(value))]
+    return value
+
+
+def _known(owner: Any, key: Any) -> Any:
+    try:
+        return plain(owner[key])
+    except UnknownValueError:
+        return UNKNOWN
+
+
+def unknown(path: Path) -> UncountableError:
+    """What is reported where a value that counts is UNKNOWN."""
+    problem = f"`{dotted(path)}` is not known before the update"
+    return UncountableError(problem, "write it as a plain value instead of an output of another resource")
+
+
+def dotted(path: Path) -> str:
+    """A path as a reader looks for it."""
+    return ".".join(path)
+
+
+def part(owner: Mapping[str, Any], key: str, path: Path = ()) -> Mapping[str, Any]:
+    """A map inside another one, empty where there is none."""
+    value = owner.get(key)
+    if value is UNKNOWN:
+        raise unknown((*path, key))
+    if value is not None and not isinstance(value, Mapping):
+        raise UncountableError(f"`{dotted((*path, key))}` is not a map", "write it as Kubernetes documents it")
+    return value or {}
+
+
+def items(owner: Mapping[str, Any], key: str, path: Path = ()) -> list[Mapping[str, Any]]:
+    """A list of maps inside a map, empty where there is none."""
+    value = owner.get(key)
+    if value is UNKNOWN or (isinstance(value, list) and any(each is UNKNOWN for each in value)):
+        raise unknown((*path, key))
+    if value is not None and not (isinstance(value, list) and all(isinstance(each, Mapping) for each in value)):
+        problem = f"`{dotted((*path, key))}` is not a list of maps"
+        raise UncountableError(problem, "write it as Kubernetes documents it")
+    return value or []
+
+
+def number(owner: Mapping[str, Any], key: str, default: int, path: Path = ()) -> int:
+    """A count inside a map."""
+    value = owner.get(key)
+    return default if value is None else whole_number(value, (*path, key))
+
+
+def whole_number(value: Any, path: Path) -> int:
+    """A count as YAML, Kubernetes or Pulumi may spell it: 2, 2.0 or "2"."""
+    if value is UNKNOWN:
+        raise unknown(path)
+    try:
+        count = float(value)
+    except (TypeError, ValueError, OverflowError):
+        count = -1.0
+    if isinstance(value, bool) or not 0 <= count <= _MOST or not count.is_integer():
+        raise UncountableError(f"`{dotted(path)}` is not a count", "give it as a whole number, 0 or more")
+    return int(count)

@@ -1,0 +1,47 @@
+"""A pod, known by its shape: a map with a list of containers. Counts the accelerators that it holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from gpu_usage import accelerators, shown
+from gpu_usage.manifest import UNKNOWN, Path, UncountableError, items, part, unknown
+
+_LISTS = ("containers", "initContainers")
+_RUNTIME = re.compile(r".*(nvidia|gpu).*", re.IGNORECASE)
+
+
+def is_pod(value: Mapping[str, Any]) -> bool:
+    """Whether a map is a pod's spec, wherever it stands."""
+    return any(
+        isinstance(value.get(key), list) and any(isinstance(each, Mapping) for each in value[key]) for key in _LISTS
+    )
+
+
+def count(spec: Mapping[str, Any], path: Path) -> int:
+    """Accelerators of one pod. Init containers run before the others, sidecars beside all that follow them."""
+    main = sum(_container(each, (*path, "containers")) for each in items(spec, "containers", path))
+    start, beside = 0, 0
+    for container in items(spec, "initContainers", path):
+        asked = _container(container, (*path, "initContainers"))
+        if asked and container.get("restartPolicy") == "Always":
+            beside += asked
+        else:
+            start = max(start, beside + asked)
+    most = max(start, beside + main)
+    runtime = spec.get("runtimeClassName")
+    if not most and isinstance(runtime, str) and _RUNTIME.fullmatch(runtime):
+        problem = f"runtimeClassName {runtime} may show its containers GPUs that they do not ask for"
+        raise UncountableError(problem, "remove it, or ask for GPUs in `resources.limits`")
+    return most
+
+
+def _container(container: Mapping[str, Any], path: Path) -> int:
+    shown.refuse_in_container(container, path)
+    resources = part(container, "resources", path)
+    for key in ("limits", "requests"):
+        if resources.get(key) is UNKNOWN:
+            raise unknown((*path, "resources", key))
+    return accelerators.asked(resources, (*path, "resources"))

@@ -1,0 +1,118 @@
+"""Finds what asks for accelerators anywhere in a manifest: pods, and what operators make pods and machines from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpu_usage import accelerators, devices, pods, shown, text
+from gpu_usage.manifest import UNKNOWN, Path, UncountableError, unknown, whole_number
+
+# Where Kubernetes' own kinds hold their pods, and what shows pods devices.
+_HOLDERS = re.compile(r"(spec|template|jobTemplate|replicatedJobs|tasks|items|resources|metadata|annotations)(\[\])?")
+# Elements of these lists, as `Search` names what it is inside of, and their `resources`: counted with their pod.
+_CONTAINERS = ("containers[]", "initContainers[]")
+_OF_POD = "resources of a pod"
+# What an operator's resource may leave open: no pod fits into a name or an address.
+_SCALAR = re.compile(
+    r".*(names?|ids?|arns?|hosts?|hostnames?|urls?|uris?|endpoints?|address(es)?|ips?|ports?|keys?|secrets?|tokens?"
+    r"|passwords?|roles?|regions?|zones?|image|tags?|versions?|namespaces?|domains?|cidrs?|paths?|buckets?|accounts?"
+    r"|projects?|networks?|subnets?|securitygroups?|bootstrapservers|class|handle|bundle|fingerprint|uid|email|size"
+    r"|capacity|storage|queue|labels|subjects?)(\[\])?",
+    re.IGNORECASE,
+)
+# Maps of words, in which a number beside an accelerator's name is a label's value.
+_WORDS = frozenset({"annotations", "labels", "matchLabels", "nodeLabels", "nodeSelector", "podAnnotations"})
+
+
+@dataclass(frozen=True)
+class Demand:
+    """Accelerators that one place of a manifest asks for, and every map on the way to it."""
+
+    gpus: int
+    trail: tuple[Mapping[str, Any], ...]
+    path: Path
+
+
+@dataclass
+class Search:
+    """One pass through a manifest. `custom`: an operator decides what becomes of any part of it, and of its texts."""
+
+    custom: bool = True
+    network_claims: frozenset[str] = frozenset()
+    """Resource claims and templates of the stack that are known to ask for no accelerator."""
+    _seen: set[int] = field(default_factory=set)
+
+    def demands(
+        self, value: Any, path: Path = (), trail: tuple[Mapping[str, Any], ...] = (), inside: str = ""
+    ) -> Iterator[Demand]:
+        """Everything that asks for accelerators. Raises UncountableError where that cannot be told."""
+        if value is UNKNOWN:
+            if not _SCALAR.fullmatch(inside) if self.custom else _HOLDERS.fullmatch(inside):
+                raise unknown(path)
+        elif isinstance(value, Mapping | list):
+            if id(value) in self._seen:  # an alias in a text, which may even hold itself
+                return
+            self._seen.add(id(value))
+            if isinstance(value, Mapping):
+                yield from self._in_map(value, path, (*trail, value), inside)
+            else:
+                for index, each in enumerate(value):
+                    yield from self.demands(each, (*path, str(index)), trail, f"{inside}[]")
+        elif isinstance(value, str) and self.custom:
+            gpus = _in_text(value, path)
+            if gpus:
+                yield Demand(gpus, trail, path)
+
+    def _in_map(
+        self, value: Mapping[str, Any], path: Path, trail: tuple[Mapping[str, Any], ...], inside: str
+    ) -> Iterator[Demand]:
+        yield Demand(_own(value, path, inside), trail, path)
+        if pods.is_pod(value):
+            yield Demand(pods.count(value, path), trail, path)
+        devices.refuse(value, path, self.network_claims)
+        for key, inner in value.items():
+            if path or key not in ("metadata", "status"):
+                is_counted = inside in _CONTAINERS and key == "resources"
+                yield from self.demands(inner, (*path, key), trail, _OF_POD if is_counted else key)
+
+
+def _own(value: Mapping[str, Any], path: Path, inside: str) -> int:
+    """What a map asks for by itself, without what lies deeper in it: pods, other maps."""
+    shown.refuse(value, path)
+    if inside in ("limits", "requests"):  # counted with the map that holds both
+        return 0
+    gpus = 0 if inside == _OF_POD else accelerators.asked(value, path)
+    if "deviceName" in value and accelerators.is_device(value["deviceName"]):
+        gpus += 1
+    if "quantity" in value and accelerators.is_device(value.get("name")):
+        gpus += whole_number(value["quantity"], (*path, "quantity"))
+    if inside not in _WORDS:
+        gpus += sum(_quantity(value[key], (*path, key)) for key in value if accelerators.is_named(key))
+    return gpus
+
+
+def _quantity(value: Any, path: Path) -> int:
+    is_word = isinstance(value, bool) or (isinstance(value, str) and "{{" not in value and not value.isdecimal())
+    return 0 if is_word or isinstance(value, Mapping | list) else whole_number(value, path)
+
+
+def _in_text(value: str, path: Path) -> int:
+    if path[-1:] == ("podSpecPatch",) and "{{" in value:
+        problem = f"`{'.'.join(path)}` is filled in while the workflow runs"
+        raise UncountableError(problem, "write the pods' resources without parameters, in their containers")
+    return in_text(value, path)
+
+
+def in_text(value: str, path: Path) -> int:
+    """Accelerators of the manifests in a text, each place once. Where it is no YAML, 1 if it names any."""
+    if not text.may_hold(value):
+        return 0
+    documents = text.documents(value)
+    if documents is None:
+        return int(accelerators.named_in(value))
+    search = Search()
+    found = sum(each.gpus for document in documents for each in search.demands(document, path))
+    return found or int(accelerators.named_in(value) and not documents)

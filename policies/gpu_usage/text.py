@@ -1,0 +1,51 @@
+"""Manifests in texts: what a ConfigMap or a parameter holds for an operator to read."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import yaml
+
+from gpu_usage import accelerators
+
+_HINTS = re.compile(
+    r"containers|limits|requests|VISIBLE_DEVICES|deviceName|resourceClaims|deviceClassName"
+    r"|nvidia-container-devices|cdi\.k8s\.io|io\.kubernetes\.cri-o\.Devices|devices\.(nri\.io|noderesource\.dev)"
+)
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def may_hold(value: str) -> bool:
+    """Whether a text is worth parsing."""
+    return _HINTS.search(value) is not None or accelerators.named_in(value)
+
+
+def documents(value: str) -> list[Any] | None:
+    """The maps and lists of a YAML or JSON text, None where it is no YAML. Scalars stay as they are written.
+
+    Composed, not loaded: what merges and aliases stand for is not copied, so that no text can fill the memory.
+    """
+    try:
+        roots = list(yaml.compose_all(value, Loader=_LOADER))
+    except (yaml.YAMLError, ValueError):
+        return None
+    made: dict[int, Any] = {}
+    return [_plain(root, made) for root in roots if root is not None and not isinstance(root, yaml.ScalarNode)]
+
+
+def _plain(node: yaml.Node, made: dict[int, Any]) -> Any:
+    if id(node) in made:
+        return made[id(node)]
+    if isinstance(node, yaml.MappingNode):
+        mapping: dict[str, Any] = {}
+        made[id(node)] = mapping
+        for key, inner in node.value:
+            mapping[str(key.value)] = _plain(inner, made)
+        return mapping
+    if isinstance(node, yaml.SequenceNode):
+        sequence: list[Any] = []
+        made[id(node)] = sequence
+        sequence.extend(_plain(inner, made) for inner in node.value)
+        return sequence
+    return None if node.tag == "tag:yaml.org,2002:null" else node.value

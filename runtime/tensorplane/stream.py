@@ -1,0 +1,256 @@
+"""Batches from a Kafka topic that go on from exactly where the restored checkpoint's model left off."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+import tensorflow as tf
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from tensorplane.declared_streams import DeclaredStream
+from tensorplane.loop import say
+
+_POLL_SECONDS = 0.2
+_ANSWER_SECONDS = 30.0
+_MOVING = {KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.COORDINATOR_LOAD_IN_PROGRESS}
+
+T = TypeVar("T")
+
+
+class StreamError(RuntimeError):
+    """The stream cannot be read on without losing records, or not at all."""
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A topic, and the consumer group under whose name its reader's progress is kept in Kafka."""
+
+    bootstrap: str
+    name: str
+    group: str
+    settings: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """More settings of librdkafka, such as `security.protocol` and `ssl.ca.location`."""
+
+    @classmethod
+    def from_environment(cls, stream: str, name: str | None = None) -> Topic:
+        """A topic of a stream that the job's settings name: `streams: {events: {group: trainer}}`.
+
+        The name of the topic may be left out where the group reads one alone.
+        """
+        declared = DeclaredStream.of(stream)
+        if declared.group is None:
+            raise ValueError(f"stream {stream}: the job's settings name a producer, need a group to read it")
+        return cls(declared.bootstrap, declared.topic(name), declared.group, declared.settings)
+
+    @contextmanager
+    def consumer(self) -> Iterator[Consumer]:
+        """A consumer that commits nothing by itself and never skips what it was to read."""
+        consumer = Consumer(
+            {
+                **self.settings,
+                "bootstrap.servers": self.bootstrap,
+                "group.id": self.group,
+                "enable.auto.commit": False,
+                "auto.offset.reset": "error",
+                "isolation.level": "read_committed",
+                # Not ten seconds, the default, which training would lose at each restart of a broker.
+                "reconnect.backoff.max.ms": 1000,
+            }
+        )
+        try:
+            yield consumer
+        finally:
+            consumer.close()
+
+    def partitions(self, consumer: Consumer) -> list[int]:
+        """The topic's partitions, as Kafka has them now."""
+        found = _answer(lambda: consumer.list_topics(self.name, timeout=_ANSWER_SECONDS)).topics[self.name]
+        if found.error or not found.partitions:
+            raise StreamError(f"topic {self.name}: {found.error or 'it has no partitions'}")
+        return sorted(found.partitions)
+
+
+class Position(tf.Module):  # type: ignore[misc]  # TensorFlow has no types
+    """The next record of each partition: a variable that is saved with the model, so that both are of one moment.
+
+    A run without a checkpoint begins at what the group committed, or at `start` where it committed nothing.
+    Make it in the strategy's scope, give it to `Checkpoints`, and call `advance` in the training step.
+    """
+
+    def __init__(
+        self, topic: Topic, *, start: Literal["earliest", "latest"] = "earliest", most_partitions: int = 128
+    ) -> None:
+        super().__init__(name="position")
+        self.topic = topic
+        # Zero for those that are not there yet: of a partition that is added later, every record is to be seen.
+        initial = np.zeros(most_partitions, np.int64)
+        with topic.consumer() as consumer:
+            partitions = topic.partitions(consumer)
+            _refuse_too_many(topic, partitions, most_partitions)
+            for partition, offset in _committed(topic, consumer, partitions).items():
+                if offset is None:
+                    first, end = _watermarks(consumer, topic, partition)
+                    offset = first if start == "earliest" else end
+                initial[partition] = offset
+        self._there = frozenset(partitions)
+        self.offsets = tf.Variable(initial, trainable=False, aggregation=tf.VariableAggregation.SUM, name="offsets")
+
+    def advance(self, moved: tf.Tensor) -> None:
+        """Counts a batch as trained on. In the step, beside the optimizer: every replica adds its own part."""
+        self.offsets.assign_add(moved)
+
+    def commit(self) -> None:
+        """Tells Kafka how far this is, for whoever looks at the group's lag. After a save, never before it."""
+        offsets = [
+            TopicPartition(self.topic.name, partition, offset)
+            for partition, offset in enumerate(self.offsets.numpy().tolist())
+            if partition in self._there
+        ]
+        try:
+            with self.topic.consumer() as consumer:
+                consumer.commit(offsets=offsets, asynchronous=False)
+        except KafkaException as error:
+            # The checkpoint has the position: training goes on, and the next save commits.
+            say(uncommitted=error.args[0].name())
+
+
+def batches(
+    position: Position,
+    strategy: tf.distribute.Strategy,
+    decode: Callable[[tf.Tensor], Any],
+    *,
+    global_batch: int,
+    count: int,
+    stopping: Callable[[], bool] = lambda: False,
+) -> Any:
+    """The next `count` distributed batches, each what `decode` makes of the records' values and how far it moves.
+
+    Workers share the partitions. A batch waits for its last record; where none comes, `stopping` ends the wait, and
+    the data with it.
+    """
+    replicas = strategy.num_replicas_in_sync
+    if global_batch % replicas:
+        raise ValueError(f"a global batch of {global_batch} cannot be shared by {replicas} replicas")
+    offsets = position.offsets.numpy()
+    with position.topic.consumer() as consumer:
+        begin = _begin(position.topic, consumer, offsets)
+
+    def pipeline(context: tf.distribute.InputContext) -> tf.data.Dataset:
+        workers, worker = context.num_input_pipelines, context.input_pipeline_id
+        mine = sorted(begin)[worker::workers]
+        if not mine:
+            raise StreamError(f"topic {position.topic.name}: {len(begin)} partitions, too few for {workers} workers")
+        reader = _Reader(position.topic, {partition: begin[partition] for partition in mine}, offsets, stopping)
+        size = global_batch // replicas
+        dataset = tf.data.Dataset.from_generator(
+            lambda: reader.read(size, count * replicas // workers),
+            output_signature=(tf.TensorSpec([size], tf.string), tf.TensorSpec(offsets.shape, tf.int64)),
+        )
+        return dataset.map(lambda values, moved: (decode(values), moved)).prefetch(2)
+
+    return strategy.distribute_datasets_from_function(pipeline)
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """One worker's part of the topic."""
+
+    topic: Topic
+    begin: Mapping[int, int]
+    """The first record to read of each of its partitions."""
+    offsets: np.ndarray
+    """The position from which all that is read moves on."""
+    stopping: Callable[[], bool]
+
+    def read(self, size: int, count: int) -> Iterator[tuple[list[bytes], np.ndarray]]:
+        position = self.offsets.copy()
+        with self.topic.consumer() as consumer:
+            consumer.assign([TopicPartition(self.topic.name, *at) for at in self.begin.items()])
+            for _ in range(count):
+                values, moved = [], np.zeros_like(position)
+                for message in self._records(consumer, size):
+                    values.append(message.value() or b"")
+                    partition, after = int(message.partition() or 0), int(message.offset() or 0) + 1
+                    # More than one where Kafka's own marks, or what compaction took, lie in between.
+                    moved[partition] += after - position[partition]
+                    position[partition] = after
+                if len(values) < size:
+                    return
+                yield values, moved
+
+    def _records(self, consumer: Consumer, size: int) -> Iterator[Message]:
+        while size:
+            messages = consumer.consume(size, _POLL_SECONDS)
+            if not messages and self.stopping():
+                return
+            for message in messages:
+                error = message.error()
+                if error and error.retriable():
+                    continue
+                if error:
+                    raise _explained(self.topic, message.partition(), error)
+                size -= 1
+                yield message
+
+
+def _begin(topic: Topic, consumer: Consumer, offsets: np.ndarray) -> dict[int, int]:
+    """Where to read each partition from. What retention has deleted since is an error, not a gap in the data."""
+    begin = {}
+    partitions = topic.partitions(consumer)
+    _refuse_too_many(topic, partitions, len(offsets))
+    for partition in partitions:
+        first, end = _watermarks(consumer, topic, partition)
+        wanted = int(offsets[partition])
+        if not first <= wanted <= end:
+            raise StreamError(
+                f"topic {topic.name}, partition {partition}: the next record is {wanted}, Kafka has {first} to {end}: "
+                "retention deleted what was not read, or the topic was made anew; reset the group or start a new run"
+            )
+        begin[partition] = wanted
+    return begin
+
+
+def _refuse_too_many(topic: Topic, partitions: Sequence[int], most: int) -> None:
+    if partitions[-1] >= most:
+        raise StreamError(
+            f"topic {topic.name}: {len(partitions)} partitions, the position has room for {most}: "
+            "set most_partitions, in a new run"
+        )
+
+
+def _committed(topic: Topic, consumer: Consumer, partitions: Sequence[int]) -> dict[int, int | None]:
+    asked = [TopicPartition(topic.name, partition) for partition in partitions]
+    told = _answer(lambda: consumer.committed(asked, timeout=_ANSWER_SECONDS))
+    return {at.partition: at.offset if at.offset >= 0 else None for at in told}
+
+
+def _watermarks(consumer: Consumer, topic: Topic, partition: int) -> tuple[int, int]:
+    """The first record that Kafka still has, and the one that comes next."""
+    at = TopicPartition(topic.name, partition)
+    first, end = _answer(lambda: consumer.get_watermark_offsets(at, timeout=_ANSWER_SECONDS))
+    return first, end
+
+
+def _answer(ask: Callable[[], T]) -> T:
+    """Asks again while partitions and groups change their brokers, as they do whenever a broker starts anew."""
+    deadline = time.monotonic() + _ANSWER_SECONDS
+    while True:
+        try:
+            return ask()
+        except KafkaException as error:
+            passes = error.args[0].retriable() or error.args[0].code() in _MOVING
+            if not passes or time.monotonic() > deadline:
+                raise
+            time.sleep(_POLL_SECONDS)
+
+
+def _explained(topic: Topic, partition: int | None, error: KafkaError) -> StreamError:
+    if error.code() == KafkaError._AUTO_OFFSET_RESET:
+        why = f"retention deleted records before they were read ({error.str()})"
+        return StreamError(f"topic {topic.name}, partition {partition}: {why}")
+    return StreamError(f"topic {topic.name}: {error.str()}")

@@ -1,0 +1,8 @@
+"""The whole stack: its settings, what follows from them, their checks, and the resources that they declare."""
+
+from stack.loading import load
+from stack.resolved import ResolvedStack
+from stack.resources import build
+from stack.settings import StackConfig
+
+__all__ = ["ResolvedStack", "StackConfig", "build", "load"]

@@ -1,0 +1,134 @@
+"""What is wrong with a stack beyond the shape of its settings: unknown names and combinations that cannot work."""
+
+from collections.abc import Iterator, Mapping
+from typing import TypeVar
+
+from components import gpu_runtime
+from components import queues as queue
+from components.base.faults import Fault, Key, Note
+from components.base.model import NAME_LIMIT, NAME_NEEDS, is_name
+from components.base.settings import Settings
+from components.clusters.embedded import Embedded
+from components.clusters.settings import ClusterArgs
+from components.controllers import registry as controllers
+from components.namespace import namespace_owner
+from components.node_groups.checks import unreached
+from components.queues import check as queue_check
+from components.queues import topology as queue_topology
+from components.queues import unqueued
+from components.queues.room import Room
+from components.streams import checks as stream_checks
+from components.volumes import checks as volume_check
+from components.volumes.mirrors import volsync
+from stack.resolved import ResolvedStack
+from stack.settings import StackConfig
+from workloads.base import Declared, WorkloadArgs
+from workloads.checks import workloads as workload_check
+
+T = TypeVar("T")
+
+
+def faults(resolved: ResolvedStack, settings: Settings) -> Iterator[Fault]:
+    """Every fault of settings that have the right shape."""
+    config = resolved.config
+    yield from _namespace(config)
+    yield from _queue_names(config)
+    yield from controllers.faults(config.controllers)
+    if not _is_given(config.cluster, settings):
+        # Machines, volumes and workloads are right or wrong by the kind of the cluster.
+        return
+    yield from resolved.faults
+    yield from gpu_runtime.check(config.gpu_runtime, config.cluster, resolved.fleet)
+    volumes = _declared(settings, "volumes", config.volumes)
+    yield from volume_check.faults(config.volumes, volumes, config.cluster)
+    yield from stream_checks.faults(config.streams, volumes, config.cluster)
+    yield from _default_queue(config)
+    flavors = None if resolved.faults else resolved.flavors
+    yield from queue_topology.faults(config.topology or (), config.cluster.network_levels, resolved.fleet.groups)
+    queues = list(queue_check.faults(config.queues, config.cohorts, config.teams, flavors))
+    yield from queues
+    if flavors:
+        yield from unqueued.faults(resolved.gpus_without_queue, config.queues, flavors)
+    yield from queue_check.of_stacks_namespace(config.teams.items(), config.namespace_name)
+    faulty = {fault.path[1] for fault in queues if fault.path[0] == "queues"}
+    yield from _workloads(
+        resolved, settings, {name: room for name, room in resolved.rooms.items() if name not in faulty}
+    )
+
+
+def notes(resolved: ResolvedStack) -> Iterator[Note]:
+    """What is worth knowing of settings without faults. Teams have jobs that no settings name."""
+    config, fleet = resolved.config, resolved.fleet
+    if config.workloads and not config.teams:
+        pods = [pods for workload in config.workloads.values() for pods in workload.pod_sets()]
+        yield from unreached.notes(fleet, {(each.resources.node_group, each.interruptible) for each in pods})
+    yield from config.cluster.notes(fleet.groups)
+    yield from queue_check.notes(config.queues, teams=config.teams, cohorts=config.cohorts, topology=config.topology)
+    yield from volume_check.notes(config.volumes, config.cluster)
+    yield from stream_checks.notes(config.streams, config.cluster)
+    yield from workload_check.notes(_workloads_by_path(config), config.cluster, fleet)
+
+
+def _is_given(cluster: ClusterArgs, settings: Settings) -> bool:
+    """Whether the cluster is the one that the settings name: a faulty one is replaced by the default."""
+    given = settings.tree.get("cluster", {"kind": Embedded().kind})
+    return isinstance(given, Mapping) and given.get("kind") == cluster.kind
+
+
+def _workloads(resolved: ResolvedStack, settings: Settings, rooms: Mapping[str, Room]) -> Iterator[Fault]:
+    config, fleet = resolved.config, resolved.fleet
+    declared = Declared(
+        cluster=config.cluster,
+        fleet=fleet,
+        volumes=_declared(settings, "volumes", config.volumes),
+        streams=_declared(settings, "streams", config.streams),
+        queues=_declared(settings, "queues", config.queues),
+        rooms=rooms,
+    )
+    yield from workload_check.faults(_workloads_by_path(config), config.streams, declared)
+
+
+def _workloads_by_path(config: StackConfig) -> dict[Key, WorkloadArgs]:
+    return {("workloads", name): workload for name, workload in config.workloads.items()}
+
+
+def _namespace(config: StackConfig) -> Iterator[Fault]:
+    if not is_name(config.namespace_name):
+        reason = (
+            f"missing, and the default from the stack's name, {config.namespace_name}, is not a valid name; "
+            f"use {NAME_NEEDS}"
+        )
+        yield Fault(("namespace",), reason)
+    elif owner := namespace_owner(config.namespace_name):
+        yield Fault(("namespace",), f"{config.namespace_name} is {owner}; use another namespace")
+
+
+def _queue_names(config: StackConfig) -> Iterator[Fault]:
+    namespace = config.namespace_name
+    for name in config.queues:
+        limit = NAME_LIMIT - len(queue.cluster_wide_name(namespace, ""))
+        if len(name) > limit:
+            reason = f"the name has {len(name)} characters; shorten it to {limit}, the limit in namespace {namespace}"
+            yield Fault(("queues", name), reason)
+
+
+def _default_queue(config: StackConfig) -> Iterator[Fault]:
+    """Kueue puts what names no queue into a queue of this name: ours only JobSets, another perhaps all pods."""
+    if queue.DEFAULT not in config.queues or config.controllers.kueue != "present":
+        return
+    waiting = [
+        f"take snapshots of {name}" for name, one in config.volumes.items() if one.scheduled_class(config.cluster)
+    ]
+    waiting += [f"mirror {name}" for name in config.volumes if volsync.takes_part(name, config.volumes)]
+    waiting += [f"serve {name}" for name, one in config.workloads.items() if one.stays]
+    if waiting:
+        reason = f"the cluster's own Kueue may queue the pods that {waiting[0]} in it; use another name"
+        given = (("volumes",), ("workloads",), ("controllers", "kueue"))
+        yield Fault(("queues", queue.DEFAULT), reason, given=given)
+
+
+def _declared(settings: Settings, section: str, valid: Mapping[str, T]) -> dict[str, T | None]:
+    """Every declared name: a reference to something faulty is not a second fault."""
+    raw = settings.tree.get(section)
+    names = {str(name) for name in raw} if isinstance(raw, Mapping) else set()
+    return {name: valid.get(name) for name in sorted(names | set(valid))}

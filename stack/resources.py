@@ -1,0 +1,162 @@
+"""The resources of a stack: cluster, namespace, volumes, queues, streams and workloads, and what the stack exports."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pulumi
+
+from components import gpu_runtime
+from components import queues as queue
+from components.base import facts
+from components.clusters.component import Cluster
+from components.controllers import registry as controllers
+from components.controllers.base import Demand
+from components.controllers.component import Controller
+from components.gpu_runtime import GpuRuntime
+from components.namespace import Namespace
+from components.queues import Queue, admission, dashboard, team
+from components.queues.quota_return import QuotaReturn
+from components.streams.create import streams_of
+from components.volumes.create import volumes_of
+from stack import checks
+from stack.resolved import ResolvedStack
+from stack.settings import StackConfig
+from workloads import deployed_runs
+from workloads.base import Platform, Workload
+
+
+def build(resolved: ResolvedStack) -> Mapping[str, Any]:
+    """Create the stack's resources and return its outputs. Notes appear as warnings of the preview or update."""
+    config = resolved.config
+    for note in checks.notes(resolved):
+        pulumi.log.warn(str(note))
+    cluster = Cluster("cluster", config.cluster, resolved.fleet)
+    inside = pulumi.ResourceOptions(provider=cluster.provider)
+    _gpu_runtime(config, cluster, inside)
+    retained = [volume.retain for volume in config.volumes.values()]
+    retained += [stream.retained(config.volumes) for stream in config.streams.values()]
+    namespace = Namespace(config.namespace_name, protect=any(retained), opts=inside)
+    installed = controllers.install(config.controllers, _demand(config, cluster), cluster=cluster, opts=inside)
+    movers = [installed["volsync"]] if "volsync" in installed else []
+    volumes = volumes_of(config.volumes, cluster=cluster, namespace=namespace, movers=movers, opts=inside)
+    needed_by_jobs, queues = _scheduling(resolved, cluster, namespace, installed, inside)
+    streams = streams_of(
+        config.streams,
+        cluster=cluster,
+        namespace=namespace,
+        settings=config.volumes,
+        volumes=volumes,
+        needed=[*needed_by_jobs, *queues.values()],
+        opts=inside,
+    )
+    runs = deployed_runs.recorded(config.workloads)
+    platform = Platform(
+        cluster, namespace, volumes, streams, queues, resolved.platform, needed_by_jobs, runs, resolved.secret
+    )
+    workloads = {
+        name: args.build(name, ("workloads", name), platform, inside) for name, args in config.workloads.items()
+    }
+    return _outputs(cluster, namespace, workloads)
+
+
+def _gpu_runtime(config: StackConfig, cluster: Cluster, inside: pulumi.ResourceOptions) -> None:
+    runtime = gpu_runtime.of(config.gpu_runtime, config.cluster, cluster.fleet)
+    if runtime.kind != "present":
+        GpuRuntime(runtime, cluster=cluster, opts=inside)
+
+
+def _demand(config: StackConfig, cluster: Cluster) -> Demand:
+    return Demand(
+        queues=config.queues,
+        cohorts=config.cohorts,
+        volumes=config.volumes,
+        workloads=_controllers_of(config),
+        network_resources=cluster.network_resources,
+    )
+
+
+def _controllers_of(config: StackConfig) -> frozenset[str]:
+    """The controllers whose objects the workloads create."""
+    return frozenset[str]().union(*(workload.controllers for workload in config.workloads.values()))
+
+
+def _scheduling(
+    resolved: ResolvedStack,
+    cluster: Cluster,
+    namespace: Namespace,
+    installed: Mapping[str, Controller],
+    inside: pulumi.ResourceOptions,
+) -> tuple[list[pulumi.Resource], dict[str, Queue]]:
+    """What must be ready before a job is created, and the queues. A stack without jobs installs no controller."""
+    config = resolved.config
+    needed_by_jobs: list[pulumi.Resource] = [
+        installed[name] for name in sorted(_controllers_of(config)) if name in installed
+    ]
+    if not config.queues:
+        return needed_by_jobs, {}
+    # Beside JobSet, not after it: Kueue waits for JobSet's API by itself.
+    kueue = [installed["kueue"]] if "kueue" in installed else []
+    ready = pulumi.ResourceOptions.merge(inside, pulumi.ResourceOptions(depends_on=kueue)) if kueue else inside
+    teams = team.declare(config.teams, inside)
+    needed = [
+        *queue.declare_flavors(resolved.flavors, namespace, ready),
+        *queue.declare_cohorts(config.cohorts, namespace, ready),
+    ]
+    after = pulumi.ResourceOptions.merge(ready, pulumi.ResourceOptions(depends_on=needed))
+    queues = {
+        name: Queue(name, args, namespace=namespace, teams=teams, flavors=resolved.flavors, opts=after)
+        for name, args in config.queues.items()
+    }
+    _limits(resolved, namespace, teams, inside)
+    spaces = _spaces(resolved)
+    needed_by_jobs += admission.declare(spaces, inside)
+    if spaces.gpus and config.controllers.kueue == "chart":
+        QuotaReturn(cluster=cluster, namespace=namespace, teams=teams, opts=after)
+    if config.controllers.kueue_dashboard:
+        everywhere = [namespace.plain_name, *(args.namespace or name for name, args in config.teams.items())]
+        dashboard.declare(list(config.queues), everywhere, namespace, inside)
+    return needed_by_jobs, queues
+
+
+def _limits(
+    resolved: ResolvedStack,
+    namespace: Namespace,
+    teams: Mapping[str, pulumi.Input[str]],
+    inside: pulumi.ResourceOptions,
+) -> None:
+    """The second line of defence: what pods of each namespace may hold, with or without a queue."""
+    config, quotas = resolved.config, resolved.quotas
+    unqueued = sum(workload.gpus_beside_queues for workload in config.workloads.values())
+    own = team.gpus_at_most(config.queues, quotas, None) + unqueued
+    team.limit(namespace.plain_name, namespace.name, own, inside)
+    for name, inside_team in teams.items():
+        team.limit(name, inside_team, team.gpus_at_most(config.queues, quotas, name), inside)
+
+
+def _spaces(resolved: ResolvedStack) -> admission.Spaces:
+    """Where only queues give GPUs, and what the settings declare beside them."""
+    config, quotas = resolved.config, resolved.quotas
+    return admission.Spaces(
+        stack=config.namespace_name,
+        teams=[args.namespace or name for name, args in config.teams.items()],
+        beside=[name for name, workload in config.workloads.items() if workload.gpus_beside_queues],
+        kinds={name: [each.flavor for each in found] for name, found in quotas.items()},
+        gpus=team.gpus_at_most(config.queues, quotas, None) > 0,
+        only_job_sets=config.controllers.kueue == "chart",
+    )
+
+
+def _outputs(cluster: Cluster, namespace: Namespace, workloads: Mapping[str, Workload]) -> dict[str, Any]:
+    machines = cluster.fleet
+    fleet_facts = {"gpusMax": machines.gpus_max, "hourlyUsdMax": machines.hourly_usd_max} if machines.groups else {}
+    # A secret, as each cloud makes it. A cluster that was there before has its kubeconfig already.
+    access = {"kubeconfig": cluster.kubeconfig} if cluster.native is not None else {}
+    return {
+        facts.VERSION_KEY: facts.VERSION,
+        **fleet_facts,
+        **access,
+        "cluster": cluster.args.kind,
+        "namespace": namespace.name,
+        "gpus": sum(workload.gpus for workload in workloads.values()),
+        "workloads": {name: dict(workload.outputs) for name, workload in workloads.items()},
+    }

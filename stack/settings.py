@@ -1,0 +1,55 @@
+"""The settings of a stack as one model: everything under `tensorplane:` in Pulumi.<stack>.yaml."""
+
+from typing import Annotated
+
+import pulumi
+from pydantic import Field
+
+from components.base.model import Filled, Model, Name
+from components.clusters.embedded import Embedded
+from components.clusters.settings import ClusterArgs
+from components.controllers.registry import ControllersArgs
+from components.gpu_runtime import GpuRuntimeArgs
+from components.node_groups.settings import NodeGroupArgs
+from components.queues.settings import CohortArgs, QueueArgs, TeamArgs
+from components.streams.settings import StreamArgs
+from components.volumes.settings import VolumeArgs
+from workloads.kinds import WorkloadArgs
+
+
+class StackConfig(Model):
+    """Everything under `tensorplane:` in Pulumi.<stack>.yaml. Maps are keyed by name; other settings refer to "
+    "the name."""
+
+    cluster: Annotated[ClusterArgs, Field(default_factory=Embedded)]
+    """The cluster: `embedded` (on this machine), `existing` (a context of your kubeconfig), or a new one in a cloud."""
+    node_groups: Annotated[dict[Name, NodeGroupArgs], Field(default_factory=dict)]
+    """Node groups. On an existing cluster they describe the existing nodes."""
+    gpu_runtime: GpuRuntimeArgs | None = None
+    """How GPUs become available to pods; by default what the kind of cluster requires, if a node group has GPUs."""
+    namespace: Name | None = None
+    """Namespace of the stack's objects; `tensorplane-<stack>` by default."""
+    controllers: ControllersArgs = ControllersArgs()
+    """Which controllers (Kueue, JobSet, VolSync) the stack installs."""
+    volumes: Annotated[dict[Name, VolumeArgs], Field(default_factory=dict)]
+    """Persistent storage, which outlives the workloads that mount it."""
+    streams: Annotated[dict[Name, StreamArgs], Field(default_factory=dict)]
+    """Kafka topics that workloads read and write."""
+    queues: Annotated[dict[Name, QueueArgs], Field(default_factory=dict)]
+    """Kueue queues, which share the cluster between jobs."""
+    cohorts: Annotated[dict[Name, CohortArgs], Field(default_factory=dict)]
+    """Cohorts: queues that lend to each other before they borrow from others."""
+    topology: tuple[Filled, ...] | None = None
+    """Topology levels from wide to narrow, such as [zone, host], for topology-aware scheduling by Kueue. Requires
+    groups with a fixed number of nodes. By default `[host]` if `min` equals `max` in all GPU groups, so that Kueue
+    admits a job only when nodes have room for its pods; otherwise `[]`, with which queues only count GPUs and the
+    scheduler places pods."""
+    teams: Annotated[dict[Name, TeamArgs], Field(default_factory=dict)]
+    """Additional namespaces with queues."""
+    workloads: Annotated[dict[Name, WorkloadArgs], Field(default_factory=dict)]
+    """Training jobs and model servers."""
+
+    @property
+    def namespace_name(self) -> str:
+        """The namespace in use."""
+        return self.namespace or f"tensorplane-{pulumi.get_stack()}"

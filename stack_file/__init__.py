@@ -1,0 +1,302 @@
+"""Reading a stack's file, Pulumi.<stack>.yaml, exactly as Pulumi reads it, for all that look into it beside the engine.
+
+Pulumi reads it with Go's yaml.v3 and hands its values to the program as JSON. PyYAML's parser is the same libyaml; what
+it makes of scalars is YAML 1.1, where `no` is false and `22:00` a number. So scalars are resolved here, by yaml.v3's
+rules. `tests/hosts/test_reading.py` compares both on the real engine.
+"""
+
+import base64
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from stack_file import yaml_errors
+
+PROJECT = "tensorplane"
+"""The project's name: Pulumi takes a key without a prefix as the project's own."""
+
+Key = tuple[str, ...]
+"""Where a value is: the key below `config:`, then the keys and positions inside it."""
+
+_DEEPEST = 100
+_SHOWN = 60
+_MOST_VALUES = 100_000
+
+
+class Unreadable(ValueError):
+    """A file that Pulumi would not read either."""
+
+
+class Encrypted:
+    """A value that Pulumi alone can read: `{secure: …}` in the file. There is one, also after copying."""
+
+    def __deepcopy__(self, _: object) -> "Encrypted":
+        return self
+
+
+ENCRYPTED = Encrypted()
+
+
+@dataclass(frozen=True)
+class StackFile:
+    """What a stack's file says."""
+
+    name: str = ""
+    config: Mapping[str, Any] = field(default_factory=dict)
+    """The values by their keys with prefix, as a program gets them, with ENCRYPTED for those in `{secure: …}`."""
+    others: tuple[str, ...] = ()
+    """The keys beside `config`."""
+    faults: tuple[str, ...] = ()
+    """What Pulumi refuses or silently reads as something else, a line each."""
+    rewritten: Mapping[Key, str] = field(default_factory=dict)
+    """Numbers whose text Pulumi does not keep, such as 1.10, as they are written."""
+
+    def section(self, name: str) -> Any:
+        """One section under the project's prefix; None where it is not there."""
+        return self.config.get(f"{PROJECT}:{name}")
+
+
+def read(file: Path) -> StackFile:
+    """The file. Unreadable, with one line that says why, where nothing can be made of it."""
+    try:
+        text = file.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise Unreadable(f"{file.name}: the file is not UTF-8; save it as UTF-8") from None
+    except OSError as error:
+        raise Unreadable(f"{file.name}: {error.strerror or error}") from None
+    try:
+        found = _read(text)
+        return replace(found, name=file.name, faults=tuple(f"{file.name}: {fault}" for fault in found.faults))
+    except yaml.MarkedYAMLError as error:
+        line, said = yaml_errors.told(error, text)
+        raise Unreadable(f"{file.name}, line {line}: {said}") from None
+    except yaml.YAMLError as error:
+        raise Unreadable(f"{file.name}: {' '.join(str(error).split())}") from None
+    except RecursionError:
+        raise Unreadable(f"{file.name}: its values are nested too deeply; remove levels") from None
+
+
+def full_key(written: str) -> str:
+    """A key of `config:` with its prefix. `PREFIX:config:KEY` is a former spelling that Pulumi still takes."""
+    if ":" not in written:
+        return f"{PROJECT}:{written}"
+    former = re.fullmatch(r"([^:]+):config:([^:]+)", written)
+    return f"{former[1]}:{former[2]}" if former else written
+
+
+def encrypted(value: Any, at: Key = ()) -> Iterator[Key]:
+    """Where a value holds such as Pulumi alone can read."""
+    if value is ENCRYPTED:
+        yield at
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from encrypted(inner, (*at, key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from encrypted(inner, (*at, str(index)))
+
+
+def _line(mark: Any) -> str:
+    return str(mark.line + 1) if mark else "?"
+
+
+def _problem(said: str, where: Any) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=said, problem_mark=where.start_mark)
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
+
+
+def _is_ciphertext(text: str) -> bool:
+    """Whether it looks like what Pulumi encrypts: `v1:NONCE:TEXT` with a passphrase or key, or Pulumi Cloud's text."""
+    parts = text.removeprefix("v1:").split(":")
+    if len(parts) != (2 if text.startswith("v1:") else 1):
+        return False
+    try:
+        return all(base64.b64decode(part, validate=True) for part in parts)
+    except ValueError:
+        return False
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """Leaves plain scalars unresolved, under a tag of their own."""
+
+    yaml_implicit_resolvers = {None: [("plain", re.compile(""))]}  # noqa: RUF012  # as PyYAML declares it
+
+
+def _read(text: str) -> StackFile:
+    # The events first: composing nodes recurses, and what is nested without end would end the process.
+    depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _DEEPEST:
+            raise _problem(f"nested deeper than {_DEEPEST} levels; remove levels", event)
+    reading = _Reading()
+    root = yaml.compose(text, Loader=_Loader)
+    whole = reading.value(root, ()) if root else None
+    if not isinstance(whole, dict):
+        return StackFile(
+            faults=(
+                "the file has no settings; add config:"
+                if whole is None
+                else "the file is not a map; write config: at its top",
+            )
+        )
+    config = whole.pop("config", None)
+    if not isinstance(config, dict):
+        said = "config is missing" if config is None else "config is not a map"
+        return StackFile(others=tuple(whole), faults=(*reading.faults, f"{said}; put the settings below it"))
+    made = _config(config, reading.faults)
+    return StackFile("", made, tuple(whole), tuple(reading.faults), reading.rewritten)
+
+
+def _config(written: Mapping[str, Any], faults: list[str]) -> dict[str, Any]:
+    """The configuration as a program gets it: a scalar is text there, and nothing is an empty text."""
+    config: dict[str, Any] = {}
+    for key, value in written.items():
+        if full_key(key) in config:
+            faults.append(f"{_shown(key)}: the key is set twice, with and without its prefix; remove one")
+        config[full_key(key)] = value if isinstance(value, dict | list | str | Encrypted) else _text(value)
+    return config
+
+
+def _text(scalar: Any) -> str:
+    return "" if scalar is None else json.dumps(scalar)
+
+
+class _Reading:
+    """Values from YAML's nodes, and what is wrong on the way."""
+
+    def __init__(self) -> None:
+        self.faults: list[str] = []
+        self.rewritten: dict[Key, str] = {}
+        self._open: set[int] = set()
+        self._values = 0
+
+    def value(self, node: Any, at: Key) -> Any:
+        """What a node says."""
+        self._values += 1
+        if self._values > _MOST_VALUES:
+            # Aliases of aliases multiply.
+            raise _problem(f"more than {_MOST_VALUES:,} values", node)
+        if isinstance(node, yaml.ScalarNode):
+            return self._scalar(node, at)
+        if id(node) in self._open:
+            raise _problem("an alias contains itself", node)
+        self._open.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            made: Any = [self.value(item, (*at, str(index))) for index, item in enumerate(node.value)]
+        else:
+            made = self._map(node, at)
+            if len(made) == 1 and isinstance(made.get("secure"), str):
+                if not _is_ciphertext(made["secure"]):
+                    self._no_ciphertext(node, at)
+                made = ENCRYPTED
+        self._open.remove(id(node))
+        return made
+
+    def _no_ciphertext(self, node: Any, at: Key) -> None:
+        # What stands there may be a secret in clear: it is not shown.
+        key = ".".join(at)
+        remedy = f"store it with: pulumi config set --secret --path {_shown(key)} VALUE"
+        said = f"the value of `secure` in {_shown(key)} is not encrypted by Pulumi"
+        self.faults.append(f"line {_line(node.start_mark)}: {said}; {remedy}")
+
+    def _map(self, node: Any, at: Key) -> dict[str, Any]:
+        made: dict[str, Any] = {}
+        merged: list[Any] = []
+        for key, value in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.tag == "plain" and key.value == "<<":
+                merged += value.value if isinstance(value, yaml.SequenceNode) else [value]
+                continue
+            name = self._key(key)
+            if name in made:
+                self.faults.append(f"line {_line(key.start_mark)}: the key {_shown(name)} is there twice; remove one")
+            made[name] = self.value(value, self._below(at, name))
+        for other in merged:
+            if not isinstance(other, yaml.MappingNode):
+                raise _problem("<< takes a map, or a list of maps", other)
+            made = {**self._merged(other, at), **made}
+        return made
+
+    def _merged(self, node: Any, at: Key) -> dict[str, Any]:
+        made = self.value(node, at)
+        return {"secure": ""} if made is ENCRYPTED else made
+
+    def _below(self, at: Key, name: str) -> Key:
+        # Below `config:`, at the second level, a key has its prefix.
+        return (full_key(name),) if at == ("config",) else (*at, name)
+
+    def _key(self, node: Any) -> str:
+        if not isinstance(node, yaml.ScalarNode):
+            raise _problem("a key must be text", node)
+        made = self._resolved(node, "key")
+        text = made if isinstance(made, str) else _text(made)
+        if text != node.value or made is None or isinstance(made, float):
+            self._misread(node, "key")
+        return text
+
+    def _scalar(self, node: Any, at: Key) -> Any:
+        made = self._resolved(node, "value")
+        if not isinstance(made, str) and made is not None and _text(made) != node.value:
+            self.rewritten[at] = node.value
+        return made
+
+    def _resolved(self, node: Any, what: str) -> Any:
+        if node.tag not in ("plain", "tag:yaml.org,2002:str"):
+            self.faults.append(f"line {_line(node.start_mark)}: the {what} has a tag; remove it")
+        if node.tag != "plain" or node.style in _QUOTES:
+            return node.value
+        made = resolve(node.value)
+        number = isinstance(made, int | float)
+        if _TIME.fullmatch(node.value) or (number and not -_LARGEST < made < _LARGEST):
+            self._misread(node, what)
+            return node.value
+        return made
+
+    def _misread(self, node: Any, what: str) -> None:
+        said = f"Pulumi reads the {what} {_shown(node.value)} as another value; quote it"
+        self.faults.append(f"line {_line(node.start_mark)}: {said}")
+
+
+_NAMED = {
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), float("nan")),
+    **{f"{sign}.{word}": float(f"{sign}inf") for sign in ("", "+", "-") for word in ("inf", "Inf", "INF")},
+}
+_INTEGER = re.compile(r"[-+]?(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO][0-7]+|0[0-7]*|[1-9][0-9]*)")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_TIME = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ].*)?")
+_QUOTES = ("'", '"', "|", ">")
+_LARGEST = 2**63
+"""From here on JSON's numbers are not exact."""
+
+
+def resolve(plain: str) -> Any:
+    """What yaml.v3 makes of a scalar without quotes and tag, after the way through JSON: a number without fraction is
+    a whole one there."""
+    if plain in _NAMED:
+        return _NAMED[plain]
+    if plain[0] not in "+-.0123456789":
+        return plain
+    digits = plain if plain[0] == "." else plain.replace("_", "")
+    if _INTEGER.fullmatch(digits):
+        return _integer(digits)
+    if _FLOAT.fullmatch(digits) and math.isfinite(decimal := float(digits)):
+        return int(decimal) if decimal.is_integer() else decimal
+    return plain
+
+
+def _integer(digits: str) -> int:
+    sign, body = (-1, digits[1:]) if digits[0] == "-" else (1, digits.removeprefix("+"))
+    # A leading zero alone is octal, too, which Python spells 0o.
+    return sign * (int(body, 0) if body[1:2].isalpha() else int(body, 8 if body[0] == "0" else 10))

@@ -1,0 +1,86 @@
+"""What YAML's parser says of a file that it cannot read, in words that name the remedy, and the line to look at."""
+
+import re
+import unicodedata
+from typing import Any
+
+_SPACES = re.compile(r"^\s*|[:-]\s+")
+"""Where spaces matter: before a line's first word, and after what begins a value."""
+_COMMENT = re.compile(r"(^|\s)#.*")
+
+
+def told(error: Any, text: str) -> tuple[int, str]:
+    """The number of the line at fault, from 1, and what is wrong with it. `error` is a yaml.MarkedYAMLError."""
+    lines = [*text.split("\n"), ""]
+    at, column = (error.problem_mark.line, error.problem_mark.column) if error.problem_mark else (0, 0)
+    at = min(at, len(lines) - 1)
+    # What such a space does is found later, often in the line after it.
+    for before in range(at, max(at - 3, -1), -1):
+        if said := _odd_space(lines[before]):
+            return before + 1, said
+    begun = error.context_mark.line if error.context_mark else at
+    if error.problem == "found unexpected end of stream" and "quoted" in str(error.context):
+        return begun + 1, "the quote that starts here is not closed; close it"
+    if error.problem == "could not find expected ':'":
+        return begun + 1, f"{_shown(lines[begun])} is not `KEY: VALUE`; write a colon and a space after the key"
+    if error.problem == "mapping values are not allowed in this context":
+        return _no_map_here(lines, at)
+    return at + 1, _in_line(str(error.problem), lines[at], column, begun + 1)
+
+
+def _odd_space(line: str) -> str:
+    """A character that looks like a space in a place where spaces matter; empty where there is none."""
+    spaces = "".join(_SPACES.findall(_COMMENT.sub("", line)))
+    odd = next((character for character in spaces if not character.isascii()), "")
+    name = unicodedata.name(odd, "space").lower() if odd else ""
+    return f"a {name} (U+{ord(odd):04X}); type a space" if odd else ""
+
+
+def _in_line(problem: str, line: str, column: int, begun: int) -> str:
+    first, rest = not line[:column].strip(), line[column:]
+    match problem:
+        case "found character that cannot start any token" if rest[:1] == "\t":
+            return "a tab; YAML indents with spaces"
+        case "found character that cannot start any token":
+            return f"text that starts with {rest[:1]} must be quoted; quote it"
+        case "did not find expected key" | "did not find expected '-' indicator" if first:
+            return "its indentation matches no line above; indent it like its sibling settings"
+        case "did not find expected key" | "did not find expected '-' indicator":
+            return f"{_shown(rest)} follows a complete value; quote the whole value, or remove it"
+        case "did not find expected ',' or '}'" | "did not find expected ',' or ']'":
+            bracket = "{" if "}" in problem else "["
+            return f"a comma is missing before {_shown(rest)}, or the {bracket} of line {begun} is not closed"
+        case "did not find expected <document start>":
+            return "it is indented less than the first line; start `config:` and its sibling keys without spaces"
+        case "block sequence entries are not allowed in this context":
+            return "a list item `- ` must start a line; put it on a line of its own, or write [a, b]"
+        case "found undefined alias":
+            return f"{_shown(rest)} is an undefined alias; quote it if it is text"
+        case "but found another document":
+            return "a second document begins with ---, and Pulumi reads one; remove the line"
+        case _:
+            return problem
+
+
+def _no_map_here(lines: list[str], at: int) -> tuple[int, str]:
+    """A `KEY: VALUE` where none may be: below one that has a value already, or behind it in the same line."""
+    before = next((number for number in range(at - 1, -1, -1) if lines[number].strip()), at)
+    here, above = lines[at], lines[before]
+    key, colon, _ = above.strip().partition(": ")
+    if _depth(here) > _depth(above) and colon and before < at:
+        said = f"it is indented below {_shown(key)} of line {before + 1}, which already has a value"
+        if not _depth(above):
+            return at + 1, f"{said}; move the settings of `config:` above that line"
+        return at + 1, f"{said}; indent it like its sibling settings"
+    if not colon and before < at and not above.strip().endswith(":"):
+        return before + 1, f"{_shown(above)} is not `KEY: VALUE`; write a colon and a space after the key"
+    return at + 1, "a second `: ` in one line; quote the value, or start a new line"
+
+
+def _depth(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
+
+
+def _shown(text: str) -> str:
+    short = text.strip()
+    return repr(short if len(short) <= 40 else f"{short[:40]}…")

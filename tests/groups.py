@@ -1,0 +1,134 @@
+"""`python -m tests.groups`: every test, in groups that run side by side, each with embedded clusters of its own.
+
+Groups with clusters wait for most of their time: for images, pods, leases and snapshots. `python -m tests.groups data`
+runs one group, `pytest tests/storage` one folder.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import IO
+
+from embedded.paths import PROJECT
+
+_INTERRUPTED = 130
+
+
+@dataclass(frozen=True)
+class Group:
+    """Folders of tests that share an instance of the embedded cluster."""
+
+    folders: Sequence[str]
+    instance: str
+    """What is appended to the names of its instances (TENSORPLANE_TESTS)."""
+
+    def command(self) -> list[str]:
+        """What runs it."""
+        return [sys.executable, "-m", "pytest", "--durations=10", *(f"tests/{folder}" for folder in self.folders)]
+
+
+GROUPS: Mapping[str, Group] = {
+    "programs": Group(
+        (
+            "unit",
+            "properties",
+            "policies",
+            "preview",
+            "recorded",
+            "provider",
+            "hosts",
+            "runtime",
+        ),
+        "",
+    ),
+    # Its clusters wait for most of their time, so it has programs' tests too.
+    "queues": Group(("queues", "simulated_fleet", "e2e", "serving", "toolchain"), "-2"),
+    "data": Group(("storage", "stream", "csi", "cluster"), "-3"),
+}
+
+
+def ungrouped(folders: Iterable[str], groups: Mapping[str, Group] = GROUPS) -> list[str]:
+    """Folders with tests that are in no group or in several."""
+    counts = [folder for group in groups.values() for folder in group.folders]
+    return sorted(folder for folder in folders if counts.count(folder) != 1)
+
+
+def run(groups: Mapping[str, Group], checks: Mapping[str, Sequence[str]] = MappingProxyType({})) -> int:
+    """Run the groups side by side, their lines marked with the group's name; 1 if one of them fails.
+
+    `checks` are other commands that run beside them, by their names.
+    """
+    started = {name: _started(group.command(), group.instance) for name, group in groups.items()}
+    started |= {name: _started(argv, "") for name, argv in checks.items()}
+    tails = {name: _Tail(name, process) for name, process in started.items()}
+    try:
+        codes = {name: process.wait() for name, process in started.items()}
+    except KeyboardInterrupt:
+        # The terminal has interrupted them too; they remove their clusters.
+        for process in started.values():
+            process.wait()
+        return _INTERRUPTED
+    for tail in tails.values():
+        tail.join()
+    for name, tail in tails.items():
+        print(*(f"{name}: {line}" for line in tail.summary()), sep="\n")
+    return int(any(codes.values()))
+
+
+def _started(argv: Sequence[str], instance: str) -> subprocess.Popen[str]:
+    environment = {**os.environ, "TENSORPLANE_TESTS": instance, "PYTHONUNBUFFERED": "1"}
+    return subprocess.Popen(
+        argv, cwd=PROJECT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+
+
+class _Tail(threading.Thread):
+    """Prints a group's lines as they come, and keeps those that say how it ended."""
+
+    def __init__(self, name: str, process: subprocess.Popen[str]) -> None:
+        super().__init__(daemon=True)
+        self.name = name
+        self._output: IO[str] | None = process.stdout
+        self._last = ""
+        self._failed: list[str] = []
+        self.start()
+
+    def run(self) -> None:
+        for line in map(str.rstrip, self._output or ()):
+            print(f"{self.name:>8} | {line}", flush=True)
+            if line.startswith(("FAILED ", "ERROR ")):
+                self._failed.append(line)
+            self._last = line or self._last
+
+    def summary(self) -> list[str]:
+        """The tests that failed, and the last line, in which pytest and mypy count."""
+        return [*self._failed, self._last]
+
+
+def folders_with_tests() -> list[str]:
+    """The folders of tests/ that have tests in them."""
+    tests = PROJECT / "tests"
+    return sorted({Path(path).relative_to(tests).parts[0] for path in tests.rglob("test_*.py")})
+
+
+def main() -> int:
+    """Run all groups, with the check of types beside them, or the groups that are named."""
+    if lost := ungrouped(folders_with_tests()):
+        print(f"tests: {', '.join(lost)}: in no group or in several; see GROUPS in tests/groups.py", file=sys.stderr)
+        return 1
+    names = sys.argv[1:] or list(GROUPS)
+    if unknown := [name for name in names if name not in GROUPS]:
+        print(f"tests: no group {', '.join(unknown)}; the groups are {', '.join(GROUPS)}", file=sys.stderr)
+        return 1
+    return run({name: GROUPS[name] for name in names}, {} if sys.argv[1:] else {"types": ["make", "types"]})
+
+
+if __name__ == "__main__":
+    sys.exit(main())

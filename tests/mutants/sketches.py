@@ -1,0 +1,162 @@
+"""Plausible values for settings, made from the models that check them: so a new setting is tried without being told."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+
+from components.base.family import Variant
+from components.base.model import Model
+from components.catalog.accelerators import ACCELERATORS
+from stack import StackConfig
+from tests.mutants.places import NAMED, REFERENCES, At, Tree, places
+from tests.mutants.values import VALUES
+
+_WORDS: dict[str, list[Any]] = {"accelerator": [*ACCELERATORS], **VALUES["words"]}
+
+
+class Corpus:
+    """The values that the stacks in hand have for each key."""
+
+    def __init__(self, trees: Iterable[Tree]) -> None:
+        self.values: dict[str, list[Any]] = defaultdict(list)
+        for tree in trees:
+            for at, value in places(tree):
+                self.values[str(at[-1])].append(value)
+
+
+def free(tree: Tree) -> list[tuple[At, FieldInfo]]:
+    """The settings that could be given besides, with their places."""
+    return list(_free(tree, StackConfig, ()))
+
+
+def _free(node: Any, annotation: Any, at: At) -> Iterator[tuple[At, FieldInfo]]:
+    if isinstance(node, dict):
+        model = _model(annotation, node)
+        if model is None:
+            inner = _map_value(annotation)
+            for key, value in node.items():
+                yield from _free(value, inner, (*at, key))
+            return
+        for name, field in model.model_fields.items():
+            key = field.alias or name
+            if key not in node:
+                yield (*at, key), field
+            else:
+                yield from _free(node[key], field.annotation, (*at, key))
+    elif isinstance(node, list):
+        for index, value in enumerate(node):
+            yield from _free(value, _item(annotation), (*at, index))
+
+
+def sketch(key: str, field: Any, tree: Tree, corpus: Corpus, chance: random.Random, depth: int = 0) -> Any:
+    """A value that the annotation of a field allows, or nearly."""
+    annotation, limits = (field.annotation, field.metadata) if isinstance(field, FieldInfo) else _unwrapped(field)
+    option = chance.choice([each for each in _options(annotation) if each is not NoneType] or [str])
+    option, more = _unwrapped(option)
+    return _of_option(key, option, [*limits, *more], tree, corpus, chance, depth)
+
+
+def _of_option(
+    key: str, option: Any, limits: list[Any], tree: Tree, corpus: Corpus, chance: random.Random, depth: int
+) -> Any:
+    origin = get_origin(option)
+    if origin is Literal:
+        return chance.choice(get_args(option))
+    if option is bool:
+        return chance.random() < 0.7
+    if option in (int, float):
+        return _number(option, limits, chance)
+    if isinstance(option, type) and issubclass(option, Model):
+        return _of_model(option, tree, corpus, chance, depth)
+    known = [*_WORDS.get(key, []), *corpus.values.get(key, []), *_names(key, tree)]
+    if known and chance.random() < 0.85:
+        return chance.choice(known)
+    if origin in (list, tuple):
+        return [sketch(key, _item(option), tree, corpus, chance, depth + 1) for _ in range(chance.randint(1, 2))]
+    if origin is dict:
+        names = [*_names(key, tree), "team", "a"]
+        return {chance.choice(names): sketch("", get_args(option)[1], tree, corpus, chance, depth + 1)}
+    return chance.choice(["a", "team", "x-1"])
+
+
+def _of_model(model: type[Model], tree: Tree, corpus: Corpus, chance: random.Random, depth: int) -> dict[str, Any]:
+    if issubclass(model, Variant) and model.is_family:
+        model = chance.choice([model.variants[kind] for kind in sorted(model.variants)])
+    made = {}
+    for name, field in model.model_fields.items():
+        key = field.alias or name
+        wanted = field.is_required() or key == "kind" or (depth < 3 and chance.random() < 0.3)
+        if wanted:
+            made[key] = sketch(key, field, tree, corpus, chance, depth + 1)
+    if "kind" in model.model_fields:
+        made["kind"] = model.model_fields["kind"].default or made["kind"]
+    return made
+
+
+def _number(option: Any, limits: list[Any], chance: random.Random) -> int | float:
+    low = next((limit.ge for limit in limits if hasattr(limit, "ge")), None)
+    high = next((limit.le for limit in limits if hasattr(limit, "le")), None)
+    usual = [1, 2, 3, 8, 10, 64, 100, 500, 3000]
+    ends = [end for end in (low, high) if end is not None]
+    fitting = [each for each in usual if (low is None or each >= low) and (high is None or each <= high)]
+    made: float = chance.choice([*fitting, *fitting, *ends] or [1])
+    return int(made) if option is int else made if chance.random() < 0.7 else made + 0.5
+
+
+def _names(key: str, tree: Tree) -> list[str]:
+    section = {**REFERENCES, "teams": "teams", "volumes": "volumes", "streams": "streams"}.get(key)
+    found = tree.get(section) if section else None
+    return sorted(found) if isinstance(found, dict) and section in NAMED else []
+
+
+def _unwrapped(annotation: Any) -> tuple[Any, list[Any]]:
+    if get_origin(annotation) is not Annotated:
+        return annotation, []
+    inner, *metadata = get_args(annotation)
+    found, more = _unwrapped(inner)
+    return found, [*_flat(metadata), *more]
+
+
+def _flat(metadata: Iterable[Any]) -> list[Any]:
+    return [limit for each in metadata for limit in (each.metadata if isinstance(each, FieldInfo) else [each])]
+
+
+def _options(annotation: Any) -> Iterator[Any]:
+    bare, limits = _unwrapped(annotation)
+    if get_origin(bare) in (Union, UnionType):
+        for option in get_args(bare):
+            yield from _options(option)
+    elif not _is_output(bare):
+        yield Annotated[bare, *limits] if limits else bare
+
+
+def _is_output(annotation: Any) -> bool:
+    return "Output" in repr(annotation)
+
+
+def _model(annotation: Any, node: Mapping[str, Any]) -> type[Model] | None:
+    """The model of a map in the settings, by its kind where there are several."""
+    options = [_unwrapped(option)[0] for option in _options(annotation)]
+    for model in options:
+        if isinstance(model, type) and issubclass(model, Variant) and model.is_family:
+            return model.variants.get(str(node.get("kind")))
+    models = [model for model in options if isinstance(model, type) and issubclass(model, Model)]
+    if len(models) > 1:
+        models = [model for model in models if model.model_fields["kind"].default == node.get("kind")]
+    return models[0] if models else None
+
+
+def _map_value(annotation: Any) -> Any:
+    found = [bare for option in _options(annotation) if get_origin(bare := _unwrapped(option)[0]) is dict]
+    return get_args(found[0])[1] if found else str
+
+
+def _item(annotation: Any) -> Any:
+    found = [bare for option in _options(annotation) if get_origin(bare := _unwrapped(option)[0]) in (list, tuple)]
+    return get_args(found[0])[0] if found else str

@@ -1,0 +1,113 @@
+"""What asks for no accelerator passes the GPU quota, odd objects hide no others, and long texts take no time."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.policies.conftest import Violations
+from tests.policies.stacks import (
+    CONTAINER,
+    GPU,
+    UNKNOWN_OBJECT,
+    Resource,
+    annotated,
+    chart,
+    claim,
+    config_map,
+    flat,
+    mounted,
+    patch,
+    pod,
+    raw,
+    scaler,
+    shown,
+    template,
+    with_env,
+)
+
+ODD = {
+    "no spec": flat("core/v1:Pod", "x"),
+    "a null spec": flat("core/v1:Pod", "x", spec=None),
+    "no template": raw("apps/v1:Deployment", "x", {"template": None}),
+}
+
+
+@pytest.mark.parametrize("resource", ODD.values(), ids=ODD.keys())
+def test_an_object_that_holds_nothing_asks_for_nothing(violations: Violations, resource: Resource) -> None:
+    assert violations(resource) == []
+
+
+BROKEN = {
+    "a spec that is a list": raw("core/v1:LimitRange", "x", [1]),
+    "containers of words and maps": raw("core/v1:Pod", "x", {"containers": ["a", CONTAINER]}),
+    "limits that are no count": raw("core/v1:Pod", "x", pod("many")),
+    "limits beyond every fleet": raw("core/v1:Pod", "x", pod("1e400")),
+    "a count of 400 digits": raw("core/v1:Pod", "x", pod(10**400)),
+    "replicas that are a map": raw("apps/v1:Deployment", "x", {"replicas": {}, **GPU}),
+    "a manifest of 330 levels": raw("example.com/v1:Thing", "x", json.loads("[" * 330 + "]" * 330)),
+    "a chart that is no text": flat("helm.sh/v3:Release", "x", chart=[], repositoryOpts="x"),
+}
+
+
+@pytest.mark.parametrize("resource", BROKEN.values(), ids=BROKEN.keys())
+def test_an_odd_object_is_named_and_hides_no_other(violations: Violations, resource: Resource) -> None:
+    first, second = violations(resource, raw("core/v1:Pod", "other", pod(1)))
+    assert first.startswith("x (")
+    assert "; " in first, "with a remedy"
+    assert "other (Pod): 1" in second
+
+
+HARMLESS = {
+    "network interfaces": raw("core/v1:Pod", "x", pod(4, resource="vpc.amazonaws.com/efa")),
+    "devices of the kernel": raw("core/v1:Pod", "x", pod(1, resource="smarter-devices/fuse")),
+    "devices of virtual machines": raw("core/v1:Pod", "x", pod(1, resource="devices.kubevirt.io/vhost-net")),
+    "a mount": mounted("/var/run/nvidia-container-devices-of-mine"),
+    "a mount below a path that a parameter ends": raw(
+        "argoproj.io/v1alpha1:Workflow", "x", {"volumeMounts": [{"mountPath": "/data/{{inputs.parameters.at}}"}]}
+    ),
+    "variables with a prefix": with_env(envFrom=[{"prefix": "DB_", "secretRef": {"name": "a"}}]),
+    "an annotation": annotated("sidecar.istio.io/inject", "false")[0],
+    "an annotation of an unknown value": annotated("checksum", UNKNOWN_OBJECT)[1],
+    "huge pages": raw("core/v1:Pod", "x", pod("1Gi", resource="hugepages-2Mi")),
+    "no devices shown": shown("none"),
+    "a limit of a namespace": raw("core/v1:LimitRange", "x", {"limits": [{"max": {"nvidia.com/gpu": 4}}]}),
+    "machines": raw("karpenter.sh/v1:NodePool", "x", {"limits": {"nvidia.com/gpu": 8}}),
+    "labels": raw("example.com/v1:Thing", "x", {"nodeSelector": {"nvidia.com/gpu": "1", "nvidia.com/gpu.count": "8"}}),
+    "an address that is not known yet": raw("cert-manager.io/v1:Certificate", "x", {"dnsNames": [UNKNOWN_OBJECT]}),
+    "a queue of the cloud that is not known yet": chart(settings={"interruptionQueue": UNKNOWN_OBJECT}),
+    "code in a ConfigMap": config_map("import requests\nlimits = {'nvidia.com/gpu.count': 1}\n"),
+    "a setting of the device plugin": config_map("resources:\n- name: nvidia.com/gpu\n  replicas: 4\n"),
+    "a mutation of namespaces": raw(
+        "admissionregistration.k8s.io/v1:MutatingAdmissionPolicy",
+        "x",
+        {"matchConstraints": {"resourceRules": [{"resources": ["namespaces"]}]}},
+    ),
+    "an interface's claim": claim(
+        "ResourceClaim", {"devices": {"requests": [{"deviceClassName": "mrdma.google.com"}]}}
+    ),
+    "an operator's pods without GPUs": raw("ray.io/v1:RayCluster", "x", {"workerGroupSpecs": [template(pod())]}),
+}
+
+
+@pytest.mark.parametrize("resource", HARMLESS.values(), ids=HARMLESS.keys())
+def test_what_asks_for_no_accelerator_passes(violations: Violations, resource: Resource) -> None:
+    assert violations(resource) == []
+
+
+def test_an_autoscaler_of_pods_without_gpus_passes(violations: Violations) -> None:
+    web = raw("apps/v1:Deployment", "web", template(pod()))
+    assert violations(web, scaler(maxReplicas=50)) == []
+    assert violations(web, patch("Deployment", replicas=3)) == []
+
+
+def test_a_long_word_is_read_in_no_time(violations: Violations) -> None:
+    assert violations(config_map("limits" + "ab" * 500_000)) == []
+
+
+def test_a_text_of_aliases_is_read_in_no_time(violations: Violations) -> None:
+    lines = ["a0: &a0 {limits: {cpu: 1}}"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 30)]
+    assert violations(config_map("\n".join(lines))) == []
+    assert violations(config_map("a: &a {limits: {cpu: 1}, b: *a}")) == []

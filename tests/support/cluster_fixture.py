@@ -1,0 +1,56 @@
+"""A real embedded cluster for tests: an instance in a home of its own, always stopped and deleted at the end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from embedded import cluster, images, toolchain
+from embedded.cluster.lock import only_one
+from embedded.paths import Instance
+from embedded.step import Step
+
+
+@contextlib.contextmanager
+def own_home(folder: Path, name: str = "test") -> Iterator[Instance]:
+    """The instance `name` with everything of it below `folder`; whatever an earlier, killed run left is ended first.
+
+    Programs that a test starts find the same instance: its places are in the environment. Tests of several checkouts
+    run side by side where each has another TENSORPLANE_TESTS (-2, -3).
+    """
+    name += os.environ.get("TENSORPLANE_TESTS", "")
+    ours = {"XDG_STATE_HOME": str(folder), "TENSORPLANE_INSTANCE": name}
+    before = {key: os.environ.get(key) for key in (*ours, "TENSORPLANE_HOME")}
+    os.environ.pop("TENSORPLANE_HOME", None)
+    os.environ.update(ours)
+    instance = Instance(name)
+    try:
+        # Another run of the tests on this machine has the same instance: the later one waits.
+        with only_one(instance, timeout=500, use="testing"):
+            cluster.stop(instance)
+            try:
+                yield instance
+            finally:
+                cluster.remove(instance)
+    finally:
+        for key, value in before.items():
+            os.environ.pop(key, None)
+            if value is not None:
+                os.environ[key] = value
+
+
+@contextlib.contextmanager
+def running(
+    folder: Path, name: str = "test", *, simulated_nodes: bool = False, storage: bool = False
+) -> Iterator[Instance]:
+    """The same, started: node Ready, DNS answering, images of add-ons not loaded yet."""
+    with own_home(folder, name) as instance:
+        # In the cache already, unless this test is run alone.
+        tools = toolchain.tasks(cluster=True, pulumi=False, simulated_nodes=simulated_nodes, storage=storage)
+        for task in (*tools, *images.tasks()):
+            if task.name in ("debian packages", "csi", "kwok", "gpu charts", "image add-ons"):
+                task.run(Step(task.name))
+        cluster.start(instance, Step("cluster"), simulated_nodes=simulated_nodes, storage=storage)
+        yield instance

@@ -1,0 +1,158 @@
+"""The stack built under Pulumi mocks: what it asked the engine to register."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pulumi
+import pulumi.runtime
+from pulumi.runtime import rpc
+from pulumi.runtime.mocks import MockMonitor
+
+import stack_file
+from components.base.settings import Settings
+from tests.support import computed
+
+PROJECT = Path(__file__).resolve().parents[2]
+GPU_IMAGE = "registry.example/train-gpu:2.21.0"
+"""Training jobs with GPUs name an image of their own."""
+
+
+@dataclass(frozen=True)
+class Registered:
+    """One resource as the engine was asked to register it."""
+
+    type: str
+    name: str
+    inputs: Mapping[str, Any]
+    options: Mapping[str, Any]
+    hangs_on: frozenset[str] = frozenset()
+    """What it is below, and what its inputs are taken from, as `Kind name`."""
+    component: str = ""
+    """The nearest component, itself included, as `Kind name`; empty outside of components."""
+
+
+class Echo(pulumi.runtime.Mocks):
+    """Resources come out as they went in, with what clouds and API servers add and the stack reads."""
+
+    def call(self, args: pulumi.runtime.MockCallArgs) -> tuple[dict[str, Any], list[tuple[str, str]] | None]:
+        assert args.token in computed.ANSWERED, f"the stack must not call providers, it called {args.token}"
+        return dict(computed.ANSWERED[args.token]), []
+
+    def new_resource(self, args: pulumi.runtime.MockResourceArgs) -> tuple[str, dict[str, Any]]:
+        return f"{args.name}-id", computed.of(args.typ, args.name, args.inputs)
+
+
+class Recorder(MockMonitor):
+    """Keeps what a mock does not hand on: the options of each registration."""
+
+    def __init__(self) -> None:
+        super().__init__(Echo())
+        self.registered: list[Registered] = []
+        self.completed: list[str] = []
+        self.urns: list[str] = []
+        self._components: dict[str, str] = {}
+
+    def RegisterResource(self, request: Any) -> Any:  # noqa: N802  # the gRPC method's name
+        answer = super().RegisterResource(request)  # type: ignore[no-untyped-call]
+        if request.type != "pulumi:pulumi:Stack":
+            inputs = rpc.deserialize_properties(request.object)
+            is_component = request.type.startswith("tensorplane:")
+            component = _told(answer.urn) if is_component else self._components.get(request.parent, "")
+            self._components[answer.urn] = component
+            made = Registered(request.type, request.name, inputs, _options(request), _hangs_on(request), component)
+            self.registered.append(made)
+            self.urns.append(answer.urn)
+        return answer
+
+    def RegisterResourceOutputs(self, request: Any) -> Any:  # noqa: N802  # the gRPC method's name
+        kind, name = _kind_and_name(request.urn)
+        if kind != "pulumi:pulumi:Stack":
+            self.completed.append(f"{kind} {name}")
+        return super().RegisterResourceOutputs(request)  # type: ignore[no-untyped-call]
+
+
+def _kind_and_name(urn: str) -> tuple[str, str]:
+    *_, kinds, name = urn.split("::")
+    return kinds.split("$")[-1], name
+
+
+def _hangs_on(request: Any) -> frozenset[str]:
+    taken = (urn for one in request.propertyDependencies.values() for urn in one.urns)
+    return frozenset(_told(urn) for urn in (*taken, request.parent) if urn)
+
+
+def _told(urn: str) -> str:
+    kind, name = _kind_and_name(urn)
+    return f"{kind.split(':')[-1]} {name}"
+
+
+def _options(request: Any) -> dict[str, Any]:
+    """The options that matter, without the defaults; names instead of URNs."""
+    parent = _kind_and_name(request.parent) if request.parent else ("", "")
+    options = {
+        "parent": "" if parent[0] == "pulumi:pulumi:Stack" else parent[1],
+        "provider": request.provider.split("::")[-2] if request.provider else "",
+        "dependsOn": sorted(_told(urn) for urn in request.dependencies),
+        "protect": request.protect,
+        "retainOnDelete": request.retainOnDelete,
+        "beforeDelete": list(request.hooks.before_delete),
+        "ignoreChanges": sorted(request.ignoreChanges),
+        "replaceOnChanges": sorted(request.replaceOnChanges),
+        "deleteBeforeReplace": request.deleteBeforeReplace,
+    }
+    return {key: value for key, value in options.items() if value}
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """Everything that a program registered, and what it exported."""
+
+    resources: list[Registered]
+    exports: Mapping[str, Any]
+    completed: list[str]
+    """Components that registered outputs, as `token name`."""
+    urns: list[str]
+    """Of all of them: the engine takes none twice."""
+
+    def one(self, kind: str, name: str | None = None) -> Registered:
+        """The only resource of a type whose token ends so, and of this name where one is given."""
+        found = [r for r in self.resources if r.type.endswith(f":{kind}") and name in (None, r.name)]
+        assert len(found) == 1, f"{len(found)} resources of kind {kind}, name {name}"
+        return found[0]
+
+    def all(self, kind: str) -> list[Registered]:
+        """The resources of a type whose token ends so, by name."""
+        return sorted((r for r in self.resources if r.type.endswith(f":{kind}")), key=lambda r: r.name)
+
+
+Program = Callable[[], Mapping[str, Any] | None]
+Render = Callable[[Program], Rendered]
+Golden = Callable[[str, Rendered], None]
+
+
+def run(program: Program) -> Rendered:
+    """Run a program as Pulumi would, against a recording mock."""
+    recorder = Recorder()
+    exports: dict[str, Any] = {}
+    pulumi.runtime.set_mocks(Echo(), project="tensorplane", stack="dev", monitor=recorder)
+
+    @pulumi.runtime.test  # type: ignore[untyped-decorator]
+    def body() -> Any:
+        made = program() or {}
+        return pulumi.Output.from_input(dict(made)).apply(exports.update)
+
+    # An Azure resource has a former name for each version of its API. The SDK makes URNs of them for engines that take
+    # no names, which this one does, and of what a test takes they would be two thirds.
+    with mock.patch.object(pulumi.resource, "collapse_alias_to_urn", lambda *_: ""):
+        body()
+    return Rendered(
+        sorted(recorder.registered, key=lambda r: (r.type, r.name)), exports, recorder.completed, recorder.urns
+    )
+
+
+def settings_of(path: Path) -> Settings:
+    """The settings in a stack's file, as Pulumi would hand them over."""
+    return Settings.of_file(stack_file.read(path))

@@ -1,0 +1,302 @@
+"""The program that returns the quota of admitted jobs that cannot start: when it does, and when it does not."""
+
+from __future__ import annotations
+
+import io
+import urllib.error
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from email.message import Message
+from typing import Any
+
+import pytest
+
+from agents.api import ApiServer
+from agents.quota_return import __main__ as program
+from agents.quota_return import record
+from agents.quota_return.record import AGAIN, REASON, TIMES, Pace
+from agents.quota_return.stalled import Seen, stalled
+
+Object = dict[str, Any]
+NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+PACE = Pace()
+
+
+def at(seconds: float) -> str:
+    """A moment so many seconds before now."""
+    return (NOW - timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def condition(kind: str, status: bool, seconds: float = 100, reason: str = "") -> Object:
+    return {"type": kind, "status": str(status), "reason": reason, "lastTransitionTime": at(seconds)}
+
+
+def workload(*conditions: Object, active: bool | None = None, notes: Mapping[str, str] | None = None) -> Object:
+    """A Workload of two pods, admitted 100 seconds ago."""
+    about: Object = {"name": "sweep", "namespace": "vision", "uid": "workload", "resourceVersion": "7"}
+    about |= {"creationTimestamp": at(200), "ownerReferences": [{"kind": "JobSet", "uid": "set"}]}
+    if notes:
+        about["annotations"] = dict(notes)
+    return {
+        "metadata": about,
+        "spec": {} if active is None else {"active": active},
+        "status": {
+            "conditions": list(conditions) or [condition("Admitted", True), condition("PodsReady", False, 150)],
+            "admission": {"podSetAssignments": [{"name": "worker", "count": 2}]},
+        },
+    }
+
+
+def pod(number: int, *, node: str = "", seconds: float = 95, unschedulable: bool = True, **about: Any) -> Object:
+    owner = {"kind": "Job", "uid": "job"}
+    made = {"name": f"sweep-{number}", "namespace": "vision", "uid": f"pod-{number}", "creationTimestamp": at(seconds)}
+    scheduled = condition("PodScheduled", False, seconds, "Unschedulable")
+    status = {"phase": "Pending", "conditions": [scheduled] if unschedulable and not node else []}
+    return {
+        "metadata": {**made, "ownerReferences": [owner], **about},
+        "spec": {"nodeName": node} if node else {},
+        "status": status,
+    }
+
+
+def event(reason: str, of: str, seconds: float, message: str = "", component: str = "") -> Object:
+    about = {"reason": reason, "involvedObject": {"uid": of}, "message": message}
+    return {**about, "lastTimestamp": at(seconds), "source": {"component": component}}
+
+
+JOB: Object = {
+    "metadata": {"name": "sweep-0", "namespace": "vision", "uid": "job", "ownerReferences": [{"uid": "set"}]}
+}
+REFUSED = event("FailedCreate", "job", 90, 'Error creating: pods "sweep-0-x" is forbidden: exceeded quota: pods')
+FULL = event("NotTriggerScaleUp", "pod-0", 80, "pod didn't trigger scale-up: 1 max node group size reached")
+NO_GROUP = event("FailedScheduling", "pod-0", 80, "incompatible with nodepool gpus", "karpenter")
+LEAVING = pod(9, node="node-1", deletionTimestamp=at(-60), ownerReferences=[])
+BOTH = [pod(0), pod(1)]
+
+
+def seen(*events: Object, pods: list[Object] | None = None) -> Seen:
+    return Seen([JOB], BOTH if pods is None else pods, events)
+
+
+REFUSAL, NO_NODE = "its pods are refused: ", "no node can hold its pods: "
+
+
+@pytest.mark.parametrize(
+    ("around", "reason"),
+    [
+        (seen(REFUSED, pods=[]), REFUSAL + "exceeded quota: pods"),
+        (seen(REFUSED, pods=[pod(0, node="node-1", seconds=95)]), REFUSAL + "exceeded quota: pods"),
+        (
+            seen(event("FailedCreate", "job", 90, "Error creating: admission webhook denied it."), pods=[]),
+            REFUSAL + "admission webhook denied it",
+        ),
+        (
+            seen(event("JobCreationFailed", "set", 90, "exceeded quota: jobs"), pods=[]),
+            REFUSAL + "exceeded quota: jobs",
+        ),
+        (seen(FULL), NO_NODE + "pod didn't trigger scale-up: 1 max node group size reached"),
+        (seen(NO_GROUP), NO_NODE + "incompatible with nodepool gpus"),
+        # The group grew, and the pod did not fit.
+        (seen(event("TriggeredScaleUp", "pod-0", 95), FULL), NO_NODE + FULL["message"]),
+        # A node for one pod of two is of no use.
+        (seen(event("TriggeredScaleUp", "pod-1", 70), FULL), NO_NODE + FULL["message"]),
+        # A pod that outstays its grace period.
+        (seen(REFUSED, pods=[pod(9, node="n", deletionTimestamp=at(40))]), REFUSAL + "exceeded quota: pods"),
+    ],
+)
+def test_quota_is_returned(around: Seen, reason: str) -> None:
+    assert stalled(workload(), around, NOW, PACE.after) == reason
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        pytest.param(seen(pods=[]), id="no pods yet, and nothing is known"),
+        pytest.param(seen(), id="the scheduler alone finds no node"),
+        pytest.param(seen(event("FailedScheduling", "pod-0", 80, "0/3 nodes", "default-scheduler")), id="scheduler"),
+        pytest.param(seen(REFUSED, pods=[pod(0, seconds=60), pod(1, seconds=60)]), id="created at a second try"),
+        pytest.param(seen(REFUSED, pods=[pod(0, node="n", seconds=60)]), id="refused before one that was taken"),
+        pytest.param(seen(event("FailedCreate", "job", 120), pods=[]), id="refused before this admission"),
+        pytest.param(seen(event("FailedCreate", "other", 90), pods=[]), id="another job's pods are refused"),
+        pytest.param(seen(REFUSED, pods=[LEAVING]), id="a pod that leaves frees its share of a ResourceQuota"),
+        pytest.param(seen(FULL, pods=[*BOTH, LEAVING]), id="a pod that leaves makes room"),
+        pytest.param(seen(FULL, event("TriggeredScaleUp", "pod-0", 70)), id="a node is being added"),
+        pytest.param(seen(FULL, event("TriggeredScaleUp", "pod-0", 80)), id="a node is being added in the same second"),
+        pytest.param(seen(NO_GROUP, event("Nominated", "pod-0", 70)), id="Karpenter makes a node"),
+        pytest.param(seen(FULL, pods=[pod(0, node="n"), pod(1, node="n")]), id="nodes came; images are being pulled"),
+        pytest.param(
+            seen(event("NotTriggerScaleUp", "pod-0", 80, "1 in backoff after failed scale-up, 2 Insufficient cpu")),
+            id="the cloud had no machine, and is asked again",
+        ),
+        pytest.param(
+            seen(event("FailedScheduling", "pod-0", 80, "no instance type has the required offering", "karpenter")),
+            id="Karpenter's cloud had no machine",
+        ),
+    ],
+)
+def test_what_may_still_start_keeps_its_quota(around: Seen) -> None:
+    assert stalled(workload(), around, NOW, PACE.after) is None
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        workload(condition("Admitted", True, 59), condition("PodsReady", False, 59)),
+        workload(condition("Admitted", True), condition("PodsReady", True, 50)),
+        # It ran, and lost a pod a moment ago.
+        workload(condition("Admitted", True, 9000), condition("PodsReady", False, 30)),
+        workload(condition("QuotaReserved", True)),
+        workload(condition("Admitted", True), condition("Evicted", True, 50)),
+        workload(condition("Admitted", True), condition("Finished", True, 50)),
+        workload(active=False),
+    ],
+)
+def test_what_runs_is_young_or_holds_nothing_is_left_alone(held: Object) -> None:
+    assert stalled(held, seen(REFUSED, pods=[]), NOW, PACE.after) is None
+
+
+def test_where_nothing_adds_nodes_the_schedulers_word_is_enough() -> None:
+    said = pod(0)
+    said["status"]["conditions"][0]["message"] = "0/3 nodes are available: 3 Insufficient nvidia.com/gpu."
+    around = replace(seen(pods=[said, pod(1, node="n")]), nodes_are_added=False)
+    reason = f"{NO_NODE}0/3 nodes are available: 3 Insufficient nvidia.com/gpu"
+    assert stalled(workload(), around, NOW, PACE.after) == reason
+    for keeps in ([pod(0, seconds=20)], [said, LEAVING], [pod(0, unschedulable=False)]):
+        assert stalled(workload(), replace(around, pods=keeps), NOW, PACE.after) is None
+
+
+def test_each_try_waits_twice_as_long_up_to_twenty_minutes() -> None:
+    minutes = [PACE.wait(times) / timedelta(minutes=1) for times in range(1, 7)]
+    assert minutes == [2, 4, 8, 16, 20, 20]
+
+
+def test_the_workload_says_why_how_often_and_until_when() -> None:
+    change = record.give_back(workload(notes={TIMES: "1"}), "because", NOW, PACE)
+    assert change == {
+        "metadata": {
+            "resourceVersion": "7",
+            "annotations": {REASON: "because", TIMES: "2", AGAIN: "2026-03-01T12:04:00Z"},
+        },
+        "spec": {"active": False},
+    }
+
+
+def test_after_twenty_tries_a_job_is_given_up() -> None:
+    change = record.give_back(workload(notes={TIMES: "19"}), "because", NOW, PACE)
+    assert change["metadata"]["annotations"] == {REASON: "because", TIMES: "20", AGAIN: None}
+    given_up = workload(condition("Evicted", True), active=False, notes={REASON: "because", TIMES: "20"})
+    assert record.due(given_up, NOW, PACE) is None
+
+
+@pytest.mark.parametrize(
+    ("found", "active", "annotations"),
+    [
+        (workload(condition("Evicted", True), active=False, notes={TIMES: "1", AGAIN: at(1)}), True, {AGAIN: None}),
+        (workload(condition("Evicted", True), active=False, notes={TIMES: "1", AGAIN: "soon"}), True, {AGAIN: None}),
+        # Its pods are still being stopped.
+        (workload(condition("QuotaReserved", True), active=False, notes={AGAIN: at(1)}), None, None),
+        (workload(condition("Evicted", True), active=False, notes={TIMES: "1", AGAIN: at(-1)}), None, None),
+        # Somebody deactivated it, before or after it was tried again.
+        (workload(active=False), None, None),
+        (workload(active=False, notes={REASON: "because", TIMES: "1"}), None, None),
+        # Somebody did not wait.
+        (workload(active=True, notes={REASON: "because", TIMES: "1", AGAIN: at(-60)}), None, {AGAIN: None}),
+        # It is being tried, and then it runs.
+        (workload(active=True, notes={REASON: "because", TIMES: "1"}), None, None),
+        (
+            workload(condition("Admitted", True), condition("PodsReady", True), notes={REASON: "because", TIMES: "1"}),
+            None,
+            {REASON: None, TIMES: None, AGAIN: None},
+        ),
+        # Somebody activated one that had been given up: it has all its tries again.
+        (workload(active=True, notes={REASON: "because", TIMES: "20"}), None, {REASON: None, TIMES: None, AGAIN: None}),
+        (workload(condition("Finished", True), active=False, notes={AGAIN: at(1)}), None, None),
+    ],
+)
+def test_only_what_it_deactivated_is_tried_again(
+    found: Object, active: bool | None, annotations: dict[str, None] | None
+) -> None:
+    change = record.due(found, NOW, PACE)
+    if annotations is None:
+        assert change is None
+        return
+    assert change is not None
+    assert change["metadata"] == {"resourceVersion": "7", "annotations": annotations}
+    assert change.get("spec") == (None if active is None else {"active": active})
+
+
+class FakeServer(ApiServer):
+    """Some Workloads, and what is around them."""
+
+    def __init__(self, *workloads: Object, refuses: int = 0, gone: str = "no namespace") -> None:
+        super().__init__()
+        self.__dict__.update(workloads=workloads, asked=[], patches=[], refuses=refuses, gone=gone)
+
+    asked: list[str]
+    patches: list[tuple[str, Object]]
+    workloads: tuple[Object, ...]
+    refuses: int
+    gone: str
+
+    def send(self, method: str, path: str, body: Any = None) -> Any:
+        if method == "PATCH":
+            if self.refuses:
+                raise urllib.error.HTTPError(path, self.refuses, "no", Message(), io.BytesIO())
+            self.patches.append((path, body))
+            return {}
+        self.asked.append(path)
+        if f"/{self.gone}/" in path:
+            raise urllib.error.HTTPError(path, 403, "no", Message(), io.BytesIO())
+        if "/workloads" in path:
+            return {"items": [one for one in self.workloads if f"/{one['metadata']['namespace']}/" in path]}
+        if "/jobs" in path:
+            return {"items": [JOB]}
+        return {"items": [REFUSED] if "reason=FailedCreate" in path and "/vision/" in path else []}
+
+
+def test_a_look_deactivates_what_is_refused() -> None:
+    server = FakeServer(workload())
+    program.look(server, ["lab", "vision"], NOW, PACE)
+    ((path, body),) = server.patches
+    assert path == "apis/kueue.x-k8s.io/v1beta2/namespaces/vision/workloads/sweep"
+    assert body["spec"] == {"active": False}
+    # The scheduler's events may be thousands.
+    assert any("reason=FailedScheduling,source=karpenter" in asked for asked in server.asked)
+
+
+def test_without_late_jobs_only_workloads_are_listed() -> None:
+    running = workload(condition("Admitted", True), condition("PodsReady", True))
+    server = FakeServer(running)
+    program.look(server, ["lab", "vision"], NOW, PACE)
+    assert server.patches == []
+    assert all("/workloads?" in asked for asked in server.asked)
+
+
+@pytest.mark.parametrize("code", [404, 409])
+def test_what_somebody_else_changed_meanwhile_is_left_to_the_next_look(code: int) -> None:
+    program.look(FakeServer(workload(), refuses=code), ["vision"], NOW, PACE)
+
+
+def test_what_is_refused_is_heard_of_and_stops_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
+    program.look(FakeServer(workload(), refuses=403), ["vision"], NOW, PACE)
+    assert capsys.readouterr().err == "vision/sweep: HTTP Error 403: no\n"
+    server = FakeServer(workload(), gone="speech")
+    program.look(server, ["speech", "vision"], NOW, PACE)
+    assert capsys.readouterr().err == "speech: HTTP Error 403: no\n"
+    assert len(server.patches) == 1
+
+
+def test_delays_are_for_the_deployment_to_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    paces: list[Pace] = []
+
+    def once(server: ApiServer, namespaces: object, now: datetime, pace: Pace, **_: bool) -> None:
+        paces.append(pace)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(program, "look", once)
+    for name, value in {"SECONDS_TO_START": "4", "SECONDS_TO_TRY_AGAIN": "3"}.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(KeyboardInterrupt):
+        program.main(["vision"])
+    assert paces == [replace(PACE, after=timedelta(seconds=4), first=timedelta(seconds=3))]

@@ -1,0 +1,162 @@
+"""References of images: what containerd can read, and nothing else."""
+
+import re
+from typing import Any
+
+import pytest
+
+from components import versions
+from components.base.image import is_reference
+from tests.support.faults import dev, faults_of, put
+from tests.support.rendering import GPU_IMAGE, PROJECT
+
+DIGEST = f"sha256:{'0123456789abcdef' * 4}"
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "train",
+        "team/train:1.4",
+        "tensorflow/serving:2.19.1-gpu",
+        "registry.example.com/a/b/c:v1",
+        "registry.example.com:5000/a_b/c__d/e---f.g",
+        "localhost:5000/train",
+        "10.0.0.1:5000/train:1",
+        "[2001:db8::1]:5000/train",
+        f"train@{DIGEST}",
+        f"registry.example.com/train:1.4@{DIGEST}",
+        f"train@sha512:{'0' * 128}",
+        f"train:{'a' * 128}",
+        "Registry.Example.com/train",
+        "a/" * 127 + "a",
+    ],
+)
+def test_references(reference: str) -> None:
+    assert is_reference(reference)
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "",
+        " train",
+        "train ",
+        "train\n",
+        "Train",
+        "team/Train:1",
+        "train:",
+        "train:la test",
+        "train:-a",
+        f"train:{'a' * 129}",
+        "train@sha256:abc",
+        f"train@{DIGEST.upper()}",
+        f"train@{DIGEST}0",
+        f"train@md5:{'0' * 32}",
+        "https://registry.example.com/train",
+        "docker://train",
+        "/train",
+        "train/",
+        "a//b",
+        "a..b",
+        "a/-b",
+        "registry.example.com:port/train",
+        "registry.example.com:70000/train",
+        "-registry.example.com/train",
+        "train\0",
+        "träin",
+        "0123456789abcdef" * 4,
+        "a/" * 127 + "ab",
+    ],
+)
+def test_no_references(reference: str) -> None:
+    assert not is_reference(reference)
+
+
+def test_the_pinned_images_are_references() -> None:
+    pinned = [*vars(versions.PUBLIC_IMAGES).values(), *vars(versions.EMBEDDED_IMAGES).values(), versions.CEPH_IMAGE]
+    assert [image for image in pinned if image and not is_reference(image)] == []
+
+
+@pytest.mark.parametrize(
+    ("value", "near"),
+    [
+        ("https://registry.example.com/train:1", "registry.example.com/train:1"),
+        ("docker.io/Team/Train:RC1", "docker.io/team/train:RC1"),
+        (" train:1 ", "train:1"),
+        ("a b", None),
+    ],
+)
+@pytest.mark.parametrize("workload", ["digits", "digits-server"])
+def test_an_image_that_no_registry_can_parse_is_a_fault(workload: str, value: Any, near: str | None) -> None:
+    tree = dev()
+    put(tree, f"workloads/{workload}/image", value)
+    (line,) = faults_of(tree)
+    assert line.startswith(
+        f"tensorplane:workloads.{workload}.image: invalid value {value!r}; use an image as [registry[:port]/]"
+    )
+    assert line.endswith(f"(did you mean {near}?)") if near else "did you mean" not in line
+
+
+def test_a_job_with_gpus_names_an_image_that_sees_them() -> None:
+    tree = dev()
+    tree["cluster"] = {"kind": "existing", "context": "research"}
+    del tree["workloads"]["digits"]["queue"]
+    assert faults_of(tree) == []
+    put(tree, "workloads/digits/resources/gpus", 1)
+    (line,) = faults_of(tree)
+    assert line == (
+        "tensorplane:workloads.digits.image: missing, but the default TensorFlow image does not support "
+        "GPUs; build an image for GPUs (docs/training.md#an-image-for-gpus), and set it here"
+    )
+    put(tree, "workloads/digits/image", GPU_IMAGE)
+    put(tree, "workloads/digits-server/resources/gpus", 1)
+    assert faults_of(tree) == []
+
+
+@pytest.mark.parametrize(
+    ("image", "sees"),
+    [
+        ("tensorflow/tensorflow:2.21.0-gpu", False),
+        ("docker.io/tensorflow/tensorflow:2.18.0-gpu-jupyter", False),
+        ("tensorflow/tensorflow:latest-gpu", False),
+        ("tensorflow/tensorflow:2.17.0", False),
+        ("tensorflow/tensorflow", False),
+        ("tensorflow/tensorflow:2.17.0-gpu", True),
+        ("registry.example.com/tensorflow/tensorflow:2.21.0-gpu", True),
+    ],
+)
+def test_images_of_tensorflow_that_see_no_gpu_are_refused_for_jobs_with_gpus(image: str, sees: bool) -> None:
+    tree = dev()
+    tree["cluster"] = {"kind": "existing", "context": "research"}
+    del tree["workloads"]["digits"]["queue"]
+    put(tree, "workloads/digits/image", image)
+    assert faults_of(tree) == []
+    put(tree, "workloads/digits/resources/gpus", 1)
+    lines = faults_of(tree)
+    assert (
+        lines == []
+        if sees
+        else lines[0].startswith(f"tensorplane:workloads.digits.image: {image!r} does not support GPUs")
+    )
+
+
+def test_no_image_is_asked_for_where_gpus_are_simulated() -> None:
+    tree = dev()
+    del tree["workloads"]["digits"]["queue"]
+    put(tree, "nodeGroups", {"old": {"accelerator": "t4", "max": 2}})
+    put(tree, "workloads/digits/resources/gpus", 1)
+    assert faults_of(tree) == []
+
+
+_PIN = re.compile(r"^\s*\"?(?P<name>[a-z]+)(?:\[and-cuda\])?==(?P<version>[0-9.]+)", re.MULTILINE)
+
+
+def test_the_image_for_gpus_holds_what_the_training_image_holds() -> None:
+    built = dict(_PIN.findall((PROJECT / "examples/gpu-image/Dockerfile").read_text()))
+    held = dict(
+        _PIN.findall((PROJECT / "runtime/requirements.txt").read_text().replace("tensorflow-cpu", "tensorflow"))
+    )
+    assert built["tensorflow"] == versions.TENSORFLOW
+    assert built == {name: held[name] for name in built}
+    assert {"tensorflow", "keras"} <= set(built)

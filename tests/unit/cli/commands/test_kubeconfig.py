@@ -1,0 +1,75 @@
+"""`tensorplane kubeconfig`: which clusters it has one for, and that nobody else reads what it writes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from cli import __main__ as tensorplane
+from cli.commands import kubeconfig
+from driver import cloud_kubeconfig
+from embedded.fault import Fault
+from embedded.paths import Instance
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty folder of states."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.delenv("TENSORPLANE_INSTANCE", raising=False)
+    monkeypatch.delenv("TENSORPLANE_CONTEXT", raising=False)
+
+
+def test_a_cloud_stack_has_that_of_its_outputs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cloud_kubeconfig, "of_stack", lambda stack, environment: f"of {stack}")
+    assert kubeconfig.kubeconfig("prod", "") == "of prod"
+
+
+def test_a_stack_on_the_embedded_cluster_has_that_of_the_cluster() -> None:
+    with pytest.raises(Fault, match="the embedded cluster was never started; start it with: make up"):
+        kubeconfig.kubeconfig("dev", "")
+    Instance().home.mkdir(parents=True)
+    Instance().kubeconfig.write_text("of the cluster")
+    assert kubeconfig.kubeconfig("dev", "") == "of the cluster"
+
+
+def test_a_context_of_the_users_needs_none() -> None:
+    with pytest.raises(
+        Fault, match=r"^stack dev: your kubeconfig has its cluster already; use: kubectl --context mine"
+    ):
+        kubeconfig.kubeconfig("dev", "mine")
+
+
+def test_a_written_file_is_private_and_replaced_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(kubeconfig, "kubeconfig", lambda stack, context: f"of {stack}")
+    file = tmp_path / "access"
+    for before in (None, "of prod", "of another"):
+        if before:
+            file.write_text(before)
+            file.chmod(0o644)
+        monkeypatch.setattr(sys, "argv", ["tensorplane", "kubeconfig", "--stack", "prod", "--output", str(file)])
+        assert tensorplane.main() == 0
+        assert (file.read_text(), file.stat().st_mode & 0o777) == ("of prod", 0o600)
+        assert capsys.readouterr().out.endswith(f"use it with: export KUBECONFIG={file}\n")
+
+
+def test_a_place_that_takes_no_file_is_one_line(tmp_path: Path) -> None:
+    for place in (tmp_path, tmp_path / "none" / "access"):
+        with pytest.raises(Fault, match="choose another"):
+            kubeconfig.write("text", place)
+
+
+def test_a_pipe_gets_it_and_a_terminal_does_not(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(kubeconfig, "kubeconfig", lambda stack, context: "text")
+    monkeypatch.setattr(sys, "argv", ["tensorplane", "kubeconfig"])
+    assert tensorplane.main() == 0
+    assert capsys.readouterr().out == "text\n"
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert tensorplane.main() == 1
+    assert capsys.readouterr().err.startswith("--output: not given, and a terminal is no place for credentials")

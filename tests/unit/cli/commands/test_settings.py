@@ -1,0 +1,42 @@
+"""`tensorplane settings`: all pages, or one."""
+
+from __future__ import annotations
+
+import argparse
+
+import pytest
+
+from cli.commands.settings import COMMAND, reference
+from embedded.fault import Fault
+
+
+def run(page: str) -> int:
+    return COMMAND.run(argparse.Namespace(page=page))
+
+
+def test_one_page_is_printed_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("queues") == 0
+    assert capsys.readouterr().out == reference.pages()["queues"]
+
+
+def test_without_a_page_all_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("") == 0
+    text = capsys.readouterr().out
+    assert all(page in text for page in reference.pages().values())
+
+
+def test_an_unknown_page_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(Fault, match="page queue does not exist; choose one of README, cluster-aks"):
+        run("queue")
+
+
+def test_a_link_to_another_page_names_its_file() -> None:
+    pages = reference.pages()
+    assert "[trainingJob](workloads.md#workloadsname-kind-trainingjob)" in pages["README"]
+    assert "[single](#workloadsname" in pages["workloads"]
+
+
+def test_many_choices_stand_below_the_table() -> None:
+    page = reference.pages()["volumes"]
+    assert "kinds | none |" in page
+    assert "- `backend`: One of [azureDisk](volume-backends.md#" in page

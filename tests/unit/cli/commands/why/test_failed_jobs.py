@@ -1,0 +1,70 @@
+"""`why` about a job that failed, or that nothing ends: the reason, and how to run it again."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+
+from cli.commands.why import query, verdict
+from cli.commands.why.answer import Asked
+from cli.kueue.facts import Details, Facts
+from cli.kueue.quota_tree import Room
+from driver.kube import Kube
+from tests.support.failed_jobs import NOW, RUN, TRACEBACK, UNPULLED, Cluster, exited, job_set_of, pod_of, unpulled
+
+
+def test_why_tells_the_reason_and_how_to_run_it_again() -> None:
+    facts = Facts("ml")
+    asked = Asked(
+        job_set_of("Failed", restarts=3),
+        None,
+        (),
+        facts,
+        Details([pod_of(**exited(1, TRACEBACK))]),
+        Room({}, {}, ()),
+        NOW,
+    )
+    found = verdict.answer(asked)
+    assert found.state == "failed"
+    assert found.lines[0] == f"{RUN}-worker-0-0: exit code 1"
+    assert found.lines[3] == "  ValueError: boom"
+    assert found.lines[4] == "It was restarted 3 times."
+    assert found.lines[5] == (
+        "Correct it, and deploy with: pulumi up. A changed command or file is a new run; for a new run with the same "
+        "settings, raise `attempt` of the job. (docs/training.md#run-a-job-again)"
+    ), "it has no checkpoints to go on from"
+
+
+@pytest.mark.parametrize(("stack", "deploy"), [("dev", "make up"), ("prod", "make up STACK=prod")])
+def test_a_failed_job_is_run_again_by_its_own_stack(stack: str, deploy: str) -> None:
+    found = query.ask(_failed(), "ml", "digits", {}, stack=stack)
+    assert f" deploy with: {deploy}. " in found.lines[-1]
+
+
+def test_a_teams_failed_job_is_no_stacks_to_run_again() -> None:
+    found = query.ask(_failed(), "another", f"ml/{RUN}", {})
+    assert found.lines[-1] == "The settings do not declare it; its owner can delete the JobSet and create it again."
+
+
+def _failed() -> Kube:
+    class Bare(Cluster):
+        def items(self, path: str, **_: str) -> list[dict[str, Any]]:
+            return [job_set_of("Failed")] if path.endswith("jobsets") else [failed] if path.endswith("pods") else []
+
+    failed = pod_of(**exited(1, TRACEBACK))
+    return cast(Kube, Bare({}, []))
+
+
+def test_why_needs_no_kueue() -> None:
+    found = query.ask(_failed(), "ml", "digits", {})
+    assert (found.state, found.lines[3]) == ("failed", "  ValueError: boom")
+
+
+def test_why_tells_what_nothing_ends() -> None:
+    asked = Asked(job_set_of(), None, (), Facts("ml"), Details([unpulled()]), Room({}, {}, ()), NOW)
+    found = verdict.answer(asked)
+    assert (found.state, found.verdict) == ("stuck", f"{RUN} cannot start, and without a queue nothing stops it")
+    told, remedy = found.lines
+    assert told == f"Its pod has a node but does not run: {UNPULLED.partition(': ')[2]}."
+    assert remedy.endswith(f"kubectl -n ml delete jobset {RUN}")

@@ -1,0 +1,66 @@
+"""A controller is a file of its folder: its settings, what needs it, and its chart are found by being there."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import components.controllers
+from components import versions
+from components.base.model import Model
+from components.controllers.base import ControllerKind, Demand
+from components.controllers.registry import CONTROLLERS, ControllersArgs
+from components.namespace import namespace_owner
+from tests.support.rendering import PROJECT
+
+NOTHING = Demand(queues={}, cohorts={}, volumes={}, workloads=frozenset(), network_resources=frozenset())
+NEWCOMER = """
+from components import versions
+from components.base.model import Model
+from components.controllers.base import ControllerKind, Source
+from components.versions import JOBSET
+
+class NewcomerArgs(Model):
+    newcomer: Source = "chart"
+
+CONTROLLER = ControllerKind("newcomer", JOBSET, NewcomerArgs, lambda demand: True, lambda *_: {})
+"""
+
+
+def test_each_controller_has_a_file_of_its_name_and_its_key() -> None:
+    folder = Path(str(components.controllers.__file__)).parent
+    assert set(CONTROLLERS) == {"jobset", "kueue", "volsync"}
+    assert all((folder / f"{name}.py").exists() for name in CONTROLLERS)
+    assert set(CONTROLLERS) <= set(ControllersArgs.model_fields)
+
+
+def test_no_stack_and_no_team_takes_the_namespace_of_a_pinned_chart() -> None:
+    assert {kind.chart for kind in CONTROLLERS.values()} <= set(versions.CHARTS)
+    assert [chart.name for chart in versions.CHARTS if namespace_owner(chart.namespace) is None] == []
+    assert namespace_owner(versions.KUEUE.namespace) == "the controllers'"
+    assert namespace_owner("research") is None
+
+
+def test_nothing_is_installed_that_nothing_needs() -> None:
+    settings: Model = ControllersArgs()
+    assert not any(kind.installs(settings, NOTHING) for kind in CONTROLLERS.values())
+
+
+def test_a_controller_that_the_cluster_has_is_not_installed() -> None:
+    jobs = Demand(queues={}, cohorts={}, volumes={}, workloads=frozenset({"jobset"}), network_resources=frozenset())
+    kind: ControllerKind = CONTROLLERS["jobset"]
+    assert kind.installs(ControllersArgs(), jobs)
+    assert not kind.installs(ControllersArgs(jobset="present"), jobs)
+
+
+def test_a_new_file_is_a_new_controller(tmp_path: Path) -> None:
+    (tmp_path / "newcomer.py").write_text(NEWCOMER)
+    program = (
+        "import components.controllers as c, sys; c.__path__.append(sys.argv[1]);"
+        "from components.controllers.registry import CONTROLLERS, ControllersArgs;"
+        "print(*CONTROLLERS, ControllersArgs().newcomer)"
+    )
+    argv = [sys.executable, "-c", program, str(tmp_path)]
+    shown = subprocess.run(argv, cwd=PROJECT, capture_output=True, text=True, check=True)
+    assert shown.stdout.split() == ["jobset", "kueue", "newcomer", "volsync", "chart"]

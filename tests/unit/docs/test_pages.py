@@ -1,0 +1,187 @@
+"""The documentation names only what exists: links, headings, files; its settings are accepted."""
+
+import os
+import re
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import stack
+from cli.commands.settings import reference
+from components.base.family import Variant
+from components.base.settings import Settings
+from components.clusters.settings import ClusterArgs
+from components.volumes import capabilities
+from components.volumes.backend import Backend
+from components.volumes.checks import rows
+from tests.support.documented import PAGES, blocks, outside_blocks
+from tests.support.rendering import PROJECT, Render, settings_of
+from workloads.base import WorkloadArgs
+from workloads.strategies import Strategy
+
+SETTINGS = PROJECT / "docs" / "settings"
+
+page = pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(PROJECT)))
+
+_LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+_CODE = re.compile(r"`([^`]+)`")
+
+
+def anchors(path: Path) -> set[str]:
+    """The names under which GitHub's renderer knows a page's headings."""
+    return set(slugs(path))
+
+
+def slugs(path: Path) -> list[str]:
+    headings = re.findall(r"^#+ (.*)$", outside_blocks(path.read_text()), re.MULTILINE)
+    return [re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings]
+
+
+@page
+def test_no_heading_repeats_within_a_page(path: Path) -> None:
+    """A link to a repeated heading leads to the first."""
+    # The changelog repeats its headings for each version.
+    found = slugs(path) if path.name != "CHANGELOG.md" else []
+    assert sorted({slug for slug in found if found.count(slug) > 1}) == []
+
+
+@page
+def test_every_link_leads_somewhere(path: Path) -> None:
+    dead = []
+    for link in _LINK.findall(outside_blocks(path.read_text())):
+        if "://" in link:
+            continue
+        name, _, anchor = link.partition("#")
+        target = path.parent / name if name else path
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            dead.append(link)
+    assert not dead
+
+
+def top_level() -> set[str]:
+    listed = subprocess.run(["git", "ls-files"], cwd=PROJECT, capture_output=True, text=True, check=True).stdout
+    return {line.split("/")[0] for line in listed.splitlines() if "/" in line}
+
+
+@page
+def test_every_file_of_the_project_that_is_mentioned_exists(path: Path) -> None:
+    folders = top_level()
+    said = [word for code in _CODE.findall(outside_blocks(path.read_text())) for word in code.split()]
+    said += [word for block in blocks(path.read_text()) for word in block.text.split()]
+    mentioned = {
+        word.rstrip(".,:;")
+        for word in said
+        # What a reader makes, or a command makes, is not there: Pulumi.NAME.yaml, policies/.venv.
+        if word.split("/")[0] in folders
+        and "/" in word
+        and not re.search(r"NAME|/\.venv|config\.mine|results\.json", word)
+    }
+    assert sorted(word for word in mentioned if not (PROJECT / word).exists()) == []
+
+
+def snippets() -> list[Any]:
+    """Every block of settings. One that names files which only a reader has is marked: ```yaml fragment."""
+    found: list[Any] = []
+    for path in PAGES:
+        for block in blocks(path.read_text()):
+            # What is meant for kubectl is tried where it is meant to run.
+            if block.language.startswith("yaml") and not block.text.startswith("apiVersion:"):
+                is_fragment = block.language == "yaml fragment"
+                found.append(pytest.param(block.text, is_fragment, id=f"{path.stem}-{len(found)}"))
+    return found
+
+
+def overlaid(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """One tree of settings over another, as a reader would write them into one file."""
+    merged = dict(below)
+    for key, value in above.items():
+        under = merged.get(key)
+        merged[key] = overlaid(under, value) if isinstance(under, Mapping) and isinstance(value, Mapping) else value
+    return merged
+
+
+@pytest.mark.parametrize(("content", "is_fragment"), snippets())
+def test_every_snippet_of_settings_is_accepted_in_the_dev_stack(
+    content: str, is_fragment: bool, render: Render, tmp_path: Path
+) -> None:
+    written = tmp_path / "Pulumi.snippet.yaml"
+    written.write_text(content)
+    tree = settings_of(written).tree
+    if is_fragment:
+        for workload in tree["workloads"].values():
+            if "files" in workload:
+                # The reader's own.
+                workload["files"] = dict.fromkeys(workload["files"], "examples/digits/train.py")
+    whole = overlaid(settings_of(PROJECT / "Pulumi.dev.yaml").tree, tree)
+    assert render(lambda: stack.build(stack.load(Settings(whole)))).resources
+
+
+@pytest.mark.parametrize("name", reference.pages())
+def test_each_page_of_settings_is_the_one_that_the_models_give(name: str) -> None:
+    path = SETTINGS / f"{name}.md"
+    marker = f"<!-- generated: tensorplane settings {name} -->\n\n"
+    written = path.read_text() if path.exists() else f"# Settings: {name}\n\n{marker}"
+    introduction, marked, rows = written.partition(marker)
+    assert marked
+    wanted = reference.pages()[name]
+    if os.environ.get("UPDATE_GOLDEN"):
+        path.write_text(introduction + marker + wanted)
+        rows = wanted
+    assert rows == wanted, "out of date: UPDATE_GOLDEN=1 python -m pytest tests/unit/docs/test_pages.py"
+
+
+def test_no_page_of_settings_is_left_over() -> None:
+    assert sorted(path.stem for path in SETTINGS.glob("*.md")) == sorted(reference.pages())
+
+
+def test_no_anchor_of_the_settings_repeats_on_another_page() -> None:
+    found = [slug for path in SETTINGS.glob("*.md") for slug in slugs(path)]
+    assert len(found) > 50
+    assert sorted({slug for slug in found if found.count(slug) > 1}) == []
+
+
+def test_the_settings_explain_every_key() -> None:
+    rows = [line for page in reference.pages().values() for line in page.splitlines() if line.startswith("| `")]
+    assert len(rows) > 30
+    assert [row for row in rows if len(row.split(" | ")[3].strip(" |")) < 10] == []
+
+
+@pytest.mark.parametrize("family", [ClusterArgs, Backend, Strategy, WorkloadArgs], ids=lambda family: family.__name__)
+def test_every_kind_has_a_section(family: type[Variant]) -> None:
+    assert family.variants
+    for kind in family.variants:
+        assert re.search(rf"^## .*, kind {kind}$", "".join(reference.pages().values()), re.MULTILINE), kind
+
+
+def test_the_changelog_has_this_version() -> None:
+    text = (PROJECT / "CHANGELOG.md").read_text()
+    version = re.search(r'^version = "(.+)"$', (PROJECT / "pyproject.toml").read_text(), re.MULTILINE)
+    assert version
+    assert re.search(rf"^## {re.escape(version[1])}\b", text, re.MULTILINE)
+    assert "## Unreleased" in text
+
+
+@page
+def test_no_page_names_a_machine(path: Path) -> None:
+    assert not re.search(r"/root/|/work/|/tmp/w/", path.read_text())
+
+
+def test_the_matrix_of_the_backends_is_the_one_that_they_declare() -> None:
+    path = PROJECT / "docs" / "data.md"
+    before, rest = path.read_text().split("<!-- generated: the capability matrix -->\n\n")
+    written, after = rest.split("\n\n<!-- end of the capability matrix -->")
+    wanted = capabilities.tables(rows())
+    if os.environ.get("UPDATE_GOLDEN"):
+        marks = ("<!-- generated: the capability matrix -->\n\n", "\n\n<!-- end of the capability matrix -->")
+        path.write_text(before + marks[0] + wanted + marks[1] + after)
+        written = wanted
+    assert written == wanted, "out of date: UPDATE_GOLDEN=1 python -m pytest tests/unit/docs/test_pages.py"
+
+
+def test_the_readme_has_every_package_of_the_repository() -> None:
+    texts = [block.text for block in blocks((PROJECT / "README.md").read_text())]
+    tree = next(text for text in texts if text.startswith("Pulumi"))
+    assert sorted(folder for folder in top_level() - {".ci"} if f"{folder}/" not in tree) == []

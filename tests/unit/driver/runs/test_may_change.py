@@ -1,0 +1,49 @@
+"""Whether the code of a deployed job differs from this machine's is known without a preview."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from driver.runs import may_change
+from workloads import sources
+from workloads.manifests.files import bundle
+
+SOURCE = "examples/digits/train.py"
+FILES = {"train.py": SOURCE}
+
+
+def exported(*config_maps: str) -> dict[str, Any]:
+    prefix = "urn:pulumi:dev::tensorplane::"
+    job = {"urn": f"{prefix}tensorplane:index:TrainingJob::digits", "type": "tensorplane:index:TrainingJob"}
+    kind = "kubernetes:core/v1:ConfigMap"
+    deployed = [
+        {"urn": f"{prefix}{kind}::{name}", "type": kind, "inputs": {"metadata": {"name": name}}} for name in config_maps
+    ]
+    return {"deployment": {"resources": [job, *deployed]}}
+
+
+LIBRARY = bundle("digits-runtime", sources.library()).name
+CODE = bundle("digits-files", sources.read(FILES)).name
+
+
+@pytest.mark.parametrize(
+    ("deployed", "files", "differs"),
+    [
+        ([LIBRARY, CODE], FILES, False),
+        ([LIBRARY], {}, False),
+        ([LIBRARY, "digits-files-0a1b2c3d"], FILES, True),
+        (["digits-runtime-0a1b2c3d", CODE], FILES, True),
+        ([LIBRARY, CODE], {"train.py": {"secure": "v1:x"}}, True),
+    ],
+    ids=["the same", "none", "other files", "another library", "encrypted"],
+)
+def test_code_differs_by_its_content(deployed: list[str], files: dict[str, Any], differs: bool) -> None:
+    assert may_change.code_differs(exported(*deployed), {"digits": {"files": files}}) == differs
+
+
+def test_a_stack_without_training_jobs_has_none() -> None:
+    assert may_change.has_jobs(exported())
+    assert not may_change.has_jobs({"deployment": {"resources": []}})
+    assert not may_change.has_jobs({"deployment": {}})

@@ -1,0 +1,84 @@
+"""Why a training job failed: what its pods' containers left, in `why`, `make status` and `make up`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from driver import failures
+from tests.support.failed_jobs import RUN, TRACEBACK, UNPULLED, exited, job_set_of, pod_of, unpulled
+
+
+@pytest.mark.parametrize(
+    ("state", "how"),
+    [
+        (exited(1, TRACEBACK), "exit code 1"),
+        (exited(2, "python3: can't open file '/opt/x.py'"), "exit code 2"),
+        (exited(137, "", "OOMKilled"), "OOMKilled (exit code 137): it used more than 2048Mi of memory; raise"),
+        (exited(137), "exit code 137: killed, often for want of memory"),
+        (exited(128, "exec: not found", "StartError"), "exit code 128 (StartError)"),
+        (
+            exited(78, TRACEBACK),
+            "exit code 78: it ended twice with the same last line, before its first step or within two",
+        ),
+    ],
+)
+def test_how_it_ended_and_its_last_words(state: dict[str, Any], how: str) -> None:
+    first, *said = failures.first([pod_of(**state)])
+    assert first.startswith(f"{RUN}-worker-0-0: {how}")
+    assert [line.strip() for line in said] == [
+        line.strip() for line in state["terminated"]["message"].splitlines() if line.strip()
+    ]
+
+
+def test_of_a_gang_the_one_that_failed_by_itself_counts() -> None:
+    stopped = pod_of("worker-0-1", at="11:58:00", **exited(143))
+    saved = pod_of("worker-0-2", at="11:57:00", **exited(75))
+    late = pod_of("worker-0-3", at="11:59:30", **exited(1, "a peer is gone"))
+    cause = pod_of("worker-0-0", at="11:59:00", **exited(1, TRACEBACK))
+    runs = pod_of("worker-0-4", phase="Running", running={})
+    assert failures.first([stopped, late, saved, cause, runs])[-1] == "  ValueError: boom"
+    assert failures.in_short([stopped, late, cause]) == "exit code 1; last line: ValueError: boom"
+
+
+def test_advice_and_the_last_words_are_told_apart() -> None:
+    said = failures.in_short([pod_of(**exited(137, "250 MB\n", "OOMKilled"))])
+    assert said.endswith("it used more than 2048Mi of memory; raise resources.memoryGib; last line: 250 MB")
+
+
+def test_a_pod_that_the_cluster_took_away_says_who_did() -> None:
+    pod = pod_of()
+    pod["status"] |= {"reason": "Evicted", "message": "The node was low on resource: memory."}
+    assert failures.first([pod]) == [f"{RUN}-worker-0-0: Evicted: The node was low on resource: memory."]
+
+
+def test_what_is_well_or_gone_tells_nothing() -> None:
+    assert failures.first([]) == []
+    assert failures.first([pod_of(phase="Succeeded", **exited(0, "done", "Completed"))]) == []
+    assert failures.in_short([]) == ""
+
+
+@pytest.mark.parametrize("reason", ["ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"])
+def test_an_image_that_cannot_be_pulled_is_named(reason: str) -> None:
+    pods = [pod_of(phase="Pending", waiting={"reason": "ContainerCreating"})]
+    assert failures.cannot_begin(pods) == ""
+    pods = [*pods, unpulled(reason)]
+    assert failures.cannot_begin(pods) == UNPULLED.replace("ErrImagePull", reason)
+
+
+def test_other_reasons_why_a_pod_cannot_begin_are_told() -> None:
+    pod = pod_of(phase="Pending", waiting={"reason": "CreateContainerConfigError", "message": "no such\n secret"})
+    assert failures.cannot_begin([pod]) == f"{RUN}-worker-0-0: CreateContainerConfigError: no such secret"
+
+
+def test_a_job_that_lacked_memory_needs_more_of_it() -> None:
+    said = failures.again(job_set_of("Failed"), [pod_of(**exited(137, "", "OOMKilled"))], "make up", "")
+    assert said.startswith("Raise resources.memoryGib of the job, and deploy with: make up. ")
+
+
+@pytest.mark.parametrize("variables", [("STEPS", "CHECKPOINT_DIR"), ("STEPS",), ()])
+def test_a_job_with_checkpoints_can_go_on_from_them(variables: tuple[str, ...]) -> None:
+    said = failures.again(job_set_of("Failed", *variables), [], "make up", "pulumi up --refresh --stack dev")
+    how = f"kubectl -n ml delete jobset {RUN} --ignore-not-found, then pulumi up --refresh --stack dev ("
+    assert (how in said) == ("checkpoint" in said) == ("CHECKPOINT_DIR" in variables)

@@ -1,0 +1,74 @@
+"""Ctrl-C ends a command: the first lets it stop in order, the second is heard whatever it is doing."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from embedded.paths import PROJECT
+from tests.support.waiting import eventually
+
+_STUCK = """
+import sys, time
+from concurrent.futures import ThreadPoolExecutor
+from driver import __main__ as commands
+from embedded.progress import Progress
+from embedded.tasks import Task, run_all
+
+def waits(step):
+    # As the cluster's start does: a pool, whose thread waits for something.
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(time.sleep, 100000)
+        print("stuck", flush=True)
+
+def in_a_task(args):
+    with Progress() as progress:
+        run_all([Task("stuck", waits)], progress)
+
+class Lossy:
+    def __del__(self):
+        print("stuck", flush=True)
+        time.sleep(5)
+
+def in_a_finalizer(args):
+    # Python drops an exception that is raised in a finalizer.
+    Lossy()
+    Lossy()
+    time.sleep(100000)
+
+commands._run = {command}
+sys.argv = ["driver", "down"]
+sys.exit(commands.main())
+"""
+
+
+@pytest.mark.parametrize("command", ["in_a_task", "in_a_finalizer"])
+def test_a_second_ctrl_c_is_heard(command: str) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", _STUCK.replace("{command}", command)],
+        cwd=PROJECT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        # A background job of a shell ignores Ctrl-C; a foreground one, as here, does not.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler) and None,
+    ) as stuck:
+        try:
+            assert stuck.stdout
+            while stuck.stdout.readline() != "stuck\n":
+                assert stuck.poll() is None
+
+            def ends() -> bool:
+                # Two that come at once are one, so each comes after a while, until one is heard.
+                stuck.send_signal(signal.SIGINT)
+                time.sleep(0.5)
+                return stuck.poll() is not None
+
+            eventually(ends)
+            assert stuck.returncode == 130
+        finally:
+            stuck.kill()

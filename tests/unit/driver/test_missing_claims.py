@@ -1,0 +1,97 @@
+"""What a person reads of volumes whose claims were deleted, from a stack's state and recorded answers of a cluster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from driver.missing_claims import CLAIMS, gone, missing
+from embedded.fault import Fault
+
+STATE = {
+    "deployment": {
+        "resources": [
+            {"type": "kubernetes:core/v1:PersistentVolumeClaim", "urn": f"urn:{name}", "id": f"{where}/{name}"}
+            for where, name in (("ml", "models"), ("ml", "there"), ("elsewhere", "tables"))
+        ]
+    }
+}
+
+
+class Api:
+    """A cluster with one claim, and PersistentVolumes."""
+
+    def __init__(self, *volumes: dict[str, Any], may_see_volumes: bool = True, leaving: bool = False) -> None:
+        self._volumes, self._may = volumes, may_see_volumes
+        self._leaving = {"deletionTimestamp": "2026-11-21T15:00:00Z"} if leaving else {}
+
+    def items(self, path: str) -> list[dict[str, Any]]:
+        if path == CLAIMS.format("ml"):
+            return [{"metadata": {"name": "there", "namespace": "ml", **self._leaving}}]
+        assert path == "/api/v1/persistentvolumes"
+        if not self._may:
+            raise Fault("GET persistentvolumes: forbidden")
+        return list(self._volumes)
+
+
+def volume(name: str, released: str, **reference: str) -> dict[str, Any]:
+    claim = {"namespace": "ml", "name": "models", **reference}
+    return {
+        "metadata": {"name": name, "creationTimestamp": "2026-11-01T00:00:00Z"},
+        "spec": {"claimRef": claim, "persistentVolumeReclaimPolicy": "Retain"},
+        "status": {"lastPhaseTransitionTime": released},
+    }
+
+
+RELEASED = volume("pv-1", "2026-11-21T15:00:00Z", uid="1")
+
+
+@pytest.mark.parametrize(
+    ("models", "api", "lost", "says"),
+    [
+        (
+            {},
+            Api(RELEASED),
+            False,
+            "PersistentVolume pv-1 has its bytes, and `make up`, or `pulumi up --refresh --stack dev`, binds",
+        ),
+        ({}, Api(), True, "and no PersistentVolume has its bytes; begin it from a snapshot"),
+        ({}, Api(may_see_volumes=False), False, "makes it anew, empty"),
+        ({"from": {"snapshot": "noon"}}, Api(), False, "makes it anew, from what `from` names"),
+        ({"retain": False}, Api(), False, "makes it anew, empty"),
+        ({"retain": False}, Api(RELEASED), False, "empty; PersistentVolume pv-1 has its bytes: `tensorplane volumes`"),
+    ],
+)
+def test_a_claim_that_is_gone_is_one_line_with_what_the_update_makes_of_it(
+    models: dict[str, Any], api: Any, lost: bool, says: str
+) -> None:
+    (found,) = gone(STATE, "ml", {"models": models, "there": {}, "tables": {}}, api)
+    assert (found.urn, found.lost) == ("urn:models", lost)
+    assert str(found).startswith("tensorplane:volumes.models: its claim was deleted from the cluster")
+    assert says in str(found)
+    assert "\n" not in str(found)
+
+
+def test_one_that_the_settings_do_not_name_any_more_is_no_loss() -> None:
+    (found,) = gone(STATE, "ml", {"there": {}}, Api())  # type: ignore[arg-type]
+    assert not found.lost
+    assert gone({"deployment": {}}, "ml", {"models": {}}, Api()) == []  # type: ignore[arg-type]
+
+
+def test_status_tells_of_declared_volumes_without_a_claim() -> None:
+    declared: dict[str, Any] = {"models": {}, "there": {}, "new": {}}
+    first, second = missing(declared, "ml", Api(RELEASED))  # type: ignore[arg-type]
+    assert "its claim was deleted from the cluster; PersistentVolume pv-1 has its bytes" in first
+    assert second.startswith("tensorplane:volumes.new: has no claim in the cluster; `make up`, or `pulumi up --refresh")
+    first, second = missing(declared, "ml", Api(RELEASED), "prod")  # type: ignore[arg-type]
+    assert "and `make up STACK=prod`, or `pulumi up --refresh --stack prod`, binds a new claim to it" in first
+    assert "; `make up STACK=prod`, or `pulumi up --refresh --stack prod`, makes it" in second
+
+
+def test_a_claim_that_goes_with_its_last_pod_is_told_and_no_loss() -> None:
+    api: Any = Api(RELEASED, leaving=True)
+    leaving, deleted = gone(STATE, "ml", {"models": {}, "there": {}}, api)
+    assert (leaving.urn, leaving.leaving, leaving.lost, deleted.leaving) == ("urn:there", True, False, False)
+    assert str(leaving).startswith("tensorplane:volumes.there: its claim was deleted and goes when no pod mounts it")
+    assert missing({"there": {}}, "ml", api) == [str(leaving)]

@@ -1,0 +1,79 @@
+"""What a person reads where Pulumi refuses to delete what a setting protects: the setting, never `unprotect`."""
+
+from __future__ import annotations
+
+import pytest
+
+from cli.commands.preview import events
+from driver.deploy import diagnostics
+from driver.protected import explained
+
+_STACK = "urn:pulumi:dev::tensorplane::"
+_MODELS = f"{_STACK}tensorplane:index:Volume$kubernetes:core/v1:PersistentVolumeClaim::models"
+
+
+def _deleted(urn: str) -> str:
+    return (
+        f'resource "{urn}" cannot be deleted\n'
+        "because it is protected. To unprotect the resource, either remove the `protect` flag from the resource in "
+        f"your Pulumi program and run `pulumi up`, or use the command:\n`pulumi state unprotect '{urn}'`"
+    )
+
+
+def _replaced(urn: str) -> str:
+    return (
+        f'unable to replace resource "{urn}"\n'
+        "as it is currently marked for protection. To unprotect the resource, remove the `protect` flag from the "
+        "resource in your Pulumi program and run `pulumi up`"
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "begins", "advises"),
+    [
+        (_deleted(_MODELS), "volume models would be deleted, and the volume is retained", "declare it again"),
+        (_replaced(_MODELS), "volume models would be replaced, and", "take back the change"),
+        (
+            _deleted(f"{_STACK}tensorplane:index:Namespace$kubernetes:core/v1:Namespace::ml"),
+            "namespace ml would be deleted, and it has retained volumes",
+            "keep the stack's namespace",
+        ),
+        (_deleted(f"{_STACK}kubernetes:core/v1:Namespace::vision"), "namespace vision would be deleted", "its team"),
+        (
+            _replaced(f"{_STACK}tensorplane:index:Cluster$azure-native:network:VirtualNetwork::cluster-vnet"),
+            "VirtualNetwork cluster-vnet would be replaced",
+            "deletionProtection: false",
+        ),
+    ],
+)
+def test_a_refusal_is_one_line_about_the_setting(said: str, begins: str, advises: str) -> None:
+    line = explained(f"Preview failed: {said}\n").strip()
+    assert line.startswith(begins)
+    assert advises in line
+    assert "unprotect" not in line
+    assert "urn:" not in line
+    assert "\n" not in line
+
+
+def test_text_around_it_and_other_errors_stay() -> None:
+    other = 'resource "a" failed: the server says no'
+    assert explained(f"before\n{_deleted(_MODELS)}\nafter {other}").splitlines()[::2] == ["before", f"after {other}"]
+
+
+def test_a_failed_update_tells_it_so() -> None:
+    indented = "\n".join(f"    {line}" for line in f"error: {_deleted(_MODELS)}".splitlines())
+    output = f"x\nDiagnostics:\n  kubernetes:core/v1:PersistentVolumeClaim (models):\n{indented}\n\nResources:\n"
+    heading, line = diagnostics(output)
+    assert heading == "kubernetes:core/v1:PersistentVolumeClaim (models):"
+    assert line.startswith("  volume models would be deleted, and the volume is retained")
+
+
+def test_a_preview_tells_it_so() -> None:
+    event = {"diagnosticEvent": {"severity": "error", "message": _deleted(_MODELS), "urn": _MODELS}}
+    (fault,) = events.report("dev", [event], failed=True).faults
+    assert fault.startswith("volume models would be deleted, and the volume is retained")
+
+
+def test_what_a_hook_says_is_told_without_the_hook() -> None:
+    said = 'before hook "bring back what a retained volume held" failed: volume models is not made: it has 1Gi'
+    assert explained(said) == "volume models is not made: it has 1Gi"

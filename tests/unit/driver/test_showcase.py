@@ -1,0 +1,79 @@
+"""The last lines of `make up`: the held-out digits as a server answers them, and a server of something else."""
+
+from __future__ import annotations
+
+import io
+from typing import Any, cast
+
+import pytest
+from rich.console import Console
+
+from driver import showcase, stack_settings
+from driver.kube import Kube
+from driver.watch import Outputs
+from embedded.fault import Fault
+from embedded.paths import PROJECT
+
+OUTPUTS = Outputs("ns", "job", "queue", "server", "server", "digits", {"REST": "http://here/v1/models/digits"})
+
+
+class Server:
+    """Answers as a model server would through the API server's proxy."""
+
+    def __init__(self, status: int, row: Any) -> None:
+        self.status, self.row = status, row
+
+    def service(self, namespace: str, name: str, port: int, path: str, body: Any = None) -> tuple[int, Any]:
+        assert (namespace, name, port, path) == ("ns", "server", 8501, "/v1/models/digits:predict")
+        if self.status != 200:
+            return self.status, "the server's own words"
+        return 200, {"predictions": [self.row for _ in body["instances"]]}
+
+
+def _ask(status: int, row: Any) -> showcase.Answers | None:
+    return showcase.ask(cast(Kube, Server(status, row)), OUTPUTS)
+
+
+def test_only_the_digits_example_and_the_server_of_its_model_are_shown() -> None:
+    for file in ("Pulumi.dev.yaml", "examples/aks.yaml", "examples/existing-cluster.yaml"):
+        workloads = stack_settings.read(PROJECT / file).section("workloads")
+        assert showcase.pair(workloads) == ("digits", "digits-server")
+    other = {**workloads["digits"], "files": {"train.py": "mine/train.py"}}
+    assert showcase.pair({**workloads, "digits": other}) is None
+    elsewhere = {**workloads["digits-server"], "model": {"volume": "models", "path": "other"}}
+    assert showcase.pair({**workloads, "digits-server": elsewhere}) is None
+    assert showcase.pair({"digits": workloads["digits"]}) is None
+
+
+def test_every_held_out_digit_is_asked_and_counted() -> None:
+    answers = _ask(200, [0.0] * 3 + [1.0] + [0.0] * 6)
+    assert answers is not None
+    assert answers.total == 359
+    assert answers.predicted == 3
+    # A server that always says 3 is right about a tenth of them.
+    assert 0.05 < answers.accuracy < 0.15
+
+
+@pytest.mark.parametrize("status, row", [(400, None), (200, [1.0, 2.0]), (200, 7.0)])
+def test_a_model_of_something_else_is_not_asked_for_digits(status: int, row: Any) -> None:
+    assert _ask(status, row) is None
+
+
+def test_a_server_in_trouble_is_a_fault_in_its_own_words() -> None:
+    with pytest.raises(Fault, match="503: the server's own words"):
+        _ask(503, None)
+
+
+def test_the_digit_its_answer_and_the_urls_are_shown() -> None:
+    console = Console(width=120, record=True, file=io.StringIO())
+    showcase.show(console, OUTPUTS, _ask(200, [0.0] * 2 + [0.9] + [0.0] * 7))
+    text = console.export_text()
+    assert "█" in text
+    assert "digit: 2 (it is 2)" in text
+    assert "http://here/v1/models/digits" in text
+
+
+def test_without_answers_the_urls_are_shown_all_the_same() -> None:
+    console = Console(width=120, record=True, file=io.StringIO())
+    showcase.show(console, OUTPUTS, None)
+    assert console.export_text().split() == ["REST", "http://here/v1/models/digits"]

@@ -1,0 +1,42 @@
+"""`make status` has a line for each run, with the reason where one failed."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from driver import status_tables
+from tests.support.failed_jobs import NOW, RUN, TRACEBACK, UNPULLED, exited, job_set_of, pod_of, unpulled
+
+
+def _drawn(facts: status_tables.Facts) -> str:
+    drawn = io.StringIO()
+    Console(width=200, file=drawn).print(status_tables.render(facts, NOW, routed=True))
+    return drawn.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("job_set", "pods", "row"),
+    [
+        (
+            job_set_of("Failed", restarts=3),
+            [pod_of(**exited(1, TRACEBACK))],
+            "Failed 3 1 h exit code 1; last line: ValueError: boom",
+        ),
+        (job_set_of("Completed"), [pod_of(phase="Succeeded", **exited(0))], "Completed 0 1 h"),
+        (job_set_of(), [pod_of(phase="Running", running={})], "Running 0 1 h"),
+        (
+            job_set_of(),
+            [unpulled()],
+            f"Starting 0 1 h {UNPULLED}",
+        ),
+        ({**job_set_of(), "spec": {"suspend": True}}, [], "Waiting 0 1 h"),
+    ],
+)
+def test_status_has_a_line_for_each_run(job_set: dict[str, Any], pods: list[dict[str, Any]], row: str) -> None:
+    facts = status_tables.Facts([], pods, [], [], [], job_sets=[job_set])
+    training = _drawn(facts).partition("Training")[2].partition("\n\n")[0]
+    assert " ".join(training.splitlines()[2].split()) == f"ml {RUN} {row}"

@@ -1,0 +1,85 @@
+"""`make up` of a stack in a cloud: the preview goes first, its own cluster is asked, and long jobs are not awaited."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from driver import showcase, stack_settings, up, watch
+from driver.target import Target
+from embedded.fault import Fault
+from embedded.paths import PROJECT, Instance
+from embedded.progress import Progress
+
+CLOUD = Target("", Instance("test"), cloud="eks", stack="prod")
+DIGITS = stack_settings.read(PROJECT / "Pulumi.dev.yaml").section("workloads")
+OTHER = {**DIGITS, "digits": {**DIGITS["digits"], "files": {"train.py": "mine/train.py"}}}
+OUTPUTS: dict[str, Any] = {
+    "namespace": "ml",
+    "workloads": {
+        "digits": {"kind": "trainingJob", "jobSet": "digits-1", "queue": "training"},
+        "digits-server": {
+            "kind": "modelServer",
+            **dict.fromkeys(("deployment", "service", "model", "rest", "grpc"), "digits"),
+        },
+    },
+}
+
+
+def test_a_preview_that_refuses_stops_the_update(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def refuses(target: Target, *arguments: str) -> subprocess.CompletedProcess[str]:
+        asked.append((target.stack, *arguments))
+        return subprocess.CompletedProcess([], 1, "A policy refuses this update\n", "")
+
+    monkeypatch.setattr(up, "_tensorplane", refuses)
+    with pytest.raises(Fault, match="A policy refuses this update"):
+        up._previewed(CLOUD)
+    assert asked == [("prod", "preview")]
+
+
+def test_a_cluster_in_a_cloud_that_does_not_answer_stops_no_update(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The update may be what makes the cluster, or what lets this machine reach it."""
+
+    def fails(self: Target) -> None:
+        raise Fault("stack prod: has no cluster yet")
+
+    monkeypatch.setattr(Target, "api", fails)
+    assert up._api(CLOUD) is None
+    with pytest.raises(Fault, match="has no cluster yet"):
+        up._api(Target("mine", Instance("test")))
+
+
+class _Api:
+    def get(self, path: str) -> dict[str, Any]:
+        return {}
+
+
+@pytest.mark.parametrize(
+    ("target", "declared", "steps"),
+    [
+        (CLOUD, OTHER, ["jobs", "begun"]),
+        (CLOUD, DIGITS, ["jobs", "begun", "training", "serving", "asked"]),
+        (Target("", Instance("test")), OTHER, ["jobs", "begun", "training", "serving"]),
+        (Target("", Instance("test")), DIGITS, ["jobs", "begun", "training", "serving", "asked"]),
+    ],
+    ids=["in a cloud", "the example in a cloud", "here", "the example here"],
+)
+def test_what_is_followed_to_its_end(
+    monkeypatch: pytest.MonkeyPatch, target: Target, declared: dict[str, Any], steps: list[str]
+) -> None:
+    done: list[str] = []
+    for name in ("jobs", "begun", "training", "serving"):
+        monkeypatch.setattr(watch, name, lambda *_, name=name: done.append(name))
+    monkeypatch.setattr(watch, "is_simulated", lambda api, outputs: False)
+    monkeypatch.setattr(showcase, "ask", lambda api, outputs: done.append("asked"))
+    monkeypatch.setattr(Target, "api", lambda self: _Api())
+    with Progress(Console(file=io.StringIO())) as progress:
+        followed = up._follow(target, OUTPUTS, declared, progress)
+    assert done == steps
+    assert (followed is None) == ("training" not in steps)

@@ -1,0 +1,128 @@
+"""`make up` follows jobs and servers until they run, and says why one cannot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from driver import watch
+from embedded.fault import Fault
+from embedded.step import Step
+from tests.support.failed_jobs import RUN, TRACEBACK, UNPULLED, api_of, exited, job_set_of, pod_of, unpulled
+
+_OUTPUTS = {
+    "namespace": "ml",
+    "workloads": {
+        "digits": {"kind": "trainingJob", "jobSet": RUN},
+        "other": {"kind": "trainingJob", "jobSet": "other-1"},
+        "server": {"kind": "modelServer"},
+    },
+}
+
+
+def test_an_update_that_changes_nothing_still_tells_of_failed_jobs_and_of_those_that_are_gone() -> None:
+    with pytest.raises(Fault) as raised:
+        watch.jobs(api_of({RUN: job_set_of("Failed")}, pod_of(**exited(1, TRACEBACK))), _OUTPUTS)
+    lines = raised.value.lines
+    assert lines[0] == f"training job {RUN} failed:"
+    assert "    ValueError: boom" in lines
+    assert any(line.startswith("training job other-1: its JobSet was deployed, but") for line in lines)
+    assert lines[-1] == (
+        "  To run it again, from its checkpoints if it has any: pulumi up --refresh --stack dev"
+        " (docs/training.md#run-a-job-again)"
+    )
+    watch.jobs(api_of({RUN: job_set_of("Completed"), "other-1": job_set_of()}), _OUTPUTS)
+
+
+_FOLLOWED = watch.Outputs("ml", RUN, "q", "d", "s", "m", {})
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Time that passes only where somebody waits: half a minute each time. The one number is what has passed."""
+    now = [0.0]
+    monkeypatch.setattr("driver.watch.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("driver.watch.time.sleep", lambda _: now.__setitem__(0, now[0] + 30))
+    return now
+
+
+@pytest.mark.usefixtures("clock")
+def test_a_job_is_followed_for_as_long_as_it_runs() -> None:
+    hours = [job_set_of()] * 1000
+    api = api_of({RUN: [*hours, job_set_of("Completed")]}, pod_of(phase="Running", running={}))
+    watch.training(api, _FOLLOWED, Step("training"))
+
+
+@pytest.mark.usefixtures("clock")
+def test_one_that_waits_in_its_queue_is_left_with_what_to_look_at() -> None:
+    with pytest.raises(
+        Fault, match=r"waiting in queue q \(no pod of it has run for 900 s\).*make why.*to follow it again"
+    ):
+        watch.training(api_of({RUN: job_set_of()}), _FOLLOWED, Step("training"))
+
+
+def test_an_image_that_cannot_be_pulled_is_not_waited_for_as_long(clock: list[float]) -> None:
+    with pytest.raises(Fault, match=f"training job {RUN} cannot begin: {UNPULLED}. Correct `image`"):
+        watch.training(api_of({RUN: job_set_of()}, unpulled()), _FOLLOWED, Step("training"))
+    assert clock[0] <= 120
+
+
+@pytest.mark.parametrize("queued", [True, False])
+def test_every_job_of_the_stack_is_followed_until_it_begins(clock: list[float], queued: bool) -> None:
+    """Also where a server waits for none of them, and where the first is still waiting in its queue."""
+    first = {**job_set_of(), "spec": {"suspend": True}} if queued else job_set_of("Completed")
+    with pytest.raises(Fault) as raised:
+        watch.begun(api_of({RUN: first, "other-1": job_set_of()}, unpulled()), _OUTPUTS, Step("jobs"))
+    (line,) = raised.value.lines
+    assert line.startswith(f"training job other-1 cannot begin: {UNPULLED}. Correct `image`")
+    assert line.endswith("To stop: kubectl -n ml delete jobset other-1")
+    assert clock[0] <= 120
+
+
+@pytest.mark.parametrize(
+    "pod",
+    [
+        pod_of(phase="Running", running={}),
+        pod_of(phase="Pending") | {"spec": {"containers": []}},
+        pod_of(phase="Pending", waiting={"reason": "ContainerCreating"}),
+    ],
+    ids=["runs", "waits for a node", "pulls a large image"],
+)
+def test_jobs_that_begin_or_wait_are_no_fault(clock: list[float], pod: dict[str, Any]) -> None:
+    watch.begun(api_of({RUN: job_set_of(), "other-1": job_set_of("Completed")}, pod), _OUTPUTS, Step("jobs"))
+    assert clock[0] <= 120
+
+
+def test_a_registry_that_comes_back_is_no_fault(clock: list[float]) -> None:
+    api = api_of({RUN: [job_set_of(), job_set_of("Completed")], "other-1": job_set_of("Completed")}, unpulled())
+    watch.begun(api, _OUTPUTS, Step("jobs"))
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (
+            '0/1 nodes are available: persistentvolumeclaim "models" is being deleted. not found',
+            "claim models was deleted and goes when no pod mounts it any more; stop those pods, then deploy again",
+        ),
+        (
+            '0/1 nodes are available: persistentvolumeclaim "models" not found. not found',
+            "claim models is not in the cluster; deploy again, with pulumi up --refresh or make up",
+        ),
+        ("0/1 nodes are available: 1 Insufficient cpu.", "0/1 nodes are available: 1 Insufficient cpu"),
+    ],
+)
+@pytest.mark.usefixtures("clock")
+def test_a_server_that_no_node_takes_says_why_and_what_helps(said: str, told: str) -> None:
+    pod = pod_of(phase="Pending")
+    pod["status"]["conditions"] = [{"type": "PodScheduled", "reason": "Unschedulable", "message": said}]
+    with pytest.raises(Fault) as raised:
+        watch.serving(api_of({"d": {"status": {}}}, pod), _FOLLOWED, Step("serving"))
+    assert raised.value.lines == (f"model server d: not Ready: {told} (after 180 s). Look at: make status",)
+
+
+def test_a_server_whose_image_cannot_be_pulled_is_told_as_soon(clock: list[float]) -> None:
+    with pytest.raises(Fault, match=f"model server d cannot begin: {UNPULLED}. Correct `image`"):
+        watch.serving(api_of({"d": {"status": {}}}, unpulled()), _FOLLOWED, Step("serving"))
+    assert clock[0] <= 120

@@ -1,0 +1,194 @@
+"""Archives are what `ctr images import` takes, and the lists of packages in them are whole."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+import re
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from components import versions
+from driver import up
+from driver.stack_settings import StackSettings
+from driver.target import Target
+from embedded import cluster, images, toolchain
+from embedded.fault import Fault
+from embedded.images import add_ons
+from embedded.images.layer import Recipe
+from embedded.images.oci import Image, manifest_digest
+from embedded.paths import PROJECT, Instance
+from embedded.step import Step
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def _image(text: str = "run") -> Image:
+    def make(root: Path, step: Step) -> None:
+        (root / "program").write_text(text)
+
+    recipe = Recipe("program", make, sources=(), inputs=(text,))
+    return Image("example.org/team/program:1.2", (recipe,), entrypoint=("/program",), labels={"a": "b"})
+
+
+def _blobs(archive: Path) -> dict[str, bytes]:
+    with tarfile.open(archive) as opened:
+        return {entry.name: opened.extractfile(entry).read() for entry in opened}  # type: ignore[union-attr]
+
+
+def test_an_archive_is_an_oci_layout_whose_digests_hold() -> None:
+    archive = _image().build(Step("test"))
+    blobs = _blobs(archive)
+    assert json.loads(blobs["oci-layout"]) == {"imageLayoutVersion": "1.0.0"}
+    for name, content in blobs.items():
+        if name.startswith("blobs/"):
+            assert name == f"blobs/sha256/{hashlib.sha256(content).hexdigest()}"
+
+    (entry,) = json.loads(blobs["index.json"])["manifests"]
+    assert entry["annotations"]["io.containerd.image.name"] == "example.org/team/program:1.2"
+    assert manifest_digest(archive) == entry["digest"]
+    manifest = json.loads(blobs["blobs/" + entry["digest"].replace(":", "/")])
+    for part in (manifest["config"], *manifest["layers"]):
+        assert part["size"] == len(blobs["blobs/" + part["digest"].replace(":", "/")])
+
+
+def test_an_image_runs_its_program_as_nobody_in_particular() -> None:
+    blobs = _blobs(_image().build(Step("test")))
+    config: dict[str, Any] = next(
+        document for content in blobs.values() if content[:1] == b"{" and "rootfs" in (document := json.loads(content))
+    )
+    assert config["config"]["User"] == "65532:65532"
+    assert config["config"]["Entrypoint"] == ["/program"]
+    assert config["config"]["Labels"] == {"a": "b"}
+
+
+def test_an_archive_is_written_once_and_takes_the_place_of_an_older_one() -> None:
+    archive = _image().build(Step("test"))
+    written = archive.stat().st_mtime_ns
+    assert _image().build(Step("test")).stat().st_mtime_ns == written
+    newer = _image("other").build(Step("test"))
+    assert list(newer.parent.iterdir()) == [newer]
+
+
+def test_nothing_is_cached_at_first_and_the_add_ons_wait_for_their_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent() -> None:
+        raise Fault("not built")
+
+    monkeypatch.setattr(add_ons, "tools", absent)
+    tasks = {task.name: task for task in images.tasks()}
+    assert sorted(tasks) == ["image add-ons", "image base", "image serving", "image tensorflow", "image train"]
+    assert tasks["image add-ons"].after == ("kubernetes",)
+    assert "image tensorflow" in tasks["image serving"].after
+
+
+def test_every_image_has_an_archive_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    class Tools:
+        def path(self, program: str) -> Path:
+            return tmp_path / program
+
+    monkeypatch.setattr(add_ons, "tools", Tools)
+    archives = images.archives()
+    of_workloads = versions.EMBEDDED_IMAGES
+    assert set(archives) == {
+        "tensorplane.local/pause:1",
+        "tensorplane.local/coredns:1.13.1",
+        of_workloads.train,
+        of_workloads.serve,
+        *(f"{chart.image}:{chart.image_tag}" for chart in (versions.KUEUE, versions.JOBSET)),
+    }
+    assert len(set(archives.values())) == len(archives)
+    with_streams = images.archives(streams=True)
+    assert set(with_streams) - set(archives) == {versions.EMBEDDED_KAFKA}
+
+
+@pytest.mark.parametrize(("chart", "module"), [(versions.KUEUE, "kueue"), (versions.JOBSET, "jobset")])
+def test_a_controller_is_built_from_the_version_that_its_chart_is_pinned_to(chart: versions.Chart, module: str) -> None:
+    pinned = (PROJECT / "embedded/toolchain/go/kubernetes/go.mod").read_text()
+    assert f"sigs.k8s.io/{module} {chart.image_tag} " in pinned
+
+
+def test_the_broker_s_image_is_built_where_streams_want_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent() -> None:
+        raise Fault("not built")
+
+    monkeypatch.setattr(add_ons, "tools", absent)
+    assert "image kafka" not in {task.name for task in images.tasks()}
+    assert "image kafka" in {task.name for task in images.tasks(streams=True)}
+
+
+@pytest.mark.parametrize(
+    ("section", "wanted"),
+    [
+        ({}, False),
+        ({"events": {"volume": "events", "topics": {}}}, True),
+    ],
+)
+def test_make_up_builds_and_imports_it_for_a_stack_with_streams(
+    monkeypatch: pytest.MonkeyPatch, section: dict[str, Any], wanted: bool
+) -> None:
+    asked: list[bool] = []
+
+    def record(*_: Any, streams: bool) -> list[Any]:
+        asked.append(streams)
+        return []
+
+    monkeypatch.setattr(StackSettings, "section", lambda _, name: section if name == "streams" else {})
+    monkeypatch.setattr(toolchain, "tasks", lambda **_: [])
+    monkeypatch.setattr(images, "tasks", record)
+    monkeypatch.setattr(cluster, "load_images", record)
+    [load] = [task for task in up._tasks(Target("", Instance("test"))) if task.name == "load images"]
+    load.run(Step("load images"))
+    assert asked == [wanted, wanted]
+
+
+# Package -> where it is said why an image lacks it, or who has it instead.
+_LEFT_OUT = {
+    "grpcio": "runtime/requirements.txt",
+    "libclang": "runtime/requirements.txt",
+    "setuptools": "runtime/requirements.txt",
+    "wheel": "runtime/requirements.txt",
+    "tensorflow": "the layer below, as tensorflow-cpu",
+}
+
+
+def _pins(file: str) -> dict[str, str]:
+    lines = [line.partition("#")[0].strip() for line in (PROJECT / file).read_text().splitlines()]
+    requirements = [Requirement(line) for line in lines if line]
+    return {canonicalize_name(r.name): str(r.specifier) for r in requirements if not r.marker or r.marker.evaluate()}
+
+
+def test_the_lists_of_packages_are_whole_although_nothing_resolves_them() -> None:
+    pins = _pins("runtime/requirements.txt") | _pins("embedded/images/serving/requirements.txt")
+    assert all(re.fullmatch(r"==[\w.]+", pin) for pin in pins.values())
+    missing = {}
+    checked = 0
+    for name in pins:
+        try:
+            asked = importlib.metadata.requires(name) or []
+        except importlib.metadata.PackageNotFoundError:
+            continue  # tensorflow-serving-api, which cannot be in this environment
+        checked += 1
+        for requirement in map(Requirement, asked):
+            wanted = canonicalize_name(requirement.name)
+            applies = not requirement.marker or requirement.marker.evaluate({"extra": ""})
+            if applies and wanted not in pins and wanted not in _LEFT_OUT:
+                missing[name] = wanted
+    assert missing == {}
+    assert checked >= len(pins) - 1
+
+
+def test_what_the_images_hold_is_what_is_tested_here() -> None:
+    """The packages that decide what the tests see are the same here and in the images."""
+    pins = _pins("runtime/requirements.txt") | _pins("embedded/images/serving/requirements.txt")
+    for name in ("tensorflow-cpu", "starlette", "uvicorn"):
+        if name in pins:
+            assert pins[name] == f"=={importlib.metadata.version(name)}"

@@ -1,0 +1,88 @@
+"""What the policies of the API server name: whose pods may hold GPUs, and where. tests/queues tries them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import stack
+from components.base.settings import Settings
+from tests.support import rendering
+from tests.support.rendering import Registered
+
+TREE: dict[str, Any] = {
+    "namespace": "lab",
+    "cluster": {"kind": "existing", "context": "c"},
+    "nodeGroups": {"cpu": {"max": 2}, "old": {"accelerator": "t4", "perNode": 4, "max": 2}},
+    "volumes": {"models": {"sizeGib": 1, "accessModes": ["ReadWriteMany"]}},
+    "teams": {"vision": {}, "speech": {"namespace": "talk"}},
+    "queues": {
+        "research": {"cpus": 1, "memoryGib": 1, "gpus": {"t4": 4}, "teams": ["vision"]},
+        "light": {"cpus": 1, "memoryGib": 1},
+    },
+    "workloads": {
+        "server": {
+            "kind": "modelServer",
+            "model": {"volume": "models", "path": "m"},
+            "resources": {"cpus": 1, "memoryGib": 1, "gpus": 1},
+        },
+        "idle": {"kind": "modelServer", "model": {"volume": "models", "path": "m"}},
+    },
+}
+
+
+def built(**changes: Any) -> rendering.Rendered:
+    return rendering.run(lambda: stack.build(stack.load(Settings({**TREE, **changes}))))
+
+
+def namespaces(binding: Registered) -> list[str]:
+    (among,) = binding.inputs["spec"]["matchResources"]["namespaceSelector"]["matchExpressions"]
+    return list(among["values"])
+
+
+def test_the_stacks_and_its_teams_namespaces_are_looked_at() -> None:
+    bindings = {one.name: one for one in built().all("ValidatingAdmissionPolicyBinding")}
+    assert {name: namespaces(one) for name, one in bindings.items()} == {
+        "lab-jobs-of-teams": ["talk", "vision"],
+        "lab-pods-with-gpus": ["lab", "talk", "vision"],
+    }
+    alone = built(teams={}, queues={"research": {"gpus": {"t4": 4}}})
+    assert [one.name for one in alone.all("ValidatingAdmissionPolicyBinding")] == ["lab-pods-with-gpus"]
+
+
+def test_without_gpus_to_give_nothing_is_refused() -> None:
+    light = {"light": {"cpus": 1, "memoryGib": 1}}
+    assert not built(teams={}, queues=light).all("ValidatingAdmissionPolicy")
+    made = built(teams={"vision": {}}, queues=light).all("ValidatingAdmissionPolicy")
+    assert [one.name for one in made] == ["lab-jobs-of-teams"]
+
+
+def test_what_the_settings_declare_without_a_queue_may_hold_gpus() -> None:
+    policies = {one.name: str(one.inputs["spec"]["validations"]) for one in built().all("ValidatingAdmissionPolicy")}
+    assert "serviceAccountName.orValue('') in ['server']" in policies["lab-pods-with-gpus"]
+
+
+def test_a_kueue_that_manages_more_than_job_sets_may_admit_other_jobs() -> None:
+    for kueue, only in (("chart", True), ("present", False)):
+        policies = {
+            one.name: str(one.inputs["spec"]["validations"])
+            for one in built(controllers={"kueue": kueue}).all("ValidatingAdmissionPolicy")
+        }
+        jobs = policies["lab-jobs-of-teams"]
+        assert ("variables.queue != '' && has(dyn(object).spec.replicatedJobs)" in jobs) is only
+        assert "variables.queue in ['research']" in jobs
+        # Ours admits JobSets alone: what another operator makes of a template has not been admitted.
+        assert ("owner.kind == 'JobSet'" in jobs) is only
+        assert ("owner.kind == 'Job'" in policies["lab-pods-with-gpus"]) is only
+
+
+def test_a_kueue_that_admits_any_kind_gives_none_the_priority_of_another_queue() -> None:
+    found = built(controllers={"kueue": "present"})
+    (one,) = (one for one in found.all("ValidatingAdmissionPolicyBinding") if "priorities" in one.name)
+    assert (one.name, namespaces(one)) == ("lab-priorities-of-teams", ["talk", "vision"])
+    alone = built(controllers={"kueue": "present"}, teams={}, queues={"research": {"gpus": {"t4": 4}}})
+    assert not [one for one in alone.all("ValidatingAdmissionPolicy") if "priorities" in one.name]
+
+
+def test_claims_of_devices_count_as_gpus() -> None:
+    for policy in built().all("ValidatingAdmissionPolicy"):
+        assert ".?resourceClaims.orValue([]).size() > 0" in str(policy.inputs["spec"]), policy.name

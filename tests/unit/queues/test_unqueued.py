@@ -1,0 +1,65 @@
+"""Workloads without a queue and queues want the same cards: what is left for whom is told before anything waits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.faults import faults_of
+
+GROUPS = {"old": {"accelerator": "t4", "min": 0, "max": 4}, "new": {"accelerator": "h100-80gb", "perNode": 8, "max": 1}}
+
+
+def tree(gpus: dict[str, int], resources: dict[str, Any], *, replicas: int = 1) -> dict[str, Any]:
+    """A queue, and a model server beside it."""
+    return {
+        "nodeGroups": GROUPS,
+        "volumes": {"models": {"sizeGib": 1}},
+        "queues": {"research": {"gpus": gpus}},
+        "workloads": {
+            "server": {
+                "kind": "modelServer",
+                "model": {"volume": "models", "path": "m"},
+                "replicas": replicas,
+                "resources": resources,
+            }
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("gpus", "resources"),
+    [
+        ({"t4": 2}, {"gpus": 1, "accelerator": "t4"}),  # one, and one more while it is replaced
+        ({"t4": 4}, {"gpus": 1, "accelerator": "h100-80gb"}),
+        ({"t4": 2, "h100-80gb": 6}, {"gpus": 1}),  # any card, and both have room
+        ({"t4": 4}, {"gpus": 2}),  # no node of t4 takes two
+        ({"t4": 4}, {}),
+    ],
+)
+def test_what_both_find_is_accepted(gpus: dict[str, int], resources: dict[str, Any]) -> None:
+    assert faults_of(tree(gpus, resources)) == []
+
+
+@pytest.mark.parametrize("resources", [{"gpus": 1, "accelerator": "t4"}, {"gpus": 1, "nodeGroup": "old"}])
+def test_a_queue_that_leaves_too_little_is_one_line(resources: dict[str, Any]) -> None:
+    assert faults_of(tree({"t4": 3}, resources)) == [
+        "tensorplane:queues.research.gpus.t4: the queues' quotas are 3 t4, and workloads without a queue use up to 2 "
+        "(server 2), but the node groups have at most 4; set 2 or less here, or raise max of a node group"
+    ]
+
+
+def test_a_workload_that_may_take_what_a_queue_is_sure_of_names_its_card() -> None:
+    line = "tensorplane:workloads.server.resources.accelerator: missing, but pods without a queue can take"
+    assert faults_of(tree({"t4": 4}, {"gpus": 1})) == [
+        f"{line} t4 GPUs that are guaranteed to queues; set it to one of h100-80gb"
+    ]
+    assert faults_of(tree({"t4": 4, "h100-80gb": 8}, {"gpus": 1})) == [
+        f"{line} t4, h100-80gb GPUs that are guaranteed to queues; lower the queues' gpus, or raise max of a node group"
+    ]
+
+
+def test_a_quota_that_is_too_large_by_itself_is_said_once() -> None:
+    (line,) = faults_of(tree({"t4": 5}, {"gpus": 1, "accelerator": "t4"}))
+    assert "the queues' quotas are 5 of t4 (research 5)" in line

@@ -1,0 +1,57 @@
+"""Every stack file and every example builds, and registers what its golden says."""
+
+import gc
+import json
+import os
+import runpy
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pulumi
+import pytest
+
+import stack
+from tests.support import goldens
+from tests.support.rendering import PROJECT, Golden, Render, settings_of
+
+EXAMPLES = sorted((PROJECT / "examples").glob("*.yaml"))
+STACKS = sorted(PROJECT.glob("Pulumi.*.yaml"))
+
+
+def _golden_name(path: Path) -> str:
+    return path.stem.replace("Pulumi.", "stack-")
+
+
+@pytest.mark.parametrize("path", [*EXAMPLES, *STACKS], ids=lambda path: path.stem)
+def test_registers_what_is_recorded(path: Path, render: Render, golden: Golden) -> None:
+    rendered = render(lambda: stack.build(stack.load(settings_of(path))))
+    golden(_golden_name(path), rendered)
+
+
+def test_every_golden_belongs_to_a_stack_file_or_an_example() -> None:
+    former = set(goldens.STACKS) - {_golden_name(path) for path in [*EXAMPLES, *STACKS]}
+    if os.environ.get("UPDATE_GOLDEN"):
+        for name in former:
+            shutil.rmtree(goldens.GOLDEN / name)
+    else:
+        assert former == set(), "remove them with UPDATE_GOLDEN=1"
+
+
+@pytest.mark.parametrize("path", STACKS, ids=lambda path: path.stem)
+def test_the_program_itself_builds_the_same(path: Path, render: Render) -> None:
+    tree = settings_of(path).tree
+    config = {f"tensorplane:{k}": v if isinstance(v, str) else json.dumps(v) for k, v in tree.items()}
+
+    def program() -> None:
+        pulumi.runtime.set_all_config(config, [])
+        runpy.run_path(str(PROJECT / "__main__.py"), run_name="__main__")
+
+    def built() -> dict[str, Any]:
+        return dict(stack.build(stack.load(settings_of(path))))
+
+    try:
+        assert render(program).resources == render(built).resources
+    finally:
+        pulumi.runtime.set_all_config({}, [])
+        gc.enable()  # the program turns it off, for its own short life

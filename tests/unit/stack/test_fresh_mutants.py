@@ -1,0 +1,33 @@
+"""Mutants of every stack, by a seed: each is refused in lines that can be read, or can be built and does something.
+
+TENSORPLANE_MUTANTS of them, by TENSORPLANE_SEED; tests/queues/test_fresh_mutants.py has a cluster look at them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+
+from tests.mutants import fresh, oracle
+
+COUNT = int(os.environ.get("TENSORPLANE_MUTANTS", "80"))
+SEED = os.environ.get("TENSORPLANE_SEED", "20261123")
+
+
+def test_mutants_are_refused_in_lines_or_work(tmp_path: Path) -> None:
+    answers: Counter[str] = Counter()
+    wrong = []
+    for mutant in fresh.mutants(COUNT, SEED):
+        found = oracle.verdict(mutant, tmp_path)
+        answers["accepted" if found.made else "encrypted" if found.unread else "refused"] += 1
+        wrong += [f"{mutant}\n    {flaw}" for flaw in oracle.flaws(mutant, found, tmp_path)]
+    print(dict(answers))
+    assert wrong == []
+    assert answers["accepted"] > COUNT / 20
+    assert answers["refused"] > COUNT / 3
+
+
+def test_a_seed_makes_the_same_mutants_again() -> None:
+    assert list(fresh.mutants(30, 1)) == list(fresh.mutants(30, 1))
+    assert list(fresh.mutants(30, 1)) != list(fresh.mutants(30, 2))

@@ -1,0 +1,38 @@
+"""Every new cluster's stack exports its kubeconfig, and nobody sees it who does not ask for secrets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import stack
+from tests.support import rendering
+from tests.support.rendering import PROJECT, settings_of
+
+
+@pytest.mark.parametrize(
+    "path",
+    [PROJECT / "Pulumi.prod.yaml", PROJECT / "Pulumi.staging.yaml", PROJECT / "examples" / "aks.yaml"],
+    ids=lambda path: path.stem,
+)
+def test_the_kubeconfig_is_a_secret(path: Path) -> None:
+    secret: list[bool] = []
+
+    def program() -> dict[str, Any]:
+        made = dict(stack.build(stack.load(settings_of(path))))
+
+        async def look() -> bool:
+            secret.append(await made["kubeconfig"].is_secret())
+            return True
+
+        return {"looked": look()}
+
+    rendering.run(program)
+    assert secret == [True]
+
+
+def test_a_cluster_that_was_there_exports_none() -> None:
+    exported = rendering.run(lambda: stack.build(stack.load(settings_of(PROJECT / "Pulumi.dev.yaml"))))
+    assert "kubeconfig" not in exported.exports

@@ -1,0 +1,44 @@
+"""The Job that makes an embedded stream's topics: when there is a new one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import stack
+from components.base.settings import Settings
+from tests.support import computed, rendering
+
+_CLAIM = "kubernetes:core/v1:PersistentVolumeClaim"
+_NUMBERS: dict[str, Any] = {"topics": {"numbers": {}}}
+
+
+def _disk(uid: str) -> Callable[[str, computed.State], dict[str, Any]]:
+    return lambda name, inputs: {"metadata": {**inputs["metadata"], "uid": uid}}
+
+
+def _job(monkeypatch: pytest.MonkeyPatch, uid: str, stream: dict[str, Any] = _NUMBERS, gib: int = 1) -> tuple[str, str]:
+    """The names of the Job, and of the ConfigMap with its code."""
+    monkeypatch.setitem(computed.ADDED, _CLAIM, _disk(uid))
+    tree: dict[str, Any] = {"cluster": {"kind": "embedded"}, "volumes": {"events": {"sizeGib": gib}}}
+    tree["streams"] = {"events": {"volume": "events", **stream}}
+    made = rendering.run(lambda: stack.build(stack.load(Settings(tree))))
+    job, code = (made.one(kind, "events-topics").inputs["metadata"]["name"] for kind in ("Job", "ConfigMap"))
+    return job, code
+
+
+def test_a_claim_that_was_made_anew_gets_its_topics(monkeypatch: pytest.MonkeyPatch) -> None:
+    (first, code), (second, same) = (_job(monkeypatch, uid) for uid in ("one", "another"))
+    assert first != second
+    assert code == same
+
+
+def test_nothing_runs_again_while_disk_and_topics_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _job(monkeypatch, "one") == _job(monkeypatch, "one", gib=2)
+
+
+def test_other_topics_are_another_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    more = {"topics": {"numbers": {"partitions": 9}}}
+    assert _job(monkeypatch, "one")[0] != _job(monkeypatch, "one", more)[0]

@@ -1,0 +1,149 @@
+"""Each agent is run by one component, through `components/agent.py`, and needs only what its pods have."""
+
+from __future__ import annotations
+
+import ast
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from components import agent
+from tests.support.rendering import PROJECT
+
+IMAGE_HOLDS = {"topics": {"confluent_kafka"}}
+"""Packages of the images in which agents run, besides the standard library."""
+_BUILDER = Path("components/agent.py")
+
+
+def problems(project: Path) -> Iterator[str]:
+    """What is wrong, a line each."""
+    users = dict(_users(project))
+    programs = {path.parent.name for path in project.glob("agents/*/*.py")}
+    for program in sorted(programs | set(users.values())):
+        found = sorted(str(path) for path, name in users.items() if name == program)
+        if len(found) != 1:
+            yield f"agents/{program} is run by {', '.join(found) or 'no component'}"
+        if program not in programs:
+            yield f"{found[0]} runs agents/{program}, which does not exist"
+    for program in sorted(programs):
+        yield from _not_mountable(project, program)
+    for path, constant in _by_hand(project):
+        yield f"{path} has {constant!r}: only {_BUILDER} names the agents' code"
+
+
+def _trees(project: Path, folder: str) -> Iterator[tuple[Path, ast.AST]]:
+    for path in sorted((project / folder).rglob("*.py")):
+        yield path.relative_to(project), ast.parse(path.read_text())
+
+
+def _users(project: Path) -> Iterator[tuple[Path, str]]:
+    """Modules that make an `Agent`, and of which program."""
+    for path, tree in _trees(project, "components"):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "Agent":
+                yield path, ast.literal_eval(node.args[0])
+
+
+def _by_hand(project: Path) -> Iterator[tuple[Path, str]]:
+    for path, tree in _trees(project, "components"):
+        texts = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
+        if path != _BUILDER:
+            found = (text for text in texts if isinstance(text, str))
+            yield from ((path, text) for text in found if text == "agents" or text.startswith(("agents.", "agents/")))
+
+
+def _not_mountable(project: Path, program: str) -> Iterator[str]:
+    mounted = agent.files(program)
+    there = {path.relative_to(project).as_posix() for path in (project / "agents" / program).rglob("*.py")}
+    yield from (f"{path} is not mounted: an agent is one folder" for path in sorted(there - set(mounted)))
+    for name in ("__init__", "__main__"):
+        if f"agents/{program}/{name}.py" not in mounted:
+            yield f"agents/{program} has no {name}.py"
+    allowed = sys.stdlib_module_names | IMAGE_HOLDS.get(program, set())
+    for path, text in mounted.items():
+        for module in _imported(text):
+            as_path = module.replace(".", "/")
+            ours = module.startswith("agents.") and {f"{as_path}.py", f"{as_path}/__init__.py"} & set(mounted)
+            if not ours and module.partition(".")[0] not in allowed:
+                yield f"{path}, as agents/{program} mounts it, imports {module}"
+
+
+def _imported(text: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            module = "." * node.level + (node.module or "")
+            yield from (f"agents.{alias.name}" for alias in node.names) if module == "agents" else (module,)
+
+
+def test_each_agent_is_run_by_one_component_and_mountable() -> None:
+    assert len(list(PROJECT.glob("agents/*/__main__.py"))) >= 4
+    assert list(problems(PROJECT)) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "problem"),
+    [
+        ("agents/fresh/__main__.py", "", "agents/fresh is run by no component"),
+        ("agents/fresh/__main__.py", "", "agents/fresh has no __init__.py"),
+        (
+            "components/queues/again.py",
+            'agent.Agent("topics", name="again")',
+            "agents/topics is run by components/queues/again.py, components/streams/brokers/embedded/topics.py",
+        ),
+        (
+            "components/queues/again.py",
+            'Agent("gone", name="again")',
+            "components/queues/again.py runs agents/gone, which does not exist",
+        ),
+        (
+            "components/queues/again.py",
+            'COMMAND = ["python3", "-m", "agents.topics"]',
+            "components/queues/again.py has 'agents.topics': only components/agent.py names the agents' code",
+        ),
+        (
+            "agents/snapshots/fresh.py",
+            "import pydantic",
+            "agents/snapshots/fresh.py, as agents/snapshots mounts it, imports pydantic",
+        ),
+        (
+            "agents/snapshots/fresh.py",
+            "from components.base import labels",
+            "agents/snapshots/fresh.py, as agents/snapshots mounts it, imports components.base",
+        ),
+        (
+            "agents/snapshots/fresh.py",
+            "def later() -> None:\n    from agents.quota_return import record",
+            "agents/snapshots/fresh.py, as agents/snapshots mounts it, imports agents.quota_return",
+        ),
+        (
+            "agents/snapshots/fresh.py",
+            "from . import manifest",
+            "agents/snapshots/fresh.py, as agents/snapshots mounts it, imports .",
+        ),
+        (
+            "agents/fresh.py",
+            "import confluent_kafka",
+            "agents/fresh.py, as agents/quota_return mounts it, imports confluent_kafka",
+        ),
+        (
+            "agents/snapshots/deep/fresh.py",
+            "",
+            "agents/snapshots/deep/fresh.py is not mounted: an agent is one folder",
+        ),
+    ],
+)
+def test_a_planted_violation_is_found(
+    path: str, text: str, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("agents", "components"):
+        shutil.copytree(PROJECT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__", "data"))
+    monkeypatch.setattr(agent, "_PROJECT", tmp_path)
+    assert list(problems(tmp_path)) == []
+    (tmp_path / path).parent.mkdir(exist_ok=True)
+    (tmp_path / path).write_text(text)
+    assert problem in set(problems(tmp_path))

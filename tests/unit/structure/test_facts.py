@@ -1,0 +1,114 @@
+"""What components register has one type, and whoever reads it reads keys that the type has."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, is_typeddict
+
+import pytest
+
+from components.base import facts
+from tests.unit.structure import imports
+
+PROJECT = Path(__file__).resolve().parents[3]
+_TOKEN = "tensorplane:index:"
+_EMBEDDED = frozenset({"driver", "embedded", "policies"})
+"""What imports nothing of components: its tokens are compared below."""
+
+
+def tokens() -> set[str]:
+    return {value for name, value in vars(facts).items() if isinstance(value, str) and value.startswith(_TOKEN)}
+
+
+def shapes() -> dict[str, Any]:
+    return {name: value for name, value in vars(facts).items() if is_typeddict(value)}
+
+
+def literal_registrations(root: Path) -> list[str]:
+    """Components that register under a token, or with keys, that they spell themselves."""
+    return sorted(
+        f"{module}: {problem}"
+        for module, path in imports.modules(root).items()
+        if imports.part_of(module) in {"cli", "components", "workloads", "stack"} and module != facts.__name__
+        for problem in _problems(ast.parse(path.read_text()))
+    )
+
+
+def _problems(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and str(node.value).startswith(_TOKEN) and node.value != _TOKEN:
+            yield str(node.value)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            registers = node.func.attr == "register_outputs"
+            begins = node.func.attr == "__init__" and any(map(_is_token, node.args))
+            if registers or begins:
+                yield from ("a literal key" for given in node.args if isinstance(given, ast.Dict) and given.keys)
+
+
+def _is_token(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.attr.isupper()
+
+
+def test_no_component_spells_its_token_or_its_keys_itself() -> None:
+    assert literal_registrations(PROJECT) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("super().__init__('tensorplane:index:Thing', name, {}, opts)", "tensorplane:index:Thing"),
+        ("super().__init__(facts.QUEUE, name, {'gpus': 1}, opts)", "a literal key"),
+        ("self.register_outputs({'gpus': 1})", "a literal key"),
+    ],
+)
+def test_a_planted_literal_is_found(tmp_path: Path, text: str, found: str) -> None:
+    (tmp_path / "components").mkdir()
+    (tmp_path / "components/thing.py").write_text(text)
+    assert literal_registrations(tmp_path) == [f"components.thing: {found}"]
+
+
+def test_every_token_that_policies_and_the_driver_name_is_registered() -> None:
+    planned = {f"{_TOKEN}{name}" for name in ("Pipeline", "Sweep")}
+    named = {
+        node.value.partition("$")[0]
+        for module, path in imports.modules(PROJECT).items()
+        if imports.part_of(module) in _EMBEDDED
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith(_TOKEN)
+    }
+    assert f"{_TOKEN}TrainingJob" in named
+    assert named - planned <= tokens()
+
+
+def test_workloads_that_the_gpu_quota_counts_register_gpus() -> None:
+    """`policies/gpu_usage/usage.py` reads one key of them."""
+    source = (PROJECT / "policies" / "gpu_usage" / "usage.py").read_text()
+    read = {
+        node.comparators[0].value
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Compare) and isinstance(node.comparators[0], ast.Constant)
+        if isinstance(node.left, ast.Name) and node.left.id == "name"
+    }
+    assert read == {"gpus"}
+    for shape in (facts.ModelServer, facts.TrainingJob):
+        assert read <= set(shape.__annotations__)
+
+
+def test_every_shape_says_what_it_is() -> None:
+    assert shapes()
+    assert all(inspect.getdoc(shape) for shape in shapes().values())
+
+
+def test_policies_read_the_version_that_components_register() -> None:
+    source = (PROJECT / "policies" / "gpu_usage" / "facts_version.py").read_text()
+    read = {
+        node.targets[0].id: node.value.value
+        for node in ast.parse(source).body
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+        if isinstance(node.value, ast.Constant)
+    }
+    assert read == {"VERSION": facts.VERSION, "_CLUSTER": facts.CLUSTER, "_KEY": facts.VERSION_KEY}
+    assert facts.VERSION_KEY in facts.Cluster.__annotations__

@@ -1,0 +1,124 @@
+"""Which PersistentVolume a retained volume's new claim gets, where somebody deleted the old one."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace as Some
+from typing import Any
+
+import pytest
+from kubernetes import client
+
+from components.volumes import bring_back
+from components.volumes.settings import VolumeArgs
+
+CLAIM: dict[str, Any] = {
+    "metadata": {"namespace": "ml", "name": "models"},
+    "spec": {
+        "accessModes": ["ReadWriteMany"],
+        "resources": {"requests": {"storage": "1Gi"}},
+        "storageClassName": "files",
+        "volumeAttributesClassName": "tensorplane-unmirrored",
+    },
+}
+
+
+def volume(
+    name: str = "pv-1", *, uid: str = "1", released: str = "2026-11-21T15:00:00Z", **spec: Any
+) -> dict[str, Any]:
+    return {
+        "metadata": {"name": name, "creationTimestamp": "2026-11-01T00:00:00Z"},
+        "spec": {
+            "capacity": {"storage": "1Gi"},
+            "accessModes": ["ReadWriteMany"],
+            "storageClassName": "files",
+            "persistentVolumeReclaimPolicy": "Retain",
+            "claimRef": {"namespace": "ml", "name": "models", "uid": uid},
+            **spec,
+        },
+        "status": {"lastPhaseTransitionTime": released},
+    }
+
+
+class Core:
+    """A cluster with these PersistentVolumes."""
+
+    def __init__(self, *volumes: dict[str, Any], claim: bool = False, refuses: int = 0) -> None:
+        self._volumes, self._claim, self._refuses = volumes, claim, refuses
+        self.patches: list[tuple[str, list[dict[str, Any]]]] = []
+
+    def read_namespaced_persistent_volume_claim(self, name: str, namespace: str, **_: Any) -> None:
+        if not self._claim:
+            raise client.ApiException(status=404)
+
+    def list_persistent_volume(self, **_: Any) -> Any:
+        if self._refuses:
+            raise client.ApiException(status=self._refuses)
+        return Some(data=json.dumps({"items": self._volumes}))
+
+    def patch_persistent_volume(self, name: str, patch: list[dict[str, Any]], **_: Any) -> None:
+        self.patches.append((name, patch))
+
+    def read_persistent_volume(self, name: str, **_: Any) -> Any:
+        return Some(status=Some(phase="Available"))
+
+
+def test_the_newest_one_that_lost_a_claim_of_that_name_waits_for_the_new_claim() -> None:
+    core = Core(
+        volume("pv-older", released="2026-11-20T15:00:00Z"),
+        volume("pv-newer"),
+        volume("pv-other", claimRef={"namespace": "ml", "name": "other", "uid": "2"}),
+        volume("pv-goes", released="2026-11-22T15:00:00Z", persistentVolumeReclaimPolicy="Delete"),
+    )
+    assert bring_back.bring_back(CLAIM, lambda: core) == "pv-newer"
+    ((name, patch),) = core.patches
+    assert (name, [step["op"] for step in patch]) == ("pv-newer", ["test", "replace", "add"])
+    assert patch[1]["value"] == {"kind": "PersistentVolumeClaim", "namespace": "ml", "name": "models"}
+    assert patch[2]["value"] == "tensorplane-unmirrored"
+
+
+@pytest.mark.parametrize(
+    "core",
+    [
+        Core(),
+        Core(volume(), claim=True),
+        Core(refuses=403),
+        Core(
+            volume("pv-newer"), volume(claimRef={"namespace": "ml", "name": "models"}, released="2026-11-20T15:00:00Z")
+        ),
+    ],
+    ids=["nothing left", "the claim is there", "not allowed to look", "reserved already"],
+)
+def test_nothing_is_changed_where_there_is_nothing_to_bring_back(core: Core) -> None:
+    assert bring_back.bring_back(CLAIM, lambda: core) is None
+    assert core.patches == []
+
+
+@pytest.mark.parametrize(
+    ("spec", "says"),
+    [
+        ({"capacity": {"storage": "512Mi"}}, "it has 512Mi, but the claim requests 1Gi"),
+        ({"accessModes": ["ReadWriteOnce"]}, "it does not support ReadWriteMany"),
+        ({"storageClassName": "disks"}, "its StorageClass is disks, not files"),
+        ({"volumeAttributesClassName": "hourly"}, "its VolumeAttributesClass is hourly, not tensorplane-unmirrored"),
+    ],
+)
+def test_an_empty_volume_is_never_made_over_bytes_that_do_not_fit(spec: dict[str, Any], says: str) -> None:
+    core = Core(volume(**spec))
+    with pytest.raises(RuntimeError, match="volume models: PersistentVolume pv-1 has its earlier data") as refused:
+        bring_back.bring_back(CLAIM, lambda: core)
+    assert says in str(refused.value)
+    assert core.patches == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "comes_back"),
+    [
+        ({}, True),
+        ({"retain": False}, False),
+        ({"from": {"snapshot": "noon"}}, True),
+        ({"from": {"mirrorOf": "a"}}, False),
+    ],
+)
+def test_what_is_retained_comes_back(settings: dict[str, Any], comes_back: bool) -> None:
+    assert VolumeArgs.model_validate({"sizeGib": 1, **settings}).comes_back == comes_back

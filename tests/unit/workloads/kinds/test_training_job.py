@@ -1,0 +1,326 @@
+"""Training jobs: a run is named by its content, code travels in ConfigMaps, secrets stay secret."""
+
+import copy
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pulumi
+import pytest
+
+import stack
+from components.base.settings import Settings
+from tensorplane.launch import EXIT_SAME
+from tensorplane.stop import EXIT_SAVED
+from tests.support import rendering
+from tests.support.rendering import GPU_IMAGE, PROJECT, Render, Rendered, settings_of
+from workloads import sources
+
+SECRET_MARK = "4dabf18193072939515e22adb298388d"
+"""The key by which the SDK marks a value as secret."""
+
+
+def built(render: Render, tree: dict[str, Any]) -> Rendered:
+    return render(lambda: stack.build(stack.load(Settings(tree))))
+
+
+def run_name(rendered: Rendered) -> str:
+    name: str = rendered.one("JobSet").inputs["metadata"]["name"]
+    return name
+
+
+@pytest.fixture
+def tree() -> dict[str, Any]:
+    return copy.deepcopy(settings_of(PROJECT / "Pulumi.dev.yaml").tree)
+
+
+class TestRunName:
+    """The hash in a run's name changes with what decides what the run computes, and with nothing else."""
+
+    def test_stays(self, render: Render, tree: dict[str, Any]) -> None:
+        before = run_name(built(render, tree))
+        tree["workloads"]["digits-server"]["resources"]["memoryGib"] = 2
+        tree["volumes"]["models"]["sizeGib"] = 20
+        tree["queues"]["training"]["cpus"] = 1.5
+        assert run_name(built(render, tree)) == before
+        job = tree["workloads"]["digits"]
+        job["files"] = dict(reversed(job["files"].items()))
+        job["attempt"] = 1
+        assert run_name(built(render, tree)) == before
+
+    @pytest.mark.parametrize(
+        ("key", "value"),
+        [
+            ("env", {"STEPS": 601}),
+            ("command", ["python3", "-O", "train.py"]),
+            ("strategy", {"kind": "single"}),
+            ("image", f"example.com/train@sha256:{'0' * 64}"),
+            ("attempt", 2),
+            ("model", {"volume": "models", "path": "other"}),
+            ("checkpoints", {"volume": "models", "path": "elsewhere"}),
+            ("volumes", {"models": "/elsewhere"}),
+        ],
+    )
+    def test_changes_with_what_decides_the_result(
+        self, render: Render, tree: dict[str, Any], key: str, value: Any
+    ) -> None:
+        before = run_name(built(render, tree))
+        tree["workloads"]["digits"][key] = value
+        after = run_name(built(render, tree))
+        assert after != before
+        assert after.startswith("digits-")
+
+    @pytest.mark.parametrize(
+        ("key", "value"),
+        [
+            ("resources", {"cpus": 0.3, "memoryGib": 1.25}),
+            ("strategy", {"kind": "multiWorkerMirrored", "workers": 1}),
+            ("maxRestarts", 4),
+            ("graceSeconds", 60),
+            ("checkpoints", {"volume": "models", "everySteps": 7}),
+            ("queue", None),
+        ],
+    )
+    def test_stays_while_its_size_and_its_place_change(
+        self, render: Render, tree: dict[str, Any], key: str, value: Any
+    ) -> None:
+        before = built(render, tree)
+        tree["workloads"]["digits"][key] = value
+        if value is None:
+            del tree["workloads"]["digits"][key]
+        after = built(render, tree)
+        assert run_name(after) == run_name(before)
+        if key != "queue":
+            assert after.one("JobSet").inputs["spec"] != before.one("JobSet").inputs["spec"]
+
+    def test_a_changed_job_set_is_deleted_before_the_next_gang_begins(
+        self, render: Render, tree: dict[str, Any]
+    ) -> None:
+        options = built(render, tree).one("JobSet").options
+        assert options["replaceOnChanges"] == ["metadata", "spec"]
+        assert options["deleteBeforeReplace"] is True
+
+    def test_changes_with_the_code(
+        self, render: Render, tree: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(sources, "PROJECT", tmp_path)
+        tree["workloads"]["digits"]["files"] = {"train.py": "train.py"}
+        (tmp_path / "train.py").write_text("print(1)")
+        first = run_name(built(render, tree))
+        (tmp_path / "train.py").write_text("print(2)")
+        second = run_name(built(render, tree))
+        (tmp_path / "runtime" / "tensorplane").mkdir(parents=True)
+        (tmp_path / "runtime" / "tensorplane" / "__init__.py").write_text("")
+        assert second != first
+        assert run_name(built(render, tree)) == second, "the library is mounted, whatever its version"
+
+
+def test_the_run_keeps_its_checkpoints_apart(render: Render, tree: dict[str, Any]) -> None:
+    rendered = built(render, tree)
+    (job,) = rendered.one("JobSet").inputs["spec"]["replicatedJobs"]
+    (container,) = job["template"]["spec"]["template"]["spec"]["containers"]
+    env = {variable["name"]: variable.get("value") for variable in container["env"]}
+    assert env["MODEL_DIR"] == "/models/digits"
+    assert env["CHECKPOINT_DIR"] == f"/models/checkpoints/{run_name(rendered)}"
+    assert env["STEPS"] == "600"
+    names = [variable["name"] for variable in container["env"]]
+    assert names.index("TF_TASK_INDEX") < names.index("TF_CONFIG")
+
+
+def test_outputs_from_other_resources_are_taken(render: Render) -> None:
+    def program() -> Any:
+        job = stack.StackConfig.model_validate(
+            {
+                "workloads": {
+                    "hello": {
+                        "kind": "trainingJob",
+                        "strategy": {"kind": "single"},
+                        "command": ["true"],
+                        "image": pulumi.Output.from_input("example.com/train@sha256:1"),
+                        "env": {"TOKEN": pulumi.Output.secret("hunter2")},
+                    }
+                }
+            }
+        )
+        return stack.build(stack.ResolvedStack.of(job))
+
+    rendered = render(program)
+    registered = rendered.one("JobSet")
+    (job,) = registered.inputs["spec"]["replicatedJobs"]
+    env = job["template"]["spec"]["template"]["spec"]["containers"][0]["env"]
+    assert env[-1] == {"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "hello-env-1a2b3c4d", "key": "TOKEN"}}}
+    assert "hunter2" not in in_clear(rendered)
+    assert registered.inputs["metadata"]["name"].startswith("hello-")
+
+
+def in_clear(rendered: Rendered) -> str:
+    """Everything that is registered and exported, without what the engine encrypts."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {k: plain(v) for k, v in value.items()} if SECRET_MARK not in value else None
+        return [plain(each) for each in value] if isinstance(value, list) else value
+
+    return str([*(plain(resource.inputs) for resource in rendered.resources), rendered.exports])
+
+
+class TestEncryptedSettings:
+    """What `pulumi config set --secret` has encrypted in the stack's file, and Pulumi has decrypted for the program."""
+
+    def built(self, render: Render, tree: dict[str, Any], *secret: tuple[str, ...]) -> Rendered:
+        settings = Settings(tree, frozenset(("workloads", *path) for path in secret))
+        return render(lambda: stack.build(stack.load(settings)))
+
+    def test_a_variable_is_in_a_secret_that_the_pods_refer_to(self, render: Render, tree: dict[str, Any]) -> None:
+        plain = built(render, tree).one("JobSet").inputs["spec"]
+        tree["workloads"]["digits"]["env"]["TOKEN"] = "hunter2"
+        rendered = self.built(render, tree, ("digits", "env", "TOKEN"))
+        secret = rendered.one("Secret").inputs
+        assert secret["stringData"][SECRET_MARK]
+        assert secret["stringData"]["value"] == {"TOKEN": "hunter2"}
+        assert secret["immutable"]
+        assert "hunter2" not in in_clear(rendered)
+        spec = rendered.one("JobSet").inputs["spec"]
+        assert SECRET_MARK not in spec, "what holds no secret can be read in a preview"
+        (job,) = spec["replicatedJobs"]
+        (before,) = plain["replicatedJobs"]
+        env = job["template"]["spec"]["template"]["spec"]["containers"][0]["env"]
+        reference = {"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "digits-env-1a2b3c4d", "key": "TOKEN"}}}
+        names = [variable["name"] for variable in env]
+        assert env[-1] == reference
+        assert names[:-1] == [
+            variable["name"] for variable in before["template"]["spec"]["template"]["spec"]["containers"][0]["env"]
+        ]
+
+    def test_no_name_comes_from_a_variable(self, render: Render, tree: dict[str, Any]) -> None:
+        """A hash of a short secret can be guessed. A new Secret gets a new name from the provider, and so a new run."""
+        names = []
+        for value in ("1234", "4321"):
+            tree["workloads"]["digits"]["env"]["PIN"] = value
+            rendered = self.built(render, tree, ("digits", "env", "PIN"))
+            assert "name" not in rendered.one("Secret").inputs["metadata"]
+            names.append(rendered.one("JobSet").inputs["metadata"]["name"])
+        assert names[0] == names[1]
+
+    def test_other_workloads_stay_as_they_are(self, render: Render, tree: dict[str, Any]) -> None:
+        tree["workloads"]["other"] = {**tree["workloads"]["digits"], "env": {"A": "1"}}
+        before = built(render, tree).one("JobSet", "other").inputs
+        tree["workloads"]["digits"]["env"]["TOKEN"] = "hunter2"
+        assert self.built(render, tree, ("digits", "env", "TOKEN")).one("JobSet", "other").inputs == before
+
+    @pytest.mark.parametrize("secret", [(), ("digits", "command"), ("digits", "command", "1")])
+    def test_what_follows_from_another_value_is_encrypted_in_the_state(
+        self, render: Render, tree: dict[str, Any], secret: tuple[str, ...]
+    ) -> None:
+        tree["workloads"]["digits"]["command"] = ["true", "hunter2"]
+        tree["workloads"]["digits-server"]["image"] = "example.com/server"
+        rendered = self.built(render, tree, secret)
+        assert "hunter2" not in in_clear(rendered)
+        assert (SECRET_MARK in rendered.one("Deployment").inputs["spec"]) is (secret == ())
+
+
+@pytest.mark.parametrize("secret", [(), ("workloads", "digits", "command")])
+def test_a_hash_of_an_encrypted_setting_is_secret(tree: dict[str, Any], secret: tuple[str, ...]) -> None:
+    """A short value can be guessed from its hash. The run's name is in the cluster in any case."""
+    found: dict[str, bool] = {}
+
+    def program() -> dict[str, Any]:
+        settings = Settings(tree, frozenset([secret]) if secret else frozenset())
+        digits = stack.build(stack.load(settings))["workloads"]["digits"]
+
+        async def look() -> bool:
+            found.update({key: await pulumi.Output.from_input(digits[key]).is_secret() for key in ("run", "jobSet")})
+            return True
+
+        return {"looked": look()}
+
+    rendering.run(program)
+    assert found == {"run": bool(secret), "jobSet": False}
+
+
+def test_pods_of_a_one_node_volume_meet_on_a_node(render: Render, tree: dict[str, Any]) -> None:
+    """A ReadWriteOnce volume is attached to one node; a pod that starts on another waits for it for ever."""
+    tree["cluster"] = {"kind": "existing", "context": "gke"}
+    rendered = built(render, tree)
+    (job,) = rendered.one("JobSet").inputs["spec"]["replicatedJobs"]
+    meeting = {"volumes.tensorplane/models": "mounted"}
+    term = {"labelSelector": {"matchLabels": meeting}, "topologyKey": "kubernetes.io/hostname"}
+    for template in (job["template"]["spec"]["template"], rendered.one("Deployment").inputs["spec"]["template"]):
+        assert meeting.items() <= template["metadata"]["labels"].items()
+        affinity = template["spec"]["affinity"]["podAffinity"]
+        assert affinity == {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    tree["volumes"]["models"]["accessModes"] = ["ReadWriteMany"]
+    (job,) = built(render, tree).one("JobSet").inputs["spec"]["replicatedJobs"]
+    assert "affinity" not in job["template"]["spec"]["template"]["spec"]
+
+
+def test_a_pod_that_saved_when_asked_to_stop_costs_no_restart(render: Render, tree: dict[str, Any]) -> None:
+    spec = built(render, tree).one("JobSet").inputs["spec"]
+    rules = spec["replicatedJobs"][0]["template"]["spec"]["podFailurePolicy"]["rules"]
+    (codes,) = (rule["onExitCodes"]["values"] for rule in rules if "onExitCodes" in rule)
+    assert EXIT_SAVED in codes
+    (ignored,) = (rule for rule in spec["failurePolicy"]["rules"] if rule["action"].endswith("IgnoreMaxRestarts"))
+    assert ignored["onJobFailureReasons"] == ["PodFailurePolicy"]
+
+
+def test_a_failure_that_repeats_itself_ends_the_job_before_restarts_are_tried(
+    render: Render, tree: dict[str, Any]
+) -> None:
+    first, *_ = built(render, tree).one("JobSet").inputs["spec"]["failurePolicy"]["rules"]
+    (pattern,) = first["onJobFailureMessagePatterns"]
+    # As Kubernetes' Job controller words it.
+    said = "Container main for pod ml/digits-1-worker-0-0-x failed with exit code {} matching FailJob rule at index 1"
+    assert first["action"] == "FailJobSet"
+    assert re.search(pattern, said.format(EXIT_SAME))
+    assert not re.search(pattern, said.format(EXIT_SAVED))
+
+
+@pytest.mark.parametrize(
+    ("command", "launched"),
+    [
+        (["python3", "train.py"], True),
+        (["/opt/venv/bin/python3.12", "-m", "train"], True),
+        (["bash", "-c", "python3 train.py"], False),
+        (["/trainer"], False),
+        (["python-wrapper"], False),
+    ],
+)
+def test_what_runs_python_is_watched_until_its_first_step(
+    render: Render, tree: dict[str, Any], command: list[str], launched: bool
+) -> None:
+    tree["workloads"]["digits"]["command"] = command
+    (job,) = built(render, tree).one("JobSet").inputs["spec"]["replicatedJobs"]
+    (container,) = job["template"]["spec"]["template"]["spec"]["containers"]
+    before = [command[0], "-I", "/opt/tensorplane/lib/tensorplane/launch.py"]
+    assert container["command"] == ([*before, *command] if launched else command)
+    files_of = next(one for one in container["volumeMounts"] if one["mountPath"] == "/opt/tensorplane/lib")
+    assert files_of["readOnly"]
+
+
+def test_a_job_leaves_its_last_words_and_servers_are_not_restarted_for_it(render: Render, tree: dict[str, Any]) -> None:
+    rendered = built(render, tree)
+    (job,) = rendered.one("JobSet").inputs["spec"]["replicatedJobs"]
+    (container,) = job["template"]["spec"]["template"]["spec"]["containers"]
+    assert container["terminationMessagePolicy"] == "FallbackToLogsOnError"
+    (server,) = rendered.one("Deployment").inputs["spec"]["template"]["spec"]["containers"]
+    assert "terminationMessagePolicy" not in server
+
+
+def test_pods_without_gpus_are_not_asked_for_any(render: Render, tree: dict[str, Any]) -> None:
+    (job,) = built(render, tree).one("JobSet").inputs["spec"]["replicatedJobs"]
+    (container,) = job["template"]["spec"]["template"]["spec"]["containers"]
+    assert "TENSORPLANE_GPUS" not in {variable["name"] for variable in container["env"]}
+
+
+def test_gpus_go_to_pods_and_totals(render: Render) -> None:
+    rendered = render(lambda: stack.build(stack.load(settings_of(PROJECT / "examples" / "gpu-job.yaml"))))
+    assert rendered.exports["gpus"] == 9
+    assert rendered.one("TrainingJob").inputs["gpus"] == 8
+    assert rendered.one("ModelServer").inputs["gpus"] == 1
+    (job,) = rendered.one("JobSet").inputs["spec"]["replicatedJobs"]
+    pod = job["template"]["spec"]["template"]["spec"]
+    assert pod["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] == "2"
+    assert pod["containers"][0]["image"] == GPU_IMAGE
+    assert {"name": "TENSORPLANE_GPUS", "value": "2"} in pod["containers"][0]["env"]
+    assert pod["tolerations"] == [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}]

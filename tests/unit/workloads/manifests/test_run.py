@@ -1,0 +1,55 @@
+"""Which run a job is: the one that was deployed, unless something has changed that decides what it computes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from workloads.manifests import run
+from workloads.manifests.run import Decisive, Recorded
+
+DECISIVE = Decisive({"command": ["python3", "train.py"], "image": "train:1", "attempt": None})
+OTHER = Decisive({"command": ["python3", "train.py"], "image": "train:2", "attempt": None})
+BEFORE = Recorded("digits-1a2b3c4d")
+"""A run of a version that did not record what decides runs."""
+ADOPTED = Recorded("digits-1a2b3c4d", DECISIVE.hashes, "m1", kept=True)
+OURS = Recorded(DECISIVE.name("digits"), DECISIVE.hashes, "m1")
+
+
+def test_a_new_run_is_named_for_what_decides_it() -> None:
+    assert run.of("digits", DECISIVE, None).startswith("digits-")
+    assert run.of("digits", DECISIVE, None) != run.of("digits", OTHER, None)
+    assert set(DECISIVE.hashes) == {"command", "image"}, "what is not set decides nothing"
+
+
+@pytest.mark.parametrize("recorded", [BEFORE, ADOPTED, OURS])
+def test_a_deployed_run_keeps_its_name(recorded: Recorded) -> None:
+    assert run.of("digits", DECISIVE, recorded) == recorded.name
+
+
+@pytest.mark.parametrize("recorded", [ADOPTED, OURS])
+def test_another_image_is_another_run(recorded: Recorded) -> None:
+    assert run.of("digits", OTHER, recorded) == OTHER.name("digits")
+
+
+@pytest.mark.parametrize(
+    ("recorded", "manifest", "kept"),
+    [
+        (None, "m1", False),
+        (BEFORE, "m1", True),
+        (ADOPTED, "m1", True),
+        (ADOPTED, "m2", False),
+        (replace(ADOPTED, kept=False), "m1", False),
+        (OURS, "m1", False),
+    ],
+)
+def test_the_job_set_of_a_version_before_stays_until_a_setting_changes(
+    recorded: Recorded | None, manifest: str, kept: bool
+) -> None:
+    name = recorded.name if recorded else "digits-1"
+    assert run.keeps(name, manifest, recorded) is kept
+
+
+def test_another_run_keeps_nothing() -> None:
+    assert not run.keeps(OTHER.name("digits"), "m1", ADOPTED)

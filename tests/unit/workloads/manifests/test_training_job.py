@@ -1,0 +1,233 @@
+"""`plan`: a job's objects from settings and facts alone, without Pulumi, without a cluster, the same each time."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import pulumi
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from components.base.model import Resources
+from tests.support.rendering import PROJECT
+from workloads.manifests.mounts import Mountable
+from workloads.manifests.streams import Client
+from workloads.manifests.training_job import Facts, JobManifest, Placement, plan
+from workloads.role import TENSORFLOW, TENSORFLOW_PORT, Role, Total, total
+from workloads.settings.training_job import JobSettings
+from workloads.strategies import Strategy
+
+IMAGE = "team/train:1"
+SETTINGS = {"command": ["python3", "train.py"], "strategy": {"kind": "multiWorkerMirrored", "workers": 2}}
+
+LOADED = """
+import importlib, pkgutil, sys
+import workloads.manifests, workloads.settings, workloads.strategies
+
+rooms = (workloads.manifests, workloads.settings, workloads.strategies)
+names = [f"{room.__name__}.{each.name}" for room in rooms for each in pkgutil.iter_modules(room.__path__)]
+for name in names:
+    importlib.import_module(name)
+
+from workloads.manifests.training_job import Facts, Placement, plan
+from workloads.settings.training_job import JobSettings
+
+settings = JobSettings.model_validate({"command": ["true"], "strategy": {"kind": "single"}})
+plan(settings, Facts("trial-7", "ml", placement={"worker": Placement()}), image="team/train:1")
+print(*names, "|", *sys.modules)
+"""
+
+
+def facts(*roles: str, **known: Any) -> Facts:
+    return Facts("trial-7", "ml", placement={role: Placement() for role in roles or ("worker",)}, **known)
+
+
+def planned(known: Facts | None = None, **settings: Any) -> JobManifest:
+    return plan(JobSettings.model_validate({**SETTINGS, **settings}), known or facts(), image=IMAGE)
+
+
+def job(manifest: JobManifest, role: str = "worker") -> dict[str, Any]:
+    found: dict[str, Any]
+    (found,) = (each for each in manifest.job_set["spec"]["replicatedJobs"] if each["name"] == role)
+    return found
+
+
+def container(manifest: JobManifest, role: str = "worker") -> dict[str, Any]:
+    found: dict[str, Any]
+    (found,) = job(manifest, role)["template"]["spec"]["template"]["spec"]["containers"]
+    return found
+
+
+def variables(manifest: JobManifest, role: str = "worker") -> dict[str, str]:
+    return {each["name"]: each.get("value", "") for each in container(manifest, role)["env"]}
+
+
+def test_planning_needs_no_pulumi_and_no_cluster() -> None:
+    shown = subprocess.run([sys.executable, "-c", LOADED], cwd=PROJECT, capture_output=True, text=True, check=True)
+    imported, _, loaded = shown.stdout.partition("|")
+    assert {"workloads.manifests.pod", "workloads.settings.mounts", "workloads.strategies.single"} <= {
+        *imported.split()
+    }
+    assert not {name.partition(".")[0] for name in loaded.split()} & {
+        "pulumi",
+        "pulumi_kubernetes",
+        "kubernetes",
+        "grpc",
+        "tensorflow",
+        "stack",
+        "embedded",
+    }
+
+
+def test_the_objects_are_everything_that_a_job_needs_in_an_empty_namespace() -> None:
+    manifest = planned(facts(files={"train.py": b"print(1)"}, library={"__init__.py": b""}), files={"train.py": "a.py"})
+    assert [each["kind"] for each in manifest.objects] == [
+        "ServiceAccount",
+        "ConfigMap",
+        "ConfigMap",
+        "NetworkPolicy",
+        "JobSet",
+    ]
+    assert {each["metadata"]["namespace"] for each in manifest.objects} == {"ml"}
+    pod = job(manifest)["template"]["spec"]["template"]["spec"]
+    mounted = {volume["configMap"]["name"] for volume in pod["volumes"] if "configMap" in volume}
+    assert mounted == {each["metadata"]["name"] for each in manifest.config_maps}
+    assert pod["serviceAccountName"] == manifest.service_account["metadata"]["name"] == "trial-7"
+    selected = manifest.network_policies[0]["spec"]["podSelector"]["matchLabels"]
+    assert selected.items() <= job(manifest)["template"]["spec"]["template"]["metadata"]["labels"].items()
+
+
+def test_another_version_of_the_library_leaves_the_recorded_manifest_as_it_is() -> None:
+    versions = ({"tensorplane/loop.py": b"1"}, {"tensorplane/loop.py": b"2"}, {"tensorplane/inner/loop.py": b"2"})
+    known = [planned(facts(library=library)) for library in versions]
+    assert len({each.config_maps[0]["metadata"]["name"] for each in known}) == 3
+    assert len({each.run.manifest for each in known}) == 1
+
+
+@given(workers=st.integers(1, 40), steps=st.integers(1, 10**6))
+def test_the_same_settings_and_facts_are_the_same_run_and_others_another(workers: int, steps: int) -> None:
+    strategy = {"kind": "multiWorkerMirrored", "workers": workers}
+    one = planned(strategy=strategy, env={"STEPS": str(steps)})
+    assert one == planned(strategy=strategy, env={"STEPS": str(steps)})
+    assert one.run.name != planned(strategy=strategy, env={"STEPS": str(steps + 1)}).run.name
+    assert one.run.name.startswith("trial-7-")
+    assert one.job_set["spec"]["network"]["subdomain"] == one.run.name
+
+
+def test_a_run_stays_itself_in_another_queue() -> None:
+    queued = planned(facts(queue_labels={"kueue.x-k8s.io/queue-name": "research"}))
+    assert queued.run.name == planned().run.name
+    assert queued.job_set["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "research"
+
+
+def test_volumes_and_streams_are_as_the_facts_say() -> None:
+    known = facts(
+        volumes={"models": Mountable("models-claim", "/models")},
+        streams={"events": Client("broker:9092", ["clicks"], {"security.protocol": "plaintext"}, group="trainer")},
+    )
+    manifest = planned(
+        known,
+        volumes={"models": None},
+        checkpoints={"volume": "models"},
+        streams={"events": {"group": "trainer"}},
+    )
+    assert variables(manifest)["CHECKPOINT_DIR"] == f"/models/checkpoints/{manifest.run.name}"
+    assert '"bootstrap": "broker:9092"' in variables(manifest)["STREAMS"]
+    volumes = job(manifest)["template"]["spec"]["template"]["spec"]["volumes"]
+    assert {"name": "volume-0", "persistentVolumeClaim": {"claimName": "models-claim"}} in volumes
+
+
+def test_placement_goes_to_the_pods_of_its_role() -> None:
+    placement = Placement(
+        {"nodeSelector": {"tensorplane.dev/flavor": "t4"}},
+        {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"},
+        {"vpc.amazonaws.com/efa": "4"},
+    )
+    manifest = planned(Facts("trial-7", "ml", placement={"worker": placement}))
+    template = job(manifest)["template"]["spec"]["template"]
+    assert template["spec"]["nodeSelector"] == {"tensorplane.dev/flavor": "t4"}
+    assert template["metadata"]["annotations"] == {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}
+    assert container(manifest)["resources"]["limits"]["vpc.amazonaws.com/efa"] == "4"
+
+
+class TestSecrets:
+    """Values of variables that are in a Secret, and such as another resource produces, are in no manifest."""
+
+    def test_a_variable_in_the_secret_is_a_reference(self) -> None:
+        settings = JobSettings.model_validate({**SETTINGS, "env": {"TOKEN": "hunter2", "STEPS": "1"}})
+        manifest = plan(settings, facts(in_secret={"TOKEN"}), image=IMAGE, secret="trial-7-env")  # a name
+        reference = {"secretKeyRef": {"name": "trial-7-env", "key": "TOKEN"}}
+        assert container(manifest)["env"][-1] == {"name": "TOKEN", "valueFrom": reference}
+        assert variables(manifest)["STEPS"] == "1"
+        assert "hunter2" not in str(manifest)
+
+    def test_a_value_that_another_resource_produces_is_refused_outside_of_it(self) -> None:
+        with pytest.raises(TypeError, match="TOKEN"):
+            planned(env={"TOKEN": pulumi.Output.from_input("hunter2")})
+
+
+class Parts(Strategy, family=True):
+    """A strategy of roles that differ in everything; a family, so that no setting can name it."""
+
+    kind: Literal["parts"] = "parts"
+
+    def roles(self, resources: Resources) -> Sequence[Role]:
+        small = Resources(cpus=0.5, memory_gib=1)
+        ports = {TENSORFLOW: TENSORFLOW_PORT}
+        return [
+            Role("chief", 1, small, ports, {"ROLE": "chief"}),
+            Role("worker", 3, resources, ports, restart="pod", decides=False),
+            Role("evaluator", 1, small, decides=False),
+        ]
+
+
+class TestRoles:
+    """Each role has its own replicas, resources, ports, environment, restart policy, and weight in the job's end."""
+
+    @pytest.fixture
+    def manifest(self) -> JobManifest:
+        settings = JobSettings.model_validate({**SETTINGS, "maxRestarts": 5})
+        gpus = Resources(cpus=4, memory_gib=16, gpus=2)
+        settings = settings.model_copy(update={"strategy": Parts(), "resources": gpus})
+        assert total(settings.roles()) == Total(pods=5, cpus=13, memory_gib=50, gpus=6)
+        return plan(settings, facts("chief", "worker", "evaluator"), image=IMAGE)
+
+    def test_replicas_and_resources(self, manifest: JobManifest) -> None:
+        counts = {
+            each["name"]: each["template"]["spec"]["completions"] for each in manifest.job_set["spec"]["replicatedJobs"]
+        }
+        assert counts == {"chief": 1, "worker": 3, "evaluator": 1}
+        assert container(manifest, "worker")["resources"]["limits"] == {"memory": "16Gi", "nvidia.com/gpu": "2"}
+        assert container(manifest, "chief")["resources"]["limits"] == {"memory": "1Gi"}
+
+    def test_ports_and_environment(self, manifest: JobManifest) -> None:
+        assert container(manifest, "chief")["ports"] == [{"name": "tensorflow", "containerPort": 2222}]
+        assert "ports" not in container(manifest, "evaluator")
+        assert variables(manifest, "chief")["ROLE"] == "chief"
+        assert "ROLE" not in variables(manifest, "worker")
+        assert variables(manifest, "worker")["TENSORPLANE_GPUS"] == "2"
+        assert "evaluator-0" not in variables(manifest, "chief")["TF_CONFIG"]
+
+    def test_a_gang_restarts_together_and_a_pod_alone(self, manifest: JobManifest) -> None:
+        gang, alone = (job(manifest, role)["template"]["spec"] for role in ("chief", "worker"))
+        assert gang["backoffLimit"] == 0
+        assert "backoffLimitPerIndex" not in gang
+        assert alone["backoffLimitPerIndex"] == 5
+        assert "backoffLimit" not in alone
+        evicted = {"type": "DisruptionTarget", "status": "True"}
+        assert alone["podFailurePolicy"]["rules"][0] == {"action": "Ignore", "onPodConditions": [evicted]}
+
+    def test_the_end_of_the_job_is_that_of_the_deciding_roles(self, manifest: JobManifest) -> None:
+        assert manifest.job_set["spec"]["successPolicy"]["targetReplicatedJobs"] == ["chief"]
+
+
+def test_chips_are_asked_for_by_the_name_that_the_catalog_has() -> None:
+    chips = {"gpus": 4, "accelerator": "tpu-v5e"}
+    limits = container(planned(resources=chips))["resources"]["limits"]
+    assert limits["google.com/tpu"] == "4"
+    assert "nvidia.com/gpu" not in limits
+    assert "TENSORPLANE_GPUS" not in variables(planned(resources=chips))

@@ -1,0 +1,55 @@
+"""A job's manifests from the settings alone are those that the program registers, for each stack of this project."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import stack
+from stack import ResolvedStack
+from tests.support.rendering import PROJECT, Render, Rendered, settings_of
+from workloads.job_facts import facts_of
+from workloads.kinds.training_job import TrainingJobArgs
+from workloads.manifests.training_job import JobManifest, plan
+
+STACKS = [
+    path
+    for path in sorted([*PROJECT.glob("Pulumi.*.yaml"), *(PROJECT / "examples").glob("*.yaml")])
+    if "trainingJob" in path.read_text()
+]
+
+
+def jobs(resolved: ResolvedStack) -> Mapping[str, TrainingJobArgs]:
+    found = resolved.config.workloads.items()
+    return {name: args for name, args in found if isinstance(args, TrainingJobArgs)}
+
+
+def planned(name: str, args: TrainingJobArgs, resolved: ResolvedStack) -> JobManifest:
+    image = args.image or args.default_image(resolved.config.cluster.images)
+    assert isinstance(image, str)
+    return plan(args, facts_of(name, args, resolved.platform), image=image)
+
+
+def registered(rendered: Rendered, manifest: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The object of a manifest's kind and name, as the program asked the engine to create it."""
+    kind, name = manifest["kind"], manifest["metadata"]["name"]
+    (found,) = (each.inputs for each in rendered.all(kind) if each.inputs["metadata"].get("name") == name)
+    return found
+
+
+@pytest.mark.parametrize("path", STACKS, ids=lambda path: path.stem)
+def test_the_manifests_are_those_that_the_program_registers(path: Path, render: Render) -> None:
+    resolved = stack.load(settings_of(path))
+    rendered = render(lambda: stack.build(stack.load(settings_of(path))))
+    for name, args in jobs(resolved).items():
+        for manifest in planned(name, args, resolved).objects:
+            assert registered(rendered, manifest) == manifest
+
+
+def test_several_stacks_have_jobs_with_queues_volumes_and_streams() -> None:
+    every = [job for path in STACKS for job in jobs(stack.load(settings_of(path))).values()]
+    assert len(every) > 10
+    assert all(any(getattr(job, key) for job in every) for key in ("queue", "volumes", "streams", "files"))

@@ -1,0 +1,82 @@
+"""Commands that cannot start: several arguments in one item, a script that is missing or not executable."""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import PurePosixPath
+
+from components.base.faults import Fault, Key, did_you_mean
+from workloads.manifests.launcher import PYTHON
+
+_TAKING_CODE = re.compile(r"(.*/)?(python(3(\.\d+)?)?|sh|bash|dash)")
+_LONGEST_PATH = 4095
+"""Bytes (PATH_MAX in Linux, less the end of the text)."""
+_WITH_VALUE = ("-W", "-X")
+"""Options of Python that the next argument belongs to."""
+
+
+def faults(command: Sequence[str], files: Collection[str], at: Key, *, known: bool) -> Iterator[Fault]:
+    """What is wrong with a command.
+
+    `known`: whether `files` is all that there is in the directory that it runs in. An image of the user's may have
+    others in its own, which is that of jobs without `files`, and on simulated nodes nothing runs.
+    """
+    program, *arguments = command
+    where = (*at, "command")
+    if not program.strip():
+        yield Fault((*where, "0"), "is empty; start the command with a program, such as python3")
+    elif program != program.strip() or not program.isprintable():
+        yield Fault((*where, "0"), f"{program!r} has spaces or invisible characters; use the program alone")
+    elif len(program.encode()) > _LONGEST_PATH:
+        yield Fault(
+            (*where, "0"), f"has {len(program):,} characters, more than Linux allows in a path; use a shorter path"
+        )
+    elif " " in program and not arguments:
+        words = ", ".join(program.split())
+        yield Fault((*where, "0"), f"{program!r} is a single argument; use one item for each argument: [{words}]")
+    elif (script := _plain(program)) in files:
+        reason = f"{script} is one of `files`, which are not executable; start it with a program such as python3"
+        yield Fault((*where, "0"), reason, given=((*at, "files"),))
+    elif _TAKING_CODE.fullmatch(program) and arguments and arguments[-1] in ("-c", "-m"):
+        yield Fault(
+            (*where, str(len(arguments))),
+            f"nothing follows {arguments[-1]}; add the code or module that {program} runs",
+        )
+    elif known and "/" in program and _is_below(program):
+        reason = f"{program!r} is not in the working directory, which has `files` only; use an absolute path"
+        yield Fault((*where, "0"), reason, given=((*at, "files"),))
+    elif PYTHON.fullmatch(program) and (position := _position(arguments)) is not None:
+        yield from _script(arguments[position], files if known else None, (*where, str(position + 1)), at)
+
+
+def _script(script: str, files: Collection[str] | None, where: Key, at: Key) -> Iterator[Fault]:
+    """`files` is None where others may be there."""
+    if not script:
+        yield Fault(where, "is empty; name the script that Python runs")
+    if not script or files is None:
+        return
+    plain = _plain(script)
+    there = plain in files or any(name.startswith(f"{plain}/") for name in files) or plain == "."
+    if not there and _is_below(script):
+        remedy = f"add it{did_you_mean(script, files)}" if files else "add it, or use an image that has it"
+        reason = f"{script!r} is not one of `files`; {remedy}"
+        yield Fault(where, reason, given=((*at, "files"),))
+
+
+def _is_below(path: str) -> bool:
+    """Whether a path is in the directory that the command runs in, as far as it can be told."""
+    return not path.startswith(("/", "../")) and "$(" not in path
+
+
+def _position(arguments: Sequence[str]) -> int | None:
+    """Which argument of Python's is the script; None where it runs something else."""
+    position = 0
+    while position < len(arguments) and arguments[position].startswith("-"):
+        if arguments[position].startswith(("-c", "-m")) or arguments[position] == "-":
+            return None
+        position += 2 if arguments[position] in _WITH_VALUE else 1
+    return position if position < len(arguments) else None
+
+
+def _plain(path: str) -> str:
+    """A path without what changes nothing in it: `./train.py` is `train.py`."""
+    return str(PurePosixPath(path)) if path else ""

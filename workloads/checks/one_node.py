@@ -1,0 +1,75 @@
+"""ReadWriteOnce volumes whose pods do not fit on one node: the pods would stay Pending."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from components.base.faults import Fault, Key
+from components.clusters.settings import ClusterArgs
+from components.node_groups import node_capacity
+from components.node_groups.fleet import Fleet
+from components.node_groups.shape import Shape
+from components.queues.room import PodSet
+from components.volumes import checks as volume_check
+from components.volumes.settings import VolumeArgs
+from workloads.base import Declared, WorkloadArgs
+
+Pods = Sequence[PodSet]
+
+
+def faults(workloads: Mapping[Key, WorkloadArgs], declared: Declared) -> Iterator[Fault]:
+    """A line for each workload whose pods cannot be on one node, or not with the servers that mount the volume too."""
+    if not declared.fleet.groups or declared.fleet.unresolved:
+        return
+    for volume, args in declared.volumes.items():
+        if args and args.backend_on(declared.cluster).is_on(declared.cluster) and args.for_one_node(declared.cluster):
+            mounting = {at: one for at, one in workloads.items() if volume in one.mounts()}
+            yield from _of_volume(volume, mounting, declared)
+
+
+def _of_volume(volume: str, mounting: Mapping[Key, WorkloadArgs], declared: Declared) -> Iterator[Fault]:
+    """A job ends, and another may mount the volume after it, elsewhere. A server stays where it is."""
+    fleet, servers, need = declared.fleet, dict[Key, Pods](), _remedy(declared.volumes[volume], declared.cluster)
+    for at, workload in sorted(mounting.items(), key=lambda item: not item[1].stays):
+        own, where = workload.pod_sets(), (*at, *workload.mounts()[volume])
+        if not _taking(own, fleet):
+            continue  # a fault of its own
+        asked: tuple[Key, ...] = tuple((*one, "resources") for one in (at, *servers))
+        given = (("volumes", volume), ("nodeGroups",), *asked)
+        beside = [pods for one in servers.values() for pods in one]
+        if not _fit(own, fleet):
+            count = sum(pods.count for pods in own)
+            most = max(node_capacity.how_many(own[0].resources, one, at_most=count) for one in _taking(own, fleet))
+            reason = f"volume {volume} is ReadWriteOnce, so the {count} pods must share a node"
+            yield Fault(
+                where, f"{reason}, but a node has room for {most} of them; {need}, or use larger nodes", given=given
+            )
+        elif not _fit([*own, *beside], fleet):
+            others = " and ".join(one[-1] for one in servers)
+            reason = f"volume {volume} is ReadWriteOnce, but no node has room for these pods and those of {others}"
+            yield Fault(where, f"{reason}, which also mounts it; {need}", given=given)
+        elif workload.stays:
+            servers[at] = own
+
+
+def _remedy(args: VolumeArgs | None, cluster: ClusterArgs) -> str:
+    backend = args.backend_on(cluster) if args else None
+    if backend and "ReadWriteMany" in backend.capabilities.access_modes and not backend.in_one_zone(cluster):
+        return "set its accessModes to [ReadWriteMany]"
+    return f"use a backend with ReadWriteMany ({volume_check.that_share(cluster)})"
+
+
+def _fit(pod_sets: Pods, fleet: Fleet) -> bool:
+    """Whether one node takes all of these pods at once, or may be one of which nobody knows how much it takes."""
+    if any(node_capacity.runs_on_real_node(pods.resources, _groups(pods, fleet)) for pods in pod_sets):
+        return True
+    asked = [(pods.resources, pods.count) for pods in pod_sets]
+    return any(node_capacity.holds(asked, shape) for shape in _taking(pod_sets, fleet))
+
+
+def _taking(pod_sets: Pods, fleet: Fleet) -> list[Shape]:
+    """The groups that all of these pods get into."""
+    first, *others = [_groups(pods, fleet) for pods in pod_sets]
+    return [shape for shape in first if all(shape in other for other in others)]
+
+
+def _groups(pods: PodSet, fleet: Fleet) -> list[Shape]:
+    return fleet.taking(pods.resources, interruptible=pods.interruptible)

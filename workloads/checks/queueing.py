@@ -1,0 +1,120 @@
+"""A job and its queue: whether Kueue can ever admit it, whether it may be preempted, and what that costs."""
+
+import math
+from collections.abc import Iterator, Sequence
+
+from components.base import facts
+from components.base.faults import Fault, Key, did_you_mean
+from components.base.plural import counted
+from components.queues.quota import Amount, Quota
+from components.queues.room import PodSet, Room
+from workloads.settings.training_job import Checkpoints
+from workloads.settings.within import Within
+
+
+def check(
+    at: Key, room: Room, pod_sets: Sequence[PodSet], checkpoints: Checkpoints | None, grace_seconds: int
+) -> Iterator[Fault]:
+    """Jobs that Kueue never admits, and jobs that lose work when Kueue reclaims a borrowed quota."""
+    given = ((*at, "strategy"), (*at, "resources"), (*at, "checkpoints"), ("queues",), ("nodeGroups",))
+    impossible = [pods for pods in pod_sets if not room.fits(pods)]
+    for pods in impossible:
+        yield Fault((*at, "queue"), _too_large(room, pods), given=given)
+    if not impossible and not room.fit_together(pod_sets):
+        asked = " and ".join(_asked(pods) for pods in pod_sets)
+        reason = f"{asked} do not fit into queue {room.queue} together"
+        yield Fault(
+            (*at, "queue"), f"{reason}, so the job would never start; lower them, or raise the quota", given=given
+        )
+        return
+    borrowed = _borrowed(room, pod_sets)
+    if impossible or not borrowed:
+        return
+    lent = f"queue {room.queue} may borrow {', '.join(borrowed)}, which Kueue can reclaim"
+    if checkpoints is None:
+        need = "set checkpoints, or use a queue that does not borrow it"
+        yield Fault((*at, "checkpoints"), f"missing, but {lent}, and the job would start over; {need}", given=given)
+    elif grace_seconds < checkpoints.save_seconds:
+        reason = f"is {grace_seconds}, but saving a checkpoint takes {checkpoints.save_seconds:g} s, and {lent}"
+        need = f"set {checkpoints.save_seconds:g} or more"
+        yield Fault((*at, "graceSeconds"), f"{reason}; {need}", given=given)
+
+
+def check_within(at: Key, room: Room, pod_sets: Sequence[PodSet], within: Within | None) -> Iterator[Fault]:
+    """A topology level that the stack does not name, or more pods than fit into one of its domains."""
+    if within is None:
+        return
+    level = within.level
+    given = (("topology",), ("nodeGroups",), (*at, "strategy"), (*at, "resources"), ("queues",))
+    where = (*at, "within")
+    if not room.levels:
+        reason = "is set, but the stack has no topology; set topology, such as [zone, host]"
+        yield Fault(where, reason, given=given)
+    elif level not in room.levels:
+        known = ", ".join(room.levels)
+        near = did_you_mean(level, room.levels)
+        yield Fault(where, f"unknown level {level}; choose one of {known}{near}", given=given)
+    else:
+        for pods in pod_sets if within.required else ():
+            most = room.most_within(pods, room.levels[level]) if pods.resources.gpus else None
+            if most is not None and most < pods.count and room.fits(pods):
+                reason = (
+                    f"{_pods(pods)} of {counted(pods.resources.gpus, 'GPU')} do not fit into one {level}, "
+                    f"which has room for {most}"
+                )
+                yield Fault(where, f"{reason}; set a wider level, or {{level: {level}, required: false}}", given=given)
+
+
+def at_stake(
+    room: Room, pod_sets: Sequence[PodSet], checkpoints: Checkpoints | None, grace_seconds: int
+) -> facts.Preemption | None:
+    """What reports say of a job that may be stopped: plain values; None for one that holds nothing borrowed."""
+    borrowed = _borrowed(room, pod_sets)
+    if not borrowed or checkpoints is None:
+        return None
+    return facts.Preemption(
+        borrowed=borrowed,
+        saveSeconds=checkpoints.save_seconds,
+        graceSeconds=grace_seconds,
+        steps=checkpoints.every_steps,
+        pods=sum(pods.count for pods in pod_sets),
+        gpus=sum(pods.count * pods.resources.gpus for pods in pod_sets),
+    )
+
+
+def _borrowed(room: Room, pod_sets: Sequence[PodSet]) -> list[str]:
+    return sorted({kind.flavor.name for pods in pod_sets for kind in room.borrows(pods)})
+
+
+def _too_large(room: Room, pods: PodSet) -> str:
+    asked = _asked(pods)
+    usable = list(room.usable(pods))
+    if not usable:
+        wanted = pods.resources.node_group or pods.resources.accelerator or ("GPUs" if pods.each.gpus else "CPUs")
+        has = ", ".join(kind.flavor.name for kind, _ in room.kinds) or "nothing"
+        return f"{asked} would never start: queue {room.queue} has {has}, but no {wanted} for them; use another queue"
+    limits = " or ".join(_held(kind, most) for kind, most in usable)
+    count = room.most(pods)
+    near = f" (nearest: {count})" if count else ""
+    return f"{asked} would never start: queue {room.queue} has at most {limits}; lower them, or raise the quota{near}"
+
+
+def _asked(pods: PodSet) -> str:
+    return f"{_pods(pods)} of {_amount(pods.each)}"
+
+
+def _pods(pods: PodSet) -> str:
+    return counted(pods.count, f"{pods.role} pod")
+
+
+def _amount(amount: Amount) -> str:
+    parts = [counted(amount.gpus, "GPU")] if amount.gpus else []
+    if not math.isinf(amount.cpus):
+        parts += [counted(amount.cpus, "CPU"), f"{amount.memory_gib:g} GiB"]
+    return ", ".join(parts)
+
+
+def _held(kind: Quota, most: Amount) -> str:
+    lent = most.gpus - kind.guaranteed.gpus
+    told = f" ({lent} of them borrowed)" if lent else ""
+    return f"{kind.flavor.name} with {_amount(most)}{told}" if kind.flavor.is_gpu else _amount(most) or "no GPUs"

@@ -1,0 +1,34 @@
+"""Workloads whose name a stream takes for objects of its own."""
+
+from collections.abc import Iterator, Mapping
+
+from components.base.faults import Fault, Key
+from components.clusters.settings import ClusterArgs
+from components.streams.settings import StreamArgs
+from workloads.base import WorkloadArgs
+
+
+def faults(
+    workloads: Mapping[Key, WorkloadArgs], streams: Mapping[str, StreamArgs], cluster: ClusterArgs
+) -> Iterator[Fault]:
+    """A line each: services in front of a stream's brokers, and network policies whose names end the same."""
+    services = _services(streams, cluster)
+    for at, workload in workloads.items():
+        name = at[-1]
+        if stream := services.get(name):
+            reason = f"is also the name of a Service of stream {stream}; use another name"
+            yield Fault(at, reason, given=(("streams", stream),))
+        stream = name.removesuffix("-stream")
+        if stream != name and stream in streams and workload.accepts_clients:
+            reason = f"is also the name of a NetworkPolicy of stream {stream}; use another name"
+            yield Fault(at, reason, given=(("streams", stream),))
+
+
+def _services(streams: Mapping[str, StreamArgs], cluster: ClusterArgs) -> dict[str, str]:
+    """The services in front of the streams' brokers, and whose each is."""
+    return {
+        service: name
+        for name, args in streams.items()
+        if (broker := args.broker_on(cluster))
+        for service in broker.services(name)
+    }

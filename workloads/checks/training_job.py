@@ -1,0 +1,82 @@
+"""What is wrong with the settings of a job, wherever they are embedded."""
+
+from collections.abc import Iterator
+
+from components.base.faults import Fault, Key, unknown_name
+from components.clusters.settings import ClusterArgs
+from components.queues import DEFAULT
+from workloads import pod_sets
+from workloads.base import Declared
+from workloads.checks import command, files, mounts, process, queueing, resources, streams, tensorflow_image
+from workloads.manifests import job_set
+from workloads.settings.training_job import JobSettings
+
+
+def faults(settings: JobSettings, name: str, at: Key, declared: Declared) -> Iterator[Fault]:
+    """A line for each fault. `name`: of the job and its service account; `at`: the path of its settings."""
+    longest = job_set.longest_name(settings.roles())
+    if len(name) > longest:
+        yield Fault(
+            at, f"the name has {len(name)} characters; shorten it to {longest}, so that its pods' names stay valid"
+        )
+    pods = pod_sets.of(settings)
+    yield from resources.faults(pods, (*at, "resources"), declared)
+    yield from _image(settings, at, declared.cluster)
+    if settings.queue is None:
+        yield from resources.count_faults(pods, (*at, "resources"), (*at, "strategy", "workers"), declared)
+    yield from _program(settings, at, declared)
+    yield from mounts.check(settings.volumes, (*at, "volumes"), declared.volumes, declared.records, account=name)
+    yield from streams.check(settings.streams, (*at, "streams"), declared.streams)
+    for key, place in (("model", settings.model), ("checkpoints", settings.checkpoints)):
+        if place:
+            yield from mounts.check_location(place, (*at, key), settings.volumes, declared.volumes, declared.cluster)
+    yield from _queue(settings, at, declared)
+
+
+def _program(settings: JobSettings, at: Key, declared: Declared) -> Iterator[Fault]:
+    """Its command, its variables and its files."""
+    simulated = bool(declared.cluster.own_nodes and declared.fleet.groups)
+    known = not simulated and (settings.image is None or bool(settings.files))
+    yield from command.faults(settings.command, settings.files, at, known=known)
+    yield from process.check(settings.command, settings.env, at)
+    yield from _variables(settings, (*at, "env"))
+    yield from files.faults(settings.files, (*at, "files"))
+
+
+def _variables(settings: JobSettings, at: Key) -> Iterator[Fault]:
+    """Settings that were written one level too deep would be variables, and the job have the defaults."""
+    known = {field.alias or name for name, field in type(settings).model_fields.items()}
+    for name in known.intersection(settings.env):
+        reason = f"{name} is a setting of the job, not a variable; move it out of env, or rename the variable"
+        yield Fault((*at, name), reason)
+
+
+def _image(settings: JobSettings, at: Key, cluster: ClusterArgs) -> Iterator[Fault]:
+    """A job with GPUs would run without them, and end at its first start."""
+    if not settings.resources.gpus or cluster.images.train_gpu:
+        return
+    if settings.image is None:
+        reason = "missing, but the default TensorFlow image does not support GPUs"
+    elif isinstance(settings.image, str) and tensorflow_image.sees_no_gpu(settings.image):
+        reason = f"{settings.image!r} does not support GPUs"
+    else:
+        return
+    remedy = "build an image for GPUs (docs/training.md#an-image-for-gpus), and set it here"
+    yield Fault((*at, "image"), f"{reason}; {remedy}", given=((*at, "resources", "gpus"), ("cluster",)))
+
+
+def _queue(settings: JobSettings, at: Key, declared: Declared) -> Iterator[Fault]:
+    if settings.within and settings.queue is None:
+        yield Fault((*at, "within"), "is set but queue is not, and only Kueue places pods by topology; set queue")
+    if settings.queue is not None:
+        pods = pod_sets.of(settings)
+        if settings.queue not in declared.queues:
+            yield unknown_name((*at, "queue"), "queue", settings.queue, declared.queues)
+        elif room := declared.rooms.get(settings.queue):
+            yield from queueing.check_within(at, room, pods, settings.within)
+            yield from queueing.check(at, room, pods, settings.checkpoints, settings.grace_seconds)
+    elif DEFAULT in declared.queues:
+        # On every cluster, and nothing that a job could say would keep it out.
+        reason = f"missing, and Kueue puts jobs without a queue into queue {DEFAULT}, at priority 0"
+        remedy = f"set queue, or rename queue {DEFAULT}"
+        yield Fault((*at, "queue"), f"{reason}; {remedy}", given=(("queues", DEFAULT),))

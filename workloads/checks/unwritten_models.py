@@ -1,0 +1,24 @@
+"""Model servers whose folder no job of the stack writes to: models may come from elsewhere, or a path is mistyped."""
+
+from collections.abc import Iterator, Mapping
+
+from components.base.faults import Key, Note, did_you_mean
+from workloads.base import WorkloadArgs
+
+
+def notes(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Note]:
+    """A line for each server beside jobs that write models to its volume, none of them where it reads."""
+    written: dict[str, set[str]] = {}
+    for workload in workloads.values():
+        if place := workload.models_written:
+            written.setdefault(place.volume, set()).add(place.path)
+    for at, workload in workloads.items():
+        place = workload.models_read
+        if place is None or place.volume not in written:
+            continue
+        paths, path = written[place.volume], place.path
+        # What a job's own code makes of its folder, nobody here knows.
+        if not any(f"{path}/".startswith(f"{one}/") for one in paths):
+            reason = f"no job of the stack writes models to {path} on volume {place.volume}"
+            near = did_you_mean(path, paths) or f" (jobs write to {', '.join(sorted(paths))})"
+            yield Note((*at, "model", "path"), f"{reason}{near}; the server waits until a model appears there")

@@ -1,0 +1,37 @@
+"""All rules of workloads: of each kind for itself, and between several."""
+
+from collections.abc import Iterator, Mapping
+
+from components.base.faults import Fault, Key, Note
+from components.clusters.settings import ClusterArgs
+from components.node_groups.fleet import Fleet
+from components.streams.settings import StreamArgs
+from workloads.base import Declared, WorkloadArgs
+from workloads.checks import architecture, one_node, one_zone, server_room, stream_names, unwritten_models
+
+_ACCOUNT_OF_EVERY_NAMESPACE = "default"
+
+
+def faults(
+    workloads: Mapping[Key, WorkloadArgs], streams: Mapping[str, StreamArgs], declared: Declared
+) -> Iterator[Fault]:
+    """What is wrong with the workloads at these paths. `streams`: those whose settings are right."""
+    yield from stream_names.faults(workloads, streams, declared.cluster)
+    own: list[Fault] = []
+    for at, workload in workloads.items():
+        if at[-1] == _ACCOUNT_OF_EVERY_NAMESPACE:
+            yield Fault(at, "is also the name of a service account of every namespace; use another name")
+        own += workload.check(at[-1], at, declared)
+    yield from own
+    yield from server_room.faults(workloads, declared.fleet)
+    yield from architecture.faults(workloads, declared.cluster, declared.fleet)
+    apart = list(one_node.faults(workloads, declared))
+    yield from apart
+    of_one_node = {fault.path for fault in apart}
+    yield from (fault for fault in one_zone.faults(workloads, declared) if fault.path not in of_one_node)
+
+
+def notes(workloads: Mapping[Key, WorkloadArgs], cluster: ClusterArgs, fleet: Fleet) -> Iterator[Note]:
+    """What is worth knowing of workloads without faults."""
+    yield from unwritten_models.notes(workloads)
+    yield from architecture.notes(workloads, cluster, fleet)

@@ -1,0 +1,28 @@
+"""`facts_of`: what a job's plan needs to know, from the settings alone, without Pulumi and without a cluster."""
+
+from collections.abc import Collection
+
+from components.queues import job_labels
+from workloads import placement, references, sources
+from workloads.manifests.training_job import Facts
+from workloads.platform_settings import PlatformSettings
+from workloads.settings.training_job import JobSettings
+
+
+def facts_of(name: str, settings: JobSettings, platform: PlatformSettings, in_secret: Collection[str] = ()) -> Facts:
+    """Facts for the plan of a job of this name. It reads the job's files and tensorplane's library from this machine.
+
+    `in_secret`: the variables whose values are in a Secret.
+    """
+    room = platform.rooms.get(settings.queue or "")
+    return Facts(
+        name,
+        platform.namespace,
+        placement=placement.of(settings, platform.cluster, platform.fleet, room),
+        volumes={volume: references.mountable(volume, platform) for volume in settings.volumes},
+        streams={stream: references.client(stream, use, platform) for stream, use in settings.streams.items()},
+        queue_labels=job_labels(platform.namespace, settings.queue) if settings.queue else {},
+        files=sources.read(settings.files),
+        library=sources.library(),
+        in_secret=in_secret,
+    )

@@ -1,0 +1,151 @@
+"""Training jobs: a strategy's pods as a JobSet with TF_CONFIG, admitted by a queue, restarted as a gang."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Literal, cast
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components import versions
+from components.base import facts as registered
+from components.base.faults import Fault, Key
+from components.queues.room import PodSet
+from workloads import deployed_runs, pod_sets
+from workloads.base import Declared, Platform, Workload, WorkloadArgs
+from workloads.checks import queueing
+from workloads.checks import training_job as checks
+from workloads.job_facts import facts_of
+from workloads.manifests.training_job import JobManifest, plan
+from workloads.owner import Owner
+from workloads.role import total
+from workloads.settings.mounts import Location
+from workloads.settings.training_job import JobSettings
+
+
+class TrainingJobArgs(JobSettings, WorkloadArgs):
+    """Settings of a training job. Settings that decide its result identify its run; a change of size continues the same
+    run."""
+
+    kind: Literal["trainingJob"] = "trainingJob"
+
+    has_runs: ClassVar[bool] = True
+    controllers: ClassVar[frozenset[str]] = frozenset({"jobset"})
+
+    @property
+    def named_image(self) -> Any:
+        return self.image
+
+    def default_image(self, images: versions.Images) -> str | None:
+        return images.training(self.resources.gpus)
+
+    @property
+    def models_written(self) -> Location | None:
+        return self.model
+
+    @property
+    def gpus_beside_queues(self) -> int:
+        return 0 if self.queue else total(self.roles()).gpus
+
+    def pod_sets(self) -> list[PodSet]:
+        return pod_sets.of(self)
+
+    def mounts(self) -> Mapping[str, Key]:
+        return {volume: ("volumes", volume) for volume in self.volumes}
+
+    def check(self, name: str, at: Key, declared: Declared) -> Iterator[Fault]:
+        yield from checks.faults(self, name, at, declared)
+
+    def build(self, name: str, at: Key, platform: Platform, opts: pulumi.ResourceOptions) -> "TrainingJob":
+        return TrainingJob(name, self, at=at, platform=platform, opts=opts)
+
+
+class TrainingJob(Workload):
+    """A run of a training job."""
+
+    def __init__(
+        self,
+        name: str,
+        args: TrainingJobArgs,
+        *,
+        at: Key,
+        platform: Platform,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        """`at`: the path of the settings."""
+        asked = total(args.roles())
+        image = platform.guarded(at, args.image or args.default_image(platform.cluster.args.images))
+        room = platform.settings.rooms.get(args.queue) if args.queue else None
+        props = registered.TrainingJob(
+            strategy=args.strategy.kind,
+            image=image,
+            queue=args.queue,
+            pods=asked.pods,
+            cpus=asked.cpus,
+            memoryGib=asked.memory_gib,
+            gpus=asked.gpus,
+        )
+        if room and (stake := queueing.at_stake(room, args.pod_sets(), args.checkpoints, args.grace_seconds)):
+            props["mayBeStopped"] = stake
+        super().__init__(registered.TRAINING_JOB, name, dict(props), opts)
+        owner = Owner(self, name, platform.namespace, "training")
+        hidden = platform.secret_env(at, args.env)
+        values = {key: cast(pulumi.Input[str], args.env[key]) for key in sorted(hidden)}
+        secret = owner.secret(f"{name}-env", values) if values else None
+        known = facts_of(name, args, platform.settings, hidden)
+        recorded = platform.runs.apply(lambda runs: runs.get(name))
+        made = pulumi.Output.all(image=image, secret=secret and secret.metadata["name"], recorded=recorded).apply(
+            lambda resolved: plan(args, known, **resolved)
+        )
+        # A secret among the settings makes everything derived from it secret. The run's name reveals nothing of it; the
+        # hashes of single settings stay secret, because a short value can be guessed from its hash.
+        run = pulumi.Output.unsecret(made.apply(lambda manifest: manifest.run.name))
+        as_deployed = deployed_runs.unchanged(pulumi.Output.unsecret(made.apply(lambda manifest: manifest.run.kept)))
+        needed: list[pulumi.Resource] = [
+            *(owner.config_map(content, as_deployed) for content in known.bundles().values()),
+            owner.service_account(),
+            owner.allow_peers(),
+            *(platform.volumes[volume] for volume in sorted(args.volumes)),
+            *(platform.streams[stream] for stream in sorted(args.streams)),
+            *platform.controllers,
+            *([platform.queues[args.queue]] if args.queue else []),
+        ]
+        _job_set(
+            name,
+            made,
+            owner.metadata(run, labels=known.queue_labels),
+            pulumi.ResourceOptions.merge(as_deployed, pulumi.ResourceOptions(parent=self, depends_on=needed)),
+        )
+        self.gpus = asked.gpus
+        self.outputs = registered.TrainingJobOutputs(
+            kind=args.kind,
+            jobSet=run,
+            run=made.apply(lambda manifest: deployed_runs.fact(manifest.run)),
+            queue=args.queue,
+            pods=asked.pods,
+            gpus=asked.gpus,
+        )
+        self.register_outputs(dict(self.outputs))
+
+
+def _job_set(
+    name: str,
+    made: pulumi.Output[JobManifest],
+    metadata: "k8s.meta.v1.ObjectMetaArgsDict",
+    opts: pulumi.ResourceOptions,
+) -> None:
+    """The JobSet of the run. `opts` are added to those of every JobSet."""
+    always = pulumi.ResourceOptions(
+        # `suspend` is Kueue's: true until it admits the job.
+        ignore_changes=["spec.suspend"],
+        # Nothing of a JobSet changes. The gang that ends has saved before the next one begins.
+        replace_on_changes=["spec", "metadata"],
+        delete_before_replace=True,
+    )
+    k8s.apiextensions.CustomResource(
+        name,
+        api_version=versions.JOBSET_API,
+        kind="JobSet",
+        metadata=metadata,
+        spec=made.apply(lambda manifest: manifest.job_set["spec"]),
+        opts=pulumi.ResourceOptions.merge(opts, always),
+    )

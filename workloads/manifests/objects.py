@@ -1,0 +1,81 @@
+"""The objects that a workload brings along: its account, its files, the traffic that it allows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from components.base.labels import NAME
+from components.base.labels import labels as labels_of
+from workloads.manifests.files import Bundle
+
+Manifest = dict[str, Any]
+"""An object in Kubernetes' own spelling."""
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Whose objects they are."""
+
+    name: str
+    """The workload's name, also that of its service account."""
+    namespace: str
+    part: str
+    """What part of the stack it is: training or serving."""
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Labels of the workload's objects and pods."""
+        return labels_of(self.name, self.part)
+
+    @property
+    def selector(self) -> dict[str, str]:
+        """Labels that select the workload's pods, and no others of the namespace."""
+        return {NAME: self.name}
+
+    def metadata(self, name: str, labels: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """Metadata of an object of the workload."""
+        return {"name": name, "namespace": self.namespace, "labels": {**self.labels, **(labels or {})}}
+
+
+def service_account(owner: Identity) -> Manifest:
+    """The account of the pods. It may do nothing in the cluster, and its token is in no pod."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": owner.metadata(owner.name),
+        "automountServiceAccountToken": False,
+    }
+
+
+def config_map(owner: Identity, content: Bundle) -> Manifest:
+    """The ConfigMap of a bundle. It never changes; another content is another ConfigMap."""
+    text, binary = content.data()
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": owner.metadata(content.name),
+        "immutable": True,
+        "data": text,
+        **({"binaryData": binary} if binary else {}),
+    }
+
+
+def allow_peers(owner: Identity) -> Manifest:
+    """Lets the pods talk to each other, on any port: collective operations choose theirs."""
+    peers = {"podSelector": {"matchLabels": owner.selector}}
+    return _policy(owner, "peers", ["Ingress", "Egress"], {"ingress": [{"from": [peers]}], "egress": [{"to": [peers]}]})
+
+
+def allow_clients(owner: Identity, ports: Sequence[int]) -> Manifest:
+    """Lets anyone who can reach the cluster's network connect to these ports."""
+    allowed = [{"protocol": "TCP", "port": port} for port in ports]
+    return _policy(owner, "clients", ["Ingress"], {"ingress": [{"ports": allowed}]})
+
+
+def _policy(owner: Identity, suffix: str, types: Sequence[str], rules: Mapping[str, Any]) -> Manifest:
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": owner.metadata(f"{owner.name}-{suffix}"),
+        "spec": {"podSelector": {"matchLabels": owner.selector}, "policyTypes": list(types), **rules},
+    }

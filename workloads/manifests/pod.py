@@ -1,0 +1,203 @@
+"""Pod specs that pass Pod Security `restricted`, as plain data in Kubernetes' own spelling."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from components.base import pod_security, quantities
+from components.base.labels import HOSTNAME
+from components.base.model import Resources
+from components.catalog import GPU_RESOURCE
+from workloads.manifests.files import Bundle
+
+APP = "/opt/tensorplane/app"
+"""Where a workload's own files are, and its working directory."""
+LIBRARY = "/opt/tensorplane/lib"
+"""Where tensorplane's library is, the package `tensorplane`; on PYTHONPATH."""
+_GROUP_READS = 0o440
+_NONE: Mapping[str, str] = MappingProxyType({})
+_MEETING = "volumes.tensorplane"
+"""Prefix of the labels by which pods that share a one-node volume find each other's node."""
+
+
+@dataclass(frozen=True)
+class VolumeMount:
+    """A claim of the namespace and where the pod sees it."""
+
+    claim: str
+    path: str
+    read_only: bool = False
+    one_node: bool = False
+    """Whether the claim is for the pods of one node: those that mount it must meet there, or they never start."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Labels of the pod because it mounts the claim: some drivers have a part in the pod."""
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    """Annotations of the pod because it mounts the claim."""
+
+
+@dataclass(frozen=True)
+class SecretFiles:
+    """Keys of a Secret of the namespace, as files."""
+
+    secret: str
+    keys: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Container:
+    """The one container of a pod."""
+
+    image: str
+    resources: Resources
+    command: Sequence[str] = ()
+    env: Sequence[Mapping[str, Any]] = ()
+    ports: Mapping[str, int] = field(default_factory=dict)
+    volumes: Sequence[VolumeMount] = ()
+    files: Mapping[str, Bundle] = field(default_factory=dict)
+    """Files by the directory in which they appear."""
+    secrets: Mapping[str, SecretFiles] = field(default_factory=dict)
+    """Files of secrets by the directory in which they appear."""
+    readiness: Mapping[str, Any] | None = None
+    accelerator_resource: str = GPU_RESOURCE
+    """The extended resource by which it asks for its accelerators."""
+    network: Mapping[str, str] = field(default_factory=dict)
+    """Extended resources that it asks for to use the network between its node and others."""
+    shared_memory: bool = False
+    """Whether its processes and GPUs share memory beyond the 64 MiB that a container has."""
+
+
+def template(
+    name: str,
+    labels: Mapping[str, str],
+    container: Container,
+    *,
+    grace_seconds: int,
+    restart_policy: str = "Always",
+    placement: Mapping[str, Any],
+    annotations: Mapping[str, str] = _NONE,
+) -> dict[str, Any]:
+    """A pod of one container, as a controller's template. `placement` is what leads it to its nodes.
+
+    The service account is the workload's own and its token is not mounted.
+    """
+    spec = {**_spec(name, container, grace_seconds, restart_policy), **placement}
+    meeting = {f"{_MEETING}/{mount.claim}": "mounted" for mount in container.volumes if mount.one_node}
+    if meeting:
+        together = {"requiredDuringSchedulingIgnoredDuringExecution": _on_one_node(meeting)}
+        spec["affinity"] = {**spec.get("affinity", {}), "podAffinity": together}
+    mounted = {key: value for mount in container.volumes for key, value in mount.labels.items()}
+    metadata: dict[str, Any] = {"labels": {**labels, **meeting, **mounted}}
+    of_mounts = {key: value for mount in container.volumes for key, value in mount.annotations.items()}
+    if all_annotations := {**annotations, **of_mounts}:
+        metadata["annotations"] = all_annotations
+    return {"metadata": metadata, "spec": spec}
+
+
+def _on_one_node(meeting: Mapping[str, str]) -> list[dict[str, Any]]:
+    return [{"labelSelector": {"matchLabels": {key: value}}, "topologyKey": HOSTNAME} for key, value in meeting.items()]
+
+
+def _spec(name: str, container: Container, grace_seconds: int, restart_policy: str) -> dict[str, Any]:
+    return {
+        "serviceAccountName": name,
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "restartPolicy": restart_policy,
+        "terminationGracePeriodSeconds": grace_seconds,
+        "securityContext": pod_security.pod(),
+        "containers": [{**_container(container), **_last_words(restart_policy)}],
+        "volumes": _volumes(container),
+    }
+
+
+def _last_words(restart_policy: str) -> dict[str, str]:
+    """A container that fails for good leaves its last lines in the pod's status, where `why` and kubectl find them."""
+    return {"terminationMessagePolicy": "FallbackToLogsOnError"} if restart_policy == "Never" else {}
+
+
+def _container(container: Container) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "name": "main",
+        "image": container.image,
+        "imagePullPolicy": "IfNotPresent",
+        "env": [*_ENVIRONMENT, *container.env],
+        "resources": _resources(container),
+        "securityContext": pod_security.container(),
+        "volumeMounts": _mounts(container),
+    }
+    if container.command:
+        made["command"] = list(container.command)
+    if APP in container.files:
+        made["workingDir"] = APP
+    if container.ports:
+        made["ports"] = [{"name": name, "containerPort": port} for name, port in container.ports.items()]
+    if container.readiness:
+        made["readinessProbe"] = dict(container.readiness)
+    return made
+
+
+def variables(values: Mapping[str, str]) -> list[dict[str, str]]:
+    """Environment variables as a container lists them."""
+    return [{"name": name, "value": value} for name, value in values.items()]
+
+
+# The user has no entry in an image's /etc/passwd, and only /tmp can be written.
+_ENVIRONMENT = variables({"HOME": "/tmp", "USER": "tensorplane"})  # noqa: S108
+
+
+def _resources(container: Container) -> dict[str, Any]:
+    """Memory is limited to what is reserved; idle CPU may be used beyond it, because throttling slows every step."""
+    asked = container.resources
+    memory = quantities.gibibytes(asked.memory_gib)
+    requests = {"cpu": quantities.cpus(asked.cpus), "memory": memory}
+    limits = {"memory": memory}
+    if asked.gpus:
+        requests[container.accelerator_resource] = limits[container.accelerator_resource] = str(asked.gpus)
+    return {"requests": {**requests, **container.network}, "limits": {**limits, **container.network}}
+
+
+def _mounts(container: Container) -> list[dict[str, Any]]:
+    return [
+        {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108
+        *([{"name": "shm", "mountPath": "/dev/shm"}] if container.shared_memory else []),  # noqa: S108
+        *({"name": _files_name(at), "mountPath": at, "readOnly": True} for at in container.files),
+        *({"name": f"secret-{index}", "mountPath": at, "readOnly": True} for index, at in enumerate(container.secrets)),
+        *(
+            {"name": f"volume-{index}", "mountPath": mount.path, **_read_only(mount)}
+            for index, mount in enumerate(container.volumes)
+        ),
+    ]
+
+
+def _volumes(container: Container) -> list[dict[str, Any]]:
+    return [
+        {"name": "tmp", "emptyDir": {}},
+        # As large as the pod's memory, of which it takes what is written to it.
+        *([{"name": "shm", "emptyDir": {"medium": "Memory"}}] if container.shared_memory else []),
+        *(
+            {"name": _files_name(at), "configMap": {"name": bundle.name, "items": bundle.items}}
+            for at, bundle in container.files.items()
+        ),
+        *(
+            {"name": f"secret-{index}", "secret": _secret(files)}
+            for index, files in enumerate(container.secrets.values())
+        ),
+        *(
+            {"name": f"volume-{index}", "persistentVolumeClaim": {"claimName": mount.claim, **_read_only(mount)}}
+            for index, mount in enumerate(container.volumes)
+        ),
+    ]
+
+
+def _secret(files: SecretFiles) -> dict[str, Any]:
+    items = [{"key": key, "path": key} for key in files.keys]
+    return {"secretName": files.secret, "items": items, "defaultMode": _GROUP_READS}
+
+
+def _read_only(mount: VolumeMount) -> dict[str, bool]:
+    return {"readOnly": True} if mount.read_only else {}
+
+
+def _files_name(directory: str) -> str:
+    return f"files-{directory.rsplit('/', 1)[-1]}"

@@ -1,0 +1,232 @@
+"""`plan`: a job's objects from its settings and from facts of the platform, without Pulumi and without a cluster.
+
+For a stack's training jobs, and for whatever makes jobs elsewhere, such as a sweep or a command:
+
+    manifest = plan(settings, Facts("trial-7", "ml", placement={"worker": Placement()}), image="team/train:1")
+    for each in manifest.objects:
+        apply(each)
+"""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from components import versions
+from components.base.names import digest_of
+from components.catalog import GPU_RESOURCE
+from workloads.manifests import job_set, launcher, mounts, objects, pod, run, tf_config
+from workloads.manifests.files import Bundle, bundle
+from workloads.manifests.mounts import Mountable
+from workloads.manifests.objects import Identity, Manifest
+from workloads.manifests.run import Decisive, Recorded
+from workloads.manifests.streams import Client, in_pod
+from workloads.role import Role
+from workloads.settings.training_job import JobSettings
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where the pods of a role run."""
+
+    spec: Mapping[str, Any] = field(default_factory=dict)
+    """The parts of a pod's spec that lead it to its nodes: nodeSelector, tolerations, affinity, runtimeClassName."""
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    """Annotations by which schedulers and autoscalers know how to treat the pod."""
+    network: Mapping[str, str] = field(default_factory=dict)
+    """Extended resources that it asks for to use the network between nodes."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a plan needs to know of the platform: plain values, known without a cluster."""
+
+    name: str
+    """The job's name, also that of its service account."""
+    namespace: str
+    placement: Mapping[str, Placement]
+    """Where the pods of each role run, by the role's name."""
+    volumes: Mapping[str, Mountable] = field(default_factory=dict)
+    """The volumes that the settings name."""
+    streams: Mapping[str, Client] = field(default_factory=dict)
+    """How the job reaches the streams that the settings name."""
+    queue_labels: Mapping[str, str] = field(default_factory=dict)
+    """Labels that put a job into its queue; none for a job without one."""
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    """The contents of the settings' files, by path in the pod."""
+    library: Mapping[str, bytes] = field(default_factory=dict)
+    """tensorplane's library, by path in `pod.LIBRARY`."""
+    in_secret: Collection[str] = ()
+    """Names of the settings' variables whose values are in a Secret, under the same names; the others are plain."""
+
+    @property
+    def identity(self) -> Identity:
+        """Whose objects the job's are."""
+        return Identity(self.name, self.namespace, "training")
+
+    def bundles(self) -> dict[str, Bundle]:
+        """The job's files, by the directory in which pods see them."""
+        found = {
+            pod.APP: bundle(f"{self.name}-files", self.files),
+            pod.LIBRARY: bundle(f"{self.name}-runtime", self.library),
+        }
+        return {at: content for at, content in found.items() if content.content}
+
+
+@dataclass(frozen=True)
+class JobManifest:
+    """All objects of a run of a job."""
+
+    service_account: Manifest
+    config_maps: Sequence[Manifest]
+    """Files of its pods, each named by its content."""
+    network_policies: Sequence[Manifest]
+    job_set: Manifest
+    run: Recorded
+    """The run, which the JobSet is named for, and what the next plan needs to know of it."""
+
+    @property
+    def objects(self) -> list[Manifest]:
+        """All of them, in the order in which they can be created."""
+        return [self.service_account, *self.config_maps, *self.network_policies, self.job_set]
+
+
+def plan(
+    settings: JobSettings, facts: Facts, *, image: str, secret: str | None = None, recorded: Recorded | None = None
+) -> JobManifest:
+    """The run that these settings describe. `recorded`: the job's run as it was deployed last.
+
+    Of all that it needs, only the image and the name of the Secret may come from other resources.
+    """
+    owner, roles = facts.identity, settings.roles()
+    decisive = _decisive(settings, facts, image, secret)
+    name = run.of(owner.name, decisive, recorded)
+    variables = _own_variables(settings, facts, secret)
+    job: Manifest = {
+        "apiVersion": versions.JOBSET_API,
+        "kind": "JobSet",
+        "metadata": owner.metadata(name, facts.queue_labels),
+        "spec": job_set.spec(
+            name,
+            roles,
+            lambda role: _template(name, role, settings, facts, image, variables),
+            max_restarts=settings.max_restarts,
+        ),
+    }
+    manifest = _without_library(job, facts)
+    return JobManifest(
+        service_account=objects.service_account(owner),
+        config_maps=[objects.config_map(owner, content) for content in facts.bundles().values()],
+        network_policies=[objects.allow_peers(owner)],
+        job_set=job,
+        run=Recorded(name, decisive.hashes, manifest, run.keeps(name, manifest, recorded)),
+    )
+
+
+def _decisive(settings: JobSettings, facts: Facts, image: str, secret: str | None) -> Decisive:
+    """What decides what the run computes. Of values in a Secret, the Secret's name: a hash of them could be guessed."""
+    return Decisive(
+        {
+            "command": list(settings.command),
+            "code": bundle("code", facts.files).name if facts.files else None,
+            "environment": _own_variables(settings, facts, secret),
+            "image": image,
+            "strategy": settings.strategy.kind,
+            "data": {
+                "volumes": {
+                    name: mounts.path_of(name, settings.volumes, facts.volumes) for name in sorted(settings.volumes)
+                },
+                "streams": {name: use.model_dump() for name, use in sorted(settings.streams.items())},
+            },
+            "model": settings.model and settings.model.model_dump(),
+            "checkpoints": settings.checkpoints and settings.checkpoints.model_dump(include={"volume", "path"}),
+            # What is not set leaves the name as it is.
+            "attempt": settings.attempt if settings.attempt > 1 else None,
+        }
+    )
+
+
+def _without_library(job: Manifest, facts: Facts) -> str:
+    """A hash of the JobSet that the library's version does not change: neither its content nor its list of files."""
+    library, text = bundle(f"{facts.name}-runtime", facts.library), json.dumps(job, sort_keys=True)
+    for of_library in (library.name, library.items):
+        text = text.replace(json.dumps(of_library, sort_keys=True), "")
+    return digest_of(text)
+
+
+def _template(
+    name: str, role: Role, settings: JobSettings, facts: Facts, image: str, variables: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """The pods of one role. `variables`: the settings' own."""
+    owner, placement, of_streams = facts.identity, facts.placement[role.name], in_pod(facts.streams)
+    container = pod.Container(
+        image=image,
+        resources=role.resources,
+        command=launcher.launched(settings.command),
+        env=[
+            *tf_config.environment(name, settings.roles(), role),
+            *pod.variables(
+                {"PYTHONPATH": pod.LIBRARY, **_places(name, settings, facts.volumes), **_writes(role, settings)}
+            ),
+            *_gpus_asked_for(role),
+            *pod.variables(role.env),
+            *of_streams.env,
+            *variables,
+        ],
+        ports=role.ports,
+        volumes=mounts.of(settings.volumes, facts.volumes),
+        files=facts.bundles(),
+        secrets=of_streams.secrets,
+        accelerator_resource=role.accelerator_resource,
+        network=placement.network,
+        # NCCL passes what GPUs of one pod have computed through it, where they are not wired to each other.
+        shared_memory=role.resources.gpus > 1,
+    )
+    return pod.template(
+        owner.name,
+        {**owner.labels, **of_streams.labels},
+        container,
+        annotations=placement.annotations,
+        grace_seconds=settings.grace_seconds,
+        restart_policy="Never",
+        placement=placement.spec,
+    )
+
+
+def _places(run_name: str, settings: JobSettings, volumes: Mapping[str, Mountable]) -> dict[str, str]:
+    """The variables that tell the code where to write."""
+    places = {}
+    if settings.model:
+        places["MODEL_DIR"] = mounts.inside(settings.model, settings.volumes, volumes)
+    if settings.checkpoints:
+        places["CHECKPOINT_DIR"] = f"{mounts.inside(settings.checkpoints, settings.volumes, volumes)}/{run_name}"
+        places["TENSORPLANE_RUN"] = places["CHECKPOINT_DIR"]
+        places["CHECKPOINT_STEPS"] = str(settings.checkpoints.every_steps)
+    return places
+
+
+def _writes(role: Role, settings: JobSettings) -> dict[str, str]:
+    """What makes the launcher of a role's first pod the run's writer: chiefs are the first pods of the first role."""
+    first = next(each.name for each in settings.roles() if each.decides)
+    return {"TENSORPLANE_WRITES": "true"} if settings.checkpoints and role.name == first else {}
+
+
+def _gpus_asked_for(role: Role) -> list[dict[str, str]]:
+    """What tells the library's `gpus.py` how many GPUs TensorFlow should see."""
+    is_gpu = role.resources.gpus and role.accelerator_resource == GPU_RESOURCE
+    return pod.variables({"TENSORPLANE_GPUS": str(role.resources.gpus)}) if is_gpu else []
+
+
+def _own_variables(settings: JobSettings, facts: Facts, secret: str | None) -> list[dict[str, Any]]:
+    """The settings' variables by name; of those in the Secret, references to its keys."""
+    plain = {name: _plain(name, settings.env[name]) for name in sorted(settings.env) if name not in facts.in_secret}
+    references = [
+        {"name": name, "valueFrom": {"secretKeyRef": {"name": secret, "key": name}}} for name in sorted(facts.in_secret)
+    ]
+    return [*pod.variables(plain), *references]
+
+
+def _plain(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"variable {name} is no text: a value that another resource produces must be in a Secret")
+    return value

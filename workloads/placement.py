@@ -1,0 +1,58 @@
+"""Where a job's pods run, from the node groups, the kind of cluster and the queue."""
+
+from collections.abc import Mapping
+
+from components.clusters.settings import ClusterArgs
+from components.node_groups import placement
+from components.node_groups.fleet import Fleet
+from components.queues import topology
+from components.queues.room import PodSet, Room
+from workloads import pod_sets
+from workloads.manifests.training_job import Placement
+from workloads.settings.training_job import JobSettings
+from workloads.settings.within import Within
+
+
+def of(settings: JobSettings, cluster: ClusterArgs, fleet: Fleet, room: Room | None) -> dict[str, Placement]:
+    """The placement of each role's pods. `room`: what the job's queue has; None for a job without one."""
+    return {
+        pods.role: Placement(
+            spec=placement.spec(
+                fleet,
+                pods.resources,
+                interruptible=pods.interruptible,
+                synchronous=pods.together,
+                queued=settings.queue is not None,
+            ),
+            annotations={**_nearness(room, pods, settings.within), **_undisturbed(pods, cluster, fleet)},
+            network=_network(pods, cluster, fleet),
+        )
+        for pods in pod_sets.of(settings)
+    }
+
+
+def _undisturbed(pods: PodSet, cluster: ClusterArgs, fleet: Fleet) -> Mapping[str, str]:
+    """What keeps the node of a pod until it has finished, where it cannot be interrupted."""
+    groups = [] if pods.interruptible else fleet.taking(pods.resources, interruptible=False)
+    return {key: value for shape in groups for key, value in cluster.undisturbed(shape).items()}
+
+
+def _network(pods: PodSet, cluster: ClusterArgs, fleet: Fleet) -> Mapping[str, str]:
+    """What a pod that computes with others asks for to use the network between nodes: all that its node has.
+
+    None where it may get into groups that differ in it: it would be kept out of some.
+    """
+    if not pods.together:
+        return {}
+    groups = fleet.taken_whole(pods.resources, interruptible=pods.interruptible)
+    asked = [cluster.network_of_whole_node(shape) for shape in groups]
+    return asked[0] if asked and asked.count(asked[0]) == len(asked) else {}
+
+
+def _nearness(room: Room | None, pods: PodSet, within: Within | None) -> dict[str, str]:
+    """What the pods' template says of how near they must be."""
+    if room is None or not room.levels or not pods.resources.gpus:
+        return {}
+    if within is None:
+        return topology.annotations(None, required=False)
+    return topology.annotations(room.levels[within.level], required=within.required)

@@ -1,0 +1,24 @@
+"""The stack's settings that workloads refer to."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from components.clusters.settings import ClusterArgs
+from components.node_groups.fleet import Fleet
+from components.queues.room import Room
+from components.streams.settings import StreamArgs
+from components.volumes.settings import VolumeArgs
+
+
+@dataclass(frozen=True)
+class PlatformSettings:
+    """Settings that passed validation, as plain data that is known without a cluster."""
+
+    cluster: ClusterArgs
+    fleet: Fleet
+    """The node groups."""
+    namespace: str
+    volumes: Mapping[str, VolumeArgs]
+    streams: Mapping[str, StreamArgs]
+    rooms: Mapping[str, Room]
+    """What each queue can admit, by queue."""

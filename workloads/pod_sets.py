@@ -1,0 +1,12 @@
+"""A job's pods as queues and node groups see them."""
+
+from components.queues.room import PodSet
+from workloads.settings.training_job import JobSettings
+
+
+def of(settings: JobSettings) -> list[PodSet]:
+    """The pods of each role."""
+    return [
+        PodSet(role.name, role.replicas, role.resources, together=role.together, interruptible=settings.resumes)
+        for role in settings.roles()
+    ]

@@ -1,0 +1,31 @@
+"""The volumes and streams that a workload refers to, as plain data for its manifests."""
+
+from components.streams.access import client_label
+from workloads.manifests import streams
+from workloads.manifests.mounts import Mountable
+from workloads.manifests.pod import SecretFiles
+from workloads.platform_settings import PlatformSettings
+from workloads.settings.streams import StreamUseArgs
+
+
+def mountable(name: str, platform: PlatformSettings) -> Mountable:
+    """A volume that a workload mounts. Its claim has its name."""
+    args = platform.volumes[name]
+    marks = args.backend_on(platform.cluster).marks
+    one_node = args.for_one_node(platform.cluster)
+    return Mountable(name, args.path, one_node, dict(marks.labels), dict(marks.annotations))
+
+
+def client(name: str, use: StreamUseArgs, platform: PlatformSettings) -> streams.Client:
+    """A stream that a workload reads or writes."""
+    args, folder = platform.streams[name], streams.folder(name)
+    access = args.access(name, use.client, platform.cluster, platform.namespace)
+    return streams.Client(
+        access.bootstrap,
+        args.topics_of(use.client),
+        access.settings(folder),
+        group=use.group,
+        password_file=access.password_file(folder),
+        secrets={at: SecretFiles(secret, keys) for at, (secret, keys) in access.secrets(folder).items()},
+        labels=client_label(name),
+    )

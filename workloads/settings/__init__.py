@@ -1,0 +1,1 @@
+"""Settings of workloads. These modules import neither checks nor builders."""
