@@ -61,14 +61,14 @@ class ResolvedStack:
         """The GPUs that workloads without a queue may hold, by flavor and by workload."""
         found: dict[str, dict[str, int]] = {}
         for name, workload in self.config.workloads.items():
-            for pods in workload.pod_sets() if workload.gpus_beside_queues else ():
+            for pods in workload.pod_sets() if workload.gpus_without_queue else ():
                 may = unqueued.kinds_of(pods.resources, self.fleet, self.flavors, interruptible=pods.interruptible)
                 for flavor in may:
-                    found.setdefault(flavor, {})[name] = workload.gpus_beside_queues
+                    found.setdefault(flavor, {})[name] = workload.gpus_without_queue
         return found
 
 
 def _levels(config: StackConfig, fleet: Fleet) -> dict[str, str]:
     if config.topology is not None:
         return topology.labels_of(config.topology, config.cluster.network_levels)
-    return topology.unless_told(fleet.groups.values()) if config.controllers.kueue == "chart" else {}
+    return topology.default_levels(fleet.groups.values()) if config.controllers.kueue == "chart" else {}

@@ -126,7 +126,7 @@ def _limits(
 ) -> None:
     """The second line of defence: what pods of each namespace may hold, with or without a queue."""
     config, quotas = resolved.config, resolved.quotas
-    unqueued = sum(workload.gpus_beside_queues for workload in config.workloads.values())
+    unqueued = sum(workload.gpus_without_queue for workload in config.workloads.values())
     own = team.gpus_at_most(config.queues, quotas, None) + unqueued
     team.limit(namespace.plain_name, namespace.name, own, inside)
     for name, inside_team in teams.items():
@@ -139,7 +139,7 @@ def _spaces(resolved: ResolvedStack) -> admission.Spaces:
     return admission.Spaces(
         stack=config.namespace_name,
         teams=[args.namespace or name for name, args in config.teams.items()],
-        beside=[name for name, workload in config.workloads.items() if workload.gpus_beside_queues],
+        unqueued=[name for name, workload in config.workloads.items() if workload.gpus_without_queue],
         kinds={name: [each.flavor for each in found] for name, found in quotas.items()},
         gpus=team.gpus_at_most(config.queues, quotas, None) > 0,
         only_job_sets=config.controllers.kueue == "chart",

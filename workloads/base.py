@@ -122,7 +122,7 @@ class WorkloadArgs(Variant, family=True):
         return None
 
     @property
-    def gpus_beside_queues(self) -> int:
+    def gpus_without_queue(self) -> int:
         """The most GPUs that its pods hold at once without being admitted by a queue, also while they are replaced."""
         return 0
 

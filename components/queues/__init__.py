@@ -51,12 +51,12 @@ class Queue(pulumi.ComponentResource):
         # Cluster-wide names, shared with every other stack on the cluster.
         stack = namespace.plain_name
         wide = cluster_wide_name(stack, name)
-        marks = labels(name, "queue")
+        object_labels = labels(name, "queue")
         namespaces = {stack: namespace.name, **{team: teams[team] for team in args.teams if team in teams}}
         cluster_queue = _kueue(
             "ClusterQueue",
             wide,
-            marks,
+            object_labels,
             cluster_queue_spec(args, quotas, stack, list(namespaces.values())),
             pulumi.ResourceOptions(parent=self),
         )
@@ -64,7 +64,7 @@ class Queue(pulumi.ComponentResource):
             wide,
             api_version=versions.KUEUE_API,
             kind="WorkloadPriorityClass",
-            metadata={"name": wide, "labels": marks},
+            metadata={"name": wide, "labels": object_labels},
             fields={
                 "value": PRIORITIES[args.priority],
                 "description": f"Priority {args.priority} of tensorplane's queue {name}.",
@@ -73,11 +73,11 @@ class Queue(pulumi.ComponentResource):
         )
         for owner, inside in namespaces.items():
             k8s.apiextensions.CustomResource(
-                # A dot is in no name: `a-b` is another queue.
+                # Names have no dots, so no other queue can have this name: `a-b` could be one.
                 name if owner == stack else f"{name}.{owner}",
                 api_version=versions.KUEUE_API,
                 kind="LocalQueue",
-                metadata={"name": name, "namespace": inside, "labels": marks},
+                metadata={"name": name, "namespace": inside, "labels": object_labels},
                 spec={"clusterQueue": wide},
                 opts=pulumi.ResourceOptions(parent=self, depends_on=[cluster_queue]),
             )
@@ -86,8 +86,8 @@ class Queue(pulumi.ComponentResource):
 
 
 def registered(args: QueueArgs, quotas: Sequence[Quota], flavors: Mapping[str, Flavor]) -> facts.Queue:
-    """What policies and reports read: plain values, known before anything exists. GPUs are counted, or cores where a
-    flavor has none."""
+    """What policies and reports read: plain values, known before any resource exists. Quotas count GPUs, or cores of a
+    flavor without GPUs."""
     return facts.Queue(
         priority=args.priority,
         cpus=args.cpus,
@@ -121,20 +121,20 @@ def job_labels(namespace: str, queue: str) -> dict[str, str]:
 
 
 def cluster_wide_name(namespace: str, queue: str) -> str:
-    """Name of an object outside the namespace; a queue's priority class's is also a label on jobs."""
+    """Name of a cluster-scoped object of the queue; jobs name the priority class in a label."""
     return f"{namespace}-{queue}"
 
 
 def cluster_queue_spec(
     args: QueueArgs, quotas: Sequence[Quota], stack: str, namespaces: Sequence[pulumi.Input[str]]
 ) -> dict[str, Any]:
-    """The ClusterQueue: what it may use in which order, and whom it stops."""
+    """The ClusterQueue: its flavors in order, their quotas, and whom it preempts."""
     among = {"key": NAMESPACE_NAME, "operator": "In", "values": list(namespaces)}
     spec: dict[str, Any] = {
         "namespaceSelector": {"matchExpressions": [among]},
         "queueingStrategy": "BestEffortFIFO" if args.order == "bestEffort" else "StrictFIFO",
         "flavorFungibility": _FUNGIBILITY[args.priority == "high"],
-        # What a queue is sure of is sure, whoever borrows it; what it borrows, it takes from nobody.
+        # A queue gets its nominal quota back even while others borrow it, but never preempts in order to borrow.
         "preemption": {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "Any"},
         "resourceGroups": [
             {
@@ -158,8 +158,8 @@ def cluster_queue_spec(
     return spec
 
 
-# High priority waits for its card, or takes it back; the rest looks on for one that is free before it borrows or stops
-# anybody.
+# High priority preempts or borrows in its first flavor; other queues try the next flavors before they borrow or
+# preempt.
 _FUNGIBILITY = {
     True: {"whenCanBorrow": "MayStopSearch", "whenCanPreempt": "MayStopSearch"},
     False: {"whenCanBorrow": "TryNextFlavor", "whenCanPreempt": "TryNextFlavor"},
@@ -167,7 +167,7 @@ _FUNGIBILITY = {
 
 
 def cohort_name(stack: str, cohort: str | None) -> str:
-    """Name of a cohort in the cluster; the stack's own has its namespace's."""
+    """Name of a cohort in the cluster; the stack's own has the name of its namespace."""
     return cluster_wide_name(stack, cohort) if cohort else stack
 
 
@@ -178,7 +178,7 @@ def _weight(weight: float) -> str:
 def declare_flavors(
     flavors: Mapping[str, Flavor], namespace: Namespace, opts: pulumi.ResourceOptions
 ) -> list[pulumi.Resource]:
-    """The kinds of machines as Kueue's objects, with the levels of the network by which it places pods on them."""
+    """Create the ResourceFlavors, and the Topologies by which Kueue places pods on their nodes."""
     stack = namespace.plain_name
     levels = {flavor.levels for flavor in flavors.values() if flavor.levels}
     needed = [
@@ -196,8 +196,8 @@ def _declare(flavor: Flavor, namespace: Namespace, opts: pulumi.ResourceOptions)
 
 
 def flavor_spec(flavor: Flavor, stack: str) -> dict[str, Any]:
-    """The ResourceFlavor: what leads pods to these machines, what they are made to tolerate there, and what they must
-    tolerate by themselves."""
+    """The ResourceFlavor: node labels that pods select, taints that they must tolerate, and tolerations that Kueue
+    adds."""
     spec: dict[str, Any] = {}
     if flavor.levels:
         spec["topologyName"] = topology.object_name(stack, flavor.levels)
@@ -213,7 +213,7 @@ def flavor_spec(flavor: Flavor, stack: str) -> dict[str, Any]:
 def declare_cohorts(
     cohorts: Mapping[str, CohortArgs], namespace: Namespace, opts: pulumi.ResourceOptions
 ) -> list[pulumi.Resource]:
-    """The cohorts of the settings. The stack's own needs no object: being named makes it."""
+    """Create the cohorts of the settings. Kueue creates the stack's own because the queues name it."""
     stack = namespace.plain_name
     return [
         _kueue(
@@ -231,8 +231,13 @@ def declare_cohorts(
 
 
 def _kueue(
-    kind: str, name: str, marks: dict[str, str], spec: dict[str, Any], opts: pulumi.ResourceOptions
+    kind: str, name: str, object_labels: dict[str, str], spec: dict[str, Any], opts: pulumi.ResourceOptions
 ) -> "k8s.apiextensions.CustomResource":
     return k8s.apiextensions.CustomResource(
-        name, api_version=versions.KUEUE_API, kind=kind, metadata={"name": name, "labels": marks}, spec=spec, opts=opts
+        name,
+        api_version=versions.KUEUE_API,
+        kind=kind,
+        metadata={"name": name, "labels": object_labels},
+        spec=spec,
+        opts=opts,
     )

@@ -1,9 +1,9 @@
-"""What the API server refuses where queues are: GPUs that no queue admitted, jobs whose pods it would refuse, and jobs
-with the priority of a queue that is not theirs.
+"""ValidatingAdmissionPolicies for queues: they refuse pods with GPUs that Kueue did not admit, jobs whose pods the API
+server would refuse, and jobs with the priority of another queue.
 
-Kueue counts what it admits, and nothing else. A pod that takes GPUs past it leaves an admitted job without them, and an
-admitted job whose pods are refused holds GPUs that nobody uses. So both are refused when they are submitted, by
-ValidatingAdmissionPolicies, which every cluster from Kubernetes 1.30 on has.
+Kueue only counts what it admits. A pod that takes GPUs without it leaves an admitted job without them, and an admitted
+job whose pods are refused holds GPUs that nobody uses. So both are refused when they are submitted. Kubernetes has
+these policies from 1.30 on.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,34 +27,34 @@ from components.queues import restricted_pods as restricted
 from components.queues.flavors import Flavor
 
 ADMITTED = "kueue.x-k8s.io/podset"
-"""The label that Kueue puts on the pods of what it admits."""
+"""The label that Kueue sets on the pods of admitted jobs."""
 _GATE = "kueue.x-k8s.io/admission"
-"""The scheduling gate of pods that a Kueue of the cluster's own manages one by one."""
+"""The scheduling gate of plain pods that an existing Kueue manages."""
 _DEVICES = "GPUs and resourceClaims"
 _BY_CLASS = "deviceclass.resource.kubernetes.io/"
-"""What a resource's name begins with that asks for devices of a DeviceClass."""
+"""Prefix of extended resources that request devices of a DeviceClass."""
 
 
 @dataclass(frozen=True)
 class Spaces:
-    """Whose pods and jobs are looked at."""
+    """The namespaces and queues that the policies apply to."""
 
     stack: str
     """The stack's own namespace."""
     teams: Sequence[str]
-    """Namespaces in which others create jobs."""
-    beside: Sequence[str]
-    """Service accounts of the stack's own namespace whose pods hold GPUs without a queue, as the settings declare."""
+    """Namespaces of teams."""
+    unqueued: Sequence[str]
+    """Service accounts in the stack's namespace whose pods may use GPUs without a queue, as the settings declare."""
     kinds: Mapping[str, Sequence[Flavor]]
-    """The kinds of machines of each queue."""
+    """The flavors of each queue."""
     gpus: bool
-    """Whether any queue gives GPUs."""
+    """Whether any queue has quota of GPUs."""
     only_job_sets: bool
-    """Whether the cluster's Kueue is the stack's, which admits JobSets and nothing else."""
+    """Whether the stack installs Kueue, which then only admits JobSets."""
 
     @property
     def with_gpus(self) -> list[str]:
-        """Queues whose jobs are made to tolerate machines with GPUs."""
+        """Queues with flavors whose tolerations Kueue adds to pods."""
         return [name for name, found in self.kinds.items() if any(flavor.tolerations for flavor in found)]
 
 
@@ -64,11 +64,11 @@ _MAKERS = {
     "apps": ["deployments", "statefulsets", "replicasets", "daemonsets"],
     "": ["replicationcontrollers"],
 }
-"""What makes pods, by API group: the kinds that Kubernetes itself has, and JobSets."""
+"""Resources with pod templates, by API group: those of Kubernetes, and JobSets."""
 
 
 def declare(spaces: Spaces, opts: pulumi.ResourceOptions) -> list[pulumi.Resource]:
-    """The policies in force, for jobs to wait for."""
+    """Create the policies; jobs depend on the returned bindings."""
     made: list[pulumi.Resource] = []
     if spaces.gpus:
         made += _policy(f"{spaces.stack}-pods-with-gpus", [spaces.stack, *spaces.teams], pods(spaces), spaces, opts)
@@ -101,10 +101,10 @@ def _policy(
 
 
 def pods(spaces: Spaces) -> dict[str, Any]:
-    """The policy for pods: those with GPUs are of an admitted job, wait for Kueue, or are declared without a queue."""
-    declared = f"request.namespace == {cel.text(spaces.stack)} && {_account()} in {cel.list_of(spaces.beside)}"
+    """The policy for pods with GPUs: of an admitted job, gated by Kueue, or declared without a queue."""
+    declared = f"request.namespace == {cel.text(spaces.stack)} && {_account()} in {cel.list_of(spaces.unqueued)}"
     waits, waited = _gated("object"), _gated("oldObject")
-    # What other operators make of what somebody wrote is no job of a queue's, whoever creates the pod.
+    # Pods that other operators create are not of an admitted job, even with Kueue's label.
     of_job = f" && {_owned('Job')}" if spaces.only_job_sets else ""
     admitted = f"dyn(object).metadata.?labels[?'{ADMITTED}'].hasValue() && variables.byController{of_job}"
     how = "create a JobSet with the label" if spaces.only_job_sets else "create a job with the label"
@@ -119,8 +119,8 @@ def pods(spaces: Spaces) -> dict[str, Any]:
                     f" : ({waits} || ({admitted}) || ({declared}))"
                 ),
                 "message": (
-                    f"{_DEVICES} of this namespace are for jobs that a queue admits, and no queue admitted this pod;"
-                    f" {how} {QUEUE_LABEL}, or declare the workload in the settings of the stack"
+                    f"{_DEVICES}: Kueue did not admit this pod, and this namespace reserves them for admitted jobs;"
+                    f" {how} {QUEUE_LABEL}, or declare the workload in the stack's settings"
                 ),
             }
         ],
@@ -128,7 +128,7 @@ def pods(spaces: Spaces) -> dict[str, Any]:
 
 
 def jobs(spaces: Spaces) -> dict[str, Any]:
-    """The policy for what makes pods in the teams' namespaces: said at submit, where somebody reads it."""
+    """The policy for resources with pod templates in teams' namespaces: it refuses them when they are submitted."""
     queued = f"variables.queue != ''{' && has(dyn(object).spec.replicatedJobs)' if spaces.only_job_sets else ''}"
     kind = "a JobSet" if spaces.only_job_sets else "a job"
     of_job_set = f" && (request.kind.kind == 'JobSet' || {_owned('JobSet')})" if spaces.only_job_sets else ""
@@ -159,15 +159,15 @@ def jobs(spaces: Spaces) -> dict[str, Any]:
                     f" {_asks_for_gpus('template.spec')})"
                 ),
                 "message": (
-                    f"{_DEVICES} of this namespace are for jobs that a queue admits, and none would admit this; create"
-                    f" {kind} with the label {QUEUE_LABEL}"
+                    f"{_DEVICES}: this is not a job in a queue, and this namespace reserves them for admitted jobs;"
+                    f" create {kind} with the label {QUEUE_LABEL}"
                 ),
             },
             {
                 "expression": f"!({fresh}) || variables.queue == '' || !({is_restricted}) || variables.missing == ''",
                 "message_expression": (
-                    "'this namespace refuses the pods (Pod Security level restricted) and a queue would hold GPUs for"
-                    " them; set in each pod template ' + variables.missing"
+                    "'pod template: the pods would violate Pod Security level restricted of this namespace; set in"
+                    " each pod template ' + variables.missing"
                 ),
             },
             {
@@ -176,8 +176,8 @@ def jobs(spaces: Spaces) -> dict[str, Any]:
                     f" || variables.templates.all(template, {_asks_for_gpus('template.spec')} || {choice})"
                 ),
                 "message": (
-                    "pods without GPUs would take machines with GPUs; set in their pod template spec.nodeSelector:"
-                    f" {{{ACCELERATOR}: {NO_ACCELERATOR}}}"
+                    "spec.nodeSelector: pods without GPUs could be scheduled to nodes with GPUs; set it in their pod"
+                    f" template to {{{ACCELERATOR}: {NO_ACCELERATOR}}}"
                 ),
             },
             priority.class_of_queue(spaces.stack, list(spaces.kinds)),
@@ -188,7 +188,7 @@ def jobs(spaces: Spaces) -> dict[str, Any]:
 
 
 def priorities(spaces: Spaces) -> dict[str, Any]:
-    """The policy for pods, and for jobs of kinds that other operators define, where a Kueue admits them."""
+    """The policy for the priority of pods and of other operators' jobs, for a Kueue that admits them."""
     every = {"api_groups": ["*"], "api_versions": ["*"], "operations": ["CREATE", "UPDATE"], "resources": ["*"]}
     return {
         "match_constraints": {
@@ -206,7 +206,7 @@ def priorities(spaces: Spaces) -> dict[str, Any]:
 
 
 def _variables_of_jobs(spaces: Spaces) -> list[dict[str, str]]:
-    """What the rules for jobs read, once for each request."""
+    """Variables of the rules for jobs."""
     return [
         _by_controller(spaces),
         {"name": "templates", "expression": _templates("object")},
@@ -229,7 +229,7 @@ def _matched(resources: Mapping[str, Sequence[str]]) -> dict[str, Any]:
 
 
 def _by_controller(spaces: Spaces) -> dict[str, str]:
-    """Whether a controller asks: anybody may write what Kueue writes on pods, and only controllers are believed."""
+    """Whether a controller sent the request: anyone can write the labels that Kueue sets, so only controllers may."""
     user = "request.userInfo.username"
     own = cel.list_of([spaces.stack, *spaces.teams])
     account = f"({user}.startsWith('system:serviceaccount:') && !({user}.split(':')[2] in {own}))"
@@ -237,7 +237,7 @@ def _by_controller(spaces: Spaces) -> dict[str, str]:
 
 
 def _templates(thing: str) -> str:
-    """The pod templates of a JobSet, a CronJob, or whatever has one."""
+    """The pod templates of a JobSet, a CronJob, or another resource that has one."""
     spec = f"dyn({thing}).spec"
     return (
         f"has({spec}.replicatedJobs) ? {spec}.replicatedJobs.map(job, job.template.spec.template) :"
@@ -250,9 +250,9 @@ def _labelled(templates: str) -> str:
 
 
 def _asks_for_gpus(spec: str) -> str:
-    """Whether a pod's spec asks for GPUs, by any of NVIDIA's names for them, or for devices that may be GPUs.
+    """Whether a pod's spec requests GPUs, under any of NVIDIA's resource names, or devices that may be GPUs.
 
-    What a claim holds (dynamic resource allocation) is in another object, which no such policy sees.
+    The devices of a resource claim (dynamic resource allocation) are in another object, which a policy cannot read.
     """
     amounts = "[one.?resources.?requests.orValue({}), one.?resources.?limits.orValue({})]"
     named = f"(name.startsWith('nvidia.com/') || name.startsWith('{_BY_CLASS}'))"

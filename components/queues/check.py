@@ -1,4 +1,4 @@
-"""What is wrong with queues, cohorts and teams together: whatever could never be admitted, or admits too much."""
+"""Checks of queues, cohorts and teams: quotas that cannot be met or borrowed, unknown names, shared namespaces."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
@@ -12,7 +12,7 @@ from components.queues.settings import ALONE, CohortArgs, QueueArgs, TeamArgs
 
 _NO_GROUPS = (("nodeGroups",),)
 _KINDS, _TAINTS = 64, 8
-"""What Kueue's definitions take at most: kinds of machines of one queue, taints of one kind (maxItems in v0.18.4)."""
+"""Kueue's limits: flavors of a ClusterQueue, taints of a ResourceFlavor (maxItems of its CRDs in v0.18.4)."""
 
 
 def faults(
@@ -21,7 +21,7 @@ def faults(
     teams: Mapping[str, TeamArgs],
     flavors: Mapping[str, Flavor] | None,
 ) -> Iterator[Fault]:
-    """Every fault. `flavors` is None where faulty node groups leave open which kinds of machines there are."""
+    """Every fault. `flavors` is None if node groups failed validation; checks of flavors are then skipped."""
     yield from _cohorts(cohorts)
     for name, args in queues.items():
         at = ("queues", name)
@@ -37,7 +37,7 @@ def faults(
 
 
 def notes(queues: Mapping[str, QueueArgs], **sections: Collection[str] | None) -> Iterator[Note]:
-    """Sections of the settings, by their names, that only queues use, in a stack without any."""
+    """Notes about sections that only apply to queues, in a stack without queues."""
     for name, given in sections.items():
         if given and not queues:
             yield Note((name,), "is set but there are no queues, so it has no effect; declare queues, or remove it")
@@ -73,7 +73,7 @@ def _names(
 
 
 def _kinds(at: Key, args: QueueArgs, flavors: Mapping[str, Flavor]) -> Iterator[Fault]:
-    cards = [name for name, flavor in flavors.items() if flavor.is_gpu or name == ANY]
+    gpus = [name for name, flavor in flavors.items() if flavor.is_gpu or name == ANY]
     with_cores = [CPU for flavor in flavors.values() if not flavor.is_gpu]
     if not with_cores and (args.cpus or args.memory_gib):
         reason = "is set, but every node group has an accelerator; declare one without, or remove it"
@@ -84,9 +84,9 @@ def _kinds(at: Key, args: QueueArgs, flavors: Mapping[str, Flavor]) -> Iterator[
         reason = f"missing, but {any_gpus} is set, and pods with GPUs also request CPUs"
         yield Fault((*at, "cpus"), f"{reason}; set cpus and memoryGib", given=_NO_GROUPS)
     for key, counts, known in (
-        ("gpus", args.gpus, cards),
-        ("mayBorrow", args.may_borrow, [*cards, *with_cores]),
-        ("lends", args.lends, [*cards, *with_cores]),
+        ("gpus", args.gpus, gpus),
+        ("mayBorrow", args.may_borrow, [*gpus, *with_cores]),
+        ("lends", args.lends, [*gpus, *with_cores]),
     ):
         for name in counts:
             if name not in known:
@@ -100,8 +100,8 @@ def _taints(flavors: Mapping[str, Flavor]) -> Iterator[Fault]:
     for flavor in flavors.values():
         if len(flavor.taints) > _TAINTS:
             reason = f"flavor {flavor.name} has {len(flavor.taints)} taints, including those of its nodes"
-            need = f"but a Kueue ResourceFlavor has at most {_TAINTS}; set fewer"
-            yield Fault(("nodeGroups",), f"{reason}, {need}", given=_NO_GROUPS)
+            limit = f"but a Kueue ResourceFlavor has at most {_TAINTS}; set fewer"
+            yield Fault(("nodeGroups",), f"{reason}, {limit}", given=_NO_GROUPS)
 
 
 def _unknown_kind(at: Key, name: str, known: Sequence[str]) -> Fault:
@@ -119,7 +119,7 @@ def _unknown_kind(at: Key, name: str, known: Sequence[str]) -> Fault:
 
 
 def _sums(queues: Mapping[str, QueueArgs], flavors: Mapping[str, Flavor]) -> Iterator[Fault]:
-    """Quotas that no number of nodes could ever meet: Kueue would admit jobs whose pods then wait for ever."""
+    """Quotas above the capacity of the full node groups: Kueue would admit jobs whose pods stay pending."""
     for name, flavor in flavors.items():
         if flavor.is_gpu and flavor.gpus_max is not None:
             held = {queue: float(args.gpus.get(name, 0)) for queue, args in queues.items()}
@@ -147,7 +147,7 @@ def _too_much(key: str, unit: str, held: Mapping[str, float], most: float, detai
 
 
 def _reach(queues: Mapping[str, QueueArgs], quotas: Mapping[str, list[Quota]]) -> Iterator[Fault]:
-    """What may be borrowed and nobody has to lend."""
+    """Borrowing limits above what the other queues lend."""
     lends = lending.of(queues, quotas)
     for name, args in queues.items():
         if args.cohort == ALONE:
@@ -160,9 +160,9 @@ def _reach(queues: Mapping[str, QueueArgs], quotas: Mapping[str, list[Quota]]) -
                 reason = f"is {args.may_borrow[kind]}, but no queue of its cohort lends {kind}; remove it"
             elif args.may_borrow[kind] > most:
                 lenders = lends.lenders(name, flavor.name).items()
-                told = ", ".join(f"{queue} {lent.counted(kind):g}" for queue, lent in lenders if lent.counted(kind))
+                parts = ", ".join(f"{queue} {lent.counted(kind):g}" for queue, lent in lenders if lent.counted(kind))
                 reason = (
-                    f"is {args.may_borrow[kind]}, but the other queues lend {most:g} ({told}); set {most:g} or less"
+                    f"is {args.may_borrow[kind]}, but the other queues lend {most:g} ({parts}); set {most:g} or less"
                 )
             else:
                 continue
@@ -185,7 +185,7 @@ def _cohorts(cohorts: Mapping[str, CohortArgs]) -> Iterator[Fault]:
 
 
 def _circle(name: str, cohorts: Mapping[str, CohortArgs]) -> list[str]:
-    """The cohorts around this one, up to itself; empty where they end."""
+    """The cycle of parents that contains this cohort; empty if there is none."""
     around = [name]
     while (parent := cohorts[around[-1]].parent) is not None and parent in cohorts:
         if parent in around:
@@ -207,9 +207,9 @@ def _namespaces(teams: Mapping[str, TeamArgs]) -> Iterator[Fault]:
 
 
 def of_stacks_namespace(teams: Iterable[tuple[str, TeamArgs]], namespace: str) -> Iterator[Fault]:
-    """Teams in the namespace that is the stack's own, which has every queue anyway."""
+    """Teams in the stack's own namespace, which already has every queue."""
     for name, args in teams:
-        # A team of its name would stand in the stack's place, wherever the team itself is.
+        # A team with the name of the stack's namespace would replace it in maps by owner.
         if namespace in (name, args.namespace or name):
             yield Fault(
                 ("teams", name),

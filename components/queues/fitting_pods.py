@@ -1,7 +1,7 @@
-"""Whether Kueue could give a job's pods to nodes that hold them, as CEL: asked of pod templates, before there are pods.
+"""CEL rules for pod templates: whether the pods fit the nodes of the flavors that Kueue may assign to them.
 
-Quotas count GPUs, wherever they are. Kinds of machines with levels of the network are placed by node: Kueue looks for
-room there. Of others it gives a pod of 8 GPUs nodes of 4, and the GPUs stay taken while the pod waits for ever.
+A quota is a number of GPUs, on any node. For a flavor with a topology, Kueue looks for nodes with room. For other
+flavors, it would admit a pod with 8 GPUs to nodes with 4: the pod stays pending and holds the quota.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,16 +12,16 @@ from components.queues import cel
 from components.queues.flavors import Flavor
 
 Kinds = Mapping[str, Sequence[Flavor]]
-"""The kinds of machines of each queue."""
+"""The flavors of each queue."""
 _BEGIN, _END = TOPOLOGY_PREFIX, "-topology"
 _ANNOTATIONS = "template.?metadata.?annotations"
 _PLACED = f"{_ANNOTATIONS}.orValue({{}}).exists(key, key.startsWith('{_BEGIN}') && key.endsWith('{_END}'))"
-"""Whether a template asks Kueue to place its pods."""
+"""Whether a template has an annotation for topology-aware scheduling."""
 _QUEUE, _TEMPLATES = "variables.queue", "variables.templates"
 
 
 def variables(kinds: Kinds) -> list[dict[str, str]]:
-    """What the rules read, once for each request: what leads to each kind, what keeps off, and how much a node has."""
+    """Variables of the rules: labels, taints and GPUs per node of each flavor."""
     all_of = {flavor.name: flavor for found in _sized(kinds).values() for flavor in found}.values()
     own = {f.name: sorted({t.key for t in f.taints} - {t.key for t in f.tolerations}) for f in all_of}
     found = {
@@ -36,7 +36,7 @@ def variables(kinds: Kinds) -> list[dict[str, str]]:
 
 
 def rules(kinds: Kinds, when: str) -> list[dict[str, str]]:
-    """What must be true of the variables `templates` of a job in `queue`, where `when` is."""
+    """Validations of the variable `templates` of a job in `queue`, under the condition `when`."""
     gpus = {name: [flavor for flavor in found if flavor.is_gpu] for name, found in kinds.items()}
     by_node = {name: [flavor for flavor in found if flavor.levels] for name, found in gpus.items()}
     levels = sorted({label for found in by_node.values() for flavor in found for label in flavor.levels})
@@ -53,39 +53,39 @@ def rules(kinds: Kinds, when: str) -> list[dict[str, str]]:
             f"{_TEMPLATES}.all(template, ['required', 'preferred'].all(how,"
             f" {_ANNOTATIONS}[?'{_BEGIN}' + how + '{_END}'].orValue({cel.text(''.join(levels[:1]))})"
             f" in {cel.list_of(levels)}))",
-            {"message": f"{_BEGIN}…{_END}: the network's levels here are {', '.join(levels)}; name one"},
+            {"message": f"{_BEGIN}…{_END}: unknown topology level; choose one of {', '.join(levels)}"},
         ),
     ]
     return [
-        {"expression": f"!({when}) || !({_QUEUE} in {cel.list_of(queues)}) || {rule}", **told}
-        for queues, rule, told in found
+        {"expression": f"!({when}) || !({_QUEUE} in {cel.list_of(queues)}) || {rule}", **message}
+        for queues, rule, message in found
         if queues
     ]
 
 
 _ASK = (
-    "this queue admits pods where nodes have room for them, if they ask for that; set in each pod template with GPUs"
-    f' metadata.annotations: {{{_BEGIN}unconstrained{_END}: "true"}}'
+    "metadata.annotations: this queue only admits pods with GPUs that request topology-aware scheduling; set in their"
+    f' pod templates metadata.annotations: {{{_BEGIN}unconstrained{_END}: "true"}}'
 )
 _ASK_NOT = (
-    f"{_BEGIN}…{_END}: this queue leaves it to the scheduler which nodes pods get, and would never admit those that ask"
-    " for it; remove the annotation from the pod templates"
+    f"{_BEGIN}…{_END}: the flavors of this queue have no topology, so Kueue would never admit these pods; remove the"
+    " annotation from the pod templates"
 )
 
 
 def _too_small(sized: Kinds) -> str:
-    told = cel.map_of(
+    per_node = cel.map_of(
         {name: cel.text(", ".join(f"{f.name} {f.per_pod}" for f in found)) for name, found in sized.items()}
     )
     return (
-        f"'a pod would get a node with fewer GPUs than it asks for, and wait for ever; the nodes of queue ' + {_QUEUE}"
-        f" + ' have ' + {told}[{_QUEUE}] + ': set in the pod template spec.nodeSelector: {{{ACCELERATOR}: …}} to the"
-        " accelerator of one that has as many'"
+        f"'spec.nodeSelector: a pod requests more GPUs than a node of queue ' + {_QUEUE} + ' may have (' +"
+        f" {per_node}[{_QUEUE}] + '), and would stay pending; set in the pod template spec.nodeSelector:"
+        f" {{{ACCELERATOR}: …}} to an accelerator with enough GPUs per node'"
     )
 
 
 def _fits(by_node: bool) -> str:
-    """Whether a template's pods fit all kinds that Kueue may give them; one of them, where it looks at the nodes."""
+    """Whether a template's pods fit every flavor that Kueue may assign; with a topology, one that fits is enough."""
     labels, each = "variables.labels[kind]", "variables.labels[kind][one.key]"
     selected = f"{labels}.all(key, template.spec.?nodeSelector[?key].orValue({labels}[key]) == {labels}[key])"
     matched = (
@@ -100,14 +100,14 @@ def _fits(by_node: bool) -> str:
         ".exists(one, one.?key.orValue(taint) == taint))"
     )
     reached = f"variables.kinds[{_QUEUE}].filter(kind, {selected} && {near} && {tolerated})"
-    # Of a job that no kind lets in, Kueue tells why.
+    # If no flavor matches, the job is accepted: Kueue reports the reason in its Workload.
     how = "exists" if by_node else "all"
     enough = f"kinds.{how}(kind, variables.sizes[kind] >= {_gpus('template.spec')})"
     return f"[{reached}].all(kinds, kinds.size() == 0 || {enough})"
 
 
 def _gpus(spec: str) -> str:
-    """How many GPUs a pod's spec asks for."""
+    """Number of GPUs that a pod's spec requests."""
     number = f"quantity(string(part[?'{GPU_RESOURCE}'].orValue('0'))).asInteger()"
     asked = f"[one.?resources.?limits, one.?resources.?requests].map(part, {number}).max()"
     return (
@@ -117,7 +117,7 @@ def _gpus(spec: str) -> str:
 
 
 def _sized(kinds: Kinds) -> dict[str, list[Flavor]]:
-    """The kinds with GPUs whose nodes somebody describes."""
+    """The flavors with a known number of GPUs per node."""
     return {name: [flavor for flavor in found if flavor.per_pod] for name, found in kinds.items()}
 
 

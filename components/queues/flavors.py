@@ -1,4 +1,4 @@
-"""Kinds of machines as queues see them, out of the node groups: what leads pods there, and how much there can be."""
+"""The flavors of queues, derived from the node groups: node labels, taints and capacity."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from components.node_groups.taint import Taint, keeps_out
 from components.queues import topology
 
 ANY = "any"
-"""The one flavor of a cluster whose nodes nobody describes."""
+"""The only flavor of a cluster without nodeGroups."""
 
 
 @dataclass(frozen=True)
 class Share:
-    """What comes with each GPU: its part of the node's processors and memory."""
+    """CPU cores and memory of a node per GPU."""
 
     cpus: float
     memory_gib: float
@@ -26,62 +26,62 @@ class Share:
 
 @dataclass(frozen=True)
 class Flavor:
-    """One kind of machine: what makes it, for pods, another kind than the rest."""
+    """One ResourceFlavor: nodes that are interchangeable for pods."""
 
     name: str
     labels: Mapping[str, str]
-    """What nodes of this kind have and no others: Kueue makes the pods select them."""
+    """Labels that only nodes of this flavor have; Kueue adds them to the node selector of pods."""
     taints: tuple[Taint, ...]
-    """What pods must tolerate to be admitted to it: no taints that are mere preferences."""
+    """Taints that pods must tolerate to be admitted, without those of effect PreferNoSchedule."""
     resource: str | None
-    """The extended resource that it has; None without accelerators."""
+    """Its extended resource; None without accelerators."""
     tolerations: tuple[Taint, ...] = ()
-    """The taints that its nodes have because of what they are, such as their GPUs: Kueue makes the pods that it admits
-    tolerate them. Spot machines and taints of a group's settings are the job's own choice."""
+    """Taints of its nodes for which Kueue adds tolerations to admitted pods, such as those of GPUs. For spot nodes and
+    taints in a group's settings, the job has tolerations of its own."""
     age: tuple[int, ...] = ()
-    """Orders kinds from old cards to new ones; a spot or a shared one comes before the whole one of the same card."""
+    """Sort key, from the oldest accelerator to the newest; spot and shared GPUs come before others of one model."""
     gpus_max: int | None = None
-    """GPUs when each of its groups is full, shared ones once for each pod; None where nobody tells."""
+    """GPUs of the full node groups, a shared GPU once per pod; None if unknown."""
     cpus_max: float | None = None
     memory_gib_max: float | None = None
     share: Share | None = None
-    """None where nobody knows the machine: then processors and memory are not rationed beside the GPUs."""
+    """None if the machine is unknown: the quota of CPU and memory is then unlimited."""
     per_pod: int = 0
-    """The most GPUs that one pod can get."""
+    """GPUs of the largest node: the most that one pod can get."""
     shared: bool = False
     spot: bool = False
     levels: tuple[str, ...] = ()
-    """Labels of the network's levels, from wide to narrow, by which Kueue places pods; none: the scheduler does."""
+    """Node labels of the topology's levels, from wide to narrow; empty without topology-aware scheduling."""
 
     @property
     def object_name(self) -> str:
-        """What its ResourceFlavor is called after the stack's name. With levels, neither they nor the tolerations can
-        ever change, and so both are in it."""
+        """Name of the ResourceFlavor, without the stack's. With a topology, levels and tolerations are immutable, so
+        the name has a hash of both."""
         if not self.levels:
             return self.name
-        return f"{self.name}-{topology.mark((*self.levels, *map(str, self.tolerations)))}"
+        return f"{self.name}-{topology.suffix((*self.levels, *map(str, self.tolerations)))}"
 
     @property
     def counted(self) -> tuple[str, ...]:
-        """By which names settings count it: cores as `cpu`, GPUs as its own. Nodes that nobody describes have both."""
+        """Keys of its quotas in the settings: `cpu` for cores, else its own name. Without nodeGroups it has both."""
         return (CPU, ANY) if self.name == ANY else (self.name,)
 
     @property
     def is_gpu(self) -> bool:
         return self.resource is not None
 
-    def is_card(self, accelerator: str) -> bool:
-        """Whether its nodes have this card."""
+    def has_accelerator(self, accelerator: str) -> bool:
+        """Whether its nodes have this accelerator."""
         return self.labels.get(ACCELERATOR) == accelerator
 
 
 def of(fleet: Fleet, *, own_nodes: bool, levels: tuple[str, ...] = ()) -> dict[str, Flavor]:
-    """The flavors by name, CPUs first, then from the oldest card to the newest.
+    """The flavors by name, CPUs first, then from the oldest accelerator to the newest.
 
-    TPUs are no part of queues, nor are nodes without accelerators that keep others off: who names them gets in.
+    Queues have no quota of TPUs, nor of tainted nodes without accelerators, which pods select by node group.
 
-    `own_nodes`: whether the cluster runs pods without accelerators on nodes of its own, beside the groups. `levels`:
-    labels of the network's levels for nodes with GPUs.
+    `own_nodes`: whether the cluster has nodes for pods without accelerators in addition to the groups. `levels`: node
+    labels of the topology's levels, for nodes with GPUs.
     """
     if not fleet.groups:
         return {ANY: Flavor(ANY, {}, (), None)}
@@ -99,7 +99,7 @@ def _flavor(name: str, shapes: Sequence[Shape], levels: tuple[str, ...]) -> Flav
     first = shapes[0]
     sizes = [node_size.of(shape) for shape in shapes]
     known = [size for size in sizes if size]
-    whole = len(known) == len(sizes)
+    all_known = len(known) == len(sizes)
     counts = [shape.args.max for shape in shapes]
     taints = tuple(taint for taint in _common(shapes) if keeps_out(taint))
     if first.accelerator is None:
@@ -108,29 +108,29 @@ def _flavor(name: str, shapes: Sequence[Shape], levels: tuple[str, ...]) -> Flav
             _cpu_labels(name),
             taints,
             None,
-            cpus_max=sum(size.cpus * count for size, count in zip(known, counts, strict=True)) if whole else None,
+            cpus_max=sum(size.cpus * count for size, count in zip(known, counts, strict=True)) if all_known else None,
             memory_gib_max=(
-                sum(size.memory_gib * count for size, count in zip(known, counts, strict=True)) if whole else None
+                sum(size.memory_gib * count for size, count in zip(known, counts, strict=True)) if all_known else None
             ),
         )
-    card = first.accelerator
-    gpus = [shape.resources[card.resource] for shape in shapes]
-    labels = {FLAVOR: name, ACCELERATOR: card.name}
+    accelerator = first.accelerator
+    gpus = [shape.resources[accelerator.resource] for shape in shapes]
+    labels = {FLAVOR: name, ACCELERATOR: accelerator.name}
     if first.args.sharing:
         labels[PLUGIN_CONFIG] = first.labels[PLUGIN_CONFIG]
     return Flavor(
         name,
         labels,
         taints,
-        card.resource,
+        accelerator.resource,
         tolerations=_by_nature(taints, shapes),
         age=(
-            1 + list(catalog.ACCELERATORS).index(card.name),
+            1 + list(catalog.ACCELERATORS).index(accelerator.name),
             0 if first.args.sharing else 1,
             0 if first.args.spot else 1,
         ),
         gpus_max=sum(each * count for each, count in zip(gpus, counts, strict=True)),
-        share=_share([(size, each) for size, each in zip(known, gpus, strict=True)]) if whole else None,
+        share=_share([(size, each) for size, each in zip(known, gpus, strict=True)]) if all_known else None,
         per_pod=1 if first.args.sharing else max(gpus),
         shared=first.args.sharing is not None,
         spot=first.args.spot,
@@ -139,7 +139,7 @@ def _flavor(name: str, shapes: Sequence[Shape], levels: tuple[str, ...]) -> Flav
 
 
 def _by_nature(taints: Iterable[Taint], shapes: Iterable[Shape]) -> tuple[Taint, ...]:
-    """The taints that say nothing of who may come: a job in a queue that has these machines may."""
+    """The taints of a flavor that are not from a group's settings or spot nodes: admitted jobs may ignore them."""
     declared = {(taint.key, taint.effect) for shape in shapes for taint in shape.args.taints}
     return tuple(t for t in taints if not t.spot and (t.key, t.effect) not in declared)
 
@@ -149,12 +149,12 @@ def _cpu_labels(name: str) -> dict[str, str]:
 
 
 def _common(shapes: Iterable[Shape]) -> list[Taint]:
-    """The taints that each of the groups has: a pod that tolerates them runs on one of the groups at least."""
+    """The taints that all groups have. A pod that tolerates them can run on at least one group."""
     first, *others = shapes
     return [taint for taint in first.taints if all(taint in other.taints for other in others)]
 
 
 def _share(nodes: Iterable[tuple[node_size.NodeSize, int]]) -> Share:
-    """The part that every node of the kind has for each of its GPUs."""
+    """The smallest share of all groups."""
     parts = [(size.cpus / gpus, size.memory_gib / gpus) for size, gpus in nodes]
     return Share(min(cpus for cpus, _ in parts), min(memory for _, memory in parts))

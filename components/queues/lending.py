@@ -1,4 +1,4 @@
-"""Who lends to whom: the queues of a stack's cohorts, which are all in one."""
+"""How much quota each queue can borrow from the others. All cohorts of a stack are in one root cohort."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import accumulate
@@ -9,7 +9,7 @@ from components.queues.settings import ALONE, QueueArgs
 
 
 class Summable(Protocol):
-    """A number, or several that are added one by one."""
+    """A number, or an amount of several resources."""
 
     def __add__(self, other: Self, /) -> Self: ...
 
@@ -18,7 +18,7 @@ Lent = TypeVar("Lent", bound=Summable)
 
 
 class Lending(Generic[Lent]):
-    """What each queue lends of each flavor, and what that makes for the others. Linear in the queues."""
+    """What each queue lends of each flavor, and what the others can borrow. Linear in the number of queues."""
 
     def __init__(
         self, lent: Mapping[str, Mapping[str, Lent]], nothing: Lent, *, alone: Collection[str] = frozenset()
@@ -29,7 +29,7 @@ class Lending(Generic[Lent]):
         self._by_all = {flavor: _total(amounts.values(), nothing) for flavor, amounts in lent.items()}
 
     def lenders(self, borrower: str, flavor: str) -> dict[str, Lent]:
-        """How much of a flavor each other queue lends at most, those that lend any."""
+        """The other queues that lend a flavor, and how much at most."""
         if borrower in self._alone:
             return {}
         return {name: lent for name, lent in self._lent.get(flavor, {}).items() if name != borrower}
@@ -42,7 +42,7 @@ class Lending(Generic[Lent]):
         return by_others[borrower] if borrower in by_others else self._by_all.get(flavor, self._nothing)
 
     def lent_to_all(self, borrowers: Collection[str], flavor: str) -> Lent:
-        """How much of a flavor the queues that are none of these lend at most."""
+        """How much of a flavor the queues outside of these lend at most."""
         lent = self._lent.get(flavor, {})
         return _total((amount for name, amount in lent.items() if name not in borrowers), self._nothing)
 
@@ -60,12 +60,12 @@ def of(queues: Mapping[str, QueueArgs], quotas: Mapping[str, Sequence[Quota]]) -
 
 
 def obtainable(lending: Lending[Amount], queue: str, quota: Quota) -> Amount:
-    """The most of a flavor that a queue's jobs can hold together: its own, and what others lend of what it may."""
+    """The most of a flavor that a queue's jobs can hold: its nominal quota and what it can borrow."""
     return quota.guaranteed + quota.borrowable.at_most(lending.lent_to(queue, quota.flavor.name))
 
 
 def _by_others(lent: Mapping[str, Lent], nothing: Lent) -> dict[str, Lent]:
-    """What all but each lend together. Nothing is subtracted: some flavors have no limit."""
+    """What all other queues lend together, by queue. Sums only: amounts may be infinite, so none can be subtracted."""
     amounts = list(lent.values())
     before = list(accumulate(amounts, initial=nothing))
     after = list(accumulate(reversed(amounts), initial=nothing))

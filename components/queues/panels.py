@@ -1,4 +1,4 @@
-"""What the dashboard of the queues shows: panels with their queries, over metrics of Kueue's own."""
+"""The panels of the queues' dashboard, with queries of Kueue's metrics."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ Step = tuple[float | None, str]
 
 @dataclass(frozen=True)
 class Query:
-    """One query in Prometheus' language, and what its series are called."""
+    """A PromQL query and the legend of its series."""
 
     promql: str
     legend: str
@@ -19,7 +19,7 @@ class Query:
 
 @dataclass(frozen=True)
 class Panel:
-    """One panel: what it answers, in which unit, and from which value on it changes its colour."""
+    """One panel of the dashboard."""
 
     title: str
     about: str
@@ -38,13 +38,13 @@ _GPUS = f'{_QUEUES}, resource="{GPU_RESOURCE}"'
 
 
 def _now(metric: str, selector: str, *by: str) -> str:
-    """What a gauge says. Replicas of Kueue that take over from each other tell the same: it counts once."""
+    """The value of a gauge. All replicas of Kueue export it, so it is not summed over them."""
     return f"max by ({', '.join(by)}) ({metric}{{{selector}}})"
 
 
 def _counted(metric: str, selector: str, *by: str) -> str:
-    """What a counter counted in the window. One that began within it counts as a whole: Kueue has no counter of what
-    never happened, and Prometheus takes its first value for where it always was."""
+    """The increase of a counter in the window. A series that began within the window counts from 0: Kueue exports a
+    counter after its first event, and `increase` ignores the first value."""
     series = f"{metric}{{{selector}}}"
     known, new = (
         f"(increase({series}[$window]) and {series} offset $window)",
@@ -58,7 +58,7 @@ def _quantile(share: float, histogram: str, selector: str, *by: str) -> str:
 
 
 def _short(promql: str, **labels: str) -> str:
-    """The same with names as the settings have them, without the stack's in front: `label="of which"`."""
+    """The query with names as in the settings, without the stack's prefix: `new_label="label"`."""
     for label, long in labels.items():
         promql = f'label_replace({promql}, "{label}", "$1", "{long}", "$stack-(.+)")'
     return promql
@@ -68,14 +68,14 @@ def _by_queue(promql: str) -> str:
     return _short(promql, queue="cluster_queue")
 
 
-def _cards(promql: str) -> str:
-    """One line of the table: by queue and card, and by nothing else, so that the lines of several queries meet."""
-    return f"sum by (queue, card) ({_short(promql, queue='cluster_queue', card='flavor')})"
+def _flavors(promql: str) -> str:
+    """Rows of the table, by queue and flavor only, so that Grafana merges the rows of several queries."""
+    return f"sum by (queue, accelerator) ({_short(promql, queue='cluster_queue', accelerator='flavor')})"
 
 
 def _by_namespace(metric: str) -> str:
-    """By the namespace of local queues. Most ways to scrape have a label of this name for where Kueue itself runs, and
-    rename what Kueue says."""
+    """By the namespace of LocalQueues. Most scrape configurations set `namespace` to Kueue's own, and rename Kueue's
+    label to `exported_namespace`."""
     found = (
         f'label_replace({metric}{{name=~"$queue", {label}=~"$namespace", resource="{GPU_RESOURCE}"}}, '
         f'"queues_in", "$1", "{label}", "(.+)")'
@@ -102,7 +102,7 @@ _PREEMPTED = _counted("kueue_preempted_workloads_total", _PREEMPTING, "preemptin
 _OVERVIEW = (
     Panel(
         "Jobs waiting",
-        "Jobs that are in a queue and not admitted.",
+        "Jobs in a queue that are not admitted yet.",
         (Query(f"sum({_PENDING})", "waiting"),),
         kind="stat",
         width=6,
@@ -111,7 +111,7 @@ _OVERVIEW = (
     ),
     Panel(
         "Longest wait, p95",
-        "Of the jobs admitted in the window, one in twenty waited longer, in the queue where it was worst.",
+        "95 % of the jobs admitted in the window waited less, in the queue with the longest waits.",
         (Query(f"max({_quantile(0.95, _WAIT, _QUEUES, 'cluster_queue')} >= 0)", "p95"),),
         unit="s",
         kind="stat",
@@ -121,7 +121,7 @@ _OVERVIEW = (
     ),
     Panel(
         "GPUs in use",
-        "Share of the queues' quotas that admitted jobs hold. At 100% a new job waits, or stops another.",
+        "Share of the nominal quotas that admitted jobs use. At 100 % a new job waits or preempts another.",
         (Query(f"sum({_USED}) / (sum({_QUOTA}) > 0)", "in use"),),
         unit="percentunit",
         kind="stat",
@@ -132,7 +132,7 @@ _OVERVIEW = (
     ),
     Panel(
         "Jobs preempted",
-        "Jobs stopped for others in the window. They go on from their last checkpoint.",
+        "Jobs preempted in the window. They continue from their last checkpoint.",
         (Query(f"sum({_PREEMPTED}) or vector(0)", "preempted"),),
         kind="stat",
         width=6,
@@ -144,50 +144,55 @@ _OVERVIEW = (
 _WAITING = (
     Panel(
         "Queue wait",
-        "From being queued to being admitted, by queue: half of the jobs (p50), one in twenty (p95) waited longer.",
+        "Time from creation to admission, by queue: median (p50) and 95th percentile (p95).",
         _waits(_WAIT),
         unit="s",
         thresholds=((None, "transparent"), (3600, "red")),
     ),
     Panel(
         "Pending jobs",
-        "Active ones are tried when something changes; inadmissible ones found no room when they were last tried.",
+        "By queue and status. Kueue tries active jobs next; inadmissible ones wait until quota or nodes change.",
         (Query(_by_queue(_PENDING), "{{queue}} {{status}}"),),
         decimals=0,
     ),
     Panel(
         "Time to pods ready",
-        "From admission until all pods run: starting nodes, pulling images. After 20 minutes the job is stopped and "
-        "queued again.",
+        "Time from admission until all pods are ready, with node startup and image pulls. After 20 minutes Kueue "
+        "evicts the job and queues it again.",
         _waits("kueue_admitted_until_ready_wait_time_seconds"),
         unit="s",
         thresholds=((None, "transparent"), (1200, "red")),
     ),
     Panel(
         "Admitted jobs",
-        "Jobs that hold what they asked for.",
+        "Jobs that hold quota, by queue.",
         (Query(_by_queue(_now("kueue_admitted_active_workloads", _QUEUES, "cluster_queue")), "{{queue}}"),),
         decimals=0,
     ),
 )
 _USE = (
     Panel(
-        "GPUs by queue and card",
-        "What a queue is sure of, what its jobs hold, how much of that is borrowed, and how much of its own is idle or "
-        "lent.",
+        "GPUs by queue and accelerator",
+        "Guaranteed (nominal) quota, what the queue's jobs use, how much of that is borrowed, and how much of its own "
+        "quota is idle or lent.",
         (
-            Query(_cards(_QUOTA), "quota"),
-            Query(_cards(_USED), "used"),
-            Query(_cards(_BORROWED), "borrowed"),
-            Query(_cards(_UNUSED), "idle or lent"),
+            Query(_flavors(_QUOTA), "quota"),
+            Query(_flavors(_USED), "used"),
+            Query(_flavors(_BORROWED), "borrowed"),
+            Query(_flavors(_UNUSED), "idle or lent"),
         ),
         kind="table",
         decimals=0,
     ),
     Panel(
-        "Use of each card",
-        "Share of the quotas for a card that admitted jobs hold, whoever borrows it.",
-        (Query(_short(f"sum by (flavor) ({_USED}) / (sum by (flavor) ({_QUOTA}) > 0)", card="flavor"), "{{card}}"),),
+        "Usage by accelerator",
+        "Share of the nominal quotas of an accelerator that admitted jobs use, borrowed quota included.",
+        (
+            Query(
+                _short(f"sum by (flavor) ({_USED}) / (sum by (flavor) ({_QUOTA}) > 0)", accelerator="flavor"),
+                "{{accelerator}}",
+            ),
+        ),
         unit="percentunit",
         kind="bargauge",
         decimals=0,
@@ -195,25 +200,25 @@ _USE = (
     ),
     Panel(
         "GPUs borrowed",
-        "Beyond a queue's own quota, by queue and card. Their owner may want them back: the job is stopped then.",
-        (Query(_short(_BORROWED, queue="cluster_queue", card="flavor"), "{{queue}} {{card}}"),),
+        "Beyond a queue's nominal quota, by queue and accelerator. The owner can reclaim them by preemption.",
+        (Query(_short(_BORROWED, queue="cluster_queue", accelerator="flavor"), "{{queue}} {{accelerator}}"),),
         decimals=0,
     ),
     Panel(
         "GPUs lent",
-        "By card: what some queues borrow is what the others lend.",
-        (Query(_short(f"sum by (flavor) ({_BORROWED})", card="flavor"), "{{card}}"),),
+        "By accelerator: the sum of what queues borrow.",
+        (Query(_short(f"sum by (flavor) ({_BORROWED})", accelerator="flavor"), "{{accelerator}}"),),
         decimals=0,
     ),
     Panel(
         "GPUs by namespace",
-        "What the jobs of the stack and of each team hold.",
+        "GPUs that admitted jobs use, by namespace of the stack and its teams.",
         (Query(_by_namespace("kueue_local_queue_resource_usage"), "{{queues_in}}"),),
         decimals=0,
     ),
     Panel(
-        "GPUs that pending jobs ask for",
-        "By queue, whichever card they would get.",
+        "GPUs that pending jobs request",
+        "By queue, over all accelerators.",
         (Query(_by_queue(_now("kueue_cluster_queue_resource_pending", _GPUS, "cluster_queue")), "{{queue}}"),),
         decimals=0,
     ),
@@ -221,14 +226,14 @@ _USE = (
 _STOPPED = (
     Panel(
         "Preemptions",
-        "Jobs stopped in the window, by the queue that wanted the room and why: InClusterQueue for a job of higher "
-        "priority, InCohortReclamation to take back what was lent, InCohortFairSharing by weight.",
+        "Jobs preempted in the window, by preempting queue and reason: InClusterQueue for a job of higher priority, "
+        "InCohortReclamation to reclaim lent quota, InCohortFairSharing by weight.",
         (Query(_short(_PREEMPTED, queue="preempting_cluster_queue"), "for {{queue}}: {{reason}}"),),
         width=8,
     ),
     Panel(
         "Evictions",
-        "Jobs of a queue that lost their room in the window, by reason: Preempted, PodsReadyTimeout, Deactivated, …",
+        "Jobs evicted in the window, by queue and reason: Preempted, PodsReadyTimeout, Deactivated, …",
         (
             Query(
                 _by_queue(_counted("kueue_evicted_workloads_total", _QUEUES, "cluster_queue", "reason")),
@@ -238,8 +243,8 @@ _STOPPED = (
         width=8,
     ),
     Panel(
-        "Time to give room back",
-        "From being stopped to holding nothing: saving a checkpoint takes most of it, and who preempts waits for it.",
+        "Time to release quota",
+        "Time from eviction until the job releases its quota, mostly to save a checkpoint; the preempting job waits.",
         _waits("kueue_workload_eviction_latency_seconds"),
         unit="s",
         width=8,
@@ -249,6 +254,6 @@ ROWS: Mapping[str, tuple[Panel, ...]] = {
     "Now": _OVERVIEW,
     "Waiting": _WAITING,
     "GPUs": _USE,
-    "Stopped": _STOPPED,
+    "Preempted and evicted": _STOPPED,
 }
-"""The dashboard's panels, below the headings of its rows."""
+"""The dashboard's panels, by the titles of its rows."""

@@ -1,8 +1,8 @@
-"""Whether a team's job has the priority of the queue that it names, as CEL: asked of jobs, before Kueue reads them.
+"""CEL rules for the priority of a team's job: it must be that of the job's queue.
 
-Kueue takes any WorkloadPriorityClass that a job's label names, and these are objects of the cluster: each team could
-name that of a queue which it may not use. Without the label, Kueue takes the PriorityClass of the pods; the scheduler
-takes it in any case, and stops pods of other jobs for it.
+Kueue accepts any WorkloadPriorityClass that a job's label names. These are cluster-scoped, so a team could name that of
+a queue which it may not use. Without the label, Kueue uses the PriorityClass of the pods; the scheduler always uses it,
+and preempts pods of other jobs.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ _UNCHANGED = "variables.byController || variables.ranksAsBefore"
 
 
 def variables(templates: str = "", old_templates: str = "") -> list[dict[str, str]]:
-    """What the rules read beside `queue`, `templates` and `byController`.
+    """Variables of the rules, in addition to `queue`, `templates` and `byController`.
 
     `templates`, `old_templates`: CEL for a job's pod templates, and for those before an update.
     """
@@ -24,9 +24,9 @@ def variables(templates: str = "", old_templates: str = "") -> list[dict[str, st
 
 
 def class_of_queue(stack: str, queues: Sequence[str]) -> dict[str, str]:
-    """A job that a team creates, or changes in what decides its priority, names the class of its queue or none.
+    """A job names the priority class of its queue or none, when a team creates it or changes its priority.
 
-    Queues of others in the team's namespace may have classes and PriorityClasses of their own, and not the stack's.
+    Jobs in queues of others in the team's namespace may name any class except the stack's.
     """
     own, right = _own(queues), _right(stack)
     classes = cel.list_of([cluster_wide_name(stack, queue) for queue in queues])
@@ -40,7 +40,7 @@ def class_of_queue(stack: str, queues: Sequence[str]) -> dict[str, str]:
 
 
 def no_class_of_pods(stack: str, queues: Sequence[str]) -> dict[str, str]:
-    """The pod templates of such a job name no PriorityClass."""
+    """The pod templates of a job in the stack's queues name no PriorityClass."""
     return {
         "expression": (
             f"{_UNCHANGED} || !({_own(queues)}) || variables.templates.all(template, {_pods_class('template')} == '')"
@@ -53,12 +53,12 @@ def no_class_of_pods(stack: str, queues: Sequence[str]) -> dict[str, str]:
 
 
 def label(thing: str, name: str = PRIORITY_LABEL) -> str:
-    """A label of a job, or nothing."""
+    """A label of a job; empty without it."""
     return f"dyn({thing}).metadata.?labels[?'{name}'].orValue('')"
 
 
 def _rank(thing: str, templates: str) -> str:
-    """All that decides a job's priority, to compare."""
+    """Everything that decides a job's priority, for comparison."""
     labels = f"[{label(thing, QUEUE_LABEL)}, {label(thing)}]"
     return f"({labels} + ({templates}).map(template, {_pods_class('template')}))" if templates else labels
 

@@ -1,4 +1,4 @@
-"""What each queue has of each kind of machine: sure, to borrow, to lend; in GPUs and as Kueue's quotas."""
+"""What each queue has of each flavor: guaranteed, borrowable and lent, as amounts and as Kueue's quotas."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,22 +13,22 @@ from components.queues.settings import ALONE, QueueArgs
 
 CPU_RESOURCE, MEMORY_RESOURCE = "cpu", "memory"
 COVERED = (CPU_RESOURCE, MEMORY_RESOURCE, GPU_RESOURCE)
-"""One group for all resources: a pod's CPU and GPU must come from the same machine. Kueue admits no job that asks for
-what a queue does not cover."""
+"""One resource group: CPU and GPUs of a pod must be of the same flavor. Kueue never admits a job that requests a
+resource which its queue does not cover."""
 _UNRATIONED = {CPU_RESOURCE: "1M", MEMORY_RESOURCE: "1Ei"}
 """More than any cluster has."""
 
 
 @dataclass(frozen=True)
 class Amount:
-    """Processors, memory and GPUs of one kind of machine."""
+    """CPU cores, memory and GPUs of one flavor."""
 
     cpus: float
     memory_gib: float
     gpus: int
 
     def counted(self, name: str) -> float:
-        """What settings count by this name: cores as `cpu`, GPUs as any other."""
+        """Cores for the name `cpu`, else GPUs."""
         return self.cpus if name == CPU else self.gpus
 
     def __add__(self, other: "Amount") -> "Amount":
@@ -36,15 +36,15 @@ class Amount:
         return Amount(self.cpus + other.cpus, self.memory_gib + other.memory_gib, self.gpus + other.gpus)
 
     def times(self, count: int) -> "Amount":
-        """So many of it."""
+        """This amount, multiplied."""
         return Amount(self.cpus * count, self.memory_gib * count, self.gpus * count)
 
     def at_most(self, other: "Amount") -> "Amount":
-        """Of each resource the smaller number."""
+        """The smaller amount of each resource."""
         return Amount(min(self.cpus, other.cpus), min(self.memory_gib, other.memory_gib), min(self.gpus, other.gpus))
 
     def holds(self, other: "Amount", times: int) -> bool:
-        """Whether there is room for so many of the other."""
+        """Whether the other amount fits this many times."""
         return (
             other.cpus * times <= self.cpus + _ROUNDING
             and other.memory_gib * times <= self.memory_gib + _ROUNDING
@@ -57,49 +57,49 @@ _ROUNDING = 1e-6
 
 @dataclass(frozen=True)
 class Quota:
-    """What one queue has of one kind of machine."""
+    """What one queue has of one flavor."""
 
     flavor: Flavor
     guaranteed: Amount
     borrowable: Amount
     lent: Amount | None
-    """At most this much; None for all."""
+    """Lending limit; None for no limit."""
 
     @property
     def is_nothing(self) -> bool:
-        """Whether no pod could ever get any of it."""
+        """Whether the queue has no quota of the flavor."""
         return not any(amount.cpus or amount.gpus for amount in (self.guaranteed, self.borrowable))
 
 
 def of(queue: QueueArgs, flavors: Mapping[str, Flavor]) -> list[Quota]:
-    """The kinds of machines that a queue may use, in the order in which it takes them: nodes without GPUs first, so
-    that what needs none holds none; then, for high priority, from the newest card to the oldest, or the other way."""
+    """The quotas of a queue in the order in which it uses the flavors: nodes without GPUs first, so that pods without
+    GPUs get no GPU nodes; then from the oldest accelerator to the newest, reversed for high priority."""
     found = [quota for flavor in flavors.values() if not (quota := _of(queue, flavor)).is_nothing]
     plain = [quota for quota in found if not quota.flavor.is_gpu]
-    cards = [quota for quota in found if quota.flavor.is_gpu]
-    return [*plain, *(reversed(cards) if queue.priority == "high" else cards)]
+    with_gpus = [quota for quota in found if quota.flavor.is_gpu]
+    return [*plain, *(reversed(with_gpus) if queue.priority == "high" else with_gpus)]
 
 
 def _of(queue: QueueArgs, flavor: Flavor) -> Quota:
     own = {**queue.gpus, CPU: queue.cpus}
-    # Of what it does not name, it lends all.
+    # Flavors without a lending limit are lent completely.
     lent = _amount(queue, flavor, {**own, **queue.lends}) if any(n in queue.lends for n in flavor.counted) else None
     return Quota(flavor, _amount(queue, flavor, own), _amount(queue, flavor, queue.may_borrow), lent)
 
 
 NOTHING = Amount(0, 0, 0)
 _GIB_PER_CORE = 4
-"""Of most clouds' general machines; for a queue that has no cores of its own."""
+"""GiB of memory per core of most clouds' general-purpose machines; for a queue without cores of its own."""
 
 
 def _amount(queue: QueueArgs, flavor: Flavor, counts: Mapping[str, float]) -> Amount:
-    """What numbers by name come to of one kind of machine, with the memory that goes with its cores."""
+    """The amount of a flavor for quotas by name, with memory in proportion to its cores."""
     gpus = int(counts.get(flavor.name, 0))
     if flavor.is_gpu:
         return _with_gpus(flavor, gpus)
     cpus = counts.get(CPU, 0)
     memory_gib = cpus * (queue.memory_gib / queue.cpus if queue.cpus else _GIB_PER_CORE)
-    # On a cluster whose nodes nobody describes, GPUs are on the same ones.
+    # Without nodeGroups, one flavor has both cores and GPUs.
     return Amount(cpus, memory_gib, gpus if flavor.name == ANY else 0)
 
 
@@ -111,19 +111,21 @@ def _with_gpus(flavor: Flavor, gpus: int) -> Amount:
 
 
 def in_cohort(queue: QueueArgs, quotas: Iterable[Quota]) -> bool:
-    """Whether Kueue has the queue in a cohort. One that neither lends nor borrows is there, too, where Kueue places
-    pods by node: when a job ends, it looks again for room for those that wait in the same cohort, and in no other."""
+    """Whether the ClusterQueue is in a cohort. With a topology, one that neither lends nor borrows is in it, too: when
+    a job ends, Kueue retries pending jobs of the same cohort only."""
     return queue.cohort != ALONE or any(quota.flavor.levels for quota in quotas)
 
 
 def resources(quota: Quota, queue: QueueArgs, *, in_cohort: bool) -> Iterator[dict[str, Any]]:
-    """The quota as a flavor of a ClusterQueue lists it: every resource, in one order."""
-    sure, more, lent = (_spelled(amount) for amount in (quota.guaranteed, quota.borrowable, quota.lent or NOTHING))
+    """The quotas of a flavor in a ClusterQueue, for every covered resource."""
+    nominal, borrowing, lent = (
+        _spelled(amount) for amount in (quota.guaranteed, quota.borrowable, quota.lent or NOTHING)
+    )
     for name in COVERED:
-        found = {"name": name, "nominalQuota": sure[name]}
-        # Outside of a cohort there is nobody to borrow from, and Kueue refuses to be told how much.
+        found = {"name": name, "nominalQuota": nominal[name]}
+        # Kueue refuses limits for a queue that is in no cohort.
         if in_cohort:
-            found["borrowingLimit"] = "0" if queue.cohort == ALONE else more[name]
+            found["borrowingLimit"] = "0" if queue.cohort == ALONE else borrowing[name]
             if queue.cohort == ALONE:
                 found["lendingLimit"] = "0"
             elif quota.lent is not None:

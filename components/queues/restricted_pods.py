@@ -1,9 +1,9 @@
-"""What the Pod Security level `restricted` asks of pods, as CEL: what a pod template lacks, before there are pods."""
+"""CEL rules for pod templates: which settings they lack for the Pod Security level `restricted`."""
 
 _PROFILES = "['RuntimeDefault', 'Localhost']"
 _VOLUMES = ("configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "image", "persistentVolumeClaim", "projected")
 _KINDS = f"[{', '.join(repr(kind) for kind in (*_VOLUMES, 'secret'))}]"
-_PER_CONTAINER = "securityContext of each container: "
+_PER_CONTAINER = "in each container securityContext."
 
 
 def containers(spec: str) -> str:
@@ -12,9 +12,9 @@ def containers(spec: str) -> str:
 
 
 def missing(templates: str) -> str:
-    """The CEL expression of what these pod templates lack, as a text; an empty one where nothing is."""
-    told = ", ".join(f"{templates}.all(template, {rule}) ? '' : '{remedy}'" for remedy, rule in _RULES.items())
-    return f"[{told}].filter(lacking, lacking != '').join('; ')"
+    """A CEL expression for the settings that these pod templates lack, as text; empty if they lack none."""
+    remedies = ", ".join(f"{templates}.all(template, {rule}) ? '' : '{remedy}'" for remedy, rule in _RULES.items())
+    return f"[{remedies}].filter(lacking, lacking != '').join('; ')"
 
 
 def _each(rule: str) -> str:
@@ -23,13 +23,13 @@ def _each(rule: str) -> str:
 
 
 def _everywhere(part: str, rule: str) -> str:
-    """A rule about a part of the security contexts, `it`: the pod's and each container's, where they have it."""
+    """A rule about a field of the security contexts, `it`: of the pod and of each container, where it is set."""
     found = f"[{_POD}.?{part}] + {containers('template.spec')}.map(one, {_ONE}.?{part})"
     return f"({found}).all(it, !it.hasValue() || ({rule}))"
 
 
 def _without_host(part: str, *handlers: str) -> str:
-    """A rule about what asks a container: it asks the pod itself, and no other host."""
+    """A rule about a probe or handler: it has no host, so that it connects to the pod itself."""
     asked = ", ".join(f"one.?{part}.?{handler}" if handler else f"one.?{part}" for handler in handlers)
     return _each(f"[{asked}].all(it, it.?httpGet.?host.orValue('') == '' && it.?tcpSocket.?host.orValue('') == '')")
 
@@ -57,7 +57,7 @@ _RULES = {
     "spec.securityContext.runAsNonRoot: true": _each(
         f"{_ONE}.?runAsNonRoot.orValue({_POD}.?runAsNonRoot.orValue(false))"
     ),
-    "spec.securityContext.runAsUser: above 0": f"{_POD}.?runAsUser.orValue(1) != 0 && "
+    "spec.securityContext.runAsUser: 1 or more": f"{_POD}.?runAsUser.orValue(1) != 0 && "
     + _each(f"{_ONE}.?runAsUser.orValue(1) != 0"),
     "spec.securityContext.seccompProfile: {type: RuntimeDefault}": f"{_POD_PROFILE} in ([''] + {_PROFILES}) && "
     + _each(f"{_ONE}.?seccompProfile.?type.orValue({_POD_PROFILE}) in {_PROFILES}"),
@@ -70,25 +70,23 @@ _RULES = {
     "spec.hostNetwork, hostPID and hostIPC: false": " && ".join(
         f"!template.spec.?{key}.orValue(false)" for key in ("hostNetwork", "hostPID", "hostIPC")
     ),
-    "no hostPort in containers": _each("one.?ports.orValue([]).all(port, port.?hostPort.orValue(0) == 0)"),
+    "no hostPort in any container": _each("one.?ports.orValue([]).all(port, port.?hostPort.orValue(0) == 0)"),
     "in spec.volumes only claims, configMap, secret, emptyDir, projected, downwardAPI, csi, image and ephemeral": (
         f"template.spec.?volumes.orValue([]).all(volume, volume.size() == 1 || {_KINDS}.exists(kind, kind in volume))"
     ),
-    "no seLinuxOptions but a type of containers": _everywhere(
+    "in seLinuxOptions only type: container_t, container_init_t, container_kvm_t or container_engine_t": _everywhere(
         "seLinuxOptions",
         f"it.value().?type.orValue('') in {_SELINUX}"
         " && it.value().?user.orValue('') == '' && it.value().?role.orValue('') == ''",
     ),
-    "no appArmorProfile but RuntimeDefault and Localhost": _everywhere(
+    "appArmorProfile.type: RuntimeDefault or Localhost": _everywhere(
         "appArmorProfile", f"it.value().?type.orValue('') in {_PROFILES}"
     )
     + f" && template.?metadata.?annotations.orValue({{}}).all(key, !key.startsWith('{_APPARMOR}')"
     " || template.metadata.annotations[key].matches('^($|runtime/default$|localhost/)'))",
-    "in spec.securityContext.sysctls only those that stay inside the pod": (
-        f"{_POD}.?sysctls.orValue([]).all(one, one.name in {_SAFE})"
-    ),
+    "in spec.securityContext.sysctls only safe sysctls": (f"{_POD}.?sysctls.orValue([]).all(one, one.name in {_SAFE})"),
     f"{_PER_CONTAINER}procMount: Default": _each(f"{_ONE}.?procMount.orValue('Default') == 'Default'"),
-    "no windowsOptions.hostProcess": _everywhere("windowsOptions", "!it.value().?hostProcess.orValue(false)"),
+    "windowsOptions.hostProcess: false": _everywhere("windowsOptions", "!it.value().?hostProcess.orValue(false)"),
     "no host in probes and lifecycle handlers": " && ".join(
         (
             *(_without_host(probe, "") for probe in ("livenessProbe", "readinessProbe", "startupProbe")),
@@ -96,4 +94,4 @@ _RULES = {
         )
     ),
 }
-"""What to add, and when a pod has it: every check of the level, baseline's among them."""
+"""The setting to add, and the rule that holds with it: every check of the level, including those of `baseline`."""

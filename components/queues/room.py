@@ -1,4 +1,4 @@
-"""Whether a queue can ever admit a job, what would fit instead, and whether the job could be stopped for others."""
+"""Whether a queue can ever admit a job, what would fit instead, and whether the job could be preempted."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,18 +17,18 @@ from components.queues.settings import QueueArgs
 
 @dataclass(frozen=True)
 class PodSet:
-    """Equal pods of a job. Kueue puts all of them on one kind of machine."""
+    """Equal pods of a job. Kueue assigns one flavor to all of them."""
 
     role: str
     count: int
     resources: Resources
     together: bool
-    """Whether they compute every step together: then a part of a card that takes turns will not do."""
+    """Whether they compute every step together: they then need GPUs that are not shared."""
     interruptible: bool
 
     @property
     def each(self) -> Amount:
-        """What one of them asks for."""
+        """Requests of one pod."""
         asked = self.resources
         cpus, memory_gib = quantities.millicores(asked.cpus) / 1000, quantities.mebibytes(asked.memory_gib) / 1024
         return Amount(cpus, memory_gib, asked.gpus)
@@ -36,29 +36,29 @@ class PodSet:
 
 @dataclass(frozen=True)
 class Room:
-    """What one queue has of each kind of machine, at most."""
+    """The most that one queue can have of each flavor."""
 
     queue: str
     fleet: Fleet
     kinds: Sequence[tuple[Quota, Amount]]
-    """Each kind, in the order in which the queue takes it, with the most that its jobs can ever hold of it together."""
+    """Quotas in the order in which the queue uses them, with the most that its jobs can hold of each flavor."""
     levels: Mapping[str, str] = field(default_factory=dict)
-    """Labels of the network's levels, from wide to narrow, by their names in settings."""
+    """Node labels of the topology's levels, from wide to narrow, by their names in the settings."""
     borrows_at_once: bool = False
-    """Whether the queue takes the first kind of machine that is free, where others look for their own before."""
+    """Whether the queue borrows in the first flavor with room; others try their own quota of all flavors before."""
 
     def usable(self, pods: PodSet) -> Iterator[tuple[Quota, Amount]]:
-        """The kinds of machines that would let these pods in."""
+        """The flavors that these pods can use."""
         for kind, most in self.kinds:
             if _lets_in(kind.flavor, pods, self.fleet):
                 yield kind, most
 
     def fits(self, pods: PodSet) -> bool:
-        """Whether the pods could be admitted, with nothing else in the queue and all that is lent."""
+        """Whether the pods could be admitted, with no other jobs and everything that others lend."""
         return any(most.holds(pods.each, pods.count) for _, most in self.usable(pods))
 
     def fit_together(self, pod_sets: Sequence[PodSet]) -> bool:
-        """The same for all pods of a job. Kueue gives each set its kind in turn, and takes none of them back."""
+        """The same for all pods of a job. Kueue assigns flavors to the pod sets in order and never revises one."""
         held: dict[str, Amount] = {}
         for pods in pod_sets:
             after = {
@@ -74,13 +74,13 @@ class Room:
         return True
 
     def borrows(self, pods: PodSet) -> list[Quota]:
-        """The kinds that these pods might hold by borrowing: there, the owner can stop them."""
+        """The flavors that these pods may borrow, and whose owner can therefore preempt them."""
         return [
             kind for kind, most in self.usable(pods) if kind.borrowable != NOTHING and most.holds(pods.each, pods.count)
         ]
 
     def most_within(self, pods: PodSet, label: str) -> int | None:
-        """How many such pods one part of the network takes at a level; None where nobody knows its parts."""
+        """How many such pods fit one domain of a topology level; None if the domains are unknown."""
         if label == HOSTNAME:
             return max((kind.flavor.per_pod // pods.resources.gpus for kind, _ in self.usable(pods)), default=0)
         if label != ZONE:
@@ -131,7 +131,7 @@ def _lets_in(flavor: Flavor, pods: PodSet, fleet: Fleet) -> bool:
     group = fleet.groups.get(asked.node_group or "")
     if group:
         return flavor.name == group.flavor
-    if asked.accelerator and not flavor.is_card(asked.accelerator):
+    if asked.accelerator and not flavor.has_accelerator(asked.accelerator):
         return False
     if flavor.shared and (pods.together or asked.gpus > 1):
         return False

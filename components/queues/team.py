@@ -39,19 +39,19 @@ def gpus_at_most(queues: Mapping[str, QueueArgs], quotas: Mapping[str, Iterable[
     Borrowed quota belongs to another queue, so the total per flavor is at most the sum of all nominal quotas.
     """
     allowed: Counter[str] = Counter()
-    sure: Counter[str] = Counter()
+    guaranteed: Counter[str] = Counter()
     for name, args in queues.items():
         for quota in quotas[name]:
-            sure[quota.flavor.name] += quota.guaranteed.gpus
+            guaranteed[quota.flavor.name] += quota.guaranteed.gpus
             if team is None or team in args.teams:
                 allowed[quota.flavor.name] += quota.guaranteed.gpus + quota.borrowable.gpus
-    return (allowed & sure).total()
+    return (allowed & guaranteed).total()
 
 
 def limit(owner: str, namespace: pulumi.Input[str], gpus: int, opts: pulumi.ResourceOptions) -> pulumi.Resource:
     """The ResourceQuota of a namespace: pods that bypass the queues cannot hold more GPUs than its queues allow.
 
-    Kubernetes counts all accelerators under one resource name; the queues tell them apart.
+    Kubernetes counts all accelerators under one resource name; the queues distinguish them.
     """
     return k8s.core.v1.ResourceQuota(
         f"{owner}-gpus",

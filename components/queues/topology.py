@@ -1,4 +1,4 @@
-"""How near to each other the pods of a job are: levels of the network, from wide to narrow, as labels of nodes."""
+"""Topology-aware scheduling: levels of the network, from wide to narrow, as node labels."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -11,32 +11,32 @@ from components.base.labels import HOSTNAME, TOPOLOGY_PREFIX, ZONE
 from components.node_groups.shape import Shape
 
 LEVELS: Mapping[str, str] = {"zone": ZONE, "host": HOSTNAME}
-"""The levels that every cluster has, by their names in settings."""
+"""The levels of every cluster, by their names in the settings."""
 
 
 def labels_of(levels: Sequence[str], known: Mapping[str, str]) -> dict[str, str]:
-    """The node's label of each level, by the level's name; a label's own key is a name, too."""
+    """The node label of each level, by the level's name, which may be the label itself."""
     return {level: known.get(level, level) for level in levels}
 
 
-def unless_told(groups: Iterable[Shape]) -> dict[str, str]:
-    """The levels of settings that name none: by host where Kueue sees all nodes with GPUs that there will ever be.
+def default_levels(groups: Iterable[Shape]) -> dict[str, str]:
+    """The levels if the settings name none: `host` if all node groups with GPUs have a fixed size.
 
-    Quotas count GPUs, wherever they are: without levels Kueue admits a pod of 8 GPUs to two nodes with 4 free each. Of
-    groups that grow and shrink it would wait for nodes that nobody starts before a pod asks for them. All kinds or
-    none: pods that ask to be placed get none without levels, and pods that do not ask get none with them.
+    A quota is a number of GPUs, on any node: without levels, Kueue would admit a pod with 8 GPUs to two nodes with 4
+    free ones each. With levels it only counts existing nodes, so autoscaled groups would never grow. All flavors have
+    levels or none has: flavors without levels reject pods with a topology request, and the others pods without one.
     """
     having = [shape.args for shape in groups if shape.resources.get(catalog.GPU_RESOURCE)]
     return {"host": HOSTNAME} if having and all(args.min == args.max for args in having) else {}
 
 
 def object_name(stack: str, labels: Sequence[str]) -> str:
-    """Name of the Topology. Its levels can never change, and so they are in its name."""
-    return f"{stack}-{mark(labels)}"
+    """Name of the Topology. Its levels are immutable, so the name has a hash of them."""
+    return f"{stack}-{suffix(labels)}"
 
 
-def mark(labels: Sequence[str]) -> str:
-    """What names carry of these levels."""
+def suffix(labels: Sequence[str]) -> str:
+    """The part of names that depends on the levels."""
     return f"near-{names.digest(' '.join(labels), 6)}"
 
 
@@ -46,14 +46,14 @@ def spec(labels: Sequence[str]) -> dict[str, Any]:
 
 
 def annotations(level: str | None, *, required: bool) -> dict[str, str]:
-    """What tells Kueue how near the pods of a set must be. Flavors with levels take no pods that say nothing of it."""
+    """Annotations of a pod set: the level within which Kueue places its pods. Flavors with levels require one."""
     if level is None:
         return {f"{TOPOLOGY_PREFIX}unconstrained-topology": "true"}
     return {f"{TOPOLOGY_PREFIX}{'required' if required else 'preferred'}-topology": level}
 
 
 def faults(levels: Sequence[str], known: Mapping[str, str], groups: Mapping[str, Shape]) -> Iterator[Fault]:
-    """Levels that nobody knows, in an order that is none, or above nodes that come and go."""
+    """Faults of `topology`: unknown levels, a wrong order, node groups without a fixed size."""
     at = ("topology",)
     for level in levels:
         if level not in known and not ("/" in level and is_label_key(level)):

@@ -102,7 +102,7 @@ def test_gpus_that_no_queue_admits_are_refused(queues: Jobs) -> None:
     for thing in _makers(example()):
         assert "create a JobSet with the label" in refusal(queues, thing), thing["kind"]
     for namespace in (TEAM, queues.stack):
-        assert "no queue admitted this pod" in refusal(queues, pod(example(), namespace))
+        assert "Kueue did not admit this pod" in refusal(queues, pod(example(), namespace))
 
 
 @pytest.mark.parametrize("by", ["claim", "template", "class"])
@@ -123,7 +123,7 @@ def test_devices_that_may_be_gpus_need_a_queue(jobs: Jobs, by: str) -> None:
     assert "create a JobSet with the label kueue.x-k8s.io/queue-name" in refusal(jobs, unqueued)
     assert [thing["kind"] for thing in _makers(unqueued) if "create a JobSet" not in refusal(jobs, thing)] == []
     for namespace in (TEAM, jobs.stack):
-        assert "no queue admitted this pod" in refusal(jobs, pod(unqueued, namespace))
+        assert "Kueue did not admit this pod" in refusal(jobs, pod(unqueued, namespace))
     assert refusal(jobs, example() | {"spec": unqueued["spec"]}) == ""
 
 
@@ -139,7 +139,7 @@ def test_pods_without_gpus_need_no_queue(queues: Jobs) -> None:
 def test_nobody_but_kueue_says_that_a_pod_is_admitted(queues: Jobs) -> None:
     forged = example(labels={})
     template_of(forged)["metadata"] = {"labels": {"kueue.x-k8s.io/podset": "worker"}}
-    assert "no queue admitted this pod" in refusal(queues, pod(forged))
+    assert "Kueue did not admit this pod" in refusal(queues, pod(forged))
     assert "only Kueue sets this label" in refusal(queues, forged)
 
 
@@ -253,7 +253,7 @@ def test_a_job_is_refused_where_its_pods_would_be(jobs: Jobs, path: str, value: 
     said = refusal(jobs, alone)
     assert ("violates PodSecurity" not in said) is restricted, said
     told = refusal(jobs, job)
-    assert ("this namespace refuses the pods" not in told) is restricted, told
+    assert ("the pods would violate Pod Security level restricted" not in told) is restricted, told
     assert restricted == (not told)
 
 

@@ -56,7 +56,7 @@ def by_node(jobs: Jobs) -> Iterator[None]:
     spaces = admission.Spaces(
         stack=jobs.stack,
         teams=["by-node"],
-        beside=[],
+        unqueued=[],
         kinds={name: [each.flavor for each in quota.of(args, kinds)] for name, args in _QUEUES.items()},
         gpus=True,
         only_job_sets=True,
@@ -95,7 +95,7 @@ def test_a_job_is_refused_that_might_get_nodes_with_too_few_gpus(
 ) -> None:
     """Where groups grow, nobody can ask the nodes."""
     said = refusal(jobs, asking(gpus, queue="research", annotations={}, **spec))
-    told = "the nodes of queue research have t4 4, a100-80gb 4, h100-80gb 8: set in the pod template spec.nodeSelector"
+    told = "a node of queue research may have (t4 4, a100-80gb 4, h100-80gb 8), and would stay pending; set in the pod"
     assert (said == "") is taken, said
     assert taken or told in said
 
@@ -115,11 +115,11 @@ def test_where_pods_are_placed_by_node_they_ask_for_it(jobs: Jobs, by_node: None
     eventually(lambda: told in said(1, annotations={}))
     assert said(1) == ""
     assert said(8) == "", "Kueue goes on to the kind that has room"
-    assert "fewer GPUs than it asks for" in said(9)
-    assert "fewer GPUs than it asks for" in said(8, nodeSelector={ACCELERATOR: T4})
+    assert "a pod requests more GPUs than a node of queue" in said(9)
+    assert "a pod requests more GPUs than a node of queue" in said(8, nodeSelector={ACCELERATOR: T4})
     assert said(8, "apart", annotations={}) == "", "all of its kinds are placed by node"
     zone = {"kueue.x-k8s.io/podset-required-topology": ZONE}
-    assert "the network's levels here are kubernetes.io/hostname" in said(1, annotations=zone)
+    assert "unknown topology level; choose one of kubernetes.io/hostname" in said(1, annotations=zone)
 
 
 def test_a_pod_gets_the_kind_whose_nodes_hold_it(placed: Jobs) -> None:

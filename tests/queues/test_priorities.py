@@ -22,7 +22,7 @@ def any_kind(jobs: Jobs) -> Iterator[Jobs]:
     spaces = admission.Spaces(
         stack=jobs.stack,
         teams=[_NAMESPACE],
-        beside=[],
+        unqueued=[],
         kinds={"research": [], "production": []},
         gpus=True,
         only_job_sets=False,

@@ -52,7 +52,7 @@ class ModelServerArgs(ServerSettings, WorkloadArgs):
         return {self.model.volume: ("model", "volume")}
 
     @property
-    def gpus_beside_queues(self) -> int:
+    def gpus_without_queue(self) -> int:
         # A rolling update starts one more before it stops one.
         return (self.replicas + 1) * self.resources.gpus
 

@@ -43,7 +43,7 @@ class TrainingJobArgs(JobSettings, WorkloadArgs):
         return self.model
 
     @property
-    def gpus_beside_queues(self) -> int:
+    def gpus_without_queue(self) -> int:
         return 0 if self.queue else total(self.roles()).gpus
 
     def pod_sets(self) -> list[PodSet]:
