@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from components.base import kept_bytes
+from components.base import retained_data
 from driver import advice
 from driver.kube import Kube
 from driver.stack_settings import STACK
@@ -138,7 +138,7 @@ def told(
 
 
 def _holder(volumes: Iterable[_Object], namespace: str, name: str) -> str | None:
-    found = kept_bytes.holder(volumes, namespace, name)
+    found = retained_data.holder(volumes, namespace, name)
     return str(found["metadata"]["name"]) if found else None
 
 

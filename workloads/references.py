@@ -11,9 +11,9 @@ from workloads.settings.streams import StreamUseArgs
 def mountable(name: str, platform: PlatformSettings) -> Mountable:
     """A volume that a workload mounts. Its claim has its name."""
     args = platform.volumes[name]
-    marks = args.backend_on(platform.cluster).marks
+    metadata = args.backend_on(platform.cluster).pod_metadata
     one_node = args.for_one_node(platform.cluster)
-    return Mountable(name, args.path, one_node, dict(marks.labels), dict(marks.annotations))
+    return Mountable(name, args.path, one_node, dict(metadata.labels), dict(metadata.annotations))
 
 
 def client(name: str, use: StreamUseArgs, platform: PlatformSettings) -> streams.Client:

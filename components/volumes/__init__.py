@@ -1,4 +1,4 @@
 """Volumes: named storage that workloads mount and that outlives them."""
 
-# Whoever imports a module of this room knows all kinds of backends.
+# Importing any module of this package registers all backends.
 from components.volumes import backends as backends

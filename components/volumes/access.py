@@ -59,8 +59,9 @@ def policy(
                         f"!({ours}) || (has({mount}.readOnly) && {mount}.readOnly)))"
                     ),
                     "message": (
-                        f"volume {volume} lets in writers {json.dumps(sorted(writers))}, "
-                        f"and read-only readers {json.dumps(sorted(readers))}"
+                        f"volumes.{volume}: this pod may not mount the volume; use a service account of its writers "
+                        f"{json.dumps(sorted(writers))} or, to mount it read-only, of its readers "
+                        f"{json.dumps(sorted(readers))}"
                     ),
                 }
             ],

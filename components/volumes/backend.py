@@ -16,7 +16,7 @@ from components.clusters.settings import ClusterArgs
 from components.namespace import Namespace
 from components.volumes.base_settings import VolumeSettings
 from components.volumes.capabilities import CSI, AccessMode, Capabilities
-from components.volumes.marks import Marks
+from components.volumes.pod_metadata import PodMetadata
 from components.volumes.snapshots.snapshot_class import SnapshotClass
 
 
@@ -61,7 +61,7 @@ class Request:
         if self.source:
             spec["data_source"] = self.source
         else:
-            # Kubernetes never changes it, and settings may leave `from` out once the volume is made.
+            # The field is immutable, and settings may omit `from` once the volume exists.
             opts = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(ignore_changes=["spec.dataSource"]))
         return k8s.core.v1.PersistentVolumeClaim(
             self.name,
@@ -84,16 +84,16 @@ class Backend(Variant, family=True):
     """Default access modes."""
     clusters: ClassVar[frozenset[str] | None] = None
     """Kinds of clusters that have this backend; None for all."""
-    marks: ClassVar[Marks] = Marks()
-    """What pods say of themselves that mount a volume of it."""
+    pod_metadata: ClassVar[PodMetadata] = PodMetadata()
+    """Labels and annotations of pods that mount a volume of the backend."""
     mirror_copies: ClassVar[bool] = True
     """Whether mirrors can send a temporary copy that is made from a snapshot, because such copies are complete and
     cheap."""
-    tells_what_is_lost: ClassVar[bool] = False
+    not_found_means_lost: ClassVar[bool] = False
     """Whether a volume is certainly gone if its driver does not find it."""
-    snapshots_outlive_it: ClassVar[bool] = True
+    snapshots_outlive_volume: ClassVar[bool] = True
     """Whether snapshots stay when their volume is deleted."""
-    own_class: ClassVar[bool] = True
+    class_per_volume: ClassVar[bool] = True
     """Whether each dynamically provisioned volume has a StorageClass of its own."""
     capabilities: ClassVar[Capabilities]
     """Features of the backend's volumes."""
@@ -131,7 +131,7 @@ class Backend(Variant, family=True):
         return self.capabilities.rename
 
     @property
-    def begins_filled(self) -> bool:
+    def may_have_content(self) -> bool:
         """Whether a new volume can have content that does not come from `from`."""
         return False
 

@@ -82,7 +82,6 @@ class VolumeSettings(Model):
         return {manifest.VOLUME_GROUP: group} if group else {}
 
     @property
-    def comes_back(self) -> bool:
-        """Whether a deleted claim is bound to its former PersistentVolume again. Not if the volume takes over from a
-        mirror."""
+    def is_rebound(self) -> bool:
+        """Whether a recreated claim is bound to its former PersistentVolume. Not if the volume starts from a mirror."""
         return self.retain and not (self.source and self.source.mirror_of)

@@ -1,4 +1,4 @@
-"""What a storage backend can do, as plain data: checks of the settings and the documentation read the same."""
+"""Capabilities of storage backends as plain data, for checks of the settings and for the documentation."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -9,53 +9,53 @@ Reach = Literal["node", "zone", "region", "class"]
 
 CLASS_DECIDES = "as its StorageClass"
 CSI = "CSI"
-"""By the backend's own CSI driver, through the API of Kubernetes."""
+"""By the backend's CSI driver, through the Kubernetes API."""
 
 
 @dataclass(frozen=True)
 class Capabilities:
-    """One backend's row. A way that is None is something that the backend lacks."""
+    """A backend's row of the capability matrix. None: the backend does not support it."""
 
     access_modes: tuple[AccessMode, ...]
     snapshot: str | None = None
-    """How it keeps a point in time."""
+    """How snapshots are taken."""
     group_snapshot: str | None = None
-    """How it keeps one instant of several volumes."""
+    """How snapshots of several volumes at the same instant are taken."""
     clone: str | None = None
-    """How a new volume begins as a copy of one that is in use."""
+    """How a volume is cloned while it is in use."""
     mirror: Mapping[str, str] = field(default_factory=dict)
-    """How it keeps a copy elsewhere up to date, by the setting of `mirror.to` that says where."""
+    """How it is mirrored, by the key of `mirror.to`."""
     failover: str | None = None
-    """How a new volume begins as the newest copy that its mirror has of one."""
+    """How a volume is restored from the newest copy of a mirror."""
     volsync: bool = True
-    """Whether VolSync can mirror it as well, into a volume of these settings or of another cluster."""
+    """Whether VolSync can mirror it, to a volume of this stack or of another cluster."""
     expand: bool = False
-    """Whether a volume can grow while it is in use."""
+    """Whether a volume can be expanded while it is in use."""
     rename: bool = True
-    """Whether a file can be renamed at once, which checkpoints need."""
+    """Whether files can be renamed atomically, which checkpoints require."""
     placement: str | None = None
-    """How it is put into a zone that the settings name."""
+    """Which zones `placement` can select."""
     reach: Reach = "class"
-    """How far from its place pods can mount it."""
+    """Where pods can mount it."""
     encryption: str | None = None
     """How it is encrypted at rest."""
     quota: str | None = None
-    """What holds a volume to its size."""
+    """What enforces the size."""
     cache: str | None = None
-    """Where what is read again comes from."""
+    """Where the cache for repeated reads is."""
     outside: str | None = None
-    """How machines that are not of the cluster reach it."""
+    """How machines outside the cluster access it."""
     min_gib: float = 0
     max_gib: float | None = None
-    """None: no limit that a volume of tensorplane's meets."""
+    """None: no limit that `sizeGib` could exceed."""
     consistency: str | None = None
-    """What a snapshot of a volume in use is like."""
+    """Consistency of a snapshot of a volume in use."""
     throughput: str = CLASS_DECIDES
-    """What decides how fast it is."""
+    """What the throughput depends on."""
 
     @property
     def mirrors(self) -> dict[str, str]:
-        """How it keeps a copy elsewhere, its own ways and VolSync's."""
+        """How it is mirrored, by itself or by VolSync, by the key of `mirror.to`."""
         return {**self.mirror, **(dict.fromkeys(("volume", "remote"), "VolSync") if self.volsync else {})}
 
 
@@ -69,19 +69,19 @@ FEATURES: Mapping[str, str] = {
     "quota": "an enforced size",
     "cache": "a cache",
 }
-"""What a volume's settings may ask for, by the field that says whether a backend has it."""
+"""Names of features in messages, by field."""
 
 
 def sizes(row: Capabilities) -> str:
-    """The sizes that a backend has, in words."""
+    """The sizes that a backend supports, for messages and documentation."""
     if row.max_gib is None:
-        return f"{row.min_gib:,g} GiB and more" if row.min_gib else "any"
+        return f"{row.min_gib:,g} GiB or more" if row.min_gib else "any"
     return f"{row.min_gib:,g} to {row.max_gib:,g} GiB"
 
 
 def tables(rows: Mapping[str, Capabilities]) -> str:
-    """The whole matrix in Markdown: what each backend can do, and what it is like."""
-    return "\n\n".join(_table(rows, columns) for columns in (_CAN, _IS))
+    """The capability matrix in Markdown, as two tables."""
+    return "\n\n".join(_table(rows, columns) for columns in (_FEATURES, _PROPERTIES))
 
 
 def _table(rows: Mapping[str, Capabilities], columns: Mapping[str, Callable[[Capabilities], str | None]]) -> str:
@@ -102,25 +102,25 @@ def _mirrors(row: Capabilities) -> Iterator[str]:
         yield "VolSync"
 
 
-_CAN: Mapping[str, Callable[[Capabilities], str | None]] = {
+_FEATURES: Mapping[str, Callable[[Capabilities], str | None]] = {
     "access": lambda row: ", ".join(_SHORT[mode] for mode in row.access_modes),
     "snapshot": lambda row: row.snapshot,
-    "of a group": lambda row: row.group_snapshot,
+    "group snapshot": lambda row: row.group_snapshot,
     "clone": lambda row: row.clone,
     "mirror": lambda row: "; ".join(_mirrors(row)),
-    "grows": lambda row: "yes" if row.expand else None,
+    "expansion": lambda row: "yes" if row.expand else None,
     "checkpoints": lambda row: "yes" if row.rename else None,
-    "limit held by": lambda row: row.quota,
+    "size enforced by": lambda row: row.quota,
     "cache": lambda row: row.cache,
 }
-_IS: Mapping[str, Callable[[Capabilities], str | None]] = {
+_PROPERTIES: Mapping[str, Callable[[Capabilities], str | None]] = {
     "size": sizes,
     "placement": lambda row: row.placement,
     "reach": lambda row: row.reach,
     "encryption": lambda row: row.encryption,
-    "a snapshot in use is": lambda row: row.consistency,
+    "snapshot consistency": lambda row: row.consistency,
     "throughput": lambda row: row.throughput,
-    "from outside": lambda row: row.outside,
+    "access from outside": lambda row: row.outside,
 }
 
 

@@ -9,7 +9,7 @@ from components.base.consequences import of_default
 from components.base.faults import Fault, Key, Note, unknown_name
 from components.base.model import is_object_name
 from components.clusters.settings import ClusterArgs
-from components.volumes import capabilities, name_check
+from components.volumes import capabilities, unique_names
 from components.volumes.backend import Backend
 from components.volumes.capabilities import Capabilities
 from components.volumes.mirrors import checks, volsync
@@ -24,7 +24,7 @@ def faults(volumes: Mapping[str, VolumeArgs], declared: Declared, cluster: Clust
     """Every fault, one line each. `declared` maps volumes that failed validation to None."""
     yield from _paths(volumes)
     yield from snapshot_group.faults(volumes, set(declared), cluster)
-    yield from name_check.faults(volumes, cluster)
+    yield from unique_names.faults(volumes, cluster)
     yield from _together(volumes, cluster)
     for name, args in volumes.items():
         wrong = _of_volume(name, args, declared, cluster)
@@ -40,7 +40,7 @@ def _of_volume(name: str, args: VolumeArgs, declared: Declared, cluster: Cluster
         yield Fault((*at, "backend"), reason, given=(("cluster", "kind"),))
         return
     wrong = list(_modes(at, args, backend, cluster))
-    yield from wrong or _filled(name, args, declared, backend)
+    yield from wrong or _read_only(name, args, declared, backend)
     yield from _size(at, args, backend)
     yield from _lacking(at, args, backend, cluster)
     yield from checks.faults(name, args, declared, cluster, _able_to_mirror(args, cluster))
@@ -96,7 +96,7 @@ def _modes(at: Key, args: VolumeArgs, backend: Backend, cluster: ClusterArgs) ->
             )
 
 
-def _filled(name: str, args: VolumeArgs, declared: Declared, backend: Backend) -> Iterator[Fault]:
+def _read_only(name: str, args: VolumeArgs, declared: Declared, backend: Backend) -> Iterator[Fault]:
     """A read-only volume that starts empty, or that a mirror must write to."""
     at = ("volumes", name)
     if args.access_modes != ["ReadOnlyMany"]:
@@ -106,11 +106,11 @@ def _filled(name: str, args: VolumeArgs, declared: Declared, backend: Backend) -
         reason = "is ReadOnlyMany only, but VolSync writes the mirror's data to this volume"
         given = ((*at, "from"), *((("volumes", sender),) if sender else ()))
         yield Fault((*at, "accessModes"), f"{reason}; use ReadWriteMany or ReadWriteOnce", given=given)
-    elif args.source is None and not backend.begins_filled:
+    elif args.source is None and not backend.may_have_content:
         reason = "is ReadOnlyMany only, but the volume starts empty, so it would stay empty"
-        need = "set `from`, or use ReadWriteMany and mount the volume with readOnly"
+        remedy = "set `from`, or use ReadWriteMany and mount the volume with readOnly"
         given = ((*at, "backend"), (*at, "from"))
-        yield Fault((*at, "accessModes"), f"{reason}; {need}", given=given)
+        yield Fault((*at, "accessModes"), f"{reason}; {remedy}", given=given)
 
 
 def _size(at: Key, args: VolumeArgs, backend: Backend) -> Iterator[Fault]:
@@ -144,7 +144,7 @@ def _lacking(at: Key, args: VolumeArgs, backend: Backend, cluster: ClusterArgs) 
 
 
 def _able_to_mirror(args: VolumeArgs, cluster: ClusterArgs) -> str:
-    """Which backends mirror to the place that the settings name."""
+    """Which backends support the target of the mirror, as a remedy."""
     way = args.mirror.to.way if args.mirror else ""
     return _have([kind for kind, row in rows().items() if way in row.mirrors], cluster)
 
@@ -215,7 +215,7 @@ def _copied(name: str, args: VolumeArgs, declared: Declared) -> Iterator[Fault]:
 
 
 def _origins(name: str, declared: Declared) -> Iterator[str]:
-    """The volume that this one clones, the one that that clones, and so on."""
+    """The volume that this one clones, then the volume that that one clones, and so on."""
     seen: set[str] = set()
     here: str | None = name
     while here and here not in seen:
@@ -255,7 +255,7 @@ def _have(kinds: list[str], cluster: ClusterArgs) -> str:
 
 def _is_on(cluster: ClusterArgs, kind: str) -> bool:
     clusters = cast(type[Backend], Backend.variants[kind]).clusters
-    # A cluster with no driver beside its own has no StorageClass that could do more.
+    # A cluster whose storage is its own has no other StorageClasses.
     return cluster.kind in clusters if clusters is not None else not cluster.storage_is_its_own
 
 

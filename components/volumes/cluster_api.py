@@ -1,11 +1,11 @@
-"""The official client of a cluster, for what the engine asks of it before it makes or deletes a volume."""
+"""The Kubernetes client for hooks that run before a volume is created or deleted."""
 
 from typing import Any
 
 
 def connected(kubeconfig: str | None, context: str | None) -> Any:
-    """The ApiClient of the path or content of a kubeconfig, or of a context of kubectl's."""
-    # Loaded where a volume is made or deleted, and nowhere else.
+    """An ApiClient. `kubeconfig`: a path or the content; None uses kubectl's own, with `context`."""
+    # Imported only where a volume is created or deleted.
     import yaml
     from kubernetes import config
 

@@ -45,10 +45,10 @@ class Volume(pulumi.ComponentResource):
         props = facts.Volume(sizeGib=args.size_gib, backend=backend.kind, accessModes=modes, retain=args.retain)
         super().__init__(facts.VOLUME, name, dict(props), opts)
         copied = bool(args.mirror and args.mirror.to.by_volsync and backend.mirror_class)
-        request = Request(name, namespace, args, cluster, modes, installed, _begins_as(args, origin), copied)
+        request = Request(name, namespace, args, cluster, modes, installed, _data_source(args, origin), copied)
         keep = pulumi.ResourceOptions(parent=self, protect=args.retain, retain_on_delete=args.retain)
         keep.hooks = pulumi.ResourceHookBinding(
-            before_create=[before_creation] if args.comes_back else None,
+            before_create=[before_creation] if args.is_rebound else None,
             before_update=[before_update],
             before_delete=[before_deletion] if args.saved_before_deletion(cluster.args) else None,
         )
@@ -56,7 +56,7 @@ class Volume(pulumi.ComponentResource):
         self.claim_name = name
         """Name of the claim in the stack's namespace."""
         if args.readers is not None or args.writers is not None:
-            # A child of the volume, so that what mounts it comes after.
+            # A child of the volume: workloads that depend on the volume are created after the policy.
             access.policy(name, args, also=mounted_by, namespace=namespace, opts=pulumi.ResourceOptions(parent=self))
         snapshots_by = args.scheduled_class(cluster.args)
         if args.snapshots and snapshots_by and snapshotter and not args.snapshots.group:
@@ -73,7 +73,7 @@ class Volume(pulumi.ComponentResource):
         self.register_outputs(dict(made))
 
 
-def _begins_as(args: VolumeArgs, origin: Volume | None) -> "k8s.core.v1.TypedLocalObjectReferenceArgsDict | None":
+def _data_source(args: VolumeArgs, origin: Volume | None) -> "k8s.core.v1.TypedLocalObjectReferenceArgsDict | None":
     if origin is not None:
         return source.cloned(origin.claim.metadata["name"])
     return source.restored(args.source.snapshot) if args.source and args.source.snapshot else None

@@ -6,7 +6,7 @@ import pulumi
 
 from components.clusters.component import Cluster
 from components.namespace import Namespace
-from components.volumes import bring_back, immutable
+from components.volumes import immutable, rebind
 from components.volumes.component import Volume
 from components.volumes.mirrors import ceph, volsync
 from components.volumes.settings import VolumeArgs
@@ -22,9 +22,9 @@ def volumes_of(
     movers: Sequence[pulumi.Resource] = (),
     opts: pulumi.ResourceOptions,
 ) -> dict[str, Volume]:
-    """The volumes of a stack, and what they share. One that begins as another comes after it.
+    """Create the volumes of a stack and what they share. A clone is created after its origin.
 
-    `movers` is what mirrors wait for: VolSync, where it is installed with the stack.
+    `movers`: what mirrors depend on, which is VolSync if the stack installs it.
     """
     classes = {kind for args in declared.values() if (kind := args.scheduled_class(cluster.args))}
     shared = Snapshotter(classes, cluster=cluster, namespace=namespace, opts=opts) if classes else None
@@ -38,7 +38,7 @@ def volumes_of(
         for kind in sorted(kinds)
     }
     before_creation, before_update, before_deletion = (
-        bring_back.hook(cluster),
+        rebind.hook(cluster),
         immutable.hook(),
         before_delete.hook(cluster),
     )
@@ -76,7 +76,7 @@ def volumes_of(
 
 
 def _snapshots_in_use(declared: Mapping[str, VolumeArgs]) -> frozenset[str]:
-    """The snapshots that volumes are made from, which no schedule may delete meanwhile."""
+    """Snapshots that volumes are restored from, which no schedule may delete."""
     return frozenset(args.source.snapshot for args in declared.values() if args.source and args.source.snapshot)
 
 
@@ -88,7 +88,7 @@ def _group_schedules(
     origins: Collection[str],
     opts: pulumi.ResourceOptions,
 ) -> None:
-    """One CronJob for each group of volumes whose snapshots are of one instant."""
+    """One CronJob for each group of volumes whose snapshots are taken at the same instant."""
     for group, members in snapshot_group.groups(declared).items():
         args = declared[members[0]]
         if args.snapshots and (kind := args.scheduled_class(cluster.args)):

@@ -1,25 +1,25 @@
-"""What never changes of a volume's claim: the engine refuses it, also in a preview, before the API server does."""
+"""Refuses changes of immutable fields of a claim, in previews too, before the API server would."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pulumi
 
-from components.base.quantities import exact
+from components.base.quantities import GIB, size, size_bytes
 
 _CLAIM = "kubernetes:core/v1:PersistentVolumeClaim"
 
 REMEDY = "remove `from`, which only applies to new volumes, or declare another volume with it and mount that one"
-"""What to do about a `from` that comes too late."""
+"""For `from` on a volume that already exists."""
 
 Object = Mapping[str, Any]
 
 
 def hook() -> pulumi.ResourceHook:
-    """What the engine calls before it updates a claim."""
+    """The hook that runs before a claim is updated."""
 
     def before(args: pulumi.ResourceHookArgs) -> None:
-        # Other resources of a volume may have the claim's options.
+        # Other resources of a volume may inherit the claim's hooks.
         if args.type == _CLAIM and (wrong := list(faults(args.name, args.old_inputs or {}, args.new_inputs or {}))):
             raise RuntimeError("; ".join(wrong))
 
@@ -28,16 +28,20 @@ def hook() -> pulumi.ResourceHook:
 
 
 def faults(name: str, old: Object, new: Object) -> Iterator[str]:
-    """A sentence for each thing that a claim cannot become. One whose settings leave `from` out is as it was."""
+    """A line for each immutable field that would change. Omitting `from` is not a change."""
     before, after = old.get("spec", {}), new.get("spec", {})
     origin, wanted = before.get("dataSource"), after.get("dataSource")
     if wanted and wanted != origin:
         yield (f"tensorplane:volumes.{name}.from: is {wanted.get('name')}, but volume {name} already exists; {REMEDY}")
     has, asked = (_size(spec) for spec in (before, after))
-    if has and asked and exact(asked) < exact(has):
-        yield f"tensorplane:volumes.{name}.sizeGib: {asked} is less than the current {has}; volumes cannot shrink"
+    if has and asked and asked < has:
+        yield f"tensorplane:volumes.{name}.sizeGib: {cannot_shrink(name, has)}"
 
 
-def _size(spec: Object) -> str | None:
-    found = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
-    return str(found) if found else None
+def cannot_shrink(name: str, current: int) -> str:
+    """Problem and remedy of a volume whose `sizeGib` is less than its current size in bytes."""
+    return f"volume {name} has {size(current)} and cannot shrink; set sizeGib to {current / GIB:.12g} or more"
+
+
+def _size(spec: Object) -> int | None:
+    return size_bytes(((spec.get("resources") or {}).get("requests") or {}).get("storage"))

@@ -1,4 +1,4 @@
-"""Who may mount a volume, as its settings name them: service accounts, and groups of the cluster's users."""
+"""Readers and writers of a volume: service accounts, and groups of the cluster's users."""
 
 from collections.abc import Iterable
 from typing import Annotated
@@ -21,10 +21,10 @@ Member = Annotated[Line, AfterValidator(_member)]
 
 
 def groups(members: Iterable[str] | None) -> list[str]:
-    """The groups among those who are listed."""
+    """The groups among the members."""
     return sorted(one.removeprefix(_GROUP) for one in members or () if one.startswith(_GROUP))
 
 
 def accounts(members: Iterable[str] | None) -> list[str]:
-    """The service accounts among those who are listed."""
+    """The service accounts among the members."""
     return sorted(one for one in members or () if not one.startswith(_GROUP))

@@ -32,4 +32,4 @@ class VolumeArgs(VolumeSettings):
     def saved_before_deletion(self, cluster: ClusterArgs) -> bool:
         """Whether a snapshot is taken before the volume is deleted. Retained volumes are not deleted."""
         backend = self.backend_on(cluster)
-        return not self.retain and backend.snapshots_outlive_it and backend.snapshot_class is not None
+        return not self.retain and backend.snapshots_outlive_volume and backend.snapshot_class is not None

@@ -1,4 +1,4 @@
-"""A PersistentVolume for storage that is not made by a driver, and the one claim that may bind it."""
+"""Static provisioning: a PersistentVolume for storage that no driver created, and the claim that is bound to it."""
 
 from collections.abc import Sequence
 
@@ -17,16 +17,16 @@ def claim(
     *,
     needed: Sequence[pulumi.Resource] = (),
 ) -> "k8s.core.v1.PersistentVolumeClaim":
-    """The volume and its claim. `where` says what is mounted, and how.
+    """The PersistentVolume and its claim. `where`: its source and mount options.
 
-    What no driver made has no size that Kubernetes could change: `sizeGib` is what the claim is matched by.
+    Kubernetes cannot resize such storage; `sizeGib` only matches claim and volume.
     """
     name = f"{request.namespace.plain_name}-{request.name}"
     spec: k8s.core.v1.PersistentVolumeSpecArgsDict = {
         "capacity": {"storage": quantities.gibibytes(request.args.size_gib)},
         "access_modes": request.access_modes,
         "persistent_volume_reclaim_policy": "Retain",
-        # Only this claim may bind it, whatever other claims wait for a volume of this size.
+        # Reserved for this claim: no other claim can be bound to it.
         "claim_ref": {
             "api_version": "v1",
             "kind": "PersistentVolumeClaim",
@@ -49,5 +49,5 @@ def claim(
 
 
 def beneath(opts: pulumi.ResourceOptions) -> pulumi.ResourceOptions:
-    """A claim's options for what is below it: kept as it is, without what happens before a claim is deleted."""
+    """The claim's options for its storage resources: same protection, without the claim's hooks."""
     return pulumi.ResourceOptions(parent=opts.parent, protect=opts.protect, retain_on_delete=opts.retain_on_delete)

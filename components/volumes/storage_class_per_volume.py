@@ -1,4 +1,4 @@
-"""A StorageClass of a volume's own: what a driver is told about the one volume that it makes for it."""
+"""A StorageClass for each volume, with the driver's parameters for that volume."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,18 +12,18 @@ from components.volumes.backend import Request
 
 
 def secret(use: str, name: str, namespace: str) -> dict[str, str]:
-    """How a class tells Kubernetes which Secret the driver gets for one use, such as `provisioner`."""
+    """Parameters of a StorageClass that name the driver's Secret for one use, such as `provisioner`."""
     key = f"csi.storage.k8s.io/{use}-secret"
     return {f"{key}-name": name, f"{key}-namespace": namespace}
 
 
 def of_copies(namespace: Namespace, volume: str) -> str:
-    """The class of the copies of a volume that come and go: the same as its own, but that nothing is retained."""
+    """Name of the class for temporary copies of a volume, which differs from its own in the reclaim policy Delete."""
     return f"{namespace.plain_name}-{copies(volume)}"
 
 
 def copies(volume: str) -> str:
-    """Its name without that of the namespace."""
+    """The same without the namespace."""
     return f"{volume}-copies"
 
 
@@ -39,11 +39,11 @@ def claim(
     known_later: Mapping[str, pulumi.Output[str]] | None = None,
     needed: Sequence[pulumi.Resource] = (),
 ) -> "k8s.core.v1.PersistentVolumeClaim":
-    """The class and its claim. A class never changes, so it is named by its content, and another one is a new volume.
+    """The class and its claim. A class is immutable, so its name has a hash of its content; a change is a new volume.
 
-    The bytes outlive the claim where the volume was retained when it was made: what `retain` says later is what the
-    engine may do with the claim, and no reason for another volume. `zones` are those of the volume's placement, as the
-    driver spells them. `known_later` are parameters that only the cloud knows; they are no part of the name.
+    The reclaim policy follows from `retain` at creation; later changes of `retain` only affect the claim's protection.
+    `zones`: those of the volume's placement, in the driver's spelling. `known_later`: parameters that are outputs of
+    cloud resources; they are not part of the hash.
     """
     if zones is None:
         zones = request.args.placement.zones if request.args.placement else ()
@@ -60,7 +60,7 @@ def claim(
             provisioner=provisioner,
             parameters={**parameters, **(known_later or {})},
             reclaim_policy=keeps,
-            # The zone of the first pod that mounts it.
+            # In the zone of the first pod that mounts it.
             volume_binding_mode="WaitForFirstConsumer",
             allow_volume_expansion=True,
             mount_options=list(mount_options) or None,
@@ -72,6 +72,6 @@ def claim(
 
     made = create(logical, f"{logical}-{digest}", "Retain" if request.args.retain else "Delete")
     if request.copied:
-        # A retained copy of every quarter of an hour would fill any disk.
+        # Temporary copies must not be retained: they would fill the storage.
         create(copies(logical), of_copies(request.namespace, request.name), "Delete")
     return request.claim(opts, storage_class=made.metadata["name"])

@@ -1,4 +1,4 @@
-"""Whether the zones of a volume's placement are the cluster's."""
+"""Checks of the zones of a volume's placement."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from components.volumes.base_settings import VolumeSettings
 
 
 def faults(args: VolumeSettings, cluster: ClusterArgs, *, at_most: int | None = None) -> Iterator[Fault]:
-    """Zones that the cluster has not, where no pod could mount the volume. Paths begin at the volume."""
+    """Faults of zones without nodes, where no pod could mount the volume. Paths are relative to the volume."""
     path = ("placement", "zones")
     asked = args.placement.zones if args.placement else ()
     have = cluster.node_zones

@@ -42,7 +42,10 @@ def test_a_scheduled_snapshot_is_restored_and_a_volume_cloned(declared: Declared
     said = refused.stdout + refused.stderr
     assert refused.returncode, said
     assert f"tensorplane:volumes.models.from: is {taken}, but volume models already exists" in said
-    assert "tensorplane:volumes.models.sizeGib: 512Mi is less than the current 1Gi; volumes cannot shrink" in said
+    assert (
+        "tensorplane:volumes.models.sizeGib: volume models has 1 GiB and cannot shrink; set sizeGib to 1 or more"
+        in said
+    )
     assert "immutable" not in said
 
     # An origin that is left out later is no change, and lets the origin go.

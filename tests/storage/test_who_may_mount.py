@@ -56,7 +56,7 @@ def test_pods_mount_what_lets_them_in(core: client.CoreV1Api) -> None:
         eventually(lambda claim=claim: refusal("stranger", claim, read_only=False))  # type: ignore[misc]
     assert refusal("trainer", "closed", read_only=False) == ""
     assert refusal("server", "closed", read_only=True) == ""
-    lets_in = r"volume closed lets in writers [\"trainer\"], and read-only readers [\"server\"]"
+    lets_in = r"of its writers [\"trainer\"] or, to mount it read-only, of its readers [\"server\"]"
     assert lets_in in refusal("server", "closed", read_only=False)
     assert lets_in in refusal("stranger", "closed", read_only=True)
     assert refusal("stranger", "grouped", read_only=True) == ""

@@ -10,6 +10,7 @@ from components.base import quantities
 from components.base.faults import Fault, did_you_mean
 from components.base.quantities import size, size_bytes
 from components.clusters.settings import ClusterArgs
+from components.volumes import immutable
 from components.volumes.backends.storage_class import StorageClass
 from components.volumes.capabilities import CSI
 from components.volumes.settings import VolumeArgs
@@ -58,7 +59,7 @@ def _shrinking(name: str, args: VolumeArgs, claim: Live) -> Iterator[Fault]:
     has = size_bytes(claim["spec"]["resources"]["requests"].get("storage")) or 0
     # What no driver made has a size that nobody changes.
     if claim["spec"].get("storageClassName") and _asked(args) < has:
-        reason = f"volume {name} has {size(has)} and cannot shrink; set sizeGib to {has / quantities.GIB:.12g} or more"
+        reason = immutable.cannot_shrink(name, has)
         yield Fault(("volumes", name, "sizeGib"), reason)
 
 

@@ -1,4 +1,4 @@
-"""Storage backends: a file, or a folder where a backend makes resources of a cloud."""
+"""Storage backends: one file each, or a folder if the backend creates cloud resources."""
 
 from components.base.family import load_family
 

@@ -49,7 +49,7 @@ class CephFs(Backend):
         reach="region",
         encryption="with `kmsId`: fscrypt",
         quota="CephFS' clients",
-        outside="`mount -t ceph` with a key of yours, where Ceph's monitors and OSDs are reached",
+        outside="`mount -t ceph` with your own key, where Ceph's monitors and OSDs are reachable",
         consistency="as after a power failure",
         throughput="Ceph's OSDs",
     )
@@ -65,12 +65,12 @@ class CephFs(Backend):
     @property
     def group_class(self) -> SnapshotClass:
         secret = self._secret("group-snapshotter", self.provisioner_secret)
-        told = {"clusterID": self.cluster_id, "fsName": self.file_system, **secret}
-        return SnapshotClass(self.driver, tuple(sorted(told.items())), group=True)
+        parameters = {"clusterID": self.cluster_id, "fsName": self.file_system, **secret}
+        return SnapshotClass(self.driver, tuple(sorted(parameters.items())), group=True)
 
     @property
     def reads_snapshots(self) -> bool:
-        # Ceph-CSI has volumes that are a snapshot, but in no pool that a class names.
+        # Ceph-CSI's shallow volumes do not support a StorageClass with a pool.
         return self.pool is None
 
     def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Fault]:

@@ -27,8 +27,8 @@ class Embedded(Backend):
 
     access_modes: ClassVar[tuple[AccessMode, ...]] = ("ReadWriteMany",)
     clusters: ClassVar[frozenset[str] | None] = frozenset({"embedded"})
-    tells_what_is_lost: ClassVar[bool] = True
-    own_class: ClassVar[bool] = False
+    not_found_means_lost: ClassVar[bool] = True
+    class_per_volume: ClassVar[bool] = False
     capabilities: ClassVar[Capabilities] = Capabilities(
         access_modes=("ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"),
         snapshot=capabilities.CSI,
@@ -52,24 +52,24 @@ class Embedded(Backend):
             yield "StorageClass", _copy_named(name, args.source.mirror_of)
 
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
-        begins = request.args.source.mirror_of if request.args.source else None
-        if begins is None:
-            # The class is that of a copy where `from` has named a mirror before: the volume stays what it is.
+        origin = request.args.source.mirror_of if request.args.source else None
+        if origin is None:
+            # If `from` named a mirror before, the claim keeps the class of that copy.
             opts = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(ignore_changes=["spec.storageClassName"]))
         return request.claim(
             opts,
-            storage_class=_class_of_copy(request, begins, opts) if begins else CLASS,
+            storage_class=_class_of_copy(request, origin, opts) if origin else CLASS,
             attributes_class=_mirrored(request, opts) if request.args.mirror else UNMIRRORED,
         )
 
 
 def _mirrored(request: Request, opts: pulumi.ResourceOptions) -> pulumi.Output[str]:
-    """The class that has the volume copied. Another interval is another class, to which the claim is moved in place."""
+    """The VolumeAttributesClass with the mirror interval. A change of the interval changes the claim's class."""
     seconds = (request.args.mirror and request.args.mirror.every_seconds) or _USUAL_SECONDS
     made = k8s.storage.v1.VolumeAttributesClass(
         f"{request.namespace.plain_name}-{request.name}-every-{seconds}s",
-        # Pulumi finds a name, and a new one each time: Kubernetes deletes no class that a volume has, and waiting for
-        # the last one of them would be for ever where that is retained. So it stays.
+        # Auto-named and never deleted: Kubernetes does not delete a class while a volume has it, and a retained volume
+        # keeps it forever.
         metadata={"labels": labels(request.name, "volume")},
         driver_name=DRIVER,
         parameters={"mirrorSeconds": str(seconds)},
@@ -79,7 +79,7 @@ def _mirrored(request: Request, opts: pulumi.ResourceOptions) -> pulumi.Output[s
 
 
 def _class_of_copy(request: Request, origin: str, opts: pulumi.ResourceOptions) -> pulumi.Output[str]:
-    """The class that has the volume begin as the newest copy of the origin. Beyond that it is the usual one."""
+    """A class like the default one, with which the volume starts as the newest copy of the origin."""
     logical = f"{request.namespace.plain_name}-{request.name}"
     made = k8s.storage.v1.StorageClass(
         logical,

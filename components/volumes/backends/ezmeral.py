@@ -114,7 +114,7 @@ class Ezmeral(Backend):
             "cldbHosts": " ".join(self.cldb_hosts),
             "cluster": self.cluster,
             "securityType": self.security,
-            # The driver appends what makes it the volume's own; without a name, all of a data fabric look alike.
+            # A prefix that identifies the volume in the data fabric; the driver appends a unique suffix.
             "namePrefix": request.name,
             "mountPrefix": self.mount_prefix,
             "topology": self.topology,

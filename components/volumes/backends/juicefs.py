@@ -41,7 +41,7 @@ class JuiceFs(Backend):
 
     access_modes: ClassVar[tuple[AccessMode, ...]] = ("ReadWriteMany",)
     clusters: ClassVar[frozenset[str] | None] = frozenset({"existing", "eks", "gke", "aks"})
-    # The driver refuses to make a volume that is read-only, and it answers before a restored one is complete.
+    # The driver does not support read-only volumes, and reports a restored volume before it is complete.
     mirror_copies: ClassVar[bool] = False
     capabilities: ClassVar[Capabilities] = Capabilities(
         access_modes=("ReadWriteOnce", "ReadWriteMany"),

@@ -42,7 +42,7 @@ class Nfs(Backend):
     )
 
     @property
-    def begins_filled(self) -> bool:
+    def may_have_content(self) -> bool:
         return True
 
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":

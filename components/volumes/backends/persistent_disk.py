@@ -22,12 +22,12 @@ _DRIVER = "pd.csi.storage.gke.io"
 _HYPERDISK, _READ_ONLY = "hyperdisk-balanced", "hyperdisk-ml"
 _LEAST_OF_HYPERDISK = 4
 _FASTEST = 2400
-"""MiB per second of a hyperdisk-balanced."""
+"""Maximum MiB/s of a hyperdisk-balanced."""
 _LEAST_WITH_IOPS = 6
-"""GiB of a hyperdisk-balanced whose IOPS one may choose: 4 GiB have 2,000 and 5 GiB 2,500, larger ones at least 3,000
+"""Smallest hyperdisk-balanced in GiB with configurable IOPS: 4 GiB have 2,000, 5 GiB 2,500, larger ones 3,000 or more
 (kubernetes-sigs/gcp-compute-persistent-disk-csi-driver#2054)."""
 _SLOWEST_ML, _SLOWEST_ML_EACH, _FASTEST_ML_EACH = 400, 0.12, 1600
-"""MiB per second of a hyperdisk-ml, and for each GiB of it (Compute Engine, "About Hyperdisk ML")."""
+"""MiB/s of a hyperdisk-ml: minimum, minimum and maximum per GiB (Compute Engine, "About Hyperdisk ML")."""
 
 
 class PersistentDisk(Backend):
@@ -69,8 +69,8 @@ class PersistentDisk(Backend):
         return _DRIVER
 
     @property
-    def begins_filled(self) -> bool:
-        # `_read_only` asks for what it begins as.
+    def may_have_content(self) -> bool:
+        # `_read_only` checks the source.
         return True
 
     def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Fault]:
@@ -110,7 +110,7 @@ class PersistentDisk(Backend):
             yield Fault(("backend", "throughputMib"), reason, given=(("sizeGib",),))
 
     def _read_only(self, args: VolumeSettings) -> Iterator[Fault]:
-        """Only this type is attached to many machines, and for reading alone: what it has, it begins with."""
+        """Only hyperdisk-ml can be attached to several nodes, read-only, so its data must come from a snapshot."""
         at = ("accessModes",)
         if self.type != _READ_ONLY:
             reason = f"{self.type} does not support ReadOnlyMany; set type {_READ_ONLY}"

@@ -30,7 +30,7 @@ class StorageClass(Backend):
     group_snapshot_class: ObjectName | None = None
     """Existing VolumeGroupSnapshotClass of the driver. Required for group snapshots."""
 
-    own_class: ClassVar[bool] = False
+    class_per_volume: ClassVar[bool] = False
     capabilities: ClassVar[Capabilities] = Capabilities(
         access_modes=("ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"),
         snapshot=CSI,
@@ -54,8 +54,8 @@ class StorageClass(Backend):
         return self.name is None and cluster.default_disks is not None and cluster.disks_are_zonal
 
     @property
-    def begins_filled(self) -> bool:
-        # What a class of yours begins with, nobody here knows.
+    def may_have_content(self) -> bool:
+        # The initial content of volumes of a custom class is unknown.
         return True
 
     def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Fault]:
@@ -67,13 +67,13 @@ class StorageClass(Backend):
                 f"{', '.join(args.access_modes or ())} is not supported by the default StorageClass "
                 f"({cluster.default_disks})"
             )
-            need = "which is ReadWriteOnce; set another class or kind in backend"
-            yield Fault(("accessModes",), f"{reason}, {need}", given=(("backend",),))
+            remedy = "which is ReadWriteOnce; set another class or kind in backend"
+            yield Fault(("accessModes",), f"{reason}, {remedy}", given=(("backend",),))
         if self.name and (wrong := storage_class_names.fault(self.name, cluster)):
             yield Fault(("backend", "name"), wrong, given=(("cluster",),))
 
     def notes(self, cluster: ClusterArgs) -> Iterator[Note]:
-        # Who names the driver has installed it, and made the class with it.
+        # If `driver` is set, the user has installed it, together with its class.
         if self.name and self.driver is None and (text := storage_class_names.note(self.name, cluster)):
             yield Note(("backend", "name"), text)
 

@@ -1,4 +1,4 @@
-"""Whether a mirror's region is another one of Google Cloud's, and its copy encrypted as the volume is."""
+"""Checks of a mirror's region on Google Cloud, and of the keys of the volume and its copy."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from components.volumes.clouds import google_key
 
 
 def faults(args: VolumeSettings, cluster: ClusterArgs, *, key: str | None, copy_key: str | None) -> Iterator[Fault]:
-    """What is wrong with the region, and with the keys of the volume and its copy. Paths begin at the volume."""
+    """Faults of the region and of both keys. Paths are relative to the volume."""
     if key and cluster.place:
         yield from google_key.faults(key, "kmsKey", cluster.place)
     region = args.mirror.to.region if args.mirror else None
@@ -30,6 +30,6 @@ def faults(args: VolumeSettings, cluster: ClusterArgs, *, key: str | None, copy_
     elif copy_key:
         yield from google_key.faults(copy_key, "mirrorKmsKey", region)
     elif key:
-        # Silently another key than the one that was asked for would be worse than none.
+        # Refused, because the copy would silently use a Google-managed key.
         reason = f"missing, but kmsKey is set and works in its own region only; set a key for the copy in {region}"
         yield Fault(("backend", "mirrorKmsKey"), reason, given=(("backend", "kmsKey"),))

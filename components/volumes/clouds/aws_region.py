@@ -20,7 +20,7 @@ def faults(region: str, path: Key) -> Iterator[Fault]:
 
 
 def of_mirror(args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Fault]:
-    """Whether a copy can be kept where the settings say. Paths begin at the volume."""
+    """Faults of a mirror's region. Paths are relative to the volume."""
     region = args.mirror.to.region if args.mirror else None
     if region and region == cluster.place:
         yield Fault(_MIRROR, f"{region} is the region of the volume itself; choose another region")

@@ -1,4 +1,4 @@
-"""A resource group for the data of one kind of volumes: whoever deletes the cluster's group leaves it alone."""
+"""A resource group for the data of one backend, so that deleting the cluster's group keeps the data."""
 
 from collections.abc import Iterable, Sequence
 
@@ -10,19 +10,19 @@ from components.clusters.aks.names import short
 from components.volumes.base_settings import VolumeSettings
 
 _NAME = 82
-"""Of the 90 characters that Azure takes, so that Pulumi's eight at random have room."""
+"""Characters of a name: Azure allows 90, and Pulumi adds a suffix of 8."""
 
 
 def retained(volumes: Iterable[VolumeSettings]) -> bool:
-    """Whether one of these volumes must not be deleted, nor what they share."""
+    """Whether any of these volumes is retained, and so what they share."""
     return any(args.retain for args in volumes)
 
 
 def made(
     context: Context, kind: str, *, protect: bool, leave: bool, region: str | None = None
 ) -> resources.ResourceGroup:
-    """The group. `leave` leaves it in Azure whatever happens, with what Pulumi knows nothing of, such as snapshots."""
-    # Azure's name has eight characters more: a group that was left is in nobody's way.
+    """The group. `leave`: Pulumi never deletes it, because it has resources outside of its state, such as snapshots."""
+    # Pulumi's suffix keeps the name unique if an earlier group was left.
     return resources.ResourceGroup(
         short(f"{context.args.cluster_name}-{kind.lower()}", _NAME),
         location=region or context.args.region,
@@ -34,5 +34,5 @@ def made(
 
 
 def among(installed: Sequence[pulumi.Resource]) -> resources.ResourceGroup:
-    """The group among what the volumes of a kind share."""
+    """The group among the shared resources of a backend."""
     return next(found for found in installed if isinstance(found, resources.ResourceGroup))

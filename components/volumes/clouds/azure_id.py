@@ -1,4 +1,4 @@
-"""Resource ids of Azure in the settings: what kind of resource each has to be."""
+"""Azure resource ids in settings."""
 
 import re
 from collections.abc import Iterator
@@ -15,14 +15,14 @@ NETAPP_SNAPSHOT = "Microsoft.NetApp/netAppAccounts/…/capacityPools/…/volumes
 
 
 def parts(value: str, kind: str) -> tuple[str, ...] | None:
-    """The names in an id of this kind of resource, outermost first, after subscription and group; None in another."""
+    """Names in the id of a resource of this type, after subscription and group; None if it is another type."""
     inner = re.escape(kind).replace("/…/", "/([^/]+)/")
     found = re.fullmatch(f"/subscriptions/[^/]+/resourceGroups/[^/]+/providers/{inner}/([^/]+)", value, re.I)
     return found.groups() if found else None
 
 
 def faults(path: Key, value: str, kind: str) -> Iterator[Fault]:
-    """What is wrong with an id, as a line that shows what one looks like."""
+    """Fault of an id that is invalid or of another type."""
     if parts(value, kind) is None:
-        need = f"/subscriptions/…/resourceGroups/…/providers/{kind}/…"
-        yield Fault(path, f"{value!r} is not a valid resource id; use {need}")
+        form = f"/subscriptions/…/resourceGroups/…/providers/{kind}/…"
+        yield Fault(path, f"{value!r} is not a valid resource id; use {form}")

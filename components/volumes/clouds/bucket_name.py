@@ -1,4 +1,4 @@
-"""Names of S3 buckets, as AWS takes them."""
+"""Names of S3 buckets."""
 
 import re
 from typing import Annotated
@@ -20,4 +20,4 @@ def _bucket_name(value: str) -> str:
 
 
 BucketName = Annotated[str, AfterValidator(_bucket_name)]
-"""The name of a bucket that is there already."""
+"""Name of an existing bucket."""

@@ -1,4 +1,4 @@
-"""What Mountpoint for S3 may do with buckets: the policy for each volume, and how much its driver's role takes."""
+"""IAM policies of Mountpoint for S3: one for each volume, within the size limit of its driver's role."""
 
 import json
 from collections.abc import Sequence
@@ -6,12 +6,12 @@ from typing import Any
 
 from components.volumes.backends.s3.settings import S3Settings
 
-# "IAM and AWS STS quotas": of all policies that are a role's own together, without white space.
+# "IAM and AWS STS quotas": all inline policies of a role together, without white space.
 MOST_OF_A_ROLE = 10240
 
 
 def policy(args: S3Settings, arn: str, *, writes: bool) -> str:
-    """The rights on one bucket, and on the folder that it shows alone."""
+    """The policy for one bucket, limited to its prefix."""
     listing: dict[str, Any] = {"Action": "s3:ListBucket", "Resource": arn}
     if args.prefix:
         listing["Condition"] = {"StringLike": {"s3:prefix": [f"{args.prefix}/", f"{args.prefix}/*"]}}
@@ -26,7 +26,7 @@ def policy(args: S3Settings, arn: str, *, writes: bool) -> str:
 
 
 def writes(access_modes: Sequence[str]) -> bool:
-    """Whether pods may change what is in it."""
+    """Whether pods may write to it."""
     return set(access_modes) != {"ReadOnlyMany"}
 
 

@@ -1,1 +1,1 @@
-"""Mirrors: copies of volumes elsewhere that follow by themselves."""
+"""Mirrors: continuously updated copies of volumes elsewhere."""

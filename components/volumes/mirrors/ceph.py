@@ -1,7 +1,7 @@
 """Mirrors by Ceph itself: a CronJob in Rook's namespace registers a volume's directory and takes the snapshots to send.
 
-Peers and the mirror daemon belong to the whole file system and its owner: nothing here changes them. The CronJob takes
-snapshots of the subvolume, and not by Ceph's `snap-schedule`: that refuses minutes by default (its option
+Peers and the mirror daemon belong to the whole file system and its owner: they are not changed here. The CronJob takes
+snapshots of the subvolume instead of Ceph's `snap-schedule`, which refuses minutes by default (its option
 allow_m_granularity), is off unless the CephFilesystem has schedules, and would continue after the volume is deleted.
 """
 
@@ -23,7 +23,7 @@ from components.volumes.mirrors.settings import MirrorArgs
 from components.volumes.settings import VolumeArgs
 
 _PART = "ceph-mirrors"
-# Those that Rook's toolbox has.
+# User and group of Rook's toolbox.
 _USER = 2016
 # Of the 52 characters that a CronJob's name may have.
 _CLAIM_LIMIT = 36
@@ -52,7 +52,7 @@ _COMMANDS: Mapping[str, str] = {
 
 
 def copies(every: str) -> int:
-    """How many snapshots the mirror keeps: those of a day, because the daemon needs the last one that it sent.
+    """How many snapshots the mirror keeps: those of one day, because the daemon requires the last one that it sent.
 
     Ceph allows 100 in a directory (mds_max_snaps_per_dir), those of `snapshots` included.
     """
@@ -117,7 +117,7 @@ class CephMirrors(pulumi.ComponentResource):
             image=versions.CEPH_IMAGE,
             resources=Resources(cpu="50m", memory="128Mi", memory_limit="512Mi"),
             rights=[
-                # The mirrored claims, and every volume: nobody knows yet which ones the claims are bound to.
+                # The mirrored claims, and all PersistentVolumes, because a claim's volume is not known yet.
                 Rights(self._scoped, [_get("persistentvolumeclaims", claims)], namespace.name),
                 Rights(self._scoped, [_get("persistentvolumes")]),
             ],
@@ -173,7 +173,7 @@ def schedule(
 
 
 def _job_name(namespace: str, claim: str) -> str:
-    """Rook's namespace holds the CronJobs of all stacks: a-b's volume c and a's volume b-c need two names."""
+    """Rook's namespace holds the CronJobs of all stacks: a-b's volume c and a's volume b-c must differ."""
     return f"mirror-{claim[:_CLAIM_LIMIT].rstrip('-')}-{zlib.crc32(f'{namespace}/{claim}'.encode()):08x}"
 
 

@@ -53,17 +53,17 @@ def _by_backend(at: Key, mirror: MirrorArgs, how: str) -> Iterator[Fault]:
 
 def _with_volsync(at: Key, cluster: ClusterArgs) -> Iterator[Fault]:
     if cluster.storage_is_its_own:
-        need = "use mirror: {to: {pool: mirror}}, or another kind of cluster"
-        yield Fault(at, f"VolSync does not run on the {cluster.kind} cluster; {need}")
+        remedy = "use mirror: {to: {pool: mirror}}, or another kind of cluster"
+        yield Fault(at, f"VolSync does not run on the {cluster.kind} cluster; {remedy}")
 
 
 def _often(at: Key, mirror: MirrorArgs, who: str) -> Iterator[Fault]:
     path = (*at, "mirror", "every")
-    need = f"{who} requires an interval that divides an hour or a day; use one such as 15m, 1h or 1d"
+    rule = f"{who} requires an interval that divides an hour or a day; use one such as 15m, 1h or 1d"
     if mirror.every is None:
-        yield Fault(path, f"missing, but {need}", given=(path,))
+        yield Fault(path, f"missing, but {rule}", given=(path,))
     elif volsync.schedule(mirror.every) is None:
-        yield Fault(path, f"is {mirror.every}, but {need}")
+        yield Fault(path, f"is {mirror.every}, but {rule}")
 
 
 def _can_receive(at: Key, backend: Backend, where: Key) -> Iterator[Fault]:
@@ -94,7 +94,7 @@ def _target(name: str, args: VolumeArgs, target: str, declared: Declared, cluste
 
 
 def _behind(volume: str, declared: Declared) -> Iterator[str]:
-    """The volume that this one is mirrored to, the one that that is mirrored to, and so on."""
+    """The volume that this one is mirrored to, then the volume that that one is mirrored to, and so on."""
     seen: set[str] = set()
     here: str | None = volume
     while here and here not in seen:

@@ -1,4 +1,4 @@
-"""Mirrors by VolSync, from any backend to any other: what is sent, where it arrives, and what its movers may do."""
+"""Mirrors by VolSync, between any two backends: sources, destinations, and the rights of its mover pods."""
 
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,9 +19,9 @@ from components.volumes.settings import VolumeArgs
 
 API = "volsync.backube/v1alpha1"
 ACCOUNT = "volume.mirrors"
-"""The service account of the movers. No workload can have it: their names hold no dot."""
+"""Service account of the movers. No workload can have it, because workload names have no dots."""
 PORT = 8000
-"""Where movers listen."""
+"""Port of the movers."""
 _MOVERS = {COMPONENT: "rsync-tls-mover", PART_OF: "volsync"}
 _SECONDS_OF_AN_HOUR = 3600
 _HOURS_OF_A_DAY = 24
@@ -30,7 +30,7 @@ _NAME_LIMIT = 63
 
 
 def schedule(every: str) -> str | None:
-    """An interval as cron says it; None where no hour or day is a multiple of it."""
+    """The cron schedule of an interval; None if it does not divide an hour or a day."""
     seconds = interval.seconds(every)
     minutes, hours = seconds // 60, seconds // _SECONDS_OF_AN_HOUR
     if seconds < _SECONDS_OF_AN_HOUR:
@@ -48,25 +48,25 @@ def takes_part(name: str, volumes: Mapping[str, VolumeArgs]) -> bool:
 
 
 def sender_to(name: str, volumes: Mapping[str, VolumeArgs | None]) -> str | None:
-    """The volume of these settings whose mirror this one is."""
+    """The volume that is mirrored to this one."""
     return next((one for one, args in volumes.items() if args and args.mirror and args.mirror.to.volume == name), None)
 
 
 def receiver_name(volume: str) -> str:
-    """The Service by which a destination is reached, as VolSync names it: a longer name by its checksum."""
-    whole = f"{_RECEIVER}{volume}"
-    return whole if len(whole) <= _NAME_LIMIT else f"{_RECEIVER}{zlib.crc32(volume.encode()):08x}"
+    """Name that VolSync gives the Service of a destination; with a checksum if the volume's name is too long."""
+    name = f"{_RECEIVER}{volume}"
+    return name if len(name) <= _NAME_LIMIT else f"{_RECEIVER}{zlib.crc32(volume.encode()):08x}"
 
 
 def claim_of_copy(volume: str) -> str:
-    """The claim that VolSync makes of a moment of a volume, to send it."""
+    """Name of the claim of the temporary copy that VolSync sends."""
     return f"volsync-{volume}-src"
 
 
 class Movers(pulumi.ComponentResource):
-    """What the mirrors of a stack share: the account of the pods that move bytes, their traffic, their snapshots.
+    """What the mirrors of a stack share: service account, NetworkPolicy and snapshot classes of the mover pods.
 
-    Their snapshots live for minutes, so their classes delete the bytes with the object.
+    Their snapshots live for minutes, so the classes have deletion policy Delete.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class Movers(pulumi.ComponentResource):
         self.register_outputs({})
 
     def copied(self, backend: Backend) -> dict[str, str]:
-        """How a moment of a volume is kept, on either side."""
+        """The copy method of a source or destination."""
         kind = backend.mirror_class
         if kind is None:
             return {"copyMethod": "Direct"}
@@ -113,7 +113,7 @@ def mirrors(
     needed: Iterable[pulumi.Resource],
     opts: pulumi.ResourceOptions,
 ) -> None:
-    """All mirrors of a stack, and what they share."""
+    """Create the mirrors of a stack and what they share."""
     ends = {name: End(name, backends[name], volumes[name]) for name in declared if takes_part(name, declared)}
     if not ends:
         return
@@ -143,11 +143,11 @@ class End:
 def send(
     end: End, mirror: MirrorArgs, every: str, movers: Movers, after: Sequence[pulumi.Resource]
 ) -> "k8s.apiextensions.CustomResource":
-    """Send what has changed, as often as the settings say."""
+    """The ReplicationSource, which sends changes on its schedule."""
     backend, namespace = end.backend, movers.namespace
     sent: dict[str, Any] = {**_mover(), **movers.copied(backend)}
     if backend.mirror_class:
-        if backend.own_class:
+        if backend.class_per_volume:
             sent["storageClassName"] = storage_class_per_volume.of_copies(namespace, end.name)
         if backend.reads_snapshots:
             sent["accessModes"] = ["ReadOnlyMany"]
@@ -165,9 +165,9 @@ def send(
 
 
 def receive(end: End, args: VolumeArgs, movers: Movers) -> "k8s.apiextensions.CustomResource":
-    """Take what a source sends into the volume, whose claim stays when this ends.
+    """The ReplicationDestination, which writes to the volume's claim. Deleting it keeps the claim.
 
-    VolSync makes the key that both sides need, in a Secret that it names after this object; none of it is Pulumi's.
+    VolSync creates the key of both sides in a Secret named after this object; Pulumi does not manage it.
     """
     taken: dict[str, Any] = {**_mover(), **movers.copied(end.backend), "destinationPVC": end.name}
     if args.source and args.source.mirror:
@@ -192,7 +192,7 @@ def _object(
 
 
 def _mover() -> dict[str, Any]:
-    """The pods that move bytes: the user that the workloads' pods are, and no right beyond the files."""
+    """Settings of the mover pods: same user as workloads, no API rights."""
     return {
         "moverServiceAccount": ACCOUNT,
         "moverSecurityContext": pod_security.pod(),
@@ -201,7 +201,7 @@ def _mover() -> dict[str, Any]:
 
 
 def _traffic(volumes: Mapping[str, VolumeArgs]) -> "k8s.networking.v1.NetworkPolicySpecArgsDict":
-    """Movers reach each other. Those of other clusters have no label here: the key is what lets them in."""
+    """Movers reach each other. Those of other clusters have no labels here; the pre-shared key authenticates them."""
     movers: k8s.networking.v1.NetworkPolicyPeerArgsDict = {"pod_selector": {"match_labels": _MOVERS}}
     here: list[k8s.networking.v1.NetworkPolicyPortArgsDict] = [{"protocol": "TCP", "port": PORT}]
     from_outside = any(args.source is not None and args.source.mirror is not None for args in volumes.values())
@@ -218,7 +218,7 @@ def _traffic(volumes: Mapping[str, VolumeArgs]) -> "k8s.networking.v1.NetworkPol
 
 
 def _alert(end: End, every: str, namespace: Namespace) -> None:
-    """Tell when a copy was not made in time. VolSync's own metric says so."""
+    """Alert when a copy is late, by VolSync's metric."""
     which = f'obj_namespace="{namespace.plain_name}", obj_name="{end.name}", role="source"'
     rule = {
         "alert": "MirrorLate",

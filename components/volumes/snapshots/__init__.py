@@ -1,1 +1,1 @@
-"""Snapshots of volumes: schedules, classes, and the services of clouds that take them."""
+"""Snapshots of volumes: schedules, snapshot classes, and backup services of clouds."""

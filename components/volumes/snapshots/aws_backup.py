@@ -1,4 +1,4 @@
-"""What AWS Backup, which takes the snapshots of AWS' file systems, can keep and when."""
+"""Checks of snapshot schedules against the limits of AWS Backup, which takes snapshots of AWS' file systems."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ _DAY = 24 * 3600
 
 
 def faults(asked: SnapshotsArgs | None) -> Iterator[Fault]:
-    """AWS Backup takes at most one an hour, and keeps by age, in days. Paths begin at the volume."""
+    """AWS Backup runs at most once an hour and keeps backups by age, in days. Paths are relative to the volume."""
     if asked is None:
         return
     if asked.keep is not None:

@@ -1,4 +1,4 @@
-"""Snapshots by AWS Backup: a vault and a plan of their own for what no CSI driver takes snapshots of."""
+"""Snapshots by AWS Backup, for file systems whose CSI driver does not support snapshots."""
 
 import pulumi
 import pulumi_aws as aws
@@ -20,15 +20,15 @@ def plan(
     *,
     kms_key: str | None = None,
 ) -> None:
-    """Back up one resource on its schedule. The vault is protected as the data is, and `kms_key` encrypts it.
+    """Back up one resource on its schedule. The vault is protected like the data; `kms_key` encrypts it.
 
-    It stays in AWS, where nobody can delete one that holds backups; each of those goes when it is old enough.
+    The vault is never deleted, because AWS refuses that while it has backups; the backups expire.
     """
     short = names.of(name)
     stays = pulumi.ResourceOptions.merge(kept, pulumi.ResourceOptions(retain_on_delete=True))
-    # AWS' name has eight characters more: a vault that was left is in nobody's way.
+    # Pulumi's suffix keeps the name unique if an earlier vault was left.
     vault = aws.backup.Vault(short, kms_key_arn=kms_key, opts=stays)
-    beside = pulumi.ResourceOptions(parent=kept.parent, provider=kept.provider)
+    unprotected = pulumi.ResourceOptions(parent=kept.parent, provider=kept.provider)
     role = roles.granted(
         context,
         f"{short}-backup",
@@ -48,7 +48,7 @@ def plan(
                 "recovery_point_tags": {"tensorplane.dev/volume": name, "tensorplane.dev/reason": "schedule"},
             }
         ],
-        opts=beside,
+        opts=unprotected,
     )
     aws.backup.Selection(
         name,
@@ -56,5 +56,5 @@ def plan(
         plan_id=made.id,
         iam_role_arn=role.arn,
         resources=[resource],
-        opts=pulumi.ResourceOptions.merge(beside, pulumi.ResourceOptions(depends_on=list(role.grants))),
+        opts=pulumi.ResourceOptions.merge(unprotected, pulumi.ResourceOptions(depends_on=list(role.grants))),
     )

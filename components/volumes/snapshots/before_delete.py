@@ -1,4 +1,4 @@
-"""A snapshot before a volume is deleted or replaced: the engine takes it, and deletes once it is ready."""
+"""Takes a snapshot before a volume is deleted or replaced; the deletion waits until it is ready."""
 
 import asyncio
 import time
@@ -19,14 +19,14 @@ _SECONDS_FOR_A_SNAPSHOT = 3600
 
 
 def hook(cluster: Cluster) -> pulumi.ResourceHook:
-    """What the engine calls before it deletes a claim that is bound to it.
+    """The hook that runs before a claim is deleted.
 
-    It exists in every run, also where no volume has it: one that is no longer declared may be what is deleted. Its name
-    holds the cluster's, so that settings of another cluster cannot delete a claim that they cannot see.
+    Every run registers it, even if no declared volume has it, because the deleted volume may no longer be declared. Its
+    name includes the cluster, so that a stack with another cluster cannot delete a claim that it cannot reach.
     """
 
     async def before(args: pulumi.ResourceHookArgs) -> None:
-        # The outputs of a cloud's cluster are known by now: the claim was in it.
+        # Outputs of a cluster in a cloud are known here, because the claim was in it.
         kubeconfig = await cluster.kubeconfig.future()
         context = getattr(cluster.args, "context", None)
         await _guarded(lambda: cluster_snapshots.of(kubeconfig, context), args)
@@ -40,13 +40,13 @@ def _named(cluster: ClusterArgs) -> str:
 
 
 async def _guarded(reach: Callable[[], Snapshots], args: pulumi.ResourceHookArgs) -> None:
-    """Says what to do where the cluster cannot be asked: it may be gone, or be somebody else's."""
+    """Adds the remedy if the cluster cannot be reached."""
     try:
         await _save(await asyncio.to_thread(reach), args)
     except RuntimeError:
         raise
     except Exception as error:
-        # The client's errors go on with headers and bodies.
+        # The client's errors continue with headers and bodies.
         reason = " ".join(str(error).splitlines()[:2])
         raise RuntimeError(
             f"volume {args.name} is not deleted: its snapshot failed: {reason}. {_without(args)}"
@@ -66,7 +66,7 @@ async def _save(snapshots: Snapshots, args: pulumi.ResourceHookArgs) -> None:
     if driver is None:
         return
     backend = cluster_snapshots.backend_of(driver)
-    if backend and not backend.snapshots_outlive_it:
+    if backend and not backend.snapshots_outlive_volume:
         pulumi.log.warn(
             f"volume {claim} is deleted without a snapshot: its snapshots are part of the share and would be "
             f"deleted with it"
@@ -83,7 +83,7 @@ async def _save(snapshots: Snapshots, args: pulumi.ResourceHookArgs) -> None:
         )
     end = time.monotonic() + _SECONDS_FOR_A_SNAPSHOT
     while (progress := await asyncio.to_thread(snapshots.progress, namespace, name)) != "ready":
-        if progress == "lost" and backend and backend.tells_what_is_lost:
+        if progress == "lost" and backend and backend.not_found_means_lost:
             await asyncio.to_thread(snapshots.give_up, namespace, name)
             pulumi.log.warn(f"volume {claim} is deleted without a snapshot: its driver no longer finds it")
             return

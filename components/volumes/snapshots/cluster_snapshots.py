@@ -1,4 +1,4 @@
-"""The requests to a cluster that a snapshot before a change needs, with the rights of whoever deploys."""
+"""Kubernetes API requests for the snapshot before a deletion, with the rights of the deploying user."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, cast
@@ -12,15 +12,15 @@ _PREFIX = "tensorplane-before-change"
 _CLASSES, _SNAPSHOTS = "volumesnapshotclasses", "volumesnapshots"
 _IS_DEFAULT = "snapshot.storage.kubernetes.io/is-default-class"
 _NOT_FOUND, _CONFLICT = 404, 409
-_SECONDS = 10, 60  # to reach it, and for an answer: a cluster that is gone must not hold up whoever deletes
-# CSI's answer for a volume that the driver does not find. Some drivers have it for other things, too.
+_SECONDS = 10, 60  # to connect, and to answer: a cluster that no longer exists must not block a deletion
+# CSI's error for a volume that the driver does not find. Some drivers also use it for other errors.
 _LOST = "code = NotFound"
 
 Progress = Literal["waiting", "ready", "lost"]
 
 
 def of(kubeconfig: str | None, context: str | None) -> "Snapshots":
-    """The snapshots of a cluster: of the path or content of a kubeconfig, or of a context of kubectl's."""
+    """The snapshots of a cluster. `kubeconfig`: a path or the content; None uses kubectl's own, with `context`."""
     from kubernetes import client
 
     api = cluster_api.connected(kubeconfig, context)
@@ -28,13 +28,13 @@ def of(kubeconfig: str | None, context: str | None) -> "Snapshots":
 
 
 class Snapshots:
-    """A cluster's volumes and snapshots, by the official client."""
+    """Volumes and snapshots of a cluster."""
 
     def __init__(self, core: Any, custom: Any) -> None:
         self._core, self._custom = core, custom
 
     def driver_of(self, namespace: str, claim: str, uid: str | None) -> str | None:
-        """The CSI driver that holds the claim's bytes, empty where none does; None where there are none to save."""
+        """The CSI driver of the claim's volume; empty if it has none, None if there is no data to save."""
         found = _unless_status(
             _NOT_FOUND,
             lambda: self._core.read_namespaced_persistent_volume_claim(claim, namespace, _request_timeout=_SECONDS),
@@ -55,7 +55,7 @@ class Snapshots:
         return cast(str, volume.spec.csi.driver) if volume.spec.csi else ""
 
     def take(self, namespace: str, name: str, claim: str, driver: str) -> bool:
-        """Ask for a snapshot that retains; false where the cluster has no snapshots."""
+        """Create a VolumeSnapshot with deletion policy Retain; False if the cluster has no VolumeSnapshot API."""
         listed = _unless_status(
             _NOT_FOUND,
             lambda: self._custom.list_cluster_custom_object(manifest.GROUP, "v1", _CLASSES, _request_timeout=_SECONDS),
@@ -76,7 +76,7 @@ class Snapshots:
         return True
 
     def progress(self, namespace: str, name: str) -> Progress:
-        """Whether its bytes are safe, or the driver says that there are none: lost with a disk, perhaps."""
+        """Whether the snapshot is ready, or the driver does not find the volume."""
         found = self._custom.get_namespaced_custom_object(
             manifest.GROUP, "v1", namespace, _SNAPSHOTS, name, _request_timeout=_SECONDS
         )
@@ -86,23 +86,23 @@ class Snapshots:
         return "lost" if _LOST in ((status.get("error") or {}).get("message") or "") else "waiting"
 
     def give_up(self, namespace: str, name: str) -> None:
-        """Take back what was asked for: while it is pending, Kubernetes keeps the claim."""
+        """Delete the snapshot, because Kubernetes keeps the claim while it is pending."""
         self._custom.delete_namespaced_custom_object(
             manifest.GROUP, "v1", namespace, _SNAPSHOTS, name, _request_timeout=_SECONDS
         )
 
 
 def class_that_retains(driver: str, namespace: str, present: list[dict[str, Any]]) -> dict[str, Any]:
-    """A class that outlives every stack, with the parameters (pools, secrets) of the one that the cluster has."""
+    """A VolumeSnapshotClass with policy Retain that belongs to no stack, with the parameters of an existing class."""
     usable = sorted((one for one in present if one["driver"] == driver), key=lambda one: _preference(one, namespace))
-    # Where settings decide the parameters, the cluster has a class of theirs.
+    # If settings decide the parameters, the cluster has a class that was created from them.
     usual: Mapping[str, str] = getattr(backend_of(driver), "snapshot_parameters", {})
     parameters = usable[0].get("parameters") or {} if usable else usual
-    told = SnapshotClass(driver, tuple(sorted(parameters.items())))
+    snapshot_class = SnapshotClass(driver, tuple(sorted(parameters.items())))
     return {
         "apiVersion": f"{manifest.GROUP}/v1",
         "kind": "VolumeSnapshotClass",
-        "metadata": {"name": told.name(_PREFIX), "labels": {**manifest.PART_OF}},
+        "metadata": {"name": snapshot_class.name(_PREFIX), "labels": {**manifest.PART_OF}},
         "driver": driver,
         "deletionPolicy": "Retain",
         **({"parameters": dict(parameters)} if parameters else {}),
@@ -117,13 +117,13 @@ def _preference(one: dict[str, Any], namespace: str) -> tuple[bool, bool, str]:
 
 
 def backend_of(driver: str) -> Backend | None:
-    """The backend that this driver is of, as it is without settings; None for a driver of nobody's."""
+    """The backend of this driver, without settings; None for an unknown driver."""
     backends = (cast(Backend, variant.model_construct()) for variant in Backend.variants.values())
     return next((one for one in backends if getattr(one, "csi_driver", None) == driver), None)
 
 
 def _unless_status(status: int, call: Callable[[], Any]) -> Any:
-    """What a call answers; None where the server answers with this status."""
+    """The result of a call; None if the server answers with this status."""
     from kubernetes import client
 
     try:

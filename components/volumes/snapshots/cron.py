@@ -51,7 +51,7 @@ def problem(schedule: str) -> str | None:
 
 
 def _happens(parts: list[str]) -> bool:
-    """Whether a day ever matches. With a day of the week beside it, either of the two is enough."""
+    """Whether any day matches. With both a day of the month and a day of the week, cron runs on either."""
     if parts[2] in ("*", "?") or parts[4] not in ("*", "?"):
         return True
     first = min(_values(_FIELDS[2], parts[2]))
@@ -59,7 +59,7 @@ def _happens(parts: list[str]) -> bool:
 
 
 def _values(field: _Field, part: str) -> Iterator[int]:
-    """The values that a field stands for; `ValueError` where it is nonsense."""
+    """The values of a field. Raises ValueError if it is invalid."""
     for item in part.split(","):
         span, slash, step = item.partition("/")
         low, high = _span(field, span, open_end=bool(slash))
@@ -91,14 +91,14 @@ def _number(text: str, low: int, high: int) -> int:
 
 
 def fields(schedule: str) -> list[tuple[int, ...] | None]:
-    """The values of each field of a valid schedule, in order; None where it is open."""
+    """The values of each field of a valid schedule, in order; None for every value."""
     parts = MACROS.get(schedule, schedule).split()
     found = [tuple(sorted(set(_values(field, part)))) for field, part in zip(_FIELDS, parts, strict=True)]
     return [None if len(one) > field.high - field.low else one for field, one in zip(_FIELDS, found, strict=True)]
 
 
 def for_aws(schedule: str) -> str:
-    """A valid schedule as AWS spells it: a year more, days of the week from 1, and one of the days left open."""
+    """A valid schedule in AWS' syntax: with a year, days of the week from 1, and `?` for one of the two day fields."""
     minute, hour, day, month, weekday = MACROS.get(schedule, schedule).upper().split()
     if weekday in ("*", "?"):
         return f"cron({minute} {hour} {day.replace('?', '*')} {month} ? *)"
@@ -107,6 +107,6 @@ def for_aws(schedule: str) -> str:
 
 
 def both_days(schedule: str) -> bool:
-    """Whether it names days of the month and of the week, which AWS cannot."""
+    """Whether it restricts days of the month and of the week, which AWS does not support."""
     _, _, day, _, weekday = MACROS.get(schedule, schedule).split()
     return day not in ("*", "?") and weekday not in ("*", "?")

@@ -1,4 +1,4 @@
-"""Snapshot schedules as Azure NetApp Files has them: hourly, daily, weekly or monthly, and how many stay."""
+"""Snapshot policies of Azure NetApp Files: hourly, daily, weekly or monthly, with a number to keep."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,19 +13,19 @@ Rhythm = Literal["hourly", "daily", "weekly", "monthly"]
 # learn.microsoft.com/azure/azure-netapp-files/azure-netapp-files-resource-limits
 _MOST_KEPT = 255
 _DAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
-_CAN = "hourly (0 * * * *), daily (0 3 * * *), on days of the week (0 3 * * 1,4) or of the month (0 3 1,15 * *)"
+_SUPPORTED = "hourly (0 * * * *), daily (0 3 * * *), on days of the week (0 3 * * 1,4) or of the month (0 3 1,15 * *)"
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """One rhythm and its times, in the words of the service."""
+    """A schedule in the terms of NetApp Files."""
 
     rhythm: Rhythm
     times: Mapping[str, int | str] = field(default_factory=dict)
 
 
 def schedule(text: str) -> Schedule | None:
-    """A valid schedule in the service's words; None where it has none for it."""
+    """A valid cron schedule as one of NetApp Files; None if it has no equivalent."""
     minute, hour, day, month, weekday = cron.fields(text)
     if minute is None or len(minute) != 1 or month is not None:
         return None
@@ -42,14 +42,14 @@ def schedule(text: str) -> Schedule | None:
 
 
 def kept(snapshots: SnapshotsArgs) -> int:
-    """How many stay."""
+    """Number of snapshots to keep."""
     return snapshots.keep or KEPT
 
 
 def faults(snapshots: SnapshotsArgs) -> Iterator[Fault]:
-    """What of it a snapshot policy cannot do. Paths begin at the volume."""
+    """Faults of settings that a snapshot policy does not support. Paths are relative to the volume."""
     if schedule(snapshots.schedule) is None:
-        reason = f"a snapshot policy of NetApp Files cannot run at {snapshots.schedule!r}; use {_CAN}"
+        reason = f"a snapshot policy of NetApp Files cannot run at {snapshots.schedule!r}; use {_SUPPORTED}"
         yield Fault(("snapshots", "schedule"), reason)
     if snapshots.expire is not None:
         yield Fault(

@@ -13,15 +13,15 @@ KEPT = 24
 
 
 def _schedule(value: str) -> str:
-    need = cron.problem(value)
-    if need:
-        refuse(need)
+    required = cron.problem(value)
+    if required:
+        refuse(required)
     return cron.MACROS.get(value, value)
 
 
 class SnapshotsArgs(Model):
-    """When snapshots are taken, and which are kept. Snapshots that were not taken by this schedule are never "
-    "deleted."""
+    """When snapshots are taken, and which are kept. Snapshots that were not taken by this schedule are never
+    deleted."""
 
     schedule: Annotated[str, AfterValidator(_schedule)]
     """Cron schedule of five fields, in UTC: `0 * * * *` for every hour."""

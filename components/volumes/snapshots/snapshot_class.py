@@ -1,4 +1,4 @@
-"""Classes of snapshots: what a driver is told about those of one stack, and whether deleting one deletes its bytes."""
+"""VolumeSnapshotClasses of a stack, with their parameters and deletion policy."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -13,17 +13,17 @@ from components.volumes.source import GROUP_SNAPSHOT_GROUP, SNAPSHOT_GROUP
 
 @dataclass(frozen=True)
 class SnapshotClass:
-    """Volumes of whose snapshots a driver is told the same share one."""
+    """A VolumeSnapshotClass, shared by volumes with the same driver and parameters."""
 
     driver: str
     parameters: tuple[tuple[str, str], ...] = ()
     group: bool = False
-    """Whether it is of snapshots of several volumes at one instant."""
+    """Whether it is a VolumeGroupSnapshotClass."""
     existing: str | None = None
-    """Name of one that the cluster has, which is used as it is."""
+    """Name of an existing class to use unchanged."""
 
     def name(self, prefix: str) -> str:
-        """Named by its content, as nothing can be changed in one that snapshots name."""
+        """Name with a hash of the content, because a class is immutable."""
         if self.existing:
             return self.existing
         if not self.parameters:
@@ -31,7 +31,7 @@ class SnapshotClass:
         return f"{prefix}-{self.driver}-{names.digest_of(self.parameters)}"
 
     def create(self, prefix: str, *, keeps: Literal["Retain", "Delete"], opts: pulumi.ResourceOptions) -> str:
-        """The object, and its name. With `Retain`, the bytes outlive a deleted VolumeSnapshot or namespace."""
+        """Create the class and return its name. With `Retain`, data outlives the VolumeSnapshot and its namespace."""
         name = self.name(prefix)
         if self.existing:
             return name

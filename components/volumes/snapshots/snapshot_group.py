@@ -1,4 +1,4 @@
-"""Groups of volumes whose snapshots are taken at one instant, on one schedule."""
+"""Groups of volumes whose snapshots are taken at the same instant, on one schedule."""
 
 from collections.abc import Iterator, Mapping
 

@@ -14,11 +14,11 @@ from components.volumes.snapshots.snapshot_class import SnapshotClass
 from components.volumes.source import GROUP_SNAPSHOT_GROUP, SNAPSHOT_GROUP
 
 ACCOUNT = "volume.snapshots"
-"""The service account of the CronJobs. No workload can have it: their names hold no dot."""
+"""Service account of the CronJobs. No workload can have it, because workload names have no dots."""
 
 
 class Snapshotter(pulumi.ComponentResource):
-    """One per stack with a volume that has a schedule."""
+    """The shared resources of scheduled snapshots, once per stack."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Snapshotter(pulumi.ComponentResource):
             opts=self._inside,
         )
         """What the CronJobs run."""
-        # Deleting a VolumeSnapshot or the namespace keeps the bytes: only the agent's retention deletes them.
+        # Deleting a VolumeSnapshot or the namespace keeps the data; only the agent deletes it, when it expires.
         self.classes = {one: one.create(namespace.plain_name, keeps="Retain", opts=self._inside) for one in wanted}
         """Name of each VolumeSnapshotClass."""
         self._limit(scoped, namespace, SNAPSHOT_GROUP, "volumesnapshotcontents", "volumeSnapshotRef")
@@ -60,7 +60,7 @@ class Snapshotter(pulumi.ComponentResource):
         self.register_outputs({})
 
     def _limit(self, name: str, stack: Namespace, api_group: str, resource: str, reference: str) -> None:
-        """Contents have no namespace, so the right to change them holds in the whole cluster; this narrows it."""
+        """Restrict the agent to its namespace: snapshot contents are cluster-scoped, and so is its right on them."""
         namespace = stack.plain_name
         k8s.admissionregistration.v1.ValidatingAdmissionPolicy(
             name,
@@ -86,7 +86,7 @@ class Snapshotter(pulumi.ComponentResource):
                 "validations": [
                     {
                         "expression": f"oldObject.spec.{reference}.namespace == '{namespace}'",
-                        "message": f"snapshots of namespace {namespace} are all that it may expire",
+                        "message": f"{resource}: this service account may only update those of namespace {namespace}",
                     }
                 ],
             },
@@ -109,7 +109,7 @@ def _in_namespace(groups: bool) -> "list[k8s.rbac.v1.PolicyRuleArgsDict]":
 
 
 def _in_cluster(groups: bool) -> "list[k8s.rbac.v1.PolicyRuleArgsDict]":
-    """Contents have no namespace."""
+    """Snapshot contents are cluster-scoped."""
     of_groups = [_group_rule("volumegroupsnapshotcontents", "patch")] if groups else []
     return [_rule("volumesnapshotcontents", "patch"), *of_groups]
 

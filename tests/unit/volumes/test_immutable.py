@@ -22,7 +22,11 @@ def claim(size: str = "2Gi", source: Any = None) -> dict[str, Any]:
     [
         (claim(), claim(source=NOON), "volumes.old.from: is noon, but volume old already exists"),
         (claim(source=COPY), claim(source=NOON), "volumes.old.from: is noon, but volume old already exists"),
-        (claim(), claim("1536Mi"), "volumes.old.sizeGib: 1536Mi is less than the current 2Gi; volumes cannot shrink"),
+        (
+            claim(),
+            claim("1536Mi"),
+            "volumes.old.sizeGib: volume old has 2 GiB and cannot shrink; set sizeGib to 2 or more",
+        ),
     ],
 )
 def test_what_a_claim_cannot_become_is_refused(old: Any, new: Any, says: str) -> None:

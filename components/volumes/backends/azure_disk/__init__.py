@@ -59,7 +59,7 @@ class AzureDisk(AzureDiskSettings):
     def install(
         self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, VolumeSettings]
     ) -> Sequence[pulumi.Resource]:
-        # Here, and not above: whoever runs another kind of cluster never imports the SDK of Azure.
+        # Imported here, because the SDK of Azure is only needed on its own clusters.
         from components.volumes.backends.azure_disk import disks
 
         return disks.group(cluster, volumes)

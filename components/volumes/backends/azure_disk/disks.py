@@ -1,4 +1,4 @@
-"""Where the driver puts disks, and what it may do there."""
+"""The resource group of the disks, and the driver's rights in it."""
 
 from collections.abc import Mapping, Sequence
 
@@ -21,7 +21,7 @@ _NAME = 40
 
 
 def group(cluster: Cluster, volumes: Mapping[str, VolumeSettings]) -> Sequence[pulumi.Resource]:
-    """A group of the disks' own. By default, the driver puts them beside the nodes, where they go with the cluster."""
+    """A resource group for the disks. The driver's default is the nodes' group, which is deleted with the cluster."""
     native: Native = cluster.native
     made = azure_data_group.made(native.context, _KIND, protect=azure_data_group.retained(volumes.values()), leave=True)
     who = native.identity.principal_id
@@ -45,7 +45,7 @@ def claim(
     if args.sku == V2:
         parameters["DiskIOPSReadWrite"] = str(args.iops or IOPS_WITHOUT_A_FEE)
         parameters["DiskMBpsReadWrite"] = str(args.throughput_mib or _MIB_WITHOUT_A_FEE)
-        parameters["cachingMode"] = "None"  # it takes no other
+        parameters["cachingMode"] = "None"  # the only supported mode
     if args.encryption_set:
         parameters["diskEncryptionSetID"] = args.encryption_set
     return storage_class_per_volume.claim(

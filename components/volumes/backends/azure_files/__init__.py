@@ -51,7 +51,7 @@ class AzureFiles(AzureFilesSettings):
     def install(
         self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, VolumeSettings]
     ) -> Sequence[pulumi.Resource]:
-        # Here, and not above: whoever runs another kind of cluster never imports the SDK of Azure.
+        # Imported here, because the SDK of Azure is only needed on its own clusters.
         from components.volumes.backends.azure_files import file_share
 
         return file_share.shared(cluster.native, volumes)

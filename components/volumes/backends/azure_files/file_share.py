@@ -1,4 +1,4 @@
-"""A volume of Azure Files: its storage account, the way there from the nodes alone, and the class of its share."""
+"""A volume of Azure Files: its storage account, private endpoint, and StorageClass."""
 
 from collections.abc import Mapping, Sequence
 
@@ -20,11 +20,11 @@ _KIND = "azureFiles"
 _ZONE = "privatelink.file.core.windows.net"
 _UNDELETABLE_DAYS = 14
 _NAME = 16
-"""Of the 24 characters that a storage account may have, so that Pulumi's eight at random have room."""
+"""Characters of a name: a storage account may have 24, and Pulumi adds a suffix of 8."""
 
 
 def shared(native: Native, volumes: Mapping[str, VolumeSettings]) -> Sequence[pulumi.Resource]:
-    """The accounts' group, what the driver may do there, and the names under which nodes find them."""
+    """The resource group of the accounts, the driver's rights in it, and their private DNS zone."""
     context, who = native.context, native.identity.principal_id
     group = azure_data_group.made(context, _KIND, protect=azure_data_group.retained(volumes.values()), leave=True)
     rights = [
@@ -61,10 +61,10 @@ def shared(native: Native, volumes: Mapping[str, VolumeSettings]) -> Sequence[pu
 def claim(
     args: AzureFilesSettings, request: Request, opts: pulumi.ResourceOptions
 ) -> k8s.core.v1.PersistentVolumeClaim:
-    """The account, its endpoint in the nodes' subnet, and a claim whose share the driver makes there."""
+    """The account, its endpoint in the nodes' subnet, and a claim whose share the driver creates there."""
     native: Native = request.cluster.native
     name = f"{request.namespace.plain_name}-{request.name}"
-    # An account costs nothing, and snapshots are in it, which outlive the share.
+    # An account is free, and has the snapshots, which outlive the share.
     kept = pulumi.ResourceOptions(
         parent=opts.parent, provider=native.provider, protect=opts.protect, retain_on_delete=True
     )
@@ -75,13 +75,13 @@ def claim(
         account_name=account.name,
         resource_group_name=group.name,
         file_services_name="default",
-        # A share's snapshots go with it: for so long, it can be had back with them, also once nobody declares it.
+        # A share is deleted with its snapshots; for this time, both can be restored.
         share_delete_retention_policy={"enabled": True, "days": _UNDELETABLE_DAYS},
         opts=kept,
     )
     way = _endpoint(args, native, name, account, request, opts.parent)
     parameters = {"protocol": "nfs", "skuName": args.sku}
-    # The endpoint below. Without this, the driver opens the account to the network's subnets, and changes them.
+    # Use the endpoint. Otherwise, the driver adds service endpoints to the subnets and opens the account to them.
     parameters["networkEndpointType"] = "privateEndpoint"
     if args.encrypted_in_transit:
         parameters["encryptInTransit"] = "true"
@@ -90,7 +90,7 @@ def claim(
     if args.throughput_mib:
         parameters["provisionedBandwidth"] = str(args.throughput_mib)
     if request.args.source:
-        # Restoring copies files, which only this way gets past the account's firewall.
+        # Restoring copies files, and only this API passes the account's firewall.
         parameters["useDataPlaneAPI"] = "oauth"
     return storage_class_per_volume.claim(
         request,
@@ -106,7 +106,7 @@ def claim(
 def _account(
     args: AzureFilesSettings, native: Native, name: str, group: pulumi.Output[str], kept: pulumi.ResourceOptions
 ) -> storage.StorageAccount:
-    """An account that nobody reaches but through its endpoint, and the driver by its identity: no key opens it."""
+    """An account that is reachable only through its endpoint and by the driver's identity, without account keys."""
     encryption: storage.EncryptionArgsDict | None = None
     who: storage.IdentityArgsDict | None = None
     if args.key:
@@ -116,20 +116,20 @@ def _account(
             "key_vault_properties": {"key_vault_uri": args.key.vault, "key_name": args.key.name},
             "encryption_identity": {"encryption_user_assigned_identity": args.key.identity},
         }
-    # The name is one of the whole world's: this and eight characters that Pulumi adds.
+    # Names are globally unique; Pulumi adds a suffix of 8 characters.
     return storage.StorageAccount(
         name,
         resource_group_name=group,
         location=native.context.args.region,
         kind=storage.Kind.FILE_STORAGE,
         sku={"name": args.sku},
-        # With it, the account refuses NFS without TLS as well.
+        # Also refuses NFS without TLS.
         enable_https_traffic_only=args.encrypted_in_transit,
         minimum_tls_version=storage.MinimumTlsVersion.TLS1_2,
         allow_blob_public_access=False,
         allow_shared_key_access=False,
         public_network_access=storage.PublicNetworkAccess.DISABLED,
-        # The driver is one of Azure's services: it restores snapshots from outside the network.
+        # The driver restores snapshots as a trusted Azure service, from outside the network.
         network_rule_set={"default_action": storage.DefaultAction.DENY, "bypass": storage.Bypass.AZURE_SERVICES},
         encryption=encryption,
         identity=who,
@@ -146,9 +146,9 @@ def _endpoint(
     request: Request,
     parent: pulumi.Resource | None,
 ) -> list[pulumi.Resource]:
-    """The account's address in the nodes' subnet, under its name."""
+    """The account's private endpoint in the nodes' subnet, and its DNS record."""
     group = azure_data_group.among(request.installed)
-    beside = pulumi.ResourceOptions(parent=parent, provider=native.provider)
+    unprotected = pulumi.ResourceOptions(parent=parent, provider=native.provider)
     endpoint = network.PrivateEndpoint(
         name,
         resource_group_name=group.name,
@@ -158,7 +158,7 @@ def _endpoint(
             {"name": "files", "private_link_service_id": account.id, "group_ids": ["file"]}
         ],
         tags=tags(native.context.args),
-        opts=beside,
+        opts=unprotected,
     )
     zone = args.private_dns_zone or pulumi.Output.concat(
         group.id, "/providers/Microsoft.Network/privateDnsZones/", _ZONE
@@ -169,7 +169,7 @@ def _endpoint(
         private_endpoint_name=endpoint.name,
         resource_group_name=group.name,
         private_dns_zone_configs=[{"name": "files", "private_dns_zone_id": zone}],
-        opts=pulumi.ResourceOptions.merge(beside, pulumi.ResourceOptions(depends_on=list(request.installed))),
+        opts=pulumi.ResourceOptions.merge(unprotected, pulumi.ResourceOptions(depends_on=list(request.installed))),
     )
     return [endpoint, named]
 

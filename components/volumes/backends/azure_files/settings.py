@@ -43,8 +43,8 @@ class AzureFilesSettings(Backend):
     access_modes: ClassVar[tuple[AccessMode, ...]] = ("ReadWriteMany",)
     clusters: ClassVar[frozenset[str] | None] = frozenset({"aks"})
     mirror_copies: ClassVar[bool] = False
-    # They are in the share. It can itself be had back for some time, as it was: see file_share.py.
-    snapshots_outlive_it: ClassVar[bool] = False
+    # Snapshots are part of the share. A deleted share can be restored for some days: see file_share.py.
+    snapshots_outlive_volume: ClassVar[bool] = False
     capabilities: ClassVar[Capabilities] = Capabilities(
         access_modes=("ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"),
         snapshot=CSI,

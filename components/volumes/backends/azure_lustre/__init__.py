@@ -68,7 +68,7 @@ class AzureLustre(AzureLustreSettings):
             try:
                 made = lustre_subnet(cidr)
             except ValueError:
-                return  # the cluster's own fault
+                return  # reported by the cluster's own check
             most = _SUBNETS.get(int(made.rpartition("/")[2]))
             if most and args.size_gib > most * GIB_PER_TIB:
                 reason = (
@@ -90,7 +90,7 @@ class AzureLustre(AzureLustreSettings):
     def install(
         self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, VolumeSettings]
     ) -> Sequence[pulumi.Resource]:
-        # Here, and not above: whoever runs another kind of cluster never imports the SDK of Azure.
+        # Imported here, because the SDK of Azure is only needed on its own clusters.
         from components.volumes.backends.azure_lustre import lustre
 
         return lustre.shared(cluster, volumes)

@@ -1,4 +1,4 @@
-"""A file system of Azure Managed Lustre: where it is, its blob container, and the claim on it; and its driver."""
+"""An Azure Managed Lustre file system, its blob container, its claim, and the driver."""
 
 from collections.abc import Mapping, Sequence
 
@@ -42,7 +42,7 @@ def shared(cluster: Cluster, volumes: Mapping[str, VolumeSettings]) -> Sequence[
         keep = azure_data_group.retained(inside)
         made.append(network.storage_subnet(context, vnet, _SUBNET, cidr, delegated_to=None, keep=keep))
     in_cluster = pulumi.ResourceOptions(parent=context.opts.parent, provider=cluster.provider)
-    # Pods of workloads run on tainted nodes too, and each needs the driver beside it.
+    # Workloads also run on tainted nodes, and every node with a pod must run the driver.
     values = {"node": {"tolerations": [{"operator": "Exists"}]}}
     return [*made, Controller(versions.AZURE_LUSTRE_DRIVER, values, cluster=cluster, opts=in_cluster)]
 
@@ -50,7 +50,7 @@ def shared(cluster: Cluster, volumes: Mapping[str, VolumeSettings]) -> Sequence[
 def claim(
     args: AzureLustreSettings, request: Request, opts: pulumi.ResourceOptions
 ) -> k8s.core.v1.PersistentVolumeClaim:
-    """The file system and a claim that is bound to it. Both outlive what mounts them."""
+    """The file system and a claim that is bound to it."""
     native: Native = request.cluster.native
     group = azure_data_group.among(request.installed)
     name = f"{request.namespace.plain_name}-{request.name}"
@@ -117,7 +117,7 @@ def _file_system(
         storage_capacity_ti_b=request.args.size_gib / GIB_PER_TIB,
         filesystem_subnet=_subnet(args, native),
         zones=_zone(request, native),
-        # When the cluster may be upgraded as well.
+        # Same maintenance window as the cluster.
         maintenance_window={
             "day_of_week": storagecache.MaintenanceDayOfWeekType(cluster.maintenance.day),
             "time_of_day_utc": cluster.maintenance.start,
@@ -131,7 +131,7 @@ def _file_system(
 
 
 def _zone(request: Request, native: Native) -> list[str] | None:
-    """The zone of its placement; else the first in which the nodes are."""
+    """The zone of its placement; by default the first zone of the nodes."""
     placement = request.args.placement
     zones = placement.zones if placement else native.context.args.default_zones
     return [zones[0]] if zones else None

@@ -72,5 +72,5 @@ class AzureLustreSettings(Backend):
     )
 
     @property
-    def begins_filled(self) -> bool:
+    def may_have_content(self) -> bool:
         return self.blob is not None

@@ -78,7 +78,7 @@ class Ebs(Backend):
         keys = sorted({one.kms_key for one in backends if isinstance(one, Ebs) and one.kms_key})
         if not keys:
             return ()
-        # Here, and not above: whoever runs another kind of cluster never imports the SDK of AWS.
+        # Imported here, because the SDK of AWS is only needed on its own clusters.
         from components.volumes.backends.ebs import disk_keys
 
         return [disk_keys.grant(cluster.native, keys)]

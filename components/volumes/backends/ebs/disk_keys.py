@@ -1,4 +1,4 @@
-"""Rights of EBS' driver on keys of yours: the policy that AWS keeps for the driver leaves them out."""
+"""Rights of the EBS driver on customer-managed keys, which AWS' managed policy does not include."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ _DRIVER = "aws-ebs-csi-driver"
 
 
 def grant(native: Native, keys: Sequence[str]) -> aws.iam.RolePolicy:
-    """Let the driver make disks with these keys, restore snapshots with them, and hand them to EC2 for its disks."""
+    """Allow the driver to create and restore disks with these keys, and to grant EC2 their use."""
     driver = native.addons[_DRIVER]
     if driver.role is None:
         raise ValueError(f"add-on {_DRIVER} has no role")

@@ -1,4 +1,4 @@
-"""One EFS file system: its mount targets, its folder, its backups, its copy elsewhere, and the claim on it."""
+"""One EFS file system: mount targets, access point, backups, replication, and the claim."""
 
 import pulumi
 import pulumi_aws as aws
@@ -16,11 +16,11 @@ _NFS = 2049
 
 
 def claim(args: EfsSettings, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
-    """The file system and a claim that is bound to it. Both outlive what mounts them."""
+    """The file system and a claim that is bound to it."""
     native: Native = request.cluster.native
     name = f"{request.namespace.plain_name}-{request.name}"
     kept = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(provider=native.provider))
-    beside = pulumi.ResourceOptions(parent=opts.parent, provider=native.provider)
+    unprotected = pulumi.ResourceOptions(parent=opts.parent, provider=native.provider)
     zones = request.args.placement.zones if request.args.placement else ()
     system = aws.efs.FileSystem(
         name,
@@ -31,8 +31,8 @@ def claim(args: EfsSettings, request: Request, opts: pulumi.ResourceOptions) -> 
         tags={"Name": name},
         opts=kept,
     )
-    targets = _targets(name, system, native, zones or tuple(native.subnets.by_zone), beside)
-    # Its deletion leaves the files, but nobody would own the folder under this id any more.
+    targets = _targets(name, system, native, zones or tuple(native.subnets.by_zone), unprotected)
+    # Protected too: deleting it keeps the files, but their directory would have no access point.
     folder = aws.efs.AccessPoint(
         name,
         file_system_id=system.id,
@@ -51,14 +51,14 @@ def claim(args: EfsSettings, request: Request, opts: pulumi.ResourceOptions) -> 
             name,
             source_file_system_id=system.id,
             destination={"region": request.args.mirror.to.region, "kms_key_id": args.mirror_kms_key},
-            opts=beside,
+            opts=unprotected,
         )
     where: k8s.core.v1.PersistentVolumeSpecArgsDict = {
         "mount_options": ["tls"],
         "csi": {"driver": "efs.csi.aws.com", "volume_handle": pulumi.Output.concat(system.id, "::", folder.id)},
     }
     if zones:
-        # It answers in its own zone alone, and nodes of another cannot even find its name.
+        # A One Zone file system is reachable only in its zone; its DNS name does not resolve in others.
         here: k8s.core.v1.NodeSelectorTermArgsDict = {
             "match_expressions": [{"key": ZONE, "operator": "In", "values": list(zones)}]
         }
@@ -69,7 +69,7 @@ def claim(args: EfsSettings, request: Request, opts: pulumi.ResourceOptions) -> 
 def _targets(
     name: str, system: aws.efs.FileSystem, native: Native, zones: tuple[str, ...], opts: pulumi.ResourceOptions
 ) -> list[pulumi.Resource]:
-    """Where each zone's nodes reach it, and nobody else does."""
+    """Mount targets in each zone, reachable only from the nodes."""
     group = aws.ec2.SecurityGroup(
         f"{name}-efs",
         description=f"EFS file system {name}: from the nodes of the cluster",

@@ -15,7 +15,7 @@ from components.volumes.backends.filestore.settings import DRIVER, FilestoreSett
 from components.volumes.base_settings import VolumeSettings
 from components.volumes.clouds import another_region, copy_name
 
-# As the driver spells it, and GiB from which on and up to which it is sold (Filestore, "Service tiers").
+# The driver's name of the tier, and its minimum and maximum in GiB (Filestore, "Service tiers").
 _TIERS: Mapping[Tier, tuple[str, int, int]] = {
     "basicHdd": ("standard", 1024, 65433),
     "basicSsd": ("premium", 2560, 65433),
@@ -25,7 +25,7 @@ _TIERS: Mapping[Tier, tuple[str, int, int]] = {
 _NEWER: tuple[Tier, ...] = ("zonal", "regional")
 """Tiers that support customer-managed keys and replication (Filestore, "Service tiers")."""
 _SMALL_STEP, _LARGE, _LARGE_STEP = 256, 10240, 2560
-"""GiB in which those are sold, and from which on in larger steps."""
+"""Size steps in GiB, and the size from which the larger step applies."""
 
 
 class Filestore(FilestoreSettings):
@@ -91,7 +91,7 @@ class Filestore(FilestoreSettings):
 
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
         if request.args.mirror and request.args.mirror.to.region:
-            # Here, and not above: whoever runs another kind of cluster never imports the SDK of Google Cloud.
+            # Imported here, because the SDK of Google Cloud is only needed on its own clusters.
             from components.volumes.backends.filestore import file_server
 
             return file_server.claim(self, request, opts)

@@ -25,7 +25,7 @@ def claim(args: FilestoreSettings, request: Request, opts: pulumi.ResourceOption
     """Both instances, protected like the claim, and a claim that is bound to the instance of the cluster's region."""
     native: Native = request.cluster.native
     cluster = native.args
-    assert request.args.mirror and request.args.mirror.to.region  # noqa: S101  # for mypy: who calls this asks
+    assert request.args.mirror and request.args.mirror.to.region  # noqa: S101  # for mypy: the caller checks it
     zoned = args.tier == "zonal"
     here = _zone(request, cluster) if zoned else cluster.region
     region = request.args.mirror.to.region
@@ -77,7 +77,7 @@ def _server(
         ],
         kms_key_name=key,
         initial_replication=follows,
-        # Google itself refuses to delete it as well.
+        # Google Cloud refuses to delete it, too.
         deletion_protection_enabled=request.args.retain,
         labels={"tensorplane-volume": request.name},
         opts=pulumi.ResourceOptions.merge(static.beneath(opts), pulumi.ResourceOptions(provider=native.provider)),

@@ -27,7 +27,7 @@ class FilestoreSettings(Backend):
 
     access_modes: ClassVar[tuple[AccessMode, ...]] = ("ReadWriteMany",)
     clusters: ClassVar[frozenset[str] | None] = frozenset({"gke"})
-    # A restored backup is another server, of a TiB or more.
+    # A restored backup is a new instance of at least 1 TiB.
     mirror_copies: ClassVar[bool] = False
     capabilities: ClassVar[Capabilities] = Capabilities(
         access_modes=("ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"),

@@ -58,7 +58,7 @@ class FsxLustre(FsxLustreSettings):
     def install(
         self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, VolumeSettings]
     ) -> Sequence[pulumi.Resource]:
-        # Here, and not above: whoever runs another kind of cluster never imports the SDK of AWS.
+        # Imported here, because the SDK of AWS is only needed on its own clusters.
         from components.clusters.eks import addons
 
         return [addons.of_volumes(cluster.native, "aws-fsx-csi-driver").addon]

@@ -1,4 +1,4 @@
-"""One FSx for Lustre file system: who reaches it, its backups, its bucket, and the claim on it."""
+"""One FSx for Lustre file system: security group, backups, linked bucket, and the claim."""
 
 import pulumi
 import pulumi_aws as aws
@@ -13,22 +13,22 @@ from components.volumes.backends.fsx_lustre.settings import FsxLustreSettings, R
 from components.volumes.snapshots import aws_backup_plan
 
 _VERSION = "2.15"
-"""Of Lustre: the newest that FSx has. The kernels of Amazon Linux 2023 have its client."""
+"""Lustre's version, the newest of FSx. Amazon Linux 2023 has its client."""
 _DEPLOYMENTS = {"persistent": "PERSISTENT_2", "scratch": "SCRATCH_2"}
 _USUAL_THROUGHPUT = 125
 _EVENTS = ["NEW", "CHANGED", "DELETED"]
 
 
 def claim(args: FsxLustreSettings, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
-    """The file system and a claim that is bound to it. Both outlive what mounts them."""
+    """The file system and a claim that is bound to it."""
     native: Native = request.cluster.native
     name = f"{request.namespace.plain_name}-{request.name}"
     kept = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(provider=native.provider))
-    beside = pulumi.ResourceOptions(parent=opts.parent, provider=native.provider)
+    unprotected = pulumi.ResourceOptions(parent=opts.parent, provider=native.provider)
     system = _file_system(name, args, request, kept)
     if request.args.snapshots:
         aws_backup_plan.plan(native.context, name, request.args.snapshots, system.arn, kept)
-    linked = [_link(name, args.repository, system, beside)] if args.repository else []
+    linked = [_link(name, args.repository, system, unprotected)] if args.repository else []
     zones = request.args.placement.zones if request.args.placement else ()
     return static.claim(request, opts, _where(system, zones), needed=linked)
 
@@ -54,15 +54,15 @@ def _file_system(
         data_compression_type="LZ4" if args.compression else "NONE",
         kms_key_id=args.kms_key,
         backup_id=source.snapshot if source else None,
-        # Whatever deletes a retained one after all, a last backup stays, where FSx makes backups of it.
+        # If a retained one is deleted nevertheless, a final backup remains, if FSx supports it.
         skip_final_backup=not (request.args.retain and args.backs_up),
         tags={"Name": name},
         opts=pulumi.ResourceOptions.merge(
             kept,
             pulumi.ResourceOptions(
-                # FSx looks at the rules before it makes anything.
+                # FSx checks the rules at creation.
                 depends_on=rules,
-                # What it began as counts once; and where nobody says the zone, one more in front of it moves nothing.
+                # The backup applies only at creation. Without placement, a new first zone must not replace it.
                 ignore_changes=["backupId", *([] if placement else ["subnetIds"])],
             ),
         ),
@@ -72,7 +72,7 @@ def _file_system(
 def _link(
     name: str, repository: Repository, system: aws.fsx.LustreFileSystem, opts: pulumi.ResourceOptions
 ) -> aws.fsx.DataRepositoryAssociation:
-    """The bucket as the file system's files. Undoing the link deletes neither files nor objects."""
+    """The association with the bucket. Deleting it keeps files and objects."""
     policies: aws.fsx.DataRepositoryAssociationS3ArgsDict = {}
     if repository.imports:
         policies["auto_import_policy"] = {"events": _EVENTS}
@@ -92,9 +92,9 @@ def _link(
 
 def _where(system: aws.fsx.LustreFileSystem, zones: tuple[str, ...]) -> k8s.core.v1.PersistentVolumeSpecArgsDict:
     where: k8s.core.v1.PersistentVolumeSpecArgsDict = {
-        # The root of a new file system is root's. The kubelet gives it to the group of the pods before it starts the
-        # first of them, and that needs both of these: a type, and ReadWriteOnce among the modes. The driver's
-        # fsGroupPolicy says so, ReadWriteOnceWithFSType. The first mode is what the driver is told.
+        # The root directory of a new file system belongs to root. The kubelet changes its group before the first pod
+        # starts, but with the driver's fsGroupPolicy ReadWriteOnceWithFSType only if the volume has an fsType and the
+        # mode ReadWriteOnce. The driver receives the first mode.
         "access_modes": ["ReadWriteMany", "ReadWriteOnce"],
         "mount_options": ["flock", "noatime"],
         "csi": {
@@ -105,7 +105,7 @@ def _where(system: aws.fsx.LustreFileSystem, zones: tuple[str, ...]) -> k8s.core
         },
     }
     if zones:
-        # Every zone reaches it; this keeps its readers near, and their bytes off the way between zones.
+        # Reachable from every zone; this avoids charges for cross-zone traffic.
         here: k8s.core.v1.NodeSelectorTermArgsDict = {
             "match_expressions": [{"key": ZONE, "operator": "In", "values": list(zones)}]
         }

@@ -1,4 +1,4 @@
-"""Who reaches an FSx for Lustre file system: the cluster's nodes, on Lustre's ports, and nobody else."""
+"""The security group of an FSx for Lustre file system: only the nodes reach it, on Lustre's ports."""
 
 import pulumi
 import pulumi_aws as aws
@@ -6,7 +6,7 @@ import pulumi_aws as aws
 from components.clusters.eks.native import Native
 
 _PORTS = ((988, 988), (1018, 1023))
-"""Of LNet, as FSx wants them open both ways: among its own servers, and between them and their clients."""
+"""LNet's ports. FSx requires them in both directions, between its servers and between servers and clients."""
 
 _Rule = aws.vpc.SecurityGroupIngressRule | aws.vpc.SecurityGroupEgressRule
 
@@ -14,7 +14,7 @@ _Rule = aws.vpc.SecurityGroupIngressRule | aws.vpc.SecurityGroupEgressRule
 def security_group(
     name: str, native: Native, opts: pulumi.ResourceOptions
 ) -> tuple[aws.ec2.SecurityGroup, list[pulumi.Resource]]:
-    """The file system's group and its rules, which are kept as long as the file system is."""
+    """The security group and its rules, with the protection of the file system."""
     group = aws.ec2.SecurityGroup(
         f"{name}-lustre",
         description=f"FSx for Lustre file system {name}: its servers and the nodes of the cluster",
@@ -43,6 +43,6 @@ def security_group(
         *rule(egress, "to-servers", group.id, group.id),
         *rule(ingress, "from-nodes", group.id, nodes),
         *rule(egress, "to-nodes", group.id, nodes),
-        # Servers call back: locks are taken from clients that way.
+        # Servers connect to clients to revoke locks.
         *rule(ingress, "calls-back", nodes, group.id),
     ]

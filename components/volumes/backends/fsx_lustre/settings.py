@@ -63,5 +63,5 @@ class FsxLustreSettings(Backend):
         return self.deployment == "persistent" and self.repository is None
 
     @property
-    def begins_filled(self) -> bool:
+    def may_have_content(self) -> bool:
         return self.repository is not None

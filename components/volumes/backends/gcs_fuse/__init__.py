@@ -62,16 +62,16 @@ class GcsFuse(GcsFuseSettings):
             if isinstance(found := inner_network(cidr), str):
                 yield Fault(("backend", "addresses", str(index)), found)
         if cluster.existing_network and not self.addresses:
-            need = (
+            remedy = (
                 "set the addresses of storage.googleapis.com in its DNS, such as 199.36.153.8/30 for "
                 "private.googleapis.com"
             )
-            yield Fault(("backend", "addresses"), f"missing, but the cluster uses an existing network; {need}")
+            yield Fault(("backend", "addresses"), f"missing, but the cluster uses an existing network; {remedy}")
 
     def install(
         self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, VolumeSettings]
     ) -> Sequence[pulumi.Resource]:
-        # Here, and not above: whoever runs another kind of cluster never imports the SDK of Google Cloud.
+        # Imported here, because the SDK of Google Cloud is only needed on its own clusters.
         from components.volumes.backends.gcs_fuse import bucket_network
 
         own = [backend for args in volumes.values() if isinstance(backend := args.backend, GcsFuse)]

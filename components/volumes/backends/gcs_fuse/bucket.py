@@ -1,4 +1,4 @@
-"""One bucket of Cloud Storage: who may read and write it, its copy elsewhere, and the claim that mounts it."""
+"""One Cloud Storage bucket: permissions, mirror, and the claim."""
 
 from collections.abc import Iterator, Sequence
 
@@ -16,17 +16,17 @@ from components.volumes.backends.gcs_fuse.settings import EVERYBODY, GcsFuseSett
 
 _UNDELETE_SECONDS = 7 * 24 * 3600
 _NAME_LIMIT = 50
-"""Of the 63 characters of a bucket's name, so that Pulumi's own suffix has room."""
+"""Characters of a name: a bucket may have 63, and Pulumi adds a suffix."""
 _READER, _WRITER = "roles/storage.objectViewer", "roles/storage.objectUser"
-# Modes as the driver sets them for pods with an fsGroup. Flat buckets have folders that no object stands for.
+# File modes as the driver sets them for pods with an fsGroup. Flat buckets have folders without an object.
 _OPTIONS = ("implicit-dirs", f"uid={restricted.USER}", f"gid={restricted.USER}", "file-mode=664", "dir-mode=775")
 
 
 def claim(args: GcsFuseSettings, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
-    """The bucket, where it is not there already, the rights on it, and a claim that is bound to it."""
+    """The bucket if it is new, the permissions on it, and a claim that is bound to it."""
     native: Native = request.cluster.native
     name = f"{request.namespace.plain_name}-{request.name}"
-    beside = pulumi.ResourceOptions(parent=opts.parent, provider=native.provider)
+    unprotected = pulumi.ResourceOptions(parent=opts.parent, provider=native.provider)
     bucket: pulumi.Input[str]
     if args.bucket:
         bucket = args.bucket
@@ -35,11 +35,11 @@ def claim(args: GcsFuseSettings, request: Request, opts: pulumi.ResourceOptions)
         bucket = made.name
         if request.args.mirror:
             region = request.args.mirror.to.region
-            # Not protected, so that the setting can be removed; the copy stays where it is.
+            # Not protected, so that `mirror` can be removed; the copy is kept.
             stays = pulumi.ResourceOptions(parent=opts.parent, retain_on_delete=opts.retain_on_delete)
             copy = create(f"{name}-mirror", request, region, args.mirror_kms_key, stays)
-            bucket_mirror.follow(name, request, made, copy, beside)
-    rights = _rights(name, bucket, request, beside)
+            bucket_mirror.follow(name, request, made, copy, unprotected)
+    rights = _rights(name, bucket, request, unprotected)
     options, attributes = list(_OPTIONS), {}
     if args.prefix:
         options.append(f"only-dir={args.prefix}")
@@ -51,7 +51,7 @@ def claim(args: GcsFuseSettings, request: Request, opts: pulumi.ResourceOptions)
         }
     csi: k8s.core.v1.CSIPersistentVolumeSourceArgsDict = {
         "driver": "gcsfuse.csi.storage.gke.io",
-        # What follows the colon is the driver's to ignore: pods that mount one bucket twice need two handles.
+        # The driver ignores what follows the colon. Kubernetes requires a unique handle for each volume.
         "volume_handle": pulumi.Output.concat(bucket, ":", name),
     }
     if attributes:
@@ -62,7 +62,7 @@ def claim(args: GcsFuseSettings, request: Request, opts: pulumi.ResourceOptions)
 def create(
     name: str, request: Request, region: str | None, key: str | None, opts: pulumi.ResourceOptions
 ) -> gcp.storage.Bucket:
-    """A bucket that is private for good, and gives back what was deleted for some days."""
+    """A private bucket with soft delete."""
     native: Native = request.cluster.native
     return gcp.storage.Bucket(
         names.short(name, _NAME_LIMIT),
@@ -72,7 +72,7 @@ def create(
         hierarchical_namespace={"enabled": True},
         soft_delete_policy={"retention_duration_seconds": _UNDELETE_SECONDS},
         encryption={"default_kms_key_name": key} if key else None,
-        # Whoever took the protection off, and deployed that, means the bytes as well.
+        # Without `retain`, objects are deleted with the bucket.
         force_destroy=not request.args.retain,
         labels={"tensorplane-volume": request.name},
         opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(provider=native.provider)),
@@ -82,7 +82,7 @@ def create(
 def _rights(
     name: str, bucket: pulumi.Input[str], request: Request, opts: pulumi.ResourceOptions
 ) -> Sequence[pulumi.Resource]:
-    """What the namespace's service accounts may do there, and nobody else is given."""
+    """Permissions of the namespace's service accounts on the bucket."""
     return [
         gcp.storage.BucketIAMMember(f"{name}-{who}", bucket=bucket, role=role, member=member, opts=opts)
         for who, role, member in _members(request)

@@ -1,4 +1,4 @@
-"""A bucket that follows another one: Storage Transfer copies what is new, and deletes what is gone."""
+"""A bucket mirror by Storage Transfer, which copies new objects and deletes removed ones."""
 
 import pulumi
 import pulumi_gcp as gcp
@@ -8,9 +8,9 @@ from components.clusters.gke.native import Native
 from components.volumes.backend import Request
 
 _HOURLY = 3600
-# The first run of a schedule that began in the past is within a day.
+# A schedule that started in the past first runs within a day.
 _LONG_AGO: gcp.storage.TransferJobScheduleScheduleStartDateArgsDict = {"year": 2026, "month": 1, "day": 1}
-# What Storage Transfer needs to read one bucket and to write another, which has folders (its "Hierarchical namespace").
+# Roles of Storage Transfer on the source, and on the mirror, which has a hierarchical namespace.
 _READS = ("roles/storage.objectViewer", "roles/storage.legacyBucketReader")
 _WRITES = ("roles/storage.objectUser", "roles/storage.legacyBucketReader")
 
@@ -22,10 +22,10 @@ def follow(
     copy: gcp.storage.Bucket,
     opts: pulumi.ResourceOptions,
 ) -> None:
-    """The transfer, and the rights of Google's agent that does it."""
+    """The transfer job, and the permissions of the Storage Transfer service agent."""
     native: Native = request.cluster.native
     api = access.switched_on(name, "storagetransfer", opts)
-    # Asking for the agent makes it, where the project has none; no resource does.
+    # The lookup creates the service agent if the project has none; no resource does.
     agent = gcp.storage.get_transfer_project_service_account_output(
         project=native.cluster.project,
         opts=pulumi.InvokeOutputOptions(parent=opts.parent, provider=native.provider, depends_on=[api]),
@@ -48,7 +48,7 @@ def follow(
             "gcs_data_sink": {"bucket_name": copy.name},
             "transfer_options": {"overwrite_when": "DIFFERENT", "delete_objects_unique_in_sink": True},
         },
-        # Each copy that failed is a line of the project's log, to be alerted on.
+        # Failed copies are written to the project's log, for alerts.
         logging_config={"log_actions": ["COPY", "DELETE"], "log_action_states": ["FAILED"]},
         opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=rights)),
     )

@@ -1,4 +1,4 @@
-"""The way of pods to Cloud Storage: past the namespace's denial of all traffic, and inside Google's network."""
+"""Access of pods to Cloud Storage: a NetworkPolicy, and private addresses of Google's network."""
 
 import ipaddress
 from collections.abc import Sequence
@@ -16,14 +16,14 @@ from components.volumes.backends.gcs_fuse.settings import REACHES
 
 _HOST = "storage.googleapis.com."
 PRIVATE = "199.36.153.8/30"
-"""private.googleapis.com: Google's services for machines without a public address (VPC, Private Google Access)."""
+"""private.googleapis.com: Google's APIs for machines without a public address (VPC, Private Google Access)."""
 _NAME = "cloud-storage"
-# Where a pod learns whose it is, as it calls it and as the node makes it (GKE, "Workload Identity Federation").
+# The metadata server, as pods address it and after the node's translation (GKE, "Workload Identity Federation").
 _METADATA = (("169.254.169.254/32", 80), ("169.254.169.252/32", 988))
 
 
 def open_way(cluster: Cluster, namespace: Namespace, addresses: Sequence[str]) -> Sequence[pulumi.Resource]:
-    """Let the pods that mount a bucket reach Cloud Storage, and nothing else outside."""
+    """Allow pods that mount a bucket to reach Cloud Storage."""
     own = not cluster.args.existing_network
     reached = sorted(set(addresses)) or [PRIVATE]
     egress: list[k8s.networking.v1.NetworkPolicyEgressRuleArgsDict] = [
@@ -44,7 +44,7 @@ def open_way(cluster: Cluster, namespace: Namespace, addresses: Sequence[str]) -
 
 
 def _resolved(cluster: Cluster, addresses: Sequence[str]) -> Sequence[pulumi.Resource]:
-    """In the cluster's own network the host has these addresses and no others, so that a policy can name them."""
+    """A private DNS zone with these addresses, so that a NetworkPolicy can allow them."""
     native: Native = cluster.native
     inside = pulumi.ResourceOptions(parent=cluster, provider=native.provider)
     api = access.switched_on(cluster.name, "dns", inside)

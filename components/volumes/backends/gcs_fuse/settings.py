@@ -8,12 +8,12 @@ from pydantic import AfterValidator
 from components.base.model import Filled, RelativePath, refuse
 from components.volumes.backend import Backend
 from components.volumes.capabilities import AccessMode, Capabilities
-from components.volumes.marks import Marks
+from components.volumes.pod_metadata import PodMetadata
 
 REACHES = "tensorplane.dev/reaches"
-"""Label of the pods that a NetworkPolicy lets out to what its value names."""
+"""Label of the pods that a NetworkPolicy allows to reach the service in its value."""
 EVERYBODY = "namespace"
-"""Whose rights on a bucket are called so: all service accounts of the stack's namespace."""
+"""Name for the rights of all service accounts of the stack's namespace on a bucket."""
 
 
 def _bucket(value: str) -> str:
@@ -44,9 +44,9 @@ class GcsFuseSettings(Backend):
 
     access_modes: ClassVar[tuple[AccessMode, ...]] = ("ReadWriteMany",)
     clusters: ClassVar[frozenset[str] | None] = frozenset({"gke"})
-    # The driver's process runs in the pod. Its limits are what they are for a shell: a quarter of a CPU and 5 GiB of
-    # disk would throttle it, and evict the pod for its cache. Zero is none; what it requests stays.
-    marks: ClassVar[Marks] = Marks(
+    # The driver is a sidecar of the pod. Its default limits, a quarter of a CPU and 5 GiB of disk, would throttle it
+    # and evict the pod because of its cache. Zero means no limit; the requests keep their defaults.
+    pod_metadata: ClassVar[PodMetadata] = PodMetadata(
         labels={REACHES: "cloud-storage"},
         annotations={
             "gke-gcsfuse/volumes": "true",
@@ -58,7 +58,7 @@ class GcsFuseSettings(Backend):
     capabilities: ClassVar[Capabilities] = Capabilities(
         access_modes=("ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"),
         mirror={"region": "Storage Transfer"},
-        # A mover's pod has no part of the driver in it, and VolSync lets nobody add one.
+        # VolSync's mover pods cannot have the driver's sidecar.
         volsync=False,
         expand=True,
         reach="region",
@@ -73,5 +73,5 @@ class GcsFuseSettings(Backend):
         return self.bucket is None or bool(self.hierarchical)
 
     @property
-    def begins_filled(self) -> bool:
+    def may_have_content(self) -> bool:
         return self.bucket is not None

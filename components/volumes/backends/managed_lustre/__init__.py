@@ -50,7 +50,7 @@ class ManagedLustre(ManagedLustreSettings):
     def install(
         self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, VolumeSettings]
     ) -> Sequence[pulumi.Resource]:
-        # Here, and not above: whoever runs another kind of cluster never imports the SDK of Google Cloud.
+        # Imported here, because the SDK of Google Cloud is only needed on its own clusters.
         from components.volumes.backends.managed_lustre import lustre_network
 
         return lustre_network.connect(cluster)

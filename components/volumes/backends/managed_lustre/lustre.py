@@ -1,4 +1,4 @@
-"""One file system of Managed Lustre, and the claim that mounts it."""
+"""One Managed Lustre file system and its claim."""
 
 import pulumi
 import pulumi_gcp as gcp
@@ -19,14 +19,14 @@ _FILESYSTEM_LIMIT = 8
 def claim(
     args: ManagedLustreSettings, request: Request, opts: pulumi.ResourceOptions
 ) -> k8s.core.v1.PersistentVolumeClaim:
-    """The file system, protected as the claim is, and a claim that is bound to it.
+    """The file system, protected like the claim, and a claim that is bound to it.
 
-    It is made here and not by the driver, which knows no keys of yours: and so it grows with `sizeGib`, and its
-    deletion is refused, whatever becomes of the cluster.
+    Pulumi creates it instead of the driver, which does not support customer-managed keys. So it can also be expanded,
+    and stays protected if the cluster is deleted.
     """
     native: Native = request.cluster.native
     cluster = native.args
-    assert request.args.placement is not None  # noqa: S101  # for mypy: `check` refuses that
+    assert request.args.placement is not None  # noqa: S101  # for mypy: `check` refuses it
     zone = request.args.placement.zones[0]
     name = f"{request.namespace.plain_name}-{request.name}"
     short = names.short(f"{cluster.cluster_name}-{name}", _ID_LIMIT)
@@ -59,5 +59,5 @@ def claim(
 
 
 def filesystem(instance: str) -> str:
-    """Lustre's own name of it: a node mounts no two that are called the same (the driver's docs/troubleshooting.md)."""
+    """Lustre's name of it. A node cannot mount two of the same name (the driver's docs/troubleshooting.md)."""
     return f"v{digest(instance, _FILESYSTEM_LIMIT - 1)}"

@@ -1,4 +1,4 @@
-"""The way of nodes to Managed Lustre: it is in a network of Google's, which is joined to the cluster's own."""
+"""Access of nodes to Managed Lustre, whose network is peered with the cluster's own."""
 
 from collections.abc import Sequence
 
@@ -10,12 +10,12 @@ from components.clusters.gke import access
 from components.clusters.gke.native import Native
 
 _PREFIX_LENGTH = 20
-"""As large as Google's own guide has it (GKE, "Access Managed Lustre"); it picks addresses that nothing else has."""
+"""As in Google's guide (GKE, "Access Managed Lustre"). Google picks a free range of this size."""
 _LNET = "988"
 
 
 def connect(cluster: Cluster) -> Sequence[pulumi.Resource]:
-    """Private services access, and a firewall that lets the servers answer. A network of yours has to have both."""
+    """Private services access and a firewall rule for the servers. An existing network must have both."""
     native: Native = cluster.native
     inside = pulumi.ResourceOptions(parent=cluster, provider=native.provider)
     api = access.switched_on(cluster.name, "lustre", inside)
@@ -36,7 +36,7 @@ def connect(cluster: Cluster) -> Sequence[pulumi.Resource]:
         network=native.network.network,
         service="servicenetworking.googleapis.com",
         reserved_peering_ranges=[addresses.name],
-        # Google keeps it for days after the last service has gone, and refuses to delete it before.
+        # Google refuses to delete it until days after the last service was deleted.
         deletion_policy="ABANDON",
         opts=pulumi.ResourceOptions.merge(inside, pulumi.ResourceOptions(depends_on=[joins])),
     )

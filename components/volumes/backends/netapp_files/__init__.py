@@ -50,15 +50,15 @@ class NetappFiles(NetappFilesSettings):
             yield from _pool(level, sharing, needed)
 
     def _origin(self, snapshot: str, cluster: ClusterArgs) -> Iterator[Fault]:
-        """A volume begins as a snapshot of its own pool alone."""
+        """A volume can only be restored from a snapshot in its own pool."""
         path, named = ("from", "snapshot"), azure_id.parts(snapshot, azure_id.NETAPP_SNAPSHOT)
         yield from azure_id.faults(path, snapshot, azure_id.NETAPP_SNAPSHOT)
         if named and named[:2] != (cluster.cluster_name, self.service_level):
             reason = (
                 f"the snapshot is in pool {named[1]} of account {named[0]}, but a volume restores from its own pool"
             )
-            need = f"use a snapshot in pool {self.service_level} of account {cluster.cluster_name}"
-            yield Fault(path, f"{reason}; {need}", given=(("backend", "serviceLevel"),))
+            remedy = f"use a snapshot in pool {self.service_level} of account {cluster.cluster_name}"
+            yield Fault(path, f"{reason}; {remedy}", given=(("backend", "serviceLevel"),))
 
     def _network(self, cluster: ClusterArgs) -> Iterator[Fault]:
         own = cluster.existing_network
@@ -101,7 +101,7 @@ class NetappFiles(NetappFilesSettings):
     def install(
         self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, VolumeSettings]
     ) -> Sequence[pulumi.Resource]:
-        # Here, and not above: whoever runs another kind of cluster never imports the SDK of Azure.
+        # Imported here, because the SDK of Azure is only needed on its own clusters.
         from components.volumes.backends.netapp_files import netapp_pool
 
         return netapp_pool.shared(cluster.native, volumes)
@@ -113,8 +113,8 @@ class NetappFiles(NetappFilesSettings):
 
 
 def _pool(level: str, sharing: Mapping[str, NetappFiles], needed: int) -> Iterator[Fault]:
-    """Azure makes no pool smaller than its volumes, and the engine changes a pool before it deletes one of them. A size
-    that does not follow from the volumes stays what it is while one goes."""
+    """Azure refuses a pool that is smaller than its volumes, and Pulumi updates a pool before it deletes a volume. So
+    several volumes require an explicit pool size."""
     sizes = [backend.pool_tib for backend in sharing.values() if backend.pool_tib]
     least = max([needed, *sizes])
     several = len(sharing) > 1

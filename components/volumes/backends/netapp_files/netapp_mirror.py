@@ -1,4 +1,4 @@
-"""The copy of a NetApp Files volume in another region: where it is kept, and the word that lets it begin."""
+"""The replica of a NetApp Files volume in another region, and the approval of its replication."""
 
 from collections.abc import Mapping
 
@@ -18,8 +18,8 @@ _NAME = 60
 _SCHEDULES = {600: "_10minutely", 3600: "hourly", 86400: "daily"}
 _HOUR = 3600
 _CLI = "2.63.0"
-# The source says yes to its copy: an action, which no resource of Azure stands for. Said twice, it may be refused, but
-# then the copy has a state.
+# Approval of the replication on the source: an action without an Azure resource. A second approval may be refused; then
+# the replication has a status.
 _APPROVE = """
 az netappfiles volume replication approve --resource-group "$GROUP" --account-name "$ACCOUNT" --pool-name "$POOL" \\
   --name "$VOLUME" --remote-volume-resource-id "$COPY" ||
@@ -35,13 +35,13 @@ def mirror(
     source: netapp.CapacityPoolVolume,
     kept: pulumi.ResourceOptions,
 ) -> None:
-    """An account, a pool and a volume there, in a group that its own region looks after."""
+    """Account, pool and volume in the other region, in a resource group of that region."""
     asked = request.args.mirror
     if asked is None or asked.to.region is None:
         return
     context, region = native.context, asked.to.region
     name = f"{request.namespace.plain_name}-{request.name}-mirror"
-    # Not protected, so that the setting can be removed; the copy stays where it is.
+    # Not protected, so that `mirror` can be removed; the copy is kept.
     stays = pulumi.ResourceOptions(parent=kept.parent, provider=kept.provider, retain_on_delete=kept.retain_on_delete)
     group = azure_data_group.made(context, f"netapp-{name}", protect=False, leave=request.args.retain, region=region)
     account = netapp.Account(
@@ -55,7 +55,7 @@ def mirror(
     size = netapp_pool.tib(request.args.size_gib)
     pool = netapp_pool.pool(name, native, account, group.name, args.service_level, size, region, stays)
     copy = _copy(args, request, native, source, pool, account, group, stays)
-    said: dict[str, pulumi.Input[str]] = {
+    environment: dict[str, pulumi.Input[str]] = {
         "GROUP": azure_data_group.among(request.installed).name,
         "ACCOUNT": context.args.cluster_name,
         "POOL": args.service_level,
@@ -64,7 +64,7 @@ def mirror(
         "COPY_GROUP": group.name,
         "COPY_ACCOUNT": account.name,
     }
-    _approve(name, native, {"source": source, "copy": copy}, said, kept)
+    _approve(name, native, {"source": source, "copy": copy}, environment, kept)
 
 
 def _copy(
@@ -110,13 +110,13 @@ def _approve(
     name: str,
     native: Native,
     volumes: Mapping[str, netapp.CapacityPoolVolume],
-    said: Mapping[str, pulumi.Input[str]],
+    environment: Mapping[str, pulumi.Input[str]],
     kept: pulumi.ResourceOptions,
 ) -> None:
-    """Let the source be copied, by a script that runs in Azure once, as somebody who may do that."""
+    """Approve the replication with a deployment script that runs once in Azure, with an identity that may do so."""
     context = native.context
-    beside = pulumi.ResourceOptions(parent=kept.parent, provider=native.provider)
-    who = managedidentity.UserAssignedIdentity(name, opts=beside, **context.common)
+    unprotected = pulumi.ResourceOptions(parent=kept.parent, provider=native.provider)
+    who = managedidentity.UserAssignedIdentity(name, opts=unprotected, **context.common)
     rights = [
         access.grant(context, f"{name}-{use}", roles.CONTRIBUTOR, volume.id, who.principal_id)
         for use, volume in volumes.items()
@@ -126,11 +126,11 @@ def _approve(
         kind="AzureCLI",
         az_cli_version=_CLI,
         script_content=_APPROVE.strip(),
-        environment_variables=[{"name": key, "value": value} for key, value in said.items()],
+        environment_variables=[{"name": key, "value": value} for key, value in environment.items()],
         identity={"type": resources.ManagedServiceIdentityType.USER_ASSIGNED, "user_assigned_identities": [who.id]},
         timeout="PT15M",
         retention_interval="PT1H",
         cleanup_preference=resources.CleanupOptions.ON_SUCCESS,
-        opts=pulumi.ResourceOptions.merge(beside, pulumi.ResourceOptions(depends_on=rights)),
+        opts=pulumi.ResourceOptions.merge(unprotected, pulumi.ResourceOptions(depends_on=rights)),
         **context.common,
     )

@@ -1,4 +1,4 @@
-"""What all volumes of Azure NetApp Files share: the account, a capacity pool for each service level, the subnet."""
+"""Shared resources of Azure NetApp Files: the account, a capacity pool for each service level, the subnet."""
 
 import math
 from collections import defaultdict
@@ -22,7 +22,7 @@ DELEGATED_TO = "Microsoft.NetApp/volumes"
 
 
 def shared(native: Native, volumes: Mapping[str, VolumeSettings]) -> Sequence[pulumi.Resource]:
-    """All of it, before the first volume."""
+    """Create them, before the first volume."""
     context = native.context
     keep = azure_data_group.retained(volumes.values())
     kept = pulumi.ResourceOptions.merge(context.opts, pulumi.ResourceOptions(protect=keep, retain_on_delete=keep))
@@ -37,7 +37,7 @@ def shared(native: Native, volumes: Mapping[str, VolumeSettings]) -> Sequence[pu
     )
     pools = []
     for level, size in sorted(_sizes(volumes).items()):
-        # A pool is kept for its own volumes: when the last of them goes, it does, whatever another pool has.
+        # A pool is retained if one of its own volumes is.
         keeps = azure_data_group.retained(args for args in volumes.values() if _level(args) == level)
         opts = pulumi.ResourceOptions.merge(context.opts, pulumi.ResourceOptions(protect=keeps, retain_on_delete=keeps))
         name = f"{context.name}-netapp-{level}"
@@ -63,7 +63,7 @@ def pool(
         resource_group_name=group,
         location=region,
         service_level=level.capitalize(),
-        # Each volume has the throughput of its size.
+        # The throughput of a volume follows from its size.
         qos_type=netapp.QosType.AUTO,
         size=tib * TIB,
         tags=tags(native.context.args),
@@ -72,7 +72,7 @@ def pool(
 
 
 def tib(gib: float) -> int:
-    """Whole TiB for so many GiB."""
+    """GiB in TiB, rounded up."""
     return max(1, math.ceil(gib / GIB_PER_TIB))
 
 
@@ -88,7 +88,7 @@ def _level(args: VolumeSettings) -> str | None:
 
 
 def _sizes(volumes: Mapping[str, VolumeSettings]) -> dict[str, int]:
-    """TiB of each service level's pool: what its volumes need, and what the settings say at least."""
+    """TiB of the pool of each service level: the sum of its volumes, or `poolTib` if that is larger."""
     needed: dict[str, float] = defaultdict(float)
     least: dict[str, int] = defaultdict(lambda: 1)
     for args in volumes.values():
@@ -100,7 +100,7 @@ def _sizes(volumes: Mapping[str, VolumeSettings]) -> dict[str, int]:
 
 
 def _subnet(native: Native, volumes: Mapping[str, VolumeSettings]) -> list[pulumi.Resource]:
-    """A subnet that is theirs, in a new VNet."""
+    """A delegated subnet in a new VNet."""
     context, vnet = native.context, native.nodes.vnet
     inside = [
         args for args in volumes.values() if isinstance(args.backend, NetappFilesSettings) and not args.backend.subnet

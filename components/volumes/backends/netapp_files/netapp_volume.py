@@ -1,4 +1,4 @@
-"""A volume of Azure NetApp Files: what it begins as, who may mount it, its snapshots, and the claim on it."""
+"""A volume of Azure NetApp Files: its source, export policy, snapshot policy, and claim."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ _FIXED = ("protocolTypes", "serviceLevel", "subnetId", "zones")
 def claim(
     args: NetappFilesSettings, request: Request, opts: pulumi.ResourceOptions
 ) -> k8s.core.v1.PersistentVolumeClaim:
-    """The volume and a claim that is bound to it. Both outlive what mounts them."""
+    """The volume and a claim that is bound to it."""
     native: Native = request.cluster.native
     group = azure_data_group.among(request.installed)
     kept = pulumi.ResourceOptions(
@@ -44,7 +44,7 @@ def claim(
         },
         "mount_options": [f"nfsvers={args.version}", "hard", "rsize=262144", "wsize=262144"],
     }
-    # What it begins as is between Azure and its volumes.
+    # Azure restores it; the claim has no data source.
     return static.claim(dataclasses.replace(request, source=None), opts, where)
 
 
@@ -54,7 +54,7 @@ def name_of(request: Request, volume: str | None = None) -> str:
 
 
 def export_policy(version: str, clients: Sequence[str]) -> netapp.VolumePropertiesExportPolicyArgsDict:
-    """Who may mount it: these addresses, none of them as root."""
+    """The export policy: these clients, without root access."""
     return {
         "rules": [
             {
@@ -90,7 +90,7 @@ def _volume(
     fixed = pulumi.ResourceOptions(
         depends_on=list(request.installed),
         replace_on_changes=list(_FIXED),
-        ignore_changes=["snapshotId"],  # what it begins as counts when it is made
+        ignore_changes=["snapshotId"],  # applies only at creation
     )
     return netapp.CapacityPoolVolume(
         f"{request.namespace.plain_name}-{request.name}",
@@ -103,10 +103,10 @@ def _volume(
         zones=list(placement.zones) if placement else None,
         service_level=args.service_level.capitalize(),
         subnet_id=netapp_pool.subnet(args, native),
-        network_features=netapp.NetworkFeatures.STANDARD,  # pools below 4 TiB take no other
+        network_features=netapp.NetworkFeatures.STANDARD,  # required by pools below 4 TiB
         protocol_types=[f"NFSv{args.version}"],
         security_style=netapp.SecurityStyle.UNIX,
-        # Its root folder is root's, whom nobody is there: pods write as their own user.
+        # The root directory belongs to root, and pods write as their own user.
         unix_permissions="0777",
         snapshot_directory_visible=True,
         usage_threshold=round(request.args.size_gib * GIB),
@@ -121,7 +121,7 @@ def _volume(
 def _snapshots(
     request: Request, native: Native, group: pulumi.Output[str], kept: pulumi.ResourceOptions
 ) -> netapp.VolumePropertiesDataProtectionArgsDict | None:
-    """The schedule as a policy of the volume's own."""
+    """The schedule as a snapshot policy of this volume."""
     asked = request.args.snapshots
     found = netapp_policy.schedule(asked.schedule) if asked else None
     if asked is None or found is None:
@@ -145,7 +145,7 @@ def _snapshots(
 def _origin(
     request: Request, args: NetappFilesSettings, native: Native, group: pulumi.Output[str], kept: pulumi.ResourceOptions
 ) -> pulumi.Input[str] | None:
-    """Resource id of the snapshot that it begins as. A clone begins as one that is taken for it."""
+    """Resource id of the snapshot that it is restored from. A clone is restored from a snapshot taken for it."""
     source = request.args.source
     if source is None or source.volume is None or request.source is None:
         return source.snapshot if source else None
@@ -153,7 +153,7 @@ def _origin(
     taken = netapp.CapacityPoolSnapshot(
         f"{request.namespace.plain_name}-{request.name}-origin",
         snapshot_name=short(f"for-{request.name}", _NAME),
-        # The origin's claim is bound once the origin is there.
+        # Waits for the origin, whose claim depends on it.
         volume_name=pulumi.Output.from_input(request.source["name"]).apply(lambda _: origin),
         pool_name=args.service_level,
         account_name=native.context.args.cluster_name,

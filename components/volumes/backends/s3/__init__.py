@@ -1,4 +1,4 @@
-"""Volumes on EKS that are S3 buckets, mounted by Mountpoint for S3: read many times, written once."""
+"""Volumes on EKS that are S3 buckets, mounted by Mountpoint for S3."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
@@ -16,9 +16,9 @@ from components.volumes.base_settings import VolumeSettings
 from components.volumes.clouds import aws_region, bucket_rights, copy_name, kms_key
 
 _LIKE_A_NEW_ONE = "b" * 48
-"""A bucket's name as long as the longest that is made here: see components/clusters/eks/names.py."""
+"""A name of the maximum length of new buckets: see components/clusters/eks/names.py."""
 IN_TIME = "15m"
-"""What S3 keeps a mirror to, where one asks for it: its Replication Time Control."""
+"""The interval of S3's Replication Time Control."""
 
 
 class S3(S3Settings):
@@ -46,7 +46,7 @@ class S3(S3Settings):
             yield Fault(("mirror", "every"), reason)
 
     def _bucket(self, args: VolumeSettings) -> Iterator[Fault]:
-        """What is for new buckets alone, and what is for others."""
+        """Faults of settings that apply only to new or only to existing buckets."""
         if self.bucket is None:
             if self.region is not None:
                 reason = "applies to an existing bucket only; remove it, or set bucket"
@@ -70,7 +70,7 @@ class S3(S3Settings):
             yield from kms_key.elsewhere(self.kms_key, region, "kmsKey")
         mirrored = args.mirror is not None and args.mirror.to.region is not None
         if self.bucket and mirrored:
-            return  # wrong itself
+            return  # reported by another check
         if mirrored and self.mirror_kms_key and not self.kms_key:
             reason = (
                 "is set but kmsKey is not; set both, or neither (S3 replicates with a key only what a key encrypts)"
@@ -85,11 +85,11 @@ class S3(S3Settings):
         taken = sum(args.backend._characters(args) for args in volumes.values() if isinstance(args.backend, S3))
         if taken > most:
             reason = f"the IAM policy for the buckets of {len(volumes)} volumes has {taken:,} characters"
-            need = f"but AWS allows {most:,}; declare fewer s3 volumes"
-            yield Fault((list(volumes)[-1], "backend"), f"{reason}, {need}")
+            limit = f"but AWS allows {most:,}; declare fewer s3 volumes"
+            yield Fault((list(volumes)[-1], "backend"), f"{reason}, {limit}")
 
     def _characters(self, args: VolumeSettings) -> int:
-        """How much of the role of its driver the rights on its bucket take, at most."""
+        """Maximum size of the bucket's policy in the driver's role, in characters."""
         arn = f"arn:aws:s3:::{self.bucket or _LIKE_A_NEW_ONE}"
         writes = bucket_rights.writes(args.access_modes or self.access_modes)
         return bucket_rights.counted(bucket_rights.policy(self, arn, writes=writes))
@@ -97,7 +97,7 @@ class S3(S3Settings):
     def install(
         self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, VolumeSettings]
     ) -> Sequence[pulumi.Resource]:
-        # Here, and not above: whoever runs another kind of cluster never imports the SDK of AWS.
+        # Imported here, because the SDK of AWS is only needed on its own clusters.
         from components.volumes.backends.s3 import bucket_volume
 
         return bucket_volume.driver(cluster.native)

@@ -1,4 +1,4 @@
-"""A bucket that is made for a volume: versioned, encrypted, closed to the public, over TLS alone."""
+"""A new bucket for a volume: versioned, encrypted, private, TLS only."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ _DAYS_OF_A_BROKEN_UPLOAD = 7
 
 @dataclass(frozen=True)
 class Bucket:
-    """The bucket and what keeps it safe, which comes before anything is written to it."""
+    """A bucket and its protective configuration, which must exist before data is written."""
 
     bucket: aws.s3.Bucket
     guards: Sequence[pulumi.Resource]
@@ -27,7 +27,7 @@ def make(
     keep_replaced_days: int | None = None,
     emptied: bool = False,
 ) -> Bucket:
-    """`opts` are also those of its guards: what keeps the bucket keeps them. AWS takes one change of it at a time."""
+    """The guards have the bucket's `opts`. They are created in sequence, because AWS refuses concurrent changes."""
     bucket = aws.s3.Bucket(key, region=region, force_destroy=emptied, tags={"Name": name}, opts=opts)
     guards: list[pulumi.Resource] = []
 
@@ -73,7 +73,7 @@ def make(
 def _encryption(kms_key: str | None) -> aws.s3.BucketServerSideEncryptionConfigurationRuleArgsDict:
     if kms_key is None:
         return {"apply_server_side_encryption_by_default": {"sse_algorithm": "AES256"}}
-    # One call of KMS for many objects.
+    # A bucket key saves KMS requests.
     return {
         "apply_server_side_encryption_by_default": {"sse_algorithm": "aws:kms", "kms_master_key_id": kms_key},
         "bucket_key_enabled": True,
@@ -81,7 +81,7 @@ def _encryption(kms_key: str | None) -> aws.s3.BucketServerSideEncryptionConfigu
 
 
 def _lifecycle(keep_replaced_days: int | None) -> list[aws.s3.BucketLifecycleConfigurationRuleArgsDict]:
-    # A pod that dies while it writes leaves parts that nobody sees, and that cost.
+    # A pod that is killed while it writes leaves invisible parts, which cost money.
     rules: list[aws.s3.BucketLifecycleConfigurationRuleArgsDict] = [
         {
             "id": "broken-uploads",

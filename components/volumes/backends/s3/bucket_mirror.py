@@ -1,4 +1,4 @@
-"""The copy of a bucket in another region, and S3's own replication that keeps it."""
+"""The copy of a bucket in another region, by S3 replication."""
 
 import pulumi
 import pulumi_aws as aws
@@ -10,7 +10,7 @@ from components.volumes.backends.s3.bucket import Bucket
 from components.volumes.backends.s3.settings import S3Settings
 
 _MINUTES = 15
-"""Of S3's Replication Time Control: its only time."""
+"""The only interval of S3's Replication Time Control."""
 
 
 def mirror(
@@ -22,10 +22,10 @@ def mirror(
     in_time: bool,
     opts: pulumi.ResourceOptions,
 ) -> None:
-    """Where the setting is removed, replication ends and the copy stays."""
+    """Create the copy and the replication. If `mirror` is removed, replication ends and the copy is kept."""
     key = f"{names.of(name)}-mirror"
-    beside = pulumi.ResourceOptions(parent=opts.parent, provider=opts.provider)
-    stays = pulumi.ResourceOptions.merge(beside, pulumi.ResourceOptions(retain_on_delete=True))
+    unprotected = pulumi.ResourceOptions(parent=opts.parent, provider=opts.provider)
+    stays = pulumi.ResourceOptions.merge(unprotected, pulumi.ResourceOptions(retain_on_delete=True))
     copy = bucket.make(
         key,
         f"{name}-mirror",
@@ -39,7 +39,7 @@ def mirror(
     )
     destination: aws.s3.BucketReplicationConfigRuleDestinationArgsDict = {
         "bucket": copy.bucket.arn,
-        # How far it is behind, in CloudWatch.
+        # Replication lag in CloudWatch.
         "metrics": {"status": "Enabled"},
     }
     if in_time:
@@ -52,7 +52,7 @@ def mirror(
         "status": "Enabled",
         "priority": 0,
         "filter": {"prefix": ""},
-        # What is deleted is deleted there too; both keep it as a former version.
+        # Deletions are replicated; both buckets keep the earlier version.
         "delete_marker_replication": {"status": "Enabled"},
         "destination": destination,
     }
@@ -63,15 +63,15 @@ def mirror(
         bucket=origin.bucket.id,
         role=role.arn,
         rules=[rule],
-        # Both have to be versioned first.
+        # Replication requires versioning on both.
         opts=pulumi.ResourceOptions.merge(
-            beside, pulumi.ResourceOptions(depends_on=[*origin.guards, *copy.guards, *role.grants])
+            unprotected, pulumi.ResourceOptions(depends_on=[*origin.guards, *copy.guards, *role.grants])
         ),
     )
 
 
 def _rights(origin: pulumi.Output[str], copy: pulumi.Output[str], args: S3Settings) -> list[roles.Statement]:
-    """Read the one, write the other, and nothing else."""
+    """Rights to read the source and to write the copy."""
     rights: list[roles.Statement] = [
         {"Action": ["s3:GetReplicationConfiguration", "s3:ListBucket"], "Resource": origin},
         {

@@ -1,4 +1,4 @@
-"""Buckets as volumes: Mountpoint's driver, what it may do with each bucket, and the claim on one."""
+"""Buckets as volumes: Mountpoint's driver, its rights on each bucket, and the claim."""
 
 from collections.abc import Sequence
 
@@ -18,17 +18,17 @@ from components.volumes.clouds import bucket_rights
 
 
 def driver(native: Native) -> Sequence[pulumi.Resource]:
-    """The driver, whose role has no rights but those that the volumes give it."""
+    """The driver. Its role only has the rights that volumes add."""
     installed = addons.of_volumes(native, "aws-mountpoint-s3-csi-driver")
     return [installed.addon, *([installed.role.role] if installed.role else [])]
 
 
 def claim(args: S3Settings, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:
-    """The bucket, where it is a new one, and a claim that is bound to it."""
+    """The bucket if it is new, and a claim that is bound to it."""
     native: Native = request.cluster.native
     name = f"{request.namespace.plain_name}-{request.name}"
     kept = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(provider=native.provider))
-    beside = pulumi.ResourceOptions(parent=opts.parent, provider=native.provider)
+    unprotected = pulumi.ResourceOptions(parent=opts.parent, provider=native.provider)
     guards: Sequence[pulumi.Resource] = ()
     where: pulumi.Input[str]
     if args.bucket:
@@ -39,13 +39,13 @@ def claim(args: S3Settings, request: Request, opts: pulumi.ResourceOptions) -> k
     writes = bucket_rights.writes(request.access_modes)
     (role,) = (one for one in request.installed if isinstance(one, aws.iam.Role))
     rights = aws.iam.RolePolicy(
-        name, role=role.id, policy=arn.apply(lambda of: bucket_rights.policy(args, of, writes=writes)), opts=beside
+        name, role=role.id, policy=arn.apply(lambda of: bucket_rights.policy(args, of, writes=writes)), opts=unprotected
     )
     mounted: k8s.core.v1.PersistentVolumeSpecArgsDict = {
         "mount_options": _mount_options(args, args.region or native.context.region, writes=writes),
         "csi": {
             "driver": "s3.csi.aws.com",
-            # Kubernetes takes two volumes of one handle for one.
+            # Kubernetes requires a unique handle for each volume.
             "volume_handle": name,
             "volume_attributes": {"bucketName": where, "authenticationSource": "driver", **_cache(args, request.args)},
         },
@@ -73,12 +73,12 @@ def _mount_options(args: S3Settings, region: str, *, writes: bool) -> list[str]:
     options = [f"region {region}", f"uid={restricted.USER}", f"gid={restricted.USER}", "allow-other"]
     if args.prefix:
         options.append(f"prefix {args.prefix}/")
-    # A file can be replaced by a new one as a whole; never a part of it.
+    # Files can be replaced completely, but not modified in place.
     return [*options, "allow-delete", "allow-overwrite"] if writes else [*options, "read-only"]
 
 
 def _cache(args: S3Settings, volume: VolumeSettings) -> dict[str, str]:
-    """The cache, and a limit to it: without one it would take the node's disk."""
+    """The cache with a size limit, so that it cannot fill the node's disk."""
     if volume.cache is None:
         return {}
     size = quantities.gibibytes(volume.cache.size_gib)

@@ -44,5 +44,5 @@ class S3Settings(Backend):
     )
 
     @property
-    def begins_filled(self) -> bool:
+    def may_have_content(self) -> bool:
         return self.bucket is not None

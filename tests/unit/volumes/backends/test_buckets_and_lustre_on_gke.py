@@ -233,7 +233,7 @@ def test_what_a_bucket_cannot_do_is_one_line(backend: Mapping[str, Any], volume:
 @pytest.mark.parametrize(
     ("backend", "volume", "line"),
     [
-        ({}, {"sizeGib": 10}, "sizeGib: invalid size 10 for backend managedLustre; use 9,000 GiB and more"),
+        ({}, {"sizeGib": 10}, "sizeGib: invalid size 10 for backend managedLustre; use 9,000 GiB or more"),
         ({}, {"sizeGib": 10000}, "sizeGib: 10000 is not a multiple of 9,000 GiB, as 1000 MBps per TiB requires;"),
         ({"mbpsPerTib": 125}, {}, "sizeGib: 9000 is not a multiple of 72,000 GiB, as 125 MBps per TiB requires;"),
         ({"mbpsPerTib": 300}, {}, "backend.mbpsPerTib: invalid value 300; use 125, 250, 500 or 1000"),

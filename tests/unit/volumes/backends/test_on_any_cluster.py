@@ -166,7 +166,7 @@ def test_a_volume_of_another_ceph_cluster_is_no_origin() -> None:
             "backend.advisoryQuotaGib: 11 is not below the volume's 10 GiB; set less",
         ),
         ({"backend": {**FABRIC, "topology": "rack1"}}, "backend.topology: invalid value 'rack1'; use an absolute path"),
-        ({"backend": FABRIC, "sizeGib": 0.5}, "sizeGib: invalid size 0.5 for backend ezmeral; use 1 GiB and more"),
+        ({"backend": FABRIC, "sizeGib": 0.5}, "sizeGib: invalid size 0.5 for backend ezmeral; use 1 GiB or more"),
     ],
 )
 def test_what_cannot_be_had_is_one_line(volume: dict[str, Any], line: str) -> None:

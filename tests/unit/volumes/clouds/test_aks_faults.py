@@ -98,7 +98,7 @@ def wrong(volume: dict[str, Any], cluster: Mapping[str, Any] = AKS) -> list[str]
         ({**LUSTRE, "sizeGib": 20000}, "sizeGib: invalid size 20000 (19.5312 TiB) at 125 MB/s per TiB; use 16 to"),
         (backend({**LUSTRE, "sizeGib": 8192}, mbpsPerTib=40),
          "sizeGib: invalid size 8192 (8 TiB) at 40 MB/s per TiB; use 48 to 12,800 TiB in steps of 48 (nearest:"),
-        ({**LUSTRE, "sizeGib": 100}, "sizeGib: invalid size 100 for backend azureLustre; use 4,096 GiB and more"),
+        ({**LUSTRE, "sizeGib": 100}, "sizeGib: invalid size 100 for backend azureLustre; use 4,096 GiB or more"),
         ({**LUSTRE, "snapshots": HOURLY}, "snapshots: backend azureLustre does not support snapshots; use"),
         ({**LUSTRE, "placement": {"zones": ["1", "2"]}},
          "placement.zones: lists 2 zones, but this backend uses 1; list 1"),

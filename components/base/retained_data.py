@@ -1,4 +1,4 @@
-"""Which PersistentVolume has the bytes of a claim that is gone, and how a new claim of that name gets them back."""
+"""The PersistentVolume with the data of a deleted claim, and its reservation for a new claim of that name."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -9,7 +9,7 @@ Object = Mapping[str, Any]
 
 
 def holder(volumes: Iterable[Object], namespace: str, name: str) -> Object | None:
-    """The PersistentVolume with the bytes of a claim: one that is reserved for it, else the one released last."""
+    """The PersistentVolume with the data of a claim: one that is reserved for it, else the one released last."""
     found = [
         one
         for one in volumes
@@ -22,7 +22,7 @@ def holder(volumes: Iterable[Object], namespace: str, name: str) -> Object | Non
 
 
 def to_reserve(claim: Object, volumes: Iterable[Object]) -> Object | None:
-    """The PersistentVolume to reserve for a new claim; None where there is none, or one is reserved already."""
+    """The PersistentVolume to reserve for a new claim; None if there is none or one is already reserved."""
     about, wanted = claim["metadata"], claim["spec"].get("volumeName")
     fitting = [one for one in volumes if wanted in (None, one["metadata"]["name"])]
     found = holder(fitting, about["namespace"], about["name"])
@@ -40,9 +40,9 @@ def _order(volume: Object) -> tuple[bool, str, str]:
 
 
 def misfits(claim: Object, volume: Object, unset_class: str) -> Iterator[str]:
-    """What the claim asks for and the PersistentVolume has not: Kubernetes would not bind them.
+    """Requests of the claim that the PersistentVolume does not meet, so that Kubernetes would not bind them.
 
-    `unset_class` is the VolumeAttributesClass that is as good as none.
+    `unset_class`: the VolumeAttributesClass that is equivalent to none.
     """
     asked, has = claim["spec"], volume["spec"]
     size, capacity = asked["resources"]["requests"].get("storage", "0"), has["capacity"].get("storage", "0")
@@ -58,11 +58,11 @@ def misfits(claim: Object, volume: Object, unset_class: str) -> Iterator[str]:
 
 
 def reserved(claim: Object, volume: Object) -> list[dict[str, Any]]:
-    """The JSON patch by which the PersistentVolume waits for the claim, and for no other."""
+    """The JSON patch that reserves the PersistentVolume for the claim."""
     about, reference = claim["metadata"], volume["spec"]["claimRef"]
     waits = {"kind": "PersistentVolumeClaim", "namespace": about["namespace"], "name": about["name"]}
     patch: list[dict[str, Any]] = [
-        # Whoever else has bound it meanwhile keeps it.
+        # Fails if another claim was bound to it meanwhile.
         {"op": "test", "path": "/spec/claimRef/uid", "value": reference["uid"]},
         {"op": "replace", "path": "/spec/claimRef", "value": waits},
     ]

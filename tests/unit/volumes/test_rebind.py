@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from kubernetes import client
 
-from components.volumes import bring_back
+from components.volumes import rebind
 from components.volumes.settings import VolumeArgs
 
 CLAIM: dict[str, Any] = {
@@ -70,7 +70,7 @@ def test_the_newest_one_that_lost_a_claim_of_that_name_waits_for_the_new_claim()
         volume("pv-other", claimRef={"namespace": "ml", "name": "other", "uid": "2"}),
         volume("pv-goes", released="2026-11-22T15:00:00Z", persistentVolumeReclaimPolicy="Delete"),
     )
-    assert bring_back.bring_back(CLAIM, lambda: core) == "pv-newer"
+    assert rebind.rebind(CLAIM, lambda: core) == "pv-newer"
     ((name, patch),) = core.patches
     assert (name, [step["op"] for step in patch]) == ("pv-newer", ["test", "replace", "add"])
     assert patch[1]["value"] == {"kind": "PersistentVolumeClaim", "namespace": "ml", "name": "models"}
@@ -90,7 +90,7 @@ def test_the_newest_one_that_lost_a_claim_of_that_name_waits_for_the_new_claim()
     ids=["nothing left", "the claim is there", "not allowed to look", "reserved already"],
 )
 def test_nothing_is_changed_where_there_is_nothing_to_bring_back(core: Core) -> None:
-    assert bring_back.bring_back(CLAIM, lambda: core) is None
+    assert rebind.rebind(CLAIM, lambda: core) is None
     assert core.patches == []
 
 
@@ -106,13 +106,13 @@ def test_nothing_is_changed_where_there_is_nothing_to_bring_back(core: Core) -> 
 def test_an_empty_volume_is_never_made_over_bytes_that_do_not_fit(spec: dict[str, Any], says: str) -> None:
     core = Core(volume(**spec))
     with pytest.raises(RuntimeError, match="volume models: PersistentVolume pv-1 has its earlier data") as refused:
-        bring_back.bring_back(CLAIM, lambda: core)
+        rebind.rebind(CLAIM, lambda: core)
     assert says in str(refused.value)
     assert core.patches == []
 
 
 @pytest.mark.parametrize(
-    ("settings", "comes_back"),
+    ("settings", "is_rebound"),
     [
         ({}, True),
         ({"retain": False}, False),
@@ -120,5 +120,5 @@ def test_an_empty_volume_is_never_made_over_bytes_that_do_not_fit(spec: dict[str
         ({"from": {"mirrorOf": "a"}}, False),
     ],
 )
-def test_what_is_retained_comes_back(settings: dict[str, Any], comes_back: bool) -> None:
-    assert VolumeArgs.model_validate({"sizeGib": 1, **settings}).comes_back == comes_back
+def test_what_is_retained_comes_back(settings: dict[str, Any], is_rebound: bool) -> None:
+    assert VolumeArgs.model_validate({"sizeGib": 1, **settings}).is_rebound == is_rebound

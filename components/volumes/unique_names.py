@@ -1,4 +1,4 @@
-"""Two volumes whose Kubernetes objects or cloud resources would have the same name."""
+"""Check that no two volumes would create Kubernetes objects or cloud resources of the same name."""
 
 from collections.abc import Iterator, Mapping
 
@@ -26,7 +26,7 @@ def _made(name: str, args: VolumeArgs, cluster: ClusterArgs) -> Iterator[tuple[s
     copied = args.mirror and args.mirror.to.by_volsync and backend.mirror_class
     if copied:
         yield "claim", volsync.claim_of_copy(name)
-    if backend.own_class and backend.snapshot_class:
+    if backend.class_per_volume and backend.snapshot_class:
         yield "StorageClass", name
         if copied:
             yield "StorageClass", storage_class_per_volume.copies(name)

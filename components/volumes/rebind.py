@@ -1,4 +1,4 @@
-"""A retained volume whose claim was deleted comes back: the engine binds the new claim to the bytes of the old one."""
+"""Binds the recreated claim of a retained volume to the PersistentVolume of its deleted claim."""
 
 import asyncio
 import json
@@ -8,34 +8,34 @@ from typing import Any, cast
 
 import pulumi
 
-from components.base import kept_bytes
+from components.base import retained_data
 from components.clusters.component import Cluster
 from components.volumes import cluster_api
 from components.volumes.backends.embedded import UNMIRRORED
 
 _CLAIM = "kubernetes:core/v1:PersistentVolumeClaim"
-_SECONDS = 10, 60  # to reach the cluster, and for an answer
+_SECONDS = 10, 60  # to connect, and to answer
 _SECONDS_TO_BE_AVAILABLE = 60
 _SECONDS_BETWEEN_LOOKS = 0.2
 _FORBIDDEN, _NOT_FOUND = (401, 403), 404
 
 
 def hook(cluster: Cluster) -> pulumi.ResourceHook:
-    """What the engine calls before it creates the claim of a retained volume."""
+    """The hook that runs before the claim of a retained volume is created."""
 
     async def before(args: pulumi.ResourceHookArgs) -> None:
         if args.type != _CLAIM:
-            # Other resources of a volume may have the claim's options.
+            # Other resources of a volume may inherit the claim's hooks.
             return
         kubeconfig = await cluster.kubeconfig.future()
         context = getattr(cluster.args, "context", None)
         claim = cast(Mapping[str, Any], args.new_inputs)
         try:
-            volume = await asyncio.to_thread(lambda: bring_back(claim, lambda: _core(kubeconfig, context)))
+            volume = await asyncio.to_thread(lambda: rebind(claim, lambda: _core(kubeconfig, context)))
         except RuntimeError:
             raise
         except Exception as error:
-            # The provider may reach a cluster that this client does not, and a new one has nothing to bring back.
+            # The provider may reach a cluster that this client does not; a new cluster has no earlier data.
             reason = " ".join(str(error).splitlines()[:2])
             pulumi.log.warn(
                 f"volume {args.name}: could not look for a PersistentVolume with its earlier data: {reason}; "
@@ -54,10 +54,11 @@ def _core(kubeconfig: str | None, context: str | None) -> Any:
     return client.CoreV1Api(cluster_api.connected(kubeconfig, context))
 
 
-def bring_back(claim: Mapping[str, Any], reach: Callable[[], Any]) -> str | None:
-    """Reserve the PersistentVolume that a claim of this name has lost: its name, None where there is none.
+def rebind(claim: Mapping[str, Any], reach: Callable[[], Any]) -> str | None:
+    """Reserve the released PersistentVolume of an earlier claim of this name. Returns its name; None if there is none.
 
-    A RuntimeError where they do not fit. Who may not see PersistentVolumes gets a claim without former bytes.
+    Raises RuntimeError if it does not fit the claim. Without permission to list PersistentVolumes, the claim gets a new
+    volume.
     """
     from kubernetes import client
 
@@ -71,18 +72,18 @@ def bring_back(claim: Mapping[str, Any], reach: Callable[[], Any]) -> str | None
         if error.status in _FORBIDDEN:
             return None
         raise
-    volume = kept_bytes.to_reserve(claim, listed["items"])
+    volume = retained_data.to_reserve(claim, listed["items"])
     if volume is None:
         return None
-    has = str(volume["metadata"]["name"])
-    if wrong := list(kept_bytes.misfits(claim, volume, UNMIRRORED)):
+    found = str(volume["metadata"]["name"])
+    if wrong := list(retained_data.misfits(claim, volume, UNMIRRORED)):
         raise RuntimeError(
-            f"volume {name}: PersistentVolume {has} has its earlier data, but {' and '.join(wrong)}; "
+            f"volume {name}: PersistentVolume {found} has its earlier data, but {' and '.join(wrong)}; "
             f"declare the volume as it was, or deploy it once with retain: false to start empty"
         )
-    core.patch_persistent_volume(has, kept_bytes.reserved(claim, volume), _request_timeout=_SECONDS)
-    _until_available(core, has)
-    return has
+    core.patch_persistent_volume(found, retained_data.reserved(claim, volume), _request_timeout=_SECONDS)
+    _until_available(core, found)
+    return found
 
 
 def _is_there(core: Any, claim: Mapping[str, Any]) -> bool:
@@ -99,7 +100,7 @@ def _is_there(core: Any, claim: Mapping[str, Any]) -> bool:
 
 
 def _until_available(core: Any, volume: str) -> None:
-    """Kubernetes has seen the reservation: before, it would make an empty volume for the claim."""
+    """Wait until Kubernetes has processed the reservation; a claim created before would get an empty volume."""
     end = time.monotonic() + _SECONDS_TO_BE_AVAILABLE
     while core.read_persistent_volume(volume, _request_timeout=_SECONDS).status.phase != "Available":
         if time.monotonic() > end:
