@@ -1,4 +1,4 @@
-"""The policy pack `tensorplane`: every rule of `rules/`, mandatory unless a rule says otherwise."""
+"""The policy pack `tensorplane`: every rule of `rules/`, mandatory by default."""
 
 from pulumi_policy import EnforcementLevel, PolicyPack
 from rules import found

@@ -1,1 +1,1 @@
-"""How many GPUs the resources of a stack ask for, whatever object or chart hides them. Without a quota of its own."""
+"""Counts the GPUs that the resources of a stack request, in any kind of object or chart. It has no quota."""

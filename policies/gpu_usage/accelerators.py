@@ -1,7 +1,7 @@
-"""Names of accelerators: which of a container's resources are GPUs, TPUs and their like, and how many it asks for.
+"""Names of accelerators: which of a container's resources are GPUs, TPUs and the like, and how many it requests.
 
-In `limits` and `requests` every extended resource is one, unless it is known to be something else: a vendor that
-nobody has heard of yet does not pass. Elsewhere, where any key may hold a slash, the vendors' own names are looked for.
+In `limits` and `requests`, every extended resource counts as an accelerator unless it is known to be something else, so
+unknown vendors count. Elsewhere, where any key may contain a slash, only known vendors' names count.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from gpu_usage.manifest import Path, whole_number
 _HARMLESS = re.compile(
     r"vpc\.amazonaws\.com/.*|networking\.gke\.io\.networks/.*|rdma/.*|mellanox\.com/.*|openshift\.io/.*"
     r"|nvidia\.com/(hostdev|\w*rdma\w*|\w*sriov\w*)|intel\.com/\w*(sriov|rdma|sgx|qat|dsa)[\w-]*"
-    # Plugins that offer any file of /dev, GPUs' too, by its name.
+    # Plugins that advertise any file of /dev by name, including GPUs.
     r"|(devices\.kubevirt\.io|smarter-devices|squat\.ai)/(fuse|kvm|(net_)?tun|vhost-(net|vsock)|sev|video\d*|snd"
     r"|tty\w*|serial|gpiochip\d*|i2c-\d+|spidev[\d.]*|rtc\d*|loop\d*|random|hwrng|watchdog\d*)|github\.com/fuse"
     r"|sgx\.intel\.com/.*|qat\.intel\.com/.*|dsa\.intel\.com/.*|kubernetes\.azure\.com/sgx\w*|hugepages-.*"
 )
-# Its prefix is Kubernetes' own, and it stands for a device class.
+# A device class with Kubernetes' own prefix.
 _DEVICE_CLASS = "deviceclass.resource.kubernetes.io/"
 _VENDORS = (
     r"(?<![\w.-])(?:[\w-]+\.)+[a-z]{2,}(?:/|~1)(?:[vp]?gpu(?:\.shared)?|mig-[\w.+-]+|tpu|neuron(?:core|device)?|gaudi|[nid]pu|mlu"
@@ -31,19 +31,19 @@ _VENDORS = (
 )
 _NAMED = re.compile(_VENDORS)
 _NAMED_AS_KEY = re.compile(rf"""({_VENDORS})\\?["']?\s*[:=]|~1(?:[vp]?gpu|mig-|tpu|neuron|gaudi)""")
-# How much of a shared device, beside how many: a container that gives only these gets one.
+# Shares of a device, in addition to the number: with only these, a container gets one device.
 _SHARE = re.compile(r".*/(v?gpu[.-]?(mem|memory|cores?|percentage|mem-percentage)|vcuda-(core|memory))")
-# A device by its name where a virtual machine lists it.
+# A device's name in the list of a virtual machine.
 _DOMAIN = re.compile(r"[\w.-]+\.[\w.-]+/.+")
 
 
 def is_named(key: str) -> bool:
-    """Whether a key is a vendor's name of an accelerator, wherever it stands."""
+    """Whether a key is a vendor's name of an accelerator, anywhere in a manifest."""
     return _NAMED.fullmatch(key) is not None
 
 
 def named_in(text: str) -> bool:
-    """Whether a text gives a quantity of an accelerator, as manifests and patches spell it."""
+    """Whether a text contains a quantity of an accelerator, as in manifests and patches."""
     return _NAMED_AS_KEY.search(text) is not None
 
 
@@ -53,7 +53,7 @@ def is_device(name: Any) -> bool:
 
 
 def is_asked(resource: str) -> bool:
-    """Whether a resource in `limits` or `requests` is an accelerator. One that a template fills in may be."""
+    """Whether a resource in `limits` or `requests` is an accelerator. A templated name counts as one."""
     if "{{" in resource or "$(" in resource or resource.startswith(_DEVICE_CLASS):
         return True
     domain, _, device = resource.partition("/")
@@ -63,7 +63,7 @@ def is_asked(resource: str) -> bool:
 
 
 def asked(resources: Mapping[str, Any], path: Path) -> int:
-    """Accelerators of one `resources` map. Kubernetes wants equal limits and requests of them."""
+    """Accelerators of one `resources` map. Kubernetes requires equal limits and requests of them."""
     most: dict[str, int] = {}
     for key in ("requests", "limits"):
         given = resources.get(key)

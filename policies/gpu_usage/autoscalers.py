@@ -1,4 +1,4 @@
-"""What changes another object's number of pods: autoscalers count by their maximum, patches by what they set."""
+"""Objects that scale others: autoscalers count with their maximum, patches with their value."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from gpu_usage.manifest import UNKNOWN, Manifest, UncountableError, number, part, unknown
 
-# KEDA's default, and the annotation by which it runs another number than the maximum allows.
+# KEDA's default, and its annotation that overrides the maximum.
 _MOST = 100
 _PAUSED = "autoscaling.keda.sh/paused-replicas"
 _NUMBERS = frozenset(
@@ -20,7 +20,7 @@ _NUMBERS = frozenset(
 
 
 def scales(manifest: Manifest) -> bool:
-    """Whether the object says how many pods another one runs."""
+    """Whether the object scales another one."""
     spec = manifest.body.get("spec")
     if not isinstance(spec, Mapping):
         return False
@@ -28,14 +28,14 @@ def scales(manifest: Manifest) -> bool:
 
 
 def raised(manifest: Manifest, replicas: int) -> Manifest:
-    """The object as it is when it runs at least so many replicas."""
+    """The object with at least this number of replicas."""
     spec = part(manifest.body, "spec")
     most = max(replicas, number(spec, "replicas", 1, ("spec",)))
     return replace(manifest, body={**manifest.body, "spec": {**spec, "replicas": most}})
 
 
 def most(scaler: Manifest) -> int:
-    """The most replicas that the scaler sets."""
+    """The maximum number of replicas that the scaler sets."""
     spec = part(scaler.body, "spec")
     if scaler.is_patch:
         others = sorted(_NUMBERS & spec.keys() - {"replicas"})
@@ -52,7 +52,7 @@ def most(scaler: Manifest) -> int:
 
 
 def targets(scaler: Manifest, manifests: Iterable[Manifest]) -> list[Manifest]:
-    """The objects of this stack that the scaler may scale: several where namespaces are not told."""
+    """The objects of this stack that the scaler may scale; several if namespaces are unknown."""
     kind, name = _reference(scaler)
     if name is UNKNOWN or kind is UNKNOWN:
         raise unknown(("metadata", "name") if scaler.is_patch else ("spec", "scaleTargetRef"))
@@ -76,6 +76,6 @@ def _reference(scaler: Manifest) -> tuple[Any, Any]:
 
 
 def _one_namespace(one: Manifest, other: Manifest) -> bool:
-    """Whether two objects may be in one namespace, which is not told of those that a provider places."""
-    told = [each for each in (one.metadata("namespace"), other.metadata("namespace")) if isinstance(each, str)]
-    return len(set(told)) < 2
+    """Whether two objects may be in the same namespace, which is unknown if the provider sets it."""
+    namespaces = [each for each in (one.metadata("namespace"), other.metadata("namespace")) if isinstance(each, str)]
+    return len(set(namespaces)) < 2

@@ -1,4 +1,4 @@
-"""What a preview cannot look into: Helm releases, and components that make objects of texts."""
+"""Resources whose objects a preview does not show: Helm releases, and components that create objects from text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from gpu_usage.manifest import UNKNOWN, Manifest, UncountableError, dotted, part, unknown, whole_number
 from gpu_usage.pods_in import Search
 
-# Charts that tensorplane installs, by address. None of their pods holds an accelerator by itself.
+# Charts that tensorplane installs, by address. Their pods request no accelerators.
 OWN = frozenset(
     {
         "oci://registry.k8s.io/kueue/charts/kueue",
@@ -25,9 +25,9 @@ OWN = frozenset(
         "https://aws.github.io/eks-charts/aws-efa-k8s-device-plugin",
     }
 )
-# The same, built on the machine of the embedded cluster.
+# The same, built for the embedded cluster.
 _BUILT = re.compile(r"/.*/charts/(kueue|jobset|volsync|nvidia-device-plugin)")
-# Inputs that add to the values what no policy sees.
+# Inputs with additional values that no policy sees.
 _HIDDEN = ("valueYamlFiles", "postrender")
 _COMPONENTS = re.compile(r"kubernetes:(yaml(/v2)?:Config(File|Group)|kustomize(/v2)?:Directory|helm\.sh/v\d:Chart)")
 _CONTENTS = ("yaml", "objs", "files", "file", "directory", "chart", "values")
@@ -39,7 +39,7 @@ def is_component(token: str) -> bool:
 
 
 def refuse_empty(token: str, body: Mapping[str, Any], *, has_objects: bool) -> None:
-    """A component whose objects the preview does not show."""
+    """Fault of a component whose objects the preview does not show."""
     kind = token.rpartition(":")[2]
     for key in _CONTENTS:
         if key in body and _holds_unknown(body[key]):
@@ -48,17 +48,17 @@ def refuse_empty(token: str, body: Mapping[str, Any], *, has_objects: bool) -> N
                 f"give the {kind} plain values instead of outputs of other resources",
             )
     if not has_objects:
-        problem = "this preview does not show its objects, which may ask for GPUs"
+        problem = "this preview does not show its objects, which may request GPUs"
         raise UncountableError(problem, f"give the {kind} plain values instead of outputs of other resources")
 
 
 def gpus(release: Manifest, declared: Mapping[str, Any], config: str) -> int:
-    """What a release asks for: nothing where the chart is known, else what the quota's configuration says of it."""
+    """Accelerators of a release: none for a known chart, else the number in the policy's configuration."""
     chart = _address(release.body)
     for key in _HIDDEN:
         if release.body.get(key):
             raise UncountableError(
-                f"`{key}` may ask for GPUs where no policy sees it", "write what it sets into `values`"
+                f"`{key}` may request GPUs where no policy sees it", "write what it sets into `values`"
             )
     values = release.body.get("values")
     if values is UNKNOWN:
@@ -66,13 +66,13 @@ def gpus(release: Manifest, declared: Mapping[str, Any], config: str) -> int:
     stated = whole_number(declared[chart], ("charts", chart)) if chart in declared else 0
     if not (chart in declared or chart in OWN or _BUILT.fullmatch(chart)):
         remedy = (
-            f'state what each release of it asks for in {config}, for example "charts": {{"{chart}": 0}} beside '
+            f'state what each release of it requests in {config}, for example "charts": {{"{chart}": 0}} next to '
             "maxGpus, or make it a kubernetes.helm.v4.Chart, whose objects are counted"
         )
-        raise UncountableError(f"what the chart {chart} asks for cannot be seen in a preview", remedy)
+        raise UncountableError(f"what the chart {chart} requests cannot be seen in a preview", remedy)
     asking = next((each for each in Search().demands(part(release.body, "values"), ("values",)) if each.gpus), None)
     if asking and not stated:
-        problem = f"`{dotted(asking.path)}` asks for GPUs, and how many pods of it the chart runs is not known here"
+        problem = f"`{dotted(asking.path)}` requests GPUs, and how many pods of it the chart runs is not known here"
         raise UncountableError(problem, f'state their number in {config} as "charts": {{"{chart}": …}}, or remove them')
     return stated
 

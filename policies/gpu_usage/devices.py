@@ -1,4 +1,4 @@
-"""Dynamic resource allocation: claims of devices, which give no number of accelerators."""
+"""Dynamic resource allocation: claims of devices, whose number of accelerators is unknown."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from gpu_usage.manifest import Manifest, Path, UncountableError, dotted, part
 _CLAIMS = ("ResourceClaim", "ResourceClaimTemplate")
 # Device classes of network interfaces.
 _NETWORK = frozenset({"mrdma.google.com", "netdev.google.com", "dra.net"})
-_REMEDY = "ask for accelerators in `resources.limits` of a container"
+_REMEDY = "request accelerators in `resources.limits` of a container"
 
 
 def network_claims(manifests: Iterable[Manifest]) -> frozenset[str]:
-    """Names of the claims and templates that ask for network interfaces only."""
+    """Names of the claims and templates that request network interfaces only."""
     claims = (each for each in manifests if each.group == "resource.k8s.io" and each.kind in _CLAIMS)
     return frozenset(
         str(claim.metadata("name"))
@@ -25,14 +25,14 @@ def network_claims(manifests: Iterable[Manifest]) -> frozenset[str]:
 
 
 def refuse_class(device_class: Manifest) -> None:
-    """A device class that takes a name of something else than accelerators."""
+    """Fault of a device class with the name of one for network interfaces."""
     resource = part(device_class.body, "spec").get("extendedResourceName")
     if device_class.metadata("name") in _NETWORK or (resource and not accelerators.is_asked(str(resource))):
         raise UncountableError("its name is one of network interfaces, and so may pass for one", "give it another")
 
 
 def refuse(value: Mapping[str, Any], path: Path, network: frozenset[str]) -> None:
-    """A map that claims devices, unless they are network interfaces."""
+    """Fault of a map that claims devices other than network interfaces."""
     claims = value.get("resourceClaims")
     if claims and not (isinstance(claims, list) and all(_of(each) in network for each in claims)):
         raise UncountableError(f"`{dotted((*path, 'resourceClaims'))}` claims devices of unknown number", _REMEDY)

@@ -1,4 +1,4 @@
-"""The version of what components register: a pack that does not know it cannot go by it."""
+"""The version of the facts that components register, which the pack must support."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from pulumi_policy import PolicyResource
 
 VERSION = 1
-"""The one that this pack reads. A stack that registers none has it."""
+"""The version that this pack reads, which is also that of stacks without a version."""
 _CLUSTER = "tensorplane:index:Cluster"
 _KEY = "factsVersion"
 
 
 def too_new(resources: Iterable[PolicyResource]) -> str | None:
-    """Why this pack cannot read what the stack's components register; None where it can."""
+    """Why this pack cannot read the stack's facts; None if it can."""
     for resource in resources:
         if resource.resource_type == _CLUSTER and _KEY in resource.props and resource.props[_KEY] > VERSION:
             problem = f"the stack's components register facts of version {resource.props[_KEY]:g}"

@@ -1,4 +1,4 @@
-"""What gives accelerators to pods that do not ask for them: defaults, mutations, other names."""
+"""Objects that add accelerators to pods: defaults, mutations, instance types."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from gpu_usage import accelerators, devices
 from gpu_usage.manifest import UNKNOWN, Manifest, UncountableError, items, part, unknown
 
-# What a mutation may touch without a pod changing.
+# Fields that a mutation may change without changing a pod.
 _NO_PODS = frozenset(
     {
         *(
@@ -26,7 +26,7 @@ _NO_PODS = frozenset(
 
 
 def refuse(manifest: Manifest) -> None:
-    """Raises UncountableError where the object may add accelerators to pods."""
+    """Raises UncountableError if the object may add accelerators to pods."""
     if manifest.type in _KINDS:
         _KINDS[manifest.type](manifest)
 
@@ -36,8 +36,8 @@ def _limit_range(manifest: Manifest) -> None:
         for key in ("default", "defaultRequest"):
             for name, amount in part(limit, key, ("spec", "limits")).items():
                 if accelerators.is_asked(name) and amount not in (0, "0"):
-                    problem = f"it gives {name} to every container that asks for none"
-                    raise UncountableError(problem, f"remove it from `{key}`, and ask for it in the containers' limits")
+                    problem = f"it gives {name} to every container that requests none"
+                    raise UncountableError(problem, f"remove it from `{key}`, and request it in the containers' limits")
 
 
 def _admission_policy(manifest: Manifest) -> None:
@@ -53,7 +53,7 @@ def _mutation(matches: list[Mapping[str, object]], key: str) -> None:
         rules = items(match, key)
         touched = [each for rule in rules for each in _strings(rule)]
         if not touched or not _NO_PODS.issuperset(each.partition("/")[0] for each in touched):
-            problem = "it may add GPUs to pods when they are made, where no policy sees it"
+            problem = "it may add GPUs to pods at admission, where no policy sees it"
             raise UncountableError(problem, "set what it adds in the manifests, or name no resources that run pods")
 
 

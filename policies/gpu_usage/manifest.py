@@ -1,4 +1,4 @@
-"""A Kubernetes object as the rules read it: plain maps and lists, with one mark for what a preview does not know."""
+"""A Kubernetes object for the rules: plain maps and lists, with a marker for unknown values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST = 10**9
 
 
 class UncountableError(Exception):
-    """The object asks for accelerators, or may do so, in a way that gives no number."""
+    """The object requests, or may request, an unknown number of accelerators."""
 
     def __init__(self, problem: str, remedy: str) -> None:
         super().__init__(f"{problem}; {remedy}")
@@ -23,7 +23,7 @@ class UncountableError(Exception):
 
 
 class Unknown:
-    """Stands for a value that only the update will know."""
+    """Marker for a value that is unknown in the preview."""
 
 
 UNKNOWN = Unknown()
@@ -31,7 +31,7 @@ UNKNOWN = Unknown()
 
 @dataclass(frozen=True)
 class Manifest:
-    """One object: its API group and kind by its type, and what it says."""
+    """One object: its API group and kind from its type, and its manifest."""
 
     group: str
     kind: str
@@ -40,17 +40,17 @@ class Manifest:
 
     @property
     def type(self) -> tuple[str, str]:
-        """Group and kind: a kind alone says nothing, since every operator may have a `Job` of its own."""
+        """Group and kind, because several groups may have a kind such as `Job`."""
         return self.group, self.kind
 
     def metadata(self, key: str) -> Any:
-        """A value of its metadata, None where there is none."""
+        """A value of its metadata; None if there is none."""
         metadata = self.body.get("metadata")
         return metadata.get(key) if isinstance(metadata, Mapping) else None
 
     @property
     def annotations(self) -> Mapping[str, Any]:
-        """Its own annotations. Raises UncountableError where only the update will know which there are."""
+        """Its own annotations. Raises UncountableError if they are unknown in the preview."""
         return part(part(self.body, "metadata"), "annotations", ("metadata",))
 
 
@@ -75,7 +75,7 @@ def _group(version: str) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Maps and lists of Python's own, with UNKNOWN where pulumi-policy raises."""
+    """Python maps and lists, with UNKNOWN where pulumi-policy raises an error."""
     if isinstance(value, Mapping):
         return {str(key): _known(value, key) for key in value}
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
@@ -91,18 +91,18 @@ def _known(owner: Any, key: Any) -> Any:
 
 
 def unknown(path: Path) -> UncountableError:
-    """What is reported where a value that counts is UNKNOWN."""
+    """The error for a value that is UNKNOWN but required."""
     problem = f"`{dotted(path)}` is not known before the update"
     return UncountableError(problem, "write it as a plain value instead of an output of another resource")
 
 
 def dotted(path: Path) -> str:
-    """A path as a reader looks for it."""
+    """A path for messages."""
     return ".".join(path)
 
 
 def part(owner: Mapping[str, Any], key: str, path: Path = ()) -> Mapping[str, Any]:
-    """A map inside another one, empty where there is none."""
+    """A map inside another one; empty if there is none."""
     value = owner.get(key)
     if value is UNKNOWN:
         raise unknown((*path, key))
@@ -112,7 +112,7 @@ def part(owner: Mapping[str, Any], key: str, path: Path = ()) -> Mapping[str, An
 
 
 def items(owner: Mapping[str, Any], key: str, path: Path = ()) -> list[Mapping[str, Any]]:
-    """A list of maps inside a map, empty where there is none."""
+    """A list of maps inside a map; empty if there is none."""
     value = owner.get(key)
     if value is UNKNOWN or (isinstance(value, list) and any(each is UNKNOWN for each in value)):
         raise unknown((*path, key))
@@ -129,7 +129,7 @@ def number(owner: Mapping[str, Any], key: str, default: int, path: Path = ()) ->
 
 
 def whole_number(value: Any, path: Path) -> int:
-    """A count as YAML, Kubernetes or Pulumi may spell it: 2, 2.0 or "2"."""
+    """A count in the formats of YAML, Kubernetes or Pulumi: 2, 2.0 or "2"."""
     if value is UNKNOWN:
         raise unknown(path)
     try:

@@ -1,4 +1,4 @@
-"""How many times over a demand inside an object is made when all of the object's pods run."""
+"""How often a request inside an object counts when all of the object's pods run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from gpu_usage.manifest import Manifest, UncountableError, dotted, number, part
 from gpu_usage.pods_in import Demand
 
-# Kinds that run as many pods as they say. For all others, an operator decides.
+# Kinds with a declared number of pods. For others, an operator decides.
 _SCALED = frozenset(
     {
         ("core", "ReplicationController"),
@@ -33,22 +33,22 @@ _OTHERS = frozenset(
     }
 )
 COUNTED = _SCALED | _JOBS | _OTHERS
-# Kinds whose runs overlap without bound unless they say otherwise.
+# Kinds whose runs may overlap without a limit by default.
 _REPEATED = frozenset({("batch", "CronJob"), ("sparkoperator.k8s.io", "ScheduledSparkApplication")})
 _ELASTIC = "kueue.x-k8s.io/elastic-job"
 _KEDA_MOST = 100
 
 
 def times(manifest: Manifest, demand: Demand) -> int:
-    """How often the object makes this demand at once, at most. Asked only where the demand is not 0."""
+    """Maximum number of times that the object makes this request at once. Only called for requests above 0."""
     _refuse_unbounded(manifest)
     if manifest.type not in COUNTED:
         if manifest.kind == "DaemonSet":
-            problem = "its pods ask for GPUs on every node that they fit, so their number is not known here"
+            problem = "its pods request GPUs on every node that they fit, so their number is not known here"
             raise UncountableError(problem, "use a Deployment or a Job, or remove the GPUs")
         where = dotted(demand.path) or "its manifest"
-        problem = f"it asks for GPUs (`{where}`), and how many pods a {manifest.kind} runs is not known here"
-        raise UncountableError(problem, "ask for them in a Deployment, Job or JobSet, whose pods are counted")
+        problem = f"it requests GPUs (`{where}`), and how many pods a {manifest.kind} runs is not known here"
+        raise UncountableError(problem, "request them in a Deployment, Job or JobSet, whose pods are counted")
     spec = part(manifest.body, "spec")
     if manifest.type in _SCALED and number(spec, "replicas", 1, ("spec",)) == 0:
         return 0
@@ -59,7 +59,7 @@ def times(manifest: Manifest, demand: Demand) -> int:
 
 
 def _factor(owner: Mapping[str, Any]) -> int:
-    # At least 1: a field that the kind does not have must not take away what its pods ask for, and a Job of
+    # At least 1: an invalid field must not hide the pods' requests, and a Job of
     # parallelism 0 only waits until somebody raises it.
     replicas = number(owner, "replicas", 1) * number(owner, "instances", 1)
     at_once = number(owner, "parallelism", 1)

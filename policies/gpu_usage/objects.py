@@ -1,4 +1,4 @@
-"""Counts the accelerators of one Kubernetes object, by what kind of object it is."""
+"""Counts the accelerators of one Kubernetes object, by its kind."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from gpu_usage import injected, multipliers, pods_in, shown, spark
 from gpu_usage.manifest import Manifest, UncountableError
 from gpu_usage.pods_in import Search
 
-# Groups whose kinds Kubernetes itself defines: what else than pods they hold starts none.
+# Kubernetes' own groups: only pod specs in their kinds start pods.
 _BUILT_IN = re.compile(
     r"[a-z]+|(admissionregistration|apiextensions|authentication|authorization|certificates|coordination|discovery"
     r"|events|node|networking|rbac\.authorization|scheduling|storage)\.k8s\.io|apiregistration\.k8s\.io"
 )
-# Others whose fields are known.
+# Other groups with known fields.
 _GANGS = frozenset({("jobset.x-k8s.io", "JobSet"), ("batch.volcano.sh", "Job")})
 _PODS = frozenset({"DaemonSet", "PodTemplate", "List"})
 _TEXTS = frozenset({("core", "ConfigMap"), ("core", "Secret")})
-# Kinds that say what machines and queues there are.
+# Kinds that describe machines and queues.
 _CAPACITY = frozenset(
     {
         *(("kueue.x-k8s.io", kind) for kind in ("ClusterQueue", "Cohort", "LocalQueue", "ResourceFlavor", "Topology")),
@@ -46,7 +46,7 @@ def count(manifest: Manifest, network_claims: frozenset[str] = frozenset()) -> i
     total = 0
     for demand in search.demands(body):
         if demand.gpus and manifest.is_patch:
-            raise UncountableError("it adds GPUs to an object by a patch", "ask for them in the object itself")
+            raise UncountableError("it adds GPUs to an object by a patch", "request them in the object itself")
         if demand.gpus:
             total += demand.gpus * multipliers.times(manifest, demand)
     return total
@@ -59,11 +59,11 @@ def _may_run_pods(manifest: Manifest) -> bool:
 
 
 def _refuse_manifests(manifest: Manifest) -> None:
-    """A manifest in a text is there for an operator to read. What it makes of it, nobody can tell."""
+    """Fault of a manifest in a text, which an operator may apply."""
     for field, key, text in _texts(manifest.body):
         shown.refuse_entry(key, text, (field, key))
         if pods_in.in_text(text, (field, key)):
-            problem = f"`{field}.{key}` holds a manifest that asks for GPUs, and who applies it is not known here"
+            problem = f"`{field}.{key}` holds a manifest that requests GPUs, and who applies it is not known here"
             raise UncountableError(problem, "declare its objects in the stack, or remove the GPUs")
 
 

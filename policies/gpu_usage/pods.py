@@ -1,4 +1,4 @@
-"""A pod, known by its shape: a map with a list of containers. Counts the accelerators that it holds."""
+"""Counts the accelerators of a pod, which is recognized by its list of containers."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ _RUNTIME = re.compile(r".*(nvidia|gpu).*", re.IGNORECASE)
 
 
 def is_pod(value: Mapping[str, Any]) -> bool:
-    """Whether a map is a pod's spec, wherever it stands."""
+    """Whether a map is a pod's spec, anywhere in a manifest."""
     return any(
         isinstance(value.get(key), list) and any(isinstance(each, Mapping) for each in value[key]) for key in _LISTS
     )
 
 
 def count(spec: Mapping[str, Any], path: Path) -> int:
-    """Accelerators of one pod. Init containers run before the others, sidecars beside all that follow them."""
+    """Accelerators of one pod. Init containers run before the others, sidecars concurrently with all that follow."""
     main = sum(_container(each, (*path, "containers")) for each in items(spec, "containers", path))
-    start, beside = 0, 0
+    start, sidecars = 0, 0
     for container in items(spec, "initContainers", path):
         asked = _container(container, (*path, "initContainers"))
         if asked and container.get("restartPolicy") == "Always":
-            beside += asked
+            sidecars += asked
         else:
-            start = max(start, beside + asked)
-    most = max(start, beside + main)
+            start = max(start, sidecars + asked)
+    most = max(start, sidecars + main)
     runtime = spec.get("runtimeClassName")
     if not most and isinstance(runtime, str) and _RUNTIME.fullmatch(runtime):
-        problem = f"runtimeClassName {runtime} may show its containers GPUs that they do not ask for"
-        raise UncountableError(problem, "remove it, or ask for GPUs in `resources.limits`")
+        problem = f"runtimeClassName {runtime} may show its containers GPUs that they do not request"
+        raise UncountableError(problem, "remove it, or request GPUs in `resources.limits`")
     return most
 
 

@@ -1,4 +1,4 @@
-"""Finds what asks for accelerators anywhere in a manifest: pods, and what operators make pods and machines from."""
+"""Finds requests of accelerators anywhere in a manifest: in pods, and in fields from which operators create pods."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 from gpu_usage import accelerators, devices, pods, shown, text
 from gpu_usage.manifest import UNKNOWN, Path, UncountableError, unknown, whole_number
 
-# Where Kubernetes' own kinds hold their pods, and what shows pods devices.
+# Fields of Kubernetes' own kinds with pods, and with devices.
 _HOLDERS = re.compile(r"(spec|template|jobTemplate|replicatedJobs|tasks|items|resources|metadata|annotations)(\[\])?")
-# Elements of these lists, as `Search` names what it is inside of, and their `resources`: counted with their pod.
+# Elements of these lists and their `resources`, which are counted with their pod.
 _CONTAINERS = ("containers[]", "initContainers[]")
 _OF_POD = "resources of a pod"
-# What an operator's resource may leave open: no pod fits into a name or an address.
+# Fields of custom resources that may be unknown: names and addresses contain no pods.
 _SCALAR = re.compile(
     r".*(names?|ids?|arns?|hosts?|hostnames?|urls?|uris?|endpoints?|address(es)?|ips?|ports?|keys?|secrets?|tokens?"
     r"|passwords?|roles?|regions?|zones?|image|tags?|versions?|namespaces?|domains?|cidrs?|paths?|buckets?|accounts?"
@@ -23,13 +23,13 @@ _SCALAR = re.compile(
     r"|capacity|storage|queue|labels|subjects?)(\[\])?",
     re.IGNORECASE,
 )
-# Maps of words, in which a number beside an accelerator's name is a label's value.
+# Maps of strings, in which a number for an accelerator's name is a label's value.
 _WORDS = frozenset({"annotations", "labels", "matchLabels", "nodeLabels", "nodeSelector", "podAnnotations"})
 
 
 @dataclass(frozen=True)
 class Demand:
-    """Accelerators that one place of a manifest asks for, and every map on the way to it."""
+    """Accelerators that one field of a manifest requests, and every map that contains it."""
 
     gpus: int
     trail: tuple[Mapping[str, Any], ...]
@@ -38,22 +38,22 @@ class Demand:
 
 @dataclass
 class Search:
-    """One pass through a manifest. `custom`: an operator decides what becomes of any part of it, and of its texts."""
+    """One pass through a manifest. `custom`: an operator may create pods from any field or text."""
 
     custom: bool = True
     network_claims: frozenset[str] = frozenset()
-    """Resource claims and templates of the stack that are known to ask for no accelerator."""
+    """Resource claims and templates of the stack that request no accelerators."""
     _seen: set[int] = field(default_factory=set)
 
     def demands(
         self, value: Any, path: Path = (), trail: tuple[Mapping[str, Any], ...] = (), inside: str = ""
     ) -> Iterator[Demand]:
-        """Everything that asks for accelerators. Raises UncountableError where that cannot be told."""
+        """All requests of accelerators. Raises UncountableError if they are unknown."""
         if value is UNKNOWN:
             if not _SCALAR.fullmatch(inside) if self.custom else _HOLDERS.fullmatch(inside):
                 raise unknown(path)
         elif isinstance(value, Mapping | list):
-            if id(value) in self._seen:  # an alias in a text, which may even hold itself
+            if id(value) in self._seen:  # an alias in a text, which may refer to itself
                 return
             self._seen.add(id(value))
             if isinstance(value, Mapping):
@@ -80,7 +80,7 @@ class Search:
 
 
 def _own(value: Mapping[str, Any], path: Path, inside: str) -> int:
-    """What a map asks for by itself, without what lies deeper in it: pods, other maps."""
+    """Requests of a map itself, without pods and maps inside it."""
     shown.refuse(value, path)
     if inside in ("limits", "requests"):  # counted with the map that holds both
         return 0
@@ -107,7 +107,7 @@ def _in_text(value: str, path: Path) -> int:
 
 
 def in_text(value: str, path: Path) -> int:
-    """Accelerators of the manifests in a text, each place once. Where it is no YAML, 1 if it names any."""
+    """Accelerators of the manifests in a text. For invalid YAML, 1 if it names any."""
     if not text.may_hold(value):
         return 0
     documents = text.documents(value)

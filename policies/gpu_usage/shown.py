@@ -1,5 +1,4 @@
-"""What makes a container runtime show a container devices that its pod does not ask for: environment, mounts and
-annotations."""
+"""Environment variables, mounts and annotations that give a container devices which its pod does not request."""
 
 from __future__ import annotations
 
@@ -12,18 +11,18 @@ from gpu_usage.manifest import UNKNOWN, Path, UncountableError, dotted, unknown
 
 _VARIABLES = tuple(f"{vendor}_VISIBLE_DEVICES" for vendor in ("NVIDIA", "AMD", "HABANA", "ASCEND"))
 _NO_DEVICES = ("", "none", "void")
-# NVIDIA's toolkit reads devices off the paths of mounts below the first. /var/run is a link to /run in most images.
+# NVIDIA's toolkit derives devices from mounts below the first path. /var/run is a link to /run in most images.
 _MOUNTS = ("/var/run/nvidia-container-devices", "/run/nvidia-container-devices")
 # The Container Device Interface, of any vendor and with the prefix that the GPU Operator gives it; CRI-O's devices;
 # the plugins of NRI that inject devices.
 _ANNOTATION = re.compile(
     r"([\w-]+\.)*cdi\.k8s\.io/.*|io\.kubernetes\.cri-o\.Devices(/.*)?|(cdi-)?devices\.(nri\.io|noderesource\.dev)(/.*)?"
 )
-_REMEDY = "remove it, and ask for accelerators in `resources.limits`"
+_REMEDY = "remove it, and request accelerators in `resources.limits`"
 
 
 def refuse(value: Mapping[str, Any], path: Path) -> None:
-    """A map anywhere in a manifest that is a variable, a mount or annotations of that kind."""
+    """Fault of a map that is such a variable, mount or annotation."""
     refuse_entry(value.get("name"), value.get("value"), path)
     for key, inner in value.items():
         refuse_entry(key, inner, path)
@@ -33,7 +32,7 @@ def refuse(value: Mapping[str, Any], path: Path) -> None:
 
 
 def refuse_entry(name: Any, value: Any, path: Path) -> None:
-    """A variable or an annotation, by its name."""
+    """Fault of a variable or annotation, by name."""
     if not isinstance(name, str):
         return
     if (name in _VARIABLES and value not in _NO_DEVICES) or _ANNOTATION.fullmatch(name):
@@ -41,7 +40,7 @@ def refuse_entry(name: Any, value: Any, path: Path) -> None:
 
 
 def refuse_in_container(container: Mapping[str, Any], path: Path) -> None:
-    """The variables and mounts of a container, also where only the update will know their names and paths."""
+    """Faults of a container's variables and mounts, also if names and paths are unknown."""
     for key, named in (("env", "name"), ("envFrom", "prefix"), ("volumeMounts", "mountPath")):
         value = container.get(key)
         if value is UNKNOWN:
@@ -56,7 +55,7 @@ def refuse_in_container(container: Mapping[str, Any], path: Path) -> None:
 def _refuse_mount(mounted: Any, path: Path) -> None:
     if not isinstance(mounted, str):
         return
-    # Kubernetes takes a relative path as one below the root.
+    # Kubernetes interprets a relative path as below the root.
     at = f"/{mounted.lstrip('/')}"
     below = f"{posixpath.normpath(at)}/"
     start, is_filled_in, _ = at.partition("{{")
@@ -65,10 +64,10 @@ def _refuse_mount(mounted: Any, path: Path) -> None:
 
 
 def _refuse_prefix(prefix: Any, path: Path) -> None:
-    """A prefix that makes such a variable of a key with another name."""
+    """Fault of a prefix that turns another key into such a variable."""
     if isinstance(prefix, str) and prefix and any(name.startswith(prefix) for name in _VARIABLES):
         raise _refused(f"`{dotted(path)}` is {prefix}, which may make a variable of a key that")
 
 
 def _refused(problem: str) -> UncountableError:
-    return UncountableError(f"{problem} shows a container devices that it does not ask for", _REMEDY)
+    return UncountableError(f"{problem} shows a container devices that it does not request", _REMEDY)

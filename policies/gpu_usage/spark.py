@@ -1,4 +1,4 @@
-"""SparkApplication: executors by their number, and the ways past it."""
+"""SparkApplication: number of executors, and settings that bypass it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 from gpu_usage.manifest import UNKNOWN, Manifest, Path, UncountableError, number, part, unknown
 
 _GROUP = "sparkoperator.k8s.io"
-# What Spark starts where nothing says how many.
+# Spark's default number of executors.
 _EXECUTORS = 2
 _BESIDE = re.compile(r"spark\.(executor\.instances|dynamicAllocation\..*|.*\.resource\..*|.*podTemplate.*)")
 
 
 def with_all_executors(manifest: Manifest) -> Mapping[str, Any]:
-    """The object's body, in which the executors' `instances` is the most that may run. Others stay as they are."""
+    """The manifest with the maximum number of executors as `instances`. Other kinds are unchanged."""
     body = manifest.body
     if manifest.group != _GROUP:
         return body
@@ -37,7 +37,7 @@ def _application(spec: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
         raise unknown((*path, "dynamicAllocation", "enabled"))
     if dynamic.get("enabled"):
         if "maxExecutors" not in dynamic:
-            problem = f"`{'.'.join(path)}.dynamicAllocation` starts executors without bound"
+            problem = f"`{'.'.join(path)}.dynamicAllocation` starts executors without a limit"
             raise UncountableError(problem, "set its `maxExecutors`")
         most = max(most, number(dynamic, "maxExecutors", 0, (*path, "dynamicAllocation")))
     return {**spec, "executor": {**executor, "instances": most}}

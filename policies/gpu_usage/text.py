@@ -1,4 +1,4 @@
-"""Manifests in texts: what a ConfigMap or a parameter holds for an operator to read."""
+"""Manifests in texts, such as in a ConfigMap or a parameter."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def may_hold(value: str) -> bool:
 
 
 def documents(value: str) -> list[Any] | None:
-    """The maps and lists of a YAML or JSON text, None where it is no YAML. Scalars stay as they are written.
+    """The maps and lists of a YAML or JSON text; None if it is invalid. Scalars stay as written.
 
-    Composed, not loaded: what merges and aliases stand for is not copied, so that no text can fill the memory.
+    Composed, not loaded: merges and aliases are not expanded, so no text can exhaust memory.
     """
     try:
         roots = list(yaml.compose_all(value, Loader=_LOADER))

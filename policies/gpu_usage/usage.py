@@ -1,4 +1,4 @@
-"""What each resource of a stack asks for, every accelerator once."""
+"""Requests of each resource of a stack, without counting an accelerator twice."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pulumi_policy import PolicyResource, ReportViolation, StackValidationArgs
 from gpu_usage import autoscalers, charts, devices, multipliers, objects
 from gpu_usage.manifest import Manifest, UncountableError, plain, read, whole_number
 
-# Components that register what they ask for as `gpus`. Others with such an output hold capacity (queues, node groups).
+# Components whose `gpus` are requests. Others with that output have capacity (queues, node groups).
 WORKLOADS = frozenset(
     {
         "tensorplane:index:ModelServer",
@@ -26,7 +26,7 @@ _Answer = TypeVar("_Answer")
 
 
 class Usage:
-    """The resources of one stack, and what each of them asks for."""
+    """The resources of one stack and their requests."""
 
     def __init__(self, args: StackValidationArgs, report: ReportViolation) -> None:
         self.report = report
@@ -47,36 +47,36 @@ class Usage:
         self.raise_by_autoscalers()
 
     def total(self) -> Counter[str]:
-        """Who asks for how many, in the whole stack."""
+        """Requests of the stack, by resource."""
         known = {resource.urn for resource in self.resources}
         roots = (one for one in self.resources if one.parent is None or one.parent.urn not in known)
         return sum((self.asked(one) for one in roots), Counter[str]())
 
     @property
     def config(self) -> str:
-        """The file that says what this stack may ask for."""
+        """The policy's configuration file of this stack."""
         return f"policies/config.{self.stack}.json"
 
     def ask(self, resource: PolicyResource, question: Callable[[], _Answer]) -> _Answer | None:
-        """The answer. Where there is none, a violation names the resource: one odd object must not hide the others."""
+        """The result of a function. On an error, a violation names the resource, so that others are still counted."""
         try:
             return question()
         except UncountableError as reason:
             self.report(f"{_who(resource)}: {reason}", resource.urn)
-        except Exception as crash:  # its text may hold values of the object
+        except Exception as crash:  # its text may contain values of the object
             problem = f"this rule cannot read it ({type(crash).__name__})"
             self.report(f"{_who(resource)}: {problem}; write it as Kubernetes documents it", resource.urn)
         return None
 
     def raise_by_autoscalers(self) -> None:
-        """Lets each object that something scales count with the most replicas that it may get."""
+        """Counts scaled objects with their maximum number of replicas."""
         for resource in self.resources:
             scaler = self.manifests.get(resource.urn)
             if scaler and autoscalers.scales(scaler):
                 self.ask(resource, partial(self.raise_targets, scaler))
 
     def raise_targets(self, scaler: Manifest) -> None:
-        """Lets the scaler's targets run as many pods as it may give them."""
+        """Applies the scaler's maximum to its targets."""
         targets = autoscalers.targets(scaler, self.manifests.values())
         raised = {urn: each for urn, each in self.manifests.items() if any(each is target for target in targets)}
         for urn, target in raised.items():
@@ -84,7 +84,7 @@ class Usage:
                 self.manifests[urn] = autoscalers.raised(target, autoscalers.most(scaler))
 
     def asked(self, resource: PolicyResource) -> Counter[str]:
-        """Who asks for how many, from this resource down. A workload stands for what it made, unless that is more."""
+        """Requests of this resource and its children. A workload's number counts, unless its children request more."""
         found: Counter[str] = Counter()
         for child in self.children[resource.urn]:
             found += self.asked(child)
@@ -94,7 +94,7 @@ class Usage:
         return found + own
 
     def own(self, resource: PolicyResource) -> int:
-        """What the resource itself asks for, or says that it does."""
+        """Requests of the resource itself, counted or registered."""
         token = resource.resource_type
         if token in WORKLOADS:
             return self.registered(resource)
@@ -109,7 +109,7 @@ class Usage:
         return objects.count(manifest, self.network_claims)
 
     def registered(self, workload: PolicyResource) -> int:
-        """The number that a workload registers. One that registers none must have pods that are counted instead."""
+        """The number that a workload registers; without one, its pods are counted."""
         if any(name == "gpus" for name in workload.props):
             try:
                 return whole_number(plain(workload.props)["gpus"], ("gpus",))
@@ -122,12 +122,12 @@ class Usage:
         return 0
 
     def has_pods(self, owner: PolicyResource) -> bool:
-        """Whether anything below a workload is counted."""
+        """Whether any child of a workload is counted."""
         below = self.children[owner.urn]
         return any(self.is_counted(each) or self.has_pods(each) for each in below)
 
     def is_counted(self, resource: PolicyResource) -> bool:
-        """Whether the resource says by itself how many pods it runs."""
+        """Whether the resource declares its number of pods."""
         if resource.resource_type in WORKLOADS:
             return any(name == "gpus" for name in resource.props)
         manifest = self.manifests.get(resource.urn)

@@ -1,4 +1,4 @@
-"""gpu-quota: the GPUs that a stack's workloads ask for stay within the stack's quota."""
+"""gpu-quota: the GPUs that a stack's workloads request stay within the stack's quota."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def _validate(args: StackValidationArgs, report: ReportViolation) -> None:
     asked = usage.total()
     if asked.total() > quota:
         found = ", ".join(f"{who}: {gpus}" for who, gpus in sorted(asked.items()) if gpus)
-        remedy = f"Ask for fewer in their settings, or raise gpu-quota.maxGpus in {usage.config}"
-        report(f"The workloads ask for {asked.total()} GPUs; the quota is {quota}. {found}. {remedy}", stack)
+        remedy = f"Request fewer in their settings, or raise gpu-quota.maxGpus in {usage.config}"
+        report(f"The workloads request {asked.total()} GPUs; the quota is {quota}. {found}. {remedy}", stack)
 
 
 _CHARTS = {"type": "object", "additionalProperties": {"type": "integer", "minimum": 0}, "default": {}}
@@ -35,11 +35,11 @@ POLICIES = [
     StackValidationPolicy(
         name="gpu-quota",
         display_name="GPU quota",
-        description="The GPUs that a stack's workloads ask for stay within the stack's quota.",
+        description="The GPUs that a stack's workloads request stay within the stack's quota.",
         severity=Severity.HIGH,
         enforcement_level=EnforcementLevel.MANDATORY,
         tags=["gpu", "cost"],
-        remediation_steps="Ask for fewer GPUs in the workloads' settings, or raise gpu-quota.maxGpus for the stack.",
+        remediation_steps="Request fewer GPUs in the workloads' settings, or raise gpu-quota.maxGpus for the stack.",
         config_schema=PolicyConfigSchema(
             properties={"maxGpus": {"type": "integer", "minimum": 0, "default": 0}, "charts": _CHARTS}
         ),

@@ -1,4 +1,4 @@
-"""Ways past the GPU quota that ask for a number of GPUs elsewhere than in a pod's limits: each is counted."""
+"""Ways past the GPU quota that request a number of GPUs elsewhere than in a pod's limits: each is counted."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EXECUTORS = {"executor": {"instances": 3, "gpu": {"name": "nvidia.com/gpu", "qua
 SPARK = "sparkoperator.k8s.io/v1beta2:SparkApplication"
 
 
-# What is asked for in another way than by a pod's limits in one of Kubernetes' own kinds, and how many that is.
+# What is requested in another way than by a pod's limits in one of Kubernetes' own kinds, and how many that is.
 COUNTED: dict[str, tuple[list[Resource], int]] = {
     "a job of Volcano": ([raw("batch.volcano.sh/v1alpha1:Job", "x", {"tasks": [{"replicas": 3, **GPU}]})], 3),
     "a pod as a custom resource": ([raw("v1:Pod", "x", pod(2))], 2),
@@ -112,7 +112,7 @@ for resource in (
 def test_it_counts(violations: Violations, stack: list[Resource], gpus: int) -> None:
     assert violations(*stack, maxGpus=gpus) == []
     (message,) = violations(*stack, maxGpus=gpus - 1)
-    assert f"ask for {gpus} GPUs; the quota is {gpus - 1}" in message
+    assert f"request {gpus} GPUs; the quota is {gpus - 1}" in message
 
 
 def test_pods_with_a_claim_of_an_interface_are_counted(violations: Violations) -> None:

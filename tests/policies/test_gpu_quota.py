@@ -22,15 +22,15 @@ def test_workloads_beyond_the_quota_are_named_with_what_each_asks_for(violations
         workload("ModelServer", "small", gpus=0.0),
     ]
     assert violations(*stack, maxGpus=8) == [
-        "The workloads ask for 12 GPUs; the quota is 8. digits (TrainingJob): 8, server (ModelServer): 4. "
-        "Ask for fewer in their settings, or raise gpu-quota.maxGpus in policies/config.dev.json"
+        "The workloads request 12 GPUs; the quota is 8. digits (TrainingJob): 8, server (ModelServer): 4. "
+        "Request fewer in their settings, or raise gpu-quota.maxGpus in policies/config.dev.json"
     ]
 
 
 def test_without_configuration_no_gpu_is_allowed(violations: Violations) -> None:
     assert violations(workload("TrainingJob", "digits", gpus=0.0)) == []
     (message,) = violations(workload("TrainingJob", "digits", gpus=1.0))
-    assert "ask for 1 GPUs; the quota is 0" in message
+    assert "request 1 GPUs; the quota is 0" in message
 
 
 def test_a_stack_without_workloads_passes(violations: Violations) -> None:
@@ -90,7 +90,7 @@ def test_what_a_workload_made_is_not_counted_again(violations: Violations) -> No
     ]
     assert violations(*stack, maxGpus=4) == []
     (message,) = violations(*stack, maxGpus=3)
-    assert "ask for 4 GPUs" in message
+    assert "request 4 GPUs" in message
 
 
 def test_capacity_that_other_components_register_is_no_request(violations: Violations) -> None:
@@ -144,7 +144,7 @@ RAW = {
 def test_objects_outside_components_count(violations: Violations, resource: Resource, gpus: int) -> None:
     assert violations(resource, maxGpus=gpus) == []
     (message,) = violations(resource, maxGpus=gpus - 1)
-    assert f"ask for {gpus} GPUs" in message
+    assert f"request {gpus} GPUs" in message
 
 
 NO_GPUS = {

@@ -1,4 +1,4 @@
-"""What asks for no accelerator passes the GPU quota, odd objects hide no others, and long texts take no time."""
+"""What requests no accelerator passes the GPU quota, odd objects hide no others, and long texts take no time."""
 
 from __future__ import annotations
 

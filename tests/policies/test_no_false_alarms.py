@@ -37,7 +37,7 @@ def test_a_stack_asks_for_what_it_exports_and_no_more(violations: Violations, na
     assert violations(*resources, maxGpus=gpus) == []
     if gpus:
         (message,) = violations(*resources, maxGpus=gpus - 1)
-        assert f"The workloads ask for {gpus} GPUs" in message
+        assert f"The workloads request {gpus} GPUs" in message
 
 
 @pytest.mark.parametrize("chart", CHARTS.values(), ids=CHARTS.keys())

@@ -24,7 +24,7 @@ def test_the_pack_replays_on_a_saved_state(engine: Engine, tmp_path: Path) -> No
     project.run("up", "--yes", "--skip-preview")
     analyze = ["policy", "analyze", "--stack", "dev", "--policy-pack", str(PACK)]
     project.run(*analyze, *QUOTA_OF_FOUR)
-    assert "The workloads ask for 2 GPUs; the quota is 0." in project.run(*analyze, fails=True)
+    assert "The workloads request 2 GPUs; the quota is 0." in project.run(*analyze, fails=True)
 
 
 def preview(engine: Engine, tmp_path: Path, name: str, *arguments: str, fails: bool) -> str:
@@ -44,12 +44,12 @@ def test_a_violating_stack_is_refused_with_what_each_workload_asks_for(engine: E
     output = preview(engine, tmp_path, "violating", *QUOTA_OF_FOUR, fails=True)
     assert "[mandatory]" in output
     assert "gpu-quota" in output
-    assert "The workloads ask for 6 GPUs; the quota is 4. search (Sweep): 4, server (ModelServer): 2." in output
+    assert "The workloads request 6 GPUs; the quota is 4. search (Sweep): 4, server (ModelServer): 2." in output
 
 
 def test_without_configuration_no_gpu_is_allowed(engine: Engine, tmp_path: Path) -> None:
     output = preview(engine, tmp_path, "compliant", fails=True)
-    assert "The workloads ask for 2 GPUs; the quota is 0. digits (TrainingJob): 2." in output
+    assert "The workloads request 2 GPUs; the quota is 0. digits (TrainingJob): 2." in output
 
 
 def test_a_number_that_only_the_update_knows_is_refused(engine: Engine, tmp_path: Path) -> None:
@@ -61,4 +61,4 @@ def test_what_a_program_asks_for_in_the_update_alone_fails_the_update(engine: En
     assert "gpu-quota" not in preview(engine, tmp_path, "dry_run", *QUOTA_OF_FOUR, fails=False)
     project = engine.project(tmp_path / "up", (HERE / "fixtures" / "dry_run.py").read_text()).started()
     output = project.run("up", "--yes", "--policy-pack", str(PACK), *QUOTA_OF_FOUR, fails=True)
-    assert "The workloads ask for 8 GPUs; the quota is 4. digits (TrainingJob): 8." in output
+    assert "The workloads request 8 GPUs; the quota is 4. digits (TrainingJob): 8." in output

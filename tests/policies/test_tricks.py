@@ -46,7 +46,7 @@ REFUSED: dict[str, tuple[list[Resource], str]] = {
     ),
     "an operator's resource": (
         [raw("ray.io/v1:RayCluster", "x", {"workerGroupSpecs": [{"replicas": 2, **GPU}]})],
-        "how many pods a RayCluster runs is not known here; ask for them in a Deployment, Job or JobSet",
+        "how many pods a RayCluster runs is not known here; request them in a Deployment, Job or JobSet",
     ),
     "an operator's resource of a built-in kind's name": (
         [raw("apps.example.com/v1:Deployment", "x", GPU)],
@@ -84,9 +84,9 @@ REFUSED: dict[str, tuple[list[Resource], str]] = {
     ),
     "claims of an operator's pods": (
         [raw("ray.io/v1:RayCluster", "x", {"head": {"resourceClaims": [{"name": "gpu"}]}})],
-        "ask for accelerators in `resources.limits`",
+        "request accelerators in `resources.limits`",
     ),
-    "a bare claim": ([claim("ResourceClaim", REQUESTS)], "ask for accelerators in `resources.limits`"),
+    "a bare claim": ([claim("ResourceClaim", REQUESTS)], "request accelerators in `resources.limits`"),
     "a claim's template": ([claim("ResourceClaimTemplate", {"spec": REQUESTS})], "claims devices of unknown number"),
     "a device class that passes for a network's": (
         [raw("resource.k8s.io/v1:DeviceClass", "x", {"extendedResourceName": "vpc.amazonaws.com/efa"})],
@@ -106,7 +106,7 @@ REFUSED: dict[str, tuple[list[Resource], str]] = {
     ),
     "an autoscaler of something unknown": ([scaler(name=UNKNOWN_OBJECT, maxReplicas=2)], "not known before the update"),
     "an autoscaler without a maximum": ([DEPLOYMENT, scaler()], "set `spec.maxReplicas`"),
-    "a patch of resources": ([DEPLOYMENT, patch("Deployment", **GPU)], "ask for them in the object itself"),
+    "a patch of resources": ([DEPLOYMENT, patch("Deployment", **GPU)], "request them in the object itself"),
     "a patch of something else": (
         [patch("Deployment", replicas=2)],
         "patches Deployment web, which this stack does not",
@@ -142,13 +142,13 @@ REFUSED: dict[str, tuple[list[Resource], str]] = {
     ),
     "a chart of a known name from elsewhere": (
         [flat("helm.sh/v3:Release", "x", chart="kueue", repositoryOpts={"repo": "https://evil.example"})],
-        "what the chart https://evil.example/kueue asks for cannot be seen",
+        "what the chart https://evil.example/kueue requests cannot be seen",
     ),
     "a known chart with GPUs": (
         [chart(resources={"limits": {"nvidia.com/gpu": 1}})],
-        "`values.resources` asks for GPUs",
+        "`values.resources` requests GPUs",
     ),
-    "a known chart with a GPU by name": ([chart(extra={"gpu": {"nvidia.com/gpu": 1}})], "asks for GPUs"),
+    "a known chart with a GPU by name": ([chart(extra={"gpu": {"nvidia.com/gpu": 1}})], "requests GPUs"),
     "a known chart with unknown values": (
         [flat("helm.sh/v3:Release", "x", **{**chart()["props"], "values": UNKNOWN_OBJECT})],
         "`values` is not known before the update",
@@ -159,7 +159,7 @@ REFUSED: dict[str, tuple[list[Resource], str]] = {
     ),
     "a known chart with objects of its own": (
         [chart(extraObjects=[json.dumps({"kind": "Pod", "spec": pod(1)})])],
-        "`values.extraObjects.0` asks for GPUs",
+        "`values.extraObjects.0` requests GPUs",
     ),
     "objects of an unknown text": (
         [flat("yaml/v2:ConfigGroup", "x", yaml=UNKNOWN_OBJECT)],
@@ -169,7 +169,7 @@ REFUSED: dict[str, tuple[list[Resource], str]] = {
         [flat("yaml:ConfigGroup", "x")],
         "this preview does not show its objects",
     ),
-    "devices shown": ([shown(runtimeClassName="nvidia")], "ask for accelerators in `resources.limits`"),
+    "devices shown": ([shown(runtimeClassName="nvidia")], "request accelerators in `resources.limits`"),
     "devices shown without a runtime class": ([shown("0,1")], "which shows a container devices"),
     "devices shown beyond the limit": (
         [raw("core/v1:Pod", "x", {"containers": [{**CONTAINER, **shown()["props"]["spec"]["containers"][0]}]})],
@@ -221,7 +221,7 @@ REFUSED: dict[str, tuple[list[Resource], str]] = {
     ),
     "devices shown by an image": (
         [raw("core/v1:Pod", "x", {"runtimeClassName": "nvidia", **pod()})],
-        "ask for GPUs in `resources.limits`",
+        "request GPUs in `resources.limits`",
     ),
     "devices shown by a ConfigMap": (
         [flat("core/v1:ConfigMap", "x", data={"NVIDIA_VISIBLE_DEVICES": "all"})],
