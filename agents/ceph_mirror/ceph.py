@@ -33,8 +33,8 @@ class Ceph:
         except subprocess.TimeoutExpired:
             raise Refused(f"ceph {' '.join(words)}: no answer in {_SECONDS} s") from None
         if done.returncode not in (0, fine):
-            said = " ".join(done.stderr.split()) or f"exit code {done.returncode}"
-            raise Refused(f"ceph {' '.join(words)}: {said}")
+            reason = " ".join(done.stderr.split()) or f"exit code {done.returncode}"
+            raise Refused(f"ceph {' '.join(words)}: {reason}")
         return done.stdout
 
     def ask(self, *words: str) -> Any:

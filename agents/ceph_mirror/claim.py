@@ -1,4 +1,4 @@
-"""The subvolume of CephFS that holds a claim's bytes."""
+"""The CephFS subvolume with the data of a claim."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def _get(api: ApiServer, path: str) -> Any:
 
 
 def _of(volume: str, found: Any) -> Subvolume:
-    told = (found["spec"].get("csi") or {}).get("volumeAttributes") or {}
+    attributes = (found["spec"].get("csi") or {}).get("volumeAttributes") or {}
     try:
-        path = told["subvolumePath"].split("/")
-        return Subvolume(told["fsName"], told["subvolumeName"], path[_GROUP])
+        path = attributes["subvolumePath"].split("/")
+        return Subvolume(attributes["fsName"], attributes["subvolumeName"], path[_GROUP])
     except (KeyError, IndexError):
         raise Refused(f"persistent volume {volume} names no subvolume: Ceph's driver did not create it") from None

@@ -80,10 +80,10 @@ def _patch(server: ApiServer, workload: Object, change: Object) -> None:
     active = change.get("spec", {}).get("active")
     if active is None:
         return
-    said = change["metadata"]["annotations"]
+    annotations = change["metadata"]["annotations"]
     what = "active again"
     if not active:
-        what = f"quota returned, next try: {said[record.AGAIN] or 'none'}: {said[record.REASON]}"
+        what = f"quota returned, next try: {annotations[record.AGAIN] or 'none'}: {annotations[record.REASON]}"
     print(f"{about['namespace']}/{about['name']}: {what}", flush=True)
 
 

@@ -43,5 +43,5 @@ def moment(text: str | None) -> datetime:
 
 def last_seen(event: Object) -> datetime:
     """When an event was last seen, by either of the two APIs that report events."""
-    told = (event.get("lastTimestamp"), (event.get("series") or {}).get("lastObservedTime"), event.get("eventTime"))
-    return max(moment(each) for each in told)
+    times = (event.get("lastTimestamp"), (event.get("series") or {}).get("lastObservedTime"), event.get("eventTime"))
+    return max(moment(each) for each in times)

@@ -85,8 +85,8 @@ def _refusal(workload: Object, pods: Sequence[Object], events: Iterable[Object])
     if len(pods) >= wanted:
         return None
     newest = max(map(created, pods), default=created(workload))
-    said = [event for event in events if event.get("reason") in REFUSED and last_seen(event) >= newest]
-    return _message(max(said, key=last_seen)) if said else None
+    latest = [event for event in events if event.get("reason") in REFUSED and last_seen(event) >= newest]
+    return _message(max(latest, key=last_seen)) if latest else None
 
 
 def _homeless(pods: Iterable[Object], events: Sequence[Object]) -> str | None:
@@ -109,9 +109,9 @@ def _homeless(pods: Iterable[Object], events: Sequence[Object]) -> str | None:
 def _unplaced(pods: Iterable[Object], before: datetime) -> str | None:
     """Why the scheduler finds no node for a pod that has waited since `before`."""
     for pod in pods:
-        said = condition(pod, "PodScheduled")
-        if _unschedulable(pod) and moment(said.get("lastTransitionTime")) <= before:
-            return _message(said)
+        scheduled = condition(pod, "PodScheduled")
+        if _unschedulable(pod) and moment(scheduled.get("lastTransitionTime")) <= before:
+            return _message(scheduled)
     return None
 
 
@@ -142,8 +142,8 @@ def _object(event: Object) -> str:
     return str((event.get("involvedObject") or {}).get("uid", ""))
 
 
-def _message(said: Object) -> str:
-    return str(said.get("message") or "").strip().rstrip(".")
+def _message(reported: Object) -> str:
+    return str(reported.get("message") or "").strip().rstrip(".")
 
 
 def _phase(pod: Object) -> str:

@@ -1,6 +1,6 @@
 """Creates and changes a broker's topics: `python3 -m agents.topics BOOTSTRAP TOPICS`, where TOPICS is JSON.
 
-It deletes no topic and no partition: either would lose records.
+It never deletes topics or partitions, which would lose records.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def declare(bootstrap: str, wanted: Mapping[str, Mapping[str, Any]]) -> list[str
     admin = AdminClient({"bootstrap.servers": bootstrap})
     have = {name: len(topic.partitions) for name, topic in _topics(admin).items()}
     shrinking = [
-        f"topic {name}: has {have[name]} partitions, the settings say {spec['partitions']}; "
-        f"Kafka removes none: set {have[name]} or more"
+        f"topic {name}: has {have[name]} partitions, but the settings declare {spec['partitions']}; "
+        f"Kafka cannot remove partitions: set {have[name]} or more"
         for name, spec in wanted.items()
         if have.get(name, 0) > spec["partitions"]
     ]

@@ -1,7 +1,7 @@
-"""What runs inside training containers, ours and public ones: places, checkpoints, the loop, a clean stop, publishing.
+"""The library in training containers: worker roles, checkpoints, the training loop, a clean stop, publishing.
 
-Importing it does not load TensorFlow; the first use of a name that needs TensorFlow does. Streams, which also need
-Kafka's client, are in `tensorplane.stream`.
+Importing it does not load TensorFlow; the first use of a name that requires TensorFlow does. Streams, which also
+require Kafka's client, are in `tensorplane.stream`.
 """
 
 from __future__ import annotations

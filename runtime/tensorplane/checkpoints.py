@@ -1,4 +1,4 @@
-"""Checkpoints that resume to the bit: model, optimizer and step, written by the chief, read by every worker."""
+"""Checkpoints with bit-exact resume: model, optimizer and step, written by the chief, read by every worker."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from tensorplane.cluster import Place
 class Checkpoints:
     """Saves and restores one training run's state in a folder that all workers see.
 
-    A save is complete or it is not seen: TensorFlow names a checkpoint in the folder's `checkpoint` file only after
+    A save is atomic: TensorFlow names a checkpoint in the folder's `checkpoint` file only after
     the checkpoint's own files are in place, and replaces that file by a rename.
     """
 
     def __init__(
         self, folder: Path, place: Place, *, keep: int = 3, saved: Callable[[], None] | None = None, **state: Any
     ) -> None:
-        """`saved` is called by the chief after each save: for what may be told once the state is safe, never before."""
+        """`saved` is called by the chief after each save, for actions that require a safe state."""
         self._shared = folder
         self._saved = saved if place.is_chief else None
         self._checkpoint = tf.train.Checkpoint(**state)
         self._scratch = None if place.is_chief else tempfile.TemporaryDirectory(prefix="checkpoints-")
-        # Every worker of a MultiWorkerMirrored run has to save, since reading some variables takes all of them.
+        # Every worker of a MultiWorkerMirrored run must save, because reading some variables is a collective operation.
         own = Path(self._scratch.name) if self._scratch else folder
         self._manager = tf.train.CheckpointManager(self._checkpoint, str(own), max_to_keep=keep)
 
     def restore(self) -> bool:
-        """Takes the newest checkpoint, whole: whatever has no counterpart in it is an error. False if there is none."""
+        """Restore the newest checkpoint; objects without a counterpart are an error. False if there is none."""
         newest = tf.train.latest_checkpoint(str(self._shared))
         if newest is None:
             return False
@@ -40,7 +40,7 @@ class Checkpoints:
         return True
 
     def save(self, step: int) -> None:
-        """Saves the state as that of `step`."""
+        """Save the state of `step`."""
         self._manager.save(checkpoint_number=step)
         if self._saved:
             self._saved()

@@ -1,4 +1,4 @@
-"""This process's place among the workers, and the strategy that follows from it: both come from TF_CONFIG."""
+"""This process's task in the cluster and its strategy, both from TF_CONFIG."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import tensorflow as tf
 
 @dataclass(frozen=True)
 class Place:
-    """Which of the workers this process is. A process without TF_CONFIG is the only one."""
+    """The index of this process among the workers. Without TF_CONFIG, it is the only one."""
 
     workers: int = 1
     index: int = 0
 
     @classmethod
     def current(cls, environment: Mapping[str, str] = os.environ) -> Place:
-        """The place that TF_CONFIG gives this process. ValueError says what is wrong with it."""
+        """The task in TF_CONFIG. Raises ValueError if it is invalid."""
         config = json.loads(environment.get("TF_CONFIG") or "{}")
         if not config:
             return cls()
@@ -30,16 +30,16 @@ class Place:
         workers = chiefs + len(cluster.get("worker", []))
         index = task.get("index", 0) + (chiefs if task.get("type") == "worker" else 0)
         if task.get("type") not in cluster or not 0 <= index < workers:
-            raise ValueError(f"TF_CONFIG: task {task} is none of the cluster's {workers} tasks")
+            raise ValueError(f"TF_CONFIG: task {task} is not one of the cluster's {workers} tasks")
         return cls(workers, index)
 
     @property
     def is_chief(self) -> bool:
-        """Whether this process writes what all of them share: checkpoints, the model, the log."""
+        """Whether this process writes shared output: checkpoints, the model, the log."""
         return self.index == 0
 
     def strategy(self) -> tf.distribute.Strategy:
-        """MultiWorkerMirrored among several workers, Mirrored over several GPUs, the default otherwise."""
+        """MultiWorkerMirrored for several workers, Mirrored for several GPUs, else the default strategy."""
         if self.workers > 1:
             return tf.distribute.MultiWorkerMirroredStrategy()
         if len(tf.config.list_physical_devices("GPU")) > 1:

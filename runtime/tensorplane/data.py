@@ -1,4 +1,4 @@
-"""Which examples each step trains on: a function of step and seed alone, so a resumed run sees what it would have."""
+"""The examples of each step, determined by step and seed only, so that a resumed run sees the same ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import tensorflow as tf
 
 @dataclass(frozen=True)
 class Order:
-    """Endless passes over `examples`, each in a shuffled order of its own and each with every example once."""
+    """Endless epochs over `examples`, each shuffled differently, each with every example once."""
 
     examples: int
     global_batch: int
@@ -29,7 +29,7 @@ class Order:
         )
 
     def batches(self, strategy: tf.distribute.Strategy, example: Callable[[tf.Tensor], Any], *, first_step: int) -> Any:
-        """The distributed batches from `first_step` on. `example` turns a batch of indices into what a step takes."""
+        """The distributed batches from `first_step` on. `example` maps a batch of indices to a step's input."""
         replicas = strategy.num_replicas_in_sync
         if self.global_batch % replicas:
             raise ValueError(f"a global batch of {self.global_batch} cannot be shared by {replicas} replicas")

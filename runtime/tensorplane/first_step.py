@@ -1,4 +1,4 @@
-"""Notes whether training has come to its first step, for the launcher that stands in front of the command."""
+"""Records whether training has completed its first step, for the launcher of the command."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ _STEPS = "TENSORPLANE_STEPS"
 
 
 def expected() -> None:
-    """There will be steps, and this process will say when the first is done."""
+    """Record that this process will report its first step."""
     _note("expected")
 
 
 def done() -> None:
-    """From here on, a failure may be one that a restart helps."""
+    """Record the first step; from here on, a restart may help after a failure."""
     _note("done")
 
 

@@ -1,7 +1,6 @@
-"""Says in one line where TensorFlow sees fewer GPUs than the pod asked for. The launcher asks it before the command.
+"""Reports in one line if TensorFlow sees fewer GPUs than the pod requests. The launcher runs it before the command.
 
-It runs in a process of its own: what it looks at changes nothing for the command, which may still choose devices and
-how their memory grows.
+It is a process of its own, so that the command can still configure devices and memory growth.
 """
 
 from __future__ import annotations
@@ -11,39 +10,39 @@ import sys
 from collections.abc import Mapping
 
 VARIABLE = "TENSORPLANE_GPUS"
-"""Variable with the number of GPUs that the pod asked for; absent where it asked for none."""
+"""Variable with the number of GPUs that the pod requests; not set without GPUs."""
 EXIT_FEWER = 3
 
 
 def expected(environment: Mapping[str, str]) -> int:
-    """How many GPUs TensorFlow should see; 0 where there is nothing to compare with."""
+    """Number of GPUs that TensorFlow should see; 0 if that is unknown."""
     asked = environment.get(VARIABLE, "")
-    # Who sets this has chosen among the pod's GPUs.
+    # The user has restricted the visible GPUs.
     if not asked.isdecimal() or "CUDA_VISIBLE_DEVICES" in environment:
         return 0
     given = {word for word in environment.get("NVIDIA_VISIBLE_DEVICES", "").split(",") if "-" in word}
     if any(word.startswith("MIG-") for word in given):
-        # CUDA shows one instance to a process, however many the pod has.
+        # CUDA shows a process only one MIG instance.
         return min(int(asked), 1)
-    # Shares of one GPU are one GPU.
+    # Several shares of one GPU count once.
     return min(int(asked), len(given) or int(asked))
 
 
 def shortage(wanted: int, seen: int, version: str) -> str:
-    """What is wrong, and what helps."""
+    """Problem and remedy."""
     if seen:
         return (
             f"resources.gpus: the pod has {wanted} GPUs and TensorFlow {version} sees {seen}; "
-            "look at the node's GPUs with nvidia-smi"
+            "check the node's GPUs with nvidia-smi"
         )
     return (
         f"image: the pod has {wanted} GPU{'s' * (wanted > 1)} and TensorFlow {version} sees none; "
-        "name an image that has NVIDIA's libraries, as docs/training.md says"
+        "use an image with NVIDIA's libraries (docs/training.md)"
     )
 
 
 def main() -> int:
-    """0, or EXIT_FEWER with a line on standard output. What hinders TensorFlow is left to the command to say."""
+    """0, or EXIT_FEWER with a line on standard output. Other errors of TensorFlow are left to the command."""
     wanted = expected(os.environ)
     if not wanted:
         return 0

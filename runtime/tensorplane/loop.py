@@ -1,4 +1,4 @@
-"""The training loop: many steps per call into TensorFlow, checkpoints, a log that programs can read, a clean stop."""
+"""The training loop: many steps per call into TensorFlow, checkpoints, a machine-readable log, a clean stop."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from tensorplane.stop import EXIT_SAVED, StopRequest
 
 @dataclass(frozen=True)
 class Schedule:
-    """How far to train, and what happens on the way."""
+    """How many steps to train, and when to save and log."""
 
     steps: int
     save_every: int
     log_every: int = 50
-    """Also how many steps pass between looks at SIGTERM: they are one call into TensorFlow."""
+    """Steps per call into TensorFlow; SIGTERM is only checked between calls."""
 
 
 class Loop:
-    """Trains from `step` to the schedule's end. Its workers do the same steps, and stop at the same one."""
+    """Trains from `step` to the end of the schedule. All workers run the same steps and stop at the same one."""
 
     def __init__(
         self, strategy: tf.distribute.Strategy, place: Place, train_step: Callable[..., tf.Tensor], step: tf.Variable
@@ -45,7 +45,7 @@ class Loop:
         self._advance = tf.function(self._steps)
 
     def run(self, batches: Any, schedule: Schedule, checkpoints: Checkpoints, stop: StopRequest) -> None:
-        """Trains, and returns after the last step, with its checkpoint saved. SIGTERM: saves, then SystemExit."""
+        """Train, and return after the last step with its checkpoint saved. On SIGTERM: save, then SystemExit."""
         iterator = iter(batches)
         with stop.deferred():
             while (step := int(self._step)) < schedule.steps:
@@ -56,7 +56,7 @@ class Loop:
                 except tf.errors.OutOfRangeError:
                     if not stop.came:
                         raise
-                    # The data ended because of the request, somewhere within these steps: the last save counts.
+                    # The stop request ended the data within these steps, so the last save is the result.
                     self._say(stopped=step)
                     sys.exit(EXIT_SAVED)
                 first_step.done()
@@ -85,7 +85,7 @@ class Loop:
         self._loss.assign(self._train_step(*batch))
 
     def _report(self, stop: tf.Tensor) -> tf.Tensor:
-        # What one worker was asked, all learn in the same step: none is left waiting for one that has gone.
+        # All workers learn in the same step that one was asked to stop, so that none waits for another.
         mine = tf.stack([self._loss.read_value(), stop])
         context = tf.distribute.get_replica_context()
         return context.all_reduce(tf.distribute.ReduceOp.SUM, mine)

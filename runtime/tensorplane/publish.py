@@ -1,4 +1,4 @@
-"""Publishing a model where a server looks for versions: complete and durable, or not there; never over another."""
+"""Publishes a model version for model servers: atomic and durable, never overwriting another."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ _RUN = Path("assets.extra") / "run"
 
 
 def publish(write: Callable[[Path], object], base: Path, *, run: str) -> int:
-    """Makes what `write` puts into a folder the next version below `base`, and returns its number, from 1.
+    """Publish the folder that `write` fills as the next version below `base`. Returns its number, from 1.
 
-    `run` names who publishes. A run that published the newest version, and was restarted since, gets it again. One that
-    others have published after is back on purpose, and its model has to be the newest again: servers take that.
+    `run` is the publisher. If it already published the newest version and was restarted, that version is returned. If
+    other runs have published since, the settings returned to this run, and its model becomes the newest again.
     """
     base.mkdir(parents=True, exist_ok=True)
     newest = _newest(base)
     if newest and _published_by(base / str(newest)) == run:
         return newest
-    # Servers take folders with a number for a name, so this one is invisible to them.
+    # Servers only load folders with a numeric name, so they ignore this one.
     draft = base / f".draft-{run}"
     shutil.rmtree(draft, ignore_errors=True)
     write(draft)
@@ -28,7 +28,7 @@ def publish(write: Callable[[Path], object], base: Path, *, run: str) -> int:
     (draft / _RUN).write_text(run)
     _flush(draft)
     version = newest + 1
-    # A folder with content is never replaced by a rename: who comes second gets an error.
+    # A rename never replaces a folder with content: the second publisher gets an error.
     draft.rename(base / str(version))
     _sync(base)
     return version

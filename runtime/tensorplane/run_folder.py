@@ -2,13 +2,13 @@
 
 A run outlives the pods that compute it. When its gang restarts, a pod of the former gang may still be alive: on a node
 that was paused, or cut off from the API server. A lease does not help there, because it runs out while its holder
-sleeps. So the folder itself moves: whoever takes the run over renames it, and the paths of the former writer lead
-nowhere. That writer gets an error at its next checkpoint, whenever it wakes up.
+sleeps. So a new writer renames the folder, and the paths of the former writer no longer exist. That writer gets an
+error at its next checkpoint, whenever it wakes up.
 
-    checkpoints/digits-1a2b3c4d                              the run: a link to where it is, for all who read
-    checkpoints/.digits-1a2b3c4d/<writer>/digits-1a2b3c4d    where it is, for its writer
+    checkpoints/digits-1a2b3c4d                              the run: a link to its folder, for readers
+    checkpoints/.digits-1a2b3c4d/<writer>/digits-1a2b3c4d    its folder, for its writer
 
-It needs the standard library alone, because the launcher uses it in front of any command.
+It only requires the standard library, because the launcher uses it before any command.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class TakenOver(Exception):
 
 
 class RunFolder:
-    """The folder of one run, by the path at which all its pods find it."""
+    """The folder of one run, by its path in all pods."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -40,18 +40,18 @@ class RunFolder:
 
     @property
     def finished(self) -> bool:
-        """Whether the run came to its end: there is nothing left to compute."""
+        """Whether the run has finished."""
         return bool(self._record(self._path).get("finished"))
 
     def take_over(self, version: str) -> Path:
         """Make the caller the only writer, and return where it writes. `version` is the library's, for the record.
 
-        TakenOver if another gang does the same and is later. The next call goes on with what a kill leaves half done.
+        Raises TakenOver if a later gang does the same. If it is killed, the next call completes it.
         """
         folder = self._claimed() / self._path.name
         with self._unless_taken():
             if self._path.is_dir() and not self._path.is_symlink():
-                # Written by a version that did not keep writers apart.
+                # Written by a version that did not separate writers.
                 self._path.rename(folder)
             folder.mkdir(exist_ok=True)
         self._link(folder)
@@ -59,11 +59,11 @@ class RunFolder:
         return folder
 
     def finish(self, folder: Path) -> None:
-        """Note that the run has finished, as its writer. TakenOver if another gang writes now."""
+        """Record that the run has finished, as its writer. Raises TakenOver if another gang writes now."""
         self._note(folder, finished=True)
 
     def _claimed(self) -> Path:
-        """The one folder of `_writers`, under a new name. Of two callers, the later one has it."""
+        """Rename the only folder in `_writers`. Of two callers, the later one owns it."""
         own = self._writers / uuid.uuid4().hex
         for _ in range(_ATTEMPTS):
             if not self._writers.exists():
@@ -72,10 +72,10 @@ class RunFolder:
                 (former,) = self._writers.iterdir()
                 former.rename(own)
                 return own
-        raise TakenOver(f"{self._path}: other gangs take this run over again and again")
+        raise TakenOver(f"{self._path}: other gangs keep taking this run over")
 
     def _begin(self) -> None:
-        """Make `_writers` with one folder in it, at once: of two callers, one makes it."""
+        """Create `_writers` with one folder, atomically: only one of two callers creates it."""
         draft = self._path.with_name(f".draft-{uuid.uuid4().hex}")
         (draft / "first").mkdir(parents=True)
         try:
@@ -89,7 +89,7 @@ class RunFolder:
         draft = self._path.with_name(f".link-{folder.parent.name}")
         self._link_to(folder, draft)
         while not folder.exists():
-            # Whoever came later may have made its link before this one replaced it.
+            # A later caller may have created its link before this one replaced it.
             with contextlib.suppress(FileNotFoundError):
                 (current,) = self._writers.iterdir()
                 self._link_to(current / self._path.name, draft)
@@ -109,7 +109,7 @@ class RunFolder:
         return found if isinstance(found, dict) else {}
 
     def _note(self, folder: Path, **facts: object) -> None:
-        """Add to the record, all of it or nothing."""
+        """Update the record atomically."""
         draft = folder / f".{RECORD}"
         with self._unless_taken():
             draft.write_text(json.dumps({**self._record(folder), **facts}))
@@ -122,7 +122,7 @@ class RunFolder:
 
     @contextlib.contextmanager
     def _unless_taken(self) -> Iterator[None]:
-        """Paths that are gone are those of a former writer."""
+        """Report paths that no longer exist as TakenOver."""
         try:
             yield
         except FileNotFoundError as error:

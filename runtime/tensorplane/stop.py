@@ -1,4 +1,4 @@
-"""SIGTERM as a request: training saves at the next step that all workers share, and exits with a code of its own."""
+"""SIGTERM as a stop request: all workers save at the same step and exit with a code of their own."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 EXIT_SAVED = 75
-"""Exit code of a run that was asked to stop and can go on from its checkpoint: EX_TEMPFAIL of sysexits.h."""
+"""Exit code of a run that was asked to stop and can resume from its checkpoint: EX_TEMPFAIL of sysexits.h."""
 
 
 class StopRequest:
-    """Whether SIGTERM came. Make one before TensorFlow is imported, so that all of its threads leave the signal alone.
+    """Whether SIGTERM was received. Create it before TensorFlow is imported, so that TensorFlow's threads block it.
 
-    While nothing is unsaved, SIGTERM ends the process at once. A thread of its own waits for it: a handler would have
-    to wait until the call into TensorFlow returns, and TensorFlow puts its own handler in place when workers meet.
-    TensorFlow holds the interpreter while it waits for the other workers, so there SIGTERM has to wait, or SIGKILL
-    comes first; nothing is lost by that.
+    While nothing is unsaved, SIGTERM ends the process at once. A thread waits for the signal, because a handler would
+    only run when the call into TensorFlow returns, and TensorFlow installs its own handler when workers connect.
+    TensorFlow holds the interpreter while it waits for other workers; there, SIGTERM waits or SIGKILL comes first, and
+    nothing is lost.
     """
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class StopRequest:
 
     @contextmanager
     def deferred(self) -> Iterator[None]:
-        """The block looks at `came` itself, and saves."""
+        """In this block, the caller checks `came` and saves."""
         self._unsaved.set()
         try:
             yield

@@ -1,4 +1,4 @@
-"""Batches from a Kafka topic that go on from exactly where the restored checkpoint's model left off."""
+"""Batches from a Kafka topic that resume exactly at the record after the restored checkpoint."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ T = TypeVar("T")
 
 
 class StreamError(RuntimeError):
-    """The stream cannot be read on without losing records, or not at all."""
+    """The stream cannot be read without losing records, or not at all."""
 
 
 @dataclass(frozen=True)
 class Topic:
-    """A topic, and the consumer group under whose name its reader's progress is kept in Kafka."""
+    """A topic, and the consumer group whose committed offsets show its reader's progress."""
 
     bootstrap: str
     name: str
@@ -40,16 +40,16 @@ class Topic:
     def from_environment(cls, stream: str, name: str | None = None) -> Topic:
         """A topic of a stream that the job's settings name: `streams: {events: {group: trainer}}`.
 
-        The name of the topic may be left out where the group reads one alone.
+        The topic may be omitted if the group reads only one.
         """
         declared = DeclaredStream.of(stream)
         if declared.group is None:
-            raise ValueError(f"stream {stream}: the job's settings name a producer, need a group to read it")
+            raise ValueError(f"stream {stream}: the job's settings name a producer; set group to read it")
         return cls(declared.bootstrap, declared.topic(name), declared.group, declared.settings)
 
     @contextmanager
     def consumer(self) -> Iterator[Consumer]:
-        """A consumer that commits nothing by itself and never skips what it was to read."""
+        """A consumer that never commits automatically and never skips records."""
         consumer = Consumer(
             {
                 **self.settings,
@@ -58,7 +58,7 @@ class Topic:
                 "enable.auto.commit": False,
                 "auto.offset.reset": "error",
                 "isolation.level": "read_committed",
-                # Not ten seconds, the default, which training would lose at each restart of a broker.
+                # Not the default of ten seconds, which each restart of a broker would cost.
                 "reconnect.backoff.max.ms": 1000,
             }
         )
@@ -76,10 +76,10 @@ class Topic:
 
 
 class Position(tf.Module):  # type: ignore[misc]  # TensorFlow has no types
-    """The next record of each partition: a variable that is saved with the model, so that both are of one moment.
+    """The next record of each partition: a variable that is saved with the model, so that both are consistent.
 
-    A run without a checkpoint begins at what the group committed, or at `start` where it committed nothing.
-    Make it in the strategy's scope, give it to `Checkpoints`, and call `advance` in the training step.
+    A run without a checkpoint begins at the group's committed offsets, or at `start` without any.
+    Create it in the strategy's scope, give it to `Checkpoints`, and call `advance` in the training step.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Position(tf.Module):  # type: ignore[misc]  # TensorFlow has no types
     ) -> None:
         super().__init__(name="position")
         self.topic = topic
-        # Zero for those that are not there yet: of a partition that is added later, every record is to be seen.
+        # Zero for partitions that are added later, whose records must all be read.
         initial = np.zeros(most_partitions, np.int64)
         with topic.consumer() as consumer:
             partitions = topic.partitions(consumer)
@@ -101,11 +101,11 @@ class Position(tf.Module):  # type: ignore[misc]  # TensorFlow has no types
         self.offsets = tf.Variable(initial, trainable=False, aggregation=tf.VariableAggregation.SUM, name="offsets")
 
     def advance(self, moved: tf.Tensor) -> None:
-        """Counts a batch as trained on. In the step, beside the optimizer: every replica adds its own part."""
+        """Count a batch as trained on. Call it in the training step, where every replica adds its part."""
         self.offsets.assign_add(moved)
 
     def commit(self) -> None:
-        """Tells Kafka how far this is, for whoever looks at the group's lag. After a save, never before it."""
+        """Commit the position to Kafka, so that the group's lag is visible. Only after a save."""
         offsets = [
             TopicPartition(self.topic.name, partition, offset)
             for partition, offset in enumerate(self.offsets.numpy().tolist())
@@ -115,7 +115,7 @@ class Position(tf.Module):  # type: ignore[misc]  # TensorFlow has no types
             with self.topic.consumer() as consumer:
                 consumer.commit(offsets=offsets, asynchronous=False)
         except KafkaException as error:
-            # The checkpoint has the position: training goes on, and the next save commits.
+            # The checkpoint has the position; training continues, and the next save commits.
             say(uncommitted=error.args[0].name())
 
 
@@ -128,10 +128,9 @@ def batches(
     count: int,
     stopping: Callable[[], bool] = lambda: False,
 ) -> Any:
-    """The next `count` distributed batches, each what `decode` makes of the records' values and how far it moves.
+    """The next `count` distributed batches: the result of `decode` for the records' values, and the advance.
 
-    Workers share the partitions. A batch waits for its last record; where none comes, `stopping` ends the wait, and
-    the data with it.
+    Workers share the partitions. A batch waits for its last record; `stopping` ends the wait and the data.
     """
     replicas = strategy.num_replicas_in_sync
     if global_batch % replicas:
@@ -144,7 +143,7 @@ def batches(
         workers, worker = context.num_input_pipelines, context.input_pipeline_id
         mine = sorted(begin)[worker::workers]
         if not mine:
-            raise StreamError(f"topic {position.topic.name}: {len(begin)} partitions, too few for {workers} workers")
+            raise StreamError(f"topic {position.topic.name}: {len(begin)} partitions are too few for {workers} workers")
         reader = _Reader(position.topic, {partition: begin[partition] for partition in mine}, offsets, stopping)
         size = global_batch // replicas
         dataset = tf.data.Dataset.from_generator(
@@ -164,7 +163,7 @@ class _Reader:
     begin: Mapping[int, int]
     """The first record to read of each of its partitions."""
     offsets: np.ndarray
-    """The position from which all that is read moves on."""
+    """The position at which reading starts."""
     stopping: Callable[[], bool]
 
     def read(self, size: int, count: int) -> Iterator[tuple[list[bytes], np.ndarray]]:
@@ -176,7 +175,7 @@ class _Reader:
                 for message in self._records(consumer, size):
                     values.append(message.value() or b"")
                     partition, after = int(message.partition() or 0), int(message.offset() or 0) + 1
-                    # More than one where Kafka's own marks, or what compaction took, lie in between.
+                    # More than one if control records or compacted records lie in between.
                     moved[partition] += after - position[partition]
                     position[partition] = after
                 if len(values) < size:
@@ -199,7 +198,7 @@ class _Reader:
 
 
 def _begin(topic: Topic, consumer: Consumer, offsets: np.ndarray) -> dict[int, int]:
-    """Where to read each partition from. What retention has deleted since is an error, not a gap in the data."""
+    """The offset to start from in each partition. Records that retention has deleted are an error, not a gap."""
     begin = {}
     partitions = topic.partitions(consumer)
     _refuse_too_many(topic, partitions, len(offsets))
@@ -208,8 +207,8 @@ def _begin(topic: Topic, consumer: Consumer, offsets: np.ndarray) -> dict[int, i
         wanted = int(offsets[partition])
         if not first <= wanted <= end:
             raise StreamError(
-                f"topic {topic.name}, partition {partition}: the next record is {wanted}, Kafka has {first} to {end}: "
-                "retention deleted what was not read, or the topic was made anew; reset the group or start a new run"
+                f"topic {topic.name}, partition {partition}: the next record is {wanted}, Kafka has {first} to {end}; "
+                "retention deleted unread records, or the topic was recreated; reset the group or start a new run"
             )
         begin[partition] = wanted
     return begin
@@ -218,15 +217,15 @@ def _begin(topic: Topic, consumer: Consumer, offsets: np.ndarray) -> dict[int, i
 def _refuse_too_many(topic: Topic, partitions: Sequence[int], most: int) -> None:
     if partitions[-1] >= most:
         raise StreamError(
-            f"topic {topic.name}: {len(partitions)} partitions, the position has room for {most}: "
-            "set most_partitions, in a new run"
+            f"topic {topic.name}: {len(partitions)} partitions, but the position has room for {most}; "
+            "set most_partitions in a new run"
         )
 
 
 def _committed(topic: Topic, consumer: Consumer, partitions: Sequence[int]) -> dict[int, int | None]:
     asked = [TopicPartition(topic.name, partition) for partition in partitions]
-    told = _answer(lambda: consumer.committed(asked, timeout=_ANSWER_SECONDS))
-    return {at.partition: at.offset if at.offset >= 0 else None for at in told}
+    committed = _answer(lambda: consumer.committed(asked, timeout=_ANSWER_SECONDS))
+    return {at.partition: at.offset if at.offset >= 0 else None for at in committed}
 
 
 def _watermarks(consumer: Consumer, topic: Topic, partition: int) -> tuple[int, int]:
@@ -237,7 +236,7 @@ def _watermarks(consumer: Consumer, topic: Topic, partition: int) -> tuple[int, 
 
 
 def _answer(ask: Callable[[], T]) -> T:
-    """Asks again while partitions and groups change their brokers, as they do whenever a broker starts anew."""
+    """Retry while partitions and groups move to other brokers, as they do when a broker restarts."""
     deadline = time.monotonic() + _ANSWER_SECONDS
     while True:
         try:

@@ -90,7 +90,10 @@ def test_a_failure_after_the_first_step_is_left_to_restarts(tmp_path: Path) -> N
 def test_the_launcher_says_of_steps_only_what_it_knows(tmp_path: Path, begins: str, when: str) -> None:
     done = _run(tmp_path, f"{begins}raise ValueError('boom')")
     assert done.returncode == launch.EXIT_SAME
-    assert f"tensorplane: exit code 1 {when}; once more, to see if it ends the same way" in done.stderr.splitlines()
+    assert (
+        f"tensorplane: exit code 1 {when}; running it again, in case the error was temporary"
+        in done.stderr.splitlines()
+    )
 
 
 def test_with_the_library_a_slow_start_is_still_before_the_first_step(
@@ -158,7 +161,7 @@ def test_without_the_gpus_that_the_pod_asked_for_the_command_does_not_begin(
     assert not (tmp_path / "runs").exists()
     assert re.fullmatch(
         r"tensorplane: image: the pod has 2 GPUs and TensorFlow [0-9.]+ sees none; "
-        r"name an image that has NVIDIA's libraries, as docs/training.md says",
+        r"use an image with NVIDIA's libraries \(docs/training.md\)",
         done.stderr.splitlines()[-1],
     ), "the last line is what `why` and kubectl show"
 
@@ -212,7 +215,7 @@ def test_how_many_gpus_tensorflow_should_see(asked: int, given: str | None, expe
 
 def test_fewer_gpus_than_asked_for_are_the_nodes_fault() -> None:
     assert gpus.shortage(8, 7, "2.21.0") == (
-        "resources.gpus: the pod has 8 GPUs and TensorFlow 2.21.0 sees 7; look at the node's GPUs with nvidia-smi"
+        "resources.gpus: the pod has 8 GPUs and TensorFlow 2.21.0 sees 7; check the node's GPUs with nvidia-smi"
     )
 
 

@@ -45,8 +45,8 @@ def test_a_chief_comes_before_the_workers() -> None:
 @pytest.mark.parametrize(
     ("cluster", "kind", "index", "says"),
     [
-        ({"worker": ["a:1"]}, "worker", 1, "none of the cluster's 1 tasks"),
-        ({"worker": ["a:1"]}, "chief", 0, "none of the cluster's 1 tasks"),
+        ({"worker": ["a:1"]}, "worker", 1, "not one of the cluster's 1 tasks"),
+        ({"worker": ["a:1"]}, "chief", 0, "not one of the cluster's 1 tasks"),
         ({"worker": ["a:1"], "ps": ["b:1"]}, "worker", 0, "not ps, worker"),
     ],
 )

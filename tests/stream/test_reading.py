@@ -81,7 +81,7 @@ def test_workers_share_the_partitions_and_their_moves_add_up(broker: Broker, her
 def test_more_workers_than_partitions_are_refused(broker: Broker, here: Topic) -> None:
     broker.create(here.name)
     broker.produce(here.name, ["1"])
-    with pytest.raises(StreamError, match="1 partitions, too few for 2 workers"):
+    with pytest.raises(StreamError, match="1 partitions are too few for 2 workers"):
         _numbers(Position(here), 1, batch=2, strategy=_worker(1, 2))
 
 
@@ -112,9 +112,9 @@ def test_what_retention_took_is_an_error_and_no_gap(broker: Broker, here: Topic)
     admin = AdminClient({"bootstrap.servers": here.bootstrap})
     for done in admin.delete_records([TopicPartition(here.name, 0, 20)]).values():
         done.result()
-    with pytest.raises(StreamError, match="the next record is 10, Kafka has 20 to 30: retention deleted"):
+    with pytest.raises(StreamError, match="the next record is 10, Kafka has 20 to 30; retention deleted"):
         _numbers(position, 1)
-    with pytest.raises(StreamError, match="the next record is 0, Kafka has 20 to 30: retention deleted"):
+    with pytest.raises(StreamError, match="the next record is 0, Kafka has 20 to 30; retention deleted"):
         _numbers(unread, 1)
 
 
@@ -127,7 +127,7 @@ def test_partitions_that_are_added_are_read_from_their_first_record(broker: Brok
         done.result()
     broker.produce(here.name, map(str, range(10)), 2)
     assert sorted(_numbers(position, 2)) == list(range(10))
-    with pytest.raises(StreamError, match="2 partitions, the position has room for 1"):
+    with pytest.raises(StreamError, match="2 partitions, but the position has room for 1"):
         Position(here, most_partitions=1)
 
 

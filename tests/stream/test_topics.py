@@ -29,7 +29,8 @@ def test_a_topic_is_made_grows_and_changes_its_retention(broker: Broker, topic: 
 def test_fewer_partitions_are_refused_before_anything_is_done(broker: Broker, topic: str) -> None:
     topics.declare(broker.bootstrap, {topic: _spec(2)})
     with pytest.raises(
-        ValueError, match=f"topic {topic}: has 2 partitions, the settings say 1; Kafka removes none: set 2 or more"
+        ValueError,
+        match=f"topic {topic}: has 2 partitions, but the settings declare 1; Kafka cannot remove",
     ):
         topics.declare(broker.bootstrap, {"another": _spec(1), topic: _spec(1)})
     assert "another" not in AdminClient({"bootstrap.servers": broker.bootstrap}).list_topics(timeout=10).topics
