@@ -1,4 +1,4 @@
-"""The family of workloads: what each kind says of itself, and what it may refer to."""
+"""The family of workloads: what each kind declares, and what it may refer to."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,20 +27,20 @@ from workloads.settings.mounts import Location
 
 @dataclass(frozen=True)
 class Declared:
-    """What the settings declare for workloads to refer to, by name; None where the declaration itself is faulty."""
+    """Declarations that workloads may refer to, by name; None if a declaration failed validation."""
 
     cluster: ClusterArgs
     fleet: Fleet
-    """The node groups; without those that are faulty."""
+    """The node groups, without those that failed validation."""
     volumes: Mapping[str, VolumeArgs | None]
     streams: Mapping[str, StreamArgs | None]
     queues: Mapping[str, QueueArgs | None]
     rooms: Mapping[str, Room]
-    """What the queues have, those whose settings and machines are right."""
+    """Quotas of the queues, without those that failed validation."""
 
     @property
     def records(self) -> dict[str, str]:
-        """The volumes that hold the records of a stream, which only its broker mounts, and of which one."""
+        """Volumes with the records of a stream, which only its broker mounts; the stream by volume."""
         return {
             args.volume: name
             for name, args in self.streams.items()
@@ -50,7 +50,7 @@ class Declared:
 
 @dataclass(frozen=True)
 class Platform:
-    """What exists for workloads to run on."""
+    """The platform that workloads run on."""
 
     cluster: Cluster
     namespace: Namespace
@@ -58,17 +58,17 @@ class Platform:
     streams: Mapping[str, Stream]
     queues: Mapping[str, Queue]
     settings: PlatformSettings
-    """What the settings say of all of it."""
+    """Its settings."""
     controllers: Sequence[pulumi.Resource]
-    """What must be ready before a job can be created."""
+    """Resources that must be ready before a job can be created."""
     runs: pulumi.Output[Mapping[str, Recorded]]
-    """The runs of the stack's jobs as they were deployed last, by the jobs' names."""
+    """Runs of the last deployment, by job."""
     secret: frozenset[Key] = frozenset()
-    """Where the settings hold values that are stored encrypted."""
+    """Paths of encrypted settings."""
 
     def secret_env(self, at: Key, env: Mapping[str, Any]) -> set[str]:
-        """The variables that are to be kept secret: those that are stored encrypted, and Outputs. `at`: of the settings
-        that `env` is in."""
+        """Names of the variables that must stay secret: encrypted ones and Outputs. `at`: the path of the settings with
+        `env`."""
         return {
             name
             for name, value in env.items()
@@ -76,9 +76,9 @@ class Platform:
         }
 
     def guarded(self, at: Key, value: Any) -> pulumi.Output[Any]:
-        """The value, secret where settings at this path are: what follows from it stays encrypted in the state.
+        """The value, marked as secret if settings at this path are, so that values derived from it stay encrypted.
 
-        Not for its variables, of which nothing follows: they are in a Secret.
+        Variables are not considered: they are in a Secret, and nothing is derived from them.
         """
         env = (*at, "env")
         length = len(at)
@@ -94,48 +94,48 @@ class WorkloadArgs(Variant, family=True):
     kind: str
 
     stays: ClassVar[bool] = False
-    """Whether its pods run for as long as the settings have it."""
+    """Whether its pods run until it is removed from the settings."""
     has_runs: ClassVar[bool] = False
-    """Whether it runs to an end, so that a deployment must know the run of the one before."""
+    """Whether it runs to completion, so that a deployment must know the run of the previous one."""
     controllers: ClassVar[frozenset[str]] = frozenset()
-    """Names of the controllers whose objects it creates, as `components/controllers` has them."""
+    """Names of the controllers whose objects it creates."""
     accepts_clients: ClassVar[bool] = False
-    """Whether it has a network policy for clients of its own."""
+    """Whether it has a NetworkPolicy for its clients."""
 
     @property
     def named_image(self) -> Any:
-        """The image that its settings name; None where they name none."""
+        """The image in its settings; None if there is none."""
         return None
 
     def default_image(self, images: versions.Images) -> str | None:
-        """The image that it runs where its settings name none; None where such a workload must name its own."""
+        """The default image; None if the workload must name its own."""
         return None
 
     @property
     def models_written(self) -> Location | None:
-        """Where it writes the models that it trains."""
+        """Folder to which it writes models."""
         return None
 
     @property
     def models_read(self) -> Location | None:
-        """Where it reads the models that it serves."""
+        """Folder from which it serves models."""
         return None
 
     @property
     def gpus_without_queue(self) -> int:
-        """The most GPUs that its pods hold at once without being admitted by a queue, also while they are replaced."""
+        """The most GPUs that its pods use without a queue, including surge pods of a rolling update."""
         return 0
 
     def pod_sets(self) -> list[PodSet]:
-        """Its pods, those that are equal together."""
+        """Its pods, grouped by equal ones."""
         raise NotImplementedError
 
     def mounts(self) -> Mapping[str, Key]:
-        """The volumes that its pods mount, each with the key of the setting that says so, below the workload's."""
+        """The volumes that its pods mount, with the key of each mount relative to the workload."""
         return {}
 
     def check(self, name: str, at: Key, declared: Declared) -> Iterator[Fault]:
-        """What is wrong with these settings beyond their shape: references, files, names, sizes. `at`: their path."""
+        """Faults beyond the shape of the settings: references, files, names, sizes. `at`: their path."""
         raise NotImplementedError
 
     def build(self, name: str, at: Key, platform: Platform, opts: pulumi.ResourceOptions) -> "Workload":
@@ -144,9 +144,9 @@ class WorkloadArgs(Variant, family=True):
 
 
 class Workload(pulumi.ComponentResource):
-    """A workload, and what the stack says about it when it is deployed."""
+    """A deployed workload and its outputs."""
 
     outputs: Mapping[str, Any]
     """Names, URLs and GPUs, exported under the workload's name."""
     gpus: int
-    """GPUs that its pods ask for together."""
+    """GPUs that all of its pods request."""

@@ -1,4 +1,4 @@
-"""`facts_of`: what a job's plan needs to know, from the settings alone, without Pulumi and without a cluster."""
+"""`facts_of`: facts for the plan of a job, from the settings only, without Pulumi and without a cluster."""
 
 from collections.abc import Collection
 

@@ -1,4 +1,4 @@
-"""The objects that a workload brings along, as children of its component."""
+"""Auxiliary objects of a workload, as children of its component."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ class Owner:
         return made
 
     def _of(self, manifest: Manifest) -> "k8s.meta.v1.ObjectMetaArgsDict":
-        """A manifest's metadata in the namespace that the stack creates, so that the object waits for it."""
+        """A manifest's metadata with the namespace's Output, so that the object depends on the namespace."""
         made = manifest["metadata"]
         return {"name": made["name"], "namespace": self.namespace.name, "labels": made["labels"]}
 
@@ -64,7 +64,7 @@ class Owner:
         return pulumi.ResourceOptions(parent=self.component)
 
     def service_account(self) -> "k8s.core.v1.ServiceAccount":
-        """The account of the pods."""
+        """The ServiceAccount of the pods."""
         made = objects.service_account(self.identity)
         token = made["automountServiceAccountToken"]
         return k8s.core.v1.ServiceAccount(
@@ -85,10 +85,10 @@ class Owner:
         )
 
     def secret(self, logical: str, values: Mapping[str, pulumi.Input[str]]) -> "k8s.core.v1.Secret":
-        """A Secret that never changes; other values are another Secret.
+        """An immutable Secret; other values are another Secret.
 
-        Its name must not come from its values: a hash of a short one can be guessed. The provider makes up a name for
-        each new object, and Pulumi's state keeps it.
+        Its name must not depend on its values, because a short one could be guessed from a hash. The provider generates
+        a name for each new object, and Pulumi's state keeps it.
         """
         metadata = self.metadata()
         del metadata["name"]
@@ -101,11 +101,11 @@ class Owner:
         )
 
     def allow_peers(self) -> "k8s.networking.v1.NetworkPolicy":
-        """Let the pods talk to each other."""
+        """Allow traffic between the pods."""
         return self._policy(objects.allow_peers(self.identity))
 
     def allow_clients(self, ports: Sequence[int]) -> "k8s.networking.v1.NetworkPolicy":
-        """Let anyone who can reach the cluster's network connect to these ports."""
+        """Allow all clients in the cluster's network to connect to these ports."""
         return self._policy(objects.allow_clients(self.identity, ports))
 
     def _policy(self, made: Manifest) -> "k8s.networking.v1.NetworkPolicy":

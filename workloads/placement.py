@@ -1,4 +1,4 @@
-"""Where a job's pods run, from the node groups, the kind of cluster and the queue."""
+"""Placement of a job's pods, from node groups, kind of cluster and queue."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ from workloads.settings.within import Within
 
 
 def of(settings: JobSettings, cluster: ClusterArgs, fleet: Fleet, room: Room | None) -> dict[str, Placement]:
-    """The placement of each role's pods. `room`: what the job's queue has; None for a job without one."""
+    """The placement of each role's pods. `room`: the quotas of the job's queue; None without a queue."""
     return {
         pods.role: Placement(
             spec=placement.spec(
@@ -32,15 +32,15 @@ def of(settings: JobSettings, cluster: ClusterArgs, fleet: Fleet, room: Room | N
 
 
 def _undisturbed(pods: PodSet, cluster: ClusterArgs, fleet: Fleet) -> Mapping[str, str]:
-    """What keeps the node of a pod until it has finished, where it cannot be interrupted."""
+    """Annotations that keep the node of an uninterruptible pod until it has finished."""
     groups = [] if pods.interruptible else fleet.taking(pods.resources, interruptible=False)
     return {key: value for shape in groups for key, value in cluster.undisturbed(shape).items()}
 
 
 def _network(pods: PodSet, cluster: ClusterArgs, fleet: Fleet) -> Mapping[str, str]:
-    """What a pod that computes with others asks for to use the network between nodes: all that its node has.
+    """Extended resources of a synchronous pod for the network between nodes: all of its node.
 
-    None where it may get into groups that differ in it: it would be kept out of some.
+    Empty if it may run on groups that differ in them, because the request would exclude some.
     """
     if not pods.together:
         return {}
@@ -50,7 +50,7 @@ def _network(pods: PodSet, cluster: ClusterArgs, fleet: Fleet) -> Mapping[str, s
 
 
 def _nearness(room: Room | None, pods: PodSet, within: Within | None) -> dict[str, str]:
-    """What the pods' template says of how near they must be."""
+    """Annotations of the pod template for topology-aware scheduling."""
     if room is None or not room.levels or not pods.resources.gpus:
         return {}
     if within is None:

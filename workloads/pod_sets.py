@@ -1,4 +1,4 @@
-"""A job's pods as queues and node groups see them."""
+"""A job's pods for the checks of queues and node groups."""
 
 from components.queues.room import PodSet
 from workloads.settings.training_job import JobSettings

@@ -1,4 +1,4 @@
-"""Roles: the unit of a job. A strategy states them, and everything about a job's pods is by role."""
+"""Roles of a job, which its strategy declares."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,13 +24,13 @@ class Role:
     ports: Mapping[str, int] = field(default_factory=dict)
     """Ports of the container by name."""
     env: Mapping[str, str] = field(default_factory=dict)
-    """Environment variables of this role, beside TF_CONFIG and the job's own."""
+    """Environment variables of this role, in addition to TF_CONFIG and the job's."""
     together: bool = False
-    """Whether its pods compute every step together: they need whole GPUs, and the network between their nodes."""
+    """Whether its pods compute every step together: they require unshared GPUs and the network between nodes."""
     restart: Literal["gang", "pod"] = "gang"
-    """What a failed pod restarts: `gang`, the whole job; `pod`, itself, while the other pods go on."""
+    """What a failed pod restarts: `gang` the whole job, `pod` only itself."""
     decides: bool = True
-    """Whether the job succeeds only when these pods have. The job ends when all deciding roles have succeeded."""
+    """Whether the job waits for these pods. It ends when all deciding roles have succeeded."""
 
     @property
     def in_cluster(self) -> bool:
@@ -39,14 +39,14 @@ class Role:
 
     @property
     def accelerator_resource(self) -> str:
-        """The extended resource by which its pods ask for accelerators, as the catalog names it; of GPUs by default."""
+        """The extended resource of its accelerators; that of GPUs by default."""
         accelerator = catalog.ACCELERATORS.get(self.resources.accelerator or "")
         return accelerator.resource if accelerator else catalog.GPU_RESOURCE
 
 
 @dataclass(frozen=True)
 class Total:
-    """What several pods ask for together, each rounded as Kubernetes rounds it."""
+    """Total requests of several pods, each rounded as Kubernetes does."""
 
     pods: int
     cpus: float
@@ -55,7 +55,7 @@ class Total:
 
 
 def total(roles: Sequence[Role]) -> Total:
-    """What all pods of a job ask for together."""
+    """Total requests of all pods of a job."""
     return Total(
         pods=sum(role.replicas for role in roles),
         cpus=sum(role.replicas * quantities.millicores(role.resources.cpus) for role in roles) / 1000,

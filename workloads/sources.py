@@ -1,4 +1,4 @@
-"""Files of this machine that pods get: those of the settings, and tensorplane's own library."""
+"""Local files that are mounted into pods: those of the settings, and tensorplane's library."""
 
 import importlib.util
 from collections.abc import Mapping
@@ -22,14 +22,14 @@ def library() -> dict[str, bytes]:
 
 
 def located(source: str) -> Path:
-    """Where a source is on this machine. A package is found without importing it: TensorFlow takes seconds."""
+    """Local path of a source. A package is located without importing it, because TensorFlow takes seconds."""
     if not source.startswith(PACKAGE):
         return PROJECT / source
     package, _, inside = source.removeprefix(PACKAGE).partition("/")
     try:
         spec = importlib.util.find_spec(package)
     except (ImportError, ValueError):
-        # Of what is no name of a package.
+        # Not a valid package name.
         spec = None
     if spec is None or not spec.submodule_search_locations:
         raise FileNotFoundError(f"no Python package {package!r} is installed")

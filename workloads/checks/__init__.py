@@ -1,1 +1,1 @@
-"""What is wrong with the settings of workloads: a file for each part of them, or for each rule between several."""
+"""Checks of workloads: one file for each part of their settings, or for each rule between several."""

@@ -1,4 +1,4 @@
-"""Images that are not built for the processors of the nodes where their pods run."""
+"""Images without a build for the architecture of the nodes."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ _ARM = "arm64"
 
 
 def faults(workloads: Mapping[Key, WorkloadArgs], cluster: ClusterArgs, fleet: Fleet) -> Iterator[Fault]:
-    """A line for each workload that no node can start."""
+    """A fault for each workload that no node can start."""
     for at, workload in workloads.items():
         groups, others = _groups(workload, fleet)
         if groups and not others and _for_amd64(workload, cluster):
@@ -27,7 +27,7 @@ def faults(workloads: Mapping[Key, WorkloadArgs], cluster: ClusterArgs, fleet: F
 
 
 def notes(workloads: Mapping[Key, WorkloadArgs], cluster: ClusterArgs, fleet: Fleet) -> Iterator[Note]:
-    """A line for each workload whose pods may run on nodes that its image may have no build for."""
+    """A note for each workload whose pods may run on nodes without a build of its image."""
     for at, workload in workloads.items():
         groups, others = _groups(workload, fleet)
         usual = workload.named_image is None
@@ -39,7 +39,7 @@ def notes(workloads: Mapping[Key, WorkloadArgs], cluster: ClusterArgs, fleet: Fl
 
 
 def _groups(workload: WorkloadArgs, fleet: Fleet) -> tuple[list[Shape], list[Shape]]:
-    """The groups that its pods may run on: those with arm64 machines, and the others."""
+    """Node groups that its pods may run on: those with arm64 machines, and the others."""
     found = {
         shape.name: shape
         for pods in workload.pod_sets()

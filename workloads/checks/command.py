@@ -9,16 +9,16 @@ from workloads.manifests.launcher import PYTHON
 
 _TAKING_CODE = re.compile(r"(.*/)?(python(3(\.\d+)?)?|sh|bash|dash)")
 _LONGEST_PATH = 4095
-"""Bytes (PATH_MAX in Linux, less the end of the text)."""
+"""Bytes: PATH_MAX on Linux without the terminating NUL."""
 _WITH_VALUE = ("-W", "-X")
-"""Options of Python that the next argument belongs to."""
+"""Options of Python that take an argument."""
 
 
 def faults(command: Sequence[str], files: Collection[str], at: Key, *, known: bool) -> Iterator[Fault]:
-    """What is wrong with a command.
+    """Faults of a command.
 
-    `known`: whether `files` is all that there is in the directory that it runs in. An image of the user's may have
-    others in its own, which is that of jobs without `files`, and on simulated nodes nothing runs.
+    `known`: whether its working directory has only `files`. The working directory of a custom image may have other
+    files, and on simulated nodes nothing runs.
     """
     program, *arguments = command
     where = (*at, "command")
@@ -49,7 +49,7 @@ def faults(command: Sequence[str], files: Collection[str], at: Key, *, known: bo
 
 
 def _script(script: str, files: Collection[str] | None, where: Key, at: Key) -> Iterator[Fault]:
-    """`files` is None where others may be there."""
+    """`files` is None if the working directory may have other files."""
     if not script:
         yield Fault(where, "is empty; name the script that Python runs")
     if not script or files is None:
@@ -63,12 +63,12 @@ def _script(script: str, files: Collection[str] | None, where: Key, at: Key) -> 
 
 
 def _is_below(path: str) -> bool:
-    """Whether a path is in the directory that the command runs in, as far as it can be told."""
+    """Whether a path is in the working directory, as far as known."""
     return not path.startswith(("/", "../")) and "$(" not in path
 
 
 def _position(arguments: Sequence[str]) -> int | None:
-    """Which argument of Python's is the script; None where it runs something else."""
+    """Index of the script in Python's arguments; None if it runs a module or code."""
     position = 0
     while position < len(arguments) and arguments[position].startswith("-"):
         if arguments[position].startswith(("-c", "-m")) or arguments[position] == "-":
@@ -78,5 +78,5 @@ def _position(arguments: Sequence[str]) -> int | None:
 
 
 def _plain(path: str) -> str:
-    """A path without what changes nothing in it: `./train.py` is `train.py`."""
+    """The normalized path: `./train.py` is `train.py`."""
     return str(PurePosixPath(path)) if path else ""

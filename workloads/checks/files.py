@@ -1,4 +1,4 @@
-"""Files that are not there, inside each other, or too much for a ConfigMap."""
+"""Checks of `files`: missing sources, conflicting targets, the size limit of a ConfigMap."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -7,11 +7,11 @@ from components.base.faults import Fault, Key, did_you_mean
 from workloads import sources
 
 LIMIT_BYTES = 1024 * 1024
-"""What Kubernetes lets one ConfigMap hold."""
+"""Size limit of a ConfigMap."""
 
 
 def faults(files: Mapping[str, str], at: Key) -> Iterator[Fault]:
-    """What is wrong with a `files` map: sources that are not there, targets inside each other, too much in all."""
+    """Faults of a `files` map: missing sources, targets inside each other, total size."""
     sizes: dict[str, int] = {}
     for target, source in files.items():
         try:
@@ -32,7 +32,7 @@ def faults(files: Mapping[str, str], at: Key) -> Iterator[Fault]:
 
 
 def _size(path: Path) -> int:
-    """Bytes of a file; OSError with the reason where there is none."""
+    """Size of a file in bytes. Raises OSError with the reason if there is none."""
     if path.is_dir():
         raise IsADirectoryError("is a directory; name a file in it")
     if not path.is_file():

@@ -1,4 +1,4 @@
-"""What is wrong with the settings of a model server, wherever they are embedded."""
+"""Checks of a model server's settings, also where another workload embeds them."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ _NO_PART_OF_A_URL = re.compile(r"[:%?#\s]")
 def faults(
     settings: ServerSettings, name: str, at: Key, pod_sets: Sequence[PodSet], declared: Declared
 ) -> Iterator[Fault]:
-    """A line for each fault. `name`: of the server and its service account; `at`: the path of its settings."""
+    """Every fault. `name`: of the server and its service account. `at`: the path of its settings."""
     yield from resources.faults(pod_sets, (*at, "resources"), declared)
     yield from resources.count_faults(pod_sets, (*at, "resources"), (*at, "replicas"), declared)
     where, volume = (*at, "model", "volume"), settings.model.volume

@@ -12,13 +12,13 @@ from workloads.settings.mounts import Location, MountArgs
 
 
 def check_volume(name: str, at: Key, declared: Mapping[str, VolumeArgs | None]) -> Iterator[Fault]:
-    """Whether the settings declare the volume."""
+    """Fault of a volume that is not declared."""
     if name not in declared:
         yield unknown_name(at, "volume", name, declared)
 
 
 def check_stream(name: str, at: Key, records: Mapping[str, str]) -> Iterator[Fault]:
-    """Whether the volume is for files, and not for the records of a stream: see `Declared.records`."""
+    """Fault of a volume with the records of a stream: see `Declared.records`."""
     if stream := records.get(name):
         remedy = "mount another volume, and read the records with `streams`"
         reason = f"volume {name} has the records of stream {stream}; {remedy}"
@@ -28,7 +28,7 @@ def check_stream(name: str, at: Key, records: Mapping[str, str]) -> Iterator[Fau
 def check_access(
     account: str, name: str, at: Key, declared: Mapping[str, VolumeArgs | None], *, read_only: bool
 ) -> Iterator[Fault]:
-    """Whether the pods of a workload may mount the volume."""
+    """Fault of a volume that the workload may not mount."""
     volume = declared.get(name)
     if volume and not access.may_mount(volume, account, read_only=read_only):
         lists = "readers or writers" if read_only else "writers"
@@ -44,7 +44,7 @@ def check(
     *,
     account: str,
 ) -> Iterator[Fault]:
-    """Volumes that nobody declared or that are closed to this workload, and two volumes in one place."""
+    """Faults of mounts: unknown volumes, volumes that the workload may not mount, two volumes at one path."""
     seen: dict[str, str] = {}
     for volume, mount in mounts.items():
         yield from check_volume(volume, (*at, volume), declared)
@@ -70,7 +70,7 @@ def check(
 
 
 def _inside_each_other(mounted: Mapping[str, str], at: Key) -> Iterator[Fault]:
-    """Volumes, by their paths, of which one is inside another: its folder there would have to be made in the other."""
+    """Faults of mount paths inside another volume, where a mount point would have to be created."""
     for path, volume in mounted.items():
         around = next((other for other in mounted if path.startswith(f"{other}/")), None)
         if around:
@@ -80,7 +80,7 @@ def _inside_each_other(mounted: Mapping[str, str], at: Key) -> Iterator[Fault]:
 
 
 def _no_mirror(name: str, at: Key, declared: Mapping[str, VolumeArgs | None]) -> Iterator[Fault]:
-    """What is written into a mirror is gone when the next change arrives."""
+    """Fault of a writable mount of a mirror, which VolSync overwrites."""
     volume, sender = declared.get(name), volsync.sender_to(name, declared)
     if sender and sender != name:
         reason = f"volume {name} is the mirror of volume {sender}, which overwrites it; mount it with readOnly: true"
@@ -100,13 +100,13 @@ def check_location(
     declared: Mapping[str, VolumeArgs | None],
     cluster: ClusterArgs,
 ) -> Iterator[Fault]:
-    """A place for checkpoints or models must be on a volume that the pods mount and may write, and that can rename."""
+    """Faults of a folder for checkpoints or models: its volume must be mounted, writable and able to rename."""
     if location.volume not in declared:
         yield unknown_name((*at, "volume"), "volume", location.volume, declared)
     elif location.volume not in mounts:
         reason = f"volume {location.volume} is not mounted here; add it to `volumes`"
         here = (*at[:-1], "volumes")
-        # A mount of a volume that is not declared may be this one, misspelt.
+        # A mount of an unknown volume may be a misspelt mount of this one.
         given = ((*here, location.volume), *((*here, name) for name in mounts if name not in declared))
         yield Fault((*at, "volume"), reason, given=given, lacks=given[0])
     elif mounts[location.volume].read_only:

@@ -16,7 +16,7 @@ Pods = Sequence[PodSet]
 
 
 def faults(workloads: Mapping[Key, WorkloadArgs], declared: Declared) -> Iterator[Fault]:
-    """A line for each workload whose pods cannot be on one node, or not with the servers that mount the volume too."""
+    """A fault for each workload whose pods do not fit one node, alone or with servers that mount the volume."""
     if not declared.fleet.groups or declared.fleet.unresolved:
         return
     for volume, args in declared.volumes.items():
@@ -26,26 +26,26 @@ def faults(workloads: Mapping[Key, WorkloadArgs], declared: Declared) -> Iterato
 
 
 def _of_volume(volume: str, mounting: Mapping[Key, WorkloadArgs], declared: Declared) -> Iterator[Fault]:
-    """A job ends, and another may mount the volume after it, elsewhere. A server stays where it is."""
-    fleet, servers, need = declared.fleet, dict[Key, Pods](), _remedy(declared.volumes[volume], declared.cluster)
+    """Faults of one volume. Jobs may use it one after the other, but servers mount it all the time."""
+    fleet, servers, remedy = declared.fleet, dict[Key, Pods](), _remedy(declared.volumes[volume], declared.cluster)
     for at, workload in sorted(mounting.items(), key=lambda item: not item[1].stays):
         own, where = workload.pod_sets(), (*at, *workload.mounts()[volume])
         if not _taking(own, fleet):
-            continue  # a fault of its own
+            continue  # reported by another check
         asked: tuple[Key, ...] = tuple((*one, "resources") for one in (at, *servers))
         given = (("volumes", volume), ("nodeGroups",), *asked)
-        beside = [pods for one in servers.values() for pods in one]
+        of_servers = [pods for one in servers.values() for pods in one]
         if not _fit(own, fleet):
             count = sum(pods.count for pods in own)
             most = max(node_capacity.how_many(own[0].resources, one, at_most=count) for one in _taking(own, fleet))
             reason = f"volume {volume} is ReadWriteOnce, so the {count} pods must share a node"
             yield Fault(
-                where, f"{reason}, but a node has room for {most} of them; {need}, or use larger nodes", given=given
+                where, f"{reason}, but a node has room for {most} of them; {remedy}, or use larger nodes", given=given
             )
-        elif not _fit([*own, *beside], fleet):
+        elif not _fit([*own, *of_servers], fleet):
             others = " and ".join(one[-1] for one in servers)
             reason = f"volume {volume} is ReadWriteOnce, but no node has room for these pods and those of {others}"
-            yield Fault(where, f"{reason}, which also mounts it; {need}", given=given)
+            yield Fault(where, f"{reason}, which also mounts it; {remedy}", given=given)
         elif workload.stays:
             servers[at] = own
 
@@ -58,7 +58,7 @@ def _remedy(args: VolumeArgs | None, cluster: ClusterArgs) -> str:
 
 
 def _fit(pod_sets: Pods, fleet: Fleet) -> bool:
-    """Whether one node takes all of these pods at once, or may be one of which nobody knows how much it takes."""
+    """Whether one node has room for all of these pods, or its size is unknown."""
     if any(node_capacity.runs_on_real_node(pods.resources, _groups(pods, fleet)) for pods in pod_sets):
         return True
     asked = [(pods.resources, pods.count) for pods in pod_sets]
@@ -66,7 +66,7 @@ def _fit(pod_sets: Pods, fleet: Fleet) -> bool:
 
 
 def _taking(pod_sets: Pods, fleet: Fleet) -> list[Shape]:
-    """The groups that all of these pods get into."""
+    """Node groups that all of these pods can run on."""
     first, *others = [_groups(pods, fleet) for pods in pod_sets]
     return [shape for shape in first if all(shape in other for other in others)]
 

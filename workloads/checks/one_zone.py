@@ -11,7 +11,7 @@ from workloads.base import Declared, WorkloadArgs
 
 @dataclass(frozen=True)
 class Wish:
-    """Zones, one of which somebody's settings keep a disk to."""
+    """Zones to which a setting restricts a disk or pods."""
 
     at: Key
     who: str
@@ -48,13 +48,13 @@ def _is_a_disk(args: VolumeArgs, cluster: ClusterArgs) -> bool:
 
 
 def _known(found: Iterable[str], declared: Declared) -> frozenset[str]:
-    """The zones that the cluster has: others are faults of their own."""
+    """The zones of the cluster; other zones are reported by another check."""
     have = declared.cluster.node_zones
     return frozenset(zone for zone in found if not have or zone in (*have, NO_ZONE))
 
 
 def _zones(workload: WorkloadArgs, declared: Declared) -> frozenset[str]:
-    """The zones in which all pods of a workload may be; none where nobody knows."""
+    """Zones in which a workload's pods may run; empty if unknown."""
     common: frozenset[str] | None = None
     for pods in workload.pod_sets():
         groups = declared.fleet.taking(pods.resources, interruptible=pods.interruptible)
@@ -82,7 +82,7 @@ def _without_a_common_zone(wishes: list[Wish]) -> Iterator[Fault]:
 
 
 def _connected(pairs: list[tuple[Key, Key]]) -> list[list[Key]]:
-    """What hangs together, each set in the order of the settings."""
+    """Sets of disks and workloads that must share a zone, in the order of the settings."""
     sets: list[set[Key]] = []
     for pair in pairs:
         touching = [one for one in sets if one & set(pair)]

@@ -1,4 +1,4 @@
-"""What a workload's process is started with: its command and variables, and whether the cluster can keep that."""
+"""Check of the size of command and environment variables."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -6,14 +6,14 @@ from typing import Any
 from components.base.faults import Fault, Key
 
 LIMIT_BYTES = 256 * 1024
-"""Of a command and its variables together. They are in the JobSet, and again in Kueue's Workload; the API server takes
-1.5 MiB for an object, in which JSON makes up to six bytes of one."""
+"""Limit of a command and its variables together. The JobSet and Kueue's Workload contain them; the API server accepts
+objects of up to 1.5 MiB, and JSON escapes one byte with up to six."""
 
 
 def check(command: Sequence[str], env: Mapping[str, Any], at: Key) -> Iterator[Fault]:
-    """More text than an object can hold. Paths begin at the workload, which is `at`.
+    """Fault of a command and variables above the limit. `at`: the path of the workload.
 
-    Variables whose values other resources produce are not known yet.
+    Variables that other resources produce are not counted.
     """
     arguments = sum(len(text.encode()) for text in command)
     variables = {name: len(name) + len(text.encode()) for name, text in env.items() if isinstance(text, str)}

@@ -1,4 +1,4 @@
-"""A job and its queue: whether Kueue can ever admit it, whether it may be preempted, and what that costs."""
+"""Checks of a job in a queue: whether Kueue can admit it, and what a preemption costs."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -32,12 +32,12 @@ def check(
         return
     lent = f"queue {room.queue} may borrow {', '.join(borrowed)}, which Kueue can reclaim"
     if checkpoints is None:
-        need = "set checkpoints, or use a queue that does not borrow it"
-        yield Fault((*at, "checkpoints"), f"missing, but {lent}, and the job would start over; {need}", given=given)
+        remedy = "set checkpoints, or use a queue that does not borrow it"
+        yield Fault((*at, "checkpoints"), f"missing, but {lent}, and the job would start over; {remedy}", given=given)
     elif grace_seconds < checkpoints.save_seconds:
         reason = f"is {grace_seconds}, but saving a checkpoint takes {checkpoints.save_seconds:g} s, and {lent}"
-        need = f"set {checkpoints.save_seconds:g} or more"
-        yield Fault((*at, "graceSeconds"), f"{reason}; {need}", given=given)
+        remedy = f"set {checkpoints.save_seconds:g} or more"
+        yield Fault((*at, "graceSeconds"), f"{reason}; {remedy}", given=given)
 
 
 def check_within(at: Key, room: Room, pod_sets: Sequence[PodSet], within: Within | None) -> Iterator[Fault]:
@@ -68,7 +68,7 @@ def check_within(at: Key, room: Room, pod_sets: Sequence[PodSet], within: Within
 def at_stake(
     room: Room, pod_sets: Sequence[PodSet], checkpoints: Checkpoints | None, grace_seconds: int
 ) -> facts.Preemption | None:
-    """What reports say of a job that may be stopped: plain values; None for one that holds nothing borrowed."""
+    """Facts about the preemption of a job that may borrow; None if it cannot."""
     borrowed = _borrowed(room, pod_sets)
     if not borrowed or checkpoints is None:
         return None
@@ -116,5 +116,5 @@ def _amount(amount: Amount) -> str:
 
 def _held(kind: Quota, most: Amount) -> str:
     lent = most.gpus - kind.guaranteed.gpus
-    told = f" ({lent} of them borrowed)" if lent else ""
-    return f"{kind.flavor.name} with {_amount(most)}{told}" if kind.flavor.is_gpu else _amount(most) or "no GPUs"
+    borrowed = f" ({lent} of them borrowed)" if lent else ""
+    return f"{kind.flavor.name} with {_amount(most)}{borrowed}" if kind.flavor.is_gpu else _amount(most) or "no GPUs"

@@ -1,4 +1,4 @@
-"""Model servers that hold more GPUs together than the full node groups have: some of them would wait for ever."""
+"""Model servers that use more GPUs together than the full node groups have: some pods would stay pending."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -11,9 +11,9 @@ from workloads.base import WorkloadArgs
 
 
 def faults(workloads: Mapping[Key, WorkloadArgs], fleet: Fleet) -> Iterator[Fault]:
-    """A line for each set of groups that the servers which run there, and nowhere else, are too many for.
+    """A fault for each set of node groups whose servers use too many GPUs.
 
-    A server that is too large alone says so itself.
+    A single server that is too large is reported by another check.
     """
     pods = {at: [each for each in one.pod_sets() if each.resources.gpus] for at, one in workloads.items() if one.stays}
     groups = {at: _groups(found, fleet) for at, found in pods.items() if found}
@@ -37,6 +37,6 @@ def faults(workloads: Mapping[Key, WorkloadArgs], fleet: Fleet) -> Iterator[Faul
 
 
 def _groups(pod_sets: Sequence[PodSet], fleet: Fleet) -> frozenset[str]:
-    """The groups in which some of these pods may be."""
+    """Node groups that some of these pods may run on."""
     found = [fleet.taking(pods.resources, interruptible=pods.interruptible) for pods in pod_sets]
     return frozenset(shape.name for shapes in found for shape in shapes)

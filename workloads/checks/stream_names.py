@@ -1,4 +1,4 @@
-"""Workloads whose name a stream takes for objects of its own."""
+"""Workloads with the name of an object of a stream."""
 
 from collections.abc import Iterator, Mapping
 
@@ -11,7 +11,7 @@ from workloads.base import WorkloadArgs
 def faults(
     workloads: Mapping[Key, WorkloadArgs], streams: Mapping[str, StreamArgs], cluster: ClusterArgs
 ) -> Iterator[Fault]:
-    """A line each: services in front of a stream's brokers, and network policies whose names end the same."""
+    """Faults of names that a stream's Services or NetworkPolicies have."""
     services = _services(streams, cluster)
     for at, workload in workloads.items():
         name = at[-1]
@@ -25,7 +25,7 @@ def faults(
 
 
 def _services(streams: Mapping[str, StreamArgs], cluster: ClusterArgs) -> dict[str, str]:
-    """The services in front of the streams' brokers, and whose each is."""
+    """Services of brokers; the stream by Service."""
     return {
         service: name
         for name, args in streams.items()

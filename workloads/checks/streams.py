@@ -1,4 +1,4 @@
-"""Streams that nobody declares, or nobody of this name may use."""
+"""Checks of references to streams, groups and producers."""
 
 from collections.abc import Iterator, Mapping
 
@@ -8,7 +8,7 @@ from workloads.settings.streams import StreamUseArgs
 
 
 def check(uses: Mapping[str, StreamUseArgs], at: Key, declared: Mapping[str, StreamArgs | None]) -> Iterator[Fault]:
-    """Names that nobody declares: of streams, of their groups, of their producers."""
+    """Faults of unknown streams, consumer groups and producers."""
     for name, use in uses.items():
         if name not in declared:
             yield unknown_name((*at, name), "stream", name, declared)

@@ -1,4 +1,4 @@
-"""What is wrong with the settings of a job, wherever they are embedded."""
+"""Checks of a job's settings, also where another workload embeds them."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from workloads.settings.training_job import JobSettings
 
 
 def faults(settings: JobSettings, name: str, at: Key, declared: Declared) -> Iterator[Fault]:
-    """A line for each fault. `name`: of the job and its service account; `at`: the path of its settings."""
+    """Every fault. `name`: of the job and its service account. `at`: the path of its settings."""
     longest = job_set.longest_name(settings.roles())
     if len(name) > longest:
         yield Fault(
@@ -34,7 +34,7 @@ def faults(settings: JobSettings, name: str, at: Key, declared: Declared) -> Ite
 
 
 def _program(settings: JobSettings, at: Key, declared: Declared) -> Iterator[Fault]:
-    """Its command, its variables and its files."""
+    """Faults of command, variables and files."""
     simulated = bool(declared.cluster.own_nodes and declared.fleet.groups)
     known = not simulated and (settings.image is None or bool(settings.files))
     yield from command.faults(settings.command, settings.files, at, known=known)
@@ -44,7 +44,7 @@ def _program(settings: JobSettings, at: Key, declared: Declared) -> Iterator[Fau
 
 
 def _variables(settings: JobSettings, at: Key) -> Iterator[Fault]:
-    """Settings that were written one level too deep would be variables, and the job have the defaults."""
+    """Settings inside `env`, one level too deep: the job would use their defaults."""
     known = {field.alias or name for name, field in type(settings).model_fields.items()}
     for name in known.intersection(settings.env):
         reason = f"{name} is a setting of the job, not a variable; move it out of env, or rename the variable"
@@ -52,7 +52,7 @@ def _variables(settings: JobSettings, at: Key) -> Iterator[Fault]:
 
 
 def _image(settings: JobSettings, at: Key, cluster: ClusterArgs) -> Iterator[Fault]:
-    """A job with GPUs would run without them, and end at its first start."""
+    """Images without GPU support, with which a job with GPUs would fail at its start."""
     if not settings.resources.gpus or cluster.images.train_gpu:
         return
     if settings.image is None:
@@ -76,7 +76,7 @@ def _queue(settings: JobSettings, at: Key, declared: Declared) -> Iterator[Fault
             yield from queueing.check_within(at, room, pods, settings.within)
             yield from queueing.check(at, room, pods, settings.checkpoints, settings.grace_seconds)
     elif DEFAULT in declared.queues:
-        # On every cluster, and nothing that a job could say would keep it out.
+        # Kueue does so on every cluster, and a job cannot opt out.
         reason = f"missing, and Kueue puts jobs without a queue into queue {DEFAULT}, at priority 0"
         remedy = f"set queue, or rename queue {DEFAULT}"
         yield Fault((*at, "queue"), f"{reason}; {remedy}", given=(("queues", DEFAULT),))

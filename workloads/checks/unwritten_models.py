@@ -7,7 +7,7 @@ from workloads.base import WorkloadArgs
 
 
 def notes(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Note]:
-    """A line for each server beside jobs that write models to its volume, none of them where it reads."""
+    """A note for each server whose folder no job writes to, although jobs write to its volume."""
     written: dict[str, set[str]] = {}
     for workload in workloads.values():
         if place := workload.models_written:
@@ -17,7 +17,7 @@ def notes(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Note]:
         if place is None or place.volume not in written:
             continue
         paths, path = written[place.volume], place.path
-        # What a job's own code makes of its folder, nobody here knows.
+        # A job's code may write to other folders on the volume.
         if not any(f"{path}/".startswith(f"{one}/") for one in paths):
             reason = f"no job of the stack writes models to {path} on volume {place.volume}"
             near = did_you_mean(path, paths) or f" (jobs write to {', '.join(sorted(paths))})"

@@ -1,4 +1,4 @@
-"""All rules of workloads: of each kind for itself, and between several."""
+"""All checks of workloads, of each and between several."""
 
 from collections.abc import Iterator, Mapping
 
@@ -15,7 +15,7 @@ _ACCOUNT_OF_EVERY_NAMESPACE = "default"
 def faults(
     workloads: Mapping[Key, WorkloadArgs], streams: Mapping[str, StreamArgs], declared: Declared
 ) -> Iterator[Fault]:
-    """What is wrong with the workloads at these paths. `streams`: those whose settings are right."""
+    """Faults of the workloads at these paths. `streams`: those that passed validation."""
     yield from stream_names.faults(workloads, streams, declared.cluster)
     own: list[Fault] = []
     for at, workload in workloads.items():
@@ -32,6 +32,6 @@ def faults(
 
 
 def notes(workloads: Mapping[Key, WorkloadArgs], cluster: ClusterArgs, fleet: Fleet) -> Iterator[Note]:
-    """What is worth knowing of workloads without faults."""
+    """Notes about workloads without faults."""
     yield from unwritten_models.notes(workloads)
     yield from architecture.notes(workloads, cluster, fleet)

@@ -1,4 +1,4 @@
-"""Kinds of workloads: a file each, chosen in YAML by `kind`."""
+"""Kinds of workloads: one file each, selected in YAML by `kind`."""
 
 from components.base.family import load_family
 from workloads.base import WorkloadArgs as WorkloadArgs

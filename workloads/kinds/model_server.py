@@ -1,5 +1,5 @@
-"""Model servers: a Deployment of TensorFlow Serving with REST and gRPC, for the newest version of a model on a "
-"volume."""
+"""Model servers: a Deployment of TensorFlow Serving with REST and gRPC, for the newest version of a model on a
+volume."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Literal
@@ -23,7 +23,7 @@ from workloads.owner import Owner
 from workloads.settings.model_server import ServerSettings
 from workloads.settings.mounts import Location
 
-# Both become ready when training has written a model, which may be days after `pulumi up`.
+# Both become ready once a model exists, which may be days after `pulumi up`.
 _NOT_AWAITED = {SKIP_AWAIT: "true"}
 
 
@@ -53,7 +53,7 @@ class ModelServerArgs(ServerSettings, WorkloadArgs):
 
     @property
     def gpus_without_queue(self) -> int:
-        # A rolling update starts one more before it stops one.
+        # A rolling update starts one additional pod.
         return (self.replicas + 1) * self.resources.gpus
 
     def check(self, name: str, at: Key, declared: Declared) -> Iterator[Fault]:

@@ -96,7 +96,7 @@ class TrainingJob(Workload):
         made = pulumi.Output.all(image=image, secret=secret and secret.metadata["name"], recorded=recorded).apply(
             lambda resolved: plan(args, known, **resolved)
         )
-        # A secret among the settings makes everything derived from it secret. The run's name reveals nothing of it; the
+        # A secret setting makes everything derived from it secret. The run's name does not reveal it; the
         # hashes of single settings stay secret, because a short value can be guessed from its hash.
         run = pulumi.Output.unsecret(made.apply(lambda manifest: manifest.run.name))
         as_deployed = deployed_runs.unchanged(pulumi.Output.unsecret(made.apply(lambda manifest: manifest.run.kept)))
@@ -135,9 +135,9 @@ def _job_set(
 ) -> None:
     """The JobSet of the run. `opts` are added to those of every JobSet."""
     always = pulumi.ResourceOptions(
-        # `suspend` is Kueue's: true until it admits the job.
+        # Kueue owns `suspend`, which is true until it admits the job.
         ignore_changes=["spec.suspend"],
-        # Nothing of a JobSet changes. The gang that ends has saved before the next one begins.
+        # A JobSet is immutable. The old gang saves and ends before the new one starts.
         replace_on_changes=["spec", "metadata"],
         delete_before_replace=True,
     )

@@ -1,1 +1,1 @@
-"""Manifests of workloads: plain data in, plain data out, without Pulumi and without a cluster."""
+"""Manifests of workloads as plain data, without Pulumi and without a cluster."""

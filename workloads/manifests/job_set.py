@@ -8,15 +8,15 @@ from components.base.model import NAME_LIMIT
 from workloads.role import Role
 
 _POD_SUFFIX = "-abcde"
-"""What a Job appends to the names of its pods; JobSet counts it when it checks their length."""
+"""Length of the suffix that a Job appends to pod names, which JobSet includes in its check."""
 EXIT_SAVED = 75
-"""Exit code of a pod that was asked to stop and can go on from its checkpoint (the library's `stop.py`; sysexits.h)."""
+"""Exit code of a pod that was asked to stop and can resume (the library's `stop.py`; sysexits.h)."""
 EXIT_SAME = 78
-"""Exit code of a pod whose command ended twice alike soon after its start (the library's `launch.py`; sysexits.h)."""
+"""Exit code of a pod whose command failed early twice in the same way (the library's `launch.py`; sysexits.h)."""
 
 
 def longest_name(roles: Sequence[Role]) -> int:
-    """How long a job's name may be, so that the names of its pods fit into a DNS label."""
+    """Maximum length of a job's name, so that its pods' names are valid DNS labels."""
     longest = max(len(f"-{role.name}-0-{role.replicas - 1}") for role in roles)
     return NAME_LIMIT - 1 - names.LENGTH - longest - len(_POD_SUFFIX)
 
@@ -28,16 +28,16 @@ def spec(
     *,
     max_restarts: int,
 ) -> dict[str, Any]:
-    """The spec of a JobSet whose pods find each other under the names that TF_CONFIG holds."""
+    """The spec of a JobSet whose pods have the names in TF_CONFIG."""
     return {
         "network": {"enableDNSHostnames": True, "subdomain": run, "publishNotReadyAddresses": True},
         "successPolicy": {"operator": "All", "targetReplicatedJobs": [role.name for role in roles if role.decides]},
         "failurePolicy": {
             "maxRestarts": max_restarts,
-            # New workers start when the old ones are gone: they would meet them under the same names.
+            # New workers start after the old ones have ended, because they have the same names.
             "restartStrategy": "BlockingRecreate",
             "rules": [
-                # Before the other rule: both see a Job that its pod failure policy ended.
+                # Before the other rule, because both match a Job that its pod failure policy ended.
                 {
                     "name": "sameFailure",
                     "action": "FailJobSet",
@@ -51,7 +51,7 @@ def spec(
                 },
             ],
         },
-        # No ttlSecondsAfterFinished: a run that vanished would look undone to the next `pulumi up --refresh`.
+        # No ttlSecondsAfterFinished: `pulumi up --refresh` would recreate a run whose JobSet was deleted.
         "replicatedJobs": [_replicated_job(role, template_of(role), max_restarts) for role in roles],
     }
 
@@ -73,11 +73,11 @@ def _replicated_job(role: Role, template: dict[str, Any], max_restarts: int) -> 
 
 
 _RESTART_GANG: Mapping[str, Any] = {
-    # The first failed pod fails its Job, and so restarts the gang: TensorFlow's peers cannot go on alone.
+    # The first failed pod fails its Job and so restarts the gang: TensorFlow's workers cannot continue alone.
     "backoffLimit": 0,
-    # A lost node or an eviction is nobody's error, and counts against no limit (see the rule above). Who is evicted
-    # tells its peers, and they may be gone before it is: they end with a code of their own. So does who would fail the
-    # same way in every restart; the rules above tell the codes apart.
+    # A lost node or an eviction does not count against the limit (see the rule above). An evicted pod notifies its
+    # peers, which may end before it, with an exit code of their own. So does a pod that would fail the same way in
+    # every restart; the rules above distinguish the codes.
     "podFailurePolicy": {
         "rules": [
             {"action": "FailJob", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
@@ -88,7 +88,7 @@ _RESTART_GANG: Mapping[str, Any] = {
 
 
 def _restart_pod(max_restarts: int) -> dict[str, Any]:
-    """A failed pod is replaced under its index, and so under its name; the other pods go on."""
+    """Replace a failed pod with the same index and name; the other pods continue."""
     return {
         "backoffLimitPerIndex": max_restarts,
         "podFailurePolicy": {

@@ -1,4 +1,4 @@
-"""What a container of a job runs: its command, below the launcher of tensorplane's library where that can run."""
+"""The command of a job's container, started by the library's launcher if the image has Python."""
 
 import re
 from collections.abc import Sequence
@@ -11,5 +11,5 @@ _LAUNCH = f"{pod.LIBRARY}/tensorplane/launch.py"
 
 
 def launched(command: Sequence[str]) -> list[str]:
-    """The command below the launcher. What runs Python has one to run that, too; other images may not."""
+    """The command with the launcher. Only if it runs Python, because other images may not have it."""
     return [command[0], "-I", _LAUNCH, *command] if PYTHON.fullmatch(command[0]) else list(command)

@@ -12,7 +12,7 @@ from workloads.settings.model_server import ServerSettings
 GRPC_PORT = 8500
 REST_PORT = 8501
 _ROOT = "/models"
-"""Where the server sees the model's volume."""
+"""Mount path of the model's volume."""
 
 
 def pods(
@@ -24,8 +24,8 @@ def pods(
     of_streams: InPod,
     placement: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The template of the server's pods. `models`: the volume with the models; `placement`: what leads to the nodes."""
-    # The image appends the model's name itself.
+    """The template of the server's pods. `models`: the volume with the models; `placement`: node selection."""
+    # The image appends the model's name.
     base_path = f"{_ROOT}/{settings.model.path}".rpartition("/")[0]
     container = pod.Container(
         image=image,
@@ -37,7 +37,7 @@ def pods(
         ports={"grpc": GRPC_PORT, "rest": REST_PORT},
         volumes=[models.at(_ROOT, read_only=True)],
         secrets=of_streams.secrets,
-        # It answers once a version is loaded. No liveness probe: a server without a model waits and must not be killed.
+        # Ready once a version is loaded. No liveness probe: a server without a model must not be restarted.
         readiness={
             "httpGet": {"path": f"/v1/models/{settings.model_name}/metadata", "port": "rest"},
             "periodSeconds": 2,

@@ -1,4 +1,4 @@
-"""The mounts of a workload's pods, and the paths of places on them."""
+"""The mounts of a workload's pods, and paths on them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,12 +9,12 @@ from workloads.settings.mounts import Location, MountArgs
 
 @dataclass(frozen=True)
 class Mountable:
-    """What a pod needs to know of a volume in order to mount it."""
+    """Facts of a volume for the pods that mount it."""
 
     claim: str
     """Name of the volume's claim in the namespace."""
     path: str | None = None
-    """Where pods see it by default."""
+    """Default mount path."""
     one_node: bool = False
     """Whether only the pods of one node can mount it."""
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -28,7 +28,7 @@ class Mountable:
 
 
 def of(mounts: Mapping[str, MountArgs], volumes: Mapping[str, Mountable]) -> list[VolumeMount]:
-    """The pod's mounts, in an order that does not depend on the file's."""
+    """The pod's mounts, sorted, so that the order in the settings does not matter."""
     return [
         volumes[name].at(path_of(name, mounts, volumes), read_only=mount.read_only)
         for name, mount in sorted(mounts.items())
@@ -36,12 +36,12 @@ def of(mounts: Mapping[str, MountArgs], volumes: Mapping[str, Mountable]) -> lis
 
 
 def inside(location: Location, mounts: Mapping[str, MountArgs], volumes: Mapping[str, Mountable]) -> str:
-    """The path at which pods see a place."""
+    """Path of a folder in the pods."""
     return f"{path_of(location.volume, mounts, volumes)}/{location.path}"
 
 
 def path_of(name: str, mounts: Mapping[str, MountArgs], volumes: Mapping[str, Mountable]) -> str:
-    """The path at which pods see a volume."""
+    """Mount path of a volume."""
     path = mounts[name].path or volumes[name].path
     if path is None:
         raise ValueError(f"volume {name} is mounted without a path: the checks refuse that")

@@ -1,4 +1,4 @@
-"""The objects that a workload brings along: its account, its files, the traffic that it allows."""
+"""Auxiliary objects of a workload: ServiceAccount, ConfigMaps, NetworkPolicies."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ Manifest = dict[str, Any]
 
 @dataclass(frozen=True)
 class Identity:
-    """Whose objects they are."""
+    """The owner of the objects."""
 
     name: str
     """The workload's name, also that of its service account."""
     namespace: str
     part: str
-    """What part of the stack it is: training or serving."""
+    """Its part of the stack: training or serving."""
 
     @property
     def labels(self) -> dict[str, str]:
@@ -38,7 +38,7 @@ class Identity:
 
 
 def service_account(owner: Identity) -> Manifest:
-    """The account of the pods. It may do nothing in the cluster, and its token is in no pod."""
+    """The ServiceAccount of the pods. It has no rights, and its token is not mounted."""
     return {
         "apiVersion": "v1",
         "kind": "ServiceAccount",
@@ -48,7 +48,7 @@ def service_account(owner: Identity) -> Manifest:
 
 
 def config_map(owner: Identity, content: Bundle) -> Manifest:
-    """The ConfigMap of a bundle. It never changes; another content is another ConfigMap."""
+    """The ConfigMap of a bundle. It is immutable; other content is another ConfigMap."""
     text, binary = content.data()
     return {
         "apiVersion": "v1",
@@ -61,13 +61,13 @@ def config_map(owner: Identity, content: Bundle) -> Manifest:
 
 
 def allow_peers(owner: Identity) -> Manifest:
-    """Lets the pods talk to each other, on any port: collective operations choose theirs."""
+    """Allows traffic between the pods on all ports, because collective operations choose their ports."""
     peers = {"podSelector": {"matchLabels": owner.selector}}
     return _policy(owner, "peers", ["Ingress", "Egress"], {"ingress": [{"from": [peers]}], "egress": [{"to": [peers]}]})
 
 
 def allow_clients(owner: Identity, ports: Sequence[int]) -> Manifest:
-    """Lets anyone who can reach the cluster's network connect to these ports."""
+    """Allows all clients in the cluster's network to connect to these ports."""
     allowed = [{"protocol": "TCP", "port": port} for port in ports]
     return _policy(owner, "clients", ["Ingress"], {"ingress": [{"ports": allowed}]})
 

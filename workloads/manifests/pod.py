@@ -12,28 +12,28 @@ from components.catalog import GPU_RESOURCE
 from workloads.manifests.files import Bundle
 
 APP = "/opt/tensorplane/app"
-"""Where a workload's own files are, and its working directory."""
+"""Directory of a workload's files, which is its working directory."""
 LIBRARY = "/opt/tensorplane/lib"
-"""Where tensorplane's library is, the package `tensorplane`; on PYTHONPATH."""
+"""Directory of tensorplane's library, on PYTHONPATH."""
 _GROUP_READS = 0o440
 _NONE: Mapping[str, str] = MappingProxyType({})
 _MEETING = "volumes.tensorplane"
-"""Prefix of the labels by which pods that share a one-node volume find each other's node."""
+"""Prefix of the labels for the affinity of pods that share a ReadWriteOnce volume."""
 
 
 @dataclass(frozen=True)
 class VolumeMount:
-    """A claim of the namespace and where the pod sees it."""
+    """A claim of the namespace and its mount path."""
 
     claim: str
     path: str
     read_only: bool = False
     one_node: bool = False
-    """Whether the claim is for the pods of one node: those that mount it must meet there, or they never start."""
+    """Whether only one node can mount the claim, so that its pods must be scheduled to the same node."""
     labels: Mapping[str, str] = field(default_factory=dict)
-    """Labels of the pod because it mounts the claim: some drivers have a part in the pod."""
+    """Labels that the claim's driver requires on the pod."""
     annotations: Mapping[str, str] = field(default_factory=dict)
-    """Annotations of the pod because it mounts the claim."""
+    """Annotations that the claim's driver requires on the pod."""
 
 
 @dataclass(frozen=True)
@@ -55,16 +55,16 @@ class Container:
     ports: Mapping[str, int] = field(default_factory=dict)
     volumes: Sequence[VolumeMount] = ()
     files: Mapping[str, Bundle] = field(default_factory=dict)
-    """Files by the directory in which they appear."""
+    """Files by mount path."""
     secrets: Mapping[str, SecretFiles] = field(default_factory=dict)
-    """Files of secrets by the directory in which they appear."""
+    """Files of Secrets by mount path."""
     readiness: Mapping[str, Any] | None = None
     accelerator_resource: str = GPU_RESOURCE
-    """The extended resource by which it asks for its accelerators."""
+    """The extended resource of its accelerators."""
     network: Mapping[str, str] = field(default_factory=dict)
-    """Extended resources that it asks for to use the network between its node and others."""
+    """Extended resources for the network between nodes."""
     shared_memory: bool = False
-    """Whether its processes and GPUs share memory beyond the 64 MiB that a container has."""
+    """Whether it requires more shared memory than the default 64 MiB."""
 
 
 def template(
@@ -77,7 +77,7 @@ def template(
     placement: Mapping[str, Any],
     annotations: Mapping[str, str] = _NONE,
 ) -> dict[str, Any]:
-    """A pod of one container, as a controller's template. `placement` is what leads it to its nodes.
+    """A pod of one container, as a controller's template. `placement`: the parts of the spec that select nodes.
 
     The service account is the workload's own and its token is not mounted.
     """
@@ -112,7 +112,7 @@ def _spec(name: str, container: Container, grace_seconds: int, restart_policy: s
 
 
 def _last_words(restart_policy: str) -> dict[str, str]:
-    """A container that fails for good leaves its last lines in the pod's status, where `why` and kubectl find them."""
+    """The last lines of a failed container are kept in the pod's status, for `why` and kubectl."""
     return {"terminationMessagePolicy": "FallbackToLogsOnError"} if restart_policy == "Never" else {}
 
 
@@ -138,7 +138,7 @@ def _container(container: Container) -> dict[str, Any]:
 
 
 def variables(values: Mapping[str, str]) -> list[dict[str, str]]:
-    """Environment variables as a container lists them."""
+    """Environment variables in Kubernetes' format."""
     return [{"name": name, "value": value} for name, value in values.items()]
 
 
@@ -147,7 +147,7 @@ _ENVIRONMENT = variables({"HOME": "/tmp", "USER": "tensorplane"})  # noqa: S108
 
 
 def _resources(container: Container) -> dict[str, Any]:
-    """Memory is limited to what is reserved; idle CPU may be used beyond it, because throttling slows every step."""
+    """Memory limits equal requests; CPU has no limit, because throttling slows every step."""
     asked = container.resources
     memory = quantities.gibibytes(asked.memory_gib)
     requests = {"cpu": quantities.cpus(asked.cpus), "memory": memory}
@@ -173,7 +173,7 @@ def _mounts(container: Container) -> list[dict[str, Any]]:
 def _volumes(container: Container) -> list[dict[str, Any]]:
     return [
         {"name": "tmp", "emptyDir": {}},
-        # As large as the pod's memory, of which it takes what is written to it.
+        # As large as the pod's memory limit, which includes what is written there.
         *([{"name": "shm", "emptyDir": {"medium": "Memory"}}] if container.shared_memory else []),
         *(
             {"name": _files_name(at), "configMap": {"name": bundle.name, "items": bundle.items}}

@@ -1,4 +1,4 @@
-"""Which run a job's objects belong to: the same one as long as nothing changes that decides what it computes."""
+"""The run of a job: the same one until a setting changes that decides its result."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,23 +9,23 @@ from components.base.names import digest_of
 
 @dataclass(frozen=True)
 class Recorded:
-    """What the stack's last deployment says of a job's run."""
+    """A job's run as the last deployment recorded it."""
 
     name: str
     decisive: Mapping[str, str] | None = None
-    """Hashes of what decided it, by what it is; None of a run that was deployed before runs recorded it."""
+    """Hashes of the parts that decide the result; None for a run from a version that did not record them."""
     manifest: str = ""
-    """Hash of the JobSet that went with it, without the library."""
+    """Hash of its JobSet, without the library."""
     kept: bool = False
-    """Whether the JobSet is still the one from before runs recorded what decides them."""
+    """Whether the JobSet is still that of a version that did not record runs."""
 
 
 @dataclass(frozen=True)
 class Decisive:
-    """What decides what a run computes. How large it is, where it runs, and when, are not among it."""
+    """The parts that decide the result of a run; not its size, placement or time."""
 
     parts: Mapping[str, Any] = field(default_factory=dict)
-    """Plain values by what they are: command, code, environment, image, strategy, data, model, attempt."""
+    """Plain values by part: command, code, environment, image, strategy, data, model, attempt."""
 
     @property
     def hashes(self) -> dict[str, str]:
@@ -38,16 +38,16 @@ class Decisive:
 
 
 def of(job: str, decisive: Decisive, recorded: Recorded | None) -> str:
-    """The name of the run: the recorded one's unless something that decides it has changed."""
+    """The name of the run: the recorded one, unless a deciding part has changed."""
     if recorded and recorded.decisive in (None, decisive.hashes):
         return recorded.name
     return decisive.name(job)
 
 
 def keeps(name: str, manifest: str, recorded: Recorded | None) -> bool:
-    """Whether the JobSet stays as it was deployed before runs recorded what decides them.
+    """Whether to keep the JobSet of a version that did not record runs.
 
-    A JobSet cannot change, so that any difference would start a finished run again. It stays until a setting changes.
+    A JobSet is immutable, so any difference would start a finished run again. It is kept until a setting changes.
     """
     if recorded is None or recorded.name != name:
         return False

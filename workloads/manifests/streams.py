@@ -1,4 +1,4 @@
-"""What the pods of a workload get of its streams."""
+"""Variables, files and labels of pods for the streams of a workload."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import Any
 from workloads.manifests import pod
 
 VARIABLE = "STREAMS"
-"""What `runtime/tensorplane/declared_streams.py` reads."""
+"""Variable for `runtime/tensorplane/declared_streams.py`."""
 
 
 @dataclass(frozen=True)
@@ -20,17 +20,17 @@ class Client:
     settings: Mapping[str, str]
     """Settings of librdkafka, with paths below `folder`."""
     group: str | None = None
-    """The consumer group that it reads in; None where it writes."""
+    """The consumer group; None for a producer."""
     password_file: str | None = None
     secrets: Mapping[str, pod.SecretFiles] = field(default_factory=dict)
     """Files of secrets by the folder in which they appear."""
     labels: Mapping[str, str] = field(default_factory=dict)
-    """By which the namespace's policies let the pods out to the brokers."""
+    """Labels of pods that NetworkPolicies allow to reach the brokers."""
 
 
 @dataclass(frozen=True)
 class InPod:
-    """What the pods of a workload get of its streams."""
+    """Variables, files and labels of pods for the streams of a workload."""
 
     env: list[dict[str, str]] = field(default_factory=list)
     secrets: Mapping[str, pod.SecretFiles] = field(default_factory=dict)
@@ -38,12 +38,12 @@ class InPod:
 
 
 def folder(stream: str) -> str:
-    """Where pods find the secrets of a stream."""
+    """Folder of a stream's Secrets in the pods."""
     return f"/opt/tensorplane/streams/{stream}"
 
 
 def in_pod(clients: Mapping[str, Client]) -> InPod:
-    """What the pods get of these streams, by the streams' names."""
+    """Variables, files and labels for these streams, by name."""
     if not clients:
         return InPod()
     variable = json.dumps({name: _variable(client) for name, client in clients.items()}, sort_keys=True)

@@ -1,4 +1,4 @@
-"""TF_CONFIG for the pods of a JobSet: how the processes of one TensorFlow job know themselves and each other."""
+"""TF_CONFIG for the pods of a JobSet."""
 
 import json
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ _INDEX = "TF_TASK_INDEX"
 
 
 def hostname(run: str, role: str, index: int) -> str:
-    """The name that JobSet gives to a pod: job 0 of the role, pod `index` of the job."""
+    """The hostname that JobSet gives a pod: job 0 of the role, pod `index` of the job."""
     return f"{run}-{role}-0-{index}"
 
 
@@ -26,10 +26,10 @@ def cluster(run: str, roles: Sequence[Role]) -> dict[str, list[str]]:
 
 
 def environment(run: str, roles: Sequence[Role], role: Role) -> list[dict[str, Any]]:
-    """The variables of one role's pods; none where the job has no cluster.
+    """The variables of one role's pods; empty if the job has no cluster.
 
-    Kubernetes expands `$(TF_TASK_INDEX)` because it is declared first. Its own JOB_COMPLETION_INDEX comes too late for
-    that, hence the annotation that it is made from.
+    Kubernetes expands `$(TF_TASK_INDEX)` because it is declared first. Its own JOB_COMPLETION_INDEX is declared too
+    late, hence the annotation.
     """
     addresses = cluster(run, roles)
     if not addresses:

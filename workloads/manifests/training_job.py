@@ -1,6 +1,6 @@
 """`plan`: a job's objects from its settings and from facts of the platform, without Pulumi and without a cluster.
 
-For a stack's training jobs, and for whatever makes jobs elsewhere, such as a sweep or a command:
+For a stack's training jobs, and for other code that creates jobs, such as a sweep or a command:
 
     manifest = plan(settings, Facts("trial-7", "ml", placement={"worker": Placement()}), image="team/train:1")
     for each in manifest.objects:
@@ -30,16 +30,16 @@ class Placement:
     """Where the pods of a role run."""
 
     spec: Mapping[str, Any] = field(default_factory=dict)
-    """The parts of a pod's spec that lead it to its nodes: nodeSelector, tolerations, affinity, runtimeClassName."""
+    """The parts of a pod's spec that select nodes: nodeSelector, tolerations, affinity, runtimeClassName."""
     annotations: Mapping[str, str] = field(default_factory=dict)
-    """Annotations by which schedulers and autoscalers know how to treat the pod."""
+    """Annotations for schedulers and autoscalers."""
     network: Mapping[str, str] = field(default_factory=dict)
-    """Extended resources that it asks for to use the network between nodes."""
+    """Extended resources for the network between nodes."""
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What a plan needs to know of the platform: plain values, known without a cluster."""
+    """Facts of the platform for a plan: plain values, known without a cluster."""
 
     name: str
     """The job's name, also that of its service account."""
@@ -61,11 +61,11 @@ class Facts:
 
     @property
     def identity(self) -> Identity:
-        """Whose objects the job's are."""
+        """The owner of the job's objects."""
         return Identity(self.name, self.namespace, "training")
 
     def bundles(self) -> dict[str, Bundle]:
-        """The job's files, by the directory in which pods see them."""
+        """The job's files, by mount path."""
         found = {
             pod.APP: bundle(f"{self.name}-files", self.files),
             pod.LIBRARY: bundle(f"{self.name}-runtime", self.library),
@@ -83,11 +83,11 @@ class JobManifest:
     network_policies: Sequence[Manifest]
     job_set: Manifest
     run: Recorded
-    """The run, which the JobSet is named for, and what the next plan needs to know of it."""
+    """The run, whose name the JobSet has, with the facts for the next plan."""
 
     @property
     def objects(self) -> list[Manifest]:
-        """All of them, in the order in which they can be created."""
+        """All objects, in the order of creation."""
         return [self.service_account, *self.config_maps, *self.network_policies, self.job_set]
 
 
@@ -124,7 +124,7 @@ def plan(
 
 
 def _decisive(settings: JobSettings, facts: Facts, image: str, secret: str | None) -> Decisive:
-    """What decides what the run computes. Of values in a Secret, the Secret's name: a hash of them could be guessed."""
+    """The parts that decide the result. Secret values count by the Secret's name, because a hash could be guessed."""
     return Decisive(
         {
             "command": list(settings.command),
@@ -140,14 +140,14 @@ def _decisive(settings: JobSettings, facts: Facts, image: str, secret: str | Non
             },
             "model": settings.model and settings.model.model_dump(),
             "checkpoints": settings.checkpoints and settings.checkpoints.model_dump(include={"volume", "path"}),
-            # What is not set leaves the name as it is.
+            # Parts that are not set must not change the name.
             "attempt": settings.attempt if settings.attempt > 1 else None,
         }
     )
 
 
 def _without_library(job: Manifest, facts: Facts) -> str:
-    """A hash of the JobSet that the library's version does not change: neither its content nor its list of files."""
+    """A hash of the JobSet that does not depend on the library's content and list of files."""
     library, text = bundle(f"{facts.name}-runtime", facts.library), json.dumps(job, sort_keys=True)
     for of_library in (library.name, library.items):
         text = text.replace(json.dumps(of_library, sort_keys=True), "")
@@ -179,7 +179,7 @@ def _template(
         secrets=of_streams.secrets,
         accelerator_resource=role.accelerator_resource,
         network=placement.network,
-        # NCCL passes what GPUs of one pod have computed through it, where they are not wired to each other.
+        # NCCL uses shared memory between GPUs of one pod that have no direct link.
         shared_memory=role.resources.gpus > 1,
     )
     return pod.template(
@@ -194,7 +194,7 @@ def _template(
 
 
 def _places(run_name: str, settings: JobSettings, volumes: Mapping[str, Mountable]) -> dict[str, str]:
-    """The variables that tell the code where to write."""
+    """Variables with the output folders."""
     places = {}
     if settings.model:
         places["MODEL_DIR"] = mounts.inside(settings.model, settings.volumes, volumes)
@@ -206,13 +206,13 @@ def _places(run_name: str, settings: JobSettings, volumes: Mapping[str, Mountabl
 
 
 def _writes(role: Role, settings: JobSettings) -> dict[str, str]:
-    """What makes the launcher of a role's first pod the run's writer: chiefs are the first pods of the first role."""
+    """Variables that make the first pod of a role the run's writer; the chief is the first pod of the first role."""
     first = next(each.name for each in settings.roles() if each.decides)
     return {"TENSORPLANE_WRITES": "true"} if settings.checkpoints and role.name == first else {}
 
 
 def _gpus_asked_for(role: Role) -> list[dict[str, str]]:
-    """What tells the library's `gpus.py` how many GPUs TensorFlow should see."""
+    """Variables for the library's `gpus.py`: how many GPUs TensorFlow should see."""
     is_gpu = role.resources.gpus and role.accelerator_resource == GPU_RESOURCE
     return pod.variables({"TENSORPLANE_GPUS": str(role.resources.gpus)}) if is_gpu else []
 
@@ -228,5 +228,5 @@ def _own_variables(settings: JobSettings, facts: Facts, secret: str | None) -> l
 
 def _plain(name: str, value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"variable {name} is no text: a value that another resource produces must be in a Secret")
+        raise TypeError(f"variable {name} is not a string: a value that another resource produces must be in a Secret")
     return value

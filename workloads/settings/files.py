@@ -10,7 +10,7 @@ from components.base.model import Line, refuse
 PACKAGE = "package:"
 
 _PART_LIMIT = 240
-"""Of a path's part: it becomes a key of a ConfigMap, at most 253 characters with the number in front of it."""
+"""Length of a path element, which becomes a ConfigMap key of at most 253 characters with a number as prefix."""
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
 
 

@@ -4,13 +4,13 @@ from typing import Any
 
 from pydantic import model_validator
 
-from components.base.model import Filled, Model
+from components.base.model import Model, NonEmptyStr
 
 
 class Within(Model):
     """Topology-aware placement. The level alone is enough: `within: zone`."""
 
-    level: Filled
+    level: NonEmptyStr
     """A level of the stack's `topology`."""
     required: bool = True
     """Whether the job waits until one domain has room. If false, the pods are spread when none has."""
