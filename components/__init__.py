@@ -1,1 +1,1 @@
-"""Infrastructure that a stack is made of: cluster, namespace, volumes, queues and the controllers they need."""
+"""Infrastructure of a stack: cluster, namespace, volumes, queues, and the controllers that they require."""

@@ -299,8 +299,8 @@ _FIND_CODE: "tuple[k8s.core.v1.EnvVarArgsDict, ...]" = (
 
 
 def _mounted(mount: Mount) -> "k8s.core.v1.VolumeMountArgsDict":
-    told: k8s.core.v1.VolumeMountArgsDict = {"name": str(mount.volume["name"]), "mount_path": mount.path}
-    return {**told, "read_only": True} if mount.read_only else told
+    mounted: k8s.core.v1.VolumeMountArgsDict = {"name": str(mount.volume["name"]), "mount_path": mount.path}
+    return {**mounted, "read_only": True} if mount.read_only else mounted
 
 
 def _tmp(mib: int) -> Mount:

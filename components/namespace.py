@@ -1,4 +1,4 @@
-"""The stack's namespace: pods under Pod Security `restricted`, no traffic but what a workload allows itself."""
+"""The stack's namespace: Pod Security `restricted`, and only traffic that workloads allow."""
 
 import pulumi
 import pulumi_kubernetes as k8s
@@ -8,7 +8,7 @@ from components.base import facts
 from components.base.labels import NAMESPACE_NAME, PART_OF, TENSORPLANE, labels
 
 MANAGED = {PART_OF: TENSORPLANE[PART_OF]}
-"""The label by which controllers know tensorplane's namespaces, and leave all others alone."""
+"""Label of the namespaces that controllers manage."""
 
 POD_SECURITY = {
     f"pod-security.kubernetes.io/{mode}{suffix}": value
@@ -20,7 +20,7 @@ _OF_CONTROLLERS = frozenset(chart.namespace for chart in versions.CHARTS)
 
 
 def namespace_owner(name: str) -> str | None:
-    """Whose a namespace is that is neither a stack's nor a team's: its pods would stop, or ours be nobody's."""
+    """Owner of a namespace that a stack or team must not use; None for any other."""
     if name == "default":
         return "the one of objects that name none"
     if name.startswith(_OF_KUBERNETES):

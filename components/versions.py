@@ -10,11 +10,11 @@ class Images:
 
     train: str
     train_gpu: str | None
-    """None where no image of that kind is known to work: a job with GPUs names its own."""
+    """None if no public image is known to work: a job with GPUs must then name its own."""
     serve: str
     serve_gpu: str
     python: str
-    """Python and its standard library, for the small jobs that look after volumes."""
+    """Python and its standard library, for agents."""
 
     def training(self, gpus: int) -> str | None:
         """The image for a training pod that asks for this many GPUs; None where such a job must name its own."""
@@ -31,7 +31,7 @@ _EMBEDDED_TRAIN = f"tensorplane.local/train:{TENSORFLOW}"
 _EMBEDDED_SERVE = f"tensorplane.local/serving-stand-in:{TENSORFLOW}"
 EMBEDDED_IMAGES = Images(_EMBEDDED_TRAIN, _EMBEDDED_TRAIN, _EMBEDDED_SERVE, _EMBEDDED_SERVE, _EMBEDDED_TRAIN)
 
-# TensorFlow's own images with GPU support hold cuDNN 8 since 2.18, which needs cuDNN 9: they see no GPU
+# TensorFlow's own images with GPU support hold cuDNN 8 since 2.18, which requires cuDNN 9: they see no GPU
 # (tensorflow/tensorflow issues 62412, 85689, 94593; tensorflow/build issue 221). examples/gpu-image has one that does.
 # TensorFlow Serving's releases lag TensorFlow's. 2.20 loads the SavedModels that 2.21 writes for the ops in use here.
 # Of its images with GPU support, 2.19.1-gpu is the newest that is known to be published; both hold the cuDNN that they
@@ -56,7 +56,7 @@ class Chart:
     image: str
     image_tag: str
     repository: str | None = None
-    """Where `reference` names a chart of a repository: its address."""
+    """Address of the chart repository; None for an OCI reference."""
 
 
 # The embedded cluster builds Kueue from its Go modules. Of 0.18, no newer one could be fetched; 0.19 is another step.
@@ -126,18 +126,18 @@ class Offered:
     newest: int
 
     @property
-    def last_believed(self) -> int:
-        """The newest that is believed. Three come out in a year: a setting need not wait for the next tensorplane."""
+    def newest_accepted(self) -> int:
+        """The newest version that settings may name: three are released per year, so newer ones may exist by now."""
         return self.newest + 2
 
 
 # endoflife-date/endoflife.date@a70eca3 of 22 August 2026, without what was past its extended support in November 2026.
-# GKE's metrics of JobSets need 1.32, which is also its oldest. EKS' own list is in clusters/eks/check_cluster.py.
+# GKE's metrics of JobSets require 1.32, which is also its oldest. EKS' own list is in clusters/eks/check_cluster.py.
 OFFERED_IN = "August 2026"
 OFFERED_BY_GKE = Offered("GKE", 32, 36)
 OFFERED_BY_AKS = Offered("AKS", 31, 36)
 
-# What EKS needs beside its add-ons.
+# Charts for EKS in addition to its add-ons.
 KARPENTER = Chart(
     name="karpenter",
     namespace="kube-system",
@@ -171,7 +171,7 @@ EKS_ADDONS: Mapping[str, Mapping[str, str]] = {
         "eks-node-monitoring-agent": "v1.7.0-eksbuild.1",
     },
 }
-# P6 machines need 0.5.6 or newer (EKS user guide, node-efa). The newest chart of aws/eks-charts@bfe91c4, July 2026.
+# P6 machines require 0.5.6 or newer (EKS user guide, node-efa). The newest chart of aws/eks-charts@bfe91c4, July 2026.
 EFA_DEVICE_PLUGIN = Chart(
     name="aws-efa-k8s-device-plugin",
     namespace="kube-system",
@@ -182,7 +182,7 @@ EFA_DEVICE_PLUGIN = Chart(
     repository="https://aws.github.io/eks-charts",
 )
 
-# What AKS needs beside its add-ons: the one version that the driver's README calls released.
+# Chart for AKS in addition to its add-ons: the only version that the driver's README calls released.
 AZURE_LUSTRE_DRIVER = Chart(
     name="azurelustre-csi-driver",
     namespace="kube-system",
@@ -192,7 +192,7 @@ AZURE_LUSTRE_DRIVER = Chart(
     image_tag="v0.6.0",
 )
 
-# What Strimzi 1.2.0 runs by default; beside it the broker's image that is built here, as embedded/images has it.
+# Strimzi 1.2.0's default, and the image of the embedded broker (embedded/images).
 KAFKA = "4.3.1"
 EMBEDDED_KAFKA = f"tensorplane.local/kafka:{KAFKA}"
 STRIMZI_API = "kafka.strimzi.io/v1"

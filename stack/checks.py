@@ -6,7 +6,7 @@ from typing import TypeVar
 from components import gpu_runtime
 from components import queues as queue
 from components.base.faults import Fault, Key, Note
-from components.base.model import NAME_LIMIT, NAME_NEEDS, is_name
+from components.base.model import NAME_LIMIT, NAME_RULE, is_name
 from components.base.settings import Settings
 from components.clusters.embedded import Embedded
 from components.clusters.settings import ClusterArgs
@@ -96,7 +96,7 @@ def _namespace(config: StackConfig) -> Iterator[Fault]:
     if not is_name(config.namespace_name):
         reason = (
             f"missing, and the default from the stack's name, {config.namespace_name}, is not a valid name; "
-            f"use {NAME_NEEDS}"
+            f"use {NAME_RULE}"
         )
         yield Fault(("namespace",), reason)
     elif owner := namespace_owner(config.namespace_name):

@@ -5,7 +5,7 @@ from typing import Annotated
 import pulumi
 from pydantic import Field
 
-from components.base.model import Filled, Model, Name
+from components.base.model import Model, Name, NonEmptyStr
 from components.clusters.embedded import Embedded
 from components.clusters.settings import ClusterArgs
 from components.controllers.registry import ControllersArgs
@@ -18,8 +18,8 @@ from workloads.kinds import WorkloadArgs
 
 
 class StackConfig(Model):
-    """Everything under `tensorplane:` in Pulumi.<stack>.yaml. Maps are keyed by name; other settings refer to "
-    "the name."""
+    """Everything under `tensorplane:` in Pulumi.<stack>.yaml. Maps are keyed by name; other settings refer to
+    the name."""
 
     cluster: Annotated[ClusterArgs, Field(default_factory=Embedded)]
     """The cluster: `embedded` (on this machine), `existing` (a context of your kubeconfig), or a new one in a cloud."""
@@ -39,7 +39,7 @@ class StackConfig(Model):
     """Kueue queues, which share the cluster between jobs."""
     cohorts: Annotated[dict[Name, CohortArgs], Field(default_factory=dict)]
     """Cohorts: queues that lend to each other before they borrow from others."""
-    topology: tuple[Filled, ...] | None = None
+    topology: tuple[NonEmptyStr, ...] | None = None
     """Topology levels from wide to narrow, such as [zone, host], for topology-aware scheduling by Kueue. Requires
     groups with a fixed number of nodes. By default `[host]` if `min` equals `max` in all GPU groups, so that Kueue
     admits a job only when nodes have room for its pods; otherwise `[]`, with which queues only count GPUs and the

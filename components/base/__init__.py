@@ -1,1 +1,1 @@
-"""What every room uses and what imports none of them: models of settings, faults, labels, quantities."""
+"""Shared basics that import no other package of `components`: models of settings, faults, labels, quantities."""

@@ -11,7 +11,7 @@ from components.base.faults import Fault, Key, overlap
 
 
 def own_causes(shape: Sequence[Fault], found: Iterable[Fault]) -> list[Fault]:
-    """The faults that have a cause of their own. `shape`: those of values that could not be read."""
+    """The faults that do not follow from others. `shape`: faults of values that could not be read."""
     kept: list[Fault] = []
     for fault in found:
         if any(_is_from(fault, cause) for cause in shape) or any(_follows(fault, cause) for cause in kept):

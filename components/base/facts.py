@@ -42,15 +42,15 @@ def too_new(version: float | None) -> str | None:
 
 
 class Cluster(TypedDict):
-    """A cluster. Without node groups of the stack's it says nothing of nodes."""
+    """A cluster. Without node groups in the stack, it registers nothing about nodes."""
 
     kind: str
     factsVersion: int
     """Version of what every component of the stack registers: `VERSION`."""
     gpusMax: NotRequired[int]
-    """GPUs when every group is full."""
+    """GPUs of the full node groups."""
     hourlyUsdMax: NotRequired[float | None]
-    """Estimated price per hour when every group is full; None where one group's is unknown."""
+    """Estimated price per hour of the full node groups; None if the price of one is unknown."""
 
 
 class ClusterOutputs(Cluster):
@@ -73,7 +73,7 @@ class CephMirrors(TypedDict):
 
 
 class GpuRuntime(TypedDict):
-    """What makes GPUs available to pods."""
+    """The GPU runtime of the cluster."""
 
     kind: str
     runtimeClass: str | None
@@ -160,7 +160,7 @@ class Queue(TypedDict):
     cohort: str
     """Empty for the stack's own."""
     kinds: list[QueueFlavor]
-    """In the order in which the queue takes them."""
+    """In the order in which the queue uses them."""
     machines: list[Flavor]
     """Every flavor of the cluster, from the oldest accelerator to the newest."""
 
@@ -173,13 +173,13 @@ class QueueOutputs(TypedDict):
 
 
 class QuotaReturn(TypedDict):
-    """What returns the quota of jobs that cannot start."""
+    """The agent that returns the quota of jobs that cannot start."""
 
     teams: list[str]
 
 
 class Snapshotter(TypedDict):
-    """What takes scheduled snapshots."""
+    """The agent that takes scheduled snapshots."""
 
     drivers: list[str]
 
@@ -200,10 +200,10 @@ class StreamOutputs(TypedDict):
 
 
 class Preemption(TypedDict):
-    """What stops with a job, and how much of its work."""
+    """What a preemption of the job stops, and how much work it loses."""
 
     borrowed: list[str]
-    """Flavors that it may hold by borrowing."""
+    """Flavors that it may borrow."""
     saveSeconds: float
     graceSeconds: int
     steps: int
@@ -223,11 +223,11 @@ class TrainingJob(TypedDict):
     memoryGib: float
     gpus: int
     mayBeStopped: NotRequired[Preemption]
-    """What it loses when the owner of borrowed quota takes it back; missing where it borrows nothing."""
+    """What it loses when borrowed quota is reclaimed; missing if it borrows nothing."""
 
 
 class Run(TypedDict):
-    """A run of a training job, for the next deployment to know it by."""
+    """A run of a training job, as the next deployment identifies it."""
 
     name: str
     decisive: Mapping[str, str]

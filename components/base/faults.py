@@ -76,7 +76,7 @@ def stop(faults: Iterable[Fault | str]) -> None:
 
 
 def without_consequences(faults: Iterable[Fault], causes: Sequence[Fault]) -> Iterator[Fault]:
-    """The faults that were not concluded from what other faults are about."""
+    """The faults that were not concluded from settings with other faults."""
     doubtful = [cause.path for cause in causes]
     for fault in faults:
         if not any(overlap(path, cause) for path in fault.given for cause in doubtful):
@@ -84,7 +84,7 @@ def without_consequences(faults: Iterable[Fault], causes: Sequence[Fault]) -> It
 
 
 def certain(faults: Iterable[Fault], unread: Collection[Key]) -> Iterator[Fault]:
-    """The faults that hold whatever the values are that Pulumi alone can read."""
+    """The faults that do not depend on encrypted values."""
     concerned = [_concerned(path) for path in unread]
     for fault in faults:
         doubtful = unread if fault.by_names else concerned
@@ -93,14 +93,14 @@ def certain(faults: Iterable[Fault], unread: Collection[Key]) -> Iterator[Fault]
 
 
 def _concerned(path: Key) -> Key:
-    """What may be right or wrong by a value: all of its workload, volume, …; of a cluster everything."""
+    """The settings whose faults may depend on a value: its workload, volume, …; everything for a cluster's."""
     if path[2:3] == ("env",):
         return path
     return () if path[0] == "cluster" else path[:2]
 
 
 def hiding(faults: Iterable[Fault], secret: Collection[Key], words: Collection[str]) -> Iterator[Fault]:
-    """The faults, without the text of those that would show a secret value, or a word of one."""
+    """The faults, without the text of those that would reveal a secret value or a part of one."""
     revealing = re.compile("|".join(rf"(?<!\w){re.escape(word)}(?!\w)" for word in words) or "(?!)")
     for fault in faults:
         secrets = [above for path in (fault.path, *fault.given) if (above := below(path, secret))]
@@ -119,7 +119,7 @@ def _hidden(key: Key) -> Fault:
 
 
 def below(path: Key, keys: Iterable[Key]) -> Key | None:
-    """The one of these keys that the path is, or is below."""
+    """The first of these keys that is the path or contains it."""
     return next((key for key in keys if path[: len(key)] == key), None)
 
 
@@ -139,7 +139,7 @@ def overlap(one: Key, other: Key) -> bool:
 
 def unknown_name(path: Key, what: str, name: str, known: Iterable[str]) -> Fault:
     """The fault of a reference to something that the settings do not declare under `<what>s`."""
-    # A name that is refused where it is declared is none to choose.
+    # Names that are refused where they are declared are not suggested.
     have = sorted(each for each in known if is_name(each))
     remedy = f"choose one of {', '.join(have)}" if have else f"declare one under {what}s"
     key = (f"{what}s", name)
@@ -153,20 +153,20 @@ def of_validation(
     """The faults in a validation error of a tree. `secret` has the keys whose values must not be shown."""
     details = [detail for detail in details_of(error) if not left_to_pulumi(detail)]
     places = [(detail, Place.of(model, detail["loc"], tree)) for detail in details]
-    # A misspelt key's right name is not missing as well.
+    # The correct name of a misspelt key is not reported as missing, too.
     meant = {key for detail, place in places if detail["type"] == "extra_forbidden" for key in place.meant()}
     found: dict[Key, Fault] = {}
-    whole: set[Key] = set()
+    combined: set[Key] = set()
     elsewhere = {place.path for detail, place in places if _moved(detail, place)}
     for detail, place in places:
         if detail["type"] == "missing" and (place.path in meant or place.is_foreign()):
             continue
         if detail["type"] == "too_short" and any(place.path == other.path[:-1] for _, other in places):
-            # What is wrong with an item is not counted.
+            # Invalid items are reported, not a list that is too short without them.
             continue
         alike = [each for each in places if each[1].path not in elsewhere]
         several = None if place.path in elsewhere else _of_several(detail, place, alike)
-        whole |= {several.path} if several else set()
+        combined |= {several.path} if several else set()
         fault = _moved(detail, place) or several or _fault(detail, place)
         above = below(fault.path, secret)
         if above and (above != fault.path or detail["type"] != "extra_forbidden"):
@@ -175,17 +175,17 @@ def of_validation(
     return [
         fault
         for path, fault in found.items()
-        if path in elsewhere or not any(path[: len(key)] == key != path for key in whole)
+        if path in elsewhere or not any(path[: len(key)] == key != path for key in combined)
     ]
 
 
 def details_of(error: ValidationError) -> list[ErrorDetails]:
-    """What pydantic says, without the other half of In[T]: "is not an Output" says nothing to people who write YAML."""
+    """pydantic's errors, without those of In[T]'s second type: "is not an Output" means nothing to authors of YAML."""
     return [detail for detail in error.errors(include_url=False) if detail["type"] != "is_instance_of"]
 
 
 def left_to_pulumi(detail: ErrorDetails) -> bool:
-    """Whether the value is not known here, because it is stored encrypted."""
+    """Whether the value is unknown here because it is encrypted."""
     value, kind = detail["input"], detail["type"]
     if kind.startswith("union_tag"):
         value = value.get("kind") if isinstance(value, Mapping) else value
@@ -203,18 +203,18 @@ def _fault(detail: ErrorDetails, place: Place) -> Fault:
 
 
 def _moved(detail: ErrorDetails, place: Place) -> Fault | None:
-    """The fault of a key that is elsewhere now. What is concluded from the new key's absence is none of its own."""
+    """The fault of a key that has moved. Faults caused by the new key's absence are omitted."""
     moved = place.moved(detail["input"]) if detail["type"] == "extra_forbidden" else None
     return Fault(place.path, moved.text, meant=(moved.to,)) if moved else None
 
 
 def _of_several(detail: ErrorDetails, place: Place, places: Sequence[tuple[ErrorDetails, Place]]) -> Fault | None:
-    """One fault for a map that is another's: its keys are all of them unknown, or all of their values no maps."""
+    """One fault for a map of the wrong kind: all of its keys are unknown, or none of its values is a map."""
     parent = place.path[:-1]
     alike = [other for each, other in places if each["type"] == detail["type"] and other.path[:-1] == parent]
     empty = detail["type"] in _NO_MAP and place.around is None and len(alike) == len(place.given)
     if empty and len(alike) == 1:
-        # Nothing in the map has a name that others could refer to.
+        # The map declares no name that others could refer to.
         return Fault(place.path, _reason(detail, place), meant=(parent,))
     if not parent or len(alike) < 2:
         return None
@@ -231,10 +231,10 @@ def _reason(detail: ErrorDetails, place: Place) -> str:
     describe = _REASONS.get(detail["type"])
     if describe is not None:
         return describe(detail, place)
-    need = _NEEDS.get(detail["type"])
-    if need is None:
+    allowed = _ALLOWED.get(detail["type"])
+    if allowed is None:
         return f"invalid value {_shown(detail['input'])}; {detail['msg']}"
-    return _invalid(_shown(detail["input"]), need.format(**detail.get("ctx", {})))
+    return _invalid(_shown(detail["input"]), allowed.format(**detail.get("ctx", {})))
 
 
 def _invalid(shown: str, allowed: str) -> str:
@@ -259,7 +259,7 @@ def _unknown_key(detail: ErrorDetails, place: Place) -> str:
 
 
 def _meant_as_kind(key: str, place: Place) -> str:
-    """A key that is the name of a variant: under which setting that is chosen."""
+    """A suggestion for a key that is the kind of a variant."""
     for name, field in fields(place.around):
         if key in variants(field.annotation):
             return f" (did you mean {field.alias or name}: {{kind: {key}}}?)"
@@ -275,13 +275,13 @@ def _no_map(detail: ErrorDetails, place: Place) -> str:
 
 
 def _no_number(detail: ErrorDetails, place: Place) -> str:
-    """Where the key says the unit, the value does not."""
+    """The unit is part of the key, not of the value."""
     near = _meant(meant_value.number(detail["input"], place.path[-1]))
     return _invalid(_shown(detail["input"]), f"a number{near}")
 
 
 def _no_whole_number(detail: ErrorDetails, place: Place) -> str:
-    near = _meant(meant_value.number(detail["input"], place.path[-1], whole=True))
+    near = _meant(meant_value.number(detail["input"], place.path[-1], integer=True))
     return _invalid(_shown(detail["input"]), f"a whole number{near}")
 
 
@@ -323,10 +323,10 @@ def _no_kind(detail: ErrorDetails, place: Place) -> str:
 def _refused(detail: ErrorDetails, place: Place) -> str:
     near = detail["ctx"]["near"]
     suggestion = f" (did you mean {near}?)" if near else ""
-    given, allowed = detail["input"], f"{detail['ctx']['need']}{suggestion}"
+    given, allowed = detail["input"], f"{detail['ctx']['allowed']}{suggestion}"
     if not isinstance(given, Mapping):
         return _invalid(_shown(given), allowed)
-    # A map is refused as a whole for the keys that it has.
+    # A map is refused because of its combination of keys.
     problem = f"{_listed([*map(str, given)], 'and')} {'is' if len(given) == 1 else 'are'} set" if given else "empty map"
     return f"{problem}; use {allowed}"
 
@@ -347,9 +347,9 @@ _REASONS: dict[str, Callable[[ErrorDetails, Place], str]] = {
     "float_type": _no_number,
     **dict.fromkeys(("int_parsing", "int_type"), _no_whole_number),
     **dict.fromkeys(("bool_parsing", "bool_type"), _no_boolean),
-    "need": _refused,
+    "refused": _refused,
 }
-_NEEDS = {
+_ALLOWED = {
     "int_from_float": "a whole number",
     "finite_number": "a finite number",
     "string_type": "text (quote it if it looks like a number)",

@@ -1,4 +1,4 @@
-"""What a setting means: the text under its field, read from the source only when somebody asks."""
+"""Docstrings of fields, read from the source code on demand."""
 
 import ast
 import inspect
@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from components.base.model import Model
 
-# pydantic can read these texts too, but then for every field of every model on each start, which takes half of it.
+# pydantic can read them too, but for every field of every model at each start, which doubles the start-up time.
 
 
 def of(model: type[Model], field: str) -> str:

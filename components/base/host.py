@@ -14,11 +14,11 @@ _NAME_LIMIT = 253
 
 
 def is_host(value: str) -> bool:
-    """Whether this is a name of DNS, or an address."""
+    """Whether this is a DNS name or an IP address."""
     try:
         ipaddress.ip_address(value)
     except ValueError:
-        # Digits and dots that form no address form no name either.
+        # Only digits and dots, but not an address: not a name either.
         return len(value) <= _NAME_LIMIT and bool(_NAME.fullmatch(value)) and not re.fullmatch(r"[0-9.]+", value)
     return True
 

@@ -18,13 +18,13 @@ _REFERENCE = re.compile(
 )
 _IDENTIFIER = re.compile("[a-f0-9]{64}")
 _NAME_LIMIT, _LAST_PORT = 255, 65535
-_NEEDS = "an image as [registry[:port]/]path[:tag][@digest], its path in lower case: docker.io/team/train:1.4"
+_ALLOWED = "an image as [registry[:port]/]path[:tag][@digest], its path in lower case: docker.io/team/train:1.4"
 
 
 def is_reference(value: str) -> bool:
     """Whether a container runtime can read this as the reference of an image."""
     found = _REFERENCE.fullmatch(value)
-    # A bare identifier is that of an image which is there already: no registry knows it.
+    # A bare identifier refers to a local image, not to one in a registry.
     if found is None or _IDENTIFIER.fullmatch(value):
         return False
     return len(found["name"]) <= _NAME_LIMIT and int(found["port"] or 1) in range(1, _LAST_PORT + 1)
@@ -32,12 +32,12 @@ def is_reference(value: str) -> bool:
 
 def _image(value: str) -> str:
     if not is_reference(value):
-        refuse(_NEEDS, _nearest(value))
+        refuse(_ALLOWED, _nearest(value))
     return value
 
 
 def _nearest(value: str) -> str:
-    """The same without a scheme and spaces, and with its path in lower case; nothing where that is none either."""
+    """The value without scheme and spaces and with its path in lower case, if that is valid; else empty."""
     plain = re.sub(r"^[a-z+]+://", "", value.strip())
     path, colon, tag = plain.rpartition(":")
     tries = (plain, f"{path.lower()}{colon}{tag}", plain.lower())

@@ -1,4 +1,4 @@
-"""Times as people write them: how often something is done (15m, 1h, 1d), and how old something gets (36h, 30d, 8w)."""
+"""Durations in settings: intervals (15m, 1h, 1d) and ages (36h, 30d, 8w)."""
 
 import re
 from datetime import timedelta

@@ -1,7 +1,7 @@
 """The labels of every object, and each key of a label, annotation or taint that more than one module uses.
 
-Agents, the library in training processes, the embedded cluster and the policies run without `components`, so that they
-spell the few keys that they share with it a second time.
+Agents, the library in training processes, the embedded cluster and the policies run without `components`, so they
+repeat the few keys that they share.
 """
 
 NAME = "app.kubernetes.io/name"
@@ -12,7 +12,7 @@ TENSORPLANE = {PART_OF: "tensorplane", MANAGED_BY: "pulumi"}
 
 
 def labels(name: str, component: str) -> dict[str, str]:
-    """The labels of one object: whose it is (`name`) and what part of it (`component`)."""
+    """The labels of one object: its owner (`name`) and its role (`component`)."""
     return {NAME: name, COMPONENT: component, **TENSORPLANE}
 
 
@@ -49,15 +49,15 @@ PLUGIN_CONFIG = "nvidia.com/device-plugin.config"
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
 TOPOLOGY_PREFIX = "kueue.x-k8s.io/podset-"
-"""Prefix of the annotations by which a job says how near its pods must be."""
+"""Prefix of the annotations that request topology-aware scheduling."""
 JOB_SET_NAME = "jobset.sigs.k8s.io/jobset-name"
 
 GKE_ZONE = "topology.gke.io/zone"
-"""Zone of a node, in the words of GKE's CSI drivers."""
+"""Zone of a node, as GKE's CSI drivers label it."""
 EKS_ACCELERATOR = "k8s.amazonaws.com/accelerator"
 """Label by which the cluster autoscaler on AWS knows that a new node will have GPUs once its plugin runs."""
 AUTOSCALER_TEMPLATE = "k8s.io/cluster-autoscaler/node-template"
-"""Prefix of the tags that tell the cluster autoscaler on AWS what a node of an empty group would have."""
+"""Prefix of the tags that describe the nodes of an empty group to the cluster autoscaler on AWS."""
 
 SIMULATED = "kwok.x-k8s.io/node"
 """Taint, label and annotation of nodes that KWOK simulates: the pods on them run nothing."""

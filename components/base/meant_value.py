@@ -1,4 +1,4 @@
-"""The plain value that somebody may have meant by one with a unit, or by a word for yes and no."""
+"""Suggestions for numbers with a unit, and for words such as yes and no."""
 
 import re
 
@@ -7,8 +7,8 @@ _GIBIBYTES = {"m": 1 / 1024, "g": 1, "t": 1024}
 _WORDS = {**dict.fromkeys(("yes", "y", "on"), "true"), **dict.fromkeys(("no", "n", "off"), "false")}
 
 
-def number(given: object, key: str, *, whole: bool = False) -> str:
-    """The number in the key's own unit; empty where it is open. `whole`: the setting takes no fraction."""
+def number(given: object, key: str, *, integer: bool = False) -> str:
+    """The number in the key's unit; empty if it is unclear. `integer`: the setting accepts no fractions."""
     text = str(given).strip()
     found = _QUANTITY.fullmatch(text.lower())
     if not found:
@@ -20,9 +20,9 @@ def number(given: object, key: str, *, whole: bool = False) -> str:
         value /= 1000
     else:
         return ""
-    return "" if whole and not value.is_integer() else f"{value:.12g}"
+    return "" if integer and not value.is_integer() else f"{value:.12g}"
 
 
 def boolean(given: object) -> str:
-    """`true` or `false`; empty where it is open."""
+    """`true` or `false`; empty if it is unclear."""
     return _WORDS.get(str(given).lower(), "")

@@ -1,6 +1,6 @@
-"""Settings with a mistake that can only mean one thing, as they were meant: the rest is then checked as if it was so.
+"""Corrects unambiguous mistakes in settings, so that the rest can be checked as intended.
 
-A stack with such a mistake is refused all the same; but what is concluded from a section with a misspelt name is not.
+A stack with such a mistake is still refused, but without faults that follow from it.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ from stack_file.nearest import nearest
 
 
 def mend(tree: dict[str, Any], place: Place, detail: ErrorDetails) -> Key | None:
-    """Mend the mistake in the tree. The key that is right then, or None where it is open what was meant."""
+    """Correct the mistake in the tree. Returns the corrected key, or None if the intention is ambiguous."""
     *parents, last = place.path
     node: Any = tree
     for key in parents:
@@ -23,7 +23,7 @@ def mend(tree: dict[str, Any], place: Place, detail: ErrorDetails) -> Key | None
     if detail["type"] == "extra_forbidden":
         meant = [key[-1] for key in place.meant()]
         return _renamed(node, place.path, meant)
-    if detail["type"] == "need" and detail["loc"][-1] == "[key]":
+    if detail["type"] == "refused" and detail["loc"][-1] == "[key]":
         return _renamed(node, place.path, [detail["ctx"]["near"]])
     if detail["type"] == "union_tag_invalid":
         node, last = node[last], "kind"

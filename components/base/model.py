@@ -17,18 +17,18 @@ from components.base.moved import Relocation
 
 @runtime_checkable
 class Produced(Protocol):
-    """A value that another resource will produce: a `pulumi.Output`, for modules that do without Pulumi."""
+    """A value that another resource will produce: a `pulumi.Output`, for modules that do not import Pulumi."""
 
     def apply(self, func: Callable[[Any], Any], run_with_unknowns: bool = False) -> Any:
-        """What a function makes of the value, once it is there."""
+        """The result of a function of the value."""
 
     def future(self, with_unknowns: bool | None = None) -> Any:
-        """The value, to wait for."""
+        """An awaitable of the value."""
 
 
 T = TypeVar("T")
 In = Union[T, SkipJsonSchema[InstanceOf[Produced]]]  # noqa: UP007  # mypy takes no generic alias written with |
-"""A value, or one that another resource will produce. Only for leaves: what decides how many resources is plain."""
+"""A value, or one that another resource will produce. Only for leaves: values that decide the resources are plain."""
 
 
 def _number(value: Any) -> Any:
@@ -53,10 +53,10 @@ _CHECKS = {"float": _number, "int": _whole_number, "bool": _boolean}
 
 
 def _take_no_other_type(node: Any) -> None:
-    """Let numbers and booleans below a schema's node, in lists and maps, too, be nothing else.
+    """Make numbers and booleans below a schema's node strict, in lists and maps too.
 
-    pydantic takes true for 1 and "no" for false. Texts that say a number or boolean stay allowed, because
-    `pulumi config set` makes texts of some, and of all that are secret.
+    pydantic accepts true as 1 and "no" as false. Strings with a number or boolean stay allowed, because
+    `pulumi config set` stores some values, and all secret ones, as strings.
     """
     children = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
     for child in children:
@@ -76,11 +76,11 @@ class Model(BaseModel):
         alias_generator=to_camel,
         populate_by_name=True,
         allow_inf_nan=False,
-        # A model is built when its first value is: most are only part of the stack's, and build with it.
+        # Most models are part of the stack's model and are built with it.
         defer_build=True,
     )
     moved: ClassVar[Mapping[str, Relocation]] = {}
-    """Keys that are no settings of this model any more, and where each is now."""
+    """Former keys of this model, and where each is now."""
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -89,26 +89,26 @@ class Model(BaseModel):
         return schema
 
 
-def refuse(need: str, near: str = "") -> NoReturn:
-    """Reject the value being validated: what is needed instead, and the nearest value that would do."""
-    raise PydanticCustomError("need", "need {need}", {"need": need, "near": near})
+def refuse(allowed: str, near: str = "") -> NoReturn:
+    """Reject the value being validated. `allowed` describes valid values, `near` is the nearest one."""
+    raise PydanticCustomError("refused", "use {allowed}", {"allowed": allowed, "near": near})
 
 
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
 _DIGITS = frozenset("0123456789")
 NAME_LIMIT = 63
-NAME_NEEDS = f"lower-case letters, digits and dashes, beginning with a letter, at most {NAME_LIMIT} characters"
+NAME_RULE = f"lower-case letters, digits and dashes, beginning with a letter, at most {NAME_LIMIT} characters"
 
 
 def is_name(value: str) -> bool:
-    """Whether Kubernetes takes this as a name."""
+    """Whether this is a valid DNS label."""
     valid = set(value) <= _LETTERS | _DIGITS | {"-"} and value[:1] in _LETTERS and value[-1:] != "-"
     return valid and len(value) <= NAME_LIMIT
 
 
 def _name(value: str) -> str:
     if not is_name(value):
-        refuse(NAME_NEEDS, _nearest_name(value))
+        refuse(NAME_RULE, _nearest_name(value))
     return value
 
 
@@ -118,13 +118,13 @@ def _nearest_name(value: str) -> str:
 
 
 Name = Annotated[str, AfterValidator(_name)]
-"""A DNS label (RFC 1035): what Kubernetes takes as the name of a service, and so of everything here."""
+"""A DNS label (RFC 1035), which Kubernetes requires as the name of a Service."""
 
 
 LINE_LIMIT = 1024
 _NO_PART_OF_A_LINE = ("Cc", "Cf", "Cs", "Zl", "Zp")
-"""Unicode's categories of control characters, such as are invisible, halves of surrogate pairs, and ends of lines and
-paragraphs. With an invisible one, two names that look the same are two."""
+"""Unicode categories of control and invisible characters, surrogates, and line and paragraph separators. With invisible
+characters, two different names would look the same."""
 
 
 def _line(value: str) -> str:
@@ -135,21 +135,21 @@ def _line(value: str) -> str:
     return value
 
 
-def _filled(value: str) -> str:
+def _without_outer_spaces(value: str) -> str:
     if value != value.strip():
         refuse("text without spaces at its ends", value.strip())
     return value
 
 
 Line = Annotated[str, AfterValidator(_line)]
-"""One line of text, of a length that Kubernetes and the clouds take. It may be empty."""
-Filled = Annotated[str, Field(min_length=1), AfterValidator(_line), AfterValidator(_filled)]
-"""The same where an empty one would silently mean something else."""
+"""One line of text, of a length that Kubernetes and the clouds accept. It may be empty."""
+NonEmptyStr = Annotated[str, Field(min_length=1), AfterValidator(_line), AfterValidator(_without_outer_spaces)]
+"""One line of text that is not empty."""
 
 
 @dataclass(frozen=True)
 class OneOf:
-    """Accepts these texts alone: a Literal whose values are only known when the program runs."""
+    """Accepts only these strings: a Literal whose values are known at run time."""
 
     choices: tuple[str, ...]
 
@@ -171,11 +171,11 @@ TimeOfDay = Annotated[str, AfterValidator(_time)]
 """A time of day, such as 02:00."""
 
 ARGUMENT_LIMIT = 120 * 1024
-"""Bytes. Linux starts no process with an argument, or a variable and its name, of 128 KiB or more."""
+"""Bytes. Linux refuses arguments, and variables with their names, of 128 KiB or more."""
 
 
 def argument(value: str) -> str:
-    """The value, or a refusal where Linux hands no such text to a process."""
+    """The value, refused if it cannot be passed to a process on Linux."""
     if any(character == "\0" or unicodedata.category(character) == "Cs" for character in value):
         refuse("text that Linux can hand to a process: without NUL and lone surrogates")
     if len(value.encode()) > ARGUMENT_LIMIT:
@@ -184,34 +184,34 @@ def argument(value: str) -> str:
 
 
 Argument = Annotated[str, AfterValidator(argument)]
-"""What a process is given: an argument of its command, or the value of a variable. It may have several lines."""
+"""An argument of a command, or the value of an environment variable. It may have several lines."""
 
 _OBJECT = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*")
 _OBJECT_LIMIT = 253
-OBJECT_NEEDS = f"lower-case letters, digits, dashes and dots, between letters or digits, at most {_OBJECT_LIMIT}"
+OBJECT_NAME_RULE = f"lower-case letters, digits, dashes and dots, between letters or digits, at most {_OBJECT_LIMIT}"
 
 
 def is_object_name(value: str) -> bool:
-    """Whether Kubernetes takes this as the name of most of its objects."""
+    """Whether this is a valid name of most Kubernetes objects."""
     return len(value) <= _OBJECT_LIMIT and _OBJECT.fullmatch(value) is not None
 
 
 def _object_name(value: str) -> str:
     if not is_object_name(value):
-        refuse(OBJECT_NEEDS)
+        refuse(OBJECT_NAME_RULE)
     return value
 
 
 ObjectName = Annotated[str, Field(min_length=1), AfterValidator(_object_name)]
-"""The name of an object that is there already (RFC 1123): a StorageClass, a Secret, a CSI driver."""
+"""Name of an existing object (RFC 1123), such as a StorageClass, a Secret or a CSI driver."""
 
 
 _FOLDER_LIMIT = 255
-"""Bytes that Linux allows in the name of a folder."""
+"""Maximum length of a folder's name on Linux, in bytes."""
 
 
 def folders(value: str) -> str:
-    """The path, or a refusal where no folders can be called so, or Kubernetes would make another path of it."""
+    """The path, refused if its folders cannot exist or Kubernetes would expand it."""
     if any(len(part.encode()) > _FOLDER_LIMIT for part in value.split("/")):
         refuse(f"a path whose folders have names of at most {_FOLDER_LIMIT} bytes")
     if "$(" in value:
@@ -226,7 +226,7 @@ def _relative_path(value: str) -> str:
     return folders(value)
 
 
-RelativePath = Annotated[Line, AfterValidator(_filled), AfterValidator(_relative_path)]
+RelativePath = Annotated[Line, AfterValidator(_without_outer_spaces), AfterValidator(_relative_path)]
 """A path inside a volume, without `.` and `..`."""
 
 
@@ -239,7 +239,7 @@ class Resources(Model):
     """Memory in GiB. A pod that needs more is killed."""
     gpus: Annotated[int, Field(ge=0, le=64)] = 0
     """GPUs of this pod (`nvidia.com/gpu`)."""
-    accelerator: Filled | None = None
+    accelerator: NonEmptyStr | None = None
     """Their model, by its name in the catalog: t4, h100-80gb. Any GPU of the fleet by default."""
-    node_group: Filled | None = None
+    node_group: NonEmptyStr | None = None
     """The node group that the pod runs on, whose additional taints it tolerates. Any by default."""

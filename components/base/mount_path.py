@@ -1,4 +1,4 @@
-"""Where pods may see a volume."""
+"""Mount paths of volumes."""
 
 from typing import Annotated
 
@@ -8,7 +8,7 @@ from components.base.model import Line, folders, refuse
 
 _SYSTEM = ("/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/run", "/sbin", "/sys")
 RESERVED = ("/tmp", "/opt/tensorplane", *_SYSTEM, "/usr", "/var/run")  # noqa: S108  # paths in the pod
-"""Paths where no volume may be mounted: what is there in an image, or in every pod, would be gone."""
+"""Paths where no volume may be mounted, because it would hide files of the image or of tensorplane."""
 
 
 def _mount_path(value: str) -> str:
@@ -17,9 +17,9 @@ def _mount_path(value: str) -> str:
         refuse("an absolute path such as /models")
     for taken in RESERVED:
         if f"{value}/".startswith(f"{taken}/") or taken.startswith(f"{value}/"):
-            refuse(f"a path neither inside nor around {taken}, which the pod has itself, such as /data")
+            refuse(f"a path neither inside nor around {taken}, which is reserved, such as /data")
     return folders(value)
 
 
 MountPath = Annotated[Line, AfterValidator(_mount_path)]
-"""An absolute path in pods, apart from those that every pod has."""
+"""An absolute path in pods that is not reserved."""

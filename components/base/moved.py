@@ -7,13 +7,13 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Moved:
-    """Where a setting is now."""
+    """The new key of a setting that moved."""
 
     to: tuple[str, ...]
     """The new key."""
     text: str
-    """What to do, as one line."""
+    """Problem and remedy, in one line."""
 
 
 Relocation = Callable[[str, Any], Moved]
-"""From the name of what the old key is in, such as a volume's, and the value of the old key."""
+"""A function of the name of the map with the old key, such as a volume's name, and the value of that key."""

@@ -1,4 +1,4 @@
-"""Where in the settings something is: a pydantic location followed through the models, as people write the path."""
+"""Positions in the settings: pydantic locations as the paths that users write."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,15 +16,15 @@ Key = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Place:
-    """Where in the settings an error is: the path as people write it, and the model around its last key."""
+    """The position of an error: its path as users write it, and the model of its last key."""
 
     path: Key
     around: type[Model] | None
     given: frozenset[str] = frozenset()
-    """The keys of the map that it is in."""
+    """The keys of the map that contains it."""
 
     def meant(self) -> tuple[Key, ...]:
-        """The keys that an unknown one may stand for: those near it, else the one that is missing."""
+        """The keys that an unknown one may mean: similar ones, else the missing one."""
         free = set(self.allowed()) - self.given
         missing = [name for name in self.required() if name in free]
         alone = len(missing) == 1 and len(self.given - set(self.allowed())) == 1
@@ -32,7 +32,7 @@ class Place:
         return tuple((*self.path[:-1], name) for name in names)
 
     def moved(self, value: Any) -> Moved | None:
-        """Where the setting is now that had this key; None for a key that never was one."""
+        """Where a setting with this former key is now; None if it was never a setting."""
         relocation = self.around.moved.get(self.path[-1]) if self.around else None
         return relocation(self.path[-2], value) if relocation else None
 
@@ -41,7 +41,7 @@ class Place:
         return [field.alias or name for name, field in fields(self.around) if field.is_required()]
 
     def is_foreign(self) -> bool:
-        """Whether the map that it is in is one of other settings: what is missing there says nothing more."""
+        """Whether its map has settings of another model; missing keys are then not reported."""
         unknown = self.given - set(self.allowed())
         return self.around is not None and (len(unknown) > 1 or 0 < len(unknown) == len(self.given))
 
@@ -51,7 +51,7 @@ class Place:
 
     @classmethod
     def of(cls, root: type[Model], location: tuple[int | str, ...], tree: Any = None) -> "Place":
-        """Follow a pydantic location through the models, leaving out its marks for union members and dict keys."""
+        """Follow a pydantic location through the models, without its markers for union members and dict keys."""
         path: list[str] = []
         around: type[Model] | None = None
         here: Any = root

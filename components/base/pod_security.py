@@ -1,13 +1,13 @@
-"""What Pod Security `restricted` asks of pods, as manifests, and the user that they all are."""
+"""Security contexts for Pod Security level `restricted`, as manifests, and the user of all pods."""
 
 from typing import Any
 
 USER = 65532
-"""User and group of every container, and of what volumes hold: the one that distroless images call nonroot."""
+"""User and group of every container and of files on volumes; `nonroot` in distroless images."""
 
 
 def pod() -> dict[str, Any]:
-    """The security context of a pod that runs as this user and group, whose volumes are the group's to write."""
+    """The security context of a pod with this user and group, whose volumes the group can write to."""
     return {
         "runAsNonRoot": True,
         "runAsUser": USER,

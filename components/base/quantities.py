@@ -1,4 +1,4 @@
-"""Quantities: in the canonical form that the API server keeps, read back from it, and as people read them."""
+"""Kubernetes quantities: in canonical form, parsed, and formatted for users."""
 
 import math
 from decimal import Decimal

@@ -6,7 +6,7 @@ from components.base.pod_security import USER as USER
 
 
 def pod(user: int = USER) -> "k8s.core.v1.PodSecurityContextArgsDict":
-    """A pod that runs as this user and group, whose volumes are the group's to read and write."""
+    """A pod with this user and group, whose volumes the group can read and write."""
     return {
         "run_as_non_root": True,
         "run_as_user": user,

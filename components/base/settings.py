@@ -1,4 +1,4 @@
-"""Reading the stack's settings: the whole `tensorplane:` tree, every fault collected before anything is built."""
+"""Reads the stack's settings below `tensorplane:`, and collects every fault before any resource is created."""
 
 import copy
 import json
@@ -24,12 +24,12 @@ M = TypeVar("M", bound=Model)
 _ENGINE = "pulumi"
 """Prefix of the engine's own configuration, which a stack's file may have too."""
 _PROVIDERS = ("aws", "azure-native", "gcp", "kubernetes")
-"""Prefixes of what default providers read. Every resource here has a provider of the stack's, which reads none of it;
-an environment of Pulumi ESC may have such keys for other stacks."""
+"""Prefixes of settings for default providers. All resources here have explicit providers, which do not read them; an
+environment of Pulumi ESC may have such keys for other stacks."""
 _OTHER_KEYS = ("encryptedkey", "encryptionsalt", "environment", "secretsprovider")
 """What Pulumi reads in a stack's file, apart from `config`."""
 _DECLARING = ("nodeGroups", "volumes", "streams", "queues", "teams", "workloads")
-"""The sections that have resources of their own."""
+"""The sections that declare resources."""
 _DEEPEST = 100
 _LEADING_ZEROS = re.compile(r"0+([0-9]+)")
 
@@ -40,16 +40,16 @@ class Settings:
 
     tree: dict[str, Any]
     secret: frozenset[Key] = frozenset()
-    """Where values are stored encrypted: they are never shown."""
+    """Paths of encrypted values, which are never shown."""
     wrong: tuple[str, ...] = ()
-    """Faults of the file outside of the tree, a line each."""
+    """Faults of the file outside the tree, one line each."""
     rewritten: Mapping[Key, str] = field(default_factory=dict)
-    """Numbers that Pulumi writes in another way, as they were written."""
+    """Numbers that Pulumi formats differently, as they were written."""
 
     @classmethod
     def of_stack(cls) -> "Settings":
         """The settings of the running stack."""
-        # The SDK has no public way to list the keys, and a key that nobody asks for is a typing mistake to report.
+        # The SDK has no public way to list the keys, but unknown keys must be reported.
         stored = {**pulumi_config.get_config_env(), **pulumi_config.CONFIG.get()}
         tree, wrong = _own(dict(sorted(stored.items())))
         wrong += _of_providers(stored.keys() & _in_clear().keys()) if _of_providers(stored) else ()
@@ -59,7 +59,7 @@ class Settings:
 
     @classmethod
     def of_file(cls, file: StackFile) -> "Settings":
-        """The settings in a stack's file, with ENCRYPTED in place of values that Pulumi alone can read."""
+        """The settings in a stack's file, with ENCRYPTED in place of encrypted values."""
         tree, wrong = _own(file.config)
         wrong += _of_providers(file.config)
         allowed = ("config", *_OTHER_KEYS)
@@ -72,7 +72,7 @@ class Settings:
         return cls(tree, frozenset(stack_file.encrypted(tree)), (*file.faults, *unknown, *wrong), rewritten)
 
     def declares_nothing(self) -> str:
-        """Why the update must not go on where nothing is declared; empty otherwise."""
+        """Why an update must not continue because nothing is declared; else empty."""
         cluster = self.tree.get("cluster", {})
         found = not isinstance(cluster, Mapping) or cluster.get("kind", "embedded") not in ("embedded", "existing")
         if found or any(self.tree.get(section) for section in _DECLARING):
@@ -85,7 +85,7 @@ class Settings:
 
     @property
     def unread(self) -> list[Key]:
-        """Where the tree has no value, because Pulumi alone can read it."""
+        """Paths of encrypted values, which only Pulumi can read."""
         return list(stack_file.encrypted(self.tree))
 
     def secret_words(self) -> set[str]:
@@ -98,7 +98,7 @@ _PREFIX = f"{stack_file.PROJECT}:"
 
 
 def _own(config: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The project's own settings without their prefix, and what is wrong with the prefixes of the others."""
+    """The project's own settings without their prefix, and faults of other prefixes."""
     tree, wrong = {}, []
     for key, stored in config.items():
         prefix, _, name = key.partition(":")
@@ -111,7 +111,7 @@ def _own(config: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
 
 
 def _of_providers(keys: Iterable[str]) -> tuple[str, ...]:
-    """What is wrong with keys that only default providers would read."""
+    """Faults of keys that only default providers would read."""
     found = sorted(key for key in keys if key.partition(":")[0] in _PROVIDERS)
     reason = "nothing reads this key, because the stack's providers follow tensorplane:cluster and the environment"
     return tuple(f"{faults.legible(key)}: {reason}; remove it" for key in found)
@@ -139,7 +139,7 @@ def _inside(value: Any) -> Any:
 
 
 def _in_clear() -> Mapping[str, Any]:
-    """What stands in the checkout for everyone to read."""
+    """The unencrypted settings in the checkout."""
     try:
         return stack_file.read(Path(f"Pulumi.{pulumi.get_stack()}.yaml")).config
     except stack_file.Unreadable:
@@ -147,10 +147,10 @@ def _in_clear() -> Mapping[str, Any]:
 
 
 def _not_in(clear: Any, value: Any, at: Key = ()) -> Iterator[Key]:
-    """Where a value differs from what stands in clear.
+    """Paths at which a value differs from the unencrypted one.
 
-    Pulumi tells of a whole section that something in it is secret, and not what. What everyone can read in the
-    checkout is not; all the rest is taken for secret.
+    Pulumi only reports that a section contains secrets, not which. Values that are unencrypted in the checkout are not
+    secret; all others are treated as secret.
     """
     if isinstance(value, Mapping) and isinstance(clear, Mapping):
         for key, inner in value.items():
@@ -181,9 +181,9 @@ def _words(value: Any) -> Iterator[str]:
 
 
 def misread(model: Model, rewritten: Mapping[Key, str], found: Collection[Fault]) -> Iterator[Fault]:
-    """Numbers that Pulumi does not hand over as they were written: those taken as texts, and those that are others.
+    """Numbers that Pulumi does not pass as they were written: as text, or as another number.
 
-    In the place of a value at fault, which is `found`, the model has another.
+    Values with a fault in `found` are skipped, because the model has another value there.
     """
     for path, written in rewritten.items():
         value = None if faults.below(path, [fault.path for fault in found]) else _field(model, path)
@@ -195,9 +195,9 @@ def misread(model: Model, rewritten: Mapping[Key, str], found: Collection[Fault]
 
 
 def empty(model: Model, tree: Mapping[str, Any], found: Collection[Fault]) -> Iterator[Fault]:
-    """Keys without a value whose default is none as well: the author of the key must have meant something.
+    """Keys without a value whose default is also none, so that the key has no effect.
 
-    Where the default is another, `null` has a meaning of its own. What is at fault already is in `found`.
+    With another default, `null` has a meaning. Keys with a fault in `found` are skipped.
     """
     for path in _nulls(tree):
         around = None if faults.below(path, [fault.path for fault in found]) else _field(model, path[:-1])
@@ -234,9 +234,8 @@ def _field(node: Any, path: Key) -> Any:
 def validated(model: type[M], settings: Settings) -> tuple[M, list[Fault]]:
     """The settings as a model, and every fault in their shape.
 
-    Where there are faults, the model holds what is left without the faulty parts, or with them as they were meant where
-    that is clear, so that its other parts can be checked in the same run; it must not be built. What is wrong with a
-    part because something was taken out of it is no fault of its own.
+    If there are faults, the model omits the faulty parts, or corrects them if the intention is clear, so that the rest
+    can be checked in the same run; no resources may be created from it. Faults caused by an omission are not reported.
     """
     tree = copy.deepcopy(settings.tree)
     found: dict[Key, Fault] = {}
@@ -255,13 +254,13 @@ def validated(model: type[M], settings: Settings) -> tuple[M, list[Fault]]:
 
 
 def _is_of_change(fault: Fault, changed: Iterable[Key]) -> bool:
-    """Whether it is what was changed that is at fault, or a part without it, or the settings of a guessed kind."""
+    """Whether the fault is caused by a change of the tree, or is in settings of a guessed kind."""
     guessed = (*fault.among, "kind")
     return any(path[: len(fault.path)] == fault.path or path == guessed for path in changed)
 
 
 def _remove(tree: dict[str, Any], path: Key) -> Key:
-    """Take the faulty value out of the tree, or, where it is missing, the smallest part around it that exists."""
+    """Remove the faulty value from the tree or, if it is missing, the smallest existing part around it."""
     node: Any = tree
     parents: list[Any] = []
     for key in path:

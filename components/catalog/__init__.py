@@ -1,6 +1,6 @@
 """The hardware catalog: which accelerators exist, which machines carry them, where they are sold and at what price.
 
-Facts with their sources, no resources. Nothing is read at import: a cloud's files are read when it is first asked for.
+Facts with their sources, no resources. A cloud's files are read on first use, not at import.
 """
 
 import re
@@ -43,7 +43,7 @@ def clouds() -> tuple[Cloud, ...]:
 
 
 def cloud_called(name: str) -> Cloud | None:
-    """The cloud that has this other name, such as eks for aws; None where none has."""
+    """The cloud with this alias, such as eks for aws; None if there is none."""
     return next((cloud for cloud in clouds() if name.lower() in files.names(cloud).others), None)
 
 
@@ -63,19 +63,19 @@ def machine_names(cloud: Cloud) -> tuple[str, ...]:
 
 
 def offers(cloud: Cloud, accelerator: str, per_node: int) -> tuple[Machine, ...]:
-    """Machines with exactly this many of an accelerator, the smallest first. No bare metal, no fractions of a GPU."""
+    """Machines with exactly this number of an accelerator, the smallest first; no bare metal, no fractional GPUs."""
     return _by_accelerator(cloud).get((accelerator, per_node), ())
 
 
 def counts(cloud: Cloud, accelerator: str) -> tuple[int, ...]:
-    """How many of an accelerator one machine of the cloud can have."""
+    """Possible numbers of an accelerator per machine."""
     return tuple(sorted(count for name, count in _by_accelerator(cloud) if name == accelerator))
 
 
 def price(cloud: Cloud, machine: Machine | str, region: str) -> Price | None:
-    """List price of a machine in a region; None where the catalog has none.
+    """List price of a machine in a region; None if the catalog has none.
 
-    A `Machine` with accelerators added to it (GKE's N1) costs what both cost; its name alone is the plain machine.
+    A `Machine` with attached accelerators (GKE's N1) costs the sum; its name alone means the plain machine.
     """
     row = _by_name(cloud).get(machine) if isinstance(machine, str) else machine
     if row is None:
@@ -101,14 +101,14 @@ def regions(cloud: Cloud) -> tuple[str, ...]:
 
 
 def zones(cloud: Cloud, region: str) -> tuple[str, ...]:
-    """A region's zones as the cloud's API names them (us-west-2a, us-central1-a, on AKS 1); none where not known."""
+    """A region's zones as the cloud's API names them (us-west-2a, us-central1-a, on AKS 1); empty if unknown."""
     return files.zones(cloud).get(region, ())
 
 
 def sold(cloud: Cloud, machine: Machine | str, region: str) -> tuple[str, ...] | None:
-    """The zones of a region that may sell a machine, none where the region does not; None where that is not known.
+    """The zones of a region that may sell a machine; empty if the region does not sell it, None if unknown.
 
-    Zones are narrowed down only where the catalog knows which have the accelerator, else they are all of the region's.
+    All zones of the region, unless the catalog knows which have the accelerator.
     """
     row = _by_name(cloud).get(machine) if isinstance(machine, str) else machine
     if row is None or region not in files.zones(cloud):
@@ -122,13 +122,13 @@ def sold(cloud: Cloud, machine: Machine | str, region: str) -> tuple[str, ...] |
 
 
 def _locals(row: Machine) -> Mapping[str, files.Local]:
-    """By region, what is known of a machine's accelerators apart from the machine."""
+    """Accelerators that are sold separately from the machine, by region."""
     key = row.accelerator if _sold_by_accelerator(row) else row.name.rpartition("-")[0]
     return files.locals_of(row.cloud).get(key or "", {})
 
 
 def _sold_by_accelerator(row: Machine) -> bool:
-    """Whether the price is the accelerators': where they are added to a machine, and on TPU machines."""
+    """Whether accelerators have a price of their own: attached ones, and TPUs."""
     return row.attached or row.topology is not None
 
 
@@ -145,7 +145,7 @@ def _price(figures: files.Figures, on_demand: float | None, spot: float | None, 
 def _by_name(cloud: Cloud) -> Mapping[str, Machine]:
     found: dict[str, Machine] = {}
     for row in files.machines(cloud):
-        # Plain machines come first in a file, so that a name is the machine without what can be added to it.
+        # Plain machines come first in a file, so that a name means the machine without attached accelerators.
         found.setdefault(row.name, row)
     return found
 

@@ -7,8 +7,8 @@ from components.catalog.rows import GPU_RESOURCE, TPU_RESOURCE, Accelerator
 _NVIDIA = "developer.nvidia.com/cuda/gpus; NVIDIA/k8s-device-plugin@1b826ac (MPS, time-slicing)"
 _MIG = f"{_NVIDIA}; NVIDIA/gpu-operator@a22dbf6 assets/state-mig-manager/0400_configmap.yaml (MIG)"
 _WHEELS = "; tensorflow .bazelrc cuda12_version: sm_60,sm_70,sm_80,sm_89,compute_90"
-# The newest code in the wheels is PTX of 9.0. What the driver makes of that for 12.0 does not run, as reported over and
-# over; for 10.0 and 10.3 nobody reports that it does.
+# The newest code in the wheels is PTX of 9.0. Compiled by the driver for 12.0, it does not run, as many issues
+# report; for 10.0 and 10.3 there is no report that it does.
 _NO_BLACKWELL = "; tensorflow issues #101746, #89272, #111958: stock wheels fail on Blackwell, NVIDIA's containers run"
 _NO_ARM = "; TensorFlow's wheels for arm64 are built without CUDA (PyPI, tensorflow 2.21.0)"
 _TPU = "cloud.google.com/tpu/docs/system-architecture-tpu-vm; GoogleCloudPlatform/cluster-toolkit@1047080"
@@ -38,7 +38,7 @@ def _gpu(
     mig: Mapping[str, int] | None = None,
     arm_only: bool = False,
 ) -> Accelerator:
-    """A GPU of NVIDIA: all support time-slicing and, from Kepler on, MPS."""
+    """An NVIDIA GPU: all support time-slicing and, from Kepler on, MPS."""
     blackwell = float(capability) >= 10
     source = (_MIG if mig else _NVIDIA) + (_NO_ARM if arm_only else _NO_BLACKWELL if blackwell else _WHEELS)
     profiles = dict(mig or {})

@@ -1,4 +1,4 @@
-"""The catalog's data files, read once each and only when they are asked for."""
+"""The catalog's data files, read once on first use."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -14,7 +14,7 @@ Sources = Mapping[str, tuple[str, str]]
 
 
 class Figures(NamedTuple):
-    """What one thing costs per hour in one region, from which source of which day."""
+    """Price per hour in one region, with its source and date."""
 
     on_demand: float | None
     spot: float | None
@@ -25,16 +25,16 @@ class Figures(NamedTuple):
 
 
 class Local(NamedTuple):
-    """An accelerator in one region: the zones that have it, and what one costs apart from its machine."""
+    """An accelerator in one region: its zones, and its price without the machine."""
 
     zones: tuple[str, ...]
     figures: Figures
 
 
 def rows(path: Path, first: str | None = None) -> Iterator[tuple[dict[str, str], Sources]]:
-    """Each line of a data file by column, with the sources that the file's head names.
+    """Each line of a data file by column, with the sources in the file's header.
 
-    `first`: no lines but those with this first cell.
+    `first`: only lines with this first cell.
     """
     beginning = "" if first is None else f"{first},"
     with path.open(encoding="utf-8") as file:
@@ -47,29 +47,29 @@ def rows(path: Path, first: str | None = None) -> Iterator[tuple[dict[str, str],
                 key, date, name = head.removeprefix(_SOURCE).strip().split(" ", 2)
                 sources[key] = date, name
         columns = head.rstrip("\n").split(",")
-        # No cell holds a comma, so that this needs no quotes: there are thousands of lines, and people wait.
+        # Cells have no commas, so no CSV parser is required, which would be slower for thousands of lines.
         for text in (line for line in file if line.startswith(beginning)):
             yield dict(zip(columns, text.rstrip("\n").split(","), strict=True)), sources
 
 
 class CloudNames(NamedTuple):
-    """How a cloud and its machines are called."""
+    """Names of a cloud and its machines."""
 
     others: tuple[str, ...]
     """Other names of the cloud, in lower case."""
     size: str
-    """The part of a machine's name that is its size, as a regular expression; the rest names its family."""
+    """A regular expression for the size in a machine's name; the rest is its family."""
 
 
 @cache
 def clouds() -> tuple[Cloud, ...]:
-    """Every cloud: a folder of data each."""
+    """Every cloud; each has a folder of data."""
     return tuple(sorted(folder.name for folder in DATA.iterdir() if folder.is_dir()))
 
 
 @cache
 def names(cloud: Cloud) -> CloudNames:
-    """A cloud's other names, and its spelling of machines."""
+    """A cloud's aliases, and the format of its machine names."""
     ((line, _),) = rows(DATA / cloud / "cloud.csv")
     return CloudNames(tuple(line["other_names"].split()), line["size"])
 
@@ -100,7 +100,7 @@ def machines(cloud: Cloud) -> tuple[Machine, ...]:
 
 @cache
 def listed_everywhere(cloud: Cloud) -> frozenset[str]:
-    """The machines whose prices are known for every region that sells them: no price there means not sold there."""
+    """Machines with prices for all regions that sell them: a region without a price does not sell them."""
     return frozenset(line["name"] for line, *_ in rows(DATA / cloud / "machines.csv") if line["regions"] == "all")
 
 
@@ -113,13 +113,13 @@ def prices(cloud: Cloud, region: str) -> Mapping[str, Figures]:
 
 @cache
 def zones(cloud: Cloud) -> Mapping[str, tuple[str, ...]]:
-    """Each region's zones, none where they are not known."""
+    """Each region's zones; empty if unknown."""
     return {line["region"]: tuple(line["zones"].split()) for line, *_ in rows(DATA / cloud / "regions.csv")}
 
 
 @cache
 def locals_of(cloud: Cloud) -> Mapping[str, Mapping[str, Local]]:
-    """By accelerator, or family of machines, and region: its zones, and what one costs. Only GKE has any."""
+    """Zones and price by accelerator or machine family, and region. Only for GKE."""
     path = DATA / cloud / "accelerators.csv"
     found: dict[str, dict[str, Local]] = {}
     for line, sources in rows(path) if path.exists() else ():

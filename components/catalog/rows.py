@@ -1,4 +1,4 @@
-"""What a row of the catalog says: accelerators, the machines that carry them, what those cost."""
+"""Rows of the catalog: accelerators, machines and prices."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -6,9 +6,9 @@ from typing import Literal
 Cloud = str
 """A cloud by the name of its folder in `data`, which is that of its kind of cluster: eks, gke, aks."""
 GPU_RESOURCE = "nvidia.com/gpu"
-"""The extended resource by which pods ask for GPUs."""
+"""The extended resource of GPUs."""
 TPU_RESOURCE = "google.com/tpu"
-"""The extended resource by which pods ask for the chips of TPUs."""
+"""The extended resource of TPU chips."""
 
 
 @dataclass(frozen=True)
@@ -16,15 +16,15 @@ class Accelerator:
     """One GPU model or TPU chip, the same on every cloud."""
 
     name: str
-    """As settings name it: t4, a100-80gb, tpu-v5e."""
+    """Its name in settings: t4, a100-80gb, tpu-v5e."""
     kind: Literal["gpu", "tpu"]
     resource: str
-    """The extended resource by which pods ask for it, and the key of the taint of its nodes."""
+    """Its extended resource, which is also the key of its nodes' taint."""
     product: str
-    """As GPU Feature Discovery labels it; a TPU's, as GKE does."""
+    """Value of GPU Feature Discovery's product label; for a TPU, of GKE's label."""
     architecture: str
     year: int
-    """Of the architecture; orders accelerators from old to new."""
+    """Year of the architecture, which orders accelerators from old to new."""
     memory_gib: float
     """Of one GPU or chip."""
     compute_capability: str | None
@@ -32,30 +32,30 @@ class Accelerator:
     mps: bool
     time_slicing: bool
     mig: tuple[str, ...]
-    """MIG profiles, the smallest first; none where the GPU cannot be partitioned."""
+    """MIG profiles, the smallest first; empty if the GPU does not support MIG."""
     tensorflow: bool
     """Whether TensorFlow's own wheels run on it."""
     source: str
     mig_instances: tuple[int, ...] = ()
-    """How many instances of each profile of `mig` one GPU holds, in the same order."""
+    """Instances per GPU of each profile of `mig`, in the same order."""
 
     @property
     def counts_as_gpu(self) -> bool:
-        """Whether workloads ask for it by `gpus`, and queues count it: it is the resource that these are about."""
+        """Whether it is a GPU that workloads request with `gpus` and queues have quota of."""
         return self.resource == GPU_RESOURCE
 
     def instances(self, profile: str) -> int:
-        """How many MIG instances of one profile a GPU holds; 0 for a profile that it does not support."""
+        """MIG instances of one profile per GPU; 0 if it does not support the profile."""
         return dict(zip(self.mig, self.mig_instances, strict=True)).get(profile, 0)
 
 
 @dataclass(frozen=True)
 class Withdrawn:
-    """What was sold once, and what to use now."""
+    """A withdrawn accelerator or machine, and its successor."""
 
     name: str
     successor: str
-    """The accelerator, or the machine, to use now."""
+    """The accelerator or machine to use instead."""
     reason: str
     source: str
 
@@ -73,15 +73,15 @@ class Machine:
     count: int
     """Accelerators per machine."""
     cloud_accelerator: str | None
-    """What the cloud calls the accelerator where it wants that: GKE's guest accelerator type, a TPU's label value."""
+    """The cloud's name of the accelerator, if required: GKE's guest accelerator type, a TPU's label value."""
     attached: bool
-    """Whether the accelerators are added to a plain machine (GKE's N1) and are no part of the type."""
+    """Whether the accelerators are attached to a plain machine (GKE's N1) instead of part of the type."""
     image: str
     """EKS: AMI type; GKE: image type; AKS: OS SKU."""
     efa: int
-    """EFA network interfaces; 0 where there are none."""
+    """Number of EFA network interfaces."""
     gpudirect: str | None
-    """GPUDirect variant of the network: RDMA, TCPX, TCPXO; None where there is none."""
+    """GPUDirect variant of the network: RDMA, TCPX, TCPXO; None without GPUDirect."""
     topology: str | None
     """Chips of a TPU slice on one machine, such as 2x4."""
     source: str
@@ -95,8 +95,8 @@ class Price:
     spot: float | None
     region: str
     date: str
-    """Day of the snapshot that the price on demand is from, as 2026-08-03."""
+    """Date of the on-demand price, such as 2026-08-03."""
     source: str
     spot_date: str | None
-    """Day of the spot price, which changes daily; None where there is none."""
+    """Date of the spot price, which changes daily; None without one."""
     spot_source: str | None

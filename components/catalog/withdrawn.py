@@ -1,4 +1,4 @@
-"""What clouds no longer rent: each name with what to use now, so that an old configuration gets one line."""
+"""Withdrawn accelerators and machines with their successors, for a message about old settings."""
 
 from collections.abc import Mapping
 
@@ -15,14 +15,14 @@ _TPU = "cloud.google.com/kubernetes-engine/docs/concepts/plan-tpus: GKE's TPUs b
 
 _ROWS = (
     Withdrawn("k520", "t4", "compute capability 3.0; AWS G2 left EKS's machine types", _KARPENTER),
-    Withdrawn("k80", "t4", "end of life on every cloud, and TensorFlow needs compute capability 6.0", _K80),
-    Withdrawn("m60", "t4", "compute capability 5.2, TensorFlow needs 6.0", _KARPENTER),
+    Withdrawn("k80", "t4", "end of life on every cloud, and TensorFlow requires compute capability 6.0", _K80),
+    Withdrawn("m60", "t4", "compute capability 5.2, but TensorFlow requires 6.0", _KARPENTER),
     Withdrawn("p40", "t4", "Azure's ND series ended on 2023-08-31", _N_SERIES),
     Withdrawn("tpu-v2", "tpu-v5e", "GKE has no node pools with it", _TPU),
 )
 
 WITHDRAWN: Mapping[str, Withdrawn] = {row.name: row for row in _ROWS}
-"""Accelerators that no cloud rents any more."""
+"""Accelerators that no cloud offers any more."""
 
 _P2 = "K80, which EKS does not run and TensorFlow cannot use"
 _P3 = "V100 16 GB, gone from EKS's machine types"
@@ -78,4 +78,4 @@ _AKS = (
 )
 
 WITHDRAWN_MACHINES: Mapping[str, Withdrawn] = {row[0]: Withdrawn(*row) for row in (*_EKS, *_AKS)}
-"""Machine types that are gone, or that no image of EKS or AKS runs."""
+"""Machine types that are withdrawn, or that no node image of EKS or AKS supports."""

@@ -1,4 +1,4 @@
-"""Clusters: a file or a folder for each kind."""
+"""Kinds of clusters: one file or folder each."""
 
 from components.base.family import load_family
 

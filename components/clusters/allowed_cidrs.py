@@ -1,4 +1,4 @@
-"""Which addresses may reach a public API server: the same rules for every cloud."""
+"""Checks of the addresses that may reach a public API server, for all clouds."""
 
 import ipaddress
 from collections.abc import Iterable, Iterator, Sequence
@@ -33,9 +33,9 @@ class Endpoint(Protocol):
 
 
 def unreachable(endpoint: Endpoint, *, network: str, existing: str) -> Iterator[Fault]:
-    """A private API server in a network that the same `pulumi up` creates: Pulumi cannot reach it.
+    """Fault of a private API server in a network that the same `pulumi up` creates, where Pulumi cannot reach it.
 
-    `network` is what the cloud calls the network, `existing` the setting that names one of the user's own.
+    `network`: the cloud's word for network. `existing`: the setting that names an existing one.
     """
     if endpoint.public or endpoint.deploy_from_inside or endpoint.allowed_cidrs:
         return
@@ -72,7 +72,7 @@ def faults(allowed: Sequence[str], *, public: bool) -> Iterator[Fault]:
 
 
 def too_many(networks: Iterable[ipaddress.IPv4Network]) -> str | None:
-    """What these networks allow, in words, if it is more than one organisation can own; otherwise None."""
+    """A description of these networks if they exceed what one organisation can own; else None."""
     ranges = list(ipaddress.collapse_addresses(networks))
     if _WORLD in ranges:
         return "the whole internet"

@@ -1,4 +1,4 @@
-"""What every new cluster needs of its node groups."""
+"""Check of the node groups of every new cluster."""
 
 from collections.abc import Iterator, Mapping
 
@@ -7,9 +7,9 @@ from components.node_groups.shape import Shape
 
 
 def missing_groups(groups: Mapping[str, Shape]) -> Iterator[Fault]:
-    """A new cluster has the nodes of its groups and no others, and its own pods, such as its DNS, need some.
+    """A new cluster without node groups: its system pods, such as DNS, have no nodes.
 
-    Where there are groups and none of them will do, the fleet says so.
+    Groups that cannot run system pods are reported by the checks of the fleet.
     """
     if not groups:
         reason = "missing; declare a node group for the cluster's own pods, such as cpu: {machine: …, min: 2, max: 3}"

@@ -1,4 +1,4 @@
-"""Tags of the resources that a cloud creates for a cluster: how many and which ones the cloud allows."""
+"""Checks of tags on a cluster's cloud resources."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -13,15 +13,15 @@ _KEY_LIMIT, _VALUE_LIMIT, _TAGS, _TAGS_LIMIT = 128, 256, 50, 40
 
 @dataclass(frozen=True)
 class Rules:
-    """What one cloud allows in tags, beyond what all clouds allow."""
+    """One cloud's rules for tags, in addition to those of all clouds."""
 
     cloud: str
     others: str
     """Who else adds tags to the cluster's resources."""
     reserved: tuple[str, ...]
-    """Beginnings, in lower case, of the keys that the cloud and Kubernetes keep to themselves, however spelt."""
+    """Reserved prefixes of keys in lower case; the comparison ignores case."""
     takes: str
-    """Which characters it allows, in words."""
+    """Allowed characters, for messages."""
     is_taken: Callable[[str, str], bool]
     """Whether it allows the characters of a text. The first argument is `key` or `value`, the second the text."""
 

@@ -36,7 +36,7 @@ class Cluster(pulumi.ComponentResource):
 
 
 def _facts(args: ClusterArgs, fleet: Fleet) -> facts.Cluster:
-    """What policies read of the cluster and its fleet. One that brings its nodes registers nothing about them."""
+    """Facts about the cluster and its node groups for policies; nothing about nodes without node groups."""
     cluster = facts.Cluster(kind=args.kind, factsVersion=facts.VERSION)
     if not fleet.groups:
         return cluster

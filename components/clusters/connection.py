@@ -1,4 +1,4 @@
-"""What a kind of cluster hands over once it exists."""
+"""The connection to a created cluster."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +9,7 @@ import pulumi_kubernetes as k8s
 
 @dataclass(frozen=True)
 class Connection:
-    """What a kind of cluster hands over once it exists."""
+    """The connection to a created cluster."""
 
     provider: "k8s.Provider"
     kubeconfig: pulumi.Output[str | None]

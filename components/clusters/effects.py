@@ -1,4 +1,4 @@
-"""What an update of a cloud's resources does beyond the resource: which nodes restart, which versions stay."""
+"""Side effects of updates of a cloud's resources, such as restarted nodes."""
 
 from dataclasses import dataclass
 
@@ -7,24 +7,24 @@ ROLLED = "its nodes are replaced one by one, and their pods restart"
 
 @dataclass(frozen=True)
 class Effect:
-    """What follows from a change of these properties of a type of resource."""
+    """The effect of changing these properties of a type of resource."""
 
     type: str
     properties: str
-    """What the path of a changed property begins with, as a regular expression."""
+    """Regular expression for the start of a changed property's path."""
     follows: str
     removed: bool = False
-    """Whether it follows only where the property is removed."""
+    """Whether it applies only if the property is removed."""
     unless: str | None = None
     """Type of resource whose change in the same update prevents it."""
 
 
 @dataclass(frozen=True)
 class Effects:
-    """What updates of one cloud's resources do."""
+    """Effects of updates of one cloud's resources."""
 
     node_pool: str
-    """Type of the resource that a node group is: one that is replaced loses all of its nodes."""
+    """Type of a node group's resource, whose replacement deletes all of its nodes."""
     zones: str | None
-    """Its property with the zones, where a change of them replaces it; None where it does not."""
+    """Its property with the zones, if a change of it replaces the group; else None."""
     rules: tuple[Effect, ...]

@@ -10,7 +10,7 @@ import pulumi_kubernetes as k8s
 
 from components import catalog
 from components.base.faults import Fault, did_you_mean
-from components.base.model import Filled, OneOf
+from components.base.model import NonEmptyStr, OneOf
 from components.catalog import Cloud
 from components.clusters.connection import Connection
 from components.clusters.settings import ClusterArgs
@@ -24,15 +24,15 @@ class Existing(ClusterArgs):
 
     kind: Literal["existing"] = "existing"
 
-    context: Filled
+    context: NonEmptyStr
     """Context of the kubeconfig, as in `kubectl config get-contexts`."""
-    kubeconfig: Filled | None = None
+    kubeconfig: NonEmptyStr | None = None
     """Path of the kubeconfig; kubectl's default by default."""
 
     machines: Annotated[Cloud, OneOf(catalog.clouds())] | None = None
     """Cloud that the nodes' machines are from, such as `eks` for a kops cluster on AWS. Node groups can then name
     machines and have prices. All groups must then be declared."""
-    region: Filled | None = None
+    region: NonEmptyStr | None = None
     """Region of the machines, for prices and zones."""
 
     @property
@@ -41,7 +41,7 @@ class Existing(ClusterArgs):
 
     @property
     def site(self) -> Site:
-        # Spot machines of a cloud have its taints, whoever made the cluster.
+        # Spot nodes have the cloud's taints, regardless of who created the cluster.
         spot = next((kind.node_traits.spot_taints for kind in self.kinds() if kind.catalog == self.machines), ())
         site = super().site
         return replace(site, cloud=self.machines, traits=replace(site.traits, spot_taints=spot))
@@ -66,11 +66,11 @@ class Existing(ClusterArgs):
             name,
             kubeconfig=path,
             context=self.context,
-            # The context is what names the cluster: a changed token in the kubeconfig is the same cluster.
+            # The context identifies the cluster, so that a changed token replaces nothing.
             cluster_identifier=self.context,
             opts=opts,
         )
         for shape in groups.values():
-            # The nodes are there; the group says what they are like.
+            # The nodes exist; the group only describes them.
             NodeGroup(shape, opts).done()
         return Connection(provider, pulumi.Output.from_input(path))

@@ -1,19 +1,19 @@
-"""What a kind of cluster brings for its GPUs, and so which GPU runtime it may get."""
+"""GPU components of a kind of cluster, and the GPU runtimes that it supports."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class GpuSupport:
-    """What is there before a GPU runtime is installed."""
+    """Components that exist before a GPU runtime is installed."""
 
     runtimes: tuple[str, ...]
-    """Kinds of GPU runtime that can be had, the usual one first."""
+    """Supported kinds of GPU runtime, the default first."""
     driver: bool = False
-    """Whether driver and container toolkit are in the nodes' image."""
+    """Whether the node image has driver and container toolkit."""
     left_to_operator: bool = False
-    """Whether node pools get an image without them under the GPU Operator, which installs its own."""
+    """Whether node pools have an image without them if the GPU Operator is used, which installs its own."""
     divided: bool = True
-    """Whether the GPUs of a group with MIG are divided when its nodes appear."""
+    """Whether new nodes of a group with MIG are already partitioned."""
     simulated: bool = False
-    """Whether the nodes with GPUs are simulated: what looks for a GPU there finds none."""
+    """Whether the nodes with GPUs are simulated, so that discovery finds no GPUs."""

@@ -19,7 +19,7 @@ from components.node_groups.site import NodeTraits, Site
 from components.queues import topology
 
 NO_ZONE = "no zone"
-"""Zone of nodes that the cloud places anywhere in the region. They mount only disks that have no zone either."""
+"""Zone of nodes without a zone, which can only mount disks without a zone."""
 
 
 class ClusterArgs(Variant, family=True):
@@ -48,7 +48,7 @@ class ClusterArgs(Variant, family=True):
     network_levels: ClassVar[Mapping[str, str]] = topology.LEVELS
     """Node label of each topology level, from wide to narrow, keyed by level."""
     effects: ClassVar[Effects | None] = None
-    """What updates of the resources that it creates do to nodes and pods; None where it creates none in a cloud."""
+    """Effects of updates of its cloud resources; None if it creates none."""
     own_nodes: ClassVar[bool] = False
     """Whether the cluster has nodes outside its groups that run pods without accelerators."""
 
@@ -131,7 +131,7 @@ class ClusterArgs(Variant, family=True):
         raise NotImplementedError
 
     def chart(self, chart: versions.Chart) -> dict[str, str]:
-        """Inputs of a Helm release that say where the cluster gets a chart from."""
+        """Inputs of a Helm release for the source of its chart."""
         return {"chart": chart.reference, "version": chart.version}
 
     def address(self, service: "k8s.core.v1.Service") -> pulumi.Output[str]:

@@ -1,15 +1,15 @@
-"""Names of StorageClasses that a new cluster does not come with: mistyped ones of this stack, and all others."""
+"""Checks of StorageClass names on a new cluster."""
 
 from components.base.faults import did_you_mean
 from components.clusters.settings import ClusterArgs
 from stack_file.nearest import nearest
 
 _OF_STACKS = ("tensorplane-files", "tensorplane-embedded")
-"""Every class of a fixed name that a stack makes, on one kind of cluster or another."""
+"""All classes with a fixed name that stacks create on any kind of cluster."""
 
 
 def fault(name: str, cluster: ClusterArgs) -> str | None:
-    """Why no cluster of these settings will ever have the class; None where it has it, or may."""
+    """Fault of a class that the cluster cannot have; None if it has it or may have it."""
     classes = cluster.storage_classes
     if classes is None or name in classes:
         return None
@@ -20,7 +20,7 @@ def fault(name: str, cluster: ClusterArgs) -> str | None:
 
 
 def note(name: str, cluster: ClusterArgs) -> str | None:
-    """What to know of a class that somebody else has to make; None where it comes with the cluster, or is unknown."""
+    """Note about a class that neither stack nor cloud creates; None if they create it, or it is unknown."""
     classes = cluster.storage_classes
     if classes is None or name in classes:
         return None

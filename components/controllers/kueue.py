@@ -58,20 +58,20 @@ def values(
         "apiVersion": "config.kueue.x-k8s.io/v1beta2",
         "kind": "Configuration",
         "health": {"healthProbeBindAddress": ":8081"},
-        # Quotas and their use are five series for each queue, kind of machine and resource: for those who read them.
+        # Quotas and usage are five series for each queue, flavor and resource, so they are off by default.
         "metrics": {"bindAddress": f":{_METRICS_PORT}", "enableClusterQueueResources": metrics != "none"},
         "webhook": {"port": 9443},
         "leaderElection": {"leaderElect": True, "resourceName": "c1f6bfd2.kueue.x-k8s.io"},
-        # What Kueue 0.19 has by default; below that, admitting waits for the client's own limit.
+        # The defaults of Kueue 0.19; with lower ones, admission waits for the client's rate limit.
         "clientConnection": {"qps": 300, "burst": 500},
-        # All pods of a job or none: quotas count cards, and cannot know of a node that broke or never came. Nodes with
-        # GPUs take minutes to start, and so does the first pull of an image with CUDA.
+        # All pods of a job or none: a quota is a number of GPUs, regardless of nodes that failed or never came. Nodes
+        # with GPUs take minutes to start, and so does the first pull of an image with CUDA.
         "waitForPodsReady": {
             "timeout": "20m",
             "recoveryTimeout": "10m",
             "blockAdmission": False,
-            # The last try is after about 15 hours. What cannot begin by then, for want of its image or of a node, would
-            # take its quota again and again for ever.
+            # The last retry is after about 15 hours. A job that cannot start by then, for lack of its image or a node,
+            # would otherwise take its quota forever.
             "requeuingStrategy": {
                 "timestamp": "Eviction",
                 "backoffBaseSeconds": 60,
@@ -79,10 +79,10 @@ def values(
                 "backoffLimitCount": 20,
             },
         },
-        # Every training job is a JobSet. With plain Jobs among them, a queue named `default` would hold those that name
-        # no queue, too: snapshots would wait behind training.
+        # Every training job is a JobSet. If Kueue managed plain Jobs, a queue named `default` would admit those without
+        # a queue, too, and snapshots would wait behind training.
         "integrations": {"frameworks": ["jobset.x-k8s.io/jobset"]},
-        # The chart's webhooks fail closed. Without this, a Kueue that is down stops every Job of the cluster.
+        # The chart's webhooks fail closed: without this, a Kueue that is down blocks every Job of the cluster.
         "managedJobsNamespaceSelector": {"matchLabels": MANAGED},
     }
     if fair_sharing:
@@ -99,7 +99,7 @@ def values(
         },
         "managerConfig": {"controllerManagerConfigYaml": json.dumps(configuration)},
         "enablePrometheus": metrics == "serviceMonitor",
-        # Prometheus would count everything twice where it follows both.
+        # With both, Prometheus would scrape twice.
         **({"metricsService": {"annotations": _SCRAPED}} if metrics == "annotations" else {}),
     }
 

@@ -15,7 +15,7 @@ from components.controllers.component import Controller
 
 def _found() -> Iterator[ControllerKind]:
     for name in sorted(module.name for module in pkgutil.iter_modules(controllers.__path__)):
-        # This module is one of the folder's, and still being imported.
+        # This module is in the folder, too, and still being imported.
         if name != __name__.rpartition(".")[2]:
             module = importlib.import_module(f"{controllers.__name__}.{name}")
             if isinstance(kind := getattr(module, "CONTROLLER", None), ControllerKind):

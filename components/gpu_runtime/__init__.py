@@ -1,4 +1,4 @@
-"""What makes a node's GPUs available to pods: one family, installed once per cluster, never beside another."""
+"""GPU runtimes, which make a node's GPUs available to pods. A cluster has exactly one."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -22,28 +22,29 @@ NAMESPACE = "gpu-runtime"
 
 
 class GpuRuntimeArgs(Variant, family=True):
-    """How a node's GPUs become something that pods can ask for."""
+    """How nodes advertise their GPUs to pods."""
 
     kind: str
 
     runtime_class: Name | None = None
-    """RuntimeClass of pods with GPUs, where containerd's default runtime knows none: `nvidia` on kops, k3s, kind."""
+    """RuntimeClass of pods with GPUs, if containerd's default runtime does not support them: `nvidia` on kops, k3s and
+    kind."""
 
     def check(self, cluster: ClusterArgs, fleet: Fleet) -> Iterator[Fault]:
-        """What of these settings cannot work with this cluster and its node groups."""
+        """Faults of these settings on this cluster and its node groups."""
         yield from ()
 
     def prepare(self, cluster: ClusterArgs, shape: Shape) -> Shape:
-        """A node group as its nodes have to come for this runtime."""
+        """A node group, adapted to this runtime."""
         return shape
 
     def install(self, cluster: Cluster, opts: pulumi.ResourceOptions) -> None:
-        """Create what runs in the namespace `gpu-runtime`."""
+        """Create the runtime in the namespace `gpu-runtime`."""
         raise NotImplementedError
 
 
 class GpuRuntime(pulumi.ComponentResource):
-    """The stack's GPU runtime, in a namespace of its own that lets its pods reach the nodes' devices."""
+    """The stack's GPU runtime, in a privileged namespace of its own."""
 
     def __init__(self, args: GpuRuntimeArgs, *, cluster: Cluster, opts: pulumi.ResourceOptions | None = None) -> None:
         props = facts.GpuRuntime(kind=args.kind, runtimeClass=args.runtime_class)
@@ -61,20 +62,20 @@ load_family(__name__, __path__)
 
 
 def of(settings: GpuRuntimeArgs | None, cluster: ClusterArgs, fleet: Fleet) -> GpuRuntimeArgs:
-    """The GPU runtime in use: the one that is asked for, or the cluster's usual one where a group has GPUs."""
+    """The GPU runtime in use: the one in the settings, or the cluster's default if a group has GPUs."""
     kind = cluster.gpu_support.runtimes[0] if fleet.gpus_max else "present"
     return settings or cast(GpuRuntimeArgs, GpuRuntimeArgs.variants[kind]())
 
 
 def prepared(settings: GpuRuntimeArgs | None, cluster: ClusterArgs, machines: Fleet) -> Fleet:
-    """The node groups as the GPU runtime in use has them."""
+    """The node groups, adapted to the GPU runtime in use."""
     runtime = of(settings, cluster, machines)
     groups = {name: runtime.prepare(cluster, shape) for name, shape in machines.groups.items()}
     return replace(machines, groups=groups, runtime_class=runtime.runtime_class)
 
 
 def check(settings: GpuRuntimeArgs | None, cluster: ClusterArgs, fleet: Fleet) -> Iterator[Fault]:
-    """Why the stack's nodes would have two GPU runtimes, or one that cannot do what the groups ask for."""
+    """Faults of a second GPU runtime, and of groups with settings that the runtime does not support."""
     runtime, allowed = of(settings, cluster, fleet), cluster.gpu_support.runtimes
     if runtime.kind in allowed:
         yield from runtime.check(cluster, fleet)

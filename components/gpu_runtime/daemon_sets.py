@@ -1,4 +1,4 @@
-"""What the DaemonSets of every GPU runtime have in common: they reach each GPU node, and say what they measure."""
+"""Common values of GPU runtimes' DaemonSets: tolerations and Node Feature Discovery."""
 
 from typing import Any, Literal
 
@@ -11,14 +11,14 @@ _GPU_TAINT = {"key": GPU_RESOURCE, "operator": "Exists", "effect": "NoSchedule"}
 
 
 def tolerations(fleet: Fleet) -> list[dict[str, str]]:
-    """One toleration per taint of the fleet, and for the taint that GPU nodes usually have."""
+    """One toleration per taint of the fleet, and for the usual taint of GPU nodes."""
     declared = fleet.tolerations
     return declared if _GPU_TAINT in declared else [*declared, _GPU_TAINT]
 
 
 def feature_discovery_values(fleet: Fleet, *, unlabelled_nodes: bool) -> dict[str, Any]:
-    """Values of Node Feature Discovery, which turns what GPU Feature Discovery finds into labels.
+    """Values of Node Feature Discovery, which creates labels from GPU Feature Discovery.
 
-    Its worker looks for GPUs on nodes that do not say that they have some.
+    Its worker looks for GPUs on nodes without the label.
     """
     return {"worker": {"enable": unlabelled_nodes, "tolerations": tolerations(fleet)}}

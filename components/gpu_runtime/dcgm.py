@@ -23,6 +23,6 @@ def values(metrics: Metrics, fleet: Fleet, runtime_class: str | None) -> dict[st
         "nodeSelector": {GPU_PRESENT: "true"},
         **({"runtimeClassName": runtime_class} if runtime_class else {}),
         "serviceMonitor": {"enabled": metrics == "serviceMonitor"},
-        # Prometheus would count everything twice where it follows both.
+        # With both, Prometheus would scrape twice.
         **({"podAnnotations": annotations} if metrics == "exporter" else {}),
     }

@@ -31,19 +31,19 @@ def _driver_version(value: str) -> str:
 
 
 class Operator(GpuRuntimeArgs):
-    """NVIDIA's GPU Operator, for a cluster of yours whose nodes have nothing, or for MIG on EKS."""
+    """NVIDIA's GPU Operator, for an existing cluster whose nodes have no GPU software, or for MIG on EKS."""
 
     kind: Literal["operator"] = "operator"
 
     driver: bool | None = None
-    """Install the driver on the nodes. By default on `existing`, and on `aks`, whose node pools come without one for
-    it; nodes of other clouds have it in their image."""
+    """Install the driver on the nodes. By default on `existing`, and on `aks`, whose node pools are then created
+    without one; node images of other clouds have it."""
     driver_version: Annotated[str, AfterValidator(_driver_version)] | None = None
     """The driver to install; the operator's own by default, which is too new for V100 and P100."""
     toolkit: bool | None = None
-    """Install the container toolkit, which containerd needs for GPUs. By default as `driver`."""
+    """Install the container toolkit, which containerd requires for GPUs. By default as `driver`."""
     metrics: Metrics = "exporter"
-    """DCGM exporter: `exporter` alone, `serviceMonitor` where the Prometheus operator is, or `none`."""
+    """DCGM exporter: `exporter` alone, `serviceMonitor` with the Prometheus operator, or `none`."""
 
     def check(self, cluster: ClusterArgs, fleet: Fleet) -> Iterator[Fault]:
         in_image = _in_image(cluster)
@@ -99,7 +99,7 @@ class Operator(GpuRuntimeArgs):
                 "enabled": self.metrics != "none",
                 "serviceMonitor": {"enabled": self.metrics == "serviceMonitor"},
             },
-            # The operator finds its nodes by what feature discovery sees on the bus, on every kind of cluster.
+            # The operator selects nodes by the PCI labels of feature discovery, on every kind of cluster.
             "node-feature-discovery": feature_discovery_values(fleet, unlabelled_nodes=True),
         }
 
@@ -118,6 +118,6 @@ def _plugin_config(configs: dict[str, str]) -> dict[str, Any]:
 
 
 def _mig_manager(cluster: ClusterArgs) -> dict[str, Any]:
-    # Virtual machines cannot reset a GPU from inside, so that a changed division needs the node to restart.
+    # A virtual machine cannot reset its GPU, so a change of MIG requires a restart of the node.
     reboot = {"env": [{"name": "WITH_REBOOT", "value": "true"}]} if cluster.gpu_support.driver else {}
     return {"enabled": True, **reboot}

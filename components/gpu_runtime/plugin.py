@@ -16,15 +16,15 @@ from components.node_groups.fleet import Fleet
 
 
 class Plugin(GpuRuntimeArgs):
-    """NVIDIA's device plugin. The nodes bring driver and container toolkit, as the images of EKS and AKS do."""
+    """NVIDIA's device plugin. The nodes must have driver and container toolkit, as the images of EKS and AKS do."""
 
     kind: Literal["plugin"] = "plugin"
 
     feature_discovery: bool | None = None
-    """Label nodes with what their GPUs are: memory, driver, CUDA. Yes by default, except on `embedded`."""
+    """Label nodes with properties of their GPUs: memory, driver, CUDA. True by default, except on `embedded`."""
     metrics: Metrics | None = None
-    """DCGM exporter: `exporter` with annotations that Prometheus follows, `serviceMonitor` where the Prometheus
-    operator is. `exporter` by default, `none` on `embedded`."""
+    """DCGM exporter: `exporter` with annotations for Prometheus, `serviceMonitor` with the Prometheus
+    operator. `exporter` by default, `none` on `embedded`."""
 
     def check(self, cluster: ClusterArgs, fleet: Fleet) -> Iterator[Fault]:
         brings = cluster.gpu_support
@@ -65,7 +65,7 @@ class Plugin(GpuRuntimeArgs):
             },
             "tolerations": tolerations(fleet),
             **({"config": {"map": configs, "default": sharing.WHOLE}} if configs else {}),
-            # Said here and not only in the configurations, so that the chart grants SYS_ADMIN to no plugin but MIG's.
+            # Set here in addition to the configurations, so that the chart grants SYS_ADMIN only for MIG.
             "migStrategy": "single" if sharing.has_mig(fleet) else "none",
             "deviceListStrategy": "envvar",
             **({"runtimeClassName": self.runtime_class} if self.runtime_class else {}),

@@ -1,4 +1,4 @@
-"""The GPU runtime that the cluster has already: nothing is installed."""
+"""The existing GPU runtime of the cluster: nothing is installed."""
 
 from collections.abc import Iterator
 from typing import Literal
@@ -10,7 +10,7 @@ from components.node_groups.fleet import Fleet
 
 
 class Present(GpuRuntimeArgs):
-    """What the cluster has: the cloud's own (GKE), or one that somebody else installed. Nothing is added to it."""
+    """The existing GPU runtime: the cloud's own (GKE), or one that somebody else installed."""
 
     kind: Literal["present"] = "present"
 

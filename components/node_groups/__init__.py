@@ -1,1 +1,1 @@
-"""Node groups: their settings, the machines that the catalog finds for them, the fleet that they make up."""
+"""Node groups: their settings, their machines from the catalog, and the fleet of all groups."""

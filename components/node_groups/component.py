@@ -1,4 +1,4 @@
-"""The component of a node group: what it registers, and the parent of what its cloud creates."""
+"""The component of a node group: its facts, and the parent of its cloud resources."""
 
 import pulumi
 
@@ -8,20 +8,20 @@ from components.node_groups.shape import Shape
 
 
 class NodeGroup(pulumi.ComponentResource):
-    """One node group of a cluster. The cluster's kind creates what is below it."""
+    """One node group of a cluster. The kind of cluster creates its children."""
 
     def __init__(self, shape: Shape, opts: pulumi.ResourceOptions) -> None:
         self.shape = shape
         super().__init__(facts.NODE_GROUP, shape.name, dict(_facts(shape)), opts)
 
     def done(self, native: pulumi.Resource | None = None) -> None:
-        """Say that everything below it is declared."""
+        """Mark the component as complete."""
         self.native = native
         self.register_outputs(dict(_facts(self.shape)))
 
 
 def _facts(shape: Shape) -> facts.NodeGroup:
-    """What policies read: plain values, known before anything exists."""
+    """Facts for policies: plain values, known before any resource exists."""
     accelerator, args = shape.accelerator, shape.args
     return facts.NodeGroup(
         accelerator=accelerator.name if accelerator else NO_ACCELERATOR,

@@ -18,11 +18,11 @@ from components.node_groups.site import Site
 
 @dataclass(frozen=True)
 class Fleet:
-    """The node groups by name. Empty on a cluster that brings its nodes."""
+    """The node groups by name. Empty for an existing cluster without `nodeGroups`."""
 
     groups: Mapping[str, Shape] = field(default_factory=dict)
     runtime_class: str | None = None
-    """RuntimeClass of pods with GPUs, where containerd's default runtime knows none."""
+    """RuntimeClass of pods with GPUs, if containerd's default runtime does not support them."""
     unresolved: frozenset[str] = frozenset()
     """Groups that failed validation; checks that depend on them are skipped."""
 
@@ -30,24 +30,24 @@ class Fleet:
     def tolerations(self) -> list[dict[str, str]]:
         """Tolerations of a DaemonSet that runs on every node: one per declared taint."""
         keys = {(taint.key, taint.effect) for shape in self.groups.values() for taint in shape.taints}
-        # A label that pods have to select is a taint as well: the cloud tolerates it in pods that select it.
+        # A required label is also a taint, which the cloud tolerates for pods that select it.
         keys |= {(label, "NoSchedule") for shape in self.groups.values() for label in shape.selector}
         return [{"key": key, "operator": "Exists", "effect": effect} for key, effect in sorted(keys)]
 
     @property
     def gpus_max(self) -> int:
-        """GPUs when every group is full."""
+        """GPUs of the full node groups."""
         having = (s for s in self.groups.values() if s.accelerator and s.accelerator.counts_as_gpu)
         return sum(shape.accelerators_max for shape in having)
 
     @property
     def hourly_usd_max(self) -> float | None:
-        """Estimated price per hour when every group is full; None where the price of one is unknown."""
+        """Estimated price per hour of the full node groups; None if the price of one is unknown."""
         prices = [shape.hourly_usd_max for shape in self.groups.values()]
         return None if None in prices else round(sum(price for price in prices if price is not None), 4)
 
     def offering(self, resources: Resources) -> list[Shape]:
-        """The groups whose nodes have the accelerator that a pod asks for, or none where it asks for none."""
+        """The groups whose nodes meet a pod's accelerator request, or that of no accelerator."""
         return self._by_request.get(requested(resources), [])
 
     @cached_property
@@ -60,7 +60,7 @@ class Fleet:
 
     @cached_property
     def open_taints(self) -> Mapping[tuple[str, bool], set[tuple[str, str]]]:
-        """The taints that pods tolerate which name no group, by their request and whether they are interruptible."""
+        """The taints that a pod without a node group tolerates, by its request and whether it is interruptible."""
         found: dict[tuple[str, bool], set[tuple[str, str]]] = defaultdict(set)
         for request, shapes in self._by_request.items():
             for shape, interruptible in product(shapes, (False, True)):
@@ -68,12 +68,12 @@ class Fleet:
         return dict(found)
 
     def taken_whole(self, resources: Resources, *, interruptible: bool) -> list[Shape]:
-        """The groups that such a pod runs on, if it takes all GPUs of the node in each of them; else none."""
+        """The groups that a pod can run on, if it takes all GPUs of a node in each of them; else empty."""
         found = self.taking(resources, interruptible=interruptible) if resources.gpus else []
         return found if all(shape.per_node == resources.gpus for shape in found) else []
 
     def taking(self, resources: Resources, *, interruptible: bool) -> list[Shape]:
-        """The groups that such a pod runs on."""
+        """The groups that a pod can run on."""
         if resources.node_group:
             return [shape] if (shape := self.groups.get(resources.node_group)) else []
         having = () if self.unresolved else self.offering(resources)
@@ -81,18 +81,18 @@ class Fleet:
 
     @cached_property
     def gpu_models(self) -> list[str]:
-        """The GPUs of the groups, by their names in the catalog."""
+        """Names of the groups' GPUs in the catalog."""
         having = (shape.accelerator for shape in self.groups.values() if shape.accelerator)
         return sorted({accelerator.name for accelerator in having if accelerator.counts_as_gpu})
 
     @cached_property
     def shares_gpus(self) -> bool:
-        """Whether pods share the GPUs of a group."""
+        """Whether a group's GPUs are shared between pods."""
         return any(shape.args.sharing for shape in self.groups.values())
 
 
 def of(settings: Mapping[str, NodeGroupArgs], site: Site) -> tuple[Fleet, list[Fault]]:
-    """The fleet of the groups that could be resolved, and every fault in the settings of all."""
+    """The fleet of all valid groups, and every fault."""
     found: list[Fault] = []
     shapes: dict[str, Shape] = {}
     for name, args in settings.items():

@@ -1,4 +1,4 @@
-"""Node groups as kops' InstanceGroups, for a cluster on AWS that kops made."""
+"""Node groups as kops' InstanceGroups, for a kops cluster on AWS."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from components.node_groups.shape import Shape
 
 API = "kops.k8s.io/v1alpha2"
 CLOUD = "eks"
-"""Whose machines kops rents on AWS, as the catalog names it."""
+"""Name of the catalog with AWS' machines."""
 
 _SPOT_ALTERNATIVES = 3
 _DRIVER = 535
@@ -21,7 +21,7 @@ _NEEDS_NEWER_DRIVER = {"blackwell": 570}
 def faults(
     cluster: ClusterArgs, groups: Mapping[str, Shape], runtime: str, *, image: str | None, driver: str | None
 ) -> Iterator[Fault]:
-    """Why there can be no InstanceGroups of these groups. `runtime` is the kind of the stack's GPU runtime."""
+    """Why these groups cannot be InstanceGroups. `runtime`: the kind of the stack's GPU runtime."""
     if cluster.kind != "existing":
         yield Fault(("cluster", "kind"), f"cluster kind {cluster.kind} is not run by kops; use kind existing")
         return
@@ -94,15 +94,15 @@ def instance_group(
 
 
 def _labels(shape: Shape) -> dict[str, str]:
-    # Without it, the autoscaler takes a node whose plugin still starts for one without GPUs, and adds another.
+    # Otherwise, the autoscaler assumes that a node whose plugin still starts has no GPUs, and adds another.
     waited_for = {EKS_ACCELERATOR: shape.accelerator.name} if shape.accelerator else {}
     return {**shape.labels, **waited_for}
 
 
 def _cloud_labels(shape: Shape, cluster: str) -> dict[str, str]:
-    """Tags by which the autoscaler finds the group, and what it cannot tell from an empty one.
+    """Tags by which the autoscaler finds the group, and that describe an empty one.
 
-    Labels and taints are left out: kops makes tags of them by itself.
+    Without labels and taints, for which kops creates tags.
     """
     resources = {**shape.resources, "ephemeral-storage": f"{shape.args.disk_gib}Gi"}
     return {
@@ -126,7 +126,7 @@ def _spot(shape: Shape) -> dict[str, Any]:
 
 
 def _driver(shape: Shape, runtime: str, driver: str | None) -> dict[str, Any]:
-    """Driver, container toolkit and device plugin by kops, where the stack's GPU Operator does not bring them."""
+    """Driver, container toolkit and device plugin by kops, unless the stack's GPU Operator installs them."""
     if shape.accelerator is None or runtime == "operator":
         return {}
     return {"containerd": {"nvidiaGPU": {"enabled": True, **({"package": driver} if driver else {})}}}

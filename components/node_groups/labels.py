@@ -40,9 +40,9 @@ def own_labels(name: str, args: NodeGroupArgs, accelerator: Accelerator | None) 
 
 
 def _flavor(name: str, args: NodeGroupArgs, accelerator: Accelerator | None) -> str:
-    """A name for what pods with a quota see of the nodes: two groups that differ in none of it share a quota.
+    """Name of the group's flavor. Groups that do not differ for queued pods share a flavor.
 
-    A taint of its own makes a group a kind by itself. Spot CPUs are as good as others to a pod that may run there.
+    A group with a taint of its own has a flavor of its own. Spot nodes without accelerators have no separate flavor.
     """
     kind = [accelerator.name if accelerator else CPU]
     if accelerator and args.spot:
@@ -55,7 +55,7 @@ def _flavor(name: str, args: NodeGroupArgs, accelerator: Accelerator | None) -> 
 
 
 def _sharing_labels(args: NodeGroupArgs) -> dict[str, str]:
-    """What tells the plugin, the daemon of MPS and the GPU Operator's MIG manager which nodes are theirs, and how."""
+    """Labels for the device plugin, the MPS daemon and the GPU Operator's MIG manager."""
     labels = {PLUGIN_CONFIG: plugin_config(args)} if args.sharing else {}
     if isinstance(args.sharing, Mps):
         labels["nvidia.com/mps.capable"] = "true"
@@ -65,12 +65,12 @@ def _sharing_labels(args: NodeGroupArgs) -> dict[str, str]:
 
 
 def _label_value(mig_profile: str) -> str:
-    """A profile as labels can say it, which is also NVIDIA's spelling there: 1g.10gb.me for 1g.10gb+me."""
+    """A profile as a label's value, in NVIDIA's spelling: 1g.10gb.me for 1g.10gb+me."""
     return mig_profile.replace("+", ".")
 
 
 def plugin_config(args: NodeGroupArgs) -> str:
-    """Name of the device plugin's configuration that shares a group's GPUs as its settings say."""
+    """Name of the device plugin's configuration for a group's `sharing`."""
     match args.sharing:
         case TimeSlicing(replicas=replicas):
             return f"time-slicing-{replicas}"

@@ -1,4 +1,4 @@
-"""The accelerator of a node group, and the machines that the catalog finds for it."""
+"""The accelerator of a node group, and its machines from the catalog."""
 
 from collections.abc import Iterator
 
@@ -40,7 +40,7 @@ def fitting(
     if not fitting:
         return (), [_no_offer(path, args, accelerator, site.cloud, site.kind)]
     if args.machine is None:
-        # A region may sell only some of them; which it does not is said where it sells none.
+        # A region may sell only some of them; if it sells none, another check reports it.
         here = tuple(m for m in fitting if not site.region or catalog.sold(site.cloud, m, site.region) != ())
         return (here or fitting), []
     chosen = tuple(m for m in fitting if m.name == args.machine)
@@ -65,7 +65,7 @@ def _without_catalog(path: tuple[str, ...], args: NodeGroupArgs, site: Site) -> 
 def _unusable(
     path: tuple[str, ...], args: NodeGroupArgs, accelerator: Accelerator | None, cloud: Cloud
 ) -> Fault | None:
-    """Why a machine cannot be had at all, or not with that many accelerators."""
+    """Faults of a machine that is unknown, withdrawn, or has another number of accelerators."""
     name, where = args.machine or "", (*path, "machine")
     if gone := catalog.WITHDRAWN_MACHINES.get(name):
         return Fault(where, f"{name} is withdrawn ({gone.reason}); use {gone.successor}")

@@ -1,4 +1,4 @@
-"""What a pod asks of the fleet, and what a node group offers it."""
+"""Matches requests of pods with node groups."""
 
 from components.base.labels import NO_ACCELERATOR, SIMULATED
 from components.base.model import Resources
@@ -9,7 +9,7 @@ _ANY_GPU = "any"
 
 
 def requested(resources: Resources) -> str:
-    """The accelerator that a pod asks for: one by name, any GPU, or none."""
+    """The accelerator that a pod requests: one by name, any GPU, or none."""
     return (resources.accelerator or _ANY_GPU) if resources.gpus else NO_ACCELERATOR
 
 
@@ -21,12 +21,12 @@ def offered(shape: Shape) -> tuple[str, ...]:
 
 
 def most_per_pod(shape: Shape) -> int:
-    """The most accelerators that one pod can get of a node."""
+    """Maximum number of accelerators of one pod."""
     return 1 if shape.args.sharing else shape.per_node
 
 
 def keeping_off(shape: Shape, interruptible: bool) -> str:
-    """Why a pod that names no group cannot run on this one, although it offers what the pod requests; else nothing."""
+    """Why a pod without a node group cannot run on this one, although its request matches; else empty."""
     if shape.args.spot and not interruptible:
         return "spot, for training jobs with checkpoints only"
     taint = shape.own_taint
@@ -34,7 +34,7 @@ def keeping_off(shape: Shape, interruptible: bool) -> str:
 
 
 def tolerated_taints(shape: Shape, gpus: int, interruptible: bool, *, named: bool = False) -> set[tuple[str, str]]:
-    """Key and effect of the group's taints that a pod tolerates because of what it is.
+    """Key and effect of the group's taints that a pod tolerates without naming the group.
 
     Those from the settings are tolerated by pods that name the group.
     """
@@ -46,6 +46,6 @@ def _is_for(taint: Taint, shape: Shape, gpus: int, interruptible: bool, named: b
     if shape.accelerator and taint.key == shape.accelerator.resource:
         return bool(gpus)
     if taint.key == SIMULATED:
-        # A pod without GPUs that names no group is meant to run, and only the real node runs it.
+        # A pod without GPUs and node group must really run, which only the real node does.
         return named or bool(gpus)
     return taint.spot and interruptible

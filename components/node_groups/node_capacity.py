@@ -1,4 +1,4 @@
-"""How many pods one node of a group holds at once."""
+"""Number of pods that fit one node of a group."""
 
 from collections.abc import Iterable, Sequence
 
@@ -11,7 +11,7 @@ from components.node_groups.shape import Shape
 
 
 def holds(pods: Iterable[tuple[Resources, int]], shape: Shape) -> bool:
-    """Whether one node of the group takes so many pods of each kind at once, as far as known."""
+    """Whether one node of the group has room for these pods, as far as known."""
     asked = list(pods)
     gpus = sum(each.gpus * count for each, count in asked)
     if gpus > shape.resources.get(GPU_RESOURCE, 0):
@@ -23,16 +23,16 @@ def holds(pods: Iterable[tuple[Resources, int]], shape: Shape) -> bool:
 
 
 def how_many(each: Resources, shape: Shape, *, at_most: int) -> int:
-    """How many such pods one node of the group holds at once, up to a limit."""
+    """Number of such pods that fit one node, up to a limit."""
     return next((count for count in range(at_most, 0, -1) if holds([(each, count)], shape)), 0)
 
 
 def is_chosen_by_cloud(shape: Shape) -> bool:
-    """Whether the cloud may take a larger machine than the first that fits."""
+    """Whether the cloud may provision a larger machine."""
     return shape.args.provisioner == "automatic" or (shape.args.spot and bool(shape.alternatives))
 
 
 def runs_on_real_node(resources: Resources, shapes: Sequence[Shape]) -> bool:
-    """Pods without GPUs that name no group run on the embedded cluster's own node, not on simulated ones."""
+    """Whether the pods run on the embedded cluster's own node: those without GPUs and node group."""
     simulated = any(taint.key == SIMULATED for shape in shapes for taint in shape.taints)
     return simulated and not resources.gpus and not resources.node_group

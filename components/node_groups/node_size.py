@@ -1,4 +1,4 @@
-"""How large a node of a group is: its machine's processors and memory, where they are known."""
+"""CPU and memory of a group's nodes, if known."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ _CPUS, _MEMORY_GIB = 16, 64
 
 @dataclass(frozen=True)
 class NodeSize:
-    """Processors, memory and architecture of one node."""
+    """CPU cores, memory and architecture of one node."""
 
     cpus: float
     memory_gib: float

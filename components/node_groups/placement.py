@@ -1,4 +1,4 @@
-"""The parts of a pod's spec that lead it to its nodes and their GPUs: selector, tolerations, affinity, RuntimeClass."""
+"""The parts of a pod's spec that select nodes: selector, tolerations, affinity, RuntimeClass."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,14 +10,14 @@ from components.node_groups.fleet import Fleet
 from components.node_groups.matching import most_per_pod, requested, tolerated_taints
 from components.node_groups.taint import accelerator_taint
 
-# A pod cannot get more than one part of a shared GPU: the device plugin refuses a request for two.
+# A pod can only have one share of a GPU: the device plugin refuses a request for two.
 _WHOLE_GPUS = {"key": PLUGIN_CONFIG, "operator": "DoesNotExist"}
 
 
 def spec(
     fleet: Fleet, resources: Resources, *, interruptible: bool, synchronous: bool = False, queued: bool = False
 ) -> dict[str, Any]:
-    """The parts that are set.
+    """The parts of the spec that are set.
 
     `synchronous`: the pod computes every step together with others, so that its GPUs must not be time-sliced. `queued`:
     Kueue chooses the flavor, and the selector must name the flavor of a named group.
@@ -72,9 +72,9 @@ def tolerated(fleet: Fleet, resources: Resources, *, interruptible: bool) -> set
 
 
 def _wide_enough(fleet: Fleet, resources: Resources) -> Iterator[dict[str, Any]]:
-    """The flavors whose nodes have as many GPUs as a pod asks for, where others that it may get have fewer.
+    """Flavors with enough GPUs per node, if other flavors of the pod have fewer.
 
-    Quotas count GPUs: without this, Kueue assigns a pod of 8 to nodes of 4, where it never starts.
+    A quota is a number of GPUs: without this, Kueue could assign a pod with 8 GPUs to nodes with 4.
     """
     most: dict[str, int] = {}
     for shape in fleet.offering(resources) if resources.gpus else ():
@@ -85,6 +85,6 @@ def _wide_enough(fleet: Fleet, resources: Resources) -> Iterator[dict[str, Any]]
 
 
 def _on_nodes(expressions: list[dict[str, Any]]) -> dict[str, Any]:
-    """Restricts a pod to nodes for which all expressions hold."""
+    """Node affinity that requires all expressions."""
     terms = [{"matchExpressions": expressions}]
     return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}

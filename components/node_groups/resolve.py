@@ -1,4 +1,4 @@
-"""From a node group's settings to its shape: machine, labels and taints out of the catalog, every fault on the way."""
+"""Resolves a node group's settings to its shape with the catalog: machine, labels, taints; and every fault."""
 
 from components import catalog
 from components.base.faults import Fault
@@ -13,7 +13,7 @@ from components.node_groups.taint import Taint
 
 
 def resolve(name: str, args: NodeGroupArgs, site: Site) -> tuple[Shape | None, list[Fault]]:
-    """The group's shape and the faults in its settings. No shape where no machine was found."""
+    """The group's shape and the faults of its settings. No shape without a machine."""
     path = ("nodeGroups", name)
     found = [*group.counts(path, args), *label_checks.labels(path, args, site.traits.label_domains)]
     accelerator, faults = machines.accelerator_of(path, args)

@@ -1,4 +1,4 @@
-"""A node group with everything that follows from its settings, the catalog and the cluster."""
+"""A node group, resolved with the catalog and the kind of cluster."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,46 +11,46 @@ from components.node_groups.taint import Taint, keeps_out
 
 @dataclass(frozen=True)
 class Shape:
-    """A node group with everything that follows from its settings."""
+    """A resolved node group."""
 
     name: str
     args: NodeGroupArgs
     machine: Machine | None
-    """None where no catalog lists the machines: on an existing cluster, and on the embedded one."""
+    """None without a catalog of machines: on an existing cluster, and on the embedded one."""
     alternatives: tuple[Machine, ...]
-    """Other machines that would do as well, for spot capacity."""
+    """Alternative machines, for spot capacity."""
     accelerator: Accelerator | None
     per_node: int
-    """Accelerators of each node; 0 on a CPU group."""
+    """Accelerators per node; 0 without accelerators."""
     labels: Mapping[str, str]
     taints: tuple[Taint, ...]
     hourly_usd: float | None
-    """Estimated price of one node; None where the catalog has none."""
+    """Estimated price of one node; None if the catalog has none."""
     resources: Mapping[str, int] = field(default_factory=dict)
-    """Extended resources of each node, as pods ask for them: shared GPUs count once per pod that they take."""
+    """Extended resources of each node; a shared GPU counts once per pod."""
     selector: Mapping[str, str] = field(default_factory=dict)
-    """Labels of the cloud's own that a pod has to select: without them, no nodes are provisioned for it."""
+    """Labels that a pod must select so that the cloud provisions nodes for it."""
     driver_in_image: bool = True
-    """Whether nodes with GPUs come with NVIDIA's driver; False where the GPU runtime installs it, on AKS."""
+    """Whether nodes with GPUs have NVIDIA's driver; False if the GPU runtime installs it, on AKS."""
 
     @property
     def own_taint(self) -> TaintArgs | None:
-        """The first taint of the settings that keeps pods out; one that is a preference does not."""
+        """The first taint of the settings with effect NoSchedule or NoExecute."""
         return next((taint for taint in self.args.taints if keeps_out(taint)), None)
 
     @property
     def flavor(self) -> str:
-        """What queues call nodes of this kind."""
+        """The flavor's name."""
         return self.labels[FLAVOR]
 
     @property
     def declared_taints(self) -> tuple[Taint, ...]:
-        """The taints that have to be declared to the cloud."""
+        """The taints to declare to the cloud."""
         return tuple(taint for taint in self.taints if not taint.by_cloud)
 
     @property
     def accelerators_max(self) -> int:
-        """Accelerators of the group when it is full."""
+        """Accelerators of the full group."""
         return self.per_node * self.args.max
 
     @property

@@ -1,4 +1,4 @@
-"""What of a cluster decides how its node groups come out."""
+"""Properties of a cluster that node groups depend on."""
 
 from dataclasses import dataclass
 
@@ -8,41 +8,40 @@ from components.node_groups.taint import Taint
 
 @dataclass(frozen=True)
 class NodeTraits:
-    """What a kind of cluster does with its nodes, and what it can do."""
+    """Properties of a kind of cluster for its nodes."""
 
     taints: tuple[Taint, ...] = ()
     """Taints that every node of every group has."""
     spot_taints: tuple[Taint, ...] = ()
-    """Taints that the cloud sets on spot nodes by itself."""
+    """Taints that the cloud sets on spot nodes."""
     automatic_taints: frozenset[str] = frozenset()
-    """Keys of the taints of accelerators that the cloud sets by itself."""
+    """Keys of accelerator taints that the cloud sets."""
     label_domains: frozenset[str] = frozenset()
-    """Domains of labels that the cloud refuses in a group's settings, or sets by itself."""
+    """Domains of labels that the cloud refuses or sets."""
     taint_domains: frozenset[str] = frozenset()
-    """Domains of taints that the cloud sets by itself."""
+    """Domains of taints that the cloud sets."""
     provisioner: bool = False
     """Whether the cloud can choose the machines of a group (`provisioner: automatic`)."""
     class_label: str | None = None
-    """Label by which pods select the nodes that the cloud provisions for a group, with the group's name as its value;
-    None where any label does."""
+    """Label with the group's name, by which pods select nodes that the cloud provisions for it; None for any label."""
     replaces_by_age: bool = False
     """Whether its provisioner replaces nodes of a given age."""
     capacity_blocks: bool = False
-    """Whether it sells GPUs for a fixed time."""
+    """Whether it has capacity blocks."""
     slices: bool = False
-    """Whether it wires TPUs of several machines to a slice."""
+    """Whether it has multi-host TPU slices."""
     mps_of_old_gpus: float = 7.5
-    """Compute capability below which fewer pods can share a GPU by MPS. The limit is that of Pascal's hardware, and
-    NVIDIA's daemon counts Volta in (NVIDIA/k8s-device-plugin@b5b9ab7, cmd/mps-control-daemon/mps/device.go)."""
+    """Compute capability below which fewer pods can share a GPU by MPS. A limit of Pascal, which NVIDIA's
+    daemon also applies to Volta (NVIDIA/k8s-device-plugin@b5b9ab7, cmd/mps-control-daemon/mps/device.go)."""
 
 
 @dataclass(frozen=True)
 class Site:
-    """What of a cluster decides how its node groups come out."""
+    """Properties of a cluster that node groups depend on."""
 
     kind: str
     """Kind of the cluster."""
     cloud: Cloud | None
-    """Whose machines; None where no catalog lists them."""
+    """Cloud of the machines; None without a catalog."""
     region: str | None
     traits: NodeTraits = NodeTraits()

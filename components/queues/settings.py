@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from components.base.model import Filled, Model, Name, refuse
+from components.base.model import Model, Name, NonEmptyStr, refuse
 from components.queues.flavors import ANY
 
 Priority = Literal["low", "normal", "high"]
@@ -23,13 +23,13 @@ def _counts(value: Any) -> Any:
 # More than any cluster has, and less than Kubernetes and Kueue count in thousandths of cores, in bytes and in sums.
 _MOST_GPUS, _MOST_CPUS, _MOST_GIB = 1_000_000, 10_000_000, 1_000_000_000
 
-Counts = Annotated[dict[Filled, Annotated[int, Field(ge=0, le=_MOST_GPUS)]], BeforeValidator(_counts)]
+Counts = Annotated[dict[NonEmptyStr, Annotated[int, Field(ge=0, le=_MOST_GPUS)]], BeforeValidator(_counts)]
 """A number for each flavor, by the name of the node groups' accelerator: t4, t4-spot, h100-80gb."""
 
 
 class QueueArgs(Model):
-    """Settings of one queue, a Kueue ClusterQueue: its nominal quota, what it may borrow, and the order of its "
-    "flavors."""
+    """Settings of one queue, a Kueue ClusterQueue: its nominal quota, what it may borrow, and the order of its
+    flavors."""
 
     priority: Priority = "normal"
     """Priority of the queue's jobs. `high` uses the newest accelerators first, `low` and `normal` the oldest. Of two

@@ -6,7 +6,7 @@ from typing import Any
 from components import catalog
 from components.base import names
 from components.base.faults import Fault, did_you_mean
-from components.base.label_syntax import LABEL_KEY_NEEDS, is_label_key
+from components.base.label_syntax import LABEL_KEY_RULE, is_label_key
 from components.base.labels import HOSTNAME, TOPOLOGY_PREFIX, ZONE
 from components.node_groups.shape import Shape
 
@@ -59,7 +59,7 @@ def faults(levels: Sequence[str], known: Mapping[str, str], groups: Mapping[str,
         if level not in known and not ("/" in level and is_label_key(level)):
             names = ", ".join(known)
             reason = f"unknown level {level!r}; choose one of {names}{did_you_mean(level, known)}, or a label's key"
-            yield Fault(at, f"{reason} ({LABEL_KEY_NEEDS})")
+            yield Fault(at, f"{reason} ({LABEL_KEY_RULE})")
     labels = [known.get(level, level) for level in levels]
     if len(set(labels)) < len(labels):
         yield Fault(at, f"{', '.join(levels)} repeats a level; list each level once")

@@ -1,4 +1,4 @@
-"""Streams: topics of a Kafka, and who reads and writes them."""
+"""Streams: Kafka topics with their consumer groups and producers."""
 
-# Whoever imports a module of this room knows all kinds of brokers.
+# Importing any module of this package registers all kinds of brokers.
 from components.streams import brokers as brokers

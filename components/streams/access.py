@@ -1,4 +1,4 @@
-"""What a client of a stream needs: addresses, how it proves who it is, and the secrets with that proof."""
+"""Connection of a client to a stream: addresses, authentication and Secrets."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ _LABEL = "streams.tensorplane"
 
 
 def client_label(stream: str) -> dict[str, str]:
-    """The label of pods that may reach a stream, where the cluster's network asks."""
+    """Label of pods that NetworkPolicies allow to reach a stream."""
     return {f"{_LABEL}/{stream}": "client"}
 
 
@@ -25,15 +25,15 @@ class Access:
     secret: str | None = None
     """Secret with `user.crt` and `user.key`, or with `password`."""
     authority: str | None = None
-    """Secret with the authority, `ca.crt`, that signed the brokers' certificates; None for the public ones."""
+    """Secret with the brokers' certificate authority, `ca.crt`; None for public authorities."""
 
     @property
     def by_password(self) -> bool:
-        """Whether it is proved by a name and a password."""
+        """Whether it authenticates with username and password."""
         return self.authentication in ("scram-sha-512", "plain")
 
     def settings(self, folder: str) -> dict[str, str]:
-        """The settings of librdkafka, with the files of the secrets below `folder`; nothing that is secret."""
+        """Settings of librdkafka without secret values; files of the Secrets are below `folder`."""
         transport = "ssl" if self.tls else "plaintext"
         settings = {"security.protocol": f"sasl_{transport}" if self.by_password else transport}
         if self.authority:
@@ -48,11 +48,11 @@ class Access:
         return settings
 
     def password_file(self, folder: str) -> str | None:
-        """Where the password is, for whoever has one."""
+        """Path of the password file, for clients with a password."""
         return f"{folder}/client/password" if self.by_password else None
 
     def secrets(self, folder: str) -> Mapping[str, tuple[str, tuple[str, ...]]]:
-        """Folder in the pod -> the secret that is mounted there, and which keys of it."""
+        """Secrets and their keys, by mount path."""
         mounted: dict[str, tuple[str, tuple[str, ...]]] = {}
         if self.authority:
             mounted[f"{folder}/authority"] = (self.authority, ("ca.crt",))

@@ -1,4 +1,4 @@
-"""The family of Kafkas that a stream can be on."""
+"""The family of brokers: Kafka clusters that a stream can use."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,75 +24,75 @@ class Request:
     args: StreamSettings
     cluster: Cluster
     disk: "k8s.core.v1.PersistentVolumeClaim | None"
-    """The claim of the stream's volume, where it has one."""
+    """The claim of the stream's volume, if it has one."""
     retain: bool
     needed: Sequence[pulumi.Resource]
-    """What must be ready before a job can be created."""
+    """Resources that must be ready before a job can be created."""
 
     @property
     def claim(self) -> "k8s.core.v1.PersistentVolumeClaim":
         """The claim of the volume that holds the records."""
         if self.disk is None:
-            raise ValueError(f"stream {self.name} has no volume: its checks refuse that")
+            raise ValueError(f"stream {self.name} has no volume, which its checks refuse")
         return self.disk
 
     def topics_of(self, topics: Sequence[str] | None) -> list[str]:
-        """The topics that a client uses."""
+        """The topics of a client."""
         return sorted(topics or self.args.topics)
 
 
 class StreamBroker(Variant, family=True):
-    """The Kafka that keeps a stream."""
+    """The Kafka cluster of a stream."""
 
     kind: str
 
     clusters: ClassVar[frozenset[str] | None] = None
-    """Kinds of cluster that have it; None for all."""
+    """Kinds of clusters that have it; None for all."""
     on_the_volume: ClassVar[bool] = False
-    """Whether it keeps the records on the volume that the stream names, so that nobody else may mount that."""
+    """Whether it keeps the records on the stream's volume, which nothing else may mount."""
 
     @property
     def kafka(self) -> str | None:
-        """Name of the Kafka that the stream's objects are of, in the stack's namespace; None where it has none."""
+        """Name of the Kafka resource in the stack's namespace; None if there is none."""
         return None
 
     @property
     def count(self) -> int | None:
-        """How many brokers there are, where the settings say so."""
+        """Number of brokers; None if the settings do not declare it."""
         return None
 
     def users(self, args: StreamSettings, stream: str) -> tuple[str, ...]:
-        """Names of the users that it makes for a stream, in the stack's namespace."""
+        """Names of the users that it creates for a stream in the stack's namespace."""
         return ()
 
     def services(self, stream: str) -> tuple[str, ...]:
-        """Names of the services in front of it: no workload can have them."""
+        """Names of its Services, which no workload can have."""
         return ()
 
     @property
     def storage_class(self) -> str | None:
-        """The StorageClass that its brokers' disks are to be of; None where the settings name none."""
+        """The StorageClass of its brokers' disks; None if the settings name none."""
         return None
 
     def check(self, path: Key) -> Iterator[Fault]:
-        """What does not go together in these settings."""
+        """Faults of these settings."""
         yield from ()
 
     def check_names(self, args: StreamSettings, path: Key) -> Iterator[Fault]:
-        """Names that are too long for what the stream, which is at this path, comes to."""
+        """Faults of names that are too long for objects of the stream at this path."""
         yield from ()
 
     def check_mirror(self, args: StreamSettings, path: Key) -> Iterator[Fault]:
-        """What is wrong with the stream's mirror, which is at this path, on such a Kafka."""
+        """Faults of the stream's mirror at this path."""
         reason = (
             f"broker kind {self.kind} cannot mirror, because tensorplane does not operate that Kafka; use kind strimzi"
         )
         yield Fault(path, reason, given=((*path[:-1], "broker"),))
 
     def access(self, stream: str, client: str, namespace: str) -> Access:
-        """How a group or a producer reaches the stream of this name. `namespace`: the stack's."""
+        """Connection of a group or producer to the stream of this name. `namespace`: the stack's."""
         raise NotImplementedError
 
     def declare(self, request: Request, opts: pulumi.ResourceOptions) -> None:
-        """Create what the stream comes to, as children."""
+        """Create the stream's resources, as children."""
         raise NotImplementedError

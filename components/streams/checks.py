@@ -1,4 +1,4 @@
-"""What is wrong with the streams of a stack, beyond their shape."""
+"""Checks of streams, beyond their shape."""
 
 from collections.abc import Iterator, Mapping
 
@@ -14,7 +14,7 @@ Volumes = Mapping[str, VolumeArgs | None]
 
 
 def faults(streams: Mapping[str, StreamArgs], volumes: Volumes, cluster: ClusterArgs) -> Iterator[Fault]:
-    """Every fault, a line each. `volumes` has all that are declared; None for one that is faulty itself."""
+    """Every fault. `volumes` maps volumes that failed validation to None."""
     yield from _together(streams)
     yield from _one_each(streams)
     for name, args in streams.items():
@@ -28,7 +28,7 @@ def faults(streams: Mapping[str, StreamArgs], volumes: Volumes, cluster: Cluster
 
 
 def notes(streams: Mapping[str, StreamArgs], cluster: ClusterArgs) -> Iterator[Note]:
-    """What is worth knowing of streams without faults."""
+    """Notes about streams without faults."""
     for name, args in streams.items():
         broker = args.broker_on(cluster)
         if broker and broker.storage_class and (text := storage_class_names.note(broker.storage_class, cluster)):
@@ -77,7 +77,7 @@ def _broker(name: str, args: StreamArgs, broker: StreamBroker | None, cluster: C
 def _volume(
     name: str, args: StreamArgs, broker: StreamBroker, volumes: Volumes, cluster: ClusterArgs
 ) -> Iterator[Fault]:
-    """Whether the records have the volume that they need, and no other has one."""
+    """Faults of `volume`: missing for brokers that require one, set for others."""
     at = ("streams", name, "volume")
     if not broker.on_the_volume:
         if args.volume:
@@ -99,10 +99,10 @@ def _volume(
 
 
 def _fits(at: Key, name: str, volume: VolumeArgs, cluster: ClusterArgs) -> Iterator[Fault]:
-    """Whether a broker can keep its records there."""
+    """Faults of a volume that a broker cannot use."""
     backend, given = volume.backend_on(cluster), (("volumes", name),)
     if not backend.is_on(cluster):
-        return  # the volume's own fault
+        return  # reported by the volume's checks
     if not backend.renames:
         reason = f"volume {name} is on backend {backend.kind}, which cannot rename files, as Kafka requires"
         yield Fault(at, f"{reason}; choose one on {volume_checks.that_rename(cluster)}", given=given)
@@ -113,7 +113,7 @@ def _fits(at: Key, name: str, volume: VolumeArgs, cluster: ClusterArgs) -> Itera
 
 
 def _alone(name: str, volume: str, args: VolumeArgs) -> Iterator[Fault]:
-    """Settings of the volume that are about pods of workloads."""
+    """Faults of volume settings that only apply to workloads' pods."""
     for key, value in (("path", args.path), ("readers", args.readers), ("writers", args.writers)):
         if value is not None:
             reason = f"is set, but only the broker of stream {name} mounts this volume"
@@ -121,10 +121,10 @@ def _alone(name: str, volume: str, args: VolumeArgs) -> Iterator[Fault]:
 
 
 def _room(name: str, args: StreamArgs, broker: StreamBroker, volumes: Volumes) -> Iterator[Fault]:
-    """Whether the volume holds what the topics keep."""
+    """Fault of a volume that is too small for the topics' retention."""
     volume = volumes.get(args.volume) if args.volume and broker.on_the_volume else None
     kept = sum(topic.partitions * (topic.retention_gib or 0) for topic in args.topics.values())
-    # Beside what is kept, Kafka has the segment of each partition that is being written.
+    # In addition to retained records, each partition has an active segment.
     if args.volume and volume and kept >= volume.size_gib:
         reason = (
             f"{volume.size_gib:.12g} is not enough for the {kept:.12g} GiB that stream {name} keeps; set more "
@@ -134,7 +134,7 @@ def _room(name: str, args: StreamArgs, broker: StreamBroker, volumes: Volumes) -
 
 
 def _one_each(streams: Mapping[str, StreamArgs]) -> Iterator[Fault]:
-    """Two brokers cannot write to one volume."""
+    """Fault of a volume that two streams use."""
     taken: dict[str, str] = {}
     for name, args in streams.items():
         if args.volume and (other := taken.setdefault(args.volume, name)) != name:
@@ -143,7 +143,7 @@ def _one_each(streams: Mapping[str, StreamArgs]) -> Iterator[Fault]:
 
 
 def _together(streams: Mapping[str, StreamArgs]) -> Iterator[Fault]:
-    """A line for each object that two streams would come to: one Kafka made twice, one topic or user that two have."""
+    """Faults of objects that two streams would create: a Kafka cluster, a topic or a user."""
     brokers: dict[str, str] = {}
     topics: dict[str, tuple[str, str]] = {}
     users: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Who may read and write a stream: one KafkaUser each, with a certificate and the rights that it needs."""
+"""Clients of a stream: one KafkaUser each, with a certificate and ACLs."""
 
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
@@ -14,10 +14,10 @@ class ClientArgs(Model):
     """A consumer group, or a producer."""
 
     topics: Annotated[list[TopicName], Field(min_length=1)] | None = None
-    """The topics that it uses; by default every topic of the stream."""
+    """Its topics; all topics of the stream by default."""
 
     def check(self, path: Key, declared: Sequence[str]) -> Iterator[Fault]:
-        """Topics that the stream does not have."""
+        """Faults of unknown topics."""
         for topic in self.topics or ():
             if topic not in declared:
                 fault = unknown_name((*path, "topics"), "topic", topic, declared)
@@ -35,7 +35,7 @@ def writer_spec(topics: Sequence[str]) -> dict[str, Any]:
 
 
 def mirror_spec(topics: Sequence[str], groups: Sequence[str]) -> dict[str, Any]:
-    """The spec of a KafkaUser that copies these topics, and these groups' progress, to another Kafka."""
+    """The spec of a KafkaUser that copies these topics, and these groups' offsets, to another Kafka cluster."""
     return _user(
         [
             *(_allow("topic", topic, "Describe", "DescribeConfigs", "Read") for topic in topics),

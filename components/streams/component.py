@@ -1,4 +1,4 @@
-"""One stream: its topics in Kafka, and how its groups and producers reach it."""
+"""One stream: its topics in Kafka, and connections of its groups and producers."""
 
 from collections.abc import Sequence
 
@@ -33,7 +33,7 @@ class Stream(pulumi.ComponentResource):
     ) -> None:
         broker = args.broker_on(cluster.args)
         if broker is None:
-            raise ValueError(f"stream {name} is on no broker: `check` refuses that")
+            raise ValueError(f"stream {name} has no broker, which `check` refuses")
         props = facts.Stream(broker=broker.kind, topics=sorted(args.topics), retain=retain)
         super().__init__(facts.STREAM, name, dict(props), opts)
         request = Request(name, namespace, args, cluster, disk, retain, needed)

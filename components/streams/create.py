@@ -1,4 +1,4 @@
-"""All streams of a stack, each with the claim of its volume where it has one."""
+"""All streams of a stack, with the claims of their volumes."""
 
 from collections.abc import Mapping, Sequence
 
@@ -22,7 +22,7 @@ def streams_of(
     needed: Sequence[pulumi.Resource],
     opts: pulumi.ResourceOptions,
 ) -> dict[str, Stream]:
-    """`settings` and `volumes` are those of the stack. `needed` must be ready before a Job can be created."""
+    """`needed`: resources that must be ready before a Job can be created."""
     return {
         name: Stream(
             name,

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator
 
 from components.base.faults import Fault, Key
-from components.base.model import Filled, Line, Model, Name, refuse
+from components.base.model import Line, Model, Name, NonEmptyStr, refuse
 from components.streams.access import Access, Authentication
 
 _SERVER = re.compile(r"(\[[0-9a-fA-F:]+\]|[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?):([0-9]{1,5})")
@@ -37,13 +37,13 @@ class Endpoint(Model):
     """Secret with the certificate authority of the brokers, as `ca.crt`; public authorities by default."""
     authentication: Authentication = "none"
     """How clients authenticate: with a certificate (`tls`), or with username and password."""
-    username: Filled | None = None
+    username: NonEmptyStr | None = None
     """Username, if `authentication` uses a password."""
     secret: Name | None = None
     """Secret of the stack's namespace with `user.crt` and `user.key`, or with `password`."""
 
     def check(self, path: Key) -> Iterator[Fault]:
-        """Settings that contradict each other."""
+        """Faults of contradicting settings."""
         by_password = self.authentication in ("scram-sha-512", "plain")
         if self.authentication != "none" and not self.secret:
             yield Fault((*path, "secret"), f"missing; authentication {self.authentication} requires a Secret, name one")
@@ -76,7 +76,7 @@ class Endpoint(Model):
         """The connection as part of a KafkaMirrorMaker2."""
         spec: dict[str, Any] = {"alias": alias, "bootstrapServers": self.bootstrap}
         if self.tls:
-            # Without certificates of its own it takes those of the public authorities.
+            # Without certificates, it trusts the public authorities.
             own = [{"secretName": self.authority, "certificate": "ca.crt"}] if self.authority else []
             spec["tls"] = {"trustedCertificates": own}
         if self.authentication == "tls":

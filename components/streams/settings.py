@@ -27,7 +27,7 @@ class StreamArgs(StreamSettings):
         """How a consumer group or producer connects. `namespace` is the stack's."""
         broker = self.broker_on(cluster)
         if broker is None:
-            raise ValueError(f"stream {stream} is on no broker: `check` refuses that")
+            raise ValueError(f"stream {stream} has no broker, which `check` refuses")
         return broker.access(stream, client, namespace)
 
     def topics_of(self, client: str) -> list[str]:

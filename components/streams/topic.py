@@ -61,9 +61,9 @@ class TopicArgs(Model):
                 "cleanup.policy": "delete",
                 "retention.ms": -1 if hours is None else math.ceil(hours * _MILLISECONDS),
                 "retention.bytes": -1 if gib is None else math.ceil(gib * GIB),
-                # A producer is told that its record is safe once so many copies have it.
+                # A record is acknowledged once this number of replicas has it.
                 "min.insync.replicas": max(1, copies - 1),
-                # A copy that lacks acknowledged records never becomes the one that is read.
+                # A replica without all acknowledged records never becomes the leader.
                 "unclean.leader.election.enable": False,
             },
         }

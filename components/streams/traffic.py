@@ -1,4 +1,4 @@
-"""Who may talk to whom around a stream, in a namespace that denies all traffic by default."""
+"""NetworkPolicies of streams, in a namespace that denies all traffic by default."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,34 +15,36 @@ from components.streams.broker import Request
 def clients(
     request: Request, ports: Sequence[int], opts: pulumi.ResourceOptions, brokers: Mapping[str, str] | None = None
 ) -> None:
-    """Let the stream's clients reach these ports: of the brokers that have these labels, or wherever they are."""
+    """Allow the stream's clients to reach these ports, of brokers with these labels or anywhere."""
     rule: dict[str, Any] = {"ports": _ports(ports)}
     if brokers:
         rule["to"] = [_pods(brokers)]
     _policy(request, "clients", client_label(request.name), {"egress": [rule]}, opts)
 
 
-def brokers(request: Request, marks: Mapping[str, str], ports: Sequence[int], opts: pulumi.ResourceOptions) -> None:
-    """Let in the stream's clients, and nobody else."""
+def brokers(
+    request: Request, pod_labels: Mapping[str, str], ports: Sequence[int], opts: pulumi.ResourceOptions
+) -> None:
+    """Allow only the stream's clients to reach the brokers."""
     rule = {"from_": [_pods(client_label(request.name))], "ports": _ports(ports)}
-    _policy(request, "brokers", marks, {"ingress": [rule]}, opts)
+    _policy(request, "brokers", pod_labels, {"ingress": [rule]}, opts)
 
 
 def operated(
     request: Request,
     part: str,
-    marks: Mapping[str, str],
+    pod_labels: Mapping[str, str],
     opts: pulumi.ResourceOptions,
     *,
     to: Mapping[str, str],
     ports: Sequence[int] = (),
 ) -> None:
-    """Let what Strimzi runs out: to the pods with the labels `to`, the API server, and these ports wherever they are.
+    """Allow egress of Strimzi's pods to pods with the labels `to`, the API server, and these ports anywhere.
 
-    Who may come in, Strimzi declares itself.
+    Strimzi creates the policies for ingress.
     """
     outside = {"ports": _ports(sorted({*agent.API_SERVER_PORTS, *ports}))}
-    _policy(request, part, marks, {"egress": [{"to": [_pods(to)]}, outside]}, opts)
+    _policy(request, part, pod_labels, {"egress": [{"to": [_pods(to)]}, outside]}, opts)
 
 
 def _policy(
@@ -59,8 +61,8 @@ def _policy(
     )
 
 
-def _pods(marks: Mapping[str, str]) -> dict[str, Any]:
-    return {"pod_selector": {"match_labels": dict(marks)}}
+def _pods(pod_labels: Mapping[str, str]) -> dict[str, Any]:
+    return {"pod_selector": {"match_labels": dict(pod_labels)}}
 
 
 def _ports(ports: Sequence[int]) -> list[dict[str, Any]]:

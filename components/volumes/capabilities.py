@@ -7,7 +7,7 @@ from typing import Literal
 AccessMode = Literal["ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"]
 Reach = Literal["node", "zone", "region", "class"]
 
-CLASS_DECIDES = "as its StorageClass"
+CLASS_DECIDES = "that of its StorageClass"
 CSI = "CSI"
 """By the backend's CSI driver, through the Kubernetes API."""
 

@@ -5,14 +5,14 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from components.base.model import NAME_NEEDS, Line, is_name, refuse
+from components.base.model import NAME_RULE, Line, is_name, refuse
 
 _GROUP = "group:"
 
 
 def _member(value: str) -> str:
     if value == _GROUP or not (value.startswith(_GROUP) or is_name(value)):
-        refuse(f"a service account ({NAME_NEEDS}), or group:NAME")
+        refuse(f"a service account ({NAME_RULE}), or group:NAME")
     return value
 
 

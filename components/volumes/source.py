@@ -6,7 +6,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 from pydantic import model_validator
 
-from components.base.model import Filled, Model, Name, ObjectName, refuse
+from components.base.model import Model, Name, NonEmptyStr, ObjectName, refuse
 
 SNAPSHOT_GROUP = "snapshot.storage.k8s.io"
 GROUP_SNAPSHOT_GROUP = "groupsnapshot.storage.k8s.io"
@@ -25,7 +25,7 @@ class FromMirror(Model):
 class Source(Model):
     """Exactly one of these. It applies when the volume is created, and is kept in the settings as a record."""
 
-    snapshot: Filled | None = None
+    snapshot: NonEmptyStr | None = None
     """Name of a VolumeSnapshot in the namespace, to restore."""
     volume: Name | None = None
     """Another volume of this stack, to clone in its current state."""

@@ -1,6 +1,6 @@
-"""Azure: sizes that AKS runs out of Aspire's generated list, prices by region out of Karpenter's provider for Azure.
+"""Azure: sizes that AKS supports from Aspire's generated list, prices by region from Karpenter's provider for Azure.
 
-Spot prices are out of a catalog in SkyPilot's format.
+Spot prices are from a catalog in SkyPilot's format.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _CPU = re.compile(
 )
 _IMAGE = "Ubuntu"
 _AGREEING = 0.005
-# Whole cards only: sizes with a part of one (A10 up to 18 vCPUs, RTX PRO 6000 up to 72) are left out, and AMD's.
+# Without fractional GPUs (A10 up to 18 vCPUs, RTX PRO 6000 up to 72) and AMD's GPUs.
 _GPUS: Mapping[str, tuple[str, int]] = {
     "Standard_NC4as_T4_v3": ("t4", 1),
     "Standard_NC8as_T4_v3": ("t4", 1),
@@ -101,10 +101,10 @@ def update(snapshots: Path, out: Path) -> None:
 def _machines(text: str, priced: set[str]) -> Iterator[MachineLine]:
     listed = {name: (int(vcpus), float(memory)) for name, vcpus, memory in _LINE.findall(text)}
     for name, (vcpus, memory_gib) in {**_MORE, **listed}.items():
-        card, count = _GPUS.get(name, ("", 0))
-        if not card and (not _CPU.fullmatch(name) or name not in priced):
+        accelerator, count = _GPUS.get(name, ("", 0))
+        if not accelerator and (not _CPU.fullmatch(name) or name not in priced):
             continue
-        arm = card in ("gb200", "gb300") or bool(re.search(r"\dpd?s_v", name))
+        arm = accelerator in ("gb200", "gb300") or bool(re.search(r"\dpd?s_v", name))
         yield MachineLine(
             name=name,
             vcpus=vcpus,
@@ -112,7 +112,7 @@ def _machines(text: str, priced: set[str]) -> Iterator[MachineLine]:
             source="a" if name in listed else "d",
             image=_IMAGE,
             arch="arm64" if arm else "amd64",
-            accelerator=card,
+            accelerator=accelerator,
             count=count,
             # An r in an ND size's letters: InfiniBand.
             gpudirect="RDMA" if re.match(r"Standard_ND\d+[a-z]*r", name) else "",
@@ -131,7 +131,7 @@ def _prices(text: str) -> Iterator[tuple[str, Mapping[str, float]]]:
 
 
 def _listed(text: str) -> Mapping[tuple[str, str], tuple[float, float]]:
-    """By region and size, what the other list has: on demand, and spot."""
+    """On-demand and spot prices of the other list, by region and size."""
     return {
         (line["Region"], line["InstanceType"]): (float(line["Price"]), float(line["SpotPrice"]))
         for line in csv.DictReader(text.splitlines())
@@ -142,6 +142,6 @@ def _listed(text: str) -> Mapping[tuple[str, str], tuple[float, float]]:
 def _spot(
     on_demand: float, listed: Mapping[tuple[str, str], tuple[float, float]], region: str, name: str
 ) -> float | None:
-    """A spot price where both lists agree on the price on demand: else one of them means something different."""
+    """The spot price, only if both lists agree on the on-demand price; else they mean different products."""
     other, spot = listed.get((region, name), (0.0, 0.0))
     return spot if abs(other - on_demand) <= _AGREEING * on_demand and 0 < spot < on_demand else None

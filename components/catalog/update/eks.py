@@ -1,4 +1,4 @@
-"""AWS: machines out of Karpenter's reference, prices out of Karpenter and of lists by region.
+"""AWS: machines from Karpenter's reference, prices from Karpenter and from lists by region.
 
 One lists machines with GPUs, the other those that Red Hat's OpenShift takes. Spot prices follow from AWS' Spot Instance
 Advisor.
@@ -30,7 +30,7 @@ _ZONES = "pkg/zones/wellknown.go"
 _EXCEPTIONS = "moto/ec2/models/availability_zones_and_regions.py"
 _REGION = re.compile(r"[a-z]{2}(-gov)?-[a-z]+-\d")
 
-# Each account sees two zones of these under letters of its own, so that none can be named for everybody.
+# In these regions, the names of zones differ between accounts, so the catalog lists none.
 _BY_ACCOUNT: Mapping[str, list[str]] = {"us-west-1": []}
 
 _CPU_FAMILIES = table.words(
@@ -40,13 +40,13 @@ _CPU_FAMILIES = table.words(
     " r5 r5a r5d r6i r6a r6g r6id r6gd r7i r7a r7g r7gd r7iz r8i-flex r8i r8a r8g r8gd"
     " i3en i4g i4i i7i i7ie i8g x2gd x2idn x8g"
 )
-# Their name there: the catalog's. Parts of a card (g6f, gr6f) count 0 there and are left out; so is what no EKS image
-# runs (RTX PRO 4500 of g7 needs a driver of 595), and what is not of NVIDIA.
+# Karpenter's names of GPUs, and the catalog's. Fractional GPUs (g6f, gr6f) count 0 there and are omitted; so are GPUs
+# that no EKS image supports (RTX PRO 4500 of g7 requires driver 595) and those of other vendors.
 _GPUS = {"t4": "t4", "t4g": "t4g", "a10g": "a10g", "l4": "l4", "l40s": "l40s", "v100": "v100-32gb", "h100": "h100-80gb"}
 _GPUS |= {"h200": "h200", "b200": "b200", "b300": "b300", "rtx-pro-server-6000": "rtx-pro-6000"}
 _A100 = {"40960": "a100-40gb", "81920": "a100-80gb"}
 _RDMA = re.compile(r"p(4de?|5e?n?|6-b\d+)\.")
-# Rented since years before the listing by region was made, so that a region it lacks does not sell them.
+# Available for years before the lists by region were created, so regions that are not listed do not sell them.
 _SETTLED = ("g4dn.", "g5.", "g5g.", "p3dn.", "p4d.", "p4de.")
 
 
@@ -67,7 +67,7 @@ def update(snapshots: Path, out: Path) -> None:
         Source("o", _day(openshift.text(_OPENSHIFT_AT)), openshift.source(_OPENSHIFT)),
         Source("a", spotinfo.day(_ADVISOR), spotinfo.source(_ADVISOR)),
     ]
-    # The later ones are the newer ones.
+    # Later lists are newer.
     found = {
         **_openshift(openshift.text(_OPENSHIFT), openshift.text(_OPENSHIFT_REGIONS)),
         **_listed(by_region),
@@ -79,7 +79,7 @@ def update(snapshots: Path, out: Path) -> None:
     zones = {**_zones(kops.text(_ZONES)), **exceptions, **_BY_ACCOUNT}
     regions = sorted({*zones, *(region for region, _ in found)})
     priced = {name for _, name in found}
-    # Among equals the first is preferred: one with a list price, since the others are rented for a term only.
+    # The first of equal machines is preferred: one with a list price, because the others require a term.
     machines = sorted(
         _machines(karpenter.text(_TYPES)),
         key=lambda line: (line.accelerator, line.name not in priced, line.name.split(".")[0], line.vcpus),
@@ -111,10 +111,10 @@ def _machines(text: str) -> Iterator[MachineLine]:
         if "metal" in size:
             continue
         gpu = fields.get("instance-gpu-name", "")
-        card = _A100.get(fields.get("instance-gpu-memory", "")) if gpu == "a100" else _GPUS.get(gpu)
+        accelerator = _A100.get(fields.get("instance-gpu-memory", "")) if gpu == "a100" else _GPUS.get(gpu)
         count = int(fields.get("instance-gpu-count", "0"))
         arm = fields["kubernetes.io/arch"] == "arm64"
-        if (card and count) or (not gpu and family in _CPU_FAMILIES):
+        if (accelerator and count) or (not gpu and family in _CPU_FAMILIES):
             machine = "ARM_64" if arm else "x86_64"
             efa = int(fields.get("vpc.amazonaws.com/efa", "0"))
             yield MachineLine(
@@ -122,10 +122,10 @@ def _machines(text: str) -> Iterator[MachineLine]:
                 vcpus=int(fields["instance-cpu"]),
                 memory_gib=int(fields["instance-memory"]) / 1024,
                 source="k",
-                image=f"AL2023_{machine}_{'NVIDIA' if card else 'STANDARD'}",
+                image=f"AL2023_{machine}_{'NVIDIA' if accelerator else 'STANDARD'}",
                 arch="arm64" if arm else "amd64",
-                accelerator=card or "",
-                count=count if card else 0,
+                accelerator=accelerator or "",
+                count=count if accelerator else 0,
                 efa=efa,
                 gpudirect="RDMA" if efa and _RDMA.match(name) else "",
                 regions="all" if name.startswith(_SETTLED) else "",
@@ -133,7 +133,7 @@ def _machines(text: str) -> Iterator[MachineLine]:
 
 
 def _sections(text: str) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Each machine's name and its labels and resources, labels without their prefix."""
+    """Labels (without their prefix) and resources of each machine, by name."""
     for section in text.split("\n### `")[1:]:
         name, _, body = section.partition("`")
         cells = re.findall(r"^ \|(?:karpenter\.k8s\.aws/)?([^|]+)\|([^|]+)\|", body, re.MULTILINE)
@@ -148,7 +148,7 @@ def _price(region: str, name: str, figure: tuple[float, str], saving: int | None
 
 
 def _savings(text: str) -> Mapping[tuple[str, str], int]:
-    """By region and machine, how many percent less than on demand spot costs on average of a month."""
+    """Average spot discount of a month in percent, by region and machine."""
     return {
         (region, name): facts["s"]
         for region, by_system in json.loads(text)["spot_advisor"].items()
@@ -158,7 +158,7 @@ def _savings(text: str) -> Mapping[tuple[str, str], int]:
 
 
 def _openshift(text: str, regions: str) -> Mapping[tuple[str, str], tuple[float, str]]:
-    """Machines without GPUs: of those, the prices have not changed since. P4's have, and a newer list has them."""
+    """Prices of machines without GPUs, which have not changed since. Those of P4 have; a newer list has them."""
     codes = {region["full_name"]: region["code"] for region in json.loads(regions)}
     return {
         (codes[region], name): (float(figure), "o")
@@ -186,13 +186,13 @@ def _listed(text: str) -> Mapping[tuple[str, str], tuple[float, str]]:
         (region, entry["name"]): (float(figures["onDemand"]), "l")
         for entry in listing
         for region, figures in entry["pricing"].items()
-        # The others are local zones and Wavelength zones, where EKS has no managed node groups.
+        # Without local zones and Wavelength zones, where EKS has no managed node groups.
         if _REGION.fullmatch(region)
     }
 
 
 def _exceptions(text: str) -> Mapping[str, list[str]]:
-    """The regions whose zones are not a, b and c, and some that have just these."""
+    """Regions whose zones are not a, b and c, and some others."""
     found: dict[str, list[str]] = {}
     for region, zone in re.findall(r'region_name="([a-z0-9-]+)",\s*name="([a-z0-9-]+)"', text):
         if not region.startswith("cn-"):

@@ -1,4 +1,4 @@
-"""Google Cloud: machines and zones out of a price calculator's lists, prices by region out of a Karpenter provider."""
+"""Google Cloud: machines and zones from a price calculator's lists, prices by region from a Karpenter provider."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CPU_FAMILIES = table.words("e2 n1 n2 n2d n4 n4d n4a c2 c2d c3 c3d c4 c4a c4d t2
 _HIGH_CPU = table.words("e2 n1 n2 n2d n4 c3 c4 c4a c4d")
 _ARM = ("t2a-", "c4a-", "n4a-", "a4x-")
 _SHAPE = re.compile(r"(?P<family>[a-z0-9]+)-(?P<shape>standard|highmem|highcpu)-\d+")
-# Which accelerator a family of machines has, as Google spells it, and what its network does with it.
+# Accelerator of a machine family, with Google's name, and its GPUDirect variant.
 _BUILT_IN = {
     "a2-highgpu": ("a100-40gb", "nvidia-tesla-a100", ""),
     "a2-megagpu": ("a100-40gb", "nvidia-tesla-a100", ""),
@@ -35,9 +35,9 @@ _BUILT_IN = {
 }
 _BUILT_IN_COUNT = re.compile(r"(?P<family>[a-z0-9]+-[a-z]+)-(?P<count>\d+)g")
 _G2 = {4: 1, 8: 1, 12: 1, 16: 1, 32: 1, 24: 2, 48: 4, 96: 8}
-# Less than 48 vCPUs have a part of a card.
+# Machines with less than 48 vCPUs have a fractional GPU.
 _G4 = {48: 1, 96: 2, 192: 4, 384: 8}
-# N1 machines that accelerators are added to: the vCPUs that make sense, within what Google allows for each count.
+# N1 machines to which accelerators are attached: useful numbers of vCPUs within Google's limits for each count.
 _ATTACHED: Mapping[tuple[str, str], Mapping[int, tuple[int, ...]]] = {
     ("t4", "nvidia-tesla-t4"): {1: (4, 8, 16, 32), 2: (8, 16, 32), 4: (16, 32, 64, 96)},
     ("p4", "nvidia-tesla-p4"): {1: (4, 8, 16), 2: (8, 16, 32), 4: (16, 32, 64, 96)},
@@ -106,7 +106,7 @@ def _sizes(text: str) -> Iterator[tuple[str, tuple[int, float]]]:
 
 
 def _machines(sizes: Mapping[str, tuple[int, float]]) -> Iterator[MachineLine]:
-    """Plain machines, then those with GPUs, the N1 with GPUs added, and TPUs."""
+    """Plain machines, then those with GPUs, N1 with attached GPUs, and TPUs."""
     order = sorted(sizes, key=lambda name: (name.rpartition("-")[0], sizes[name]))
     for name in order:
         shape = _SHAPE.fullmatch(name)
@@ -144,9 +144,9 @@ def _with_gpus(name: str, sizes: Mapping[str, tuple[int, float]]) -> Iterator[Ma
     elif (shape := _BUILT_IN_COUNT.fullmatch(name)) and shape["family"] in _BUILT_IN:
         accelerator, spelt, gpudirect = _BUILT_IN[shape["family"]]
         count = int(shape["count"])
-        # The smaller ones share their host's network with others.
+        # Smaller ones share the host's network.
         gpudirect = gpudirect if count == 8 or accelerator == "gb200" else ""
-        # Google lists no price on demand for the newest, which are rented for a term or as spot.
+        # The newest have no on-demand price, only for a term or as spot.
         regions = "" if shape["family"] in ("a3-ultragpu", "a4-highgpu", "a4x-highgpu") else "all"
         yield _line(name, sizes, accelerator, count, spelt, gpudirect=gpudirect, regions=regions)
 
@@ -183,11 +183,11 @@ def _line(
 
 
 def _regions(text: str, priced: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
-    # The list of zones leaves out a region that has TPUs alone.
+    # The list of zones omits a region that only has TPUs.
     zones: dict[str, list[str]] = {"us-central2": ["us-central2-b"]}
     for line in csv.DictReader(text.splitlines(), delimiter=";"):
         zones.setdefault(line["REGION"], []).append(line["NAME"])
-    # Accelerators are in regions too that sell no plain machines at list price.
+    # Accelerators are also in regions without plain machines at list price.
     with _ACCELERATORS.open(encoding="utf-8") as file:
         rows = csv.DictReader(line for line in file if not line.startswith("#"))
         found = {*priced, *(row["region"] for row in rows)}

@@ -1,4 +1,4 @@
-"""Reading files out of snapshots of public repositories, without a work tree."""
+"""Reads files from snapshots of public repositories, without a work tree."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A repository as git has it: `<folder>/<owner>+<name>/repo`, `<folder>/<owner>/<name>` or that with `.git`."""
+    """A git repository at `<folder>/<owner>+<name>/repo`, `<folder>/<owner>/<name>` or the latter with `.git`."""
 
     name: str
     path: Path
 
     @classmethod
     def find(cls, folder: Path, name: str) -> Snapshot:
-        """The repository `owner/name` below a folder; FileNotFoundError where it is in none of the places."""
+        """The repository `owner/name` below a folder. Raises FileNotFoundError if there is none."""
         owner, _, repository = name.partition("/")
         places = [folder / f"{owner}+{repository}" / "repo", folder / name, folder / f"{name}.git"]
         for place in places:
@@ -29,11 +29,11 @@ class Snapshot:
         return self._git("show", f"HEAD:{file}")
 
     def day(self, file: str) -> str:
-        """When a file was last changed, as 2026-08-03."""
+        """Date of a file's last change, such as 2026-08-03."""
         return self._git("log", "-1", "--format=%cs", "--", file).strip()
 
     def source(self, file: str) -> str:
-        """How the catalog names a file as its source."""
+        """A file as a source in the catalog."""
         return f"{self.name}@{self._git('rev-parse', '--short=7', 'HEAD').strip()} {file}"
 
     def _git(self, *words: str) -> str:

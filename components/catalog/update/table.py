@@ -1,4 +1,4 @@
-"""The data files as they are written: a head that says what and from where, then lines."""
+"""The format of the data files: a header with description and sources, then lines."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ REGIONS = ["region", "zones", "source"]
 
 @dataclass(frozen=True)
 class Source:
-    """Where lines of a file come from: a short key, the day of the figures, the full name."""
+    """A source of lines: a short key, the date of the figures, the full name."""
 
     key: str
     date: str
@@ -34,7 +34,7 @@ class Source:
 
 @dataclass(frozen=True)
 class MachineLine:
-    """A machine as its line says it; `regions` is `all` where its prices are known for all regions that sell it."""
+    """A machine's line; `regions` is `all` if there are prices for all regions that sell it."""
 
     name: str
     vcpus: int
@@ -52,7 +52,7 @@ class MachineLine:
     regions: str = ""
 
     def fields(self) -> Mapping[str, object]:
-        """By column; nothing is said where there is nothing."""
+        """Values by column; missing ones are empty."""
         shown = {key: getattr(self, key) or "" for key in MACHINES}
         return {**shown, "memory_gib": f"{self.memory_gib:g}", "attached": "yes" if self.attached else ""}
 
@@ -60,7 +60,7 @@ class MachineLine:
 def write(
     path: Path, title: str, columns: Iterable[str], sources: Iterable[Source], lines: Iterable[Mapping[str, object]]
 ) -> None:
-    """Write one data file. Cells hold no commas, so that nothing is quoted and a diff reads well."""
+    """Write one data file. Cells have no commas, so nothing is quoted and a diff is readable."""
     columns = list(columns)
     head = [f"# {title} {_BY}", *(f"# source {source.key} {source.date} {source.name}" for source in sources)]
     body = [",".join(str(line.get(column, "")) for column in columns) for line in lines]
@@ -71,7 +71,7 @@ def write(
 def price(
     region: str, machine: str, on_demand: float | None, spot: float | None, source: str, spot_source: str = ""
 ) -> Mapping[str, object]:
-    """One line of a file of prices, to a hundredth of a cent. `spot_source` where the spot price is from elsewhere."""
+    """One line of prices, rounded to a hundredth of a cent. `spot_source`: if the spot price is from another source."""
     cells = {"on_demand": on_demand, "spot": spot}
     shown = {key: "" if value is None else f"{value:.4f}".rstrip("0").rstrip(".") for key, value in cells.items()}
     elsewhere = "" if spot is None else spot_source

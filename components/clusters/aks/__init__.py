@@ -23,7 +23,7 @@ class Aks(AksSettings):
         return zones_of(shape, self) or (NO_ZONE,)
 
     def check(self, groups: Mapping[str, Shape]) -> Iterator[Fault]:
-        # Here, and not above: a stack on another cloud imports none of it.
+        # Imported here, because a stack on another cloud does not need it.
         from components.clusters.aks import check_cluster, check_groups, check_network
 
         yield from check_cluster.faults(self)

@@ -1,4 +1,4 @@
-"""Who the cluster is towards Azure, and what it may do there."""
+"""The cluster's identity in Azure, and its rights."""
 
 from collections.abc import Iterable
 from typing import Literal
@@ -13,7 +13,7 @@ from components.node_groups.shape import Shape
 
 
 def control_plane(context: Context) -> managedidentity.UserAssignedIdentity:
-    """The control plane's identity. It is there before the cluster, so that its rights can be, too."""
+    """The control plane's identity, created before the cluster so that its rights exist, too."""
     return managedidentity.UserAssignedIdentity(f"{context.name}-control-plane", opts=context.opts, **context.common)
 
 
@@ -25,7 +25,7 @@ def grant(
     principal: pulumi.Input[str],
     kind: Literal["ServicePrincipal", "Group"] = "ServicePrincipal",
 ) -> authorization.RoleAssignment:
-    """Give a role. Its kind spares Azure to look up an identity that may be too new to be found."""
+    """Assign a role. With the principal's type, Azure does not look up an identity that may be too new to be found."""
     return authorization.RoleAssignment(
         f"{context.name}-{suffix}",
         role_definition_id=pulumi.Output.from_input(scope).apply(lambda where: roles.definition(role, where)),
@@ -39,7 +39,7 @@ def grant(
 def reservations(
     context: Context, identity: managedidentity.UserAssignedIdentity, groups: Iterable[Shape]
 ) -> list[pulumi.Resource]:
-    """Let the control plane take machines from the capacity reservation groups that node groups name, once each."""
+    """Allow the control plane to use the capacity reservation groups of node groups, once each."""
     wanted = {shape.args.reserved.id.lower(): shape.args.reserved.id for shape in groups if shape.args.reserved}
     return [
         grant(context, f"reserved-{names.digest(key)}", roles.CONTRIBUTOR, scope, identity.principal_id)

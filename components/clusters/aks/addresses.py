@@ -1,17 +1,17 @@
-"""How the addresses of a new VNet are divided."""
+"""Address ranges in a new VNet."""
 
 import ipaddress
 
 DEFAULT_CIDR = "10.0.0.0/16"
 NODE_BITS = 24
-"""Prefix length of the pods' addresses that one node takes (Azure CNI overlay)."""
+"""Prefix length of a node's pod addresses (Azure CNI overlay)."""
 _QUARTER = 2
 
 
 def nodes_subnet(cidr: str) -> str:
     """Addresses of the nodes: the VNet's first quarter. The rest is left for subnets of storage and endpoints."""
-    whole = ipaddress.IPv4Network(cidr)
-    return f"{whole.network_address}/{whole.prefixlen + _QUARTER}"
+    vnet = ipaddress.IPv4Network(cidr)
+    return f"{vnet.network_address}/{vnet.prefixlen + _QUARTER}"
 
 
 def netapp_subnet(cidr: str) -> str:
@@ -25,9 +25,9 @@ def lustre_subnet(cidr: str) -> str:
 
 
 def _at(cidr: str, *, quarter: int, longest: int) -> str:
-    whole = ipaddress.IPv4Network(cidr)
-    prefix = max(longest, whole.prefixlen + _QUARTER)
-    return f"{whole.network_address + quarter * (whole.num_addresses >> _QUARTER)}/{prefix}"
+    vnet = ipaddress.IPv4Network(cidr)
+    prefix = max(longest, vnet.prefixlen + _QUARTER)
+    return f"{vnet.network_address + quarter * (vnet.num_addresses >> _QUARTER)}/{prefix}"
 
 
 def dns_address(service_cidr: str) -> str:

@@ -1,15 +1,15 @@
-"""The control plane's logs: who asked the API server to change what, and what came of it."""
+"""The control plane's logs, with the audit log of changes."""
 
 from pulumi_azure_native import containerservice, monitor, operationalinsights
 
 from components.clusters.aks.context import Context
 
-# The log of what was changed; the one of everything read as well is many times as large.
+# The audit log of changes; the one that includes reads is many times as large.
 _LOGS = ("kube-audit-admin", "guard", "kube-apiserver", "kube-controller-manager", "cluster-autoscaler")
 
 
 def logs(context: Context, cluster: containerservice.ManagedCluster) -> None:
-    """Send the logs to a workspace of the cluster's own."""
+    """Send the logs to the cluster's own Log Analytics workspace."""
     workspace = operationalinsights.Workspace(
         f"{context.name}-logs",
         sku={"name": "PerGB2018"},

@@ -1,4 +1,4 @@
-"""What is wrong with the settings of an AKS cluster, its network apart."""
+"""Checks of the settings of an AKS cluster, without its network."""
 
 import importlib.util
 import re
@@ -15,7 +15,7 @@ from components.clusters.aks.settings import AksSettings
 
 _SDK = "pulumi_azure_native"
 _NAME_LIMIT = 54
-_NAME_NEEDS = f"lower-case letters, digits and dashes, beginning with a letter, at most {_NAME_LIMIT} characters"
+_NAME_RULE = f"lower-case letters, digits and dashes, beginning with a letter, at most {_NAME_LIMIT} characters"
 _VERSION = re.compile(r"1\.(\d{2})(?:\.(\d+))?", re.ASCII)
 _NODES_BEHIND = 3
 ZONES = ("1", "2", "3")
@@ -38,8 +38,8 @@ def faults(args: AksSettings) -> Iterator[Fault]:
     yield from _name(args)
     yield from _region(args)
     if args.subscription and not _is_uuid(args.subscription):
-        need = "use an id such as 3f2504e0-4f89-41d3-9a0c-0305e82c3301 (az account list)"
-        yield Fault(("cluster", "subscription"), f"{args.subscription!r} is not a subscription id; {need}")
+        remedy = "use an id such as 3f2504e0-4f89-41d3-9a0c-0305e82c3301 (az account list)"
+        yield Fault(("cluster", "subscription"), f"{args.subscription!r} is not a subscription id; {remedy}")
     yield from _versions(args)
     yield from _zones(args)
     yield from _admins(args)
@@ -52,7 +52,7 @@ def _name(args: AksSettings) -> Iterator[Fault]:
     name = args.cluster_name
     if not is_name(name) or len(name) > _NAME_LIMIT:
         found = f"{name!r}" if args.name else f"missing, and the default from stack {pulumi.get_stack()!r}, {name},"
-        yield Fault(("cluster", "name"), f"{found} is not a valid name; use {_NAME_NEEDS}")
+        yield Fault(("cluster", "name"), f"{found} is not a valid name; use {_NAME_RULE}")
 
 
 def _region(args: AksSettings) -> Iterator[Fault]:
@@ -102,7 +102,7 @@ def _minor(version: str) -> int | None:
 
 
 def _patch(version: str) -> int:
-    """The patch release; -1 where the version leaves it open, which is the latest."""
+    """The patch release; -1 for the latest, if the version names none."""
     found = _VERSION.fullmatch(version)
     return int(found[2]) if found and found[2] else -1
 
@@ -124,12 +124,14 @@ def _admins(args: AksSettings) -> Iterator[Fault]:
     path = ("cluster", "admins")
     if not args.admins and not args.inherited_admins:
         reason = f"missing; without the role {_ADMIN_ROLE}, the API server refuses pulumi up with 403"
-        need = f"name an Entra group that includes everyone who deploys ({{platform: {_GROUP}}})"
-        yield Fault(path, f"{reason}; {need}, or set inheritedAdmins: true if the subscription already grants the role")
+        remedy = f"name an Entra group that includes everyone who deploys ({{platform: {_GROUP}}})"
+        yield Fault(
+            path, f"{reason}; {remedy}, or set inheritedAdmins: true if the subscription already grants the role"
+        )
     for name, group in args.admins.items():
         if not _is_uuid(group):
-            need = f"use the object id of an Entra group, such as {_GROUP}"
-            yield Fault((*path, name), f"{group!r} is not an object id; {need}")
+            remedy = f"use the object id of an Entra group, such as {_GROUP}"
+            yield Fault((*path, name), f"{group!r} is not an object id; {remedy}")
 
 
 def _is_uuid(value: str) -> bool:

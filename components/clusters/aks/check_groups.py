@@ -1,4 +1,4 @@
-"""What is wrong with node groups on AKS, beyond what is wrong with them on every cloud."""
+"""Checks of node groups that are specific to AKS."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ _LARGEST_DISK = 2048
 # learn.microsoft.com/azure/aks/use-system-pools
 _SYSTEM_VCPUS, _SYSTEM_MEMORY_GIB = 4, 4
 _MIG = ("a100-40gb", "a100-80gb", "h100-80gb", "h100-nvl", "h200")
-"""What AKS divides: A100, H100 and H200 (learn.microsoft.com/azure/aks/gpu-multi-instance, May 2026)."""
+"""GPUs with MIG on AKS: A100, H100 and H200 (learn.microsoft.com/azure/aks/gpu-multi-instance, May 2026)."""
 _BURSTABLE = "Standard_B"
 _RESERVATION = re.compile(
     r"/subscriptions/[^/]+/resourceGroups/[^/]+/providers/Microsoft\.Compute/capacityReservationGroups/[^/]+", re.I
@@ -68,7 +68,7 @@ def _sizes(groups: Mapping[str, Shape]) -> Iterator[Fault]:
 
 def _zones(path: tuple[str, ...], args: AksSettings, shape: Shape) -> Iterator[Fault]:
     if not catalog.zones("aks", args.region):
-        # Where the catalog knows the location's zones, their names are checked for every cloud.
+        # If the catalog has the location's zones, another check covers their names.
         for zone in shape.args.zones:
             if zone not in ZONES:
                 near = did_you_mean(zone.removeprefix(f"{args.region}-"), ZONES)
@@ -86,24 +86,24 @@ def _zones(path: tuple[str, ...], args: AksSettings, shape: Shape) -> Iterator[F
 
 
 def _sharing(path: tuple[str, ...], shape: Shape) -> Iterator[Fault]:
-    sharing, card = shape.args.sharing, shape.accelerator
-    if not isinstance(sharing, Mig) or card is None or sharing.profile not in card.mig:
+    sharing, accelerator = shape.args.sharing, shape.accelerator
+    if not isinstance(sharing, Mig) or accelerator is None or sharing.profile not in accelerator.mig:
         return
-    if card.name not in _MIG:
-        need = f"use {', '.join(_MIG)}, or sharing kind timeSlicing"
-        yield Fault((*path, "sharing"), f"AKS does not support MIG on {card.name}; {need}")
+    if accelerator.name not in _MIG:
+        required = f"use {', '.join(_MIG)}, or sharing kind timeSlicing"
+        yield Fault((*path, "sharing"), f"AKS does not support MIG on {accelerator.name}; {required}")
         return
-    able = _profiles(card)
+    able = _profiles(accelerator)
     if sharing.profile not in able:
         listed = ", ".join(able)
-        reason = f"AKS does not offer MIG profile {sharing.profile} on {card.name}; choose one of {listed}"
+        reason = f"AKS does not offer MIG profile {sharing.profile} on {accelerator.name}; choose one of {listed}"
         yield Fault((*path, "sharing", "profile"), reason + did_you_mean(sharing.profile, able))
 
 
-def _profiles(card: Accelerator) -> tuple[str, ...]:
-    """The profiles that AKS can create: its API takes the number of slices, and picks the smallest memory for it."""
+def _profiles(accelerator: Accelerator) -> tuple[str, ...]:
+    """The profiles that AKS supports: its API takes the number of slices, and uses the smallest memory."""
     smallest: dict[str, str] = {}
-    for profile in sorted(card.mig, key=_memory):
+    for profile in sorted(accelerator.mig, key=_memory):
         if "+" not in profile:
             smallest.setdefault(mig_slices(profile), profile)
     return tuple(smallest[slices] for slices in sorted(smallest))
@@ -117,14 +117,14 @@ def _memory(profile: str) -> int:
 def _reserved(path: tuple[str, ...], shape: Shape) -> Iterator[Fault]:
     reserved = shape.args.reserved
     if reserved and not _RESERVATION.fullmatch(reserved.id):
-        need = "/subscriptions/…/resourceGroups/…/providers/Microsoft.Compute/capacityReservationGroups/…"
+        required = "/subscriptions/…/resourceGroups/…/providers/Microsoft.Compute/capacityReservationGroups/…"
         yield Fault(
-            (*path, "reserved", "id"), f"{reserved.id!r} is not the id of a capacity reservation group; use {need}"
+            (*path, "reserved", "id"), f"{reserved.id!r} is not the id of a capacity reservation group; use {required}"
         )
 
 
 def _system(args: AksSettings, groups: Mapping[str, Shape]) -> Iterator[Fault]:
-    """Which group AKS gets as its system pool, and whether it takes it."""
+    """Faults of the system node pool."""
     fitting, path, given = fit_for_system(groups), ("cluster", "systemGroup"), (("nodeGroups",),)
     if not fitting:
         return
@@ -151,8 +151,8 @@ def _system_machine(shape: Shape) -> Iterator[Fault]:
     if machine is None:
         return
     if machine.vcpus < _SYSTEM_VCPUS or machine.memory_gib < _SYSTEM_MEMORY_GIB:
-        need = f"one with at least {_SYSTEM_VCPUS} vCPUs and {_SYSTEM_MEMORY_GIB} GiB"
-        reason = f"{machine.name} is too small for the system node pool; use {need}"
+        required = f"one with at least {_SYSTEM_VCPUS} vCPUs and {_SYSTEM_MEMORY_GIB} GiB"
+        reason = f"{machine.name} is too small for the system node pool; use {required}"
         yield Fault(path, reason + _larger(machine))
     elif machine.name.startswith(_BURSTABLE):
         reason = f"AKS does not allow burstable machines such as {machine.name} in the system node pool"
@@ -160,7 +160,7 @@ def _system_machine(shape: Shape) -> Iterator[Fault]:
 
 
 def _larger(machine: Machine) -> str:
-    """The smallest machine of the same family that would do: Standard_D4s_v5 instead of Standard_D2s_v5."""
+    """The smallest sufficient machine of the family: Standard_D4s_v5 instead of Standard_D2s_v5."""
     family = re.sub(r"\d+", "#", machine.name, count=1)
     able = [
         other

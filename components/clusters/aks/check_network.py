@@ -1,4 +1,4 @@
-"""What is wrong with the addresses of an AKS cluster, and with who is let in to its API server."""
+"""Checks of an AKS cluster's address ranges and of access to its API server."""
 
 import ipaddress
 import re
@@ -81,19 +81,19 @@ def _overlaps(ranges: Mapping[str, ipaddress.IPv4Network]) -> Iterator[Fault]:
 
 
 def _room(ranges: Mapping[str, ipaddress.IPv4Network], groups: Mapping[str, Shape]) -> Iterator[Fault]:
-    """Every node takes a /24 of the pods' addresses, and an address of the nodes' subnet."""
+    """Faults of ranges that are too small: each node takes a /24 for pods and an address of the subnet."""
     nodes = sum(shape.args.max for shape in groups.values())
     given = tuple(("nodeGroups", name) for name in groups)
-    pods, whole = ranges.get("podCidr"), ranges.get("cidr")
+    pods, vnet = ranges.get("podCidr"), ranges.get("cidr")
     if pods and pods.prefixlen <= NODE_BITS and nodes > 1 << (NODE_BITS - pods.prefixlen):
         room = 1 << (NODE_BITS - pods.prefixlen)
         reason = f"{pods} has addresses for {room} nodes (256 each), but the groups have up to {nodes}"
         yield Fault((*_PATH, "podCidr"), f"{reason}; use a larger range", given=given)
-    if whole and whole.prefixlen <= _SIZES["cidr"][1]:
-        room = ipaddress.IPv4Network(nodes_subnet(str(whole))).num_addresses - _RESERVED_IN_SUBNET
+    if vnet and vnet.prefixlen <= _SIZES["cidr"][1]:
+        room = ipaddress.IPv4Network(nodes_subnet(str(vnet))).num_addresses - _RESERVED_IN_SUBNET
         if nodes > room:
             reason = (
-                f"the node subnet, a quarter of {whole}, has addresses for {room} nodes, but the groups have "
+                f"the node subnet, a quarter of {vnet}, has addresses for {room} nodes, but the groups have "
                 f"up to {nodes}"
             )
             yield Fault((*_PATH, "cidr"), f"{reason}; use a larger range", given=given)

@@ -11,10 +11,10 @@ from components.clusters.aks.settings import AksSettings
 
 @dataclass(frozen=True)
 class Context:
-    """Handed to everything that creates a part of the cluster."""
+    """Passed to all code that creates a part of the cluster."""
 
     name: str
-    """What the resources' names in Pulumi begin with."""
+    """Prefix of the resources' names in Pulumi."""
     args: AksSettings
     group: resources.ResourceGroup
     opts: pulumi.ResourceOptions
@@ -22,19 +22,19 @@ class Context:
 
     @property
     def common(self) -> dict[str, Any]:
-        """Inputs of everything that has a place of its own."""
+        """Common inputs of resources with a location."""
         return {"resource_group_name": self.group.name, "location": self.args.region, "tags": tags(self.args)}
 
     @property
     def protected(self) -> pulumi.ResourceOptions:
-        """The options of what must not be deleted by accident."""
+        """Options of protected resources."""
         return pulumi.ResourceOptions.merge(self.opts, pulumi.ResourceOptions(protect=self.args.deletion_protection))
 
     def after(self, *others: pulumi.Resource) -> pulumi.ResourceOptions:
-        """The options of what must come after others."""
+        """Options with dependencies."""
         return pulumi.ResourceOptions.merge(self.opts, pulumi.ResourceOptions(depends_on=list(others)))
 
 
 def tags(args: AksSettings) -> dict[str, str]:
-    """The tags of everything that a cluster's settings come to."""
+    """Tags of all resources of a cluster."""
     return {"tensorplane-stack": pulumi.get_stack(), **dict(sorted(args.tags.items()))}

@@ -1,4 +1,4 @@
-"""The cluster itself: its API server, and the pool of its own pods that Azure wants with it."""
+"""The cluster with its system node pool, which Azure requires."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -32,14 +32,14 @@ def cluster(
     system: Shape,
     before: list[pulumi.Resource],
 ) -> containerservice.ManagedCluster:
-    """The cluster with its system pool."""
+    """The cluster with its system node pool."""
     args = context.args
     options = pulumi.ResourceOptions(
         depends_on=[*encryption.ready, *before],
         protect=args.deletion_protection,
-        # The autoscaler's, from the first day on.
+        # Owned by the autoscaler.
         ignore_changes=["agentPoolProfiles[0].count"],
-        # Azure makes no private cluster of a public one; and no two clusters have one name.
+        # Azure cannot make a public cluster private, and the name must be unique.
         replace_on_changes=["apiServerAccessProfile.enablePrivateCluster"],
         delete_before_replace=True,
     )
@@ -75,14 +75,14 @@ def _system_pool(context: Context, nodes: Nodes, system: Shape) -> Any:
 
 
 def pool_properties(context: Context, shape: Shape, mode: pool.Mode) -> dict[str, Any]:
-    """A group's pool, with what all of a cluster's pools have in common."""
+    """A group's pool with the common properties of all pools."""
     args = context.args
     version = args.node_version or args.version
     return pool.properties(shape, mode, version=version, zones=zones_of(shape, args), tags=tags(args))
 
 
 _LOGIN: Mapping[str, Any] = {
-    # People and programs log in with Entra, their rights are Azure roles; there is no key that opens everything.
+    # Clients authenticate with Entra and have Azure roles; local accounts are disabled.
     "aad_profile": {"managed": True, "enable_azure_rbac": True},
     "enable_rbac": True,
     "disable_local_accounts": True,
@@ -93,7 +93,7 @@ _LOGIN: Mapping[str, Any] = {
 def _endpoint(args: AksSettings, nodes: Nodes) -> containerservice.ManagedClusterAPIServerAccessProfileArgsDict:
     if not args.endpoint.public:
         return {"enable_private_cluster": True, "disable_run_command": True}
-    # The nodes reach a public endpoint from their NAT gateway's address.
+    # Nodes reach a public endpoint from their NAT gateway's address.
     allowed: list[pulumi.Input[str]] = [*args.endpoint.allowed_cidrs]
     allowed += [pulumi.Output.concat(address, "/32") for address in nodes.exits]
     return {"enable_private_cluster": False, "authorized_ip_ranges": allowed, "disable_run_command": True}

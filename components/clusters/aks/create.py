@@ -1,4 +1,4 @@
-"""Everything of an AKS cluster in the order in which it works: rights and key, control plane, pools, logs."""
+"""Creates an AKS cluster in the required order: rights and key, control plane, pools, logs."""
 
 from collections.abc import Mapping
 
@@ -37,12 +37,12 @@ def connect(args: AksSettings, name: str, groups: Mapping[str, Shape], opts: pul
     settled = [*maintenance.windows(context, cluster), *_admins(context, cluster)]
     pools = _pools(context, cluster, nodes, groups, system)
     config = kubeconfig.of(context, cluster, settled)
-    # After the node groups, so that destroying the stack deletes what is inside while there are nodes to run the
-    # controllers that clean up: load balancers and disks would be left behind otherwise.
+    # After the node groups, so that destroying the stack deletes the objects inside while there are nodes to run the
+    # controllers that delete load balancers and disks.
     inside = k8s.Provider(
         name,
         kubeconfig=config,
-        # By its id, a cluster stays the same one whatever changes in the kubeconfig.
+        # The id identifies the cluster, so that a changed kubeconfig replaces nothing.
         cluster_identifier=cluster.id,
         opts=pulumi.ResourceOptions(parent=opts.parent, depends_on=[*pools, *settled]),
     )

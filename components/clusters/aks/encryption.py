@@ -14,16 +14,16 @@ _KEPT_DAYS = 90
 
 @dataclass(frozen=True)
 class Encryption:
-    """A key, ready to be used by the control plane."""
+    """A key that the control plane can use."""
 
     key: pulumi.Output[str]
-    """The key's address with its version, which is how AKS names it."""
+    """The key's URL with its version, as AKS requires."""
     ready: list[pulumi.Resource]
-    """What has to be there before a cluster can use it."""
+    """Resources that must exist before a cluster can use it."""
 
 
 def etcd(context: Context, identity: managedidentity.UserAssignedIdentity) -> Encryption:
-    """A key of the cluster's own. A cluster whose key is lost is lost: it is guarded better than the cluster."""
+    """The cluster's own key. Without it the cluster's data is lost, so it is always protected."""
     vault = keyvault.Vault(
         f"{context.name}-keys",
         properties={
@@ -32,7 +32,7 @@ def etcd(context: Context, identity: managedidentity.UserAssignedIdentity) -> En
             "enable_rbac_authorization": True,
             "enable_purge_protection": True,
             "soft_delete_retention_in_days": _KEPT_DAYS,
-            # The control plane is outside the VNet: it cannot reach a vault with a firewall. Roles say who may use it.
+            # The control plane is outside the VNet and cannot reach a vault with a firewall. Roles restrict access.
             "public_network_access": "Enabled",
         },
         opts=context.protected,
@@ -48,7 +48,7 @@ def etcd(context: Context, identity: managedidentity.UserAssignedIdentity) -> En
     use = grant(context, "etcd-key", roles.KEY_VAULT_CRYPTO_USER, vault.id, identity.principal_id)
     ready: list[pulumi.Resource] = [key, use]
     if context.args.deletion_protection:
-        # On the vault, and not on the cluster: a lock there would keep its agent pools from being replaced.
+        # On the vault, because a lock on the cluster would prevent the replacement of agent pools.
         ready.append(
             authorization.ManagementLockByScope(
                 f"{context.name}-keys",

@@ -1,4 +1,4 @@
-"""How to reach the cluster, without a secret: kubelogin asks Entra for a token when the kubeconfig is used."""
+"""The kubeconfig, without secrets: kubelogin gets a token from Entra when it is used."""
 
 import base64
 from typing import Any
@@ -11,12 +11,12 @@ from components.clusters.aks.context import Context
 
 _API_VERSION = "2025-10-01"
 _ENTRA_APPLICATION = "6dae42f8-4368-4678-94ff-3960e28e3630"
-"""The application by which Entra knows every AKS cluster (azure.github.io/kubelogin/concepts/aks.html)."""
+"""The Entra application of all AKS clusters (azure.github.io/kubelogin/concepts/aks.html)."""
 
 _LOGIN: dict[str, Any] = {
     "apiVersion": "client.authentication.k8s.io/v1beta1",
     "command": "kubelogin",
-    # As who `az login` says; the variable AAD_LOGIN_METHOD names another way, such as workloadidentity in CI.
+    # With the login of `az login`; AAD_LOGIN_METHOD selects another one, such as workloadidentity in CI.
     "args": ["get-token", "--login", "azurecli", "--server-id", _ENTRA_APPLICATION],
     "installHint": "install it with: az aks install-cli",
     "interactiveMode": "IfAvailable",
@@ -48,10 +48,10 @@ def _cluster_entry(
 ) -> pulumi.Output[dict[str, str]]:
     """Address and certificate authority of the API server.
 
-    Azure hands them out with a user's kubeconfig only. A deployment without resources asks for that: unlike a
-    function of the provider, it needs no credentials in a preview.
+    Azure only returns them with a user's kubeconfig. A deployment without resources requests it: unlike a function of
+    the provider, it requires no credentials in a preview.
     """
-    # The name through the resource, so that there is a cluster to ask.
+    # The name as an Output of the resource, so that the cluster exists.
     template = cluster.name.apply(lambda name: _template(name or context.args.cluster_name))
     asked = resources.Deployment(
         f"{context.name}-kubeconfig",

@@ -5,12 +5,12 @@ from pulumi_azure_native import containerservice
 
 from components.clusters.aks.context import Context
 
-# The names by which AKS knows what a window is for.
+# AKS' names of the windows' purposes.
 _WINDOWS = {"upgrades": "aksManagedAutoUpgradeSchedule", "node-os": "aksManagedNodeOSUpgradeSchedule"}
 
 
 def windows(context: Context, cluster: containerservice.ManagedCluster) -> list[pulumi.Resource]:
-    """One window a week for both."""
+    """One weekly window for both."""
     wanted = context.args.maintenance
     return [
         containerservice.MaintenanceConfiguration(

@@ -1,4 +1,4 @@
-"""Names of what holds volumes in Azure: readable, and never longer than Azure takes."""
+"""Names of storage resources in Azure, within Azure's limits."""
 
 import re
 
@@ -13,6 +13,6 @@ def short(name: str, limit: int) -> str:
 
 
 def alphanumeric(name: str, unique: str, limit: int) -> str:
-    """The name of a storage account: the beginning of a name without dashes, and a hash of the unique one."""
+    """Name of a storage account: a prefix without dashes, and a hash of the unique name."""
     plain = re.sub(r"[^a-z0-9]", "", name)
     return plain[: limit - _HASHED] + digest(unique, _HASHED)

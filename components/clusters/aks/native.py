@@ -1,4 +1,4 @@
-"""What of an AKS cluster others build upon: volumes that need resources of their own in Azure."""
+"""Attributes of an AKS cluster for volumes that create resources in Azure."""
 
 from dataclasses import dataclass
 
@@ -11,13 +11,13 @@ from components.clusters.aks.network import Nodes
 
 @dataclass(frozen=True)
 class Native:
-    """The cluster in Azure, for what is built beside it: file shares, identities of workloads."""
+    """The cluster in Azure, for resources such as file shares and identities of workloads."""
 
     context: Context
     cluster: containerservice.ManagedCluster
     provider: azure.Provider
     group: resources.ResourceGroup
     identity: managedidentity.UserAssignedIdentity
-    """The control plane's."""
+    """The control plane's identity."""
     nodes: Nodes
-    """Where the nodes are."""
+    """The nodes' network."""

@@ -1,4 +1,4 @@
-"""The network of the nodes: none has a public address, all go out through one NAT gateway."""
+"""The network of the nodes, which have no public addresses and share one NAT gateway."""
 
 from dataclasses import dataclass
 
@@ -13,14 +13,14 @@ _IDLE_MINUTES = 10
 
 @dataclass(frozen=True)
 class Nodes:
-    """Where the nodes are."""
+    """The nodes' network."""
 
     subnet: pulumi.Input[str]
     """Resource id of their subnet."""
     exits: list[pulumi.Output[str]]
-    """The public addresses that they come from, as far as they are made here."""
+    """Their public egress addresses, if they are created here."""
     vnet: network.VirtualNetwork | None = None
-    """Their VNet, where it is made here."""
+    """Their VNet, if it is created here."""
 
 
 def nodes(context: Context) -> Nodes:
@@ -48,7 +48,7 @@ def nodes(context: Context) -> Nodes:
 def storage_subnet(
     context: Context, vnet: network.VirtualNetwork, name: str, cidr: str, *, delegated_to: str | None, keep: bool
 ) -> network.Subnet:
-    """A subnet for storage beside the nodes'."""
+    """A subnet for storage in the nodes' VNet."""
     delegation: network.DelegationArgsDict = {"name": name, "service_name": delegated_to}
     kept = pulumi.ResourceOptions(protect=keep, retain_on_delete=keep)
     return network.Subnet(

@@ -1,4 +1,4 @@
-"""A node group as an agent pool of its own, beside the one that the cluster comes with."""
+"""Node groups as agent pools, in addition to the system node pool."""
 
 import pulumi
 from pulumi_azure_native import containerservice
@@ -9,7 +9,7 @@ from components.clusters.aks.network import Nodes
 from components.clusters.aks.pool_name import pool_name
 from components.node_groups.component import NodeGroup
 
-# What Azure lets nobody change in a pool, beyond what its SDK knows (machine and MIG profile): the pool is made anew.
+# Immutable properties that the SDK does not know (besides machine and MIG profile); a change replaces the pool.
 _FIXED = (
     "availabilityZones",
     "capacityReservationGroupID",
@@ -26,9 +26,9 @@ def node_pool(
     """The group's pool."""
     options = pulumi.ResourceOptions(
         parent=group,
-        ignore_changes=["count"],  # the autoscaler's
+        ignore_changes=["count"],  # owned by the autoscaler
         replace_on_changes=list(_FIXED),
-        delete_before_replace=True,  # two pools cannot have one name
+        delete_before_replace=True,  # the name must be unique
     )
     return containerservice.AgentPool(
         f"{context.name}-{group.shape.name}",

@@ -1,4 +1,4 @@
-"""Names of agent pools: AKS takes lower-case letters and digits alone, and twelve at most."""
+"""Names of agent pools: AKS allows at most 12 lower-case letters and digits."""
 
 from components.base.names import digest
 
@@ -7,7 +7,7 @@ _HASHED = 4
 
 
 def pool_name(group: str) -> str:
-    """The pool's name: the group's without dashes; where that is too long, its beginning and a hash of the group's."""
+    """The group's name without dashes, shortened with a hash if it is too long."""
     plain = group.replace("-", "")
     if len(plain) <= LIMIT:
         return plain

@@ -1,4 +1,4 @@
-"""An agent pool's properties, the same within the cluster's own request and in a request of the pool's own."""
+"""Properties of an agent pool, both as part of the cluster and as a resource of its own."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -10,7 +10,7 @@ Mode = Literal["System", "User"]
 
 
 def fit_for_system(groups: Mapping[str, Shape]) -> dict[str, Shape]:
-    """The groups that the cluster's own pods could run on: without accelerator and taints, and never without nodes."""
+    """Groups that can be the system node pool: without accelerator and taints, with min 1 or more."""
     return {
         name: shape
         for name, shape in groups.items()
@@ -19,20 +19,20 @@ def fit_for_system(groups: Mapping[str, Shape]) -> dict[str, Shape]:
 
 
 def system_group(groups: Mapping[str, Shape], named: str | None) -> Shape | None:
-    """The group of the cluster's own pods: the one that the settings name, or the only one that can be."""
+    """The system node pool's group: the one in the settings, or the only candidate."""
     fitting = fit_for_system(groups)
     return fitting.get(named) if named else next(iter(fitting.values()), None)
 
 
 def mig_slices(profile: str) -> str:
-    """How many of a card's seven compute slices a MIG profile has: 2 of 2g.20gb. All that AKS lets one say of it."""
+    """Compute slices of a MIG profile, such as 2 for 2g.20gb, which is how AKS selects a profile."""
     return profile.split("g", 1)[0]
 
 
 def properties(
     shape: Shape, mode: Mode, *, version: str, zones: Sequence[str], tags: Mapping[str, str]
 ) -> dict[str, Any]:
-    """The pool that a node group comes to, without its name and its subnet."""
+    """The pool of a node group, without name and subnet."""
     args, machine = shape.args, shape.machine
     found: dict[str, Any] = {
         "mode": mode,
@@ -57,9 +57,9 @@ def properties(
 
 def _upgrades(shape: Shape) -> dict[str, Any]:
     if shape.args.spot:
-        return {}  # AKS takes no settings here
+        return {}  # AKS has no settings for it
     if shape.accelerator:
-        # More machines of a scarce card are not to be had for an upgrade: one node at a time is taken away instead.
+        # Scarce machines have no spare capacity for an upgrade, so one node at a time is removed first.
         return {"upgrade_settings": {"max_surge": "0", "max_unavailable": "1"}}
     return {"upgrade_settings": {"max_surge": "33%"}}
 
@@ -68,18 +68,16 @@ def _gpu(shape: Shape) -> dict[str, Any]:
     if not shape.accelerator:
         return {}
     if not shape.driver_in_image:
-        # The GPU Operator's MIG manager divides what its own driver runs.
+        # The GPU Operator's MIG manager configures the GPUs of its own driver.
         return {"gpu_profile": {"driver": "None"}}
     sharing = shape.args.sharing
-    whole = {"gpu_profile": {"driver": "Install"}}
-    return (
-        {**whole, "gpu_instance_profile": f"MIG{mig_slices(sharing.profile)}g"} if isinstance(sharing, Mig) else whole
-    )
+    base = {"gpu_profile": {"driver": "Install"}}
+    return {**base, "gpu_instance_profile": f"MIG{mig_slices(sharing.profile)}g"} if isinstance(sharing, Mig) else base
 
 
 def _capacity(shape: Shape) -> dict[str, Any]:
     if shape.args.spot:
-        # -1: up to the price on demand, so that machines are taken back for lack of capacity alone.
+        # -1: up to the on-demand price, so that machines are only evicted for lack of capacity.
         return {"scale_set_priority": "Spot", "scale_set_eviction_policy": "Delete", "spot_max_price": -1}
     if shape.args.reserved:
         return {"capacity_reservation_group_id": shape.args.reserved.id}

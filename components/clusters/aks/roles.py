@@ -1,16 +1,16 @@
-"""Azure's built-in roles that a cluster gives, by the ids under which every subscription has them."""
+"""Ids of Azure's built-in roles."""
 
 # learn.microsoft.com/azure/role-based-access-control/built-in-roles
 NETWORK_CONTRIBUTOR = "4d97b98b-1d4f-4787-a291-c67834d212e7"
 """Joins nodes and load balancers to a subnet."""
 CONTRIBUTOR = "b24988ac-6180-42a0-ab88-20f7382dd24c"
-"""Takes machines from a capacity reservation group (learn.microsoft.com/azure/aks/use-capacity-reservation-groups)."""
+"""Uses a capacity reservation group (learn.microsoft.com/azure/aks/use-capacity-reservation-groups)."""
 READER = "acdd72a7-3385-48ef-bd42-f606fba81ae7"
-"""Reads a disk encryption set, which putting a disk into it needs."""
+"""Reads a disk encryption set, which disks that use it require."""
 STORAGE_ACCOUNT_CONTRIBUTOR = "17d1049b-9a84-46fb-8f53-869881c3d3ab"
-"""Makes, resizes and snapshots shares."""
+"""Creates, resizes and snapshots shares."""
 STORAGE_FILE_DATA_PRIVILEGED_CONTRIBUTOR = "69566ab7-960f-475b-8e7c-b3118f30c6bd"
-"""Reads and writes the files of a share, which restoring one does."""
+"""Reads and writes files of a share, which a restore requires."""
 KEY_VAULT_CRYPTO_USER = "12338af0-0e69-4776-bea7-57ae8d297424"
 """Encrypts and decrypts with a vault's keys."""
 CLUSTER_ADMIN = "b1ff04bb-8a4e-4dc4-8eb5-8693973ce19b"
@@ -18,6 +18,6 @@ CLUSTER_ADMIN = "b1ff04bb-8a4e-4dc4-8eb5-8693973ce19b"
 
 
 def definition(role: str, scope: str) -> str:
-    """The role's full id in the subscription where it is given, which is the form in which Azure gives it back."""
+    """The role's full id in a subscription, as Azure returns it."""
     subscription = "/".join(scope.split("/")[:3])
     return f"{subscription}/providers/Microsoft.Authorization/roleDefinitions/{role}"

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 import pulumi
 from pydantic import Field
 
-from components.base.model import Filled, Line, Model, Name, TimeOfDay
+from components.base.model import Line, Model, Name, NonEmptyStr, TimeOfDay
 from components.catalog import Cloud
 from components.catalog import zones as known_zones
 from components.clusters.aks.addresses import DEFAULT_CIDR
@@ -31,17 +31,17 @@ _CLASSES_OF_AKS = (
 
 
 class Network(Model):
-    """The cluster's network: a new VNet, or an existing subnet. Pods have their own address range (Azure CNI "
-    "overlay)."""
+    """The cluster's network: a new VNet, or an existing subnet. Pods have their own address range (Azure CNI
+    overlay)."""
 
-    cidr: Filled | None = None
+    cidr: NonEmptyStr | None = None
     """CIDR of the new VNet; `10.0.0.0/16` by default. Nodes take a quarter of it, one address each."""
-    subnet: Filled | None = None
+    subnet: NonEmptyStr | None = None
     """Resource id of an existing subnet for the nodes, instead of a new VNet."""
-    pod_cidr: Filled = "10.240.0.0/12"
+    pod_cidr: NonEmptyStr = "10.240.0.0/12"
     """CIDR of pods. It must not overlap the VNet and its peers. Each node takes 256 addresses. A change replaces the
     cluster."""
-    service_cidr: Filled = "172.20.0.0/16"
+    service_cidr: NonEmptyStr = "172.20.0.0/16"
     """CIDR of Kubernetes Services, /12 to /28. It must not overlap any other range. A change replaces the cluster."""
     outbound: Literal["natGateway", "loadBalancer", "routeTable"] = "natGateway"
     """How nodes reach the internet: a NAT gateway (in an existing subnet: the subnet's own), a load balancer, or your
@@ -54,7 +54,7 @@ class Endpoint(Model):
     public: bool = False
     """Whether the API server has a public address, which deploying from outside the VNet requires. A change replaces
     the cluster."""
-    allowed_cidrs: tuple[Filled, ...] = ()
+    allowed_cidrs: tuple[NonEmptyStr, ...] = ()
     """Public addresses that may reach the API server: your office, VPN or CI, and the egress addresses of an existing
     subnet. The whole internet is refused."""
     deploy_from_inside: bool = False
@@ -76,15 +76,15 @@ class Maintenance(Model):
 class AksSettings(ClusterArgs):
     """Settings of a cluster of kind `aks`."""
 
-    region: Filled
+    region: NonEmptyStr
     """Azure location, such as westeurope."""
-    subscription: Filled | None = None
+    subscription: NonEmptyStr | None = None
     """Subscription id; by default that of `az login` or ARM_SUBSCRIPTION_ID."""
     name: Name | None = None
     """Name of the cluster and its resource group; `tensorplane-<stack>` by default. A change replaces the cluster."""
-    version: Filled = "1.35"
+    version: NonEmptyStr = "1.35"
     """Kubernetes version of the control plane. Raise it by one minor version at a time; it cannot be lowered."""
-    node_version: Filled | None = None
+    node_version: NonEmptyStr | None = None
     """Kubernetes version of the nodes; the control plane's by default. Set it to upgrade the control plane first."""
     support: Literal["standard", "longTerm"] = "standard"
     """Support plan. `longTerm` supports a version for two years, for a fee (tier Premium)."""
@@ -93,7 +93,7 @@ class AksSettings(ClusterArgs):
     """
     maintenance: Maintenance = Maintenance()
     """When Azure may upgrade the cluster."""
-    zones: tuple[Filled, ...] | None = None
+    zones: tuple[NonEmptyStr, ...] | None = None
     """Zones of node groups that name none. By default, groups without accelerators use all zones of the location, and
     groups with accelerators use none, because few zones have their machines. `[]` uses no zones for all groups. A
     change replaces the node pools."""
@@ -104,7 +104,7 @@ class AksSettings(ClusterArgs):
     """The network; a new VNet by default."""
     endpoint: Endpoint = Endpoint()
     """Who can reach the API server; only clients inside the VNet by default."""
-    admins: Annotated[dict[Name, Filled], Field(default_factory=dict)]
+    admins: Annotated[dict[Name, NonEmptyStr], Field(default_factory=dict)]
     """Entra groups (object ids) that are cluster administrators, keyed by a name of your choice. Everyone who deploys
     must be in one of them, unless `inheritedAdmins` is true."""
     inherited_admins: bool = False
@@ -115,20 +115,20 @@ class AksSettings(ClusterArgs):
     deletion_protection: bool = True
     """Whether cluster, network and keys are protected from deletion. Set it to false and deploy before you destroy the
     stack."""
-    tags: Annotated[dict[Filled, Line], Field(default_factory=dict)]
+    tags: Annotated[dict[NonEmptyStr, Line], Field(default_factory=dict)]
     """Additional tags of all Azure resources."""
 
     effects: ClassVar[Effects | None] = EFFECTS
     default_disks: ClassVar[str | None] = "managed disks"
-    # Disks of AKS' classes are copied to every zone of a cluster that has several.
+    # Disks of AKS' default classes are zone-redundant in a cluster with several zones.
     disks_are_zonal: ClassVar[bool] = False
     node_traits: ClassVar[NodeTraits] = NodeTraits(
         spot_taints=(Taint("kubernetes.azure.com/scalesetpriority", "spot", "NoSchedule", by_cloud=True, spot=True),),
         label_domains=frozenset({"kubernetes.azure.com"}),
         taint_domains=frozenset({"kubernetes.azure.com"}),
     )
-    # AKS installs the driver and divides GPUs as the node pool says; the plugin is the user's. The operator never gets
-    # ready over AKS' driver and toolkit, so Microsoft has both left out for it
+    # AKS installs the driver and configures MIG per node pool; the plugin is the user's. The operator never gets
+    # ready with AKS' driver and toolkit, so Microsoft recommends node pools without both
     # (learn.microsoft.com/azure/aks/nvidia-gpu-operator, July 2025).
     gpu_support: ClassVar[GpuSupport] = GpuSupport(
         ("plugin", "operator", "present"), driver=True, left_to_operator=True

@@ -14,7 +14,7 @@ from components.node_groups.shape import Shape
 
 
 class Eks(EksSettings):
-    """A new cluster on AWS. Credentials come from where AWS' own tools take them."""
+    """A new cluster on AWS. Credentials are those of AWS' tools."""
 
     kind: Literal["eks"] = "eks"
 
@@ -22,7 +22,7 @@ class Eks(EksSettings):
         return zones_of(shape, self)
 
     def check(self, groups: Mapping[str, Shape]) -> Iterator[Fault]:
-        # Here, and not above: a stack on another cloud imports none of it.
+        # Imported here, because a stack on another cloud does not need it.
         from components.clusters.eks import check_cluster, check_groups, check_network
 
         cluster = list(check_cluster.faults(self))

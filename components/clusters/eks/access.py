@@ -1,4 +1,4 @@
-"""Who may administer the cluster: the one who creates it, and the `admins` of the settings, by access entries."""
+"""Access entries for cluster administrators: the creating principal, and the `admins` of the settings."""
 
 import re
 from collections.abc import Collection
@@ -12,13 +12,12 @@ _ARN = re.compile(r"arn:aws[a-z-]*:(?:iam|sts)::(?P<account>\d{12}):(?P<kind>[a-
 
 
 def creator_needs_entry(context: Context) -> pulumi.Input[bool]:
-    """Whether EKS is to give its creator an access entry.
+    """Whether EKS creates an access entry for the creating principal.
 
-    It makes that entry itself and refuses a second one for the same principal: a creator who is one of the `admins`
-    gets the rights by that entry of theirs.
+    It refuses a second entry for the same principal, so not if that principal is one of the `admins`.
     """
     admins = list(context.args.admins.values())
-    # A preview may be without credentials to ask with, and what is said there is not kept.
+    # A preview may have no credentials, and its result is not kept.
     if not admins or pulumi.runtime.is_dry_run():
         return True
     caller = aws.get_caller_identity_output(opts=pulumi.InvokeOptions(provider=context.opts.provider))
@@ -26,13 +25,13 @@ def creator_needs_entry(context: Context) -> pulumi.Input[bool]:
 
 
 def is_among(caller: str, admins: Collection[str]) -> bool:
-    """Whether the caller is one of these IAM roles or users. A session of a role is told apart by the role's name,
-    which an account has once, whatever its path."""
+    """Whether the caller is one of these IAM roles or users. A session is compared by the role's name, which is
+    unique in an account, regardless of its path."""
     return _principal(caller) in {_principal(admin) for admin in admins}
 
 
 def _principal(arn: str) -> tuple[str, ...]:
-    """Account, kind and name: of `…:sts::1:assumed-role/NAME/session` and `…:iam::1:role/path/NAME` they are equal."""
+    """Account, kind and name; equal for `…:sts::1:assumed-role/NAME/session` and `…:iam::1:role/path/NAME`."""
     found = _ARN.fullmatch(arn)
     if found is None:
         return (arn,)
@@ -43,7 +42,7 @@ def _principal(arn: str) -> tuple[str, ...]:
 
 
 def entries(context: Context, made: aws.eks.Cluster) -> list[pulumi.Resource]:
-    """The `admins`. What creates objects in the cluster comes after them: it may be by their rights."""
+    """Access entries of the `admins`, before objects in the cluster, which may require their rights."""
     found: list[pulumi.Resource] = []
     for name, principal in sorted(context.args.admins.items()):
         entry = aws.eks.AccessEntry(

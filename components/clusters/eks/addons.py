@@ -1,4 +1,4 @@
-"""EKS add-ons: what every cluster needs, at pinned versions, before and after the first nodes."""
+"""EKS add-ons at pinned versions, installed before and after the first nodes."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -15,45 +15,45 @@ from components.clusters.eks.native import Installed, Native
 from components.node_groups.fleet import Fleet
 from components.node_groups.shape import Shape
 
-# Add-on: service account, and the policies that it needs. The driver of FSx for Lustre needs rights only to make file
-# systems, and we make them. What the driver of S3 may do, each volume says.
+# Add-on: service account, and its managed policies. The FSx for Lustre driver only requires rights to create file
+# systems, which Pulumi creates. Volumes grant the S3 driver its rights.
 _IDENTITIES: Mapping[str, tuple[str, Sequence[str]]] = {
     "vpc-cni": ("aws-node", ["AmazonEKS_CNI_Policy"]),
     "aws-ebs-csi-driver": ("ebs-csi-controller-sa", ["service-role/AmazonEBSCSIDriverPolicyV2"]),
     "aws-efs-csi-driver": ("efs-csi-controller-sa", ["service-role/AmazonEFSCSIDriverPolicy"]),
     "aws-mountpoint-s3-csi-driver": ("s3-csi-driver-sa", []),
 }
-# The stack's namespaces refuse what no NetworkPolicy allows. Without this, nobody would enforce that.
+# Without this, NetworkPolicies would not be enforced.
 _CONFIGURATION = {"vpc-cni": {"enableNetworkPolicy": "true"}}
 _MONITORING = "eks-node-monitoring-agent"
 
 
 def before_nodes(context: Context, cluster: aws.eks.Cluster) -> list[pulumi.Resource]:
-    """Network, proxy and the agent that gives pods their roles: without them a node never becomes Ready."""
+    """CNI, kube-proxy and the Pod Identity agent, without which a node never becomes Ready."""
     return [_addon(context, cluster, name, [], _CONFIGURATION.get(name)).addon for name in ADDONS_BEFORE_NODES]
 
 
 def after_nodes(
     context: Context, cluster: aws.eks.Cluster, nodes: list[pulumi.Resource], groups: Mapping[str, Shape]
 ) -> dict[str, Installed]:
-    """What runs as pods that tolerate no taint: EKS waits 20 minutes for them, and nodes must be there by then."""
+    """Add-ons with pods that tolerate no taints. EKS waits 20 minutes for them, so they require nodes."""
     configuration = {_MONITORING: _monitoring(groups)}
     return {name: _addon(context, cluster, name, nodes, configuration.get(name)) for name in ADDONS_AFTER_NODES}
 
 
 def of_volumes(native: Native, name: str) -> Installed:
-    """The driver of a kind of volumes."""
+    """The CSI driver of a backend."""
     return _addon(native.context, native.cluster, name, native.nodes, None)
 
 
 def _monitoring(groups: Mapping[str, Shape]) -> dict[str, Any] | None:
-    """What lets the monitoring agent look into GPUs, for the repair of nodes: as it comes, it tolerates no taint."""
+    """Tolerations of the node monitoring agent's GPU component; by default it tolerates no taints."""
     tolerations = Fleet({name: shape for name, shape in groups.items() if shape.accelerator}).tolerations
     return {"dcgmAgent": {"tolerations": tolerations}} if tolerations else None
 
 
 def _version(context: Context, name: str) -> str | None:
-    """The add-on's version: from the settings, or pinned here; None, which is EKS' own choice, where neither says."""
+    """The add-on's version from the settings, or the pinned one; None lets EKS choose."""
     pinned = versions.EKS_ADDONS.get(context.args.version, {}).get(name)
     asked = context.args.addons.get(name, pinned)
     return None if asked == DEFAULT else asked

@@ -1,4 +1,4 @@
-"""The cluster autoscaler: adds nodes to groups whose pods wait, and takes away nodes that nobody needs."""
+"""The cluster autoscaler: adds nodes for pending pods, and removes unneeded nodes."""
 
 import pulumi
 import pulumi_aws as aws
@@ -24,17 +24,17 @@ _LOOKS = [
 _ARGUMENTS = {
     "expander": "least-waste",
     "balance-similar-node-groups": True,
-    # Below half of its GPUs in use, a node would be emptied, whatever runs on it. Moving a training job costs more than
-    # its node: only nodes whose GPUs nobody uses are taken away. The least use is one of 8 GPUs shared by 64 pods each.
+    # By default, a node with less than half of its GPUs in use is drained. Moving a training job costs more than
+    # its node: only nodes without used GPUs are removed. The smallest usage is one of 8 GPUs shared by 64 pods each.
     "scale-down-gpu-utilization-threshold": "0.001",
 }
 _CHANGES = ["autoscaling:SetDesiredCapacity", "autoscaling:TerminateInstanceInAutoScalingGroup"]
 
 
 def autoscaler(context: Context, cluster: aws.eks.Cluster, provider: k8s.Provider) -> k8s.helm.v3.Release:
-    """The autoscaler, with a role that lets it change this cluster's groups and no others."""
+    """The autoscaler, with a role for the node groups of this cluster only."""
     chart = versions.CLUSTER_AUTOSCALER
-    # EKS tags the scaling groups of its node groups so.
+    # EKS sets this tag on the scaling groups of its node groups.
     own = {"StringEquals": {f"aws:ResourceTag/k8s.io/cluster-autoscaler/{context.cluster_name}": "owned"}}
     document = roles.statements(
         {"Action": _LOOKS, "Resource": "*"}, {"Action": _CHANGES, "Resource": "*", "Condition": own}
@@ -51,7 +51,7 @@ def autoscaler(context: Context, cluster: aws.eks.Cluster, provider: k8s.Provide
         values={
             "autoDiscovery": {"clusterName": context.cluster_name},
             "awsRegion": context.region,
-            # It simulates the scheduler, and so has to be of the cluster's version.
+            # It simulates the scheduler, so its version must match the cluster's.
             "image": {"repository": chart.image, "tag": f"v{context.args.version}.0"},
             "fullnameOverride": chart.name,
             "rbac": {"serviceAccount": {"name": chart.name}},

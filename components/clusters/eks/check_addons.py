@@ -1,4 +1,4 @@
-"""What is wrong with the versions of EKS add-ons that the settings name."""
+"""Checks of the EKS add-ons in the settings."""
 
 import re
 from collections.abc import Iterator
@@ -10,9 +10,9 @@ from components.clusters.eks.settings import EksSettings
 ADDONS_BEFORE_NODES = ("vpc-cni", "kube-proxy", "eks-pod-identity-agent")
 ADDONS_AFTER_NODES = ("coredns", "aws-ebs-csi-driver", "snapshot-controller", "eks-node-monitoring-agent")
 ADDONS_OF_VOLUMES = ("aws-efs-csi-driver", "aws-fsx-csi-driver", "aws-mountpoint-s3-csi-driver")
-"""Installed where a volume needs them, in the version that EKS chooses where the settings name none."""
+"""Installed if a volume requires them; without a version in the settings, EKS chooses one."""
 DEFAULT = "default"
-"""In place of a version: the default version of EKS."""
+"""Value for the default version of EKS."""
 
 _VERSION = re.compile(r"v1\.(\d{1,4})\.\d+-eksbuild\.\d+|v\d+\.\d+\.\d+-eksbuild\.\d+")
 _EXAMPLE = "v1.14.3-eksbuild.3"
@@ -36,7 +36,7 @@ def faults(args: EksSettings) -> Iterator[Fault]:
 
 
 def _skew(path: tuple[str, ...], args: EksSettings, written: re.Match[str]) -> Iterator[Fault]:
-    """kube-proxy is as new as the API server or up to three minor versions older."""
+    """Fault of a kube-proxy that is newer than the API server, or more than three minor versions older."""
     minors = re.findall(r"^1\.(\d{1,4})$", args.version)
     if not minors:
         return

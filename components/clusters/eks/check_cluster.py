@@ -1,4 +1,4 @@
-"""What is wrong with the settings of an EKS cluster, its network apart."""
+"""Checks of the settings of an EKS cluster, without its network."""
 
 import re
 import unicodedata
@@ -8,7 +8,7 @@ import pulumi
 
 from components import catalog
 from components.base.faults import Fault, did_you_mean
-from components.base.model import NAME_NEEDS, is_name
+from components.base.model import NAME_RULE, is_name
 from components.clusters import cloud_tags
 from components.clusters.eks import check_addons
 from components.clusters.eks.settings import EksSettings
@@ -45,7 +45,7 @@ def _name(args: EksSettings) -> Iterator[Fault]:
     if not is_name(args.cluster_name):
         reason = (
             f"missing, and the default from stack {pulumi.get_stack()!r}, {args.cluster_name}, is not a valid "
-            f"name; use {NAME_NEEDS}"
+            f"name; use {NAME_RULE}"
         )
         yield Fault(("cluster", "name"), reason)
 
@@ -87,9 +87,9 @@ def _support(args: EksSettings) -> Iterator[Fault]:
 
 
 def _no_version(path: tuple[str, ...], found: str) -> Fault:
-    said = _MINOR_VERSION.search(found)
+    minor = _MINOR_VERSION.search(found)
     oldest, newest = (int(version.split(".")[1]) for version in (VERSIONS[0], VERSIONS[-1]))
-    near = f" (did you mean 1.{min(max(int(said[1]), oldest), newest)}?)" if said else ""
+    near = f" (did you mean 1.{min(max(int(minor[1]), oldest), newest)}?)" if minor else ""
     return Fault(
         path, f"{found!r} is not a Kubernetes version that EKS offers; use {VERSIONS[0]} to {VERSIONS[-1]}{near}"
     )
@@ -102,8 +102,8 @@ def _admins(args: EksSettings) -> Iterator[Fault]:
         if other != name:
             yield Fault(("cluster", "admins", name), f"the same principal as {other}; list each role or user once")
         elif not _ADMIN.fullmatch(arn):
-            need = "use one such as arn:aws:iam::123456789012:role/platform"
-            yield Fault(("cluster", "admins", name), f"{arn!r} is not the ARN of an IAM role or user; {need}")
+            remedy = "use one such as arn:aws:iam::123456789012:role/platform"
+            yield Fault(("cluster", "admins", name), f"{arn!r} is not the ARN of an IAM role or user; {remedy}")
 
 
 def _fits_a_tag(character: str) -> bool:

@@ -1,4 +1,4 @@
-"""What is wrong with node groups on EKS, beyond what is wrong with them on every cloud."""
+"""Checks of node groups that are specific to EKS."""
 
 from collections.abc import Iterator, Mapping
 
@@ -16,7 +16,7 @@ _ADDED_TO_NAMES = 8
 _TAINT_KEY_LIMIT = 63
 _TAINTS_LIMIT = 50
 _LEAST_MEMORY = 2
-"""GiB. Smaller machines have addresses for four pods, and the DaemonSets of the add-ons alone are five."""
+"""GiB. Smaller machines have addresses for four pods, but the add-ons alone have five DaemonSets."""
 
 
 def faults(args: EksSettings, groups: Mapping[str, Shape]) -> Iterator[Fault]:
@@ -40,7 +40,7 @@ def _zones(path: tuple[str, ...], args: EksSettings, shape: Shape) -> Iterator[F
     setting = "cluster.network.subnets" if args.network.subnets else "cluster.zones"
     listed = ", ".join(args.subnet_zones)
     outside = [zone for zone in shape.args.zones if zone not in args.subnet_zones]
-    # One that the region has not is refused for every cloud.
+    # Zones that the region does not have are reported by another check.
     known = catalog.zones("eks", args.region)
     for zone in (zone for zone in outside if not known or zone in known):
         near = did_you_mean(zone, args.subnet_zones)
@@ -74,7 +74,7 @@ def _automatic(path: tuple[str, ...], shape: Shape) -> Iterator[Fault]:
         reason = f"min is {shape.args.min}, but provisioner automatic starts nodes only for waiting pods; set min: 0"
         yield Fault((*path, "min"), reason)
     if shape.args.provisioner == "automatic" and shape.args.sharing:
-        # It counts the cards of a machine, and would start a machine for each pod that takes a part of one.
+        # Karpenter counts whole GPUs, and would start a machine for each pod that shares one.
         reason = (
             "conflicts with provisioner automatic, because Karpenter schedules whole GPUs only; set provisioner: group"
         )

@@ -1,4 +1,4 @@
-"""What is wrong with the network of an EKS cluster, and whether it has room for the groups' nodes and pods."""
+"""Checks of an EKS cluster's network, and of its room for nodes and pods."""
 
 import ipaddress
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,10 +15,10 @@ from components.node_groups.shape import Shape
 _SERVICE_RANGES = tuple(ipaddress.IPv4Network(cidr) for cidr in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"))
 _USUAL_SERVICES = (ipaddress.IPv4Network("172.20.0.0/16"), ipaddress.IPv4Network("10.100.0.0/16"))
 _REFUSED_ZONES = {"us-east-1": "use1-az3", "us-west-1": "usw1-az2", "ca-central-1": "cac1-az3"}
-"""By region, the id of the zone in which EKS takes no subnet of a control plane (EKS user guide, network-reqs)."""
+"""Id of the zone, by region, in which EKS does not support control plane subnets (EKS user guide, network-reqs)."""
 _PATH = ("cluster", "network", "cidr")
 _EACH_NODE = 3
-"""Addresses that a node takes at least: its own, that of the CSI driver's pod, and that of one pod which works."""
+"""Minimum addresses per node: its own, the CSI driver's pod, and one workload pod."""
 
 
 def faults(args: EksSettings) -> Iterator[Fault]:
@@ -33,7 +33,7 @@ def faults(args: EksSettings) -> Iterator[Fault]:
 
 
 def _default_zones(args: EksSettings) -> Iterator[Fault]:
-    """Zones that have to be named, because the region's first three may not do."""
+    """Fault of missing `zones`, if the region's first three may be unsupported."""
     if args.zones or args.network.subnets:
         return
     refused = _REFUSED_ZONES.get(args.region)
@@ -44,8 +44,8 @@ def _default_zones(args: EksSettings) -> Iterator[Fault]:
     else:
         return
     listing = f"aws ec2 describe-availability-zones --region {args.region}"
-    need = f"name at least two {'other ' if refused else ''}zones ({listing} lists names and ids)"
-    yield Fault(("cluster", "zones"), f"missing, and {why}; {need}", given=(("cluster", "region"),))
+    remedy = f"name at least two {'other ' if refused else ''}zones ({listing} lists names and ids)"
+    yield Fault(("cluster", "zones"), f"missing, and {why}; {remedy}", given=(("cluster", "region"),))
 
 
 def _network(args: EksSettings) -> Iterator[Fault]:
@@ -106,7 +106,7 @@ def _addresses(args: EksSettings) -> Iterator[Fault]:
 
 
 def room(args: EksSettings, groups: Mapping[str, Shape]) -> Iterator[Fault]:
-    """One line where full groups have no room in their zones. How large subnets of yours are, nobody here knows."""
+    """Fault of full groups without room in their zones. The size of existing subnets is unknown."""
     vpc = inner_network(args.network.cidr or DEFAULT_CIDR)
     if args.network.subnets or isinstance(vpc, str) or not LARGEST <= vpc.prefixlen <= SMALLEST:
         return

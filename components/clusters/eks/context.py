@@ -9,10 +9,10 @@ from components.clusters.eks.settings import EksSettings
 
 @dataclass(frozen=True)
 class Context:
-    """Handed to everything that creates a part of the cluster."""
+    """Passed to all code that creates a part of the cluster."""
 
     name: str
-    """What the resources' names in Pulumi begin with."""
+    """Prefix of the resources' names in Pulumi."""
     args: EksSettings
     cluster_name: str
     opts: pulumi.ResourceOptions
@@ -25,21 +25,21 @@ class Context:
 
     @property
     def partition(self) -> str:
-        """The part of AWS that the region is in, as ARNs spell it."""
+        """The AWS partition of the region, as in ARNs."""
         if self.region.startswith("cn-"):
             return "aws-cn"
         return "aws-us-gov" if self.region.startswith("us-gov-") else "aws"
 
     @property
     def tags(self) -> dict[str, str]:
-        """The tags of everything."""
+        """Tags of all resources."""
         return tags(self.args)
 
     def after(self, *resources: pulumi.Resource) -> pulumi.ResourceOptions:
-        """The options of what must come after others."""
+        """Options with dependencies."""
         return pulumi.ResourceOptions.merge(self.opts, pulumi.ResourceOptions(depends_on=list(resources)))
 
 
 def tags(args: EksSettings) -> dict[str, str]:
-    """The tags of everything that a cluster's settings come to."""
+    """Tags of all resources of a cluster."""
     return {"tensorplane.dev/stack": pulumi.get_stack(), **dict(sorted(args.tags.items()))}

@@ -8,8 +8,8 @@ from components.clusters.eks.context import Context
 from components.clusters.eks.network import Subnets
 
 _LOGS = ["api", "audit", "authenticator", "controllerManager", "scheduler"]
-# AWS takes no subnet in another zone than the first ones; nodes may be in others. Who created the cluster stays the
-# same, whoever deploys next, and a change would replace it.
+# AWS accepts no subnets in further zones later; nodes may use them. The creator's access is fixed at creation, and a
+# change would replace the cluster.
 _FOR_GOOD = ["vpcConfig.subnetIds", "accessConfig.bootstrapClusterCreatorAdminPermissions"]
 
 
@@ -25,7 +25,7 @@ def cluster(context: Context, subnets: Subnets) -> aws.eks.Cluster:
         document=roles.statements(encryption.use_of(key)),
     )
     creator = access.creator_needs_entry(context)
-    # EKS would create it as soon as it has something to log, and keep everything forever.
+    # Otherwise, EKS creates it with the first log, without a retention limit.
     logs = aws.cloudwatch.LogGroup(
         context.name,
         name=f"/aws/eks/{context.cluster_name}/cluster",
@@ -39,16 +39,16 @@ def cluster(context: Context, subnets: Subnets) -> aws.eks.Cluster:
         role_arn=role.arn,
         vpc_config=_reach(context, subnets),
         kubernetes_network_config={"service_ipv4_cidr": args.network.service_cidr, "ip_family": "ipv4"},
-        # The one who creates the cluster also creates what is inside, and so needs rights there from the start.
+        # The creating principal also creates the objects inside and requires rights from the start.
         access_config={"authentication_mode": "API", "bootstrap_cluster_creator_admin_permissions": creator},
         encryption_config={"provider": {"key_arn": key.arn}, "resources": ["secrets"]},
         enabled_cluster_log_types=_LOGS,
         upgrade_policy={"support_type": args.support.upper()},
         zonal_shift_config={"enabled": True},
         deletion_protection=args.deletion_protection,
-        # CNI, proxy and DNS come as add-ons, in an order and at versions that are ours. A change replaces the cluster.
+        # CNI, kube-proxy and DNS are installed as pinned add-ons. A change replaces the cluster.
         bootstrap_self_managed_addons=False,
-        # Without its rights, EKS cannot take away its network interfaces and security groups when it is deleted.
+        # Without the role's rights, EKS cannot delete its network interfaces and security groups.
         opts=pulumi.ResourceOptions.merge(
             context.after(*role.grants, logs), pulumi.ResourceOptions(ignore_changes=_FOR_GOOD)
         ),

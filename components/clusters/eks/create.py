@@ -1,4 +1,4 @@
-"""Everything of an EKS cluster in the order in which it works: control plane, add-ons, nodes, controllers."""
+"""Creates an EKS cluster in the required order: control plane, add-ons, nodes, controllers."""
 
 from collections.abc import Mapping
 
@@ -56,7 +56,7 @@ def connect(args: EksSettings, name: str, groups: Mapping[str, Shape], opts: pul
 def _managed(
     context: Context, cluster: aws.eks.Cluster, subnets: Subnets, components: Mapping[str, NodeGroup]
 ) -> tuple[dict[str, pulumi.Resource], dict[str, Installed]]:
-    """The managed groups, and the add-ons that come between those for the cluster's own pods and all others."""
+    """The managed node groups, and the add-ons, which follow the groups for the cluster's own pods."""
     managed = {name: c for name, c in components.items() if c.shape.args.provisioner == "group"}
     role = roles.granted(
         context,
@@ -84,7 +84,7 @@ def _managed(
 def _controllers(
     context: Context, cluster: aws.eks.Cluster, provider: k8s.Provider, groups: Mapping[str, Shape]
 ) -> None:
-    """What runs in the cluster for AWS' sake, where a group needs it."""
+    """Controllers for AWS that the node groups require."""
     storage_class.storage_class(context, provider)
     managed = [shape for shape in groups.values() if shape.args.provisioner == "group"]
     if any(shape.args.min < shape.args.max for shape in managed):
@@ -103,7 +103,7 @@ def _pools(
     automatic = {name: c for name, c in components.items() if c.shape.args.provisioner == "automatic"}
     if not automatic:
         return {}
-    # Two replicas never share a node: with one node, the second would wait for ever.
+    # Two replicas never share a node: with one node, the second would stay pending.
     always = sum(c.shape.args.min for c in components.values() if is_system(c.shape))
     replicas = max(1, min(_KARPENTER_REPLICAS, always))
     controller = karpenter.karpenter(context, cluster, provider, replicas=replicas)

@@ -1,4 +1,4 @@
-"""EFA: the network between training nodes that goes around the kernel, with the plugin that hands it to pods."""
+"""EFA: the kernel-bypass network between training nodes, with its device plugin."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,13 +15,13 @@ from components.node_groups.fleet import Fleet
 from components.node_groups.shape import Shape
 
 _SECONDS_TO_READY = 600
-# Machines with a card more than EFA interfaces: the first is for everything else (17 cards and 16 EFA interfaces in
+# Machines with one network card more than EFA interfaces, for other traffic (17 cards and 16 EFA interfaces in
 # aws/karpenter-provider-aws 1.14.1, zz_generated.vpclimits.go and instance-types.md).
 _FIRST_CARD_APART = frozenset({"p6-b300.48xlarge"})
 
 
 def security_group(context: Context, cluster: aws.eks.Cluster) -> aws.ec2.SecurityGroup:
-    """Nodes with EFA may send each other everything. It has to be said both ways, and by this group's own name."""
+    """All traffic between nodes with EFA, as EFA requires: in both directions, with this group as source and target."""
     name = f"{context.name}-efa"
     group = aws.ec2.SecurityGroup(
         name, vpc_id=cluster.vpc_config.vpc_id, description="EFA between training nodes", opts=context.opts
@@ -38,9 +38,9 @@ def security_group(context: Context, cluster: aws.eks.Cluster) -> aws.ec2.Securi
 
 
 def interfaces(machine: Machine, groups: Sequence[pulumi.Input[str]]) -> list[dict[str, Any]]:
-    """One interface for each network card. Only the first has an address; the others are EFA alone and take none.
+    """One interface for each network card. The first has an IP address, the others are EFA-only.
 
-    They are the first device of their cards, as AWS advises for EFA alone (EC2 user guide, efa-acc-inst-types).
+    They are device 0 of their network cards, as AWS advises (EC2 user guide, efa-acc-inst-types).
     """
     apart = machine.name in _FIRST_CARD_APART
     first = "interface" if apart else "efa"
@@ -57,7 +57,7 @@ def interfaces(machine: Machine, groups: Sequence[pulumi.Input[str]]) -> list[di
 
 
 def device_plugin(context: Context, provider: k8s.Provider, groups: Sequence[Shape]) -> k8s.helm.v3.Release:
-    """What makes the interfaces a resource that pods ask for (`vpc.amazonaws.com/efa`), on the nodes that have them."""
+    """The device plugin for the resource `vpc.amazonaws.com/efa`, on nodes with EFA."""
     chart = versions.EFA_DEVICE_PLUGIN
     machines = sorted({shape.machine.name for shape in groups if shape.machine})
     return k8s.helm.v3.Release(

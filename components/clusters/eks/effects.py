@@ -1,4 +1,4 @@
-"""What an update of EKS' resources does to nodes, pods and add-ons."""
+"""Effects of updates of EKS' resources on nodes, pods and add-ons."""
 
 from components.clusters.effects import ROLLED, Effect, Effects
 
@@ -8,7 +8,7 @@ EFFECTS = Effects(
     _NODE_GROUP,
     "subnetIds",
     (
-        # Tags of the template itself are no new version of it, and those of its machines follow no setting.
+        # Tags of the template do not create a new version, and its machines' tags do not depend on settings.
         Effect(
             "aws:ec2/launchTemplate:LaunchTemplate", r"(?!tags|tagSpecifications|description|latestVersion)", ROLLED
         ),
@@ -19,7 +19,7 @@ EFFECTS = Effects(
             "keeps its version: none is pinned for this Kubernetes version; set one in cluster.addons",
             removed=True,
         ),
-        # EKS keeps the builds of add-ons that name none, whatever the cluster's version.
+        # Without a version, EKS does not update an add-on with the cluster.
         Effect(
             "aws:eks/cluster:Cluster",
             r"version$",

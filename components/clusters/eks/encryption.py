@@ -9,7 +9,7 @@ _DAYS_TO_CHANGE_YOUR_MIND = 30
 
 
 def secrets_key(context: Context) -> aws.kms.Key:
-    """A key of the cluster's own, rotated by AWS."""
+    """The cluster's own key, rotated by AWS."""
     return aws.kms.Key(
         context.name,
         description=f"Secrets of EKS cluster {context.cluster_name}",
@@ -20,5 +20,5 @@ def secrets_key(context: Context) -> aws.kms.Key:
 
 
 def use_of(key: aws.kms.Key) -> Statement:
-    """What the control plane may do with the key."""
+    """The control plane's rights on the key."""
     return {"Action": ["kms:Encrypt", "kms:Decrypt", "kms:DescribeKey", "kms:ListGrants"], "Resource": key.arn}

@@ -1,4 +1,4 @@
-"""Karpenter: starts the machines that waiting pods need, for groups whose provisioner is `automatic`."""
+"""Karpenter: provisions nodes for pending pods, for groups with `provisioner: automatic`."""
 
 import json
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from components.clusters.eks.roles import GrantedRole
 
 _SECONDS_TO_READY = 600
 _SECONDS_THAT_NOTICES_LAST = 300
-# What AWS says before it takes a machine away, or after.
+# AWS' events before or after the loss of a machine.
 _NOTICES = {
     "health": ("aws.health", "AWS Health Event"),
     "spot": ("aws.ec2", "EC2 Spot Instance Interruption Warning"),
@@ -26,14 +26,14 @@ _NOTICES = {
 
 @dataclass(frozen=True)
 class Karpenter:
-    """Karpenter at work: node pools come after its release."""
+    """Karpenter's release, on which node pools depend."""
 
     release: k8s.helm.v3.Release
     node_role: GrantedRole
 
 
 def karpenter(context: Context, cluster: aws.eks.Cluster, provider: k8s.Provider, *, replicas: int) -> Karpenter:
-    """The controller with its role, the role of its nodes, and the queue of notices that it drains nodes upon."""
+    """The controller with its role, the role of its nodes, and the queue of interruption events."""
     chart = versions.KARPENTER
     node_role = roles.granted(
         context,
@@ -41,7 +41,7 @@ def karpenter(context: Context, cluster: aws.eks.Cluster, provider: k8s.Provider
         "ec2.amazonaws.com",
         policies=["AmazonEKSWorkerNodePolicy", "AmazonEC2ContainerRegistryPullOnly"],
     )
-    # EKS lets in the nodes of its own groups by itself; these it has to be told of.
+    # Unlike managed node groups, Karpenter's nodes require an access entry.
     entry = aws.eks.AccessEntry(
         f"{context.name}-karpenter-node",
         cluster_name=cluster.name,
@@ -49,7 +49,7 @@ def karpenter(context: Context, cluster: aws.eks.Cluster, provider: k8s.Provider
         type="EC2_LINUX",
         opts=context.opts,
     )
-    # Helm never changes the kinds that a chart brings along; as a chart of their own, they follow Karpenter's version.
+    # Helm never updates CRDs of a chart; a chart of their own follows Karpenter's version.
     kinds = k8s.helm.v3.Release(
         f"{context.name}-{chart.name}-crd",
         name=f"{chart.name}-crd",
@@ -79,7 +79,7 @@ def karpenter(context: Context, cluster: aws.eks.Cluster, provider: k8s.Provider
             "serviceAccount": {"name": chart.name},
             "replicas": replicas,
             "controller": {
-                # It would ask the metadata service, which pods do not reach.
+                # By default from the metadata service, which pods cannot reach.
                 "env": [{"name": "AWS_REGION", "value": context.region}],
                 "resources": {"requests": {"cpu": "500m", "memory": "1Gi"}, "limits": {"memory": "1Gi"}},
             },
@@ -95,7 +95,7 @@ def karpenter(context: Context, cluster: aws.eks.Cluster, provider: k8s.Provider
 
 
 def _notices(context: Context) -> "tuple[aws.sqs.Queue, list[pulumi.Resource]]":
-    """The queue, and what fills it. In quotes, its type imports AWS' queues only where there is one."""
+    """The queue and its event rules. The quoted type avoids an import of AWS' queues without Karpenter."""
     name = f"{context.name}-karpenter"
     queue = aws.sqs.Queue(
         name,
@@ -117,7 +117,7 @@ def _notices(context: Context) -> "tuple[aws.sqs.Queue, list[pulumi.Resource]]":
 
 
 def _queue_policy(queue: str) -> str:
-    """Events come in; nothing is said in the clear."""
+    """The queue's policy: events are allowed, unencrypted requests are denied."""
     senders = ["events.amazonaws.com", "sqs.amazonaws.com"]
     allow = {"Effect": "Allow", "Principal": {"Service": senders}, "Action": "sqs:SendMessage", "Resource": queue}
     in_the_clear = {"Bool": {"aws:SecureTransport": "false"}}

@@ -1,4 +1,4 @@
-"""A node group of Karpenter's: a NodePool says which machines, an EC2NodeClass how they are set up."""
+"""A node group of Karpenter: a NodePool selects machines, an EC2NodeClass configures them."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def node_pool(
     provider: k8s.Provider,
     component: NodeGroup,
 ) -> k8s.apiextensions.CustomResource:
-    """The pool. It is deleted before its controller, which ends the machines."""
+    """The pool. It is deleted before its controller, which terminates the machines."""
     shape = component.shape
     zones = zones_of(shape, context.args)
     metadata = {"name": shape.name, "labels": TENSORPLANE}
@@ -94,9 +94,9 @@ def _template(shape: Shape, zones: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _oldest(shape: Shape) -> str:
-    """The age at which a node is drained. It has no limit of time: pods that must not be disrupted end it by ending.
+    """The age at which a node is drained. Draining waits for pods that must not be disrupted, without a time limit.
 
-    By default, no node with accelerators gets old: it may be in the middle of a long run.
+    By default, nodes with accelerators have no maximum age, because they may be in the middle of a long run.
     """
     if days := shape.args.max_age_days:
         return f"{24 * days}h"
@@ -112,7 +112,7 @@ def _requirements(shape: Shape, zones: tuple[str, ...]) -> dict[str, list[str]]:
     machine, args = shape.machine, shape.args
     unreserved = "spot" if args.spot else "on-demand"
     capacity = "reserved" if args.reserved else unreserved
-    # Without a machine of the user's choice, any that has the accelerators will do: the pod decides the size.
+    # Without `machine`, any with the accelerators: the pod decides the size.
     others = () if args.machine else shape.alternatives
     machines = [machine, *(other for other in others if machine and other.arch == machine.arch)] if machine else []
     return {

@@ -1,4 +1,4 @@
-"""What Karpenter's controller may do in AWS: start and end machines of this cluster, and nothing else's.
+"""IAM policy of Karpenter's controller: start and terminate machines of this cluster only.
 
 The rights are those that Karpenter 1.14 documents. What it creates carries the cluster's tags; what it changes or
 deletes must carry them.
@@ -86,7 +86,7 @@ def _starting(context: Context) -> list[dict[str, Any]]:
 
 
 def _existing(context: Context) -> dict[str, Any]:
-    """That something carries the cluster's tag and a node pool's."""
+    """Condition: the resource has the tags of the cluster and of a node pool."""
     return {
         "StringEquals": {f"aws:ResourceTag/{_owner(context)}": "owned"},
         "StringLike": {f"aws:ResourceTag/{_POOL}": "*"},

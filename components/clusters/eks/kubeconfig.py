@@ -1,4 +1,4 @@
-"""How programs reach the cluster: a kubeconfig that asks AWS for a token each time, and the provider that uses it."""
+"""The kubeconfig, which gets a token from AWS each time, and the provider that uses it."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ _API = "client.authentication.k8s.io/v1beta1"
 
 
 def kubeconfig(context: Context, cluster: aws.eks.Cluster) -> pulumi.Output[str]:
-    """The kubeconfig, as JSON, which is YAML. It holds no token: whoever uses it needs rights of their own."""
+    """The kubeconfig, as JSON, which is YAML. It has no token: users authenticate with their own AWS credentials."""
     command: dict[str, Any] = {
         "apiVersion": _API,
         "command": "aws",
@@ -45,11 +45,11 @@ def kubeconfig(context: Context, cluster: aws.eks.Cluster) -> pulumi.Output[str]
 def provider(
     context: Context, cluster: aws.eks.Cluster, kubeconfig: pulumi.Output[str], before: list[pulumi.Resource]
 ) -> k8s.Provider:
-    """The provider of everything inside the cluster.
+    """The provider of all objects in the cluster.
 
-    It comes after the node groups, so that destroying the stack deletes what is inside while there are nodes to run
-    the controllers that clean up: load balancers and disks would be left behind otherwise.
+    It depends on the node groups, so that destroying the stack deletes the objects while there are nodes to run the
+    controllers that delete load balancers and disks.
     """
     options = pulumi.ResourceOptions(parent=context.opts.parent, depends_on=before)
-    # By its ARN, a cluster stays the same one whatever changes in the kubeconfig.
+    # The ARN identifies the cluster, so that a changed kubeconfig replaces nothing.
     return k8s.Provider(context.name, kubeconfig=kubeconfig, cluster_identifier=cluster.arn, opts=options)

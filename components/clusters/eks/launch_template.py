@@ -11,19 +11,19 @@ from components.clusters.eks.context import Context
 from components.node_groups.shape import Shape
 
 ROOT_DEVICE = "/dev/xvda"
-# A pod is one hop further away than its node, so this keeps every pod from the node's role: pods have roles of their
-# own by Pod Identity, which does not go through the metadata service. Pods in the host's network still reach it.
+# Pods are one network hop further than their node, so they cannot reach the metadata service and the node's role. They
+# have roles by Pod Identity, which does not use it. Pods in the host's network still reach it.
 METADATA_HOPS = 1
 _TAGGED = ("instance", "volume", "network-interface")
-# Other tags would make another version of the template, for which EKS replaces every node of the group. What starts
-# later gets them from its scaling group.
+# Other tags would create a new version of the template, for which EKS replaces every node of the group. New machines
+# get tags from their scaling group.
 _AS_CREATED = ["tagSpecifications"]
 
 
 def launch_template(
     context: Context, shape: Shape, efa_groups: Sequence[pulumi.Input[str]], opts: pulumi.ResourceOptions
 ) -> aws.ec2.LaunchTemplate:
-    """The template. With security groups for EFA, its machines get EFA interfaces and stand close together."""
+    """The template. With security groups for EFA, machines have EFA interfaces and a placement group."""
     tags = {"Name": f"{context.cluster_name}-{shape.name}", **context.tags}
     return aws.ec2.LaunchTemplate(
         shape.name,
@@ -55,7 +55,7 @@ def _network(shape: Shape, efa_groups: Sequence[pulumi.Input[str]], opts: pulumi
         return {}
     interfaces = {"network_interfaces": efa.interfaces(shape.machine, efa_groups)}
     if shape.args.reserved:
-        # Where reserved machines stand is settled: in a placement group that is not theirs, none of them would start.
+        # Reserved machines have a fixed location and could not start in another placement group.
         return interfaces
     together = aws.ec2.PlacementGroup(shape.name, strategy="cluster", opts=opts)
     return {**interfaces, "placement": {"group_name": together.name}}
@@ -71,6 +71,6 @@ def _reservation(shape: Shape) -> dict[str, Any]:
     return {
         "capacity_reservation_specification": target,
         "instance_market_options": {"market_type": "capacity-block"},
-        # A capacity block is of one machine type, which its launch template has to name.
+        # A capacity block has one machine type, which its launch template must name.
         "instance_type": shape.machine.name,
     }

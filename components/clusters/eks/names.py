@@ -1,9 +1,9 @@
-"""Names for what AWS allows only short names: vaults of AWS Backup, roles, buckets."""
+"""Names of resources with short limits in AWS: backup vaults, roles, buckets."""
 
 from components.base.names import shorten
 
 _LIMIT = 40
-"""Of the 50 characters of a vault and the 63 of a bucket, so that a role and a random end have room as well."""
+"""Length of a name: a vault may have 50 characters and a bucket 63, with suffixes for roles and Pulumi."""
 
 
 def of(name: str) -> str:

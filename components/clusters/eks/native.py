@@ -1,4 +1,4 @@
-"""What of an EKS cluster others build upon: volumes that need resources of their own in AWS."""
+"""Attributes of an EKS cluster for volumes that create resources in AWS."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from components.clusters.eks.roles import GrantedRole
 
 @dataclass(frozen=True)
 class Installed:
-    """An add-on and what it may do in AWS."""
+    """An add-on and its IAM role."""
 
     addon: aws.eks.Addon
     role: GrantedRole | None
@@ -21,15 +21,15 @@ class Installed:
 
 @dataclass(frozen=True)
 class Native:
-    """The cluster in AWS, for what is built beside it: file systems, roles of workloads."""
+    """The cluster in AWS, for resources such as file systems and roles of workloads."""
 
     context: Context
     cluster: aws.eks.Cluster
     provider: aws.Provider
     subnets: Subnets
     security_group: pulumi.Output[str]
-    """Of the control plane and of every node."""
+    """Security group of the control plane and of every node."""
     nodes: Sequence[pulumi.Resource]
-    """Those that the cluster's own pods run on, and all others that are no pool of Karpenter's."""
+    """Managed node groups: those for the cluster's own pods, and all others."""
     addons: Mapping[str, Installed]
-    """The add-ons that came after the first nodes, by name."""
+    """The add-ons that are installed after the first nodes, by name."""

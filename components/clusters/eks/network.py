@@ -14,13 +14,13 @@ _EVERYWHERE = "0.0.0.0/0"
 
 @dataclass(frozen=True)
 class Subnets:
-    """The private subnets by zone, and what makes them reach the internet."""
+    """The private subnets by zone, and the resources for their egress."""
 
     by_zone: Mapping[str, pulumi.Input[str]]
     routes: tuple[pulumi.Resource, ...] = ()
 
     def of(self, zones: tuple[str, ...]) -> list[pulumi.Input[str]]:
-        """The subnets of some zones."""
+        """The subnets of these zones."""
         return [self.by_zone[zone] for zone in zones]
 
 
@@ -35,13 +35,13 @@ def _new(context: Context) -> Subnets:
     vpc = aws.ec2.Vpc(
         context.name,
         cidr_block=cidr,
-        # Private endpoints, EFS and FSx are found by names inside the VPC.
+        # Private endpoints, EFS and FSx have DNS names in the VPC.
         enable_dns_hostnames=True,
         enable_dns_support=True,
         tags={"Name": context.cluster_name},
         opts=context.opts,
     )
-    # Adopted in order to empty it: what names no security group must not talk to everything that names none either.
+    # Adopted to remove its rules, which allow traffic between all resources without a security group.
     aws.ec2.DefaultSecurityGroup(context.name, vpc_id=vpc.id, opts=context.opts)
     gateway = aws.ec2.InternetGateway(context.name, vpc_id=vpc.id, opts=context.opts)
     outside = _public(context, vpc, gateway, cidr)
@@ -72,7 +72,7 @@ def _new(context: Context) -> Subnets:
     aws.ec2.VpcEndpoint(
         f"{context.name}-s3",
         vpc_id=vpc.id,
-        # Data and images from S3 go around the NAT gateways, which charge for each GiB.
+        # A gateway endpoint for S3, because NAT gateways charge for each GiB.
         service_name=f"com.amazonaws.{context.region}.s3",
         vpc_endpoint_type="Gateway",
         route_table_ids=[table.id for table in tables.values()],
@@ -84,7 +84,7 @@ def _new(context: Context) -> Subnets:
 def _public(
     context: Context, vpc: aws.ec2.Vpc, gateway: aws.ec2.InternetGateway, cidr: str
 ) -> dict[str, aws.ec2.NatGateway]:
-    """The public subnets, for load balancers and the way out; the result is the NAT gateways by zone."""
+    """The public subnets for load balancers and NAT gateways. Returns the NAT gateways by zone."""
     table = aws.ec2.RouteTable(f"{context.name}-public", vpc_id=vpc.id, opts=context.opts)
     route = aws.ec2.Route(
         f"{context.name}-public",

@@ -1,4 +1,4 @@
-"""A managed node group of EKS: fixed machines, which the cluster autoscaler adds and takes away."""
+"""Managed node groups of EKS, which the cluster autoscaler scales."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from components.node_groups.component import NodeGroup
 from components.node_groups.shape import Shape
 from components.node_groups.taint import Taint
 
-# The autoscaler knows these names; any other value still tells it to wait for a new node's device plugin.
+# The autoscaler knows these names; with any other value, it still waits for a new node's device plugin.
 _AUTOSCALER_NAMES = {"t4": "tesla-t4", "v100": "tesla-v100", "p100": "tesla-p100", "a100": "tesla-a100"}
 _EFFECTS = {"NoSchedule": "NO_SCHEDULE", "NoExecute": "NO_EXECUTE", "PreferNoSchedule": "PREFER_NO_SCHEDULE"}
 _SPOT_TYPES_LIMIT = 20
@@ -27,19 +27,19 @@ _LARGER_AT_MOST = 2
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What node groups share."""
+    """Shared resources of node groups."""
 
     cluster: aws.eks.Cluster
     role: GrantedRole
     subnets: Subnets
     efa_groups: Sequence[pulumi.Input[str]] = ()
-    """Security groups of machines with EFA; none where no group has it."""
+    """Security groups of machines with EFA; empty if no group has it."""
 
 
 def managed_group(
     context: Context, around: Surroundings, shape: Shape, component: NodeGroup, before: Sequence[pulumi.Resource]
 ) -> aws.eks.NodeGroup:
-    """The group, after `before` and after what its nodes need in order to come up."""
+    """The group, after `before` and everything that its nodes require to become Ready."""
     args = context.args
     inside = pulumi.ResourceOptions(parent=component)
     template = launch_template(context, shape, around.efa_groups if uses_efa(shape) else (), inside)
@@ -78,24 +78,24 @@ def managed_group(
 
 
 def _left_alone(shape: Shape) -> list[str]:
-    """What of the group a change of the settings does not reach."""
+    """Properties that changed settings do not update."""
     found = []
     if shape.args.min < shape.args.max:
-        # How many nodes there are is the autoscaler's to say, between min and max. Before min or max is changed,
-        # `pulumi refresh` has to learn that number: AWS is told all three at once.
+        # The autoscaler sets the number of nodes between min and max. Before min or max is changed, run
+        # `pulumi refresh`, because AWS requires all three at once.
         found.append("scalingConfig.desiredSize")
     if not shape.args.zones and not uses_efa(shape):
-        # A group that names no zones stays in those that the cluster had: others would replace it. One with EFA must
-        # move into one zone when it begins to have EFA.
+        # A group without `zones` keeps the cluster's initial zones, because a change would replace it. With EFA, it
+        # must move into one zone.
         found.append("subnetIds")
     return found
 
 
 def _labels(shape: Shape) -> dict[str, str]:
     labels = dict(shape.labels)
-    if card := shape.accelerator:
-        family = card.name.split("-")[0]
-        labels[EKS_ACCELERATOR] = f"nvidia-{_AUTOSCALER_NAMES.get(family, card.name)}"
+    if accelerator := shape.accelerator:
+        family = accelerator.name.split("-")[0]
+        labels[EKS_ACCELERATOR] = f"nvidia-{_AUTOSCALER_NAMES.get(family, accelerator.name)}"
     return labels
 
 
@@ -107,9 +107,9 @@ def _taint(taint: Taint) -> aws.eks.NodeGroupTaintArgsDict:
 
 
 def _instance_types(shape: Shape) -> list[str] | None:
-    """The machine types; none where the launch template has to name it.
+    """The machine types; empty if the launch template must name it.
 
-    Spot gets more pools to draw from: machines with the same accelerators and image, and at most twice the cores.
+    Spot groups have more types: the same accelerators and image, at most twice the cores.
     """
     machine, args = shape.machine, shape.args
     if machine is None or (args.reserved and args.reserved.capacity_block):
@@ -134,13 +134,13 @@ def _capacity_type(shape: Shape) -> str:
 
 def _update_config(shape: Shape) -> aws.eks.NodeGroupUpdateConfigArgsDict:
     if shape.accelerator:
-        # There may be no spare machine to be had: take one away first, then add its successor.
+        # Scarce machines have no spare capacity: remove one first, then add its successor.
         return {"max_unavailable": 1, "update_strategy": "MINIMAL"}
     return {"max_unavailable_percentage": 33}
 
 
 def _tag(name: str, group: aws.eks.NodeGroup, key: str, value: str, *, of_machines: bool) -> None:
-    """A tag of the group's scaling group, and where it is `of_machines`, of each machine that starts from then on."""
+    """A tag of the group's scaling group; `of_machines`: also of new machines."""
     tag: aws.autoscaling.TagTagArgsDict = {"key": key, "value": value, "propagate_at_launch": of_machines}
     scaling_group = group.resources[0].autoscaling_groups[0].name
     aws.autoscaling.Tag(name, autoscaling_group_name=scaling_group, tag=tag, opts=pulumi.ResourceOptions(parent=group))

@@ -1,4 +1,4 @@
-"""IAM roles: who may assume them, and what they may do."""
+"""IAM roles with their trust and rights."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ import pulumi_aws as aws
 from components.clusters.eks.context import Context
 
 POD_IDENTITY = "pods.eks.amazonaws.com"
-"""The service that hands roles to pods, by namespace and service account."""
+"""The service that gives pods roles, by namespace and service account."""
 _MAY_TAG_SESSIONS = ("eks.amazonaws.com", POD_IDENTITY)
 
 Statement = Mapping[str, Any]
@@ -19,7 +19,7 @@ Statement = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class GrantedRole:
-    """A role and what gives it its rights: who needs the rights comes after those."""
+    """A role and the resources that grant its rights, on which its users depend."""
 
     role: aws.iam.Role
     grants: tuple[pulumi.Resource, ...]
@@ -38,7 +38,7 @@ def granted(
     policies: Sequence[str] = (),
     document: pulumi.Output[str] | None = None,
 ) -> GrantedRole:
-    """A role for a service, with AWS' own policies by name, and with one of its own (see `statements`)."""
+    """A role for a service, with AWS' managed policies by name, and an inline policy (see `statements`)."""
     name = f"{context.name}-{key}"
     role = aws.iam.Role(name, assume_role_policy=json.dumps(_trust(service)), opts=context.opts)
     grants: list[pulumi.Resource] = [
@@ -62,7 +62,7 @@ def _trust(service: str) -> dict[str, Any]:
 
 
 def statements(*allowed: Statement) -> pulumi.Output[str]:
-    """A policy's document out of what it allows. Values may come from other resources."""
+    """A policy document that allows these statements. Values may be Outputs."""
     document = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", **statement} for statement in allowed]}
     return pulumi.Output.json_dumps(document)
 
@@ -70,7 +70,7 @@ def statements(*allowed: Statement) -> pulumi.Output[str]:
 def pod_identity(
     context: Context, key: str, role: GrantedRole, cluster: aws.eks.Cluster, namespace: str, account: str
 ) -> aws.eks.PodIdentityAssociation:
-    """Give the pods of a service account a role. Pods get it as they start, so they come after this."""
+    """Give the pods of a service account a role. Pods get it at their start, so they depend on it."""
     return aws.eks.PodIdentityAssociation(
         f"{context.name}-{key}",
         cluster_name=cluster.name,

@@ -1,4 +1,4 @@
-"""What the cluster autoscaler has to know of a group without nodes, as the tags in which it looks for that."""
+"""Tags that describe the nodes of an empty group to the cluster autoscaler."""
 
 from components.base.labels import AUTOSCALER_TEMPLATE
 from components.clusters.eks.placement import efa_of_node
@@ -9,7 +9,7 @@ TAG_KEY_LIMIT = 128
 
 
 def tags(shape: Shape, labels: dict[str, str]) -> dict[str, str]:
-    """The tags of an empty group. One that always has nodes needs none: the autoscaler looks at them."""
+    """The tags. A group that always has nodes has none, because the autoscaler reads its nodes."""
     if shape.args.min > 0:
         return {}
     return {

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from components import catalog
 from components.base.labels import HOSTNAME, ZONE
-from components.base.model import Filled, Line, Model, Name
+from components.base.model import Line, Model, Name, NonEmptyStr
 from components.catalog import Cloud
 from components.clusters.effects import Effects
 from components.clusters.eks import placement
@@ -27,14 +27,14 @@ LogDays = Literal[1, 3, 7, 14, 30, 60, 90, 120, 180, 365, 400, 545, 731, 1096, 1
 class EksNetwork(Model):
     """The cluster's network: a new VPC, or existing subnets."""
 
-    cidr: Filled | None = None
+    cidr: NonEmptyStr | None = None
     """CIDR of the new VPC, /16 to /22; `10.0.0.0/16` by default. Every pod takes one address."""
     nat: Literal["perZone", "single"] | None = None
     """NAT gateways of the new VPC. `perZone` (the default) survives the loss of a zone; `single` costs less."""
-    subnets: Annotated[dict[Filled, Filled], Field(default_factory=dict)]
+    subnets: Annotated[dict[NonEmptyStr, NonEmptyStr], Field(default_factory=dict)]
     """Existing private subnets instead of a new VPC, keyed by zone: `us-west-2a: subnet-…`. At least two, with a route
     to the internet."""
-    service_cidr: Filled = "172.20.0.0/16"
+    service_cidr: NonEmptyStr = "172.20.0.0/16"
     """CIDR of Kubernetes Services, /12 to /24. It must not overlap the VPC. A change replaces the cluster."""
 
 
@@ -43,7 +43,7 @@ class EksEndpoint(Model):
 
     public: bool = False
     """Whether the API server has a public address, which deploying from outside the VPC requires."""
-    allowed_cidrs: tuple[Filled, ...] = ()
+    allowed_cidrs: tuple[NonEmptyStr, ...] = ()
     """Public addresses that may reach the API server: your office, VPN or CI. The whole internet is refused."""
     deploy_from_inside: bool = False
     """Whether the machine that runs `pulumi up` already reaches the new VPC, by a VPN or peering. It changes nothing in
@@ -53,16 +53,16 @@ class EksEndpoint(Model):
 class EksSettings(ClusterArgs):
     """Settings of a cluster of kind `eks`."""
 
-    region: Filled
+    region: NonEmptyStr
     """AWS region, such as us-west-2."""
-    zones: tuple[Filled, ...] = ()
+    zones: tuple[NonEmptyStr, ...] = ()
     """Zones of the new VPC, and of groups that name none; at least two. By default the region's first three, if EKS
     supports them. The control plane and existing groups keep their zones."""
     name: Name | None = None
     """Name of the cluster in AWS; `tensorplane-<stack>` by default. A change replaces the cluster."""
-    version: Filled = "1.35"
+    version: NonEmptyStr = "1.35"
     """Kubernetes version of the control plane. Raise it by one minor version at a time; it cannot be lowered."""
-    node_version: Filled | None = None
+    node_version: NonEmptyStr | None = None
     """Kubernetes version of the nodes; the control plane's by default. Set it to upgrade the control plane first."""
     support: Literal["standard", "extended"] = "standard"
     """Support policy at the end of a version's standard support: `standard` upgrades automatically, `extended` keeps
@@ -71,17 +71,17 @@ class EksSettings(ClusterArgs):
     """The network; a new VPC over three zones by default."""
     endpoint: EksEndpoint = EksEndpoint()
     """Who can reach the API server; only clients inside the VPC by default."""
-    admins: Annotated[dict[Name, Filled], Field(default_factory=dict)]
+    admins: Annotated[dict[Name, NonEmptyStr], Field(default_factory=dict)]
     """IAM roles or users that are cluster administrators, keyed by a name of your choice. The principal that creates
     the cluster always is one."""
-    addons: Annotated[dict[Filled, Filled], Field(default_factory=dict)]
+    addons: Annotated[dict[NonEmptyStr, NonEmptyStr], Field(default_factory=dict)]
     """Versions of EKS add-ons by name, or `default` for the version that EKS chooses. Add-ons that are not listed are
     pinned for 1.35."""
     log_retention_days: LogDays = 90
     """Days to keep the control plane's logs, including audit logs."""
     deletion_protection: bool = True
     """Whether AWS refuses to delete the cluster. Set it to false and deploy before you destroy the stack."""
-    tags: Annotated[dict[Filled, Line], Field(default_factory=dict)]
+    tags: Annotated[dict[NonEmptyStr, Line], Field(default_factory=dict)]
     """Additional tags of all AWS resources."""
 
     effects: ClassVar[Effects | None] = EFFECTS
@@ -94,7 +94,7 @@ class EksSettings(ClusterArgs):
         replaces_by_age=True,
         capacity_blocks=True,
     )
-    # AL2023's NVIDIA image has no device plugin, and nothing in it makes MIG instances.
+    # AL2023's NVIDIA image has no device plugin and does not create MIG instances.
     gpu_support: ClassVar[GpuSupport] = GpuSupport(("plugin", "operator", "present"), driver=True, divided=False)
     network_levels: ClassVar[Mapping[str, str]] = {
         "zone": ZONE,
@@ -110,7 +110,7 @@ class EksSettings(ClusterArgs):
 
     @property
     def storage_classes(self) -> tuple[str, ...]:
-        # The stack's and, from EKS itself, one that is no default.
+        # The stack's default class, and EKS' own, which is not the default.
         return ("gp3", "gp2")
 
     @property
@@ -120,7 +120,7 @@ class EksSettings(ClusterArgs):
 
     @property
     def subnet_zones(self) -> tuple[str, ...]:
-        """Zones that have a subnet of the cluster. Adding one moves nothing."""
+        """Zones with a subnet of the cluster. Adding one changes no other."""
         if self.network.subnets:
             return tuple(sorted(self.network.subnets))
         known = catalog.zones("eks", self.region) or tuple(f"{self.region}{letter}" for letter in "abc")

@@ -1,4 +1,4 @@
-"""Which zones a node group's nodes are in."""
+"""Zones of a node group's nodes."""
 
 from components import catalog
 from components.clusters.eks.placement import uses_efa
@@ -7,7 +7,7 @@ from components.node_groups.shape import Shape
 
 
 def zones_of(shape: Shape, args: EksSettings) -> tuple[str, ...]:
-    """The zones of the cluster that the group's nodes may be in; none where none of them sells the machine."""
+    """Zones of the cluster for the group's nodes; empty if none sells the machine."""
     zones = tuple(shape.args.zones) or args.subnet_zones
     selling = catalog.sold("eks", shape.machine, args.region) if shape.machine else None
     if selling:

@@ -1,4 +1,4 @@
-"""The embedded cluster, which `make up` starts on this machine. Stack and starter share its files in one folder."""
+"""The embedded cluster, which `make up` starts on this machine. Both share its files in one folder."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -67,7 +67,7 @@ class Embedded(ClusterArgs):
                 below = pulumi.ResourceOptions.merge(inside, pulumi.ResourceOptions(parent=group))
                 nodes += simulated_nodes.declare(shape, below)
                 group.done()
-        # The nodes outlive the pods on them: their KWOK ends the pods.
+        # Nodes are deleted after their pods, which KWOK terminates.
         provider = _provider(name, pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=nodes)))
         return Connection(provider, pulumi.Output.from_input(str(home() / "kubeconfig")))
 
@@ -90,7 +90,7 @@ def _provider(name: str, opts: pulumi.ResourceOptions) -> "k8s.Provider":
     return k8s.Provider(
         name,
         kubeconfig=str(home() / "kubeconfig"),
-        # Without it, a renewed certificate could look like another cluster, and everything would be replaced.
+        # Otherwise, a renewed certificate could look like another cluster and replace everything.
         cluster_identifier=f"embedded-{NODE}",
         opts=opts,
     )

@@ -1,4 +1,4 @@
-"""Nodes that KWOK plays the kubelet of: no machine, and for the scheduler the same as a cloud's."""
+"""Nodes simulated by KWOK: without a machine, but for the scheduler like those of a cloud."""
 
 import json
 from typing import Any
@@ -13,26 +13,26 @@ from components.node_groups.shape import Shape
 from components.node_groups.taint import Taint
 
 TAINT = Taint(SIMULATED, SIMULATED_VALUE, "NoSchedule")
-"""Keeps away what is meant to run: nothing runs on these nodes."""
+"""Taint that keeps real workloads away, because nothing runs on these nodes."""
 SIZE = "tensorplane.dev/simulated-size"
-"""Annotation with a node's resources, which KWOK copies into its status as a kubelet would those of its machine."""
+"""Annotation with a node's resources, which KWOK copies into its status."""
 
 _PODS = 110
 _SECONDS_TO_READY = "60s"
 
 
 def count(shape: Shape) -> int:
-    """How many nodes a group gets: its `min`, and one where that is 0, for the scheduler to see."""
+    """Number of nodes of a group: its `min`, but at least one, for the scheduler."""
     return max(shape.args.min, 1)
 
 
 def declare(shape: Shape, opts: pulumi.ResourceOptions) -> "list[k8s.core.v1.Node]":
-    """The group's nodes, Ready once KWOK has seen them."""
+    """The group's nodes, which KWOK makes Ready."""
     return [_declare(shape, index, opts) for index in range(count(shape))]
 
 
 def manifest(shape: Shape, index: int) -> dict[str, Any]:
-    """One node of a group, as Kubernetes spells it."""
+    """The manifest of one node."""
     name = f"{shape.name}-{index}"
     machine = node_size.like_a_machine(shape)
     size = {
@@ -63,7 +63,7 @@ def manifest(shape: Shape, index: int) -> dict[str, Any]:
 
 
 def _zone(shape: Shape, index: int) -> dict[str, str]:
-    """The zones take turns, as in a cloud."""
+    """The zones in turn, as in a cloud."""
     zones = shape.args.zones
     return {ZONE: zones[index % len(zones)]} if zones else {}
 
@@ -73,7 +73,7 @@ def _declare(shape: Shape, index: int, opts: pulumi.ResourceOptions) -> "k8s.cor
     metadata: dict[str, Any] = made["metadata"]
     for_pulumi = {
         "pulumi.com/waitFor": "condition=Ready",
-        # Kubernetes writes its own taints into the same list.
+        # Kubernetes adds its own taints to this list.
         "pulumi.com/patchForce": "true",
     }
     about: Any = {**metadata, "annotations": {**metadata["annotations"], **for_pulumi}}
@@ -84,7 +84,7 @@ def _declare(shape: Shape, index: int, opts: pulumi.ResourceOptions) -> "k8s.cor
         opts=pulumi.ResourceOptions.merge(
             opts,
             pulumi.ResourceOptions(
-                # Another machine is another node, as it is in a cloud.
+                # A change of the machine replaces the node, as in a cloud.
                 replace_on_changes=[f'metadata.annotations["{SIZE}"]'],
                 delete_before_replace=True,
                 custom_timeouts=pulumi.CustomTimeouts(create=_SECONDS_TO_READY, update=_SECONDS_TO_READY),

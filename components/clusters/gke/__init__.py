@@ -14,7 +14,7 @@ from components.node_groups.shape import Shape
 
 
 class Gke(GkeSettings):
-    """A new cluster on Google Cloud. Credentials come from where Google's own tools take them."""
+    """A new cluster on Google Cloud. Credentials are those of Google's tools."""
 
     kind: Literal["gke"] = "gke"
 
@@ -22,7 +22,7 @@ class Gke(GkeSettings):
         return zones_of(shape, self)
 
     def check(self, groups: Mapping[str, Shape]) -> Iterator[Fault]:
-        # Here, and not above: a stack on another cloud imports none of it.
+        # Imported here, because a stack on another cloud does not need it.
         from components.clusters.gke import check_cluster, check_groups, check_network, check_rental, check_versions
 
         yield from check_cluster.faults(self)

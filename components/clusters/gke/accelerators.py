@@ -1,4 +1,4 @@
-"""A node's GPUs as GKE wants them declared: type, count, driver, and how pods share them."""
+"""GPUs of a GKE node pool: type, count, driver, sharing."""
 
 from pulumi_gcp import container
 
@@ -7,10 +7,9 @@ from components.node_groups.shape import Shape
 
 
 def guest_accelerators(shape: Shape, driver: str) -> list[container.NodePoolNodeConfigGuestAcceleratorArgsDict]:
-    """The GPUs of each node; none on nodes without, nor for TPUs, which belong to the machine type.
+    """The GPUs of each node; empty without GPUs, and for TPUs, which are part of the machine type.
 
-    Machines that come with their GPUs (a2, a3, g2 …) declare them as well: that is where the driver is chosen,
-    and where it is not, GKE installs none.
+    Machine types with GPUs (a2, a3, g2 …) declare them, too, to select the driver: without it, GKE installs none.
     """
     machine = shape.machine
     if not (machine and machine.cloud_accelerator and shape.accelerator and shape.accelerator.kind == "gpu"):

@@ -1,4 +1,4 @@
-"""The APIs that the project needs, and the service account that the nodes are."""
+"""The APIs of the project, and the nodes' service account."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal, get_args
@@ -10,11 +10,11 @@ from components.base.names import digest
 from components.clusters.gke.settings import GkeSettings
 
 Api = Literal["cloudkms", "compute", "container", "file", "iam"]
-"""What every cluster needs."""
+"""APIs of every cluster."""
 MoreApi = Literal["dns", "lustre", "servicenetworking", "storagetransfer"]
-"""What a volume may need beside it."""
+"""APIs that backends of volumes may require."""
 _ROLES = {
-    # Logs, metrics and the autoscaler's reports: all that a node writes.
+    # Roles for what nodes write: logs, metrics, and the autoscaler's events.
     "node": "roles/container.defaultNodeServiceAccount",
     "images": "roles/artifactregistry.reader",
 }
@@ -23,31 +23,31 @@ _SUFFIX = "-nodes"
 
 
 def apis(name: str, opts: pulumi.ResourceOptions) -> Mapping[Api, projects.Service]:
-    """The APIs, switched on. They stay on when the stack is destroyed: others in the project may use them."""
+    """Enable the APIs. They stay enabled when the stack is destroyed, because others in the project may use them."""
     return {api: switched_on(name, api, opts) for api in get_args(Api)}
 
 
 def switched_on(name: str, api: Api | MoreApi, opts: pulumi.ResourceOptions) -> projects.Service:
-    """One API."""
+    """Enable one API."""
     return projects.Service(f"{name}-{api}", service=f"{api}.googleapis.com", disable_on_destroy=False, opts=opts)
 
 
 def agent(name: str, apis: Mapping[Api, pulumi.Resource], opts: pulumi.ResourceOptions) -> projects.ServiceIdentity:
-    """Who GKE itself is in the project."""
+    """GKE's service agent in the project."""
     after = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=[apis["container"]]))
     return projects.ServiceIdentity(f"{name}-agent", service="container.googleapis.com", opts=after)
 
 
 def project_number(agent: projects.ServiceIdentity) -> pulumi.Output[str]:
-    """The project's number, which GKE's agent has in its name: service-NUMBER@container-engine-robot….
+    """The project's number, from the name of GKE's service agent: service-NUMBER@container-engine-robot….
 
-    Nothing else that a stack creates tells it, and asking would need a call during the preview.
+    No other resource of a stack returns it, and a lookup would be a request during the preview.
     """
     return agent.email.apply(lambda email: email.partition("@")[0].removeprefix("service-"))
 
 
 def account_id(cluster_name: str) -> str:
-    """Id of the nodes' service account: the cluster's name, shortened where Google has not room for it."""
+    """Id of the nodes' service account: the cluster's name, shortened to Google's limit."""
     room = _ACCOUNT_LIMIT - len(_SUFFIX)
     if len(cluster_name) <= room:
         return f"{cluster_name}{_SUFFIX}"
@@ -57,7 +57,7 @@ def account_id(cluster_name: str) -> str:
 def node_account(
     name: str, args: GkeSettings, iam: pulumi.Resource, opts: pulumi.ResourceOptions
 ) -> tuple[serviceaccount.Account, Sequence[projects.IAMMember]]:
-    """The nodes' service account and its roles. Pods have identities of their own, by workload identity."""
+    """The nodes' service account and its roles. Pods have their own identities by workload identity."""
     account = serviceaccount.Account(
         f"{name}-nodes",
         account_id=account_id(args.cluster_name),

@@ -1,9 +1,9 @@
-"""How many nodes the cluster's address ranges have room for."""
+"""Capacity of the cluster's address ranges."""
 
 import ipaddress
 
 _RESERVED = 4
-"""Google keeps the first two and the last two addresses of a subnet."""
+"""Google reserves the first two and the last two addresses of a subnet."""
 
 
 def pod_block(max_pods_per_node: int) -> int:
@@ -12,10 +12,10 @@ def pod_block(max_pods_per_node: int) -> int:
 
 
 def nodes_by_pods(pod_cidr: str, max_pods_per_node: int) -> int:
-    """Nodes that the pods' range has room for."""
+    """Number of nodes that fit the pods' range."""
     return ipaddress.IPv4Network(pod_cidr).num_addresses // pod_block(max_pods_per_node)
 
 
 def nodes_by_addresses(cidr: str) -> int:
-    """Nodes that the nodes' range has room for, next to the control plane's address."""
+    """Number of nodes that fit the nodes' range, without the control plane's address."""
     return ipaddress.IPv4Network(cidr).num_addresses - _RESERVED - 1

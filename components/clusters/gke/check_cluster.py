@@ -1,4 +1,4 @@
-"""What is wrong with the settings of a GKE cluster, its network apart."""
+"""Checks of the settings of a GKE cluster, without its network."""
 
 import re
 from collections.abc import Iterator
@@ -15,9 +15,9 @@ PROJECT = r"([a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]"
 _NAME = re.compile(r"[a-z]([a-z0-9-]*[a-z0-9])?")
 VERSION = re.compile(r"1\.(\d{1,4})(\.\d+(-gke\.\d+)?)?", re.ASCII)
 OLDEST_MINOR = 32
-"""GKE's metrics of JobSet need 1.32 (pulumi-gcp's reference of `monitoring_config.enable_components`)."""
+"""GKE's metrics of JobSet require 1.32 (pulumi-gcp's reference of `monitoring_config.enable_components`)."""
 _OLDEST_LUSTRE = 34
-"""GKE's nodes take signed modules from 1.34.1-gke.2364000 on (lustre-csi-driver, docs/installation.md)."""
+"""GKE's nodes accept signed kernel modules from 1.34.1-gke.2364000 on (lustre-csi-driver, docs/installation.md)."""
 _KEY = re.compile(r"projects/[^/]+/locations/([^/]+)/keyRings/[^/]+/cryptoKeys/[^/]+")
 _LABELS_LIMIT = 48
 _LABEL = re.compile(r"[a-z][a-z0-9_-]{0,62}")
@@ -40,22 +40,22 @@ def faults(args: GkeSettings) -> Iterator[Fault]:
 def _names(args: GkeSettings) -> Iterator[Fault]:
     name = args.cluster_name
     if not _NAME.fullmatch(name) or len(name) > NAME_LIMIT:
-        need = f"use lower-case letters, digits and dashes, beginning with a letter, at most {NAME_LIMIT} characters"
+        remedy = f"use lower-case letters, digits and dashes, beginning with a letter, at most {NAME_LIMIT} characters"
         found = f"{name!r}" if args.name else f"missing, and the default from stack {pulumi.get_stack()!r}, {name},"
-        yield Fault(("cluster", "name"), f"{found} is not a valid name; {need}")
+        yield Fault(("cluster", "name"), f"{found} is not a valid name; {remedy}")
     if not re.fullmatch(PROJECT, args.project):
-        need = "use 6 to 30 lower-case letters, digits and dashes, beginning with a letter"
-        yield Fault(("cluster", "project"), f"{args.project!r} is not a project id; {need}")
+        remedy = "use 6 to 30 lower-case letters, digits and dashes, beginning with a letter"
+        yield Fault(("cluster", "project"), f"{args.project!r} is not a project id; {remedy}")
     if len(args.labels) > _LABELS_LIMIT:
         reason = f"{len(args.labels)} labels are set; Google Cloud allows 64, and tensorplane and GKE use some of them"
         yield Fault(("cluster", "labels"), f"{reason}; set at most {_LABELS_LIMIT}")
     for key, value in args.labels.items():
         if not _LABEL.fullmatch(key):
-            need = "use lower-case letters, digits, dashes and underscores, beginning with a letter, at most 63"
-            yield Fault(("cluster", "labels", key), f"not a valid key of a Google Cloud label; {need}")
+            remedy = "use lower-case letters, digits, dashes and underscores, beginning with a letter, at most 63"
+            yield Fault(("cluster", "labels", key), f"not a valid key of a Google Cloud label; {remedy}")
         if not _LABEL_VALUE.fullmatch(value):
-            need = "use lower-case letters, digits, dashes and underscores, at most 63"
-            yield Fault(("cluster", "labels", key), f"invalid value {value!r}; {need}")
+            remedy = "use lower-case letters, digits, dashes and underscores, at most 63"
+            yield Fault(("cluster", "labels", key), f"invalid value {value!r}; {remedy}")
 
 
 def _place(args: GkeSettings) -> Iterator[Fault]:
@@ -99,10 +99,10 @@ def _maintenance(args: GkeSettings) -> Iterator[Fault]:
     days = len(set(window.days))
     hours = days * _WEEKENDS_IN_32_DAYS * window.hours
     if hours < _HOURS_IN_32_DAYS:
-        need = -(-_HOURS_IN_32_DAYS // (_WEEKENDS_IN_32_DAYS * days))
+        hours_needed = -(-_HOURS_IN_32_DAYS // (_WEEKENDS_IN_32_DAYS * days))
         reason = (
             f"the window has {hours} hours in 32 days, but GKE requires {_HOURS_IN_32_DAYS}; set hours to "
-            f"{need}, or add days"
+            f"{hours_needed}, or add days"
         )
         yield Fault(("cluster", "maintenance"), reason)
 
@@ -113,7 +113,7 @@ def _encryption_key(args: GkeSettings) -> Iterator[Fault]:
     path = ("cluster", "encryptionKey")
     match = _KEY.fullmatch(args.encryption_key)
     if match is None:
-        need = "use projects/PROJECT/locations/REGION/keyRings/RING/cryptoKeys/KEY"
-        yield Fault(path, f"{args.encryption_key!r} is not the id of a Cloud KMS key; {need}")
+        remedy = "use projects/PROJECT/locations/REGION/keyRings/RING/cryptoKeys/KEY"
+        yield Fault(path, f"{args.encryption_key!r} is not the id of a Cloud KMS key; {remedy}")
     elif match[1] != args.region:
         yield Fault(path, f"the key is in {match[1]}, but the cluster is in {args.region}; use a key of {args.region}")

@@ -1,4 +1,4 @@
-"""What is wrong with node groups on GKE, beyond what is wrong with them on every cloud."""
+"""Checks of node groups that are specific to GKE."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ _NO_PARTITIONS: Mapping[str, frozenset[str]] = {
     "a100-40gb": frozenset({"1g.10gb"}),
     "a100-80gb": frozenset({"1g.20gb"}),
 }
-"""MIG profiles that the card has and GKE does not make (container-engine-accelerators@09e2ab1, partition_gpu.go)."""
+"""MIG profiles of GPUs that GKE does not support (container-engine-accelerators@09e2ab1, partition_gpu.go)."""
 
 
 def faults(args: GkeSettings, groups: Mapping[str, Shape]) -> Iterator[Fault]:
@@ -39,7 +39,7 @@ def faults(args: GkeSettings, groups: Mapping[str, Shape]) -> Iterator[Fault]:
         if shape.args.provisioner == "automatic":
             yield from _automatic(path, shape)
             if args.lustre and not (shape.accelerator and shape.accelerator.kind == "gpu"):
-                # By itself, GKE makes kernels that take no modules where there are no GPUs.
+                # On automatically provisioned nodes without GPUs, the kernel does not load third-party modules.
                 reason = "nodes without GPUs cannot mount Lustre under provisioner automatic; set provisioner: group"
                 yield Fault((*path, "provisioner"), reason, given=(("cluster", "lustre"),))
 
@@ -110,23 +110,29 @@ def _slice(path: tuple[str, ...], shape: Shape) -> Iterator[Fault]:
 def _capacity(path: tuple[str, ...], shape: Shape) -> Iterator[Fault]:
     reserved, sharing = shape.args.reserved, shape.args.sharing
     if reserved and not _RESERVATION.fullmatch(reserved.id):
-        need = "use its name, or projects/PROJECT/reservations/NAME"
-        yield Fault((*path, "reserved", "id"), f"{reserved.id!r} is not the id of a reservation; {need}")
+        remedy = "use its name, or projects/PROJECT/reservations/NAME"
+        yield Fault((*path, "reserved", "id"), f"{reserved.id!r} is not the id of a reservation; {remedy}")
     if isinstance(sharing, TimeSlicing) and sharing.replicas > _CLIENTS_LIMIT:
         reason = (
             f"{sharing.replicas} exceeds the {_CLIENTS_LIMIT} pods that can share a GPU on GKE; set "
             f"{_CLIENTS_LIMIT} or less"
         )
         yield Fault((*path, "sharing", "replicas"), reason)
-    card = shape.accelerator
-    if isinstance(sharing, Mig) and card and sharing.profile in (missing := _NO_PARTITIONS.get(card.name, frozenset())):
-        able = [profile for profile in card.mig if profile not in missing]
-        reason = f"GKE does not offer MIG profile {sharing.profile} on {card.name}; choose one of {', '.join(able)}"
+    accelerator = shape.accelerator
+    if (
+        isinstance(sharing, Mig)
+        and accelerator
+        and sharing.profile in (missing := _NO_PARTITIONS.get(accelerator.name, frozenset()))
+    ):
+        able = [profile for profile in accelerator.mig if profile not in missing]
+        reason = (
+            f"GKE does not offer MIG profile {sharing.profile} on {accelerator.name}; choose one of {', '.join(able)}"
+        )
         yield Fault((*path, "sharing", "profile"), reason + did_you_mean(sharing.profile, able))
 
 
 def _automatic(path: tuple[str, ...], shape: Shape) -> Iterator[Fault]:
-    """What GKE cannot do where it makes the node pools itself."""
+    """Faults of settings that node auto-provisioning does not support."""
     args = shape.args
     if args.min:
         yield Fault((*path, "min"), f"min is {args.min}, but provisioner automatic keeps no idle nodes; set min: 0")

@@ -1,4 +1,4 @@
-"""What is wrong with the network of a GKE cluster, and whether it has room for the groups' nodes and pods."""
+"""Checks of a GKE cluster's network, and of its room for nodes and pods."""
 
 import ipaddress
 import itertools
@@ -43,8 +43,8 @@ def _network(args: GkeSettings) -> Iterator[Fault]:
         if isinstance(found, str):
             yield Fault((*path, key), found)
         elif not largest <= found.prefixlen <= smallest:
-            need = f"/{largest}" if largest == smallest else f"/{largest} to /{smallest}"
-            yield Fault((*path, key), f"invalid size of {cidr}; use {need}")
+            remedy = f"/{largest}" if largest == smallest else f"/{largest} to /{smallest}"
+            yield Fault((*path, key), f"invalid size of {cidr}; use {remedy}")
         else:
             ranges[key] = found
     for (one, first), (other, second) in itertools.combinations(ranges.items(), 2):
@@ -53,7 +53,7 @@ def _network(args: GkeSettings) -> Iterator[Fault]:
 
 
 def _existing(mine: GkeSubnet, region: str) -> Iterator[Fault]:
-    """Names that no network, subnetwork or range in Google Cloud can have, and a subnetwork of another region."""
+    """Faults of invalid names, and of a subnetwork in another region."""
     at = ("cluster", "network", "existing")
     for key, value, form, like in (
         ("network", mine.network, _NETWORK, "its name, or projects/PROJECT/global/networks/NAME"),
@@ -69,7 +69,7 @@ def _existing(mine: GkeSubnet, region: str) -> Iterator[Fault]:
 
 
 def _ranges(network: GkeNetwork) -> Iterator[tuple[str, str, int, int]]:
-    """What is declared, and how large it may be. A subnetwork of the user's has its own ranges."""
+    """Declared ranges with their size limits. An existing subnetwork has its own ranges."""
     if not network.existing:
         yield "cidr", network.cidr, _LARGEST_NODES, _SMALLEST_NODES
         yield "podCidr", network.pod_cidr, _LARGEST_PODS, _SMALLEST_PODS
@@ -79,7 +79,7 @@ def _ranges(network: GkeNetwork) -> Iterator[tuple[str, str, int, int]]:
 
 
 def _room(args: GkeSettings, groups: Mapping[str, Shape]) -> Iterator[Fault]:
-    """Whether every group can be full at the same time."""
+    """Faults of ranges that are too small for full groups."""
     network, given = args.network, (("nodeGroups",),)
     nodes = sum(shape.args.max for shape in groups.values())
     if network.existing:
@@ -89,14 +89,16 @@ def _room(args: GkeSettings, groups: Mapping[str, Shape]) -> Iterator[Fault]:
         if nodes > room:
             each = f"{pod_block(args.max_pods_per_node)} addresses of {network.pod_cidr} each"
             reason = f"the range has addresses for {room} nodes ({each}), but the groups have up to {nodes}"
-            need = f"use a /{_prefix_for(nodes * pod_block(args.max_pods_per_node))} or larger, or lower maxPodsPerNode"
-            yield Fault(("cluster", "network", "podCidr"), f"{reason}; {need}", given=given)
+            remedy = (
+                f"use a /{_prefix_for(nodes * pod_block(args.max_pods_per_node))} or larger, or lower maxPodsPerNode"
+            )
+            yield Fault(("cluster", "network", "podCidr"), f"{reason}; {remedy}", given=given)
     if not isinstance(network_of(network.cidr), str):
         room = nodes_by_addresses(network.cidr)
         if nodes > room:
             reason = f"{network.cidr} has addresses for {room} nodes, but the groups have up to {nodes}"
-            need = f"use a /{_prefix_for(nodes + 5)} or larger"
-            yield Fault(("cluster", "network", "cidr"), f"{reason}; {need}", given=given)
+            remedy = f"use a /{_prefix_for(nodes + 5)} or larger"
+            yield Fault(("cluster", "network", "cidr"), f"{reason}; {remedy}", given=given)
 
 
 def _prefix_for(addresses: int) -> int:

@@ -1,12 +1,12 @@
-"""How Google rents its newest machines: not on demand, and some not as spot or not reserved."""
+"""Consumption options of Google's newest machines: not on demand, and some not as spot or not reserved."""
 
 from collections.abc import Iterator, Mapping
 
 from components.base.faults import Fault
 from components.node_groups.shape import Shape
 
-# cloud.google.com/compute/docs/accelerator-optimized-machines, the notes of each series. What it calls flex-start, for
-# a week at most, is not among them: a node group is there to stay.
+# cloud.google.com/compute/docs/accelerator-optimized-machines, the notes of each series. Flex-start, for
+# at most a week, is omitted, because node groups are permanent.
 _RENTED: Mapping[str, tuple[str, ...]] = {
     "a3-highgpu-1g": ("spot",),
     "a3-highgpu-2g": ("spot",),
@@ -19,14 +19,14 @@ _NEEDED = {"spot": "spot: true", "reserved": "a reservation in `reserved`"}
 
 
 def faults(groups: Mapping[str, Shape]) -> Iterator[Fault]:
-    """A line for each group whose machines are not rented in the way that it asks for."""
+    """A fault for each group whose machines are not available with its consumption option."""
     for name, shape in groups.items():
         ways = _RENTED.get(shape.machine.name) if shape.machine else None
         asked = "reserved" if shape.args.reserved else "spot" if shape.args.spot else "on demand"
         if ways and shape.machine and asked not in ways:
             key = "reserved" if asked == "reserved" else "spot"
-            need = " or ".join(_NEEDED[way] for way in ways)
-            yield Fault(("nodeGroups", name, key), f"{shape.machine.name} is not available {_as(asked)}; use {need}")
+            options = " or ".join(_NEEDED[way] for way in ways)
+            yield Fault(("nodeGroups", name, key), f"{shape.machine.name} is not available {_as(asked)}; use {options}")
 
 
 def _as(way: str) -> str:

@@ -1,4 +1,4 @@
-"""The cluster itself: control plane, add-ons, what it logs, who reaches it, when it is upgraded."""
+"""The cluster: control plane, add-ons, logs, endpoints, maintenance."""
 
 import datetime
 from collections.abc import Sequence
@@ -10,9 +10,9 @@ from components.clusters.gke.network import Network
 from components.clusters.gke.settings import GkeSettings
 
 CLOUD_PLATFORM = "https://www.googleapis.com/auth/cloud-platform"
-"""The scope of every node: what it may do is decided by its account's roles alone."""
+"""OAuth scope of nodes; only the roles of their service account restrict them."""
 
-# Audit logs of writes and of logins are always on, and cannot be switched off.
+# Audit logs of writes and logins are always enabled.
 _LOGS = ["SYSTEM_COMPONENTS", "WORKLOADS", "APISERVER", "CONTROLLER_MANAGER", "SCHEDULER"]
 _METRICS = [
     "SYSTEM_COMPONENTS",
@@ -62,14 +62,14 @@ def create(
     after: Sequence[pulumi.Resource],
     opts: pulumi.ResourceOptions,
 ) -> container.Cluster:
-    """The cluster, without nodes of its own: those are in node pools."""
+    """The cluster without nodes, which are in node pools."""
     return container.Cluster(
         name,
         name=args.cluster_name,
         project=args.project,
         location=args.region,
         node_locations=list(args.usual_zones) or None,
-        # GKE makes no cluster without a node. The first ones are the real nodes' equals, and go away at once.
+        # GKE requires an initial node pool, which is deleted at once.
         remove_default_node_pool=True,
         initial_node_count=1,
         node_config=_first_nodes(node_account),
@@ -103,7 +103,7 @@ def create(
         addons_config={**_ADDONS, "lustre_csi_driver_config": {"enabled": True}} if args.lustre else _ADDONS,
         opts=pulumi.ResourceOptions.merge(
             opts,
-            # The pool that this describes is deleted at once; what the API tells of it later is about other pools.
+            # The initial pool is deleted; later, the API returns these fields for other pools.
             pulumi.ResourceOptions(depends_on=[*after], ignore_changes=["nodeConfig", "initialNodeCount"]),
         ),
     )
@@ -142,7 +142,7 @@ def _authorized(args: GkeSettings) -> container.ClusterMasterAuthorizedNetworksC
 
 
 def maintenance_window(args: GkeSettings) -> container.ClusterMaintenancePolicyRecurringWindowArgsDict:
-    """The window as GKE's API has it: its first occurrence, and the rule by which it recurs."""
+    """The window in GKE's API: its first occurrence and a recurrence rule."""
     window = args.maintenance
     hour, minute = map(int, window.start.split(":"))
     opens = _FIRST_DAY.replace(hour=hour, minute=minute)

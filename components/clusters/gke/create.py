@@ -1,4 +1,4 @@
-"""A GKE cluster, put together: APIs, network, key, control plane, node pools, and what talks to all of it."""
+"""Creates a GKE cluster: APIs, network, key, control plane, node pools, provider."""
 
 from collections.abc import Mapping
 
@@ -24,7 +24,7 @@ from components.node_groups.shape import Shape
 
 
 def connect(args: GkeSettings, name: str, groups: Mapping[str, Shape], opts: pulumi.ResourceOptions) -> Connection:
-    """Create everything, and a provider that waits for the nodes: on the way back, objects go before them."""
+    """Create all resources, and a provider that depends on the nodes, so that objects are deleted before nodes."""
     google = gcp.Provider(
         f"{name}-gcp",
         project=args.project,
@@ -53,7 +53,7 @@ def connect(args: GkeSettings, name: str, groups: Mapping[str, Shape], opts: pul
     provider = k8s.Provider(
         name,
         kubeconfig=config,
-        # A changed kubeconfig is the same cluster: nothing in it has to be replaced.
+        # A changed kubeconfig must not replace objects.
         cluster_identifier=cluster.id,
         opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=pools)),
     )
@@ -72,7 +72,7 @@ def _pools(
     account: pulumi.Output[str],
     opts: pulumi.ResourceOptions,
 ) -> list[pulumi.Resource]:
-    """The node pools. Those without accelerator come first: only then does GKE taint the others by itself."""
+    """The node pools. Those without accelerator come first: only then, GKE taints the others."""
     fixed = [shape for shape in groups.values() if shape.args.provisioner == "group"]
     plain: list[pulumi.Resource] = []
     special: list[pulumi.Resource] = []

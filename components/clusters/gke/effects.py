@@ -1,4 +1,4 @@
-"""What an update of GKE's resources does to nodes and pods."""
+"""Effects of updates of GKE's resources on nodes and pods."""
 
 from components.clusters.effects import ROLLED, Effect, Effects
 

@@ -18,12 +18,12 @@ def secrets_key(
     agent: projects.ServiceIdentity,
     opts: pulumi.ResourceOptions,
 ) -> tuple[pulumi.Input[str], Sequence[pulumi.Resource]]:
-    """The key's name, and what has to be there before a cluster can use it."""
+    """The key's name, and resources that must exist before a cluster can use it."""
     key: pulumi.Input[str]
     if args.encryption_key:
         key = args.encryption_key
     else:
-        # Neither has a name here: a key ring can never be deleted, so a second cluster of this name needs another.
+        # Auto-named, because a key ring can never be deleted and a second cluster of this name requires another.
         after = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=[apis["cloudkms"]]))
         ring = kms.KeyRing(f"{name}-keys", location=args.region, opts=after)
         key = kms.CryptoKey(

@@ -1,4 +1,4 @@
-"""How to reach the cluster, without a secret: Google's own tool logs in when the kubeconfig is used."""
+"""The kubeconfig, without secrets: Google's auth plugin logs in when it is used."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ _LOGIN = {
 
 
 def of(cluster: container.Cluster, args: GkeSettings) -> pulumi.Output[str]:
-    """The kubeconfig. Where the DNS name is open, it leads there: that works from everywhere, IAM willing."""
+    """The kubeconfig. It uses the DNS-based endpoint if that is enabled, because IAM allows it from everywhere."""
     entry = {"name": args.cluster_name}
     return pulumi.Output.json_dumps(
         {
@@ -32,7 +32,7 @@ def of(cluster: container.Cluster, args: GkeSettings) -> pulumi.Output[str]:
 
 
 def _by_name(cluster: container.Cluster) -> dict[str, Any]:
-    # Its certificate is from a public authority: there is none to name here.
+    # Its certificate is from a public authority.
     endpoint = cluster.control_plane_endpoints_config.dns_endpoint_config.endpoint
     return {"server": pulumi.Output.format("https://{0}", endpoint)}
 

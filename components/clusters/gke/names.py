@@ -1,4 +1,4 @@
-"""Names in Google Cloud that follow from longer ones."""
+"""Names in Google Cloud, within its limits."""
 
 from components.base.names import shorten
 

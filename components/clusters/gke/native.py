@@ -1,4 +1,4 @@
-"""What of a GKE cluster others build upon: volumes that need resources of their own in Google Cloud."""
+"""Attributes of a GKE cluster for volumes that create resources in Google Cloud."""
 
 from dataclasses import dataclass
 
@@ -11,11 +11,11 @@ from components.clusters.gke.settings import GkeSettings
 
 @dataclass(frozen=True)
 class Native:
-    """A cluster, and where it is."""
+    """A cluster and its location."""
 
     args: GkeSettings
     cluster: gcp.container.Cluster
     provider: gcp.Provider
-    """Creates things in the cluster's project."""
+    """Provider for the cluster's project."""
     network: Network
     project_number: pulumi.Output[str]

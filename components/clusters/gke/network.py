@@ -1,4 +1,4 @@
-"""The cluster's network: a VPC with one subnet, and Cloud NAT as the nodes' only way out. Or one of the user's."""
+"""The cluster's network: a VPC with one subnet and Cloud NAT for egress, or an existing one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _PODS, _SERVICES = "pods", "services"
 
 @dataclass(frozen=True)
 class Network:
-    """Where the nodes are, and what has to be there before them."""
+    """The nodes' network, and resources that must exist before nodes."""
 
     network: pulumi.Input[str]
     subnetwork: pulumi.Input[str]
@@ -23,7 +23,7 @@ class Network:
 
 
 def create(name: str, args: GkeSettings, compute_api: pulumi.Resource, opts: pulumi.ResourceOptions) -> Network:
-    """The network that the settings ask for."""
+    """The network of the settings."""
     mine = args.network.existing
     if mine:
         return Network(mine.network, mine.subnetwork, mine.pods_range, mine.services_range)
@@ -45,7 +45,7 @@ def create(name: str, args: GkeSettings, compute_api: pulumi.Resource, opts: pul
             {"range_name": _PODS, "ip_cidr_range": args.network.pod_cidr},
             {"range_name": _SERVICES, "ip_cidr_range": args.network.service_cidr},
         ],
-        # Images and Google's APIs come over Google's own network, past the NAT and its price.
+        # Images and Google's APIs are reached without NAT and its costs.
         private_ip_google_access=True,
         log_config={
             "aggregation_interval": "INTERVAL_10_MIN",
@@ -69,7 +69,7 @@ def _way_out(
         nat_ip_allocate_option="AUTO_ONLY",
         source_subnetwork_ip_ranges_to_nat="LIST_OF_SUBNETWORKS",
         subnetworks=[{"name": subnet.id, "source_ip_ranges_to_nats": ["ALL_IP_RANGES"]}],
-        # A node that pulls many layers at once needs more than the 64 ports that it gets otherwise.
+        # A node that pulls many layers at once requires more than the default 64 ports.
         enable_dynamic_port_allocation=True,
         enable_endpoint_independent_mapping=False,
         min_ports_per_vm=128,

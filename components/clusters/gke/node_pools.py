@@ -21,17 +21,17 @@ EFFECTS: dict[Effect, str] = {
 }
 CONTAINER_OS = "COS_CONTAINERD"
 RDMA_DRIVER = "cloud.google.com/gke-networking-dra-driver"
-"""Label of nodes on which GKE's driver makes RDMA interfaces devices that pods claim (mrdma.google.com)."""
+"""Label of nodes on which GKE's driver publishes RDMA interfaces as devices for resource claims (mrdma.google.com)."""
 
 _SERIES_WITHOUT_PERSISTENT_DISK = frozenset(
     {"a4", "a4x", "c4", "c4a", "c4d", "ct6e", "g4", "h4d", "n4", "n4a", "n4d", "tpu7x", "x4"}
 )
-"""Machine series that boot from Hyperdisk alone (Compute Engine's table of machine series and disk types)."""
+"""Machine series that boot from Hyperdisk only (Compute Engine's table of machine series and disk types)."""
 
 _NOT_OURS = [
-    # In a pool that scales, this says how many nodes it began with, and a change would replace them all.
+    # In an autoscaled pool, this is the initial number of nodes, and a change would replace all of them.
     "initialNodeCount",
-    # Machines that come with local SSDs have them without being asked, and show them afterwards.
+    # Machine types with local SSDs always have them, and the API returns them.
     "nodeConfig.ephemeralStorageLocalSsdConfig",
     "nodeConfig.localNvmeSsdBlockConfig",
 ]
@@ -45,13 +45,13 @@ def create(
     account: pulumi.Input[str],
     after: Sequence[pulumi.Resource],
 ) -> container.NodePool:
-    """The group's node pool, in the cluster, once the pools in `after` are there."""
+    """The group's node pool, after the pools in `after`."""
     shape = group.shape
     zones, nodes_each = begin(shape, args)
-    # Only a slice that is always there is not left to the autoscaler.
+    # All pools are autoscaled, except a permanent slice.
     fixed = slices.machines(shape) > 1 and shape.args.min == shape.args.max
     child = pulumi.ResourceOptions(parent=group)
-    # Without a name of its own: where machines have to be replaced, the new ones are there before the old ones go.
+    # Auto-named, so that a replacement is created before the old pool is deleted.
     return container.NodePool(
         shape.name,
         project=args.project,
@@ -79,7 +79,7 @@ def create(
 
 
 def autoscaling(shape: Shape) -> container.NodePoolAutoscalingArgsDict:
-    """How many nodes, over all zones. Scarce ones come from whichever zone has them."""
+    """Number of nodes over all zones. Scarce ones come from any zone that has them."""
     return {
         "total_min_node_count": shape.args.min,
         "total_max_node_count": shape.args.max,
@@ -88,20 +88,20 @@ def autoscaling(shape: Shape) -> container.NodePoolAutoscalingArgsDict:
 
 
 def upgrade(shape: Shape) -> container.NodePoolUpgradeSettingsArgsDict:
-    """How nodes are replaced by newer ones: spare machines first, except where there are hardly any to be had."""
+    """The upgrade strategy: surge nodes first, except for scarce machines."""
     surge = not (shape.accelerator or shape.args.reserved)
     return {"strategy": "SURGE", "max_surge": int(surge), "max_unavailable": int(not surge)}
 
 
 def network(shape: Shape, args: GkeSettings) -> container.NodePoolNetworkConfigArgsDict:
-    """Private addresses; and, for GPUs that have it, a network of their own that GKE makes in the pool's zone."""
+    """Private addresses and, for GPUs that support it, a network of their own in the pool's zone."""
     if has_gpudirect(shape, args):
         return {"enable_private_nodes": True, "accelerator_network_profile": "auto"}
     return {"enable_private_nodes": True}
 
 
 def labels(shape: Shape, args: GkeSettings) -> dict[str, str]:
-    """The group's labels; and, where GPUs have RDMA, the one by which GKE hands its interfaces to pods that claim them.
+    """The group's labels and, with RDMA, the one with which GKE's driver publishes the interfaces.
 
     From 1.34.1-gke.1829001 on (docs.cloud.google.com/kubernetes-engine/docs/how-to/allocate-network-resources-dra).
     TCPXO has no such driver.
@@ -111,7 +111,7 @@ def labels(shape: Shape, args: GkeSettings) -> dict[str, str]:
 
 
 def node_config(shape: Shape, args: GkeSettings, account: pulumi.Input[str]) -> container.NodePoolNodeConfigArgsDict:
-    """What each node is."""
+    """The configuration of the nodes."""
     machine = shape.machine
     assert machine is not None  # noqa: S101  # for mypy: the catalog lists every machine of GKE
     image = machine.image or CONTAINER_OS
@@ -126,7 +126,7 @@ def node_config(shape: Shape, args: GkeSettings, account: pulumi.Input[str]) -> 
         "resource_labels": {**args.labels, "tensorplane-node-group": shape.name},
         "metadata": {"disable-legacy-endpoints": "true"},
         "workload_metadata_config": {"mode": "GKE_METADATA"},
-        # On Container-Optimized OS also where there are GPUs: Google signs the driver that GKE installs. On Ubuntu it
+        # On Container-Optimized OS also with GPUs, because Google signs the driver that GKE installs. On Ubuntu it
         # is built on the node, and the kernel would refuse it.
         "shielded_instance_config": {
             "enable_secure_boot": image.startswith("COS"),
@@ -142,7 +142,7 @@ def node_config(shape: Shape, args: GkeSettings, account: pulumi.Input[str]) -> 
     if gpus := guest_accelerators(shape, args.gpu_driver):
         config["guest_accelerators"] = gpus
     elif args.lustre and image.startswith("COS"):
-        # Where there are no GPUs, the kernel loads no modules beside its own otherwise.
+        # By default, nodes without GPUs only load the kernel's own modules.
         config["linux_node_config"] = {"node_kernel_module_loading": {"policy": "ENFORCE_SIGNED_MODULES"}}
     if shape.args.reserved:
         config["reservation_affinity"] = {
@@ -151,7 +151,7 @@ def node_config(shape: Shape, args: GkeSettings, account: pulumi.Input[str]) -> 
             "values": [shape.args.reserved.id],
         }
     if machine.arch == "arm64":
-        # GKE would taint the nodes by itself, as no other cloud does, and no group's settings say so.
+        # Unlike other clouds, GKE would taint the nodes, which no settings declare.
         config["taint_config"] = {"architecture_taint_behavior": "NONE"}
     return config
 
@@ -165,7 +165,7 @@ def disk_type(machine: str) -> str:
 def _placement(
     shape: Shape, args: GkeSettings, opts: pulumi.ResourceOptions
 ) -> container.NodePoolPlacementPolicyArgsDict | None:
-    """Where the machines of a TPU slice are: next to each other. TPU7x says so by a policy that it shares."""
+    """Placement of a TPU slice's machines, next to each other; for TPU7x by a shared policy."""
     topology = shape.args.topology
     if topology is None or slices.machines(shape) == 1:
         return None

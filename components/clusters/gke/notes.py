@@ -1,4 +1,4 @@
-"""What is worth knowing of node groups on GKE that can be built all the same."""
+"""Notes about node groups on GKE."""
 
 from collections.abc import Iterator, Mapping
 
@@ -10,7 +10,7 @@ from components.node_groups.shape import Shape
 
 
 def notes(args: GkeSettings, groups: Mapping[str, Shape]) -> Iterator[Note]:
-    """A line each."""
+    """Every note."""
     for name, shape in groups.items():
         zones, each = begin(shape, args)
         nodes = each * len(zones)

@@ -1,4 +1,4 @@
-"""Node groups whose node pools GKE makes by itself: node auto-provisioning, steered by a ComputeClass for each."""
+"""Node groups with node auto-provisioning, with a ComputeClass for each."""
 
 import math
 from collections import defaultdict
@@ -17,14 +17,14 @@ from components.node_groups.component import NodeGroup
 from components.node_groups.shape import Shape
 
 API = "cloud.google.com/v1"
-# Nodes that nothing runs on are taken away sooner: here they have GPUs.
+# The profile removes idle nodes sooner, which here have GPUs.
 _PROFILE = "OPTIMIZE_UTILIZATION"
 
 
 def autoscaling(
     groups: Mapping[str, Shape], args: GkeSettings, account: pulumi.Input[str]
 ) -> container.ClusterClusterAutoscalingArgsDict:
-    """The cluster's autoscaling; with limits to what GKE may add where a group leaves its node pools to GKE."""
+    """The cluster's autoscaling, with resource limits if a group uses node auto-provisioning."""
     if not any(shape.args.provisioner == "automatic" for shape in groups.values()):
         return {"enabled": False, "autoscaling_profile": _PROFILE}
     scaling: container.ClusterClusterAutoscalingArgsDict = {
@@ -48,7 +48,7 @@ def autoscaling(
 
 
 def limits(groups: Mapping[str, Shape]) -> dict[str, int]:
-    """CPU cores, GiB and accelerators when every group is full: GKE counts the fixed groups' nodes as well."""
+    """CPU cores, GiB and accelerators of the full groups; GKE counts the nodes of all groups."""
     found: dict[str, int] = defaultdict(int)
     for shape in groups.values():
         machine, nodes = shape.machine, shape.args.max
@@ -64,7 +64,7 @@ def limits(groups: Mapping[str, Shape]) -> dict[str, int]:
 def compute_class(
     group: NodeGroup, args: GkeSettings, account: pulumi.Input[str], provider: k8s.Provider
 ) -> pulumi.Resource:
-    """The class of a group: pods that select it get nodes such as the group's settings ask for."""
+    """The ComputeClass of a group: pods that select it get nodes with the group's settings."""
     shape = group.shape
     return k8s.apiextensions.CustomResource(
         shape.name,
@@ -77,10 +77,10 @@ def compute_class(
 
 
 def class_spec(shape: Shape, args: GkeSettings, account: pulumi.Input[str]) -> dict[str, Any]:
-    """The class: one kind of machine, or none at all.
+    """The spec of the class: one kind of machine, without a fallback.
 
-    What GKE does by itself is not said: older versions of the class have no fields for repairs and upgrades
-    (`autoscaling` asks for both) and none for workload identity, which node pools have where the cluster has it.
+    GKE's defaults are not repeated: older versions of the class have no fields for repairs and upgrades (set in
+    `autoscaling`) and for workload identity, which node pools inherit from the cluster.
     """
     pool: dict[str, Any] = {
         "imageType": CONTAINER_OS.lower(),
@@ -93,7 +93,7 @@ def class_spec(shape: Shape, args: GkeSettings, account: pulumi.Input[str]) -> d
             for taint in shape.declared_taints
         ]
     if shape.machine and shape.machine.arch == "arm64":
-        # As for node pools: no taint that no group's settings name.
+        # As for node pools: no taints that no settings declare.
         pool["taintConfig"] = {"architectureTaintBehavior": "NONE"}
     return {
         "nodePoolAutoCreation": {"enabled": True},
@@ -104,18 +104,18 @@ def class_spec(shape: Shape, args: GkeSettings, account: pulumi.Input[str]) -> d
 
 
 def _machine(shape: Shape, args: GkeSettings) -> dict[str, Any]:
-    machine, card = shape.machine, shape.accelerator
+    machine, accelerator = shape.machine, shape.accelerator
     rule: dict[str, Any] = {"spot": shape.args.spot, "maxPodsPerNode": args.max_pods_per_node}
     if machine:
         rule["machineType"] = machine.name
         rule["storage"] = {"bootDiskType": disk_type(machine.name), "bootDiskSize": shape.args.disk_gib}
-        if card and card.kind == "gpu":
+        if accelerator and accelerator.kind == "gpu":
             rule["gpu"] = {
                 "type": machine.cloud_accelerator,
                 "count": shape.per_node,
                 "driverVersion": args.gpu_driver,
             }
-        elif card:
+        elif accelerator:
             rule["tpu"] = {
                 "type": machine.cloud_accelerator,
                 "count": shape.per_node,

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from components import catalog
 from components.base.labels import HOSTNAME, ZONE
-from components.base.model import Filled, Line, Model, TimeOfDay
+from components.base.model import Line, Model, NonEmptyStr, TimeOfDay
 from components.catalog import GPU_RESOURCE, TPU_RESOURCE, Cloud
 from components.clusters.effects import Effects
 from components.clusters.gke.effects import EFFECTS
@@ -33,28 +33,28 @@ Day = Literal["MO", "TU", "WE", "TH", "FR", "SA", "SU"]
 
 
 class GkeSubnet(Model):
-    """An existing network. Its nodes need egress (Cloud NAT) and Private Google Access."""
+    """An existing network. Its nodes require egress (Cloud NAT) and Private Google Access."""
 
-    network: Filled
+    network: NonEmptyStr
     """Name of the VPC network, or its full path if it belongs to another project (Shared VPC)."""
-    subnetwork: Filled
+    subnetwork: NonEmptyStr
     """Subnetwork of the nodes, in the cluster's region."""
-    pods_range: Filled
+    pods_range: NonEmptyStr
     """Name of the subnetwork's secondary range for pods."""
-    services_range: Filled
+    services_range: NonEmptyStr
     """Name of the subnetwork's secondary range for Services."""
 
 
 class GkeNetwork(Model):
     """The cluster's network: a new one with one subnetwork in the region, or an existing one."""
 
-    cidr: Filled = "10.0.0.0/20"
+    cidr: NonEmptyStr = "10.0.0.0/20"
     """CIDR of the nodes. It can be enlarged later, but not reduced."""
-    pod_cidr: Filled = "10.4.0.0/14"
+    pod_cidr: NonEmptyStr = "10.4.0.0/14"
     """CIDR of the pods. Each node takes twice its `maxPodsPerNode`, rounded up to a power of two."""
-    service_cidr: Filled = "10.8.0.0/20"
+    service_cidr: NonEmptyStr = "10.8.0.0/20"
     """CIDR of Kubernetes Services."""
-    control_plane_cidr: Filled | None = None
+    control_plane_cidr: NonEmptyStr | None = None
     """CIDR of the control plane, a /28 that overlaps nothing else; by default part of the nodes' range."""
     existing: GkeSubnet | None = None
     """An existing network instead of a new one."""
@@ -67,7 +67,7 @@ class GkeEndpoint(Model):
     """Whether the DNS-based endpoint is reachable from outside the network. IAM authorizes each request."""
     public: bool = False
     """Whether the API server also has a public IP address."""
-    allowed_cidrs: tuple[Filled, ...] = ()
+    allowed_cidrs: tuple[NonEmptyStr, ...] = ()
     """Networks that may reach the IP endpoints: your office, VPN or CI. The whole internet is refused."""
 
 
@@ -85,18 +85,18 @@ class GkeMaintenance(Model):
 class GkeSettings(ClusterArgs):
     """Settings of a cluster of kind `gke`."""
 
-    project: Filled
+    project: NonEmptyStr
     """Google Cloud project id."""
-    region: Filled
+    region: NonEmptyStr
     """Google Cloud region, such as us-central1. The control plane is regional."""
-    zones: tuple[Filled, ...] = ()
+    zones: tuple[NonEmptyStr, ...] = ()
     """Zones of nodes. By default the region's first three, and for accelerators every zone that has them. A group keeps
     its initial zones unless its own `zones` change."""
-    name: Filled | None = None
+    name: NonEmptyStr | None = None
     """Name of the cluster in Google Cloud; `tensorplane-<stack>` by default. A change replaces the cluster."""
     channel: Literal["rapid", "regular", "stable", "extended"] = "regular"
     """Release channel, which decides how early Google upgrades the cluster. Upgrades run in the maintenance window."""
-    version: Filled | None = None
+    version: NonEmptyStr | None = None
     """Minimum Kubernetes version, such as 1.35 or 1.35.2-gke.1485000; the release channel's default by default."""
     network: GkeNetwork = GkeNetwork()
     """The network; by default a new one with Cloud NAT for egress."""
@@ -109,14 +109,14 @@ class GkeSettings(ClusterArgs):
     gpu_driver: Literal["default", "latest"] = "default"
     """NVIDIA driver that GKE installs on GPU nodes: the default for the node version, or the latest. A change replaces
     all GPU node pools."""
-    encryption_key: Filled | None = None
+    encryption_key: NonEmptyStr | None = None
     """Cloud KMS key that encrypts Kubernetes Secrets (projects/…/cryptoKeys/…); a new, rotated key by default."""
     lustre: bool = False
     """Whether nodes have the Managed Lustre driver, which volumes of backend `managedLustre` require. A change upgrades
     the node pools, because the driver requires kernel modules signed by Google."""
     deletion_protection: bool = True
     """Whether the cluster is protected from deletion. Set it to false and deploy before you destroy the stack."""
-    labels: Annotated[dict[Filled, Line], Field(default_factory=dict)]
+    labels: Annotated[dict[NonEmptyStr, Line], Field(default_factory=dict)]
     """Additional labels of all Google Cloud resources, for example for billing."""
 
     effects: ClassVar[Effects | None] = EFFECTS
@@ -135,10 +135,10 @@ class GkeSettings(ClusterArgs):
         provisioner=True,
         class_label="cloud.google.com/compute-class",
         slices=True,
-        # GKE has a daemon of its own, which does not count Volta.
+        # GKE has its own MPS daemon, which does not apply the limit to Volta.
         mps_of_old_gpus=7.0,
     )
-    # Google installs its own plugin on every node with GPUs; the node pool tells it how to share them.
+    # GKE installs its own device plugin on nodes with GPUs; the node pool configures sharing.
     gpu_support: ClassVar[GpuSupport] = GpuSupport(("present",), driver=True)
 
     @property
@@ -147,7 +147,7 @@ class GkeSettings(ClusterArgs):
 
     @property
     def storage_classes(self) -> tuple[str, ...]:
-        # The stack makes this one only in a network of its own (components/clusters/gke/file_storage.py).
+        # The stack creates this one only in its own network (components/clusters/gke/file_storage.py).
         own = () if self.network.existing else ("tensorplane-files",)
         return (*own, *_CLASSES_OF_GKE)
 

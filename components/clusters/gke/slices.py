@@ -1,4 +1,4 @@
-"""TPU slices: chips of several machines that are wired to each other, and start and stop as one."""
+"""TPU slices: chips of several interconnected machines, which start and stop together."""
 
 import math
 import re
@@ -13,17 +13,17 @@ CHIPS_OF_SLICE_MACHINES = 4
 
 
 def machines(shape: Shape) -> int:
-    """Machines of the group's slice; 1 where its chips are not wired to another machine's."""
+    """Number of machines of the group's slice; 1 for a single-host slice."""
     return _chips(shape.args.topology) // shape.per_node if shape.args.topology else 1
 
 
 def joins(shape: Shape) -> bool:
-    """Whether the machine's chips can be wired to another machine's; those of TPU devices cannot."""
+    """Whether the machine's chips can be part of a multi-host slice; those of TPU devices cannot."""
     return not (shape.machine and (shape.machine.cloud_accelerator or "").endswith("-device"))
 
 
 def is_topology(topology: str, like: str) -> bool:
-    """Whether TPUs with this number of dimensions (`like`: one machine's topology) are wired so."""
+    """Whether TPUs with this number of dimensions support such a slice. `like`: the topology of one machine."""
     if not _TOPOLOGY.fullmatch(topology):
         return False
     if like.count("x") == 1:
@@ -34,7 +34,7 @@ def is_topology(topology: str, like: str) -> bool:
 
 
 def examples(like: str) -> tuple[str, ...]:
-    """Topologies to suggest."""
+    """Topologies for suggestions."""
     return _FLAT if like.count("x") == 1 else (*_SMALL_CUBES, "4x4x8")
 
 

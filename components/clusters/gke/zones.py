@@ -1,4 +1,4 @@
-"""Which zones a node group's nodes are in."""
+"""Zones of a node group's nodes."""
 
 from components import catalog
 from components.clusters.gke.settings import GkeSettings
@@ -14,17 +14,17 @@ def zones_of(shape: Shape, args: GkeSettings) -> tuple[str, ...]:
     selling = catalog.sold("gke", shape.machine, args.region) if shape.machine else None
     if selling is None:
         return args.usual_zones
-    # Accelerators are scarce: every zone that has them is one more to get them from.
+    # Accelerators are scarce, so all zones that have them are used.
     usual = args.zones or (catalog.zones("gke", args.region) if shape.accelerator else args.usual_zones)
     return tuple(zone for zone in usual if zone in selling)
 
 
 def begin(shape: Shape, args: GkeSettings) -> tuple[tuple[str, ...], int]:
-    """The zones that the group's node pool begins in, and with how many nodes in each of them.
+    """Initial zones of the group's node pool, and the number of nodes in each.
 
-    GKE begins with the same number everywhere, and its autoscaler fills no pool up to its minimum unless pods wait
-    (cloud.google.com/kubernetes-engine/docs/how-to/cluster-autoscaler#node_pool_size_mismatching). A machine too many
-    is cheap, unless it has accelerators: of those, a group that names no zones begins with no more than `min`.
+    GKE starts with the same number in each zone, and its autoscaler does not fill a pool up to its minimum without pods
+    (cloud.google.com/kubernetes-engine/docs/how-to/cluster-autoscaler#node_pool_size_mismatching). An
+    additional machine is cheap, unless it has accelerators: such a group without `zones` starts with at most `min`.
     """
     zones, least, most = zones_of(shape, args), shape.args.min, shape.args.max
     if least and not (shape.accelerator or shape.args.zones):
@@ -36,15 +36,15 @@ def begin(shape: Shape, args: GkeSettings) -> tuple[tuple[str, ...], int]:
 
 
 def one_zone(shape: Shape, args: GkeSettings) -> bool:
-    """Whether all nodes of the group have to be in one zone."""
+    """Whether all nodes of the group must be in one zone."""
     return bool(shape.args.reserved or shape.args.topology or joins_gpudirect(shape))
 
 
 def joins_gpudirect(shape: Shape) -> bool:
-    """Whether GKE can join the group's GPUs to a network of their own (a3-megagpu and newer), inside one zone."""
+    """Whether GKE can connect the group's GPUs by a network of their own (a3-megagpu and newer), inside one zone."""
     return shape.machine is not None and shape.machine.gpudirect in ("RDMA", "TCPXO")
 
 
 def has_gpudirect(shape: Shape, args: GkeSettings) -> bool:
-    """Whether GKE makes that network for the group's node pool."""
+    """Whether GKE creates that network for the group's node pool."""
     return shape.args.provisioner == "group" and joins_gpudirect(shape) and len(zones_of(shape, args)) == 1

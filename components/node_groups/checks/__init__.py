@@ -1,1 +1,1 @@
-"""Checks of node groups: what their settings ask for and no cluster, catalog or node has."""
+"""Checks of node groups and of pods on them."""

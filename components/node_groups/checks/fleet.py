@@ -1,4 +1,4 @@
-"""Faults of the node groups together: two that nobody can distinguish, none for the cluster's system pods."""
+"""Checks of all node groups together: indistinguishable groups, no group for system pods."""
 
 from collections.abc import Iterator, Mapping
 
@@ -13,7 +13,7 @@ def faults(groups: Mapping[str, Shape], *, is_new: bool, unresolved: bool) -> It
 
     Args:
         groups: Those that could be resolved, by name.
-        is_new: Whether the stack creates the cluster, whose system pods then need nodes among these.
+        is_new: Whether the stack creates the cluster, whose system pods then require nodes of these groups.
         unresolved: Whether other groups failed validation.
     """
     yield from _twins(groups)
@@ -23,7 +23,7 @@ def faults(groups: Mapping[str, Shape], *, is_new: bool, unresolved: bool) -> It
 
 
 def _twins(groups: Mapping[str, Shape]) -> Iterator[Fault]:
-    """Groups that the scheduler cannot distinguish: which of the two a pod gets would be chance."""
+    """Groups that the scheduler cannot distinguish, so that pods would run on either."""
     first: dict[object, str] = {}
     for name, shape in groups.items():
         other = first.setdefault(_identity(shape), name)
@@ -35,7 +35,7 @@ def _twins(groups: Mapping[str, Shape]) -> Iterator[Fault]:
 
 
 def _identity(shape: Shape) -> object:
-    """What the scheduler sees of a group, and its reservation, whatever the order of zones and taints."""
+    """What distinguishes a group for the scheduler, and its reservation, regardless of order."""
     labels = {key: value for key, value in shape.labels.items() if key not in (NODE_GROUP, FLAVOR)}
     machine = shape.machine.name if shape.machine else None
     args = shape.args
@@ -44,7 +44,7 @@ def _identity(shape: Shape) -> object:
 
 
 def _flavors(groups: Mapping[str, Shape]) -> Iterator[Fault]:
-    """Groups whose taint makes their name a flavor that another group has as well: queues would mix them."""
+    """Groups whose taint makes their name a flavor that another group already has."""
     first: dict[str, Shape] = {}
     for shape in groups.values():
         other = first.setdefault(shape.flavor, shape)

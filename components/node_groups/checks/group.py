@@ -1,4 +1,4 @@
-"""Settings of one node group that contradict each other, or ask for what the kind of cluster does not have."""
+"""Checks of one node group: contradictions, and settings that the kind of cluster does not support."""
 
 from collections.abc import Iterator
 
@@ -39,7 +39,7 @@ def capacity(path: Key, args: NodeGroupArgs, site: Site) -> Iterator[Fault]:
 
 
 def name(path: Key, shape: Shape) -> Iterator[Fault]:
-    """A name with which the flavor, which is a label of the nodes, exceeds the limit of labels."""
+    """Fault of a name that makes the flavor too long for a label."""
     if not is_label_value(shape.flavor):
         room = LABEL_VALUE_LIMIT - (len(shape.flavor) - len(shape.name))
         reason = f"flavor {shape.flavor} exceeds the {LABEL_VALUE_LIMIT} characters of a label"

@@ -1,9 +1,9 @@
-"""What is wrong with the labels and taints that a node group's settings add to its nodes."""
+"""Checks of the labels and taints in a node group's settings."""
 
 from collections.abc import Collection, Iterable, Iterator
 
 from components.base.faults import Fault, Key
-from components.base.label_syntax import LABEL_KEY_NEEDS, LABEL_VALUE_NEEDS, is_label_key, is_label_value, nearest_label
+from components.base.label_syntax import LABEL_KEY_RULE, LABEL_VALUE_RULE, is_label_key, is_label_value, nearest_label
 from components.base.labels import DOMAIN
 from components.node_groups.settings import NodeGroupArgs
 from components.node_groups.taint import Taint
@@ -14,22 +14,22 @@ _RESERVED = (
     "k8s.io",
     "nvidia.com",
 )
-"""Domains of labels that every cloud refuses, or that follow from the group."""
+"""Domains of labels that every cloud reserves, or that tensorplane sets."""
 _RESERVED_FOR_TAINTS = (
     DOMAIN,
     "node.kubernetes.io",
     "node.cloudprovider.kubernetes.io",
     "nvidia.com",
 )
-"""Domains of taints that follow from the group, or come and go with a node's state."""
+"""Domains of taints that tensorplane sets, or that reflect a node's state."""
 
 
 def labels(path: Key, args: NodeGroupArgs, domains: Collection[str]) -> Iterator[Fault]:
-    """Faults in `labels`, a line each. `domains` are those that clouds keep to themselves."""
+    """Faults of `labels`. `domains`: those that clouds reserve."""
     for key, value in args.labels.items():
         where = (*path, "labels", key)
         if not is_label_key(key):
-            yield Fault(where, f"invalid label key; use {LABEL_KEY_NEEDS}{_near_key(key)}")
+            yield Fault(where, f"invalid label key; use {LABEL_KEY_RULE}{_near_key(key)}")
         elif _is_of(key, (*_RESERVED, *domains)):
             reason = "reserved for labels that the cluster, the cloud and tensorplane set"
             yield Fault(where, f"{reason}; use a prefix of your own")
@@ -37,16 +37,14 @@ def labels(path: Key, args: NodeGroupArgs, domains: Collection[str]) -> Iterator
 
 
 def taints(path: Key, args: NodeGroupArgs, own: Iterable[Taint], domains: Collection[str]) -> Iterator[Fault]:
-    """Faults in `taints`, a line each. The nodes have the taints in `own`; clouds keep `domains` to themselves."""
-    # A node has a key once for each effect, and Kubernetes takes no second one.
+    """Faults of `taints`. `own`: taints that the nodes already have. `domains`: those that clouds reserve."""
+    # Kubernetes refuses a second taint with the same key and effect.
     first = {(taint.key, taint.effect): "the nodes have it by default" for taint in own}
     for index, taint in enumerate(args.taints):
         where = (*path, "taints", str(index))
         already = first.setdefault((taint.key, taint.effect), f"taints.{index} sets it")
         if not is_label_key(taint.key):
-            yield Fault(
-                (*where, "key"), f"invalid taint key {taint.key!r}; use {LABEL_KEY_NEEDS}{_near_key(taint.key)}"
-            )
+            yield Fault((*where, "key"), f"invalid taint key {taint.key!r}; use {LABEL_KEY_RULE}{_near_key(taint.key)}")
         elif not already.startswith(f"taints.{index} "):
             yield Fault(
                 (*where, "key"), f"duplicate taint {taint.key} with effect {taint.effect}, {already}; remove one"
@@ -59,7 +57,7 @@ def taints(path: Key, args: NodeGroupArgs, own: Iterable[Taint], domains: Collec
 
 def _value(where: Key, value: str) -> Iterator[Fault]:
     if not is_label_value(value):
-        yield Fault(where, f"invalid value {value!r}; use {LABEL_VALUE_NEEDS}{_near(nearest_label(value))}")
+        yield Fault(where, f"invalid value {value!r}; use {LABEL_VALUE_RULE}{_near(nearest_label(value))}")
 
 
 def _is_of(key: str, domains: tuple[str, ...]) -> bool:

@@ -1,4 +1,4 @@
-"""Pods whose CPU or memory no node has, or of which the full groups hold too few: they would stay pending."""
+"""Pods that request more CPU or memory than any node has, or more pods than full groups have room for."""
 
 from collections.abc import Iterator, Sequence
 
@@ -10,9 +10,9 @@ from components.node_groups.shape import Shape
 
 
 def faults(resources: Resources, at: Key, shapes: Sequence[Shape]) -> Iterator[Fault]:
-    """What a pod asks for beyond the nodes of all groups that would take it; nothing where a node's size is not known.
+    """Faults of requests that no node of the pod's groups can meet; none if a node's size is unknown.
 
-    A node keeps some of what its machine has for itself, and so a pod of just its size is let through here.
+    The node's own reservation is unknown, so a pod of exactly the machine's size is accepted.
     """
     sizes = {shape.name: size for shape in shapes if (size := node_size.of(shape))}
     if not shapes or len(sizes) < len(shapes) or any(is_chosen_by_cloud(shape) for shape in shapes):
@@ -33,9 +33,9 @@ def faults(resources: Resources, at: Key, shapes: Sequence[Shape]) -> Iterator[F
 
 
 def count_faults(resources: Resources, count: int, at: Key, where: Key, shapes: Sequence[Shape]) -> Iterator[Fault]:
-    """Pods that all run at the same time, more than the full groups that take them have room for.
+    """Fault of more simultaneous pods than the full groups have room for.
 
-    `at` is where the pods' resources are, `where` the setting that says how many pods there are.
+    `at`: the path of the pods' resources. `where`: the path of their number.
     """
     if not shapes or runs_on_real_node(resources, shapes):
         return

@@ -1,4 +1,4 @@
-"""Accelerators and node groups that a pod requests and the fleet does not have, or does not let it use."""
+"""Checks of the accelerator and node group that a pod requests."""
 
 from collections.abc import Iterable, Iterator
 
@@ -14,14 +14,14 @@ from components.node_groups.shape import Shape
 def faults(
     fleet: Fleet, resources: Resources, at: Key, *, interruptible: bool, synchronous: bool = False
 ) -> Iterator[Fault]:
-    """Why no node can ever run the pod. `at`: the path of its resources; `synchronous` as in `placement.spec`."""
+    """Faults of a pod that no node can run. `at`: the path of its resources; `synchronous` as in `placement.spec`."""
     if resources.accelerator and not resources.gpus:
         yield Fault((*at, "accelerator"), "accelerator is set but gpus is 0; set gpus to 1 or more")
     elif resources.node_group:
         yield from _named(fleet, resources.node_group, resources, at, interruptible)
         yield from _shared([resources.node_group], fleet, resources, at, synchronous)
     elif resources.accelerator and not fleet.groups and not fleet.unresolved:
-        # Nodes have the label that it selects where a group describes them.
+        # Only nodes of declared groups have the label that it selects.
         reason = f"the stack declares no nodeGroups with {resources.accelerator}; declare one, or remove accelerator"
         yield Fault((*at, "accelerator"), reason, given=(("nodeGroups",), at), lacks=("nodeGroups",))
     elif fleet.groups and not fleet.unresolved and resources.gpus:
@@ -31,7 +31,7 @@ def faults(
 
 
 def _shared(groups: Iterable[str], fleet: Fleet, resources: Resources, at: Key, synchronous: bool) -> Iterator[Fault]:
-    """Pods that compute every step together, where every group that they may run on shares its GPUs between pods."""
+    """Fault of synchronous pods if all of their groups share GPUs."""
     found = [fleet.groups[name] for name in sorted(groups) if name in fleet.groups]
     if synchronous and resources.gpus and found and all(shape.args.sharing for shape in found):
         names = ", ".join(shape.name for shape in found)
@@ -53,7 +53,7 @@ def _named(fleet: Fleet, name: str, resources: Resources, at: Key, interruptible
 
 
 def _open(fleet: Fleet, resources: Resources, at: Key, interruptible: bool) -> Iterator[Fault]:
-    """Why a pod that names no group could never run."""
+    """Faults of a pod without a node group."""
     wanted, given, having = resources.accelerator, (("nodeGroups",), at), fleet.offering(resources)
     if wanted and wanted not in fleet.gpu_models:
         reason = f"workloads cannot request {wanted}" if having else f"no node group has {wanted!r}"
@@ -77,7 +77,7 @@ def _open(fleet: Fleet, resources: Resources, at: Key, interruptible: bool) -> I
 
 
 def _group(shape: Shape, resources: Resources, at: Key, interruptible: bool) -> Iterator[Fault]:
-    """Why a pod that names this group could never run there."""
+    """Faults of a pod that names this group."""
     where, given = (*at, "nodeGroup"), (("nodeGroups",), at)
     accelerator = shape.accelerator.name if shape.accelerator else None
     if resources.accelerator and resources.accelerator != accelerator:

@@ -1,4 +1,4 @@
-"""Ways of sharing a GPU that the accelerator does not support."""
+"""Checks that the accelerator supports the `sharing`."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from components.node_groups.settings import Mig, Mps, NodeGroupArgs
 from components.node_groups.site import Site
 
 _MPS_CLIENTS_OF_OLD = 16
-"""Pods that share an older GPU by MPS at most."""
+"""Maximum number of pods that can share an older GPU by MPS."""
 
 
 def faults(path: Key, args: NodeGroupArgs, accelerator: Accelerator | None, site: Site) -> Iterator[Fault]:

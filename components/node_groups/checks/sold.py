@@ -1,4 +1,4 @@
-"""Machines that the region or the zones of a node group do not sell."""
+"""Checks that the region and zones of a node group sell its machine."""
 
 from collections.abc import Iterator
 

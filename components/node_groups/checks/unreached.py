@@ -7,9 +7,9 @@ from components.node_groups.fleet import Fleet
 
 
 def notes(fleet: Fleet, pods: Collection[tuple[str | None, bool]]) -> Iterator[Note]:
-    """Groups that no workload of the stack can run on; jobs that are not in its settings may.
+    """Notes about groups that no workload of the stack can run on; other jobs may use them.
 
-    `pods`: of each workload the group that it names, and whether it is interruptible.
+    `pods`: the node group in each workload's resources, and whether it is interruptible.
     """
     named = {name for name, _ in pods}
     for name, shape in fleet.groups.items():

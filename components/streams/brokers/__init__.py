@@ -1,4 +1,4 @@
-"""The kinds of Kafka that keep streams: a file or a folder for each."""
+"""Kinds of brokers: one file or folder each."""
 
 from components.base.family import load_family
 

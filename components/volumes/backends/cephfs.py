@@ -7,7 +7,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components.base.faults import Fault
-from components.base.model import Filled, Name, ObjectName
+from components.base.model import Name, NonEmptyStr, ObjectName
 from components.clusters.settings import ClusterArgs
 from components.volumes import storage_class_per_volume
 from components.volumes.backend import Backend, Request
@@ -27,13 +27,13 @@ class CephFs(Backend):
     """Namespace of the Rook cluster, which has its Secrets."""
     driver: ObjectName = "rook-ceph.cephfs.csi.ceph.com"
     """CSI driver, as in `kubectl get csidrivers`. Rook prefixes it with its operator's namespace."""
-    pool: Filled | None = None
+    pool: NonEmptyStr | None = None
     """Data pool, such as myfs-replicated; the file system's first pool by default."""
     provisioner_secret: ObjectName = "rook-csi-cephfs-provisioner"  # noqa: S105  # a name
     """Secret with which the driver creates, expands and snapshots volumes."""
     node_secret: ObjectName = "rook-csi-cephfs-node"  # noqa: S105  # a name
     """Secret with which nodes mount volumes."""
-    kms_id: Filled | None = None
+    kms_id: NonEmptyStr | None = None
     """Key in Rook's ConfigMap rook-ceph-csi-kms-config, to encrypt the volume with fscrypt. tensorplane does not know
     whether Ceph's disks are encrypted."""
 
@@ -50,7 +50,7 @@ class CephFs(Backend):
         encryption="with `kmsId`: fscrypt",
         quota="CephFS' clients",
         outside="`mount -t ceph` with your own key, where Ceph's monitors and OSDs are reachable",
-        consistency="as after a power failure",
+        consistency="crash-consistent",
         throughput="Ceph's OSDs",
     )
 

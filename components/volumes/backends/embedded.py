@@ -38,7 +38,7 @@ class Embedded(Backend):
         expand=True,
         reach="node",
         quota="btrfs",
-        consistency="as after a power cut",
+        consistency="crash-consistent",
         throughput="this machine's disk",
         volsync=False,
     )

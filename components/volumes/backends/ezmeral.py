@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 
 from components.base.faults import Fault
 from components.base.host import is_host
-from components.base.model import Filled, Line, Name, ObjectName, refuse
+from components.base.model import Line, Name, NonEmptyStr, ObjectName, refuse
 from components.clusters.settings import ClusterArgs
 from components.volumes import storage_class_per_volume
 from components.volumes.backend import Backend, Request
@@ -48,7 +48,7 @@ class Ezmeral(Backend):
 
     kind: Literal["ezmeral"] = "ezmeral"
 
-    cluster: Filled
+    cluster: NonEmptyStr
     """Name of the data fabric, such as my.cluster.com."""
     cldb_hosts: Hosts
     """Hosts and ports of the container location database (CLDB), such as cldb1.example.org:7222."""
@@ -83,7 +83,7 @@ class Ezmeral(Backend):
         quota="the data fabric",
         min_gib=1,
         outside="POSIX client or NFS, below `mountPrefix`",
-        consistency="as after a power failure",
+        consistency="crash-consistent",
         throughput="the data fabric's disks",
     )
 

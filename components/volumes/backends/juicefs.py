@@ -51,7 +51,7 @@ class JuiceFs(Backend):
         quota="JuiceFS",
         cache="`cacheDir` of the node",
         outside="`juicefs mount` with the same metadata engine and bucket",
-        consistency="file by file, from a span of time",
+        consistency="per file, not point-in-time",
         throughput="object store and `cache`",
     )
 

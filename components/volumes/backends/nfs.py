@@ -37,7 +37,7 @@ class Nfs(Backend):
     capabilities: ClassVar[Capabilities] = Capabilities(
         access_modes=("ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"),
         reach="region",
-        outside="as the server lets them",
+        outside="as the server allows",
         throughput="the server",
     )
 

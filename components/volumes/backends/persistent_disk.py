@@ -10,7 +10,7 @@ from pydantic import Field
 
 from components.base.faults import Fault
 from components.base.labels import GKE_ZONE
-from components.base.model import Filled
+from components.base.model import NonEmptyStr
 from components.clusters.settings import ClusterArgs
 from components.volumes import storage_class_per_volume, zones
 from components.volumes.backend import Backend, Request
@@ -44,7 +44,7 @@ class PersistentDisk(Backend):
     """Throughput of a Hyperdisk in MiB/s; derived from the size by default. Other types derive it from the size."""
     iops: Annotated[int, Field(ge=3000, le=160000)] | None = None
     """IOPS of a hyperdisk-balanced; derived from the size by default."""
-    kms_key: Filled | None = None
+    kms_key: NonEmptyStr | None = None
     """Cloud KMS key (projects/…/cryptoKeys/…) that the Compute Engine service agent may use; a Google-managed key by
     default."""
 
@@ -60,7 +60,7 @@ class PersistentDisk(Backend):
         quota="the disk",
         min_gib=1,
         max_gib=65536,
-        consistency="as after a power failure",
+        consistency="crash-consistent",
         throughput="size, or `throughputMib`",
     )
 

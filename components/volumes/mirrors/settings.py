@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from components.base import interval
 from components.base.host import Host
 from components.base.interval import Interval
-from components.base.model import Filled, Model, Name, ObjectName, refuse
+from components.base.model import Model, Name, NonEmptyStr, ObjectName, refuse
 
 
 class Remote(Model):
@@ -24,7 +24,7 @@ class Remote(Model):
 class MirrorTarget(Model):
     """Where the copy is kept: exactly one of these. The capability matrix says which backends support which."""
 
-    region: Filled | None = None
+    region: NonEmptyStr | None = None
     """Another region of the cloud than the cluster's."""
     pool: Literal["mirror"] | None = None
     """The embedded cluster's second storage pool."""
@@ -32,7 +32,7 @@ class MirrorTarget(Model):
     """Another volume of this stack, on any backend. Pods mount it read-only while it is a mirror."""
     remote: Remote | None = None
     """A volume of another cluster."""
-    peer: Filled | None = None
+    peer: NonEmptyStr | None = None
     """A Ceph peer: the `site_name` in `ceph fs snapshot mirror peer_list`. If Rook created the peer, it is the other
     cluster's fsid."""
 

@@ -180,7 +180,7 @@ def test_no_hosts(host: str) -> None:
 
 @pytest.mark.parametrize("setting", [Maintenance, GkeMaintenance])
 def test_a_time_of_day_is_refused_in_words(setting: type[Model]) -> None:
-    with pytest.raises(ValidationError, match="need a time of day as HH:MM, 00:00 to 23:59"):
+    with pytest.raises(ValidationError, match="use a time of day as HH:MM, 00:00 to 23:59"):
         setting.model_validate({"start": "25:00"})
 
 

@@ -1,4 +1,4 @@
-"""Kafka of the embedded cluster: one broker in a pod, with its records on the stream's volume."""
+"""Kafka on the embedded cluster: one broker in a pod, with its records on the stream's volume."""
 
 from collections.abc import Iterator
 from typing import ClassVar, Literal
@@ -45,7 +45,7 @@ class EmbeddedBroker(StreamBroker):
         return Access(deployment.address(stream, namespace))
 
     def declare(self, request: Request, opts: pulumi.ResourceOptions) -> None:
-        traffic.clients(request, [PORT], opts, deployment.marks(request))
-        traffic.brokers(request, deployment.marks(request), [PORT], opts)
+        traffic.clients(request, [PORT], opts, deployment.selector(request))
+        traffic.brokers(request, deployment.selector(request), [PORT], opts)
         broker = deployment.declare(request, opts)
         topics.declare(request, broker, opts)

@@ -12,12 +12,12 @@ from components.base.names import digest
 from components.streams.broker import Request
 
 PORT = 9092
-# The service has an endpoint once the broker is ready, and the broker comes after the service.
+# The Service has an endpoint once the broker is ready, and the broker depends on the Service.
 _NOT_AWAITED = {SKIP_AWAIT: "true"}
 _CONTROLLER_PORT = 9093
 _CONFIG = "/opt/tensorplane/kafka"
 _DATA = "/data"
-# A record is acknowledged once it is on disk: there is no second broker that would still have it.
+# A record is acknowledged once it is on disk, because no other broker has a copy.
 _PROPERTIES = """\
 process.roles=broker,controller
 node.id=1
@@ -37,7 +37,7 @@ transaction.state.log.replication.factor=1
 transaction.state.log.min.isr=1
 transaction.state.log.num.partitions=1
 """
-# A volume that began as another's snapshot has its identity, and keeps it.
+# A volume that was restored from a snapshot keeps the cluster id of its origin.
 _START = """\
 set -eu
 # One small process that starts fast; its compiler's second tier pays only for larger ones.
@@ -54,33 +54,33 @@ NAME_LIMIT = 52 - len(_SUFFIX)
 
 
 def service(stream: str) -> str:
-    """Name of the broker, and of the service in front of it."""
+    """Name of the broker and of its Service."""
     return f"{stream}{_SUFFIX}"
 
 
-def marks(request: Request) -> dict[str, str]:
-    """Labels of the broker's pod, and of no other."""
+def selector(request: Request) -> dict[str, str]:
+    """Labels that select the broker's pod."""
     return labels(service(request.name), "stream")
 
 
 def address(stream: str, namespace: str) -> str:
-    """Where clients in the cluster reach it."""
+    """Its address in the cluster."""
     return f"{service(stream)}.{namespace}.svc:{PORT}"
 
 
 def properties(*, host: str, port: int, controller: int, address: str, data: str) -> str:
-    """Kafka's settings of one broker that is its own controller. An empty `host` is every address of the machine."""
+    """Kafka's settings of one broker that is its own controller. With an empty `host`, it listens on all addresses."""
     return _PROPERTIES.format(host=host, port=port, controller=controller, address=address, data=data)
 
 
 def declare(request: Request, opts: pulumi.ResourceOptions) -> "k8s.apps.v1.StatefulSet":
-    """Create the broker, ready when this is."""
+    """Create the broker. Pulumi waits until it is ready."""
     name = service(request.name)
     settings = _settings(request, opts)
     front = k8s.core.v1.Service(
         name,
         metadata={**_metadata(request, name), "annotations": _NOT_AWAITED},
-        spec={"selector": marks(request), "ports": [{"name": "kafka", "port": PORT, "target_port": PORT}]},
+        spec={"selector": selector(request), "ports": [{"name": "kafka", "port": PORT, "target_port": PORT}]},
         opts=opts,
     )
     return k8s.apps.v1.StatefulSet(
@@ -89,19 +89,19 @@ def declare(request: Request, opts: pulumi.ResourceOptions) -> "k8s.apps.v1.Stat
         spec={
             "replicas": 1,
             "service_name": front.metadata["name"],
-            "selector": {"match_labels": marks(request)},
-            "template": {"metadata": {"labels": marks(request)}, "spec": _pod(request, settings)},
+            "selector": {"match_labels": selector(request)},
+            "template": {"metadata": {"labels": selector(request)}, "spec": _pod(request, settings)},
         },
         opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=[request.claim])),
     )
 
 
 def _metadata(request: Request, name: str) -> "k8s.meta.v1.ObjectMetaArgsDict":
-    return {"name": name, "namespace": request.namespace.name, "labels": marks(request)}
+    return {"name": name, "namespace": request.namespace.name, "labels": selector(request)}
 
 
 def _settings(request: Request, opts: pulumi.ResourceOptions) -> pulumi.Output[str]:
-    """The ConfigMap of the broker's settings, named by its content: a change restarts the broker."""
+    """The ConfigMap of the broker's settings. Its name has a hash, so that a change restarts the broker."""
     reached = address(request.name, request.namespace.plain_name)
     text = properties(host="", port=PORT, controller=_CONTROLLER_PORT, address=reached, data=_DATA)
     name = f"{service(request.name)}-{digest(text)}"
@@ -116,7 +116,7 @@ def _settings(request: Request, opts: pulumi.ResourceOptions) -> pulumi.Output[s
 
 
 def _pod(request: Request, settings: pulumi.Output[str]) -> "k8s.core.v1.PodSpecArgsDict":
-    # Kafka's form of an identity: sixteen bytes in base64.
+    # Kafka's format of a cluster id: sixteen bytes in base64.
     identity = bytes.fromhex(digest(f"{request.namespace.plain_name}/{request.name}", 32))
     cluster = base64.urlsafe_b64encode(identity).decode().rstrip("=")
     return {

@@ -1,4 +1,4 @@
-"""The Job that declares a broker's topics: a new one for each change of the settings, and for a new disk."""
+"""The Job that creates a broker's topics: a new Job for each change of the settings and for a new disk."""
 
 import json
 
@@ -43,7 +43,7 @@ def declare(request: Request, broker: pulumi.Resource, opts: pulumi.ResourceOpti
 
 
 def _named(name: str, *content: str) -> str:
-    """A name that changes with the content."""
+    """A name with a hash of the content."""
     return f"{name}-{digest(chr(0).join(content))}"
 
 

@@ -20,7 +20,7 @@ from components.streams.clients import mirror_spec, reader_spec, writer_spec
 from components.streams.mirror import MIRROR, MirrorArgs
 
 _CLUSTER = "strimzi.io/cluster"
-_USER_LIMIT = 64  # a certificate's common name has no more (RFC 5280, ub-common-name)
+_USER_LIMIT = 64  # limit of a certificate's common name (RFC 5280, ub-common-name)
 _POOL = "-brokers"
 # A broker's pod is named by cluster, pool and number, and has that as a label, `strimzi.io/pod-name`.
 _CLUSTER_LIMIT = (63 - len(f"-{_POOL}-99")) // 2
@@ -63,8 +63,8 @@ class Strimzi(StreamBroker):
         return f"{self.cluster}-cluster-ca-cert"
 
     @property
-    def marks(self) -> dict[str, str]:
-        """Labels of the brokers' pods, and of those that look after them."""
+    def selector(self) -> dict[str, str]:
+        """Labels that select the pods of the Kafka cluster."""
         return {_CLUSTER: self.cluster}
 
     def check_names(self, args: StreamSettings, path: Key) -> Iterator[Fault]:
@@ -90,7 +90,7 @@ class Strimzi(StreamBroker):
 
     @property
     def _secrets(self) -> tuple[str, ...]:
-        """Those that Strimzi makes for the Kafka itself, beside one for each user."""
+        """Secrets that Strimzi creates for the Kafka cluster, in addition to one for each user."""
         of_authorities = (f"{self.cluster}-{one}-ca{part}" for one in ("cluster", "clients") for part in ("", "-cert"))
         return (
             *of_authorities,
@@ -114,7 +114,7 @@ class Strimzi(StreamBroker):
         )
 
     def declare(self, request: Request, opts: pulumi.ResourceOptions) -> None:
-        traffic.clients(request, [TLS_PORT], opts, self.marks)
+        traffic.clients(request, [TLS_PORT], opts, self.selector)
         _Objects(self, request, opts).declare()
 
 
@@ -134,8 +134,8 @@ class _Objects:
         broker, args = self._broker, self._request.args
         made: list[pulumi.Resource] = []
         if broker.brokers:
-            traffic.operated(self._request, "kafka", broker.marks, self._opts, to=broker.marks)
-            # The pool first: a Kafka without one is reported as broken.
+            traffic.operated(self._request, "kafka", broker.selector, self._opts, to=broker.selector)
+            # The pool first, because Strimzi reports an error for a Kafka resource without one.
             pool = self._object("KafkaNodePool", f"{broker.cluster}{_POOL}", node_pool_spec(broker.brokers), keep=True)
             made = [self._object("Kafka", broker.cluster, kafka_spec(broker.brokers), keep=True, after=[pool])]
         topics = [
@@ -156,8 +156,8 @@ class _Objects:
         topics, groups = list(request.args.topics), list(request.args.groups)
         name = _user(request.name, MIRROR)
         user = self._object("KafkaUser", name, mirror_spec(topics, groups), after=after)
-        marks = {_CLUSTER: name}
-        traffic.operated(request, MIRROR, marks, self._opts, to=broker.marks, ports=mirror.to.ports)
+        selector = {_CLUSTER: name}
+        traffic.operated(request, MIRROR, selector, self._opts, to=broker.selector, ports=mirror.to.ports)
         source = {
             "alias": "source",
             "bootstrapServers": broker.bootstrap,
@@ -179,16 +179,16 @@ class _Objects:
         keep: bool = False,
         after: Sequence[pulumi.Resource] = (),
     ) -> "k8s.apiextensions.CustomResource":
-        marks = labels(self._request.name, "stream")
+        object_labels = labels(self._request.name, "stream")
         if kind not in ("Kafka", "KafkaMirrorMaker2"):
-            marks[_CLUSTER] = self._broker.cluster
+            object_labels[_CLUSTER] = self._broker.cluster
         keep = keep and self._request.retain
         opts = pulumi.ResourceOptions(protect=keep, retain_on_delete=keep, depends_on=list(after) or None)
         return k8s.apiextensions.CustomResource(
             f"{self._request.name}-{kind}-{name}",
             api_version=versions.STRIMZI_API,
             kind=kind,
-            metadata={"name": name, "namespace": self._request.namespace.name, "labels": marks},
+            metadata={"name": name, "namespace": self._request.namespace.name, "labels": object_labels},
             spec=spec,
             opts=pulumi.ResourceOptions.merge(self._opts, opts),
         )

@@ -1,4 +1,4 @@
-"""A KafkaMirrorMaker2, which copies the topics of a stream and the progress of its groups to another Kafka."""
+"""A KafkaMirrorMaker2, which copies topics and offsets of consumer groups to another Kafka cluster."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -9,22 +9,22 @@ from components.base import interval
 from components.streams.brokers.strimzi.spec import CONTAINER, POD
 from components.streams.mirror import MirrorArgs
 
-# The same names on both sides, so that a reader that fails over asks for the same topic.
+# The same topic names on both sides, for failover.
 _SAME_NAMES = {"replication.policy.class": "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"}
-# Kept at the target, so that the source is only read from.
+# Stored at the target, so that the source is read only.
 _AT_TARGET = {"offset-syncs.topic.location": "target"}
 
 
 def mirror_maker_spec(
     name: str, args: MirrorArgs, source: Mapping[str, Any], topics: Sequence[str], groups: Sequence[str]
 ) -> dict[str, Any]:
-    """The spec of a KafkaMirrorMaker2. `source` is how it reaches the stream."""
+    """The spec of a KafkaMirrorMaker2. `source`: its connection to the stream."""
     mirror: dict[str, Any] = {
         "source": source,
         "sourceConnector": {
             "tasksMax": args.tasks,
             "autoRestart": {"enabled": True},
-            # Rights are declared at each side by itself. -1: as many copies as the target's brokers say.
+            # ACLs are declared on each side separately. -1: the target brokers' default.
             "config": {
                 "replication.factor": -1,
                 "offset-syncs.topic.replication.factor": -1,
@@ -44,7 +44,7 @@ def mirror_maker_spec(
                 "sync.group.offsets.enabled": True,
                 "sync.group.offsets.interval.seconds": interval.seconds(args.every),
                 "emit.checkpoints.interval.seconds": interval.seconds(args.every),
-                # A group that begins to read later is found as soon; by itself it would take ten minutes.
+                # Finds new groups sooner than by the default of ten minutes.
                 "refresh.groups.interval.seconds": interval.seconds(args.every),
                 **_AT_TARGET,
                 **_SAME_NAMES,

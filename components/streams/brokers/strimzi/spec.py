@@ -11,7 +11,7 @@ from components.base.model import Model, ObjectName, refuse
 _METADATA_VERSION = "4.3-IV0"
 TLS_PORT = 9093
 
-# What a namespace under Pod Security `restricted` asks of every pod and container.
+# Security contexts for Pod Security level `restricted`.
 POD = {"securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}}
 CONTAINER = {"securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}}
 
@@ -71,7 +71,7 @@ def kafka_spec(brokers: BrokersArgs) -> dict[str, Any]:
 
 
 def node_pool_spec(brokers: BrokersArgs) -> dict[str, Any]:
-    """The spec of the KafkaNodePool. Its disks stay when a broker or the Kafka resource is deleted."""
+    """The spec of the KafkaNodePool. Its disks are kept when a broker or the Kafka resource is deleted."""
     disk: dict[str, Any] = {
         "id": 0,
         "type": "persistent-claim",

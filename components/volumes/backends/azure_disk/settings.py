@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from components.base.model import Filled
+from components.base.model import NonEmptyStr
 from components.clusters.settings import ClusterArgs
 from components.volumes.backend import Backend
 from components.volumes.capabilities import CSI, Capabilities
@@ -26,7 +26,7 @@ class AzureDiskSettings(Backend):
     """IOPS of a PremiumV2_LRS disk, at most 500 per GiB; 3000 by default, which are free."""
     throughput_mib: Annotated[int, Field(ge=125, le=1200)] | None = None
     """Throughput of a PremiumV2_LRS disk in MB/s, at most a quarter of `iops`; 125 by default, which are free."""
-    encryption_set: Filled | None = None
+    encryption_set: NonEmptyStr | None = None
     """Resource id of a disk encryption set with a customer-managed key; a platform-managed key by default."""
 
     clusters: ClassVar[frozenset[str] | None] = frozenset({"aks"})
@@ -41,7 +41,7 @@ class AzureDiskSettings(Backend):
         quota="the disk",
         min_gib=1,
         max_gib=65536,
-        consistency="as after a power failure",
+        consistency="crash-consistent",
         throughput="type and size, or `throughputMib`",
     )
 

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from components.base.model import Filled, Model
+from components.base.model import Model, NonEmptyStr
 from components.volumes.backend import Backend
 from components.volumes.capabilities import CSI, AccessMode, Capabilities
 
@@ -14,11 +14,11 @@ DRIVER = "file.csi.azure.com"
 class FilesKey(Model):
     """A customer-managed key and the identity that uses it."""
 
-    vault: Filled
+    vault: NonEmptyStr
     """URL of the key vault, such as https://research.vault.azure.net. The vault needs purge protection."""
-    name: Filled
+    name: NonEmptyStr
     """Name of the key. Its newest version is used."""
-    identity: Filled
+    identity: NonEmptyStr
     """Resource id of a user-assigned identity with the role Key Vault Crypto Service Encryption User."""
 
 
@@ -36,7 +36,7 @@ class AzureFilesSettings(Backend):
     """Whether clients must use TLS. Nodes and other machines mount it with `aznfs`."""
     key: FilesKey | None = None
     """Customer-managed key; a Microsoft-managed key by default."""
-    private_dns_zone: Filled | None = None
+    private_dns_zone: NonEmptyStr | None = None
     """Resource id of a private DNS zone privatelink.file.core.windows.net that is linked to the cluster's network; a
     new one by default."""
 
@@ -52,10 +52,10 @@ class AzureFilesSettings(Backend):
         reach="region",
         encryption="always; `key`",
         quota="the share",
-        outside="NFS over TLS with `mount -t aznfs`, from the VNet or what is linked with it",
+        outside="NFS over TLS with `mount -t aznfs`, from the VNet or connected networks",
         min_gib=32,
         max_gib=262144,
-        consistency="as after a power failure",
+        consistency="crash-consistent",
         throughput="size, or `throughputMib`",
     )
 

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from components.base.model import Filled, Line, Model, refuse
+from components.base.model import Line, Model, NonEmptyStr, refuse
 from components.volumes.backend import Backend
 from components.volumes.capabilities import AccessMode, Capabilities
 
@@ -23,9 +23,9 @@ class Blob(Model):
     Provider` the roles Storage Account Contributor and Storage Blob Data Contributor on it. A change of anything but
     `export` replaces the file system."""
 
-    container: Filled
+    container: NonEmptyStr
     """Resource id of the container."""
-    logging_container: Filled
+    logging_container: NonEmptyStr
     """Resource id of another container of the same account, for logs of imports and exports."""
     import_prefixes: Annotated[tuple[Prefix, ...], Field(max_length=10)] = ("/",)
     """Folders of the container to import when the file system is created; all by default."""
@@ -36,11 +36,11 @@ class Blob(Model):
 class LustreKey(Model):
     """A customer-managed key and the identity that uses it. A change replaces the file system."""
 
-    vault: Filled
+    vault: NonEmptyStr
     """Resource id of the key vault, in the cluster's region and subscription."""
-    url: Filled
+    url: NonEmptyStr
     """URL of the key with its version, such as https://research.vault.azure.net/keys/lustre/0123."""
-    identity: Filled
+    identity: NonEmptyStr
     """Resource id of a user-assigned identity with the role Key Vault Crypto User."""
 
 
@@ -50,7 +50,7 @@ class AzureLustreSettings(Backend):
     mbps_per_tib: Literal[40, 125, 250, 500] = 125
     """Throughput in MB/s per TiB. Sizes are multiples of 48, 16, 8 or 4 TiB, respectively. A change replaces the file
     system."""
-    subnet: Filled | None = None
+    subnet: NonEmptyStr | None = None
     """Resource id of a subnet for the file system. Required if the nodes use an existing subnet; a new subnet
     otherwise."""
     blob: Blob | None = None
@@ -66,7 +66,7 @@ class AzureLustreSettings(Backend):
         reach="region",
         encryption="always; `key`",
         quota="the file system",
-        outside="Lustre with `mount -t lustre`, from the VNet or what is linked with it",
+        outside="Lustre with `mount -t lustre`, from the VNet or connected networks",
         min_gib=4096,
         throughput="`mbpsPerTib` and size",
     )

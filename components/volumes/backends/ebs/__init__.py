@@ -48,7 +48,7 @@ class Ebs(Backend):
         quota="the disk",
         min_gib=1,
         max_gib=65536,
-        consistency="as after a power failure",
+        consistency="crash-consistent",
         throughput="`throughputMib`",
     )
 

@@ -25,7 +25,7 @@ class EfsSettings(Backend):
         placement="one zone",
         reach="region",
         encryption="always; `kmsKey`",
-        outside="NFS over TLS with `mount -t efs`, from the VPC or what is linked with it",
-        consistency="from a span of time",
+        outside="NFS over TLS with `mount -t efs`, from the VPC or connected networks",
+        consistency="not point-in-time",
         throughput="elastic",
     )

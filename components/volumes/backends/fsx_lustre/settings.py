@@ -51,9 +51,9 @@ class FsxLustreSettings(Backend):
         reach="region",
         encryption="always; `kmsKey`",
         quota="the file system",
-        outside="Lustre with `mount -t lustre`, from the VPC or what is linked with it",
+        outside="Lustre with `mount -t lustre`, from the VPC or connected networks",
         min_gib=SMALLEST,
-        consistency="as after a power failure",
+        consistency="crash-consistent",
         throughput="size and `throughput`",
     )
 

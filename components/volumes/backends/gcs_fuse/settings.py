@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator
 
-from components.base.model import Filled, RelativePath, refuse
+from components.base.model import NonEmptyStr, RelativePath, refuse
 from components.volumes.backend import Backend
 from components.volumes.capabilities import AccessMode, Capabilities
 from components.volumes.pod_metadata import PodMetadata
@@ -33,12 +33,12 @@ class GcsFuseSettings(Backend):
     hierarchical: bool | None = None
     """Whether an existing bucket has a hierarchical namespace. Without it, folders cannot be renamed, so checkpoints
     and models must be elsewhere."""
-    kms_key: Filled | None = None
+    kms_key: NonEmptyStr | None = None
     """Cloud KMS key of a new bucket (projects/…/cryptoKeys/…) that the Cloud Storage service agent may use; a
     Google-managed key by default."""
-    mirror_kms_key: Filled | None = None
+    mirror_kms_key: NonEmptyStr | None = None
     """Cloud KMS key of the copy, in its region. Required if `kmsKey` and a mirror are set."""
-    addresses: tuple[Filled, ...] | None = None
+    addresses: tuple[NonEmptyStr, ...] | None = None
     """CIDR blocks at which pods reach Cloud Storage. Required in an existing network: the addresses of
     storage.googleapis.com in its DNS. In a new network, those of private.googleapis.com."""
 

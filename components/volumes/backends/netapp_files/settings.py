@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from components.base.model import Filled
+from components.base.model import NonEmptyStr
 from components.volumes.backend import Backend
 from components.volumes.capabilities import AccessMode, Capabilities
 
@@ -19,13 +19,13 @@ class NetappFilesSettings(Backend):
     pool_tib: Annotated[int, Field(ge=1, le=2048)] | None = None
     """Size in TiB of the capacity pool that all volumes of this service level share. Required, and the same in each, if
     there are several. Reduce it in a deployment after the one that deletes a volume."""
-    subnet: Filled | None = None
+    subnet: NonEmptyStr | None = None
     """Resource id of a subnet that is delegated to Microsoft.NetApp/volumes. Required if the nodes use an existing
     subnet; a new subnet otherwise. A VNet has one such subnet."""
-    allowed_cidrs: Annotated[tuple[Filled, ...], Field(max_length=5)] = ()
+    allowed_cidrs: Annotated[tuple[NonEmptyStr, ...], Field(max_length=5)] = ()
     """Addresses that may mount the volume: those of machines outside the cluster, and those of the nodes if they use an
     existing subnet. Nodes in a new VNet are always allowed."""
-    mirror_subnet: Filled | None = None
+    mirror_subnet: NonEmptyStr | None = None
     """Resource id of a subnet in the mirror's region that is delegated to Microsoft.NetApp/volumes."""
 
     access_modes: ClassVar[tuple[AccessMode, ...]] = ("ReadWriteMany",)
@@ -40,10 +40,10 @@ class NetappFilesSettings(Backend):
         reach="region",
         encryption="always",
         quota="the volume",
-        outside="NFS, from `allowedCidrs` in the VNet or what is linked with it",
+        outside="NFS, from `allowedCidrs` in the VNet or connected networks",
         min_gib=50,
         max_gib=102400,
-        consistency="as after a power failure",
+        consistency="crash-consistent",
         throughput="`serviceLevel` and size",
     )
 

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from components.base.model import Filled, RelativePath
+from components.base.model import NonEmptyStr, RelativePath
 from components.volumes.backend import Backend
 from components.volumes.capabilities import AccessMode, Capabilities
 from components.volumes.clouds.bucket_name import BucketName
@@ -18,7 +18,7 @@ class S3Settings(Backend):
     """Name of an existing bucket. By default a new one: versioned, encrypted, private, TLS only."""
     prefix: RelativePath | None = None
     """Prefix of the bucket that pods see; the whole bucket by default."""
-    region: Filled | None = None
+    region: NonEmptyStr | None = None
     """Region of an existing bucket; the cluster's by default."""
     kms_key: KmsKey | None = None
     """ARN of the KMS key that encrypts the bucket; S3-managed keys by default."""
@@ -26,7 +26,7 @@ class S3Settings(Backend):
     """ARN of the mirror's KMS key, in its region. Required if `kmsKey` and a mirror are set."""
     keep_replaced_days: Annotated[int, Field(ge=1, le=36500)] | None = None
     """Days to keep deleted and overwritten objects of a new bucket; forever by default."""
-    cache_class: Filled | None = None
+    cache_class: NonEmptyStr | None = None
     """StorageClass of the disks for `cache`, one per node; by default the node's own disk."""
 
     access_modes: ClassVar[tuple[AccessMode, ...]] = ("ReadWriteMany",)
@@ -40,7 +40,7 @@ class S3Settings(Backend):
         encryption="always; `kmsKey`",
         cache="the node's disk, or one of `cacheClass`",
         outside="the API of S3",
-        throughput="how many read at once",
+        throughput="number of concurrent readers",
     )
 
     @property
