@@ -20,13 +20,15 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--stack", default=STACK, help=f"name of a Pulumi.<stack>.yaml (default: {STACK})")
     down = commands.add_parser("down", help="stop the embedded cluster; data stays")
     purge = commands.add_parser("purge", help="stop the embedded cluster and delete its data")
-    purge.add_argument("--yes", action="store_true", help="do not ask")
+    purge.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     for command in (down, purge):
         command.add_argument("--stack", help="a stack on the embedded cluster; another is refused")
     tools = commands.add_parser("tools", help="build or find the tools")
     which = tools.add_mutually_exclusive_group()
-    which.add_argument("--all", action="store_true", help="also what the tests need: the cluster's programs and images")
-    which.add_argument("--python", choices=("stacks", "tests"), help="Python packages alone, the tests' too or not")
+    which.add_argument("--all", action="store_true", help="also those of the tests: the cluster's programs and images")
+    which.add_argument(
+        "--python", choices=("stacks", "tests"), help="only the Python packages, of stacks or also of the tests"
+    )
     return parser
 
 

@@ -16,11 +16,11 @@ def of_stack(stack: str, environment: Mapping[str, str]) -> str:
     """The kubeconfig's content. `environment`: the variables with which `pulumi` finds the stack."""
     pulumi = toolchain.tools().path("pulumi")
     try:
-        told = call([pulumi, "stack", "output", "--json", "--show-secrets", "--stack", stack], PROJECT, environment)
+        outputs = call([pulumi, "stack", "output", "--json", "--show-secrets", "--stack", stack], PROJECT, environment)
     except Fault as fault:
         if "no stack named" not in str(fault):
             raise
-        told = "{}"
-    if not (found := json.loads(told).get("kubeconfig")):
-        raise Fault(f"stack {stack}: has no cluster yet; deploy it with: {advice.deploy(stack)}")
+        outputs = "{}"
+    if not (found := json.loads(outputs).get("kubeconfig")):
+        raise Fault(f"stack {stack}: its cluster does not exist yet; create it with: {advice.deploy(stack)}")
     return str(found)

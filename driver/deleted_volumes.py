@@ -1,4 +1,4 @@
-"""What becomes of the bytes of volumes that an update deletes or replaces: how many, and what keeps them."""
+"""What happens to the data of volumes that an update deletes or replaces: how much it is, and what keeps it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _Object = dict[str, Any]
 
 @dataclass(frozen=True)
 class Facts:
-    """What the cluster says of a namespace's volumes; nothing where it cannot be asked."""
+    """What the cluster reports about a namespace's volumes; empty if it cannot be reached."""
 
     claims: Mapping[str, _Object] = field(default_factory=dict)
     volumes: Mapping[str, _Object] = field(default_factory=dict)
@@ -30,7 +30,7 @@ class Facts:
 
     @classmethod
     def of(cls, api: Kube, namespace: str) -> Facts:
-        """Asks the cluster. What somebody may not see is left out."""
+        """Asks the cluster. Objects that the user may not list are left out."""
 
         def items(path: str) -> list[_Object]:
             try:
@@ -49,22 +49,22 @@ class Facts:
 
 
 def going(steps: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """URNs of volumes' claims and what happens to them, from the steps of a preview."""
+    """The URNs of claims that an update deletes or replaces, and which of both, from the steps of a preview."""
     return {step["urn"]: _WORDS[step["op"]] for step in steps if step["op"] in _WORDS and _OF_VOLUME in step["urn"]}
 
 
 def loose(export: _Object) -> bool:
-    """Whether the state has a volume that an update may delete. `export` is what `pulumi stack export` prints."""
+    """Whether the state has an unprotected volume. `export` is what `pulumi stack export` prints."""
     return any(_OF_VOLUME in one["urn"] and not one.get("protect") for one in _resources(export))
 
 
 def lines(export: _Object, changes: Mapping[str, str], facts: Facts) -> list[str]:
-    """A line for each claim: `changes` has what happens to it, by its URN."""
+    """A line for each claim. `changes`: by URN, whether it is deleted or replaced."""
     known = {one["urn"]: one for one in _resources(export)}
     return [
         _line(known[urn], what, facts)
         for urn, what in sorted(changes.items())
-        # What is protected is refused, and that is told elsewhere.
+        # An update of a protected volume is refused with a message of its own.
         if urn in known and not known[urn].get("protect")
     ]
 
@@ -75,16 +75,16 @@ def _resources(export: _Object) -> Iterator[_Object]:
 
 def _line(resource: _Object, what: str, facts: Facts) -> str:
     name = str(resource["id"]).rpartition("/")[2]
-    asked = resource["inputs"]["spec"]["resources"]["requests"].get("storage", "0")
-    holds = f"{size(size_bytes(asked))} requested"
+    requested = resource["inputs"]["spec"]["resources"]["requests"].get("storage", "0")
+    amount = f"{size(size_bytes(requested))} requested"
     if name in facts.used:
-        holds += f", {size(facts.used[name])} used"
+        amount += f", {size(facts.used[name])} used"
     claim = facts.claims.get(name, {})
     if claim and claim.get("status", {}).get("phase") == "Pending":
-        return f"volume {name} is {what} ({holds}): no storage was made for it yet"
+        return f"volume {name} is {what} ({amount}): no storage is provisioned for it yet"
     kept = list(_keepers(resource, name, facts))
-    where = f"its bytes stay in {' and in '.join(kept)}" if kept else "nothing is known to keep its bytes"
-    return f"volume {name} is {what} ({holds}): {where}"
+    where = f"its data stays in {' and in '.join(kept)}" if kept else "no copy of its data is known"
+    return f"volume {name} is {what} ({amount}): {where}"
 
 
 def _keepers(resource: _Object, name: str, facts: Facts) -> Iterator[str]:
@@ -94,9 +94,9 @@ def _keepers(resource: _Object, name: str, facts: Facts) -> Iterator[str]:
     if bound.get("spec", {}).get("persistentVolumeReclaimPolicy") == "Retain":
         yield f"PersistentVolume {bound['metadata']['name']}"
     if not any("delete" in when.lower() for when in resource.get("resourceHooks") or ()):
-        # Of a driver whose snapshots outlive the volume, the program takes one.
+        # The program takes a snapshot only if the driver's snapshots outlive the volume.
         return
-    yield "a snapshot that is taken first"
+    yield "a snapshot taken first"
     earlier = [
         str(one["metadata"]["name"])
         for one in facts.snapshots

@@ -50,17 +50,17 @@ class Stack:
         return self.settings.home
 
     def alone(self) -> AbstractContextManager[None]:
-        """Keeps other processes from updating the stack meanwhile; a Fault where one does."""
+        """Locks the stack against updates by other processes; a Fault if one is running."""
         return locks.alone(self.home, self.settings.name)
 
     def prepare(self, step: Step) -> None:
-        """Make the stack exist, and mend what a killed update left behind."""
+        """Create the stack if it does not exist, and repair the state after a killed update."""
         self.settings.make_stack(self.pulumi, self.environment)
         if backend := locks.folder(self.environment):
             locks.break_stale(backend, self.settings.name)
         settled = pending_operations.settled(json.loads(self._call("stack", "export")))
         if settled is not None:
-            step.note("an earlier update was interrupted; reading its resources back into the state")
+            step.note("an earlier update was interrupted; refreshing the state of its resources")
             self._import(settled)
             self._update(["refresh"], step)
 
@@ -73,38 +73,38 @@ class Stack:
     def up(
         self, step: Step, api: Kube | None = None, tell: Callable[[str], None] = print, *, previewed: bool = False
     ) -> dict[str, int]:
-        """`pulumi up`; the number of resources per operation (`same`, `create`, …) that it came to.
+        """`pulumi up`; returns the number of resources per operation (`same`, `create`, …).
 
-        With the cluster's API, claims that somebody deleted are made again; `tell` gets a line for each. `previewed`:
-        the caller has shown what the update does.
+        With the cluster's API, claims that somebody deleted are created again; `tell` prints a line for each.
+        `previewed`: the caller has shown what the update does.
         """
         state = json.loads(self._call("stack", "export"))
         if api:
             self._forget_gone_claims(state, api, step, tell)
         volumes = {f"{self.settings.namespace}/{name}" for name in self.settings.section("volumes")}
-        # A preview costs seconds, and refuses before anything is changed. Without one, what comes before is done.
-        look = not previewed and retained_volumes.undeclared(state, volumes)
-        if not (previewed or look) and self._may_go_or_restart(state):
-            look = not self._tell_what_follows(state, api, step, tell)
-        self._update(["up"], step, look=look)
+        # A preview takes seconds, and a refusal in it comes before any change. Without it, the update stops half-way.
+        preview = not previewed and retained_volumes.undeclared(state, volumes)
+        if not (previewed or preview) and self._may_delete_or_restart(state):
+            preview = not self._print_consequences(state, api, step, tell)
+        self._update(["up"], step, preview=preview)
         history = json.loads(self._call("stack", "history", "--json", "--page-size", "1"))
         changes = dict(history[0].get("resourceChanges") or {})
-        # What the program reads, such as the stack's own outputs, is no change.
+        # Resources that the program only reads, such as the stack's own outputs, do not count as changes.
         changes.pop("read", None)
         return changes
 
     def _forget_gone_claims(self, state: dict[str, Any], api: Kube, step: Step, tell: Callable[[str], None]) -> None:
-        """Let the update see which claims are gone. A Fault where it would make empty volumes for lost bytes."""
+        """Refresh the claims that are gone. A Fault if the update would replace lost data by empty volumes."""
         of = self.settings
         found = missing_claims.gone(state, of.namespace, of.section("volumes"), api, of.name)
         if lost := [str(one) for one in found if one.lost]:
             raise Fault(*lost)
         for one in found:
             tell(str(one))
-        if urns := [one.urn for one in found if not one.leaving]:
+        if urns := [one.urn for one in found if not one.terminating]:
             self._update(["refresh", *(word for urn in urns for word in ("--target", urn))], step)
 
-    def _may_go_or_restart(self, state: dict[str, Any]) -> bool:
+    def _may_delete_or_restart(self, state: dict[str, Any]) -> bool:
         """Whether the update may delete volumes, or restart runs."""
         volumes, jobs = deleted_volumes.loose(state), may_change.has_jobs(state)
         if not (volumes or jobs):
@@ -117,19 +117,19 @@ class Stack:
         )
 
     def _differing(self) -> set[str]:
-        """The sections of the settings that differ from those of the last update; all after one that failed."""
+        """The sections of the settings that differ from the last update; all of them if it failed."""
         history = json.loads(self._call("stack", "history", "--json", "--page-size", "1"))
         if not history or history[0].get("result") != "succeeded":
             return {*may_change.SECTIONS, "namespace"}
-        before = {key.partition(":")[2]: _value(told) for key, told in (history[0].get("config") or {}).items()}
+        before = {key.partition(":")[2]: _value(entry) for key, entry in (history[0].get("config") or {}).items()}
         differ = {each for each in may_change.SECTIONS if self.settings.section(each) != before.get(each, {})}
         renamed = before.get("namespace", self.settings.namespace) != self.settings.namespace
         return differ | {"namespace"} if renamed else differ
 
-    def _tell_what_follows(
+    def _print_consequences(
         self, state: dict[str, Any], api: Kube | None, step: Step, tell: Callable[[str], None]
     ) -> bool:
-        """Say what becomes of each run, and what keeps the bytes of volumes that go; false where nobody can know."""
+        """Print what happens to each run and to the data of deleted volumes; False if the preview failed."""
         try:
             shown = self._run(["preview", "--json"], step, watch=lambda line: None, more=STREAMED)
         except Stopped:
@@ -155,13 +155,13 @@ class Stack:
         outputs: dict[str, Any] = json.loads(self._call("stack", "output", "--json", "--show-secrets"))
         return outputs
 
-    def _update(self, arguments: list[str], step: Step, *, look: bool = False) -> None:
+    def _update(self, arguments: list[str], step: Step, *, preview: bool = False) -> None:
         try:
-            self._run([*arguments, *([] if look else ["--skip-preview"]), "--yes", "--suppress-outputs"], step)
+            self._run([*arguments, *([] if preview else ["--skip-preview"]), "--yes", "--suppress-outputs"], step)
         except Stopped:
             raise
         except Fault as fault:
-            # The log begins with earlier runs; each starts with its command line.
+            # The log also holds earlier runs; each starts with its command line.
             log = self._log(arguments[0])
             output = log.read_text().rpartition(f" $ {self.pulumi} ")[2]
             if held := locks.refusal(output, self.settings.name):
@@ -209,9 +209,9 @@ def open_stack(target: Target) -> Stack:
     return Stack(settings, toolchain.tools().path("pulumi"), target.environment())
 
 
-def _value(told: dict[str, Any] | None) -> Any:
-    """A setting as the history of updates has it: maps are JSON."""
-    text = (told or {}).get("value")
+def _value(entry: dict[str, Any] | None) -> Any:
+    """The value of a setting in the history of updates, which stores maps as JSON."""
+    text = (entry or {}).get("value")
     try:
         return json.loads(text) if text is not None else {}
     except ValueError:
@@ -219,13 +219,13 @@ def _value(told: dict[str, Any] | None) -> Any:
 
 
 def diagnostics(output: str) -> list[str]:
-    """The errors of the update in `output`, as a person wants them: the resource, then what is wrong with it.
+    """The errors of the update in `output`: for each resource its name, then what is wrong with it.
 
-    None where it ended before it came to any resource.
+    Empty if the update ended before its first resource.
     """
     section = protected.explained(output.partition("\nDiagnostics:\n")[2].partition("\nResources:\n")[0])
     lines = [line for line in section.splitlines() if line.strip() and not _NOISE.search(line)]
-    # A resource's heading without a line under it had only noise to say.
+    # A resource's heading without a line below it had only noise.
     following = [*lines, ""][1:]
     kept = [
         line for line, after in zip(lines, following, strict=True) if not _HEADING.match(line) or after[:4] == "    "

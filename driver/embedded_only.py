@@ -1,4 +1,4 @@
-"""Refuses commands of the embedded cluster for a stack that is elsewhere."""
+"""Refuses commands of the embedded cluster for a stack on another cluster."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from embedded.fault import Fault
 
 
 def check(stack: str | None, command: str) -> None:
-    """A Fault where the caller named a stack that is not on the embedded cluster."""
+    """A Fault if the caller named a stack that is not on the embedded cluster."""
     if stack is None:
         return
     target = Target.of("", stack=stack)
@@ -16,6 +16,6 @@ def check(stack: str | None, command: str) -> None:
     if not target.embedded:
         where = f"a cluster of kind {target.cloud}" if target.cloud else f"the cluster of context {target.context}"
         raise Fault(
-            f"STACK={stack}: `{command}` is for the embedded cluster, and this stack is on {where}; to delete the "
-            f"stack's resources there, use: pulumi destroy --stack {stack} --run-program"
+            f"STACK={stack}: `{command}` only works on the embedded cluster, and this stack is on {where}; to delete "
+            f"the stack's resources there, run: pulumi destroy --stack {stack} --run-program"
         )

@@ -1,4 +1,4 @@
-"""Runs a command and turns what goes wrong into lines and an exit code."""
+"""Runs a command, prints its faults, and returns its exit code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from embedded.fault import Fault
 
 
 def run(work: Callable[[], None]) -> int:
-    """0 when it worked, 1 after faults (printed, a line each), 130 after Ctrl-C."""
+    """0 on success, 1 after faults (printed, a line each), 130 after Ctrl-C."""
     interruption.listen()
     try:
         work()
@@ -19,10 +19,10 @@ def run(work: Callable[[], None]) -> int:
         print(*fault.lines, sep="\n", file=sys.stderr)
         return 1
     except OSError as error:
-        # Our own files: what the programs that we start have to say comes as a Fault.
+        # An error of our own file access: errors of the programs that we start arrive as a Fault.
         print(cause([str(error)]) or f"{error.filename or 'this machine'}: {error.strerror or error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("Interrupted. The same command goes on from here.", file=sys.stderr, flush=True)
+        print("Interrupted; run the same command again to continue.", file=sys.stderr, flush=True)
         interruption.leave()
     return 0

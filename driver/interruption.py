@@ -1,4 +1,4 @@
-"""Ctrl-C: the first one interrupts the work, a second one ends this process at once, whatever it is doing."""
+"""Ctrl-C: the first one interrupts the work, the second one ends this process at once."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _SHOW_CURSOR = b"\x1b[?25h"
 
 
 def listen() -> None:
-    """Begins to count. Where SIGINT is ignored, as in a shell's background job, it stays ignored."""
+    """Starts counting. If SIGINT is ignored, as in a shell's background job, it stays ignored."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _first)
 
 
 def leave() -> None:
-    """Ends the process now. `sys.exit` would wait for the threads of pools, which may wait for a cluster."""
+    """Ends the process now. `sys.exit` would wait for pool threads, which may be waiting for a cluster."""
     if sys.stdout.isatty():
         os.write(sys.stdout.fileno(), _SHOW_CURSOR)  # the live table hid it
     os._exit(EXIT_CODE)
@@ -30,6 +30,6 @@ def _first(number: int, frame: FrameType | None) -> None:
 
 
 def _second(number: int, frame: FrameType | None) -> None:
-    # Not by an exception: Python drops one that is raised in a finalizer, and a lock that is being taken back turns it
-    # into an error of its own.
+    # Not by an exception: Python drops one that is raised in a finalizer, and a lock that is being acquired turns it
+    # into another error.
     leave()

@@ -1,4 +1,4 @@
-"""Reads a cluster by plain paths of its API, for the main job and its tests. Changing things is the stack's work."""
+"""Reads a cluster through plain paths of its API, for the driver and its tests. Changes are the stack's job."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kubernetes import client, config
 from embedded.fault import Fault
 
 START = "Start it with: make up"
-"""The remedy where the embedded cluster does not answer."""
+"""The remedy if the embedded cluster does not answer."""
 _LOOK = "Look with: kubectl cluster-info"
 
 
@@ -26,9 +26,9 @@ class Kube:
 
     @classmethod
     def of(cls, kubeconfig: Path | None, context: str | None = None, *, remedy: str = _LOOK) -> Kube:
-        """The cluster of a kubeconfig (the user's default where None) and a context (its current one where None).
+        """The cluster of a kubeconfig (None: the user's default) and a context (None: its current one).
 
-        `remedy`: what to do where it does not answer.
+        `remedy`: what to do if it does not answer.
         """
         try:
             return cls(config.new_client_from_config(str(kubeconfig) if kubeconfig else None, context or None), remedy)
@@ -44,7 +44,7 @@ class Kube:
             raise Fault(f"the stack's kubeconfig: {error}") from None
 
     def get(self, path: str, **query: str) -> dict[str, Any] | None:
-        """One object or list; None where there is none."""
+        """One object or list; None if it does not exist."""
         try:
             answer: dict[str, Any] = json.loads(self._call("GET", path, query).data)
         except client.ApiException as error:
@@ -54,12 +54,12 @@ class Kube:
         return answer
 
     def items(self, path: str, **query: str) -> list[dict[str, Any]]:
-        """The items of a list; none where the kind does not exist."""
+        """The items of a list; empty if the kind does not exist."""
         answer = self.get(path, **query)
         return answer["items"] if answer else []
 
     def text(self, path: str, **query: str) -> str:
-        """What a path answers as text (logs); empty where it cannot be read now."""
+        """The text at a path (logs); empty if it cannot be read now."""
         try:
             return self._call("GET", path, query).data.decode(errors="replace")
         except client.ApiException:
@@ -75,7 +75,7 @@ class Kube:
         return answer.status, json.loads(answer.data)
 
     def delete(self, path: str, **query: str) -> None:
-        """Delete one object; no error where it is gone."""
+        """Delete one object; no error if it does not exist."""
         try:
             self._call("DELETE", path, query)
         except client.ApiException as error:

@@ -1,4 +1,4 @@
-"""Whether what a cluster has decides if a stack's volumes are right: only then is it asked, which takes a second."""
+"""Whether volumes can only be checked against the cluster. Asking it takes a second."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from components.base import quantities
 
 
 def decide(declared: Mapping[str, Any], claims: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether a volume names a class or an origin, or is smaller than its claim. All else the settings alone tell.
+    """Whether a volume names a class or an origin, or is smaller than its claim. The settings alone decide the rest.
 
     `declared` are the volumes of the settings, `claims` those of the stack's namespace.
     """
@@ -26,5 +26,5 @@ def _shrinks(volume: Mapping[str, Any], claim: Mapping[str, Any] | None) -> bool
     if claim is None or not isinstance(wanted, int | float):
         return False
     has = claim["spec"]["resources"]["requests"].get("storage", "0")
-    # A claim's size is rounded up. Whoever asks then compares to the MiB.
+    # A claim's size is rounded up; the check against the cluster compares to the MiB.
     return bool(wanted * quantities.GIB < quantities.exact(has))

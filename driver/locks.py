@@ -1,4 +1,4 @@
-"""Who updates a stack: the locks in a local state folder, and one of our own that two `make up` cannot both hold."""
+"""Which process updates a stack: Pulumi's locks in a local state folder, and our own, which one `make up` holds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 from embedded.fault import Fault
 
-# How Pulumi's own state backends name the holder of a lock; Pulumi Cloud refuses in other words.
+# How Pulumi's self-managed backends name the holder of a lock; Pulumi Cloud's message differs.
 _LOCKED = re.compile(
     r"the stack is currently locked by .*?created by \S+@(?P<host>\S+) \(pid (?P<pid>\d+)\) at (?P<since>\S+)",
     re.DOTALL,
@@ -24,13 +24,13 @@ _LOCKED = re.compile(
 
 
 def folder(environment: Mapping[str, str]) -> Path | None:
-    """The folder of the state backend that the environment names; None where it is no folder."""
+    """The folder of the state backend that the environment names; None for a backend that is not a folder."""
     url = urlsplit(environment.get("PULUMI_BACKEND_URL", ""))
     return Path(unquote(url.path)) if url.scheme == "file" and not url.netloc else None
 
 
 def break_stale(backend: Path, stack: str) -> list[str]:
-    """Remove the locks whose process is gone, and tell of each. A live process' or another machine's is a fault.
+    """Remove the locks of dead processes; a line for each. A lock of a live process or another machine is a Fault.
 
     `stack` may be `*`.
     """
@@ -40,27 +40,29 @@ def break_stale(backend: Path, stack: str) -> list[str]:
         here = holder.get("hostname") == socket.gethostname()
         if not holder or (here and not _is_pulumi(holder["pid"])):
             lock.unlink(missing_ok=True)
-            broken.append(f"stack {name}: removed the lock of process {holder.get('pid', '(unknown)')}, which is gone")
+            broken.append(
+                f"stack {name}: removed the lock of process {holder.get('pid', '(unknown)')}, which no longer runs"
+            )
             continue
-        raise _held(name, holder, "" if here else f", or if that machine is no more, delete {lock}")
+        raise _held(name, holder, "" if here else f", or if that machine no longer exists, delete {lock}")
     return broken
 
 
 def refusal(text: str, stack: str) -> Fault | None:
-    """What to tell where Pulumi printed that another process has the stack's lock; None where it did not."""
+    """The Fault to raise if Pulumi printed that another process holds the stack's lock, else None."""
     found = _LOCKED.search(text)
     if not found:
         return None
     here = found["host"] == socket.gethostname()
-    way_out = "" if here else f", or if that machine is no more, run: pulumi cancel --stack {stack}"
-    return _held(stack, {"pid": found["pid"], "hostname": found["host"], "timestamp": found["since"]}, way_out)
+    remedy = "" if here else f", or if that machine no longer exists, run: pulumi cancel --stack {stack}"
+    return _held(stack, {"pid": found["pid"], "hostname": found["host"], "timestamp": found["since"]}, remedy)
 
 
 @contextlib.contextmanager
 def alone(home: Path, stack: str) -> Iterator[None]:
-    """Hold the stack for this process. Another one that holds it already is a fault; the kernel frees a dead one's.
+    """Lock the stack for this process; a Fault if another holds it. The kernel frees the lock of a dead process.
 
-    Pulumi locks each of its commands alone, and an update is several.
+    Pulumi locks single commands, and an update consists of several.
     """
     home.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(home / f".{stack}.lock", os.O_RDWR | os.O_CREAT, 0o600)
@@ -76,17 +78,17 @@ def alone(home: Path, stack: str) -> Iterator[None]:
         yield
 
 
-def _held(stack: str, holder: Mapping[str, Any], way_out: str) -> Fault:
+def _held(stack: str, holder: Mapping[str, Any], remedy: str) -> Fault:
     who = f"process {holder.get('pid')} on {holder.get('hostname')}" if holder else "another process"
     since = f" since {holder.get('timestamp')}" if holder else ""
     return Fault(
-        f"stack {stack}: {who} is updating it{since}. Wait for it{way_out or ', or stop it'}, "
-        "then run the command again."
+        f"stack {stack}: {who} is updating it{since}; wait until it ends{remedy or ', or stop it'}, "
+        "then run the command again"
     )
 
 
 def _holder(lock: Path) -> dict[str, Any]:
-    # A power cut or a full disk leaves a lock without its text; a live pulumi writes it at once.
+    # A power failure or a full disk can leave an empty lock; a live pulumi writes its content at once.
     try:
         return _parsed(lock.read_text(errors="replace"))
     except FileNotFoundError:
@@ -94,7 +96,7 @@ def _holder(lock: Path) -> dict[str, Any]:
 
 
 def _parsed(text: str) -> dict[str, Any]:
-    """Who wrote a lock; empty where that is no process that took it."""
+    """The process that wrote a lock; empty if the text does not name one."""
     try:
         holder = json.loads(text)
     except (ValueError, RecursionError):
@@ -104,7 +106,7 @@ def _parsed(text: str) -> dict[str, Any]:
 
 
 def _is_pulumi(pid: int) -> bool:
-    # A process id is soon given to somebody else: what counts is whether a pulumi runs under it.
+    # Process ids are reused, so check that the process is a pulumi.
     try:
         return b"pulumi" in Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:

@@ -1,4 +1,4 @@
-"""Volumes whose claim somebody deleted: which, what has their bytes, and what the next update makes of it."""
+"""Volumes whose claim somebody deleted: which they are, what holds their data, what the next update does."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ _Object = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Gone:
-    """A claim that the stack's state has and the cluster has not, or not for long."""
+    """A claim in the stack's state that the cluster has deleted or is deleting."""
 
     urn: str
     name: str
     declared: _Object | None
-    """What the settings say of the volume; None where they do not name it any more."""
+    """The volume's settings; None if it is no longer declared."""
     volume: str | None
-    """The PersistentVolume that has its bytes."""
-    asked: bool = True
-    """Whether PersistentVolumes could be asked for: not everybody may see them."""
+    """The PersistentVolume that holds its data."""
+    volumes_listed: bool = True
+    """Whether PersistentVolumes could be listed: that takes a permission."""
     stack: str = STACK
-    """Whose volume it is."""
-    leaving: bool = False
-    """Whether the claim is still there, until no pod mounts it."""
+    """The stack that declares the volume."""
+    terminating: bool = False
+    """Whether the claim still exists because a pod mounts it."""
 
     @property
     def retained(self) -> bool:
@@ -41,38 +41,38 @@ class Gone:
 
     @property
     def lost(self) -> bool:
-        """Whether an update would make an empty volume where the settings promise that its bytes are kept."""
-        known = self.asked and not self.leaving
+        """Whether an update would create an empty volume although the settings retain its data."""
+        known = self.volumes_listed and not self.terminating
         return known and self.retained and self.volume is None and not (self.declared or {}).get("from")
 
     def __str__(self) -> str:
-        if self.leaving:
+        if self.terminating:
             return (
-                f"tensorplane:volumes.{self.name}: its claim was deleted and goes when no pod mounts it any more, "
-                f"which cannot be undone; stop what mounts it, then {advice.see(self.stack)} makes it again"
+                f"tensorplane:volumes.{self.name}: its claim is being deleted, which cannot be undone, but pods still "
+                f"mount it; stop these pods, then run {advice.restore(self.stack)} to create the claim again"
             )
-        what = f"tensorplane:volumes.{self.name}: its claim was deleted from the cluster"
+        problem = f"tensorplane:volumes.{self.name}: its claim was deleted from the cluster"
         if self.lost:
             return (
-                f"{what}, and no PersistentVolume has its bytes; begin it from a snapshot "
-                f"(`{self._shown(self.name)}` lists them), from: {{snapshot: NAME}}, or empty: deploy it with "
-                "retain: false first"
+                f"{problem}, and no PersistentVolume has its data; restore a snapshot "
+                f"(`{self._shown(self.name)}` lists them) with from: {{snapshot: NAME}}, or deploy it with "
+                "retain: false to create an empty volume"
             )
-        kept = f"PersistentVolume {self.volume} has its bytes"
+        kept = f"PersistentVolume {self.volume} has its data"
         if self.declared is None:
-            return f"{what}; {f'{kept}: ' if self.volume else ''}see `{self._shown()}`"
+            return f"{problem}{f', and {kept}' if self.volume else ''}; see `{self._shown()}`"
         if self.retained and self.volume:
-            return f"{what}; {kept}, and {advice.see(self.stack)} binds a new claim to it"
-        begins = "from what `from` names" if self.declared.get("from") else "empty"
-        left = f"; {kept}: `{self._shown()}` brings it back" if self.volume else ""
-        return f"{what}; {advice.see(self.stack)} makes it anew, {begins}{left}"
+            return f"{problem}, and {kept}; run {advice.restore(self.stack)} to bind a new claim to it"
+        content = "from what `from` names" if self.declared.get("from") else "empty"
+        left = f"; {kept}, and `{self._shown()}` shows how to restore it" if self.volume else ""
+        return f"{problem}; run {advice.restore(self.stack)} to create it again, {content}{left}"
 
     def _shown(self, name: str = "") -> str:
         return advice.tensorplane(f"volumes {name}".strip(), self.stack)
 
 
 def gone(export: _Object, namespace: str, declared: _Object, api: Kube, stack: str = STACK) -> list[Gone]:
-    """Those of a namespace. `export` is what `pulumi stack export` prints, `declared` the volumes of the settings."""
+    """Deleted claims of a namespace. `export`: what `pulumi stack export` prints. `declared`: the settings' volumes."""
     known = {
         name: one["urn"]
         for one in export["deployment"].get("resources") or ()
@@ -81,13 +81,13 @@ def gone(export: _Object, namespace: str, declared: _Object, api: Kube, stack: s
         if where == namespace
     }
     live = {one["metadata"]["name"]: one for one in api.items(CLAIMS.format(namespace))} if known else {}
-    lacking = [name for name in known if name not in live]
-    volumes = _asked(api) if lacking else None
+    absent = [name for name in known if name not in live]
+    volumes = _persistent_volumes(api) if absent else None
     return [
         *(
-            Gone(known[name], name, _section(declared, name), None, stack=stack, leaving=True)
+            Gone(known[name], name, _section(declared, name), None, stack=stack, terminating=True)
             for name in known
-            if _leaves(live.get(name))
+            if _is_terminating(live.get(name))
         ),
         *(
             Gone(
@@ -95,19 +95,19 @@ def gone(export: _Object, namespace: str, declared: _Object, api: Kube, stack: s
                 name,
                 _section(declared, name),
                 _holder(volumes or (), namespace, name),
-                asked=volumes is not None,
+                volumes_listed=volumes is not None,
                 stack=stack,
             )
-            for name in lacking
+            for name in absent
         ),
     ]
 
 
-def _leaves(claim: _Object | None) -> bool:
+def _is_terminating(claim: _Object | None) -> bool:
     return claim is not None and bool(claim["metadata"].get("deletionTimestamp"))
 
 
-def _asked(api: Kube) -> list[dict[str, Any]] | None:
+def _persistent_volumes(api: Kube) -> list[dict[str, Any]] | None:
     try:
         return api.items("/api/v1/persistentvolumes")
     except Fault:
@@ -115,25 +115,29 @@ def _asked(api: Kube) -> list[dict[str, Any]] | None:
 
 
 def missing(declared: _Object, namespace: str, api: Kube, stack: str = STACK) -> list[str]:
-    """A line for each declared volume without a claim: it is not made yet, or somebody deleted it."""
+    """A line for each declared volume without a claim: it was never created, or somebody deleted it."""
     live = {one["metadata"]["name"]: one for one in api.items(CLAIMS.format(namespace))} if declared else {}
-    lacking = [name for name in declared if name not in live]
-    leaving = [
-        str(Gone("", name, None, None, stack=stack, leaving=True)) for name in declared if _leaves(live.get(name))
+    absent = [name for name in declared if name not in live]
+    terminating = [
+        str(Gone("", name, None, None, stack=stack, terminating=True))
+        for name in declared
+        if _is_terminating(live.get(name))
     ]
-    return leaving + told(declared, namespace, lacking, (_asked(api) or ()) if lacking else (), stack)
+    return terminating + fault_lines(
+        declared, namespace, absent, (_persistent_volumes(api) or ()) if absent else (), stack
+    )
 
 
-def told(
-    declared: _Object, namespace: str, lacking: Iterable[str], volumes: Collection[_Object], stack: str = STACK
+def fault_lines(
+    declared: _Object, namespace: str, absent: Iterable[str], volumes: Collection[_Object], stack: str = STACK
 ) -> list[str]:
-    """The lines of volumes that lack a claim. Whether one ever had it, only its PersistentVolume tells."""
-    made = f"{advice.see(stack)} makes it, or tells what became of it"
+    """The lines of volumes without a claim. Only a PersistentVolume shows that one had a claim before."""
+    remedy = f"run {advice.restore(stack)} to create it"
     return [
         str(Gone("", name, section, found, stack=stack))
         if (found := _holder(volumes, namespace, name)) and (section := _section(declared, name)) is not None
-        else f"tensorplane:volumes.{name}: has no claim in the cluster; {made}"
-        for name in lacking
+        else f"tensorplane:volumes.{name}: has no claim in the cluster; {remedy}"
+        for name in absent
     ]
 
 

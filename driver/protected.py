@@ -1,4 +1,4 @@
-"""What Pulumi says of a protected resource, in terms of the setting that protects it."""
+"""Pulumi's messages about protected resources, reworded in terms of the setting that protects them."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ _REFUSED = re.compile(
     r".*?(?:`pulumi state unprotect [^`]*`|run\s+`pulumi up`(?!,? or))",
     re.DOTALL | re.IGNORECASE,
 )
-# What a hook of the program says is a sentence of its own.
+# A hook's own message is a complete sentence.
 _HOOK = re.compile(r'before hook "[^"]+" failed: ')
 _PAGE = "docs/data.md#delete-a-volume"
 
 
 def explained(text: str) -> str:
-    """The text with each refusal of Pulumi's as one line about the settings, and hooks' words without their names.
+    """The text with each of Pulumi's refusals as one line about the settings, and hooks' messages without hook names.
 
-    Pulumi's own advice, `pulumi state unprotect`, would only take away what stands before the data.
+    Pulumi's own advice, `pulumi state unprotect`, would only remove the protection of the data.
     """
     return _REFUSED.sub(lambda found: _line(found["urn"], replaced=found["how"] == "replace"), _HOOK.sub("", text))
 
@@ -31,19 +31,19 @@ def _line(urn: str, *, replaced: bool) -> str:
     what = "would be replaced" if replaced else "would be deleted"
     if "tensorplane:index:Volume" in owners or "tensorplane:index:Stream" in owners:
         thing = f"volume {name}" if kind == "PersistentVolumeClaim" else f"{kind} {name}, which holds a volume's data,"
-        back = "take back the change of its settings, or declare a second volume" if replaced else "declare it again"
-        return f"{thing} {what}, and the volume is retained; {back}. To delete it on purpose: {_PAGE}"
+        remedy = "undo the change of its settings, or declare a second volume" if replaced else "declare it again"
+        return f"{thing} {what}, but the volume is retained; {remedy}. To delete it on purpose, see {_PAGE}"
     if kind == "Namespace" and "tensorplane:index:Namespace" in owners:
         return (
-            f"namespace {name} {what}, and it has retained volumes; "
-            f"keep the stack's namespace and these volumes. To delete a volume on purpose: {_PAGE}"
+            f"namespace {name} {what}, but it has retained volumes; "
+            f"keep the stack's namespace and these volumes. To delete a volume on purpose, see {_PAGE}"
         )
     if kind == "Namespace":
         return (
-            f"namespace {name} {what}, and its team is retained; declare the team again, "
+            f"namespace {name} {what}, but its team is retained; declare the team again, "
             "or deploy it with retain: false before you remove it"
         )
     return (
-        f"{kind} {name} {what}, and the settings protect it; take back the change, or deploy "
-        "retain: false of the volume on it, or deletionProtection: false of the cluster, before you remove it"
+        f"{kind} {name} {what}, but the settings protect it; undo the change, or before you remove it, deploy "
+        "the volume on it with retain: false, or the cluster with deletionProtection: false"
     )

@@ -31,7 +31,7 @@ class OnCluster:
 
 
 def purge(instance: Instance, stack: str | None = None, *, confirmed: bool) -> None:
-    """Stop the embedded cluster and delete its data, with the state of the stacks on it; tell what goes.
+    """Stop the embedded cluster and delete its data, with the state of the stacks on it; print what is deleted.
 
     `stack`: the one that the caller named.
     """
@@ -44,14 +44,14 @@ def purge(instance: Instance, stack: str | None = None, *, confirmed: bool) -> N
         if input(f"Type {instance.name} to delete it: ") != instance.name:
             raise Fault("Nothing was deleted.")
     cluster.stop(instance)
-    # Before the cluster's data: what a kill cuts off, the same command goes on with.
+    # Before the cluster's data: after a kill, the same command can continue.
     forget(instance.stacks, stacks)
     cluster.remove(instance)
     print("Deleted. Tools and images stay in the cache.")
 
 
 def on_the_cluster(home: Path) -> list[OnCluster]:
-    """The stacks of a home that live in the embedded cluster; nothing else may be forgotten with it."""
+    """The stacks of a home that are on the embedded cluster; no other state may be deleted with it."""
     found = []
     for path in state_files(home):
         resources = _resources(path)
@@ -63,7 +63,7 @@ def on_the_cluster(home: Path) -> list[OnCluster]:
 
 
 def _resources(path: Path) -> list[dict[str, Any]]:
-    # What cannot be read is not known to be the cluster's.
+    # A state that cannot be read may belong to another cluster.
     try:
         state = json.loads(path.read_text())
         return list(state["checkpoint"]["latest"]["resources"])
@@ -77,7 +77,7 @@ def described(instance: Instance, stacks: Sequence[OnCluster]) -> list[str]:
     kept = [path.stem for path in state_files(instance.stacks) if path.stem not in names]
     claims = [claim for one in stacks for claim in one.claims]
     return [
-        f"make purge deletes the embedded cluster {instance.name} for good:",
+        f"make purge permanently deletes the embedded cluster {instance.name}:",
         f"  data     {instance.home}: every object and every volume of the cluster, with its snapshots",
         f"  volumes  {', '.join(claims) or 'none that a stack declares'}",
         f"  stacks   {', '.join(sorted(names)) or 'none'}: Pulumi's state of what is on this cluster",
@@ -87,13 +87,13 @@ def described(instance: Instance, stacks: Sequence[OnCluster]) -> list[str]:
 
 
 def forget(home: Path, stacks: Sequence[OnCluster]) -> None:
-    """Delete what Pulumi keeps of these stacks: state, backups, history, locks; and their copied settings and logs."""
+    """Delete Pulumi's state, backups, history and locks of these stacks, and their copied settings and logs."""
     backend = home / "pulumi" / ".pulumi"
     for one in stacks:
         for folder in ("history", "backups", "locks", "locks/organization"):
             shutil.rmtree(backend / folder / one.project / one.name, ignore_errors=True)
         shutil.rmtree(home / "logs" / one.name, ignore_errors=True)
         (home / "settings" / f"Pulumi.{one.name}.yaml").unlink(missing_ok=True)
-        # The state itself last: while it is there, the stack is known to be one of these.
+        # The state itself last: after a kill, it shows that the stack is on this cluster.
         for file in sorted((backend / "stacks" / one.project).glob(f"{one.name}.json*"), reverse=True):
             file.unlink()

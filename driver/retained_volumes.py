@@ -1,4 +1,4 @@
-"""Which volumes of a stack's state are retained and no longer declared: an update of them will be refused."""
+"""Whether a stack's state has retained volumes that are no longer declared: an update will be refused."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ _API = ("default", "kubernetes")
 
 
 def _place(service: Object, port: Object, nodes: list[Object], *, routed: bool) -> str | None:
-    """Host and port, or nothing for a service that only pods can reach."""
+    """Host and port; None for a service that only pods can reach."""
     spec = service["spec"]
     for ingress in service.get("status", {}).get("loadBalancer", {}).get("ingress", []):
         return f"{ingress.get('ip') or ingress['hostname']}:{port['port']}"
@@ -43,8 +43,8 @@ def _node_address(nodes: list[Object]) -> str | None:
 
 
 def _scheme(port: Object) -> str:
-    said = f"{port.get('appProtocol', '')} {port.get('name', '')}".lower()
+    names = f"{port.get('appProtocol', '')} {port.get('name', '')}".lower()
     for word, scheme in (("grpc", ""), ("https", "https://"), ("http", "http://"), ("rest", "http://")):
-        if word in said:
+        if word in names:
             return scheme
     return ""

@@ -27,7 +27,7 @@ _BATCH = 128
 
 @dataclass(frozen=True)
 class Answers:
-    """What the model server said of the held-out digits."""
+    """The model server's predictions for the held-out digits."""
 
     image: Image
     label: int
@@ -45,9 +45,9 @@ class Answers:
 
 
 def pair(workloads: Mapping[str, Any]) -> tuple[str, str] | None:
-    """The job that trains the digits example and the server of its model, by name; None where either is not declared.
+    """The job that trains the digits example and the server of its model, by name; None unless both are declared.
 
-    `workloads` as the settings have them.
+    `workloads`: those of the settings.
     """
     for job, server in product(workloads, workloads):
         of_job, of_server = workloads[job], workloads[server]
@@ -64,7 +64,7 @@ def _model(workload: Mapping[str, Any]) -> tuple[Any, Any]:
 
 
 def ask(api: Kube, outputs: Outputs) -> Answers | None:
-    """Send every held-out digit to the server; the first one is the one to show. None where it serves no such model."""
+    """Send every held-out digit to the server; the first one is shown. None if it serves another model."""
     from examples.digits.data import load  # needs NumPy, which comes with the user's packages, after this start
 
     _, (images, digits) = load(_data())
@@ -78,10 +78,12 @@ def ask(api: Kube, outputs: Outputs) -> Answers | None:
 
 
 def _takes_digits(api: Kube, outputs: Outputs, images: Sequence[Image]) -> bool:
-    # The example may have been changed to another model: it refuses an image, or answers otherwise.
+    # If the example serves another model now, it rejects an image, or its answer differs.
     status, answer = _predict(api, outputs, images)
     if status not in (200, 400):
-        raise Fault(f"model server {outputs.service}: a prediction of {outputs.model} answered {status}: {answer}")
+        raise Fault(
+            f"model server {outputs.service}: a prediction by {outputs.model} failed with status {status}: {answer}"
+        )
     rows = answer.get("predictions") if status == 200 else None
     return isinstance(rows, list) and isinstance(rows[0], list) and len(rows[0]) == 10
 
@@ -90,7 +92,7 @@ def _data() -> Path:
     # Found without importing scikit-learn, which takes seconds.
     package = importlib.util.find_spec("sklearn")
     if not package or not package.origin:
-        raise Fault("scikit-learn: not in this environment; it is in requirements.txt")
+        raise Fault("scikit-learn is not installed in this environment; install requirements.txt")
     return Path(package.origin).parent / "datasets" / "data" / "digits.csv.gz"
 
 

@@ -21,10 +21,10 @@ from stack_file import StackFile
 STACK = "dev"
 """The stack of commands that name none."""
 ENVIRONMENT = (
-    "Pulumi Cloud alone has environments, and state that is kept elsewhere, as by make, cannot name one; remove it, or "
+    "environments work only with state in Pulumi Cloud, and make keeps it elsewhere; remove the key, or "
     "keep the stack there"
 )
-"""What to know of the key `environment` of a stack's file."""
+"""The fault of a stack's file that has the key `environment`."""
 _SALT = re.compile(r"^encryptionsalt:.*\n?", re.MULTILINE)
 
 
@@ -50,39 +50,39 @@ class StackSettings:
         return self.folder / f"Pulumi.{self.name}.yaml"
 
     def section(self, name: str) -> dict[str, Any]:
-        """One section under `tensorplane:`, unchecked: the stack itself says what is wrong with it."""
+        """One section under `tensorplane:`, unchecked: the stack's program checks it."""
         found = read(self.project / self.file.name).section(name)
         return found if isinstance(found, dict) else {}
 
     @property
     def namespace(self) -> str:
-        """The namespace of the stack's objects, as the stack itself finds it."""
+        """The namespace of the stack's objects, as the stack's program derives it."""
         named = read(self.project / self.file.name).section("namespace")
         return named if isinstance(named, str) else f"tensorplane-{self.name}"
 
     def source(self) -> Path:
-        """The project's file. A Fault when there is none."""
+        """The project's file. A Fault if it does not exist."""
         source = self.project / self.file.name
         if not source.exists():
             have = ", ".join(stack_names(self.project)) or "none"
-            raise Fault(f"stack {self.name}: there is no {source.name}; have {have}")
+            raise Fault(f"stack {self.name}: {source.name} does not exist; choose one of {have}")
         return source
 
     def refresh(self) -> None:
-        """Copies the project's settings, and keeps the salt that this home has."""
+        """Copies the project's settings, and keeps this home's salt."""
         source = self.source()
         self.folder.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(self.project / "Pulumi.yaml", self.folder / "Pulumi.yaml")
         found, text = read(source), source.read_text(encoding="utf-8-sig")
         salt = _SALT.search(self.file.read_text()) if self.file.exists() else None
-        # Values that somebody encrypted in the project's file are readable by that file's own salt alone. Without such
-        # values, a salt in it is what plain `pulumi` added, perhaps on another machine with another passphrase.
+        # Encrypted values in the project's file can only be read with that file's salt. Without such values, a salt in
+        # it was added by plain `pulumi`, perhaps on another machine with another passphrase.
         if not any(stack_file.encrypted(found.config)):
             text = (salt.group(0).rstrip("\n") + "\n" if salt else "") + _SALT.sub("", text)
         whole_file.write(self.file, text)
 
     def has_stack(self, pulumi: Path, environment: Mapping[str, str]) -> bool:
-        """Whether the stack exists where the environment keeps the project's stacks."""
+        """Whether the stack exists in the backend that the environment names."""
         listed = json.loads(call([pulumi, "stack", "ls", "--json"], self.project, environment))
         return any(stack["name"].split("/")[-1] == self.name for stack in listed)
 
@@ -92,9 +92,9 @@ class StackSettings:
             raise Fault(f"{source.name}: environment: {ENVIRONMENT}")
 
     def make_stack(self, pulumi: Path, environment: Mapping[str, str], *, select: bool = True) -> None:
-        """Makes the stack where it does not exist; selects it for plain `pulumi` commands where none is selected.
+        """Creates the stack if it does not exist; selects it for plain `pulumi` commands if none is selected.
 
-        Without `select` it leaves that alone, for a stack that will not stay.
+        `select=False` keeps the selection, for a temporary stack.
         """
         self._refuse_environment(environment)
         self.refresh()
@@ -113,17 +113,17 @@ class StackSettings:
 
 
 def _is_cloud(environment: Mapping[str, str]) -> bool:
-    # Without a URL it is the one of `pulumi login`, which is not known here.
+    # Without a URL, the backend is that of `pulumi login`, which is not known here.
     return environment.get("PULUMI_BACKEND_URL", "https:").startswith("http")
 
 
 def stack_names(project: Path = PROJECT) -> list[str]:
-    """The stacks that the project has settings of."""
+    """The stacks that the project has settings for."""
     return sorted(path.name.split(".")[1] for path in project.glob("Pulumi.*.yaml"))
 
 
 def read(source: Path) -> StackFile:
-    """What a stack's file says, unchecked; nothing where there is no such file. A Fault where it cannot be read."""
+    """A stack's settings, unchecked; empty without a file. A Fault if it cannot be read."""
     try:
         return stack_file.read(source) if source.exists() else StackFile()
     except stack_file.Unreadable as error:
@@ -131,7 +131,7 @@ def read(source: Path) -> StackFile:
 
 
 def call(arguments: list[str | Path], folder: Path, environment: Mapping[str, str]) -> str:
-    """What a quick `pulumi` command prints. A Fault with its own words when it fails."""
+    """What a quick `pulumi` command prints. A Fault with its error message if it fails."""
     result = subprocess.run(
         [*arguments, "--non-interactive", "--color=never"],
         cwd=folder,

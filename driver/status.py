@@ -1,4 +1,4 @@
-"""`make status`: what is in a stack's cluster, and volumes that lack a claim."""
+"""`make status`: what is in a stack's cluster, and volumes without a claim."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def report_embedded(instance: Instance) -> RenderableType:
 
 
 def _stopped(instance: Instance) -> str:
-    return f"The embedded cluster `{instance.name}` is stopped. Start it with: make up"
+    return f"The embedded cluster `{instance.name}` is stopped; start it with: make up"
 
 
 def report(api: Kube, *, routed: bool = False) -> RenderableType:
-    """The same for any cluster; `routed` says if this machine reaches the cluster's own addresses."""
+    """The same for any cluster; `routed`: this machine reaches the cluster's internal addresses."""
     return status_tables.render(status_tables.gather(api), datetime.datetime.now(datetime.UTC), routed=routed)

@@ -1,4 +1,4 @@
-"""`make status`: what is in a cluster, read through its API and drawn as tables. It works on any cluster."""
+"""`make status`: what is in a cluster, read through its API and shown as tables. It works on any cluster."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NODE_COLUMNS = ("name", "state", "version", "processors", "memory", "accelerato
 
 @dataclass(frozen=True)
 class Facts:
-    """What the API answered; everything below is drawn from it alone."""
+    """The API's answers, from which all tables are made."""
 
     nodes: list[Object]
     pods: list[Object]
@@ -41,7 +41,7 @@ class Facts:
 
 
 def gather(api: Kube) -> Facts:
-    """Asks a cluster. Kueue's part is empty where Kueue is not installed."""
+    """Asks a cluster. Kueue's part is empty if Kueue is not installed."""
     group = api.get(_QUEUES)
     kueue = f"/apis/{group['preferredVersion']['groupVersion']}" if group else None
     return Facts(
@@ -57,7 +57,7 @@ def gather(api: Kube) -> Facts:
 
 
 def render(facts: Facts, now: datetime.datetime, *, routed: bool) -> RenderableType:
-    """The tables, those that have rows. `routed`: this machine reaches the cluster's own addresses."""
+    """The tables that have rows. `routed`: this machine reaches the cluster's internal addresses."""
     tables = [
         _table("Nodes", _NODE_COLUMNS, [_node(o) for o in facts.nodes]),
         _table("Pods", ("namespace", "name", "state", "ready", "restarts", "age"), [_pod(o, now) for o in facts.pods]),
@@ -103,7 +103,7 @@ def _node(node: Object) -> tuple[str, ...]:
 
 
 def _accelerators(node: Object) -> str:
-    """How many there are for pods, and of which kind where a label says so."""
+    """The allocatable accelerators of a node, and their type if a label names it."""
     can = node["status"].get("allocatable", {})
     count = next((can[resource] for resource in (GPU_RESOURCE, TPU_RESOURCE) if resource in can), "0")
     kind = node["metadata"].get("labels", {}).get(ACCELERATOR, NO_ACCELERATOR)
@@ -118,14 +118,14 @@ def _pod(pod: Object, now: datetime.datetime) -> tuple[str, ...]:
 
 
 def _run(job_set: Object, pods: list[Object], now: datetime.datetime) -> tuple[str, ...]:
-    """One run of a training job, and why it failed or cannot begin."""
+    """One run of a training job, and why it failed or cannot start."""
     ours = [pod for pod in pods if _is_of(pod, job_set)]
     status = job_set.get("status", {})
     state = next((word for word in ("Completed", "Failed") if condition(job_set, word)), "")
     if not state:
         is_running = any(pod["status"].get("phase") == "Running" for pod in ours)
         state = "Waiting" if job_set["spec"].get("suspend") else "Running" if is_running else "Starting"
-    why = failures.in_short(ours) if state == "Failed" else failures.cannot_begin(ours)
+    why = failures.in_short(ours) if state == "Failed" else failures.cannot_start(ours)
     return *_identity(job_set), state, str(status.get("restarts", 0)), age(job_set, now), why
 
 
@@ -136,7 +136,7 @@ def _is_of(pod: Object, job_set: Object) -> bool:
 
 
 def pod_state(pod: Object) -> str:
-    """The reason that a container gives, or else the pod's own, or its phase: the word that tells most."""
+    """The reason of a container, else that of the pod, else its phase: the most specific one."""
     if pod["metadata"].get("deletionTimestamp"):
         return "Terminating"
     status = pod["status"]
@@ -150,7 +150,7 @@ def pod_state(pod: Object) -> str:
 
 
 def _volumes(facts: Facts) -> list[tuple[str, ...]]:
-    """Claims with their volumes, then the volumes that no claim holds: data may be on them."""
+    """Claims with their volumes, then volumes without a claim, which may hold data."""
     rows: list[tuple[str, ...]] = [
         (
             *_identity(claim),
@@ -170,7 +170,7 @@ def _volumes(facts: Facts) -> list[tuple[str, ...]]:
 
 
 def _claim_state(claim: Object) -> str:
-    """Its phase; a claim that was deleted and is still mounted keeps its old one until it goes."""
+    """Its phase; Terminating for a deleted claim that is still mounted, whose phase stays the old one."""
     deleted = claim["metadata"].get("deletionTimestamp")
     return "Terminating" if deleted else str(claim["status"].get("phase", "Unknown"))
 
@@ -197,7 +197,7 @@ def condition(thing: Object, kind: str) -> bool:
 
 
 def age(thing: Object, now: datetime.datetime) -> str:
-    """How long it has been there, in its largest unit."""
+    """Its age, in the largest unit."""
     seconds = int((now - datetime.datetime.fromisoformat(thing["metadata"]["creationTimestamp"])).total_seconds())
     for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
         if seconds >= length:

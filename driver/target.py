@@ -1,4 +1,4 @@
-"""Which cluster a command is about: the embedded one, one that a context of a kubeconfig names, or a cloud's."""
+"""The cluster of a command: the embedded one, that of a kubeconfig's context, or a cloud's."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Target:
     """Context of the kubeconfig; empty for the embedded cluster and for a cloud's."""
     instance: Instance
     kubeconfig: Path | None = None
-    """Where the context is; None means where kubectl looks."""
+    """The kubeconfig with the context; None: the one that kubectl uses."""
     override: str = ""
-    """The context, where the caller named it over the stack's file."""
+    """The context with which the caller overrides the stack's file."""
     cloud: str = ""
-    """Kind of the cluster, where the stack creates it."""
+    """Kind of the cluster, if the stack creates it."""
     stack: str = STACK
 
     @classmethod
@@ -41,7 +41,7 @@ class Target:
             return cls(context, instance, override=context, stack=stack)
         named = StackSettings(stack, instance.stacks).section("cluster")
         kind, wanted = named.get("kind", _EMBEDDED), named.get("context")
-        # Every other kind creates a cluster: which ones there are, the settings' check knows.
+        # Every other kind creates a cluster; the settings' check refuses unknown kinds.
         if isinstance(kind, str) and kind not in (_EMBEDDED, _EXISTING):
             return cls("", instance, cloud=kind, stack=stack)
         if kind != _EXISTING or not isinstance(wanted, str):

@@ -10,5 +10,5 @@ _PLAIN_WIDTH = 140
 
 
 def console() -> Console:
-    """As wide as the terminal. In a pipe or a log, where there is no width, tables need not break words."""
+    """As wide as the terminal; wider in a pipe or a log, so that tables do not break words."""
     return Console(highlight=False, width=None if sys.stdout.isatty() else _PLAIN_WIDTH)

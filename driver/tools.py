@@ -16,8 +16,7 @@ from embedded.tasks import run_all
 
 
 def prepare(*, everything: bool, python: Literal["stacks", "tests"] | None) -> None:
-    """Build or find what previews need; with `everything`, what the tests and the cluster need too.
-
+    """Build or find the tools for previews; with `everything`, also those for the tests and the cluster.
     With `python`, the packages alone of those that it names.
     """
     tests = everything or python == "tests"
@@ -35,7 +34,7 @@ def prepare(*, everything: bool, python: Literal["stacks", "tests"] | None) -> N
 
 
 def make_pulumi_work_here() -> None:
-    """What `. .venv/bin/activate && pulumi preview` needs. It follows the stack's file, not this one command."""
+    """Prepare `. .venv/bin/activate && pulumi preview`, by the stack's file and not by this one command."""
     venv = Path(sys.prefix)
     cli = toolchain.tools().path("pulumi")
     launchers.install(venv / "bin", pulumi=cli)

@@ -1,4 +1,4 @@
-"""`make up`: tools, cluster, `pulumi up`, training and serving, one after the other or side by side."""
+"""`make up`: tools, cluster, `pulumi up`, training and serving, in sequence or in parallel."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from embedded.tasks import Task, run_all
 
 
 def up(context: str, name: str = STACK) -> None:
-    """Bring a stack to its end state and show it. Running it again changes nothing."""
+    """Deploy a stack, follow its example to the end, and show the result. Running it again changes nothing."""
     began = time.monotonic()
     console = terminal.console()
     target = Target.of(context, stack=name)
@@ -48,11 +48,11 @@ def up(context: str, name: str = STACK) -> None:
     file = stack.settings.file.name
     changed = any(count for operation, count in changes.items() if operation != "same")
     following = f"Next: {advice.make('status', name)}, or change {file} and look at {advice.make('preview', name)}."
-    console.print(times, following if changed else f"Nothing changes: the cluster is as {file} says.\n{following}")
+    console.print(times, following if changed else f"No changes: the cluster matches {file}.\n{following}")
 
 
 def _update(target: Target, stack: Stack, step: Step, tell: Callable[[str], None]) -> dict[str, int]:
-    """Deploy, where what the cluster has fits the settings: the number of resources per operation."""
+    """Deploy if the settings fit the cluster's volumes; returns the number of resources per operation."""
     api, settings = _api(target), stack.settings
     claims = api.items(missing_claims.CLAIMS.format(settings.namespace)) if api else []
     if api and live_volumes.decide(settings.section("volumes"), claims):
@@ -62,9 +62,9 @@ def _update(target: Target, stack: Stack, step: Step, tell: Callable[[str], None
 
 
 def _api(target: Target) -> Kube | None:
-    """The API of the stack's cluster; None where the stack creates the cluster and it does not answer, or not yet.
+    """The API of the stack's cluster; None if the stack creates the cluster and it does not answer (yet).
 
-    An update may be what lets it answer.
+    The update may be what makes it answer.
     """
     if not target.cloud:
         return target.api()
@@ -79,19 +79,19 @@ def _api(target: Target) -> Kube | None:
 def _follow(
     target: Target, raw: dict[str, Any], declared: dict[str, Any], progress: Progress
 ) -> tuple[watch.Outputs, showcase.Answers | None] | None:
-    """Tell of jobs that failed or cannot begin, and follow the one whose model a server is to serve."""
+    """Raise a Fault for jobs that failed or cannot start, and follow the job whose model a server serves."""
     if not watch.has_job(raw) or (api := _api(target)) is None:
         return None
     digits, stack = showcase.pair(declared), target.stack
     watch.jobs(api, raw, stack)
-    # In a cloud a run may take days: there only the example is followed to its end.
+    # In a cloud, where a run may take days, only the example is followed to its end.
     if not digits and (target.cloud or not watch.has_job_and_server(raw)):
         with progress.step("start of jobs") as step:
-            watch.begun(api, raw, step)
+            watch.wait_for_start(api, raw, step)
         return None
     outputs = watch.Outputs.of(raw, digits)
     with progress.step("training") as step:
-        watch.begun(api, raw, step)
+        watch.wait_for_start(api, raw, step)
         watch.training(api, outputs, step, stack)
     with progress.step("serving") as step:
         watch.serving(api, outputs, step, stack)
@@ -104,7 +104,7 @@ def _tasks(target: Target) -> list[Task]:
     tasks = toolchain.tasks(cluster=target.embedded, pulumi=True, simulated_nodes=simulated, storage=target.embedded)
     check = Task("settings", partial(_check_settings, target), after=("python packages",))
     if target.cloud:
-        # The preview before the update asks the policies.
+        # The preview before the update runs the policies.
         tasks.append(policy_environment.task())
     if not target.embedded:
         return [*tasks, check]
@@ -126,13 +126,13 @@ def _tasks(target: Target) -> list[Task]:
 
 
 def _simulates_nodes(target: Target) -> bool:
-    # What that takes is built for a stack that has node groups, and for a cluster that has had it before.
+    # The tools for it are built for a stack with node groups, and for a cluster that has simulated nodes before.
     wanted = StackSettings(target.stack, target.home).section("nodeGroups")
     return bool(wanted) or cluster.simulates_nodes(target.instance)
 
 
 def _has_streams(target: Target) -> bool:
-    # Their broker's image is built and imported for a stack that has some.
+    # The broker's image is built and imported only for a stack with streams.
     return bool(StackSettings(target.stack, target.home).section("streams"))
 
 
@@ -147,7 +147,7 @@ def _checked(target: Target, *more: str) -> None:
 
 
 def _previewed(target: Target) -> str:
-    """The report of the preview, which judges the stack by its policies; a Fault with it where it refuses."""
+    """The report of the preview, which runs the policies; a Fault with the report if one refuses."""
     shown = _tensorplane(target, "preview")
     if shown.returncode:
         raise Fault(*f"{shown.stdout}{shown.stderr}".strip().splitlines())
@@ -155,7 +155,7 @@ def _previewed(target: Target) -> str:
 
 
 def _tensorplane(target: Target, *arguments: str) -> subprocess.CompletedProcess[str]:
-    # In a process of its own: what answers is the stack, which nothing here imports.
+    # In its own process: the command loads the stack, which nothing here imports.
     environment = {**os.environ, "TENSORPLANE_CONTEXT": target.override}
     argv = [sys.executable, "-m", "cli", *arguments, "--stack", target.stack]
     return subprocess.run(

@@ -1,4 +1,4 @@
-"""How much volumes hold, as the kubelets of the nodes that mount them say, and sizes for people."""
+"""How many bytes volumes hold, according to the kubelets of the nodes that mount them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from driver.kube import Kube
 def used(api: Kube, namespace: str, pods: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, int]]:
     """Claims and their bytes. `pods` are those of the namespace."""
     for node in sorted({pod["spec"]["nodeName"] for pod in pods if pod["spec"].get("nodeName")}):
-        # A simulated node has no kubelet, and not everybody may ask one.
-        told = api.text(f"/api/v1/nodes/{node}/proxy/stats/summary")
+        # A simulated node has no kubelet, and asking one takes a permission.
+        text = api.text(f"/api/v1/nodes/{node}/proxy/stats/summary")
         try:
-            summary = json.loads(told)
+            summary = json.loads(text)
         except ValueError:
             continue
         for pod in summary.get("pods", ()):

@@ -1,4 +1,4 @@
-"""Follows the deployed stack to its end state: the job admitted and trained, the server Ready; says where it is."""
+"""Follows the deployed stack until its job has trained and its server is Ready, and reports progress."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ TRAINING_JOB, MODEL_SERVER = "trainingJob", "modelServer"
 _POLL_SECONDS = 0.5
 _SIMULATED = f"{SIMULATED}={SIMULATED_VALUE}"
 TRAINING_SECONDS = 900
-"""How long a job may show nothing of itself: no pod runs. While one does, it is followed."""
+"""How long a job may be without a running pod. While one runs, the job is followed."""
 _PULL_SECONDS = 90
-"""How long an image that cannot be pulled is waited for: a registry may come back."""
-_BEGIN_SECONDS = 60
-"""How long pods that have a node are waited for. A pull that takes longer is no fault, and nobody waits for its end."""
+"""How long to retry an image that cannot be pulled: a registry may come back."""
+_START_SECONDS = 60
+"""How long to wait for scheduled pods to start. A slower image pull is no fault, but is not waited for."""
 SERVING_SECONDS = 180
 
 
 @dataclass(frozen=True)
 class Outputs:
-    """The stack's outputs that the main job reads: the names of its one job and its one server."""
+    """The stack's outputs that the driver reads: the names of one job and one server."""
 
     namespace: str
     job_set: str
@@ -65,12 +65,12 @@ def has_job(outputs: dict[str, Any]) -> bool:
 
 
 def has_job_and_server(outputs: dict[str, Any]) -> bool:
-    """Whether there is anything to follow: somebody may have taken the job or the server out of the settings."""
+    """Whether there is anything to follow: the settings may declare no job or no server."""
     return {TRAINING_JOB, MODEL_SERVER} <= {workload["kind"] for workload in outputs["workloads"].values()}
 
 
 def is_simulated(api: Kube, outputs: Outputs) -> bool:
-    """Whether the server's pods are on simulated nodes, where nothing answers."""
+    """Whether the server's pods are on simulated nodes, where no server runs."""
     path = f"/apis/apps/v1/namespaces/{outputs.namespace}/deployments/{outputs.deployment}"
     labels = (api.get(path) or {}).get("spec", {}).get("selector", {}).get("matchLabels", {})
     selector = ",".join(f"{key}={value}" for key, value in labels.items())
@@ -81,43 +81,43 @@ def is_simulated(api: Kube, outputs: Outputs) -> bool:
 
 
 def jobs(api: Kube, outputs: dict[str, Any], stack: str = STACK) -> None:
-    """Look at every training job of the stack; those that failed or are gone are one Fault.
+    """Check every training job of the stack; one Fault lists those that failed or were deleted.
 
-    An update that finds their settings unchanged says nothing of them. `outputs` as `pulumi stack output` has them.
+    An update does not report them while their settings are unchanged. `outputs`: those of `pulumi stack output`.
     """
     found = [workload for workload in outputs["workloads"].values() if workload["kind"] == TRAINING_JOB]
-    faults = [line for job in found for line in _wrong(api, outputs["namespace"], job["jobSet"], stack)]
+    faults = [line for job in found for line in _failure(api, outputs["namespace"], job["jobSet"], stack)]
     if faults:
         raise Fault(*faults)
 
 
-def _wrong(api: Kube, namespace: str, run: str, stack: str) -> list[str]:
+def _failure(api: Kube, namespace: str, run: str, stack: str) -> list[str]:
     job_set = api.get(_path(namespace, run))
     if job_set is None:
-        gone = f"training job {run}: its JobSet was deployed, but is no longer in the cluster."
+        gone = f"training job {run}: its JobSet was deployed, but no longer exists in the cluster."
         return [gone, f"  {failures.gone(advice.refresh(stack))}"]
     if not (failed := _condition(job_set, "Failed")):
         return []
     pods = _pods(api, namespace, run)
-    said = failures.first(pods) or ["its pods are gone", str(failed.get("message", ""))]
+    lines = failures.first(pods) or ["its pods are deleted", str(failed.get("message", ""))]
     again = failures.again(job_set, pods, advice.deploy(stack), advice.refresh(stack))
-    return [f"training job {run} failed:", *(f"  {line}" for line in said), f"  {again}"]
+    return [f"training job {run} failed:", *(f"  {line}" for line in lines), f"  {again}"]
 
 
-def begun(api: Kube, outputs: dict[str, Any], step: Step) -> None:
-    """Wait until the pods of every training job run, or wait for a queue or a node. One that cannot begin is a Fault.
+def wait_for_start(api: Kube, outputs: dict[str, Any], step: Step) -> None:
+    """Wait until every training job has running pods, or waits for a queue or a node. A Fault if one cannot start.
 
-    `outputs` as `pulumi stack output` has them.
+    `outputs`: those of `pulumi stack output`.
     """
     namespace = outputs["namespace"]
     runs = [each["jobSet"] for each in outputs["workloads"].values() if each["kind"] == TRAINING_JOB]
-    starting, failing = _Patience(_BEGIN_SECONDS), _Patience(_PULL_SECONDS)
+    starting, failing = _Patience(_START_SECONDS), _Patience(_PULL_SECONDS)
     while True:
-        pods = {run: _pods(api, namespace, run) for run in runs if _is_to_run(api.get(_path(namespace, run)) or {})}
-        reasons = {run: failures.cannot_begin(each) for run, each in pods.items()}
+        pods = {run: _pods(api, namespace, run) for run in runs if _is_active(api.get(_path(namespace, run)) or {})}
+        reasons = {run: failures.cannot_start(each) for run, each in pods.items()}
         faults = [_unable(namespace, run, reason) for run, reason in reasons.items() if reason]
         waiting = [run for run, each in pods.items() if not each or any(map(_is_starting, each))]
-        step.note(next(filter(None, reasons.values()), f"{len(waiting)} of {len(runs)} jobs start"))
+        step.note(next(filter(None, reasons.values()), f"{len(waiting)} of {len(runs)} jobs starting"))
         if failing.is_spent(bool(faults)):
             raise Fault(*faults)
         if not faults and (not waiting or starting.is_spent(True)):
@@ -126,11 +126,11 @@ def begun(api: Kube, outputs: dict[str, Any], step: Step) -> None:
 
 
 def _unable(namespace: str, run: str, reason: str) -> str:
-    return f"training job {run} cannot begin: {reason}. {failures.end(namespace, run)}"
+    return f"training job {run} cannot start: {reason}. {failures.end(namespace, run)}"
 
 
-def _is_to_run(job_set: dict[str, Any]) -> bool:
-    """Whether a JobSet that is there has not ended, and no queue holds it."""
+def _is_active(job_set: dict[str, Any]) -> bool:
+    """Whether a JobSet exists, has not ended and is not suspended by a queue."""
     ended = any(_condition(job_set, kind) for kind in ("Completed", "Failed"))
     return bool(job_set) and not ended and not job_set["spec"].get("suspend")
 
@@ -140,13 +140,13 @@ def _is_starting(pod: dict[str, Any]) -> bool:
 
 
 class _Patience:
-    """For how long something has been so, without a break."""
+    """Measures for how long a condition has held without a break."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds, self._since = seconds, time.monotonic()
 
     def is_spent(self, is_so: bool) -> bool:
-        """Whether it has been so for longer than that, now included."""
+        """Whether the condition has held for longer than that. `is_so`: whether it holds now."""
         now = time.monotonic()
         if not is_so:
             self._since = now
@@ -154,26 +154,26 @@ class _Patience:
 
 
 def training(api: Kube, outputs: Outputs, step: Step, stack: str = STACK) -> None:
-    """Wait until the JobSet completed, for as long as it runs. A failed one is a Fault with the reason.
+    """Wait until the JobSet completed, for as long as it runs. A Fault with the reason if it failed.
 
-    So is one that does not come to run: `make up` goes on following it.
+    Also a Fault if no pod of it runs for long; another `make up` continues to follow it.
     """
     idle, failing = _Patience(TRAINING_SECONDS), _Patience(_PULL_SECONDS)
     while True:
-        if wrong := _wrong(api, outputs.namespace, outputs.job_set, stack):
-            raise Fault(*wrong)
+        if failure := _failure(api, outputs.namespace, outputs.job_set, stack):
+            raise Fault(*failure)
         if _condition(api.get(_path(outputs.namespace, outputs.job_set)) or {}, "Completed"):
             return
         pods = _pods(api, outputs.namespace, outputs.job_set)
         step.note(state := _training_state(api, outputs, pods))
-        reason = failures.cannot_begin(pods)
+        reason = failures.cannot_start(pods)
         if failing.is_spent(bool(reason)):
             raise Fault(_unable(outputs.namespace, outputs.job_set, reason))
         if idle.is_spent(all(pod["status"].get("phase") != "Running" for pod in pods)):
             raise Fault(
-                f"training job {outputs.job_set}: {state} (no pod of it has run for {TRAINING_SECONDS} s). It still "
-                f"waits in the cluster; see {advice.make('why', stack)}, {advice.make('status', stack)}. "
-                "Run the same command to follow it again"
+                f"training job {outputs.job_set}: {state} (no pod of it has run for {TRAINING_SECONDS} s). It keeps "
+                f"waiting in the cluster; see {advice.make('why', stack)} and {advice.make('status', stack)}, and run "
+                "the same command to follow it again"
             )
         time.sleep(_POLL_SECONDS)
 
@@ -183,16 +183,16 @@ def _path(namespace: str, run: str) -> str:
 
 
 def serving(api: Kube, outputs: Outputs, step: Step, stack: str = STACK) -> None:
-    """Wait until the model server is Ready, which it is once a version of the model exists."""
+    """Wait until the model server is Ready, that is, has loaded a version of the model."""
     path = f"/apis/apps/v1/namespaces/{outputs.namespace}/deployments/{outputs.deployment}"
     selector = f"{NAME}={outputs.deployment}"
     failing = _Patience(_PULL_SECONDS)
 
     def done() -> bool:
         pods = api.items(f"/api/v1/namespaces/{outputs.namespace}/pods", labelSelector=selector)
-        reason = failures.cannot_begin(pods)
+        reason = failures.cannot_start(pods)
         if failing.is_spent(bool(reason)):
-            raise Fault(f"model server {outputs.deployment} cannot begin: {reason}. Correct `image`, and deploy again")
+            raise Fault(f"model server {outputs.deployment} cannot start: {reason}. Correct `image`, then deploy again")
         status = (api.get(path) or {}).get("status", {})
         ready, wanted = status.get("readyReplicas", 0), status.get("replicas", 0)
         step.note(reason or f"{ready} of {wanted} replicas ready")
@@ -223,11 +223,11 @@ def _pods(api: Kube, namespace: str, run: str) -> list[dict[str, Any]]:
 
 def _training_state(api: Kube, outputs: Outputs, pods: list[dict[str, Any]]) -> str:
     if not pods:
-        return f"waiting in queue {outputs.queue}" if outputs.queue else "its pods are not there yet"
+        return f"waiting in queue {outputs.queue}" if outputs.queue else "its pods do not exist yet"
     running = [pod for pod in pods if pod["status"].get("phase") == "Running"]
     first = next((pod for pod in running if pod["metadata"]["name"].startswith(f"{outputs.job_set}-worker-0-0")), None)
-    said = _log(api, outputs, first, 1) if first else []
-    return said[-1] if said else f"{len(running)} of {len(pods)} workers running{_reason(pods)}"
+    log = _log(api, outputs, first, 1) if first else []
+    return log[-1] if log else f"{len(running)} of {len(pods)} workers running{_reason(pods)}"
 
 
 def _reason(pods: list[dict[str, Any]]) -> str:

@@ -1,1 +1,1 @@
-"""What an update does to the runs of training jobs: which go on, which begin anew, and why."""
+"""What an update does to the runs of training jobs: which continue, which are replaced by new runs, and why."""

@@ -1,4 +1,4 @@
-"""What an update does to one run: it goes on in a new gang, or another begins in its place."""
+"""What an update does to one run: it continues in a new gang, or a new run replaces it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from driver.runs.job_set import JobSet, plain
 from driver.runs.steps import JobSteps
 
 _WORDS = {"command": "command", "code": "files", "environment": "environment", "image": "image", "strategy": "strategy"}
-"""The parts that decide a run's result, in the order in which they are told, and what the settings call them."""
+"""The parts that decide a run's result, in the order of the message, and their names in the settings."""
 _KEY = re.compile(r'(?:stringData|data)(?:\.|\[")([^".\[\]]+)')
 
 
@@ -23,13 +23,13 @@ class Restart:
     run: str
     namespace: str
     writer: str
-    """What the name of the pod begins with that writes the checkpoints."""
+    """Prefix of the name of the pod that writes the checkpoints."""
     checkpoints: bool | None
-    """Whether it has any; None where the preview hides it."""
+    """Whether it has any; None if the preview hides it."""
     notes_its_end: bool
-    """Whether a run that has finished is not run again."""
+    """Whether a finished run is not run again."""
     resized: tuple[tuple[str, str, str], ...] = ()
-    """What of its size changes, after which results may differ in the last digits: what, before, after."""
+    """Changes of its size, after which results may differ in the last digits: name, before, after."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class NewRun:
 
     job: str
     changed: tuple[str, ...]
-    """What changed of that which decides its result; empty where the preview hides it."""
+    """The changed settings that decide its result; empty if the preview hides them."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ Change = Restart | NewRun | Undecided
 
 
 def changes(jobs: Iterable[JobSteps]) -> list[Change]:
-    """What becomes of the runs that are deployed. Nothing of jobs that are new, deleted or unchanged."""
+    """What happens to each deployed run. New, deleted and unchanged jobs are left out."""
     return [found for steps in jobs if (found := _change(steps))]
 
 
@@ -69,7 +69,7 @@ def _change(steps: JobSteps) -> Change | None:
 
 
 def _restart(steps: JobSteps, run: str, old: JobSet, new: JobSet) -> Restart:
-    # One that was deleted from the cluster is not in the state any more.
+    # A JobSet that was deleted from the cluster is no longer in the state.
     former = old if old.is_shown else new
     before, after = (former.size, new.size) if new.is_shown else ({}, {})
     return Restart(
@@ -88,7 +88,7 @@ def _restart(steps: JobSteps, run: str, old: JobSet, new: JobSet) -> Restart:
 
 
 def _changed(steps: JobSteps, old: JobSet, new: JobSet) -> Iterator[str]:
-    """The parts that decide the result and differ, in the words of the settings."""
+    """The differing parts that decide the result, by their names in the settings."""
     before, after = (_decisive(state) for state in (steps.job.old, steps.job.new))
     parts = (
         {part for part in {**before, **after} if before.get(part) != after.get(part)}
@@ -105,7 +105,7 @@ def _changed(steps: JobSteps, old: JobSet, new: JobSet) -> Iterator[str]:
 
 
 def _evident(steps: JobSteps) -> Iterator[str]:
-    """The parts that differ by the steps themselves, where hashes are secret or not known yet."""
+    """The differing parts according to the steps, for hashes that are secret or not known yet."""
     before, after = (state.get("inputs") or {} for state in (steps.job.old, steps.job.new))
     if steps.secret.changes:
         yield "environment"
@@ -115,7 +115,7 @@ def _evident(steps: JobSteps) -> Iterator[str]:
 
 
 def _variables(steps: JobSteps, old: JobSet, new: JobSet) -> list[str]:
-    """The variables that differ, by name; their values are nobody's to read."""
+    """The names of the variables that differ; their values may be secret."""
     in_secret = {match[1] for path in steps.secret.paths if (match := _KEY.match(path))}
     before, after = old.variables, new.variables if new.is_shown else old.variables
     outside = {name for name in {**before, **after} if _differs(name, before, after)}
@@ -146,5 +146,5 @@ def _outputs(state: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _decisive(state: Mapping[str, Any]) -> dict[str, str]:
-    """The recorded hashes by part; nothing where they are secret, or known only after the update."""
+    """The recorded hashes by part; empty if they are secret, or known only after the update."""
     return dict(plain(plain(_outputs(state).get("run")).get("decisive")))

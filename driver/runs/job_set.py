@@ -1,4 +1,4 @@
-"""What a JobSet of a training job says of its run, as far as a preview shows it."""
+"""What the JobSet of a training job says about its run, as far as a preview shows it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from components.base.labels import ACCELERATOR, NODE_GROUP
 from workloads.own_variables import OWN
 
 _SELECTED = {"accelerator": ACCELERATOR, "node group": NODE_GROUP}
-"""Labels by which pods choose what they compute on, and what each is called."""
+"""Labels in the pods' node selectors, with their names in messages."""
 _DEVICES = {"gpu": "GPUs per pod", "tpu": "TPUs per pod"}
 _LAUNCHERS = ("/tensorplane/launch.py", "/runtime/launch.py")  # the second of versions whose library was `runtime`
 _SIGNATURE = "4dabf18193072939515e22adb298388d"  # marks what the engine masks, such as a secret
@@ -20,7 +20,7 @@ Object = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class JobSet:
-    """One of which everything is empty that is secret, or known only after the update."""
+    """A JobSet in a preview. Fields that are secret, or known only after the update, are empty."""
 
     inputs: Object
 
@@ -42,13 +42,13 @@ class JobSet:
 
     @property
     def notes_its_end(self) -> bool:
-        """Whether the launcher writes into the run's folder that it has finished, and does not run it again."""
+        """Whether the launcher records in the run's folder that it has finished, and does not run it again."""
         command = next(self._containers, {}).get("command") or ()
         return "TENSORPLANE_RUN" in self._values and any(str(word).endswith(_LAUNCHERS) for word in command)
 
     @property
     def writer(self) -> str:
-        """What the name of the pod begins with that writes the checkpoints."""
+        """Prefix of the name of the pod that writes the checkpoints."""
         deciding = plain(self._spec.get("successPolicy")).get("targetReplicatedJobs")
         return f"{self.name}-{deciding[0]}-0-0-" if deciding else ""
 
@@ -63,7 +63,7 @@ class JobSet:
 
     @property
     def volumes(self) -> list[tuple[str, str]]:
-        """Claims and the paths at which pods see them."""
+        """Claims and their mount paths."""
         pod = next(self._pods, {})
         claims = {
             each["name"]: each["persistentVolumeClaim"]["claimName"]
@@ -75,7 +75,7 @@ class JobSet:
 
     @property
     def size(self) -> dict[str, str]:
-        """What decides in which order sums are added: how many pods there are, and on what each computes."""
+        """What decides the order of summation: the number of pods, and the accelerators of each."""
         found = {}
         for role, job in self._roles.items():
             of_role = "" if role == "worker" else f" of {role}"
@@ -108,7 +108,7 @@ class JobSet:
 
 
 def _accelerators(pod: Object) -> Iterator[tuple[str, str]]:
-    """What a pod computes on, in words and values; nothing of one without accelerators."""
+    """The names and values of a pod's accelerators; empty if it has none."""
     limits = (pod["containers"][0].get("resources") or {}).get("limits") or {}
     kinds = {key.rpartition("/")[2]: str(count) for key, count in limits.items()}
     counts = {what: kinds[kind] for kind, what in _DEVICES.items() if kind in kinds}
@@ -119,7 +119,7 @@ def _accelerators(pod: Object) -> Iterator[tuple[str, str]]:
 
 
 def plain(value: Any) -> Object:
-    """The value, or nothing where the engine masks it or does not know it yet."""
+    """The value; empty if the engine masks it or does not know it yet."""
     return value if isinstance(value, dict) and _SIGNATURE not in value else {}
 
 

@@ -1,4 +1,4 @@
-"""Whether an update may restart the run of a training job. Which ones, only a preview tells, and it costs seconds."""
+"""Whether an update may restart the run of a training job. Only a preview shows which, and it takes seconds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _JOB = "tensorplane:index:TrainingJob"
 _CONFIG_MAP = "kubernetes:core/v1:ConfigMap"
 
 SECTIONS = ("cluster", "gpuRuntime", "nodeGroups", "queues", "streams", "volumes", "workloads")
-"""The settings that training jobs follow from."""
+"""The settings that training jobs depend on."""
 
 
 def has_jobs(export: Mapping[str, Any]) -> bool:
@@ -22,7 +22,7 @@ def code_differs(export: Mapping[str, Any], workloads: Mapping[str, Any]) -> boo
 
     `workloads` are those of the settings.
     """
-    # Settings and their checks are imported where they are needed alone: this runs before their packages are there.
+    # Imported only here: the module is loaded before the packages of the settings are installed.
     from workloads import sources
     from workloads.manifests.files import bundle
 

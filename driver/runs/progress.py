@@ -1,4 +1,4 @@
-"""How far a run is, as the cluster tells: whether it has finished, and which checkpoint is its newest."""
+"""How far a run is, according to the cluster: whether it has finished, and its newest checkpoint."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from embedded.fault import Fault
 
 _JOB_SET = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/{}/jobsets/{}"
 _LINES = "2000"
-# The lines of tensorplane's library (`runtime/loop.py`); a pod that has saved nothing yet began at a checkpoint.
+# Log lines of tensorplane's library (`runtime/tensorplane/loop.py`). Before its first save, a pod's start step counts.
 _SAVED = re.compile(r"^tensorplane: saved=(\d+)$", re.MULTILINE)
 _BEGAN = re.compile(r"^tensorplane: .*\bstep=(\d+) .*\bresumed=", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Progress:
-    """What the cluster says of a run."""
+    """What the cluster reports about a run."""
 
     finished: bool = False
     step: int | None = None
-    """Step of the newest checkpoint, 0 before the first; None where no pod tells it."""
+    """Step of the newest checkpoint, 0 before the first; None if no pod's log has it."""
     running: bool = False
-    """Whether a pod computes, and so saves once more when it is stopped."""
+    """Whether a pod is running, which saves once more when it is stopped."""
 
 
 def of(api: Kube, namespace: str, run: str, writer: str) -> Progress | None:
-    """Ask the cluster; None where it does not tell. `writer`: what the name of the pod begins with that saves."""
+    """Ask the cluster; None if it does not answer. `writer`: prefix of the name of the pod that saves."""
     try:
         return _asked(api, namespace, run, writer)
     except Fault:
@@ -44,8 +44,8 @@ def _asked(api: Kube, namespace: str, run: str, writer: str) -> Progress:
     for pod in api.items(pods, labelSelector=f"{JOB_SET_NAME}={run}") if writer else ():
         name = pod["metadata"]["name"]
         if name.startswith(writer):
-            said = api.text(f"{pods}/{name}/log", tailLines=_LINES)
-            return Progress(step=_step(said), running=(pod.get("status") or {}).get("phase") == "Running")
+            log = api.text(f"{pods}/{name}/log", tailLines=_LINES)
+            return Progress(step=_step(log), running=(pod.get("status") or {}).get("phase") == "Running")
     return Progress()
 
 

@@ -15,7 +15,7 @@ _CONFIG_MAP = "kubernetes:core/v1:ConfigMap"
 _OPERATIONS = frozenset({"same", "create", "update", "replace", "delete"})
 
 STREAMED = {"PULUMI_ENABLE_STREAMING_JSON_PREVIEW": "1"}
-"""Variables with which `pulumi preview --json` prints the events, rather than a digest without outputs."""
+"""Variables that make `pulumi preview --json` print events instead of a summary without outputs."""
 
 Event = Mapping[str, Any]
 
@@ -26,11 +26,11 @@ class Step:
 
     operation: str
     old: Mapping[str, Any] = field(default_factory=dict)
-    """Its state as it was deployed, with `inputs` and `outputs`; empty where it is new."""
+    """Its deployed state, with `inputs` and `outputs`; empty if it is new."""
     new: Mapping[str, Any] = field(default_factory=dict)
-    """Its state after the update, as far as a preview knows it; empty where it is deleted."""
+    """Its state after the update, as far as a preview knows it; empty if it is deleted."""
     paths: tuple[str, ...] = ()
-    """Paths of the properties that differ, where a provider told them."""
+    """Paths of the properties that differ, if the provider returned them."""
 
     @property
     def changes(self) -> bool:
@@ -39,7 +39,7 @@ class Step:
 
 @dataclass(frozen=True)
 class JobSteps:
-    """The steps for one job. An object that the job does not have changes nothing."""
+    """The steps for one job. An object that the job does not have is a `same`."""
 
     name: str
     job: Step
@@ -67,7 +67,7 @@ def of(events: Iterable[Event]) -> list[JobSteps]:
 
 
 def read(lines: str) -> list[Event]:
-    """The events that `pulumi preview --json` streams, one a line; what else the CLI says is left out."""
+    """The events that `pulumi preview --json` streams, one a line; other output is skipped."""
     return [json.loads(line) for line in lines.splitlines() if line.startswith("{")]
 
 
@@ -77,7 +77,7 @@ def planned(events: Iterable[Event]) -> Iterator[Mapping[str, Any]]:
 
 
 def _steps(events: Iterable[Event]) -> Iterator[tuple[tuple[str, str], Step]]:
-    """By type and name. A component has outputs only in its second event, so that the last event counts."""
+    """By type and name. The last event of a resource counts: a component has outputs only in its second."""
     for event in events:
         metadata = (event.get("resourcePreEvent") or event.get("resOutputsEvent") or {}).get("metadata", {})
         urn = metadata.get("urn", "")

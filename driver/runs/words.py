@@ -14,12 +14,12 @@ _LAST_DIGITS = "results may differ in the last digits"
 
 
 def lines(events: Iterable[Event], api: Kube | None) -> tuple[str, ...]:
-    """The lines for the events of a preview. `api`: the stack's cluster, where it can be asked how far runs are."""
+    """The lines for the events of a preview. `api`: the stack's cluster, if it can be asked how far runs are."""
     return tuple(line(change, _progress(change, api)) for change in changes(of(events)))
 
 
 def line(change: Change, found: Progress | None) -> str:
-    """What becomes of one run. `found`: how far it is; None where the cluster does not tell."""
+    """What happens to one run. `found`: how far it is; None if the cluster does not answer."""
     if isinstance(change, Restart):
         return _restart(change, found)
     if isinstance(change, NewRun):

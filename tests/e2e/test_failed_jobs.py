@@ -61,8 +61,8 @@ def _told_of_the_image(deployed: Deployed, stack: Stack, run: str, monkeypatch: 
     """`make up`, `why` and `make status` name the image, what is wrong with it, and how the job ends."""
     ends = f"kubectl -n {NAMESPACE} delete jobset {run}"
     monkeypatch.setattr(watch, "_PULL_SECONDS", 2)
-    with pytest.raises(Fault, match=rf"{run} cannot begin: .* image nowhere.invalid/nothing:1 cannot .*{ends}"):
-        watch.begun(deployed.kube, stack.outputs(), Step("jobs"))
+    with pytest.raises(Fault, match=rf"{run} cannot start: .* image nowhere.invalid/nothing:1 cannot .*{ends}"):
+        watch.wait_for_start(deployed.kube, stack.outputs(), Step("jobs"))
     found = query.ask(deployed.kube, NAMESPACE, run, {})
     assert (found.state, found.lines[-1].endswith(ends)) == ("stuck", True)
     assert "image nowhere.invalid/nothing:1 cannot be pulled: " in found.lines[0]
@@ -88,7 +88,7 @@ def test_a_failed_job_says_why_and_runs_again_only_when_asked(
     first, *said = failures.first(_pods(deployed, runs["broken"]))
     assert f"exit code {failures.EXIT_SAME}: " in first
     assert said[-1].strip() == "ValueError: boom"
-    unpulled = eventually(lambda: failures.cannot_begin(_pods(deployed, runs["unknown"])))
+    unpulled = eventually(lambda: failures.cannot_start(_pods(deployed, runs["unknown"])))
     assert ": image nowhere.invalid/nothing:1 cannot be pulled: " in unpulled
     assert "nowhere.invalid" in unpulled.rpartition("ImagePull")[2], "the kubelet's reason"
     _told_of_the_image(deployed, stack, runs["unknown"], monkeypatch)
@@ -100,7 +100,7 @@ def test_a_failed_job_says_why_and_runs_again_only_when_asked(
     deployed.kube.delete(path)
     eventually(lambda: deployed.kube.get(path) is None)
     assert set(stack.up(Step("pulumi up"))) == {"same"}
-    with pytest.raises(Fault, match=rf"training job {runs['broken']}: its JobSet was deployed, but is no longer in"):
+    with pytest.raises(Fault, match=rf"training job {runs['broken']}: its JobSet was deployed, but no longer exists in"):
         watch.jobs(deployed.kube, stack.outputs())
 
     # The two documented ways: the same run, and another one.

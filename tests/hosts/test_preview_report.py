@@ -209,5 +209,5 @@ def test_a_fault_before_the_engine_runs_is_shown(preview: Preview) -> None:
 
 def test_an_unknown_stack_is_named_with_those_there_are(preview: Preview) -> None:
     other = Preview(StackSettings("prod", preview.settings.home, preview.settings.project), preview.pulumi, {})
-    with pytest.raises(Fault, match=r"stack prod: there is no Pulumi\.prod\.yaml; have dev"):
+    with pytest.raises(Fault, match=r"stack prod: Pulumi\.prod\.yaml does not exist; choose one of dev"):
         other.run()

@@ -46,7 +46,9 @@ def test_the_second_of_two_updates_is_told_of_the_first_and_a_dead_ones_lock_is_
         with pytest.raises(Fault, match=f"process {first.pid} on"):
             locks.break_stale(backend, "dev")
         first.kill()
-    assert locks.break_stale(backend, "dev") == [f"stack dev: removed the lock of process {first.pid}, which is gone"]
+    assert locks.break_stale(backend, "dev") == [
+        f"stack dev: removed the lock of process {first.pid}, which no longer runs"
+    ]
     project.having("").run("up", "--yes", "--skip-preview", "--stack", "dev")
 
 
@@ -57,5 +59,5 @@ def test_what_a_setting_protects_is_told_by_the_setting(engine: Engine, tmp_path
     with pytest.raises(Fault) as raised:
         stack.up(Step("pulumi up"))
     told = "\n".join(raised.value.lines)
-    assert "models, which holds a volume's data, would be deleted, and the volume is retained; declare it again" in told
+    assert "models, which holds a volume's data, would be deleted, but the volume is retained; declare it again" in told
     assert "unprotect" not in told

@@ -31,8 +31,8 @@ def test_a_volume_that_is_removed_comes_back_from_the_snapshot_before(declared: 
     stack.up(Step("pulumi up"), declared.claims.kube, told.append)
     (line,) = told
     assert shown.data == (line,)
-    assert line.startswith("volume removed is deleted (1 GiB requested): its bytes stay in PersistentVolume pvc-")
-    assert line.endswith(" and in a snapshot that is taken first")
+    assert line.startswith("volume removed is deleted (1 GiB requested): its data stays in PersistentVolume pvc-")
+    assert line.endswith(" and in a snapshot taken first")
     assert not declared.claims.kube.get(f"/api/v1/namespaces/{NAMESPACE}/persistentvolumeclaims/removed")
     (taken,) = declared.snapshots("before-change")
     declared.up(kept=UNRETAINED, removed={**UNRETAINED, "from": {"snapshot": taken}})
@@ -64,7 +64,7 @@ def test_giving_up_a_retained_volume_is_refused_before_anything_is_changed(decla
     declared.up(models={"sizeGib": 1}, kept=UNRETAINED)
     stack = declared.stack(kept={**UNRETAINED, "sizeGib": 2})
     before = state(stack)
-    with pytest.raises(Fault, match="volume models would be deleted, and the volume is retained; declare it again"):
+    with pytest.raises(Fault, match="volume models would be deleted, but the volume is retained; declare it again"):
         stack.up(Step("pulumi up"))
     assert state(stack) == before
     declared.up(models={"sizeGib": 1, "retain": False}, kept=UNRETAINED)

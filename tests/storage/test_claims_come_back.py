@@ -38,7 +38,7 @@ def test_it_comes_back_with_its_bytes_and_lost_ones_are_never_replaced_by_an_emp
     claims.kube.delete(CLAIM)
     claims.until_gone(CLAIM)
     (missing,) = missing_claims.missing({"comes-back": KEPT}, NAMESPACE, claims.kube)
-    assert f"PersistentVolume {volume} has its bytes, and `make up`" in missing
+    assert f"PersistentVolume {volume} has its data; run `make up`" in missing
     assert _updated(declared, KEPT) == [missing]
     assert _bound(claims) == volume
     assert (declared.content("comes-back") / "file").read_text() == "what it held"
@@ -47,10 +47,10 @@ def test_it_comes_back_with_its_bytes_and_lost_ones_are_never_replaced_by_an_emp
     claims.kube.delete(f"/api/v1/persistentvolumes/{volume}")
     claims.until_gone(CLAIM)
     claims.until_gone(f"/api/v1/persistentvolumes/{volume}")
-    with pytest.raises(Fault, match="no PersistentVolume has its bytes; begin it from a snapshot"):
+    with pytest.raises(Fault, match="no PersistentVolume has its data; restore a snapshot"):
         _updated(declared, KEPT)
     assert not claims.kube.get(CLAIM)
-    (anew,) = _updated(declared, {**KEPT, "retain": False})
-    assert anew.endswith("makes it anew, empty")
+    (recreated,) = _updated(declared, {**KEPT, "retain": False})
+    assert recreated.endswith("to create it again, empty")
     assert _bound(claims) != volume
     declared.stack(**{"comes-back": {**KEPT, "retain": False}}).destroy(Step("destroy"))

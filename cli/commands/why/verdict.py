@@ -46,7 +46,7 @@ def _ended_badly(asked: Asked) -> Iterator[str]:
 
 def _without_queue(asked: Asked) -> Answer:
     found = pods.told(asked.details)
-    if not failures.cannot_begin(asked.details.pods):
+    if not failures.cannot_start(asked.details.pods):
         return Answer(f"{asked.name} is in no queue; it only waits for its pods", "admitted", found)
     about = asked.job_set["metadata"]
     verdict = f"{asked.name} cannot start, and without a queue nothing stops it"

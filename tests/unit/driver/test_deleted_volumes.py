@@ -38,14 +38,14 @@ def facts(policy: str = "Delete", phase: str = "Bound") -> Facts:
     ("known", "cluster", "says"),
     [
         (state(**HOOKS), facts(),
-         "(2 GiB requested, 3 MiB used): its bytes stay in a snapshot that is taken first and in 2 earlier snapshots, "
+         "(2 GiB requested, 3 MiB used): its data stays in a snapshot taken first and in 2 earlier snapshots, "
          "the newest scratch-20261121"),
-        (state(), facts("Retain"), "(2 GiB requested, 3 MiB used): its bytes stay in PersistentVolume pv-1"),
-        (state(), facts(), "(2 GiB requested, 3 MiB used): nothing is known to keep its bytes"),
-        (state(**HOOKS), facts(phase="Pending"), "(2 GiB requested, 3 MiB used): no storage was made for it yet"),
-        (state(), Facts(), "(2 GiB requested): nothing is known to keep its bytes"),
+        (state(), facts("Retain"), "(2 GiB requested, 3 MiB used): its data stays in PersistentVolume pv-1"),
+        (state(), facts(), "(2 GiB requested, 3 MiB used): no copy of its data is known"),
+        (state(**HOOKS), facts(phase="Pending"), "(2 GiB requested, 3 MiB used): no storage is provisioned for it yet"),
+        (state(), Facts(), "(2 GiB requested): no copy of its data is known"),
         (state(retainOnDelete=True), Facts(),
-         "(2 GiB requested): its bytes stay in its claim, which stays in the cluster"),
+         "(2 GiB requested): its data stays in its claim, which stays in the cluster"),
     ],
 )  # fmt: skip
 def test_each_volume_that_goes_is_one_line_with_what_keeps_its_bytes(known: Any, cluster: Facts, says: str) -> None:

@@ -73,4 +73,4 @@ def test_an_update_is_previewed_where_settings_differ_that_volumes_or_jobs_follo
     monkeypatch.setattr(Stack, "_call", lambda *_: json.dumps([{"result": result, "config": config}]))
     monkeypatch.setattr("driver.runs.may_change.code_differs", lambda *_: False)
     stack = Stack(StackSettings("dev", tmp_path, tmp_path), Path("pulumi"), {})
-    assert stack._may_go_or_restart({"deployment": {"resources": deployed}}) == looks
+    assert stack._may_delete_or_restart({"deployment": {"resources": deployed}}) == looks

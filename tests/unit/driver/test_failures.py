@@ -15,8 +15,8 @@ from tests.support.failed_jobs import RUN, TRACEBACK, UNPULLED, exited, job_set_
     [
         (exited(1, TRACEBACK), "exit code 1"),
         (exited(2, "python3: can't open file '/opt/x.py'"), "exit code 2"),
-        (exited(137, "", "OOMKilled"), "OOMKilled (exit code 137): it used more than 2048Mi of memory; raise"),
-        (exited(137), "exit code 137: killed, often for want of memory"),
+        (exited(137, "", "OOMKilled"), "OOMKilled (exit code 137): it exceeded its memory limit of 2048Mi; raise"),
+        (exited(137), "exit code 137: killed, often because memory ran out"),
         (exited(128, "exec: not found", "StartError"), "exit code 128 (StartError)"),
         (
             exited(78, TRACEBACK),
@@ -44,7 +44,7 @@ def test_of_a_gang_the_one_that_failed_by_itself_counts() -> None:
 
 def test_advice_and_the_last_words_are_told_apart() -> None:
     said = failures.in_short([pod_of(**exited(137, "250 MB\n", "OOMKilled"))])
-    assert said.endswith("it used more than 2048Mi of memory; raise resources.memoryGib; last line: 250 MB")
+    assert said.endswith("it exceeded its memory limit of 2048Mi; raise resources.memoryGib; last line: 250 MB")
 
 
 def test_a_pod_that_the_cluster_took_away_says_who_did() -> None:
@@ -62,19 +62,24 @@ def test_what_is_well_or_gone_tells_nothing() -> None:
 @pytest.mark.parametrize("reason", ["ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"])
 def test_an_image_that_cannot_be_pulled_is_named(reason: str) -> None:
     pods = [pod_of(phase="Pending", waiting={"reason": "ContainerCreating"})]
-    assert failures.cannot_begin(pods) == ""
+    assert failures.cannot_start(pods) == ""
     pods = [*pods, unpulled(reason)]
-    assert failures.cannot_begin(pods) == UNPULLED.replace("ErrImagePull", reason)
+    assert failures.cannot_start(pods) == UNPULLED.replace("ErrImagePull", reason)
 
 
-def test_other_reasons_why_a_pod_cannot_begin_are_told() -> None:
+def test_other_reasons_why_a_pod_cannot_start_are_named() -> None:
     pod = pod_of(phase="Pending", waiting={"reason": "CreateContainerConfigError", "message": "no such\n secret"})
-    assert failures.cannot_begin([pod]) == f"{RUN}-worker-0-0: CreateContainerConfigError: no such secret"
+    assert failures.cannot_start([pod]) == f"{RUN}-worker-0-0: CreateContainerConfigError: no such secret"
 
 
-def test_a_job_that_lacked_memory_needs_more_of_it() -> None:
-    said = failures.again(job_set_of("Failed"), [pod_of(**exited(137, "", "OOMKilled"))], "make up", "")
-    assert said.startswith("Raise resources.memoryGib of the job, and deploy with: make up. ")
+def test_an_oom_killed_job_continues_with_more_memory() -> None:
+    pods = [pod_of(**exited(137, "", "OOMKilled"))]
+    said = failures.again(job_set_of("Failed"), pods, "make up", "")
+    assert said.startswith(
+        "Raise resources.memoryGib of the job, then deploy with: make up. The same run restarts at step 0"
+    )
+    said = failures.again(job_set_of("Failed", "CHECKPOINT_DIR"), pods, "make up", "pulumi up --refresh")
+    assert "The same run continues from its last checkpoint." in said
 
 
 @pytest.mark.parametrize("variables", [("STEPS", "CHECKPOINT_DIR"), ("STEPS",), ()])

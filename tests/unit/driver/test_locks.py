@@ -82,7 +82,7 @@ def test_the_engines_refusal_of_a_locked_stack_is_the_documented_line(tmp_path: 
     pulumi.chmod(0o755)
     stack = Stack(StackSettings("dev", tmp_path, tmp_path), pulumi, {})
     stack.settings.folder.mkdir()
-    said = f"stack dev: process 4242 on {socket.gethostname()} is updating it since 2026-11-22T20:00:00Z. Wait for it"
+    said = f"stack dev: process 4242 on {socket.gethostname()} is updating it since 2026-11-22T20:00:00Z; wait until it"
     for command in (lambda: stack.destroy(Step("destroy")), stack.outputs):
         with pytest.raises(Fault) as raised:
             command()

@@ -51,8 +51,8 @@ def test_the_embedded_cluster_is_not_stopped_for_a_stack_that_is_elsewhere(goal:
     done = subprocess.run(argv, cwd=PROJECT, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (
-        f"STACK=prod: `make {goal}` is for the embedded cluster, and this stack is on a cluster of kind eks; to delete "
-        "the stack's resources there, use: pulumi destroy --stack prod --run-program\n"
+        f"STACK=prod: `make {goal}` only works on the embedded cluster, and this stack is on a cluster of kind eks; to "
+        "delete the stack's resources there, run: pulumi destroy --stack prod --run-program\n"
     )
 
 
@@ -61,7 +61,7 @@ def test_a_stack_without_a_file_is_one_line(goal: str) -> None:
     argv = [sys.executable, "-m", "driver", goal, "--stack", "nothing"]
     done = subprocess.run(argv, cwd=PROJECT, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("stack nothing: there is no Pulumi.nothing.yaml; have ")
+    assert done.stderr.startswith("stack nothing: Pulumi.nothing.yaml does not exist; choose one of ")
 
 
 def test_the_makefile_gives_programs_a_home_and_a_language(tmp_path: Path) -> None:

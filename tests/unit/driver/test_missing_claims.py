@@ -22,13 +22,13 @@ STATE = {
 class Api:
     """A cluster with one claim, and PersistentVolumes."""
 
-    def __init__(self, *volumes: dict[str, Any], may_see_volumes: bool = True, leaving: bool = False) -> None:
+    def __init__(self, *volumes: dict[str, Any], may_see_volumes: bool = True, terminating: bool = False) -> None:
         self._volumes, self._may = volumes, may_see_volumes
-        self._leaving = {"deletionTimestamp": "2026-11-21T15:00:00Z"} if leaving else {}
+        self._deletion = {"deletionTimestamp": "2026-11-21T15:00:00Z"} if terminating else {}
 
     def items(self, path: str) -> list[dict[str, Any]]:
         if path == CLAIMS.format("ml"):
-            return [{"metadata": {"name": "there", "namespace": "ml", **self._leaving}}]
+            return [{"metadata": {"name": "there", "namespace": "ml", **self._deletion}}]
         assert path == "/api/v1/persistentvolumes"
         if not self._may:
             raise Fault("GET persistentvolumes: forbidden")
@@ -54,13 +54,18 @@ RELEASED = volume("pv-1", "2026-11-21T15:00:00Z", uid="1")
             {},
             Api(RELEASED),
             False,
-            "PersistentVolume pv-1 has its bytes, and `make up`, or `pulumi up --refresh --stack dev`, binds",
+            "and PersistentVolume pv-1 has its data; run `make up` or `pulumi up --refresh --stack dev` to bind",
         ),
-        ({}, Api(), True, "and no PersistentVolume has its bytes; begin it from a snapshot"),
-        ({}, Api(may_see_volumes=False), False, "makes it anew, empty"),
-        ({"from": {"snapshot": "noon"}}, Api(), False, "makes it anew, from what `from` names"),
-        ({"retain": False}, Api(), False, "makes it anew, empty"),
-        ({"retain": False}, Api(RELEASED), False, "empty; PersistentVolume pv-1 has its bytes: `tensorplane volumes`"),
+        ({}, Api(), True, "and no PersistentVolume has its data; restore a snapshot"),
+        ({}, Api(may_see_volumes=False), False, "to create it again, empty"),
+        ({"from": {"snapshot": "noon"}}, Api(), False, "to create it again, from what `from` names"),
+        ({"retain": False}, Api(), False, "to create it again, empty"),
+        (
+            {"retain": False},
+            Api(RELEASED),
+            False,
+            "empty; PersistentVolume pv-1 has its data, and `tensorplane",
+        ),
     ],
 )
 def test_a_claim_that_is_gone_is_one_line_with_what_the_update_makes_of_it(
@@ -82,16 +87,21 @@ def test_one_that_the_settings_do_not_name_any_more_is_no_loss() -> None:
 def test_status_tells_of_declared_volumes_without_a_claim() -> None:
     declared: dict[str, Any] = {"models": {}, "there": {}, "new": {}}
     first, second = missing(declared, "ml", Api(RELEASED))  # type: ignore[arg-type]
-    assert "its claim was deleted from the cluster; PersistentVolume pv-1 has its bytes" in first
-    assert second.startswith("tensorplane:volumes.new: has no claim in the cluster; `make up`, or `pulumi up --refresh")
+    assert "its claim was deleted from the cluster, and PersistentVolume pv-1 has its data" in first
+    assert second.startswith("tensorplane:volumes.new: has no claim in the cluster; run `make up` or `pulumi up")
     first, second = missing(declared, "ml", Api(RELEASED), "prod")  # type: ignore[arg-type]
-    assert "and `make up STACK=prod`, or `pulumi up --refresh --stack prod`, binds a new claim to it" in first
-    assert "; `make up STACK=prod`, or `pulumi up --refresh --stack prod`, makes it" in second
+    assert "run `make up STACK=prod` or `pulumi up --refresh --stack prod` to bind a new claim to it" in first
+    assert "; run `make up STACK=prod` or `pulumi up --refresh --stack prod` to create it" in second
 
 
 def test_a_claim_that_goes_with_its_last_pod_is_told_and_no_loss() -> None:
-    api: Any = Api(RELEASED, leaving=True)
-    leaving, deleted = gone(STATE, "ml", {"models": {}, "there": {}}, api)
-    assert (leaving.urn, leaving.leaving, leaving.lost, deleted.leaving) == ("urn:there", True, False, False)
-    assert str(leaving).startswith("tensorplane:volumes.there: its claim was deleted and goes when no pod mounts it")
-    assert missing({"there": {}}, "ml", api) == [str(leaving)]
+    api: Any = Api(RELEASED, terminating=True)
+    terminating, deleted = gone(STATE, "ml", {"models": {}, "there": {}}, api)
+    assert (terminating.urn, terminating.terminating, terminating.lost, deleted.terminating) == (
+        "urn:there",
+        True,
+        False,
+        False,
+    )
+    assert str(terminating).startswith("tensorplane:volumes.there: its claim is being deleted, which cannot be undone")
+    assert missing({"there": {}}, "ml", api) == [str(terminating)]

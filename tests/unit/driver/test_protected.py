@@ -31,11 +31,11 @@ def _replaced(urn: str) -> str:
 @pytest.mark.parametrize(
     ("said", "begins", "advises"),
     [
-        (_deleted(_MODELS), "volume models would be deleted, and the volume is retained", "declare it again"),
-        (_replaced(_MODELS), "volume models would be replaced, and", "take back the change"),
+        (_deleted(_MODELS), "volume models would be deleted, but the volume is retained", "declare it again"),
+        (_replaced(_MODELS), "volume models would be replaced, but", "undo the change"),
         (
             _deleted(f"{_STACK}tensorplane:index:Namespace$kubernetes:core/v1:Namespace::ml"),
-            "namespace ml would be deleted, and it has retained volumes",
+            "namespace ml would be deleted, but it has retained volumes",
             "keep the stack's namespace",
         ),
         (_deleted(f"{_STACK}kubernetes:core/v1:Namespace::vision"), "namespace vision would be deleted", "its team"),
@@ -65,13 +65,13 @@ def test_a_failed_update_tells_it_so() -> None:
     output = f"x\nDiagnostics:\n  kubernetes:core/v1:PersistentVolumeClaim (models):\n{indented}\n\nResources:\n"
     heading, line = diagnostics(output)
     assert heading == "kubernetes:core/v1:PersistentVolumeClaim (models):"
-    assert line.startswith("  volume models would be deleted, and the volume is retained")
+    assert line.startswith("  volume models would be deleted, but the volume is retained")
 
 
 def test_a_preview_tells_it_so() -> None:
     event = {"diagnosticEvent": {"severity": "error", "message": _deleted(_MODELS), "urn": _MODELS}}
     (fault,) = events.report("dev", [event], failed=True).faults
-    assert fault.startswith("volume models would be deleted, and the volume is retained")
+    assert fault.startswith("volume models would be deleted, but the volume is retained")
 
 
 def test_what_a_hook_says_is_told_without_the_hook() -> None:

@@ -63,7 +63,7 @@ def test_one_that_waits_in_its_queue_is_left_with_what_to_look_at() -> None:
 
 
 def test_an_image_that_cannot_be_pulled_is_not_waited_for_as_long(clock: list[float]) -> None:
-    with pytest.raises(Fault, match=f"training job {RUN} cannot begin: {UNPULLED}. Correct `image`"):
+    with pytest.raises(Fault, match=f"training job {RUN} cannot start: {UNPULLED}. Correct `image`"):
         watch.training(api_of({RUN: job_set_of()}, unpulled()), _FOLLOWED, Step("training"))
     assert clock[0] <= 120
 
@@ -73,9 +73,9 @@ def test_every_job_of_the_stack_is_followed_until_it_begins(clock: list[float], 
     """Also where a server waits for none of them, and where the first is still waiting in its queue."""
     first = {**job_set_of(), "spec": {"suspend": True}} if queued else job_set_of("Completed")
     with pytest.raises(Fault) as raised:
-        watch.begun(api_of({RUN: first, "other-1": job_set_of()}, unpulled()), _OUTPUTS, Step("jobs"))
+        watch.wait_for_start(api_of({RUN: first, "other-1": job_set_of()}, unpulled()), _OUTPUTS, Step("jobs"))
     (line,) = raised.value.lines
-    assert line.startswith(f"training job other-1 cannot begin: {UNPULLED}. Correct `image`")
+    assert line.startswith(f"training job other-1 cannot start: {UNPULLED}. Correct `image`")
     assert line.endswith("To stop: kubectl -n ml delete jobset other-1")
     assert clock[0] <= 120
 
@@ -90,13 +90,13 @@ def test_every_job_of_the_stack_is_followed_until_it_begins(clock: list[float], 
     ids=["runs", "waits for a node", "pulls a large image"],
 )
 def test_jobs_that_begin_or_wait_are_no_fault(clock: list[float], pod: dict[str, Any]) -> None:
-    watch.begun(api_of({RUN: job_set_of(), "other-1": job_set_of("Completed")}, pod), _OUTPUTS, Step("jobs"))
+    watch.wait_for_start(api_of({RUN: job_set_of(), "other-1": job_set_of("Completed")}, pod), _OUTPUTS, Step("jobs"))
     assert clock[0] <= 120
 
 
 def test_a_registry_that_comes_back_is_no_fault(clock: list[float]) -> None:
     api = api_of({RUN: [job_set_of(), job_set_of("Completed")], "other-1": job_set_of("Completed")}, unpulled())
-    watch.begun(api, _OUTPUTS, Step("jobs"))
+    watch.wait_for_start(api, _OUTPUTS, Step("jobs"))
 
 
 @pytest.mark.parametrize(
@@ -104,11 +104,11 @@ def test_a_registry_that_comes_back_is_no_fault(clock: list[float]) -> None:
     [
         (
             '0/1 nodes are available: persistentvolumeclaim "models" is being deleted. not found',
-            "claim models was deleted and goes when no pod mounts it any more; stop those pods, then deploy again",
+            "claim models is being deleted, but pods still mount it; stop these pods, then deploy again",
         ),
         (
             '0/1 nodes are available: persistentvolumeclaim "models" not found. not found',
-            "claim models is not in the cluster; deploy again, with pulumi up --refresh or make up",
+            "claim models does not exist; deploy again with pulumi up --refresh or make up",
         ),
         ("0/1 nodes are available: 1 Insufficient cpu.", "0/1 nodes are available: 1 Insufficient cpu"),
     ],
@@ -123,6 +123,6 @@ def test_a_server_that_no_node_takes_says_why_and_what_helps(said: str, told: st
 
 
 def test_a_server_whose_image_cannot_be_pulled_is_told_as_soon(clock: list[float]) -> None:
-    with pytest.raises(Fault, match=f"model server d cannot begin: {UNPULLED}. Correct `image`"):
+    with pytest.raises(Fault, match=f"model server d cannot start: {UNPULLED}. Correct `image`"):
         watch.serving(api_of({"d": {"status": {}}}, unpulled()), _FOLLOWED, Step("serving"))
     assert clock[0] <= 120

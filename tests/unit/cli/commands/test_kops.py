@@ -121,4 +121,4 @@ def test_the_command_names_the_stacks_that_there_are(
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["cli", "kops", "--stack", "nowhere"])
     assert commands.main() == 1
-    assert "there is no Pulumi.nowhere.yaml; have" in capsys.readouterr().err
+    assert "Pulumi.nowhere.yaml does not exist; choose one of" in capsys.readouterr().err

@@ -25,7 +25,7 @@ def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_unlock_clears_the_lock_of_a_killed_update_of_a_cloud_stack(own_state: Path) -> None:
     lock, pid = locked_by(own_state, dead_process(), stack="prod"), dead_process()
     lock.write_text(json.dumps({"pid": pid, "hostname": socket.gethostname(), "timestamp": "now"}))
-    assert unlock.unlock("prod", "") == f"stack prod: removed the lock of process {pid}, which is gone"
+    assert unlock.unlock("prod", "") == f"stack prod: removed the lock of process {pid}, which no longer runs"
     assert not lock.exists()
     assert unlock.unlock("prod", "") == "stack prod: no lock"
 

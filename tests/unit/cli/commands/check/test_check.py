@@ -190,7 +190,7 @@ def test_groups_of_a_stack_with_teams_need_no_note(tmp_path: Path) -> None:
 def test_an_environment_is_a_note_since_the_state_decides(tmp_path: Path) -> None:
     file = _file(tmp_path, "environment: [x]\nconfig: {volumes: {a: {sizeGib: 1}}}\n")
     told = contextvars.copy_context().run(check.run, file).split("\n")
-    assert told[0].startswith("note: Pulumi.dev.yaml: environment: Pulumi Cloud alone has environments")
+    assert told[0].startswith("note: Pulumi.dev.yaml: environment: environments work only with state in Pulumi Cloud")
 
 
 def test_teams_without_queues_are_a_note(tmp_path: Path) -> None:
@@ -215,4 +215,4 @@ def test_an_environment_is_refused_where_the_state_cannot_have_one(tmp_path: Pat
     settings = StackSettings("dev", tmp_path / "home", tmp_path)
     with pytest.raises((Fault, OSError)) as raised:
         settings.make_stack(tmp_path / "no-pulumi", {"PULUMI_BACKEND_URL": backend})
-    assert ("Pulumi.dev.yaml: environment: Pulumi Cloud alone" in str(raised.value)) == refused
+    assert ("Pulumi.dev.yaml: environment: environments work only" in str(raised.value)) == refused

@@ -31,9 +31,9 @@ def test_why_tells_the_reason_and_how_to_run_it_again() -> None:
     assert found.lines[3] == "  ValueError: boom"
     assert found.lines[4] == "It was restarted 3 times."
     assert found.lines[5] == (
-        "Correct it, and deploy with: pulumi up. A changed command or file is a new run; for a new run with the same "
-        "settings, raise `attempt` of the job. (docs/training.md#run-a-job-again)"
-    ), "it has no checkpoints to go on from"
+        "Correct the cause, then deploy with: pulumi up. A changed command or file starts a new run; for a new run "
+        "with the same settings, raise `attempt` of the job. (docs/training.md#run-a-job-again)"
+    ), "it has no checkpoints to continue from"
 
 
 @pytest.mark.parametrize(("stack", "deploy"), [("dev", "make up"), ("prod", "make up STACK=prod")])
