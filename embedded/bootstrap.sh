@@ -7,11 +7,11 @@ here=$(dirname "$0")
 say() { printf '%s\n' "$*" >&2; }
 
 if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
-    say "python3: found $(python3 --version 2>&1 || true), need Python 3.11 or newer on PATH."
+    say "python3: found $(python3 --version 2>&1 || true); install Python 3.11 or newer and put it first on PATH"
     exit 1
 fi
 
-# Made anew where it is half-made, of a Python that was upgraded since, or of a folder that was moved.
+# Recreated if it is incomplete, if its Python was upgraded since, or if its folder was moved.
 if ! "$venv/bin/python" -m pip --version >/dev/null 2>&1; then
     printf 'python environment: %s\n' "$venv"
     rm -rf "$venv"
@@ -25,7 +25,7 @@ if ! "$venv/bin/python" -m pip --version >/dev/null 2>&1; then
         fi
         rm -rf "$venv"
         if ! python3 -m venv "$venv" >/dev/null; then
-            say "python3 -m venv failed: install your system's package for it (Debian: apt-get install python3-venv), then run the command again."
+            say "python3 -m venv failed; install your system's package for it (Debian: apt-get install python3-venv), then run the command again"
             exit 1
         fi
     fi
@@ -35,6 +35,6 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 if ! "$venv/bin/python" -m pip install --disable-pip-version-check --quiet -r "$here/requirements.txt" >"$log" 2>&1; then
     tail -n 5 "$log" >&2
-    say "Python packages could not be installed: check the network, the free disk space and pip's configuration, then run the command again."
+    say "Python packages could not be installed; check the network, the free disk space and pip's configuration, then run the command again"
     exit 1
 fi

@@ -1,4 +1,4 @@
-"""Reads from a failed program's output what is wrong with the machine: no network, no disk space, bad checksums."""
+"""Recognizes problems of the machine in a failed program's output: no network, no disk space, bad checksums."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Sequence
 _CAUSES = (
     (
         re.compile(r"No space left on device|ENOSPC|disk quota exceeded|not enough free disk space", re.IGNORECASE),
-        "the disk is full: free some space and run the same command again; what is finished is kept",
+        "the disk is full; free some space, then run the same command again (finished parts are kept)",
     ),
     (
         re.compile(r"SECURITY ERROR|checksum mismatch|do not match the hashes|Hash Sum mismatch", re.IGNORECASE),
-        "a download does not match its recorded checksum, so it was refused: "
-        "try again, and if it stays so, do not trust the network or the mirror in between",
+        "a download does not match its recorded checksum and was rejected; "
+        "try again, and if it happens again, check the mirror and the network",
     ),
     (
         re.compile(
@@ -23,13 +23,13 @@ _CAUSES = (
             r"|Tunnel connection failed|Cannot connect to proxy|Unable to connect",
             re.IGNORECASE,
         ),
-        "no network: the first run downloads its tools, so connect this machine (or set HTTPS_PROXY) "
-        "and run the same command again; what is downloaded is kept",
+        "no network, and the first run downloads its tools; connect this machine (or set HTTPS_PROXY), "
+        "then run the same command again (finished downloads are kept)",
     ),
 )
 
 
 def cause(lines: Sequence[str]) -> str | None:
-    """What to tell a person about these last lines of output, when they show a known trouble of the machine."""
+    """The fault and remedy if these last lines of output show a known problem of the machine, else None."""
     text = "\n".join(lines)
     return next((advice for pattern, advice in _CAUSES if pattern.search(text)), None)

@@ -35,10 +35,10 @@ class Children:
         """Starts a program without a terminal. Raises Stopped while the run is being stopped."""
         environment = {**os.environ, **(env or {})}
         if not shutil.which(argv[0], path=environment.get("PATH")):
-            raise Fault(f"{argv[0]}: no such program on this machine")
+            raise Fault(f"{argv[0]}: not found on this machine; install it")
         with self._lock:
             if self.stopping:
-                raise Stopped(f"{Path(argv[0]).name}: not started, because the run stops")
+                raise Stopped(f"{Path(argv[0]).name}: not started because the run is stopping")
             child = subprocess.Popen(
                 _guarded(argv),
                 env=environment,

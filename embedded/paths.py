@@ -1,4 +1,4 @@
-"""Where the embedded default keeps things: one cache per user, one home per cluster instance, one for its stacks."""
+"""Where embedded clusters keep files: one cache per user, one home per cluster instance, one for its stacks."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _NETWORKS = {"dev": 0, "test": 1, "bench": 2, "e2e": 3, "test-2": 4, "e2e-2": 5,
 
 
 def cache() -> Path:
-    """Folder for what can be made again: tools, image layers, downloads. Losing it costs time only."""
+    """Folder for what can be built again: tools, image layers, downloads. Losing it only costs time."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tensorplane"
 
 
 @dataclass(frozen=True)
 class Instance:
-    """One embedded cluster on this machine: its name and every place and address that follows from the name."""
+    """One embedded cluster on this machine: its name, and the folders and addresses that follow from it."""
 
     name: str = "dev"
 
     def __post_init__(self) -> None:
         if self.name not in _NETWORKS:
-            raise Fault(f"TENSORPLANE_INSTANCE: got {self.name!r}, need one of {', '.join(_NETWORKS)}")
+            raise Fault(f"TENSORPLANE_INSTANCE: unknown instance {self.name!r}; choose one of {', '.join(_NETWORKS)}")
 
     @classmethod
     def current(cls) -> Instance:

@@ -1,4 +1,4 @@
-"""Says before anything is built what this machine lacks for the embedded cluster: a line for each, and the way out."""
+"""Checks before anything is built what this machine lacks for the embedded cluster: a line with a remedy for each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from embedded.toolchain import debian, go_module
 ARCHITECTURES = ("x86_64", "aarch64")
 CONTROLLERS = ("cpu", "cpuset", "memory", "pids")
 MEMORY_MIB = 5 * 1024
-"""Two training pods and a server beside the control plane; also what linking the API server takes at most."""
+"""For the control plane, two training pods and a server; linking the API server takes no more."""
 FIRST_MIB = 16 * 1024
 """Module cache, build cache, tools, image layers and what containerd unpacks."""
 LATER_MIB = 2 * 1024
@@ -21,7 +21,9 @@ LATER_MIB = 2 * 1024
 WIDE_PREFIX = 16
 """A shorter route, such as a VPN's 10.0.0.0/8, may hold the cluster's ranges: the longer prefix wins."""
 
-WAY_OUT = "Or use a cluster that you have, by its name in your kubeconfig, for example: make up CONTEXT=kind-dev"
+WAY_OUT = (
+    "Or use an existing cluster, by the name of its context in your kubeconfig, for example: make up CONTEXT=kind-dev"
+)
 
 
 def check(instance: Instance) -> None:
@@ -34,9 +36,9 @@ def check(instance: Instance) -> None:
 
 
 def faults(machine: Machine, instance: Instance, disk_mib: int) -> list[str]:
-    """What is missing, a line each: what was found, what is needed, what to do."""
+    """What is missing, a line each: what was found, what is required, what to do."""
     if machine.system != "Linux":
-        return [f"system: found {machine.system}, need Linux: use a Linux machine or a virtual one"]
+        return [f"system: {machine.system} is not Linux; use a Linux machine or a virtual one"]
     return [
         *_architecture(machine),
         *_root(machine),
@@ -51,50 +53,61 @@ def faults(machine: Machine, instance: Instance, disk_mib: int) -> list[str]:
 def _architecture(machine: Machine) -> list[str]:
     if machine.architecture in ARCHITECTURES:
         return []
-    return [f"processor: found {machine.architecture}, need {' or '.join(ARCHITECTURES)} (TensorFlow has no others)"]
+    supported = " or ".join(ARCHITECTURES)
+    return [f"processor: TensorFlow does not support {machine.architecture}; use a machine with {supported}"]
 
 
 def _root(machine: Machine) -> list[str]:
-    return [] if machine.is_root else ["user: not root: run it as root (sudo make up); containers and networks need it"]
+    return (
+        []
+        if machine.is_root
+        else ["user: not root, which containers and networks require; run it as root (sudo make up)"]
+    )
 
 
 def _cgroups(machine: Machine) -> list[str]:
-    need = f"need version 2, or version 1, with {', '.join(CONTROLLERS)}"
+    controllers = ", ".join(CONTROLLERS)
     if not machine.cgroup_version:
-        return [f"cgroups: none mounted, {need}: in a container, start it with cgroups writable (--privileged)"]
+        return [
+            f"cgroups: none mounted; mount version 1 or 2 with {controllers}, "
+            "or start this container with writable cgroups (--privileged)"
+        ]
     absent = [name for name in CONTROLLERS if name not in machine.controllers]
     if not absent:
         return []
     return [
-        f"cgroups: version {machine.cgroup_version} without {', '.join(absent)}, {need}: "
-        "switch them on in the kernel's command line, or delegate them to this container"
+        f"cgroups: version {machine.cgroup_version} lacks {', '.join(absent)} of {controllers}; "
+        "enable them in the kernel's command line, or delegate them to this container"
     ]
 
 
 _REMEDY = {
-    "namespaces": "in a container, start it with --privileged",
-    "overlayfs": "load the kernel's module: modprobe overlay",
-    "veth": "load the kernel's module: modprobe veth",
-    "bridge": "load the kernel's module: modprobe bridge",
-    "nftables": "load the kernel's module: modprobe nf_tables",
+    "namespaces": "start this container with --privileged",
+    "overlayfs": "load the kernel module with: modprobe overlay",
+    "veth": "load the kernel module with: modprobe veth",
+    "bridge": "load the kernel module with: modprobe bridge",
+    "nftables": "load the kernel module with: modprobe nf_tables",
 }
 
 
 def _features(machine: Machine) -> list[str]:
     refusals = machine.refusals
     if "namespaces" in refusals:
-        # Every other trial runs in a namespace, so it says nothing of its own.
+        # Every other trial runs in a namespace, so its failure adds nothing.
         refusals = {"namespaces": refusals["namespaces"]}
-    return [f"{feature}: not usable here ({said}): {_REMEDY[feature]}" for feature, said in refusals.items()]
+    return [f"{feature}: not usable here ({error}); {_REMEDY[feature]}" for feature, error in refusals.items()]
 
 
 def _sizes(machine: Machine, disk_mib: int) -> list[str]:
     found = []
     if machine.memory_mib < MEMORY_MIB:
-        found.append(f"memory: found {machine.memory_mib} MiB, need {MEMORY_MIB} MiB: use a larger machine")
+        found.append(f"memory: {machine.memory_mib} MiB, less than the required {MEMORY_MIB} MiB; use a larger machine")
     for folder, free in machine.free_mib.items():
         if free < disk_mib:
-            found.append(f"disk: {free} MiB free at {folder}, need {disk_mib} MiB: free some, or move the folder")
+            found.append(
+                f"disk: {free} MiB free at {folder}, less than the required {disk_mib} MiB; "
+                "free some space, or move the folder"
+            )
     return found
 
 
@@ -102,7 +115,7 @@ def _packages(machine: Machine) -> list[str]:
     if machine.has_apt:
         return []
     programs = f" (and {', '.join(machine.missing_packages)} from it)" if machine.missing_packages else ""
-    return [f"apt: not found{programs}, need Debian or Ubuntu: images are made from its packages"]
+    return [f"apt: not found{programs}; use Debian or Ubuntu, from whose packages the images are built"]
 
 
 def _addresses(machine: Machine, instance: Instance) -> list[str]:
@@ -112,7 +125,7 @@ def _addresses(machine: Machine, instance: Instance) -> list[str]:
         ipaddress.IPv4Network(f"{instance.link[0]}/30", strict=False): "the link to them",
     }
     return [
-        f"addresses: {route.network} is in use on {route.device}, need {wanted} for {use}: take {route.device} down"
+        f"addresses: {route.network} on {route.device} overlaps {wanted}, required for {use}; take {route.device} down"
         for wanted, use in ranges.items()
         for route in machine.routes
         if route.device != instance.uplink and route.network.overlaps(wanted) and route.network.prefixlen >= WIDE_PREFIX

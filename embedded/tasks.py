@@ -143,7 +143,7 @@ def command(
     if deadline.passed:
         tail.errors.append(f"no end after {timeout:.0f} s")
     if code and _children.stopping:
-        raise Stopped(f"{Path(words[0]).name}: ended, because the run stops")
+        raise Stopped(f"{Path(words[0]).name}: ended because the run is stopping")
     if code:
         raise _fault(step.name if step else Path(words[0]).name, words, code, tail.lines(), log)
     return output

@@ -36,8 +36,8 @@ def create(instance: Instance) -> None:
                 _inherit_cpuset(parent, folder)
         except OSError as error:
             raise Fault(
-                f"{error.filename}: {error.strerror}: the cluster needs cgroups that it may write to: "
-                "in a container, start that with its own writable cgroup namespace"
+                f"{error.filename}: {error.strerror}, but the cluster requires writable cgroups; "
+                "start this container with a writable cgroup namespace of its own"
             ) from None
 
 
@@ -71,7 +71,7 @@ def processes(instance: Instance) -> set[int]:
                 found.update(int(pid) for pid in (group / "cgroup.procs").read_text().split())
             except OSError:  # the group went away, or is of a kind that holds no processes
                 continue
-    found.discard(0)  # a process of another PID namespace, which is none of ours
+    found.discard(0)  # a process of another PID namespace; it is not ours
     return found
 
 
@@ -80,7 +80,9 @@ def remove(instance: Instance, timeout: float = 10) -> None:
     end = time.monotonic() + timeout
     while left := _remove_once(instance):
         if time.monotonic() > end:
-            raise Fault(f"{left}: cgroup cannot be removed, something still uses it: see {left}/cgroup.procs")
+            raise Fault(
+                f"{left}: the cgroup cannot be removed, since processes still use it; end those in {left}/cgroup.procs"
+            )
         time.sleep(0.05)
 
 

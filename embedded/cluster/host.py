@@ -12,7 +12,9 @@ def run(*argv: str, stdin: str | None = None) -> str:
     try:
         done = subprocess.run(argv, input=stdin, capture_output=True, text=True, check=False)
     except FileNotFoundError:
-        raise Fault(f"{argv[0]}: not found on this machine: install it (see `make up`'s first check)") from None
+        raise Fault(
+            f"{argv[0]}: not found on this machine; install it (the first check of `make up` names its package)"
+        ) from None
     if done.returncode != 0:
         lines = (done.stderr or done.stdout).strip().splitlines() or [f"exit status {done.returncode}"]
         raise Fault(f"{' '.join(argv)}: {lines[-1]}")

@@ -18,7 +18,7 @@ from embedded.tasks import command
 
 # The kubelet must never collect an image that no registry could bring back.
 _PINNED = "io.cri-containerd.pinned=pinned"
-# Images of up to this size are imported side by side; larger ones share layers, and would wait for each other anyway.
+# Images of up to this size are imported in parallel; larger ones share layers, and would wait for each other anyway.
 _SMALL = 200 * 2**20
 
 
@@ -33,7 +33,7 @@ class ImageStore:
         return run(*self._ctr, *self._address, *arguments)
 
     def answers(self) -> bool:
-        """Whether containerd is there and takes requests."""
+        """Whether containerd runs and answers."""
         try:
             self._call("version")
         except Fault:
@@ -46,7 +46,7 @@ class ImageStore:
         return {row[0]: row[2] for row in table}
 
     def load(self, names: Iterable[str], step: Step) -> list[str]:
-        """Imports those of `names` that are not there with the digest of their archive; returns what it imported."""
+        """Imports the images of `names` that are absent or differ from their archive; returns the imported names."""
         archives, present = images.archives(streams=True), self.digests()
         missing = [name for name in names if present.get(name) != images.manifest_digest(_built(archives, name))]
         large = [name for name in missing if archives[name].stat().st_size > _SMALL]
@@ -63,23 +63,23 @@ class ImageStore:
         step.note(f"importing {name}")
         command([*self._ctr, *self._address, "images", "import", "--local", str(archive)])
         if name not in self.digests():
-            raise Fault(f"{archive}: holds no image {name}: remove it and run `make up` again")
+            raise Fault(f"{archive}: does not contain image {name}; delete the file and run `make up` again")
         self._call("images", "label", name, _PINNED)
 
 
 def _built(archives: dict[str, Path], name: str) -> Path:
     archive = archives.get(name)
     if archive is None or not archive.exists():
-        raise Fault(f"image {name}: not built yet: run `make up`")
+        raise Fault(f"image {name}: not built yet; run `make up`")
     return archive
 
 
 def load_all(instance: Instance, step: Step, *, streams: bool = False) -> list[str]:
-    """Imports every image that was built on this machine and is missing; returns what it imported.
+    """Imports every locally built image that the cluster lacks; returns the imported names.
 
-    The broker of streams is one of them where `streams` are wanted.
+    With `streams`, the image of the streams' broker is one of them.
     """
     alive = processes.find(instance)
     if alive is None:
-        raise Fault(f"cluster {instance.name}: it is stopped: start it with `make up`")
+        raise Fault(f"cluster {instance.name}: stopped; start it with `make up`")
     return ImageStore(Places(instance), alive).load(images.archives(streams=streams), step)

@@ -35,7 +35,7 @@ def only_one(instance: Instance, timeout: float = 60, use: str = "starting or st
 
 
 def _opened(name: str) -> IO[str]:
-    # Who is not root has no cluster to start here; one lock per machine would let any user hold root's.
+    # Only root can start a cluster; with one lock per machine, any user could hold root's.
     folder = _OF_ROOT if os.geteuid() == 0 else cache() / "locks"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor = os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
@@ -52,7 +52,7 @@ def _taken(held: IO[str]) -> bool:
 
 def _busy(instance: Instance, held: IO[str], use: str) -> str:
     held.seek(0)
-    holder = held.read() or "(just begun)"
+    holder = held.read() or "(just started)"
     if holder == str(os.getpid()):
         holder += " (this one)"
-    return f"cluster {instance.name}: process {holder} is {use} it: wait until it is done, or end that process"
+    return f"cluster {instance.name}: process {holder} is {use} it; wait until it is done, or end that process"

@@ -104,7 +104,7 @@ def mounts() -> list[str]:
 
 
 def check_addresses(instance: Instance) -> None:
-    """A Fault if this machine already routes somewhere else what the cluster would use."""
+    """A Fault if this machine already routes the cluster's address ranges elsewhere."""
     wanted = [
         ipaddress.IPv4Network(text, strict=False)
         for text in (instance.pod_cidr, instance.service_cidr, f"{instance.link[0]}/30")
@@ -115,7 +115,7 @@ def check_addresses(instance: Instance) -> None:
 
 
 def conflicts(wanted: list[ipaddress.IPv4Network], routes: list[dict[str, Any]], own: str) -> list[str]:
-    """One line per interface with a route inside a wanted network. A wider one, as a VPN may have, does no harm."""
+    """One line per interface with a route inside a wanted network. A wider one, such as a VPN's, is harmless."""
     faults: dict[tuple[str, str], str] = {}
     for route in routes:
         target = str(route.get("dst", "default"))
@@ -126,7 +126,7 @@ def conflicts(wanted: list[ipaddress.IPv4Network], routes: list[dict[str, Any]],
             if used.subnet_of(network):
                 faults.setdefault(
                     (str(network), route["dev"]),
-                    f"{network}: address range in use by {target} on {route['dev']}: the embedded cluster needs it: "
-                    f"take {route['dev']} down, or use another cluster: make up CONTEXT=…",
+                    f"{network}: the embedded cluster requires this range, but {target} on {route['dev']} uses it; "
+                    f"take {route['dev']} down, or use another cluster with make up CONTEXT=…",
                 )
     return list(faults.values())

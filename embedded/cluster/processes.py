@@ -89,7 +89,7 @@ def kill(instance: Instance, timeout: float = 10) -> None:
     for pid in members(instance):
         _kill(pid)
     if left := _wait_until_none(instance, timeout):
-        raise Fault(f"cluster {instance.name}: processes {sorted(left)} cannot be killed: the kernel holds them")
+        raise Fault(f"cluster {instance.name}: processes {sorted(left)} cannot be killed; reboot this machine")
 
 
 def _wait_until_none(instance: Instance, timeout: float) -> set[int]:

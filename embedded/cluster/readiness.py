@@ -92,4 +92,4 @@ class Wait:
 
     def _half_way(self) -> str:
         name, log = self._at.instance.name, self._at.logs / "supervisord.log"
-        return f"cluster {name}: its supervisor ended while it started (log: {log}): run `make up` again"
+        return f"cluster {name}: its supervisor ended while the cluster started (log: {log}); run `make up` again"

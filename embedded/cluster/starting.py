@@ -31,7 +31,7 @@ _FREE_GIB = 2.0
 
 
 def start(instance: Instance, step: Step, *, simulated_nodes: bool, storage: bool) -> None:
-    """Idempotent: a cluster that runs with the same configuration is only looked at; anything else is made anew."""
+    """Idempotent: a cluster that runs with the same configuration is only checked; any other is restarted."""
     with only_one(instance):
         try:
             _start(Places(instance), step, simulated_nodes=simulated_nodes, storage=storage)
@@ -58,15 +58,17 @@ def _check_space(at: Places) -> None:
     at.instance.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     free = shutil.disk_usage(at.instance.home).free / 2**30
     if free < _FREE_GIB:
-        raise Fault(f"{at.instance.home}: {free:.1f} GiB free, the cluster needs {_FREE_GIB:.0f}: make room there")
+        raise Fault(
+            f"{at.instance.home}: {free:.1f} GiB are free, but the cluster requires {_FREE_GIB:.0f}; free some space"
+        )
 
 
 def _refuse_other_home(at: Places, alive: Alive) -> None:
     home = alive.identity(at).get("home")
     if home and home != str(at.instance.home):
         raise Fault(
-            f"cluster {at.instance.name}: it runs already, with its data in {home}, not in {at.instance.home}: "
-            "stop it with `make down`, or choose the same XDG_STATE_HOME"
+            f"cluster {at.instance.name}: already running with its data in {home}, not in {at.instance.home}; "
+            "stop it with `make down`, or set the same XDG_STATE_HOME"
         )
 
 
@@ -82,7 +84,7 @@ def _launch(at: Places, wanted: Configuration) -> Alive:
             return alive
         time.sleep(0.05)
     path = at.logs / "first-process.log"
-    raise Fault(f"supervisord does not start: {supervisor.last_error(path)} (log: {path})")
+    raise Fault(f"supervisord did not start: {supervisor.last_error(path)} (log: {path})")
 
 
 def _answers(at: Places, alive: Alive) -> bool:

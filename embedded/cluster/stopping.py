@@ -18,7 +18,7 @@ def stop(instance: Instance) -> None:
     with only_one(instance):
         clean(instance)
         if left := residue(instance):
-            raise Fault(*(f"cluster {instance.name}: {line} is still there after stopping: remove it" for line in left))
+            raise Fault(*(f"cluster {instance.name}: {line} still exists after stopping; remove it" for line in left))
 
 
 def remove(instance: Instance) -> None:
@@ -27,7 +27,9 @@ def remove(instance: Instance) -> None:
     with only_one(instance):
         shutil.rmtree(instance.home, ignore_errors=True)
         if instance.home.exists():
-            raise Fault(f"{instance.home}: cannot be deleted completely: something uses files in it")
+            raise Fault(
+                f"{instance.home}: cannot be deleted completely, since some of its files are in use; end what uses them"
+            )
 
 
 def clean(instance: Instance) -> None:

@@ -13,7 +13,7 @@ from embedded.csi.failover import Failover
 from embedded.csi.generated import csi_pb2
 from embedded.csi.pages import page
 from embedded.csi.records import Snapshot, Source, Volume
-from embedded.csi.requested import need
+from embedded.csi.requested import required
 from embedded.csi.store import Kept, Store
 
 _Rpc = csi_pb2.ControllerServiceCapability.RPC
@@ -45,14 +45,14 @@ class Controller:
         return csi_pb2.ControllerGetCapabilitiesResponse(capabilities=kinds)
 
     def CreateVolume(self, request: csi_pb2.CreateVolumeRequest) -> csi_pb2.CreateVolumeResponse:  # noqa: N802
-        name = need(request.name, "name")
+        name = required(request.name, "name")
         requested.check_capabilities(request.volume_capabilities)
         requested.check_parameters(request.parameters, [MIRROR_OF])
         kept = self._kept(request.mutable_parameters, request.parameters)
         size, source = requested.size(request.capacity_range), requested.source(request.volume_content_source)
         if origin := requested.mirror_of(request.parameters):
             if source or not self._failover:
-                reason = "the volume is made of something else" if source else "this driver has no second pool"
+                reason = "conflicts with volume_content_source" if source else "this driver has no second pool"
                 raise refusal.invalid(f"parameters.{MIRROR_OF}: {reason}")
             return csi_pb2.CreateVolumeResponse(
                 volume=self._volume(self._failover.create_volume(name, size, origin, kept))
@@ -63,23 +63,23 @@ class Controller:
     def ControllerModifyVolume(  # noqa: N802
         self, request: csi_pb2.ControllerModifyVolumeRequest
     ) -> csi_pb2.ControllerModifyVolumeResponse:
-        id_ = need(request.volume_id, "volume_id")
+        id_ = required(request.volume_id, "volume_id")
         self._store.modify_volume(id_, self._kept(request.mutable_parameters, request.mutable_parameters))
         return csi_pb2.ControllerModifyVolumeResponse()
 
-    def _kept(self, mutable: Mapping[str, str], told: Mapping[str, str]) -> Kept:
+    def _kept(self, mutable: Mapping[str, str], parameters: Mapping[str, str]) -> Kept:
         requested.check_parameters(mutable, [MIRROR])
         seconds = requested.mirror_seconds(mutable, has_mirror=self._failover is not None)
-        return Kept(seconds, requested.claim(told))
+        return Kept(seconds, requested.claim(parameters))
 
     def DeleteVolume(self, request: csi_pb2.DeleteVolumeRequest) -> csi_pb2.DeleteVolumeResponse:  # noqa: N802
-        self._store.delete_volume(need(request.volume_id, "volume_id"))
+        self._store.delete_volume(required(request.volume_id, "volume_id"))
         return csi_pb2.DeleteVolumeResponse()
 
     def ValidateVolumeCapabilities(  # noqa: N802
         self, request: csi_pb2.ValidateVolumeCapabilitiesRequest
     ) -> csi_pb2.ValidateVolumeCapabilitiesResponse:
-        id_ = need(request.volume_id, "volume_id")
+        id_ = required(request.volume_id, "volume_id")
         if not request.volume_capabilities:
             requested.check_capabilities(())
         self._store.volume(id_)
@@ -99,7 +99,7 @@ class Controller:
     def ControllerGetVolume(  # noqa: N802
         self, request: csi_pb2.ControllerGetVolumeRequest
     ) -> csi_pb2.ControllerGetVolumeResponse:
-        found = self._store.volume(need(request.volume_id, "volume_id"))
+        found = self._store.volume(required(request.volume_id, "volume_id"))
         status = csi_pb2.ControllerGetVolumeResponse.VolumeStatus()
         return csi_pb2.ControllerGetVolumeResponse(volume=self._volume(found), status=status)
 
@@ -115,19 +115,19 @@ class Controller:
     def ControllerExpandVolume(  # noqa: N802
         self, request: csi_pb2.ControllerExpandVolumeRequest
     ) -> csi_pb2.ControllerExpandVolumeResponse:
-        id_ = need(request.volume_id, "volume_id")
+        id_ = required(request.volume_id, "volume_id")
         if not request.HasField("capacity_range"):
-            need("", "capacity_range")
+            required("", "capacity_range")
         found = self._store.expand_volume(id_, requested.size(request.capacity_range))
         return csi_pb2.ControllerExpandVolumeResponse(capacity_bytes=found.size, node_expansion_required=False)
 
     def CreateSnapshot(self, request: csi_pb2.CreateSnapshotRequest) -> csi_pb2.CreateSnapshotResponse:  # noqa: N802
-        name, volume = need(request.name, "name"), need(request.source_volume_id, "source_volume_id")
+        name, volume = required(request.name, "name"), required(request.source_volume_id, "source_volume_id")
         requested.check_parameters(request.parameters)
         return csi_pb2.CreateSnapshotResponse(snapshot=_snapshot(self._store.create_snapshot(name, volume)))
 
     def DeleteSnapshot(self, request: csi_pb2.DeleteSnapshotRequest) -> csi_pb2.DeleteSnapshotResponse:  # noqa: N802
-        self._store.delete_snapshot(need(request.snapshot_id, "snapshot_id"))
+        self._store.delete_snapshot(required(request.snapshot_id, "snapshot_id"))
         return csi_pb2.DeleteSnapshotResponse()
 
     def ListSnapshots(self, request: csi_pb2.ListSnapshotsRequest) -> csi_pb2.ListSnapshotsResponse:  # noqa: N802

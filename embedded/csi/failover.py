@@ -47,7 +47,7 @@ class Failover:
     def _bringing(self, name: str, claim: str, brought: list[tuple[Store, Path]]) -> Callable[[], Origin]:
         def bring() -> Origin:
             copy = self.newest(claim)
-            room.need(self._store.pool, copy.used or 0)
+            room.check(self._store.pool, copy.used or 0)
             # Of its own, so that the copy may be deleted for newer ones meanwhile.
             held, arrived = (one.snapshots / f"{_BROUGHT}{identifier(name)}" for one in (self._mirror, self._store))
             brought.extend([(self._mirror, held), (self._store, arrived)])

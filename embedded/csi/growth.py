@@ -9,7 +9,7 @@ from embedded.csi.records import Volume
 from embedded.csi.store import Store
 
 _AGAIN = room.RESERVE // 4
-"""How much above the reserve it must be before volumes may grow again, so that they do not stop and go."""
+"""How much above the reserve it must be before volumes can grow again, so that they do not stop and go."""
 _LOOK_SECONDS = 1.0
 
 
@@ -33,7 +33,7 @@ class Guard:
         if not all(done) or stopped == self._stopped:
             return
         self._stopped = stopped
-        what = "volumes grow no more until there is room" if stopped else "volumes may grow again"
+        what = "volumes cannot grow until space is freed" if stopped else "volumes can grow again"
         print(f"{room.disk(self._store.pool)}: the disk has {free // room.MIB} MiB left, {what}", flush=True)
 
     def _limit(self, volume: Volume, *, stopped: bool) -> bool:

@@ -55,8 +55,8 @@ class Intended:
                 self._store.modify_volume(id_, kept)
             except refusal.Refusal:  # deleted or changed at this moment
                 continue
-            told = f"copied every {kept.mirror_seconds} seconds again" if kept.mirror_seconds else "copied no more"
-            print(f"volume {id_} of claim {kept.claim}: {told}, as its class says", flush=True)
+            change = f"copied every {kept.mirror_seconds} seconds again" if kept.mirror_seconds else "no longer copied"
+            print(f"volume {id_} of claim {kept.claim}: {change}, as its class says", flush=True)
         self._different = different
 
     def _differing(self, wanted: Mapping[str, Kept]) -> dict[str, Kept]:
@@ -78,6 +78,6 @@ class Intended:
         try:
             self.look()
         except (OSError, ValueError) as error:
-            self._complaint.say(f"mirrors are not compared with their classes: {error}")
+            self._complaint.say(f"mirrors cannot be compared with their VolumeAttributesClasses: {error}")
         else:
             self._complaint.say("")

@@ -46,7 +46,7 @@ class Mirror:
             base = held.with_name(f"{_HELD}{last.id}") if last else None
             since = base if base and base.exists() else None
             # How much has changed, nobody counts; a copy of everything takes what the volume has.
-            room.need(self._target.pool, 0 if since else used or 0)
+            room.check(self._target.pool, 0 if since else used or 0)
             self._store.storage.copy(folder, held, read_only=True)
             arrived = transfer(self._store, self._target, held, self._target.snapshots, since)
             path = arrived.with_name(made.id)

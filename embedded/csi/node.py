@@ -8,7 +8,7 @@ from pathlib import Path
 
 from embedded.csi import mounts, refusal, requested
 from embedded.csi.generated import csi_pb2
-from embedded.csi.requested import need
+from embedded.csi.requested import required
 from embedded.csi.store import Store
 
 _Rpc = csi_pb2.NodeServiceCapability.RPC
@@ -35,9 +35,9 @@ class Node:
     def NodePublishVolume(  # noqa: N802
         self, request: csi_pb2.NodePublishVolumeRequest
     ) -> csi_pb2.NodePublishVolumeResponse:
-        id_, target = need(request.volume_id, "volume_id"), Path(need(request.target_path, "target_path"))
+        id_, target = required(request.volume_id, "volume_id"), Path(required(request.target_path, "target_path"))
         if not request.HasField("volume_capability"):
-            need("", "volume_capability")
+            required("", "volume_capability")
         capability = request.volume_capability
         requested.check_capabilities([capability])
         folder = self._store.path(self._store.volume(id_))
@@ -47,7 +47,7 @@ class Node:
                 _check_same(folder, target, mount.read_only, read_only)
                 return csi_pb2.NodePublishVolumeResponse()
             if requested.is_for_one(capability) and (used := mounts.showing(folder)):
-                raise refusal.in_use(f"{id_}: one pod alone may have it, and it is mounted at {used[0]}")
+                raise refusal.in_use(f"{id_}: only one pod may mount it, and it is already mounted at {used[0]}")
             target.mkdir(exist_ok=True)
             mounts.bind(folder, target, requested.options(capability, read_only=read_only))
         return csi_pb2.NodePublishVolumeResponse()
@@ -55,8 +55,8 @@ class Node:
     def NodeUnpublishVolume(  # noqa: N802
         self, request: csi_pb2.NodeUnpublishVolumeRequest
     ) -> csi_pb2.NodeUnpublishVolumeResponse:
-        need(request.volume_id, "volume_id")
-        target = Path(need(request.target_path, "target_path"))
+        required(request.volume_id, "volume_id")
+        target = Path(required(request.target_path, "target_path"))
         with self._mounting:
             mounts.detach(target)
             with suppress(FileNotFoundError):
@@ -66,7 +66,7 @@ class Node:
     def NodeGetVolumeStats(  # noqa: N802
         self, request: csi_pb2.NodeGetVolumeStatsRequest
     ) -> csi_pb2.NodeGetVolumeStatsResponse:
-        id_, path = need(request.volume_id, "volume_id"), Path(need(request.volume_path, "volume_path"))
+        id_, path = required(request.volume_id, "volume_id"), Path(required(request.volume_path, "volume_path"))
         volume = self._store.volume(id_)
         folder = self._store.path(volume)
         if not path.exists() or not path.samefile(folder):
@@ -82,7 +82,7 @@ class Node:
     def NodeExpandVolume(  # noqa: N802
         self, request: csi_pb2.NodeExpandVolumeRequest
     ) -> csi_pb2.NodeExpandVolumeResponse:
-        id_, path = need(request.volume_id, "volume_id"), Path(need(request.volume_path, "volume_path"))
+        id_, path = required(request.volume_id, "volume_id"), Path(required(request.volume_path, "volume_path"))
         volume = self._store.volume(id_)
         if not path.exists():
             raise refusal.missing(f"{path}: volume {id_} is not mounted there")
@@ -94,4 +94,4 @@ def _check_same(folder: Path, target: Path, is_read_only: bool, wanted: bool) ->
     if not target.samefile(folder):
         raise refusal.taken(f"{target}: something else is mounted there")
     if is_read_only != wanted:
-        raise refusal.taken(f"{target}: mounted already, {'read-only' if is_read_only else 'writable'}")
+        raise refusal.taken(f"{target}: already mounted {'read-only' if is_read_only else 'writable'}")

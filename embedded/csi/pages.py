@@ -16,7 +16,7 @@ _TOKEN = re.compile(r"(\d+)\.([a-z0-9-]+)")
 def page(found: Sequence[_Record], most: int, token: str) -> tuple[list[_Record], str]:
     """The records after those that the token's page ended with, and the next page's token; `most` 0 means all."""
     if most < 0:
-        raise refusal.invalid(f"max_entries: got {most}, need no negative number")
+        raise refusal.invalid(f"max_entries: {most} is negative; set 0 or more")
     after = _parse(token) if token else (-1, "")
     left = [record for record in found if (record.created, record.id) > after]
     if not most or len(left) <= most:
@@ -28,5 +28,5 @@ def page(found: Sequence[_Record], most: int, token: str) -> tuple[list[_Record]
 def _parse(token: str) -> tuple[int, str]:
     match = _TOKEN.fullmatch(token)
     if not match:
-        raise refusal.busy(f"starting_token: {token!r} is none of this driver's: begin again without one")
+        raise refusal.busy(f"starting_token: {token!r} is not a token of this driver; start again without one")
     return int(match[1]), match[2]

@@ -51,7 +51,7 @@ class Published:
         try:
             self._said = self._bring_up_to_date(wanted)
         except (OSError, ValueError) as error:
-            self._complaint.say(f"mirrors' ages are not published: {error}")
+            self._complaint.say(f"the ages of mirrors cannot be published: {error}")
         else:
             self._complaint.say("")
 

@@ -19,8 +19,8 @@ _FLAGS = frozenset({"ro", "rw", "nodev", "noexec", "nosuid", "noatime", "nodirat
 _FILESYSTEMS = ("", "btrfs")
 
 
-def need(value: str, field: str) -> str:
-    """A text that must be there."""
+def required(value: str, field: str) -> str:
+    """The value of a required field; a Refusal if it is empty."""
     if not value:
         raise refusal.invalid(f"{field}: missing")
     return value
@@ -35,9 +35,11 @@ def source(asked: csi_pb2.VolumeContentSource) -> Source | None:
     """What a new volume is made of."""
     match asked.WhichOneof("type"):
         case "snapshot":
-            return Source("snapshot", need(asked.snapshot.snapshot_id, "volume_content_source.snapshot.snapshot_id"))
+            return Source(
+                "snapshot", required(asked.snapshot.snapshot_id, "volume_content_source.snapshot.snapshot_id")
+            )
         case "volume":
-            return Source("volume", need(asked.volume.volume_id, "volume_content_source.volume.volume_id"))
+            return Source("volume", required(asked.volume.volume_id, "volume_content_source.volume.volume_id"))
     return None
 
 
@@ -54,13 +56,14 @@ def check_capabilities(asked: Iterable[csi_pb2.VolumeCapability]) -> None:
 def lacking(capability: csi_pb2.VolumeCapability) -> str:
     """What of a capability no volume here has; nothing where they have all of it."""
     if capability.WhichOneof("access_type") != "mount":
-        return "volume_capability: need one of kind mount, a volume here is a folder"
+        return "volume_capability: must be of kind mount, since volumes of this driver are folders"
     if capability.access_mode.mode == _Mode.UNKNOWN:
         return "volume_capability.access_mode: missing"
     if capability.mount.fs_type not in _FILESYSTEMS:
-        return f"volume_capability.mount.fs_type: got {capability.mount.fs_type!r}, need none or btrfs"
+        return f"volume_capability.mount.fs_type: {capability.mount.fs_type!r} is not supported; set btrfs or none"
     if unknown := sorted(set(capability.mount.mount_flags) - _FLAGS):
-        return f"volume_capability.mount.mount_flags: got {unknown[0]!r}, need some of {', '.join(sorted(_FLAGS))}"
+        flags = ", ".join(sorted(_FLAGS))
+        return f"volume_capability.mount.mount_flags: {unknown[0]!r} is not supported; choose among {flags}"
     return ""
 
 
@@ -83,7 +86,7 @@ def options(capability: csi_pb2.VolumeCapability, *, read_only: bool) -> list[st
 def check_parameters(parameters: Mapping[str, str], known: Iterable[str] = ()) -> None:
     """Refuses what nothing here reads: a class's parameters are for the driver alone."""
     if unknown := sorted(key for key in parameters.keys() - set(known) if not key.startswith(_TOLD)):
-        raise refusal.invalid(f"parameters: {unknown[0]!r} is unknown, need {' or '.join(known) or 'none'}")
+        raise refusal.invalid(f"parameters: unknown {unknown[0]!r}; allowed: {', '.join(known) or 'none'}")
 
 
 def claim(parameters: Mapping[str, str]) -> str:
@@ -95,7 +98,7 @@ def claim(parameters: Mapping[str, str]) -> str:
 def mirror_of(parameters: Mapping[str, str]) -> str:
     """The claim whose copy a volume begins as; nothing where it begins as anything else."""
     name = parameters.get(MIRROR_OF, "")
-    return f"{need(parameters.get(_NAMESPACE, ''), f'parameters.{_NAMESPACE}')}/{name}" if name else ""
+    return f"{required(parameters.get(_NAMESPACE, ''), f'parameters.{_NAMESPACE}')}/{name}" if name else ""
 
 
 def mirror_seconds(parameters: Mapping[str, str], *, has_mirror: bool) -> int | None:
@@ -104,7 +107,7 @@ def mirror_seconds(parameters: Mapping[str, str], *, has_mirror: bool) -> int | 
     if text is None:
         return None
     if not text.isascii() or not text.isdecimal():
-        raise refusal.invalid(f"parameters.{MIRROR}: got {text!r}, need a whole number")
+        raise refusal.invalid(f"parameters.{MIRROR}: {text!r} is not a whole number of seconds")
     if int(text) and not has_mirror:
         raise refusal.invalid(f"parameters.{MIRROR}: this driver has no second pool")
     return int(text)

@@ -22,12 +22,15 @@ def left(pool: Path) -> int:
     return found.f_bavail * found.f_frsize - _unwritten()
 
 
-def need(pool: Path, more: int = 0) -> None:
-    """Refuses what would take the disk's reserve."""
+def check(pool: Path, more: int = 0) -> None:
+    """Refuses a call that would use the disk's reserve. `more`: bytes that the call takes."""
     room = left(pool)
     if room < RESERVE + more:
-        wanted = f"{RESERVE // MIB} MiB are kept" + (f" and this takes {more // MIB} MiB" if more else "")
-        raise refusal.full(f"{disk(pool)}: the disk has {max(room, 0) // MIB} MiB left, {wanted}: make room there")
+        taken = f", and this would take {more // MIB} MiB" if more else ""
+        raise refusal.full(
+            f"{disk(pool)}: the disk has {max(room, 0) // MIB} MiB left, of which {RESERVE // MIB} MiB are "
+            f"reserved{taken}; free some space"
+        )
 
 
 @cache  # a pool is mounted before its driver starts, and stays

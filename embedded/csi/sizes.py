@@ -19,9 +19,9 @@ class Asked:
 
     def __post_init__(self) -> None:
         if self.at_least < 0 or self.at_most < 0:
-            raise refusal.invalid(f"capacity_range: {self.at_least} to {self.at_most} bytes, need no negative number")
+            raise refusal.invalid(f"capacity_range: {self.at_least} to {self.at_most} bytes contains a negative number")
         if self.at_most and self.at_least > self.at_most:
-            raise refusal.invalid(f"capacity_range: at least {self.at_least} bytes, but at most {self.at_most}")
+            raise refusal.invalid(f"capacity_range: required_bytes {self.at_least} exceeds limit_bytes {self.at_most}")
 
     def holds(self, size: int) -> bool:
         """Whether a size that there is will do."""
@@ -33,9 +33,9 @@ class Asked:
         if self.at_most:
             size = min(size, self.at_most)
         if size < MINIMUM:
-            raise refusal.out_of_range(f"at most {self.at_most} bytes asked for, need at least {MINIMUM}")
+            raise refusal.out_of_range(f"limit_bytes {self.at_most} is below the smallest volume of {MINIMUM} bytes")
         if smallest and size < smallest:
-            raise refusal.out_of_range(f"{size} bytes, but what it is to be made of has {smallest}")
+            raise refusal.out_of_range(f"{size} bytes are too small: the source has {smallest}")
         if size > largest:
-            raise refusal.out_of_range(f"{size} bytes, but the pool has {largest}")
+            raise refusal.out_of_range(f"{size} bytes are too large: the pool has {largest}")
         return size

@@ -127,7 +127,7 @@ class Store:
             if volume:
                 _check_same(volume, name, asked, source)
             else:
-                room.need(self.pool)
+                room.check(self.pool)
                 origin = bring() if bring else self._origin(source)
                 size = asked.choose(origin.size if origin else None, self.total)
                 volume = Volume(id_, name, size, time.time_ns(), source, kept.mirror_seconds or 0, kept.claim)
@@ -171,7 +171,7 @@ class Store:
         with self._turns.hold(path):
             volume = self.volume(id_)
             if not asked.holds(volume.size):
-                room.need(self.pool)
+                room.check(self.pool)
                 volume = replace(volume, size=asked.choose(volume.size, self.total))
                 records.write(_record(path), volume)
             self.storage.limit(path, volume.size)
@@ -198,9 +198,9 @@ class Store:
             snapshot = _get(self.snapshots, id_, records.snapshot)
             if snapshot:
                 if (snapshot.name, snapshot.volume) != (name, volume):
-                    raise refusal.taken(f"{name}: there is a snapshot of that name, of volume {snapshot.volume}")
+                    raise refusal.taken(f"{name}: a snapshot of volume {snapshot.volume} already has this name")
                 return snapshot
-            room.need(self.pool)
+            room.check(self.pool)
             snapshot = Snapshot(id_, name, self.volume(volume).size, time.time_ns(), volume)
             self._make(path, snapshot, origin, read_only=True)
         return snapshot
@@ -211,12 +211,12 @@ class Store:
 
     def _place(self, source: Source) -> Path:
         if not is_identifier(source.id):
-            raise refusal.missing(f"{source.kind} {source.id}: there is none")
+            raise refusal.missing(f"{source.kind} {source.id}: does not exist")
         return (self.volumes if source.kind == "volume" else self.snapshots) / source.id
 
     def _make(self, path: Path, record: Volume | Snapshot, origin: Path | None, *, read_only: bool) -> None:
         if path.exists():
-            raise refusal.taken(f"{path}: there is something that this driver did not make")
+            raise refusal.taken(f"{path}: already exists, but not as a volume or snapshot of this driver")
         self.storage.announce(_record(path), record)
         if origin:
             self.storage.copy(origin, path, read_only=read_only)
@@ -238,15 +238,15 @@ class Store:
     @staticmethod
     def _found(kind: str, record: _Record | None, id_: str) -> _Record:
         if record is None:
-            raise refusal.missing(f"{kind} {id_}: there is none")
+            raise refusal.missing(f"{kind} {id_}: does not exist")
         return record
 
 
 def _check_same(volume: Volume, name: str, asked: Asked, source: Source | None) -> None:
     if volume.name != name or volume.source != source:
-        raise refusal.taken(f"{name}: there is a volume of that name, made of something else")
+        raise refusal.taken(f"{name}: a volume with other content already has this name")
     if not asked.holds(volume.size):
-        raise refusal.taken(f"{name}: there is a volume of that name, with {volume.size} bytes")
+        raise refusal.taken(f"{name}: a volume with {volume.size} bytes already has this name")
 
 
 def _record(path: Path) -> Path:

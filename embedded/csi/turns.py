@@ -24,7 +24,7 @@ class Turns:
         """For the time of a call that changes one path and reads another. A Refusal where another call is at it."""
         with self._lock:
             if changed in self._changed or self._read[changed] or read in self._changed:
-                raise refusal.busy(f"{changed.name}: another call works on it or on what it is made of")
+                raise refusal.busy(f"{changed.name}: another call is using it or its source; retry")
             self._changed.add(changed)
             if read:
                 self._read[read] += 1

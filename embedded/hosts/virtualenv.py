@@ -73,8 +73,8 @@ def interpreter(root: Path, options: Mapping[str, Any], *, file: str = "Pulumi.y
     toolchain = options.get("toolchain", "pip")
     if toolchain != "pip":
         raise Fault(
-            f"{root / file}: runtime.options.toolchain: got {toolchain}, this language host runs virtual environments "
-            "made by pip or venv; set runtime.options.virtualenv to the environment's folder instead"
+            f"{root / file}: runtime.options.toolchain: {toolchain} is not supported; set runtime.options.virtualenv "
+            "to the folder of a virtual environment made with pip or venv"
         )
     name = options.get("virtualenv")
     if not name:
@@ -83,7 +83,7 @@ def interpreter(root: Path, options: Mapping[str, Any], *, file: str = "Pulumi.y
     python = home / "bin" / "python"
     if not os.access(python, os.X_OK):
         raise Fault(
-            f"{root / file}: runtime.options.virtualenv: there is no virtual environment in {home}; make it with: "
+            f"{root / file}: runtime.options.virtualenv: {home} is not a virtual environment; create it with: "
             f"python3 -m venv {home} && {python} -m pip install -r {root / 'requirements.txt'}"
         )
     return Interpreter(python, home)

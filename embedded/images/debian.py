@@ -95,7 +95,9 @@ class Apt:
         """The distribution's Python, as `3.11`."""
         text = self._run("apt-cache", "depends", "python3")
         if not (found := re.search(r"Depends: python(3\.\d+)$", text, re.MULTILINE)):
-            raise Fault("images: this machine's apt sources have no python3; they need a Debian or Ubuntu release")
+            raise Fault(
+                "images: this machine's apt sources have no python3; add the sources of a Debian or Ubuntu release"
+            )
         return found[1]
 
     def closure(self, packages: Sequence[str]) -> list[str]:

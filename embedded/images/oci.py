@@ -83,7 +83,7 @@ def architecture() -> str:
     """This machine's architecture, as images and Debian call it."""
     machine = platform.machine()
     if machine not in _ARCHITECTURES:
-        raise Fault(f"images: this machine is {machine}; they can be built for {', '.join(_ARCHITECTURES)}")
+        raise Fault(f"images: cannot be built on {machine}; use a machine with {' or '.join(_ARCHITECTURES)}")
     return _ARCHITECTURES[machine]
 
 

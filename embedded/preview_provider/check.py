@@ -1,4 +1,4 @@
-"""Compares inputs with the types that the SDK declares for them: names, required ones, kinds of value, enumerations."""
+"""Compares inputs with the types that the SDK declares: names, required properties, types, enumerations."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ _WORDS: dict[Any, str] = {
 
 @dataclass(frozen=True)
 class Wrong:
-    """One thing that is wrong with a resource's inputs, and where."""
+    """One fault of a resource's inputs, and its path."""
 
     path: paths.Path
     reason: str
     certain: bool = True
-    """False where the SDK knows better values, and takes others too: Azure's enumerations grow without it."""
+    """False for an open enumeration, which takes other values too: Azure's enumerations grow without the SDK."""
 
     @property
     def place(self) -> str:
-        """The place as the engine writes it: `scalingConfig.minSize`."""
+        """The path as the engine writes it: `scalingConfig.minSize`."""
         return paths.render(self.path)
 
 
 def inputs(values: Mapping[str, Any], arguments: type, name: str) -> list[Wrong]:
-    """Everything that is wrong with the inputs of one resource. Unknown values are taken to be right."""
+    """All faults of the inputs of one resource. Unknown values count as correct."""
     return list(_object(values, arguments, (), name, hidden=False))
 
 
 def names(values: Mapping[str, Any], arguments: type, name: str) -> list[Wrong]:
-    """Unknown and missing names alone, for values that come as JSON in strings (a provider's settings)."""
+    """Unknown and missing names only, for values that arrive as JSON in strings (a provider's settings)."""
     known = properties.of(arguments)
     return [*_unknown(values, known, (), name), *_missing(values, known, (), name)]
 
@@ -78,11 +78,11 @@ def _missing(
 ) -> Iterator[Wrong]:
     for each in known.values():
         if each.required and plain(values.get(each.name)) is None:
-            yield Wrong((*path, each.name), f"missing, and {name} requires it")
+            yield Wrong((*path, each.name), f"missing; {name} requires it")
 
 
 def _value(value: Any, options: tuple[Any, ...], path: paths.Path, hidden: bool) -> Iterator[Wrong]:
-    """The value against the alternative that it fits best. What is `hidden` is in a secret and not to be shown."""
+    """Compares the value with its best-fitting alternative. A `hidden` value is part of a secret and not shown."""
     if isinstance(value, Secret):
         value, hidden = value.value, True
     if value is None or isinstance(value, Unknown) or not options or _is_asset(value, options):
@@ -94,11 +94,11 @@ def _value(value: Any, options: tuple[Any, ...], path: paths.Path, hidden: bool)
     if fitting:
         yield from min((list(_inside(value, option, path, hidden)) for option in fitting), key=len)
     else:
-        yield Wrong(path, f"got {_kind(value, hidden)}, need {_needs(options)}")
+        yield Wrong(path, f"must be {_expected(options)}, not {_kind(value, hidden)}")
 
 
 def _inside(value: Any, option: Any, path: paths.Path, hidden: bool) -> Iterator[Wrong]:
-    """What is wrong within a list or a map that is one."""
+    """Faults inside a list or map of the right type."""
     arguments = typing.get_args(option)
     if properties.is_object(option):
         yield from _object(value, option, path, _name(option), hidden=hidden)
@@ -113,11 +113,12 @@ def _inside(value: Any, option: Any, path: paths.Path, hidden: bool) -> Iterator
 def _enumerated(value: Any, options: tuple[Any, ...], path: paths.Path, hidden: bool) -> Iterator[Wrong]:
     allowed = [member.value for option in options if _is_enumeration(option) for member in option]
     if isinstance(value, dict | list):
-        yield Wrong(path, f"got {_kind(value, hidden)}, need one of {_listed(allowed)}")
+        yield Wrong(path, f"must be one of {_listed(allowed)}, not {_kind(value, hidden)}")
     elif value not in allowed:
         hint = did_you_mean(value, map(str, allowed))
         is_open = any(not _is_enumeration(option) and _fits(value, option) for option in options)
-        yield Wrong(path, f"got {_kind(value, hidden)}, which is none of {_listed(allowed)}{hint}", certain=not is_open)
+        reason = f"must be one of {_listed(allowed)}, not {_kind(value, hidden)}{hint}"
+        yield Wrong(path, reason, certain=not is_open)
 
 
 def _is_enumeration(option: Any) -> bool:
@@ -125,7 +126,7 @@ def _is_enumeration(option: Any) -> bool:
 
 
 def _fits(value: Any, option: Any) -> bool:
-    """Whether a value is of a type's kind, whatever is in it."""
+    """Whether a value is of a type's kind, regardless of its content."""
     origin = typing.get_origin(option) or option
     if properties.is_object(option) or origin in (dict, Mapping):
         return isinstance(value, dict)
@@ -135,7 +136,7 @@ def _fits(value: Any, option: Any) -> bool:
         return option is bool and isinstance(value, bool)
     if option is float:
         return isinstance(value, int | float)
-    # A type that this code does not know is no reason to refuse a value.
+    # Values of types that this code does not know are accepted.
     return isinstance(value, option) if option in (str, int) else True
 
 
@@ -143,11 +144,11 @@ def _is_asset(value: Any, options: tuple[Any, ...]) -> bool:
     return isinstance(value, dict) and _SIGNATURE in value and any(_name(option) in _ASSETS for option in options)
 
 
-def _needs(options: tuple[Any, ...]) -> str:
-    return " or ".join(dict.fromkeys(_need(option) for option in options))
+def _expected(options: tuple[Any, ...]) -> str:
+    return " or ".join(dict.fromkeys(_type(option) for option in options))
 
 
-def _need(option: Any) -> str:
+def _type(option: Any) -> str:
     if properties.is_object(option):
         return f"a map of {_name(option)}"
     return _WORDS.get(typing.get_origin(option) or option) or _name(option)

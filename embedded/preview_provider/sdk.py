@@ -55,7 +55,7 @@ def _resource(module: str, version: str, token: str) -> ResourceType:
         if found := info["classes"].get(token):
             resource: type = getattr(importlib.import_module(info["fqn"]), found)
             return ResourceType(_arguments(resource), resource)
-    raise Fault(f"{token}: {module} {version} has no such resource")
+    raise Fault(f"{token}: {module} {version} has no such resource; check the token, or upgrade the SDK")
 
 
 def _arguments(resource: type) -> type:

@@ -105,7 +105,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
         wrong = check.inputs(news, found.arguments, found.name)
         for each in wrong:
             if not each.certain:
-                self._warn(request.urn, f"{_told(request.urn)}: {each.place}: {each.reason}")
+                self._warn(request.urn, f"{_label(request.urn)}: {each.place}: {each.reason}")
         failures = _failures([each for each in wrong if each.certain])
         return provider_pb2.CheckResponse(inputs=self._encode(news), failures=failures)
 
@@ -154,11 +154,11 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
     def _type(self, urn: str) -> ResourceType:
         return self._sdk.resource(_token(urn))
 
-    def _refusal(self, what: str, whom: str) -> Fault:
-        name = _told(whom) if "::" in whom else whom
+    def _refusal(self, operation: str, target: str) -> Fault:
+        name = _label(target) if "::" in target else target
         remedy = f"install Pulumi's own: pulumi plugin install resource {self._sdk.package} {self._sdk.version}"
         return Fault(
-            f"cannot {what} {name}: this stand-in for the {self._sdk.package} provider previews only; {remedy}"
+            f"cannot {operation} {name}: this stand-in for the {self._sdk.package} provider only previews; {remedy}"
         )
 
     def _warn(self, urn: str, message: str) -> None:
@@ -174,12 +174,12 @@ def _token(urn: str) -> str:
     return urn.split("::")[2].rpartition("$")[2]
 
 
-def _told(urn: str) -> str:
+def _label(urn: str) -> str:
     return f"{_token(urn)} {urn.rpartition('::')[2]}"
 
 
 def _failures(found: list[check.Wrong]) -> list[Any]:
-    # The place is part of the reason, because of a property that is named the engine prints the value: even a secret.
+    # The path is part of the reason: if a failure names its property, the engine prints the value, even a secret.
     return [provider_pb2.CheckFailure(reason=f"{each.place}: {each.reason}") for each in found]
 
 

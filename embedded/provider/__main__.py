@@ -21,7 +21,7 @@ def main(arguments: list[str]) -> int:
     engine = os.getppid()
     found = official.installed()
     if found:
-        message = f"not started, Pulumi's own plugin is installed in {found}"
+        message = f"not started, because Pulumi's own plugin is installed in {found}"
         print(f"embedded Kubernetes provider: {message}", file=sys.stderr)
         return 1
     ended = threading.Event()

@@ -27,10 +27,12 @@ def check(
     token = kinds.token(urn)
     if kinds.is_list(token):
         kind = token.rpartition(":")[2]
-        raise Fault(f"{kind} cannot be a resource: it only groups objects in YAML; make its items, one resource each")
+        raise Fault(
+            f"{kind} cannot be a resource, since it only groups objects in YAML; declare its items as resources"
+        )
     obj = normalize(checkpoint.from_properties(news))
     if kinds.is_patch(token, obj) and not naming.is_named(obj):
-        raise Fault("a Patch resource must say which object it patches: set metadata.name")
+        raise Fault("a Patch resource must name the object that it patches; set metadata.name")
     if olds:
         old = checkpoint.from_properties(olds)
         naming.adopt(obj, old)
@@ -38,7 +40,7 @@ def check(
     else:
         naming.assign(obj, kinds.name(urn), seed, autonaming)
     if naming.is_generated(obj):
-        raise Fault("metadata.generateName is not supported with server-side apply: set metadata.name or neither")
+        raise Fault("metadata.generateName is not supported with server-side apply; set metadata.name or neither")
     _place(session, obj)
     _refuse_bad_annotations(session, urn, news, obj)
     if kinds.is_crd(obj):

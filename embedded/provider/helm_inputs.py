@@ -100,16 +100,16 @@ def _from_files(files: list[Any]) -> dict[str, Any]:
         try:
             loaded = yaml.safe_load(text) or {}
         except yaml.YAMLError as error:
-            raise Fault(f"valueYamlFiles: not YAML: {error}") from None
+            raise Fault(f"valueYamlFiles: not valid YAML: {error}") from None
         if not isinstance(loaded, dict):
-            raise Fault(f"valueYamlFiles: a file must hold a map of values, got {type(loaded).__name__}")
+            raise Fault(f"valueYamlFiles: each file must contain a map of values, not {type(loaded).__name__}")
         values = merged(values, loaded)
     return values
 
 
 def _asset_text(asset: Any) -> str:
     if not isinstance(asset, dict) or asset.get(_SIGNATURE) != _ASSET:
-        raise Fault(f"valueYamlFiles: each entry must be an asset (pulumi.FileAsset), got {type(asset).__name__}")
+        raise Fault(f"valueYamlFiles: each entry must be an asset (pulumi.FileAsset), not {type(asset).__name__}")
     if "text" in asset:
         return str(asset["text"])
     try:

@@ -134,7 +134,7 @@ def program() -> str:
         return str(toolchain.tools().path("helm"))
     found = shutil.which("helm")
     if found is None:
-        raise Fault("helm: no such program; `make up` builds it, or install helm 3 on PATH")
+        raise Fault("helm: not found; run `make up` to build it, or install helm 3 on PATH")
     return found
 
 

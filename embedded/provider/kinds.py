@@ -55,7 +55,7 @@ def refusal(type_token: str) -> str:
     """Why a function or a component cannot be had, and what can."""
     instead = "helm.v3.Release" if ":helm" in type_token else "a resource for each object"
     return (
-        f"{_OF_THE_SDK.get(type_token, type_token)}: the embedded Kubernetes provider does not have it; "
+        f"{_OF_THE_SDK.get(type_token, type_token)}: not supported by the embedded Kubernetes provider; "
         f"declare {instead}, or install Pulumi's own kubernetes plugin"
     )
 

@@ -76,7 +76,9 @@ def connect(config: Kubeconfig) -> ApiClient:
     plugin = _exec_plugin(config)
     if plugin and not configuration.api_key and not configuration.cert_file:
         # The library goes on without credentials, having written the plugin's own reason to standard error.
-        raise Fault(f"the kubeconfig cannot be used: its exec plugin {plugin} gave no credentials; run it to see why")
+        raise Fault(
+            f"the kubeconfig cannot be used: its exec plugin {plugin} returned no credentials; run it to see why"
+        )
     return client
 
 
@@ -139,7 +141,7 @@ def _parse(text: str, origin: str) -> Kubeconfig:
     except yaml.YAMLError:  # which would show lines of the file, and those hold keys
         config = None
     if not _is_kubeconfig(config):
-        raise Fault(f"kubeconfig: {origin} is neither a kubeconfig nor the path of one")
+        raise Fault(f"kubeconfig: {origin} is neither a kubeconfig nor a path to one")
     return dict(config)
 
 

@@ -47,7 +47,7 @@ def assign(
     if is_named(obj) or is_generated(obj) or isinstance(obj.get("metadata"), Unknown):
         return
     if options is not None and options.mode == _MODES.DISABLE:
-        raise Fault("autonaming is disabled for this stack: set metadata.name")
+        raise Fault("autonaming is disabled for this stack; set metadata.name")
     proposed = options.proposed_name if options is not None else ""
     metadata(obj)["name"] = proposed or unique(f"{resource_name}-", seed)
     object_annotations.set_true(obj, object_annotations.AUTONAMED)

@@ -30,7 +30,7 @@ def faults(urn: str, news: Properties) -> Iterator[tuple[str, str]]:
     if given.get("enableServerSideApply") in (False, "false"):
         yield (
             "enableServerSideApply",
-            "the embedded Kubernetes provider only applies on the server's side; install Pulumi's own plugin",
+            "the embedded Kubernetes provider only uses server-side apply; install Pulumi's own plugin",
         )
 
 

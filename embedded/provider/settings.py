@@ -55,11 +55,11 @@ def _flag(variables: Mapping[str, str], key: str, environment: str, default: str
 def _refuse_unsupported(variables: Mapping[str, str]) -> None:
     if not _flag(variables, "enableServerSideApply", "ENABLE_SERVER_SIDE_APPLY", "true"):
         raise Fault(
-            "enableServerSideApply: got false, but the embedded Kubernetes provider only applies on the server's side; "
-            "drop the setting, or install Pulumi's own kubernetes plugin"
+            "enableServerSideApply: false is not supported: the embedded Kubernetes provider only uses server-side "
+            "apply; remove the setting, or install Pulumi's own kubernetes plugin"
         )
     if variables.get(f"{_PREFIX}renderYamlToDirectory"):
         raise Fault(
             "renderYamlToDirectory: the embedded Kubernetes provider does not render YAML; "
-            "drop the setting, or install Pulumi's own kubernetes plugin"
+            "remove the setting, or install Pulumi's own kubernetes plugin"
         )

@@ -98,8 +98,8 @@ def _live(session: Session, obj: Object, name: str, namespace: str | None) -> Ob
     except ApiError as error:
         if error.not_found and not error.no_match:
             where = f"{namespace}/{name}" if namespace else name
-            hint = "make it again with `pulumi up --refresh`"
-            raise Fault(f"{obj['kind']} {where} is gone from the cluster: {hint}") from None
+            hint = "create it again with `pulumi up --refresh`"
+            raise Fault(f"{obj['kind']} {where} no longer exists in the cluster; {hint}") from None
         raise
 
 

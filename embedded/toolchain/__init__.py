@@ -30,9 +30,7 @@ class Tools:
         """The program's file. A Fault when it is absent."""
         found = pulumi.find() if program == "pulumi" else self._built(program) or self._system(program)
         if not found:
-            raise Fault(
-                f"{program}: not on this machine yet; `make {'tools' if program == 'pulumi' else 'up'}` gets it"
-            )
+            raise Fault(f"{program}: not installed yet; run `make {'tools' if program == 'pulumi' else 'up'}`")
         return found
 
     @property
@@ -40,14 +38,14 @@ class Tools:
         """Folder with the charts `kueue` and `jobset`, of the versions that the programs have."""
         folder = self._kubernetes.folder / "charts"
         if not folder.exists():
-            raise Fault("charts of Kueue and JobSet: not on this machine yet; `make up` gets them")
+            raise Fault("charts of Kueue and JobSet: not downloaded yet; run `make up`")
         return folder
 
     @property
     def gpu_charts(self) -> Path:
         """Folder with the chart `nvidia-device-plugin`, for simulated nodes."""
         if charts.is_missing():
-            raise Fault("chart of NVIDIA's device plugin: not on this machine yet; `make up` gets it")
+            raise Fault("chart of NVIDIA's device plugin: not downloaded yet; run `make up`")
         return charts.folder()
 
     @property
@@ -55,7 +53,7 @@ class Tools:
         """Folder with the CustomResourceDefinitions of snapshots, of the version that their controllers have."""
         folder = go_module.csi().folder / "crds"
         if not folder.exists():
-            raise Fault("kinds of snapshots: not on this machine yet; `make up` gets them")
+            raise Fault("CustomResourceDefinitions of snapshots: not downloaded yet; run `make up`")
         return folder
 
     def _built(self, program: str) -> Path | None:

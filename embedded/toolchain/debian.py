@@ -49,7 +49,9 @@ def install(step: Step, programs: Mapping[str, str] = PROGRAMS) -> None:
     if not packages:
         return
     if not on_path("apt-get"):
-        raise Fault(f"missing {', '.join(packages)}, and this machine has no apt-get: install them, then run it again")
+        raise Fault(
+            f"missing {', '.join(packages)}, and this machine has no apt-get; install them, then run the command again"
+        )
     _mend(step)
     if _lists_are_old():
         _update(step)

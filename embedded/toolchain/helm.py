@@ -23,7 +23,7 @@ def is_missing() -> bool:
 
 def obtain(step: Step) -> None:
     """Asks for Pulumi's plugin first, which makes helm needless; else builds helm."""
-    step.note("asking for Pulumi's own Kubernetes plugin")
+    step.note("looking for Pulumi's own Kubernetes plugin")
     launchers.install(Path(sys.prefix) / "bin", pulumi=pulumi.find())
     if is_missing():
         go_build.build(go_module.helm(), step)

@@ -71,7 +71,9 @@ def _fetch(jars: Jars, folder: Path, step: Step) -> None:
     command([*maven, *goal], step=step)
     wrong = differing(folder, jars.sums)
     if wrong:
-        raise Fault(f"{jars.name}: {', '.join(wrong)}: not the files that SHA256SUMS names; nothing of them was kept")
+        raise Fault(
+            f"{jars.name}: {', '.join(wrong)}: checksums differ from SHA256SUMS; check the mirror, then run again"
+        )
 
 
 def differing(folder: Path, sums: str) -> list[str]:
@@ -85,4 +87,6 @@ def _refuse_old_java() -> None:
     said = subprocess.run(["java", "-version"], capture_output=True, text=True, timeout=60, check=False).stderr
     found = re.search(r'version "(\d+)', said)
     if not found or int(found[1]) < _OLDEST_JAVA:
-        raise Fault(f"java: found {found[1] if found else 'none that runs'}, Kafka needs {_OLDEST_JAVA} or newer")
+        raise Fault(
+            f"java: found {found[1] if found else 'none that runs'}; install Java {_OLDEST_JAVA} or newer for Kafka"
+        )

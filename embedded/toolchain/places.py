@@ -50,7 +50,7 @@ def _turn(lock: Path, step: Step) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            step.note("another run is making it: waiting for that")
+            step.note("waiting for another run that is building it")
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
 

@@ -58,9 +58,9 @@ def _installed() -> Path:
 
 
 def _install(step: Step) -> bool:
-    step.note("asking for Pulumi's installer")
+    step.note("looking for Pulumi's installer")
     if not is_reachable(INSTALLER):
-        step.note("Pulumi's installer is out of reach: building the CLI from its Go module")
+        step.note("Pulumi's installer cannot be reached; building the CLI from its Go module")
         return False
     folder = _installed().parent.parent
     try:
@@ -72,7 +72,7 @@ def _install(step: Step) -> bool:
                 if not (draft / "bin" / "pulumi").exists():
                     raise Fault("Pulumi's installer left no bin/pulumi")
     except Fault:
-        step.note("Pulumi's installer failed: building the CLI from its Go module")
+        step.note("Pulumi's installer failed; building the CLI from its Go module")
         return False
     return True
 

@@ -89,7 +89,7 @@ def test_an_instance_that_runs_from_another_home_is_left_alone(
 ) -> None:
     cluster.start(instance, Step("cluster"))
     before = processes.find(instance)
-    with monkeypatch.context() as elsewhere, pytest.raises(Fault, match="it runs already, with its data in"):
+    with monkeypatch.context() as elsewhere, pytest.raises(Fault, match="already running with its data in"):
         elsewhere.setenv("XDG_STATE_HOME", str(tmp_path))
         cluster.start(Instance(instance.name), Step("cluster"))
     assert processes.find(instance) == before
@@ -183,7 +183,7 @@ def test_a_supervisor_that_ends_half_way_is_one_line(instance: Instance) -> None
     assert alive
     os.kill(alive.pid, signal.SIGKILL)
     _, errors = starter.communicate(timeout=PATIENT_SECONDS)
-    assert f"Fault: cluster {instance.name}: its supervisor ended while it started" in errors
+    assert f"Fault: cluster {instance.name}: its supervisor ended while the cluster started" in errors
     assert "run `make up` again" in errors
 
 
@@ -217,7 +217,7 @@ def test_an_address_range_in_use_is_one_line(instance: Instance, taken_address: 
     with pytest.raises(Fault) as fault:
         cluster.start(instance, Step("cluster"))
     [line] = fault.value.lines
-    assert f"{instance.pod_cidr}: address range in use by" in line
+    assert f"{instance.pod_cidr}: the embedded cluster requires this range, but" in line
     assert taken_address in line
     assert remains(instance) == []
 
@@ -227,7 +227,7 @@ def test_a_full_disk_is_one_line(instance: Instance, tmp_path: Path, monkeypatch
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     run("mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(tmp_path))
     try:
-        with pytest.raises(Fault, match=r"0\.1 GiB free, the cluster needs 2") as fault:
+        with pytest.raises(Fault, match=r"0\.1 GiB are free, but the cluster requires 2") as fault:
             cluster.start(Instance(instance.name), Step("cluster"))
     finally:
         run("umount", str(tmp_path))

@@ -54,7 +54,7 @@ def fill(folder: Path) -> None:
             lambda: Mirror(store, mirror).copy(volume),
             lambda: Failover(store, mirror).create_volume("again", Asked(), "lab/data", NOTHING),
         ):
-            with pytest.raises(Refusal, match="MiB left, 64 MiB are kept") as answer:
+            with pytest.raises(Refusal, match="MiB left, of which 64 MiB are reserved") as answer:
                 refused()
             assert answer.value.code is grpc.StatusCode.RESOURCE_EXHAUSTED
         ballast.unlink()
@@ -80,5 +80,5 @@ fill(Path({str(tmp_path)!r}))
     private = ["unshare", "--mount", "--propagation=private", *GUARDED, sys.executable, "-c", program]
     done = subprocess.run(private, cwd=PROJECT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "volumes grow no more until there is room" in done.stdout
-    assert "volumes may grow again" in done.stdout
+    assert "volumes cannot grow until space is freed" in done.stdout
+    assert "volumes can grow again" in done.stdout

@@ -100,7 +100,9 @@ def test_a_failed_job_says_why_and_runs_again_only_when_asked(
     deployed.kube.delete(path)
     eventually(lambda: deployed.kube.get(path) is None)
     assert set(stack.up(Step("pulumi up"))) == {"same"}
-    with pytest.raises(Fault, match=rf"training job {runs['broken']}: its JobSet was deployed, but no longer exists in"):
+    with pytest.raises(
+        Fault, match=rf"training job {runs['broken']}: its JobSet was deployed, but no longer exists in"
+    ):
         watch.jobs(deployed.kube, stack.outputs())
 
     # The two documented ways: the same run, and another one.

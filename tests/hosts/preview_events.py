@@ -77,7 +77,7 @@ CHANGES: list[Event] = [
 ]
 CLOUD: list[Event] = [
     step("create", "aws:eks/cluster:Cluster", "cluster", None, {"version": "1.35"}),
-    said("error", "aws:eks/addon:Addon resource 'dns' has a problem: addonName: missing, and Addon requires it\n"),
+    said("error", "aws:eks/addon:Addon resource 'dns' has a problem: addonName: missing; Addon requires it\n"),
 ]
 KEPT: list[Event] = [{"policyAnalyzeStackSummaryEvent": {**_PACK, "passed": ["gpu-quota"]}}]
 VIOLATED: list[Event] = [

@@ -54,7 +54,7 @@ def test_what_the_embedded_kubernetes_provider_lacks_is_one_line(project: Projec
     output = project.run("preview", fails=True)
     said = [line for line in output.partition("Diagnostics:")[2].splitlines() if line.startswith("    error:")]
     assert len(said) == 1, output
-    assert f"{name}: the embedded Kubernetes provider does not have it; declare " in said[0]
+    assert f"{name}: not supported by the embedded Kubernetes provider; declare " in said[0]
     assert "Traceback" not in output
     assert 'File "' not in output
 
@@ -73,7 +73,7 @@ def test_a_missing_environment_says_how_to_make_it(engine: Engine, tmp_path: Pat
     project = engine.project(tmp_path / "tiny", venv=".venv").started()
     output = project.run("preview", fails=True)
     wanted = project.folder / ".venv"
-    assert f"{project.folder}/Pulumi.yaml: runtime.options.virtualenv: there is no virtual environment in" in output
+    assert f"{project.folder}/Pulumi.yaml: runtime.options.virtualenv: {wanted} is not a virtual environment" in output
     assert f"python3 -m venv {wanted} && {wanted}/bin/python -m pip install -r" in output
 
 
@@ -103,9 +103,9 @@ def test_install_makes_a_missing_environment_first(tmp_path: Path) -> None:
 def test_an_unsupported_toolchain_is_named(engine: Engine, tmp_path: Path) -> None:
     project = engine.project(tmp_path / "tiny").started()
     (project.folder / "Pulumi.yaml").write_text("{name: tiny, runtime: {name: python, options: {toolchain: poetry}}}")
-    assert "runtime.options.toolchain: got poetry" in project.run("preview", fails=True)
+    assert "runtime.options.toolchain: poetry is not supported" in project.run("preview", fails=True)
 
 
 def test_a_folder_without_a_program_is_named(project: Project) -> None:
     project.having("").folder.joinpath("__main__.py").unlink()
-    assert f"{project.folder}: there is no __main__.py to run" in project.run("preview", fails=True)
+    assert f"{project.folder}: has no __main__.py to run" in project.run("preview", fails=True)

@@ -204,7 +204,8 @@ def test_a_fault_before_the_engine_runs_is_shown(preview: Preview) -> None:
     settings = preview.settings.project / "Pulumi.yaml"
     settings.write_text(settings.read_text().replace("virtualenv: ", "virtualenv: missing"))
     (fault,) = preview.run().faults
-    assert "runtime.options.virtualenv: there is no virtual environment in" in fault
+    assert "runtime.options.virtualenv: " in fault
+    assert "is not a virtual environment" in fault
 
 
 def test_an_unknown_stack_is_named_with_those_there_are(preview: Preview) -> None:

@@ -32,18 +32,18 @@ IN_AKS = {"resourceGroupName": "g"}
 @pytest.mark.parametrize(
     ("token", "inputs", "expected"),
     [
-        (ADDON, {"clusterName": "c"}, "addonName: missing, and Addon requires it"),
-        (ADDON, {**GIVEN, "addonName": None}, "addonName: missing, and Addon requires it"),
+        (ADDON, {"clusterName": "c"}, "addonName: missing; Addon requires it"),
+        (ADDON, {**GIVEN, "addonName": None}, "addonName: missing; Addon requires it"),
         (ADDON, {**GIVEN, "adonVersion": "v"}, "adonVersion: Addon has no such property (did you mean addonVersion?)"),
         (ADDON, {**GIVEN, "addon_nam": "v"}, "addon_nam: Addon has no such property (did you mean addon_name?)"),
-        (ADDON, {**GIVEN, "addonVersion": 1.3}, "addonVersion: got the number 1.3, need a string"),
-        (ADDON, {**GIVEN, "preserve": "true"}, "preserve: got the string 'true', need true or false"),
-        (ADDON, {**GIVEN, "tags": ["a"]}, "tags: got a list, need a map"),
-        (ADDON, {**GIVEN, "tags": {"a.b": 1}}, 'tags["a.b"]: got the number 1, need a string'),
-        (GROUP, {**IN_GROUP, "diskSize": 1.5}, "diskSize: got the number 1.5, need a whole number"),
-        (GROUP, {**IN_GROUP, "diskSize": True}, "diskSize: got true, need a whole number"),
-        (GROUP, {**IN_GROUP, "subnetIds": ["a", {}]}, "subnetIds[1]: got a map, need a string"),
-        (GROUP, {**IN_GROUP, "taints": ["a"]}, "taints[0]: got the string 'a', need a map of NodeGroupTaint"),
+        (ADDON, {**GIVEN, "addonVersion": 1.3}, "addonVersion: must be a string, not the number 1.3"),
+        (ADDON, {**GIVEN, "preserve": "true"}, "preserve: must be true or false, not the string 'true'"),
+        (ADDON, {**GIVEN, "tags": ["a"]}, "tags: must be a map, not a list"),
+        (ADDON, {**GIVEN, "tags": {"a.b": 1}}, 'tags["a.b"]: must be a string, not the number 1'),
+        (GROUP, {**IN_GROUP, "diskSize": 1.5}, "diskSize: must be a whole number, not the number 1.5"),
+        (GROUP, {**IN_GROUP, "diskSize": True}, "diskSize: must be a whole number, not true"),
+        (GROUP, {**IN_GROUP, "subnetIds": ["a", {}]}, "subnetIds[1]: must be a string, not a map"),
+        (GROUP, {**IN_GROUP, "taints": ["a"]}, "taints[0]: must be a map of NodeGroupTaint, not the string 'a'"),
         (
             POOL,
             {"cluster": "c", "nodeConfig": {"guestAccelerators": [{"type": "l4", "count": 1, "gpuSharing": {}}]}},
@@ -53,10 +53,10 @@ IN_AKS = {"resourceGroupName": "g"}
         (
             AKS,
             {**IN_AKS, "identity": {"type": "SystemAsigned"}},
-            "identity.type: got the string 'SystemAsigned', which is none of SystemAssigned, UserAssigned, None "
+            "identity.type: must be one of SystemAssigned, UserAssigned, None, not the string 'SystemAsigned' "
             "(did you mean SystemAssigned?)",
         ),
-        (AKS, {**IN_AKS, "identity": Secret({"type": "s3cret"})}, "identity.type: got a secret, which is none of"),
+        (AKS, {**IN_AKS, "identity": Secret({"type": "s3cret"})}, "identity.type: must be one of"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_named(token: str, inputs: dict[str, Any], expected: str) -> None:

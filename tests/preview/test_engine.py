@@ -93,13 +93,13 @@ def test_every_fault_of_a_resource_is_told_at_once(previewed: Previewed) -> None
     assert found.failed
     assert {fault.removeprefix("aws:eks/nodeGroup:NodeGroup gpu: ") for fault in found.faults} == {
         "clusterNam: NodeGroup has no such property (did you mean clusterName?)",
-        "clusterName: missing, and NodeGroup requires it",
-        "subnetIds: got the string 'a', need a list",
+        "clusterName: missing; NodeGroup requires it",
+        "subnetIds: must be a list, not the string 'a'",
         "scalingConfig.min_sise: NodeGroupScalingConfig has no such property (did you mean min_size?)",
-        "scalingConfig.minSize: missing, and NodeGroupScalingConfig requires it",
-        "scalingConfig.maxSize: got a secret, need a whole number",
-        'labels["a.b/c"]: got true, need a string',
-        "taints[0].effect: missing, and NodeGroupTaint requires it",
+        "scalingConfig.minSize: missing; NodeGroupScalingConfig requires it",
+        "scalingConfig.maxSize: must be a whole number, not a secret",
+        'labels["a.b/c"]: must be a string, not true',
+        "taints[0].effect: missing; NodeGroupTaint requires it",
     }
     assert found.stand_ins
 
@@ -112,8 +112,8 @@ def test_a_value_that_only_the_sdk_does_not_know_is_a_warning(previewed: Preview
     """)
     assert not found.failed
     assert found.warnings == (
-        "azure-native:containerservice:AgentPool a: mode: got the string 'Systm', which is none of "
-        "System, User, Gateway (did you mean System?)",
+        "azure-native:containerservice:AgentPool a: mode: must be one of "
+        "System, User, Gateway, not the string 'Systm' (did you mean System?)",
     )
 
 
@@ -231,7 +231,7 @@ def test_nothing_but_a_preview_is_served(project: Project, tmp_path: Path) -> No
     with stand_ins.on_path(PACKAGES, project.environment["PATH"]) as path:
         behind = Project(project.folder, {**project.environment, "PATH": path}).having(ADDON.format(version="v1"))
         said = behind.run("up", "--yes", "--skip-preview", fails=True)
-        assert "cannot create aws:eks/addon:Addon dns: this stand-in for the aws provider previews only" in said
+        assert "cannot create aws:eks/addon:Addon dns: this stand-in for the aws provider only previews" in said
         _import_addon(project, tmp_path)
         changed = behind.having(ADDON.format(version="v2"))
         assert "cannot update aws:eks/addon:Addon dns" in changed.run("up", "--yes", "--skip-preview", fails=True)

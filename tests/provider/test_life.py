@@ -60,7 +60,9 @@ def test_a_refresh_shows_drift_in_the_inputs(provider: Driver, api: Api, namespa
 def test_updating_what_is_gone_says_what_to_do(provider: Driver, api: Api, namespace: str) -> None:
     _, state = provider.create(CONFIG_MAP, config_map(namespace, {"a": "1"}))
     api.delete(CM, "settings", namespace)
-    with pytest.raises(Failed, match="settings is gone from the cluster: make it again with `pulumi up --refresh`"):
+    with pytest.raises(
+        Failed, match="settings no longer exists in the cluster; create it again with `pulumi up --refresh`"
+    ):
         provider.update(CONFIG_MAP, state, config_map(namespace, {"a": "1"}, labels={"b": "c"}))
 
 

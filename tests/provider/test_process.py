@@ -38,7 +38,7 @@ def test_it_steps_aside_for_the_official_plugin(tmp_path: Path) -> None:
     assert refused.returncode == 1
     assert refused.stdout == ""
     assert refused.stderr.splitlines() == [
-        f"embedded Kubernetes provider: not started, Pulumi's own plugin is installed in {plugin}"
+        f"embedded Kubernetes provider: not started, because Pulumi's own plugin is installed in {plugin}"
     ]
 
 

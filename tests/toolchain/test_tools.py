@@ -106,14 +106,14 @@ def test_what_is_there_is_found_and_asked_for_no_more(own_cache: Path, only_on_p
 
 
 def test_an_absent_program_is_a_fault_that_names_it(own_cache: Path) -> None:
-    with pytest.raises(Fault, match="kubelet: not on this machine yet; `make up` gets it"):
+    with pytest.raises(Fault, match="kubelet: not installed yet; run `make up`"):
         tools().path("kubelet")
     # A preview of any stack needs it, and `make up` deploys one.
-    with pytest.raises(Fault, match="pulumi: not on this machine yet; `make tools` gets it"):
+    with pytest.raises(Fault, match="pulumi: not installed yet; run `make tools`"):
         tools().path("pulumi")
-    with pytest.raises(Fault, match="charts of Kueue and JobSet: not on this machine yet"):
+    with pytest.raises(Fault, match="charts of Kueue and JobSet: not downloaded yet"):
         _ = tools().charts
-    with pytest.raises(Fault, match="chart of NVIDIA's device plugin: not on this machine yet"):
+    with pytest.raises(Fault, match="chart of NVIDIA's device plugin: not downloaded yet"):
         _ = tools().gpu_charts
 
 

@@ -65,7 +65,7 @@ def _run(program: str, parallel: int) -> None:
     import pulumi
 
     if Path(program).is_dir() and not (Path(program) / "__main__.py").exists():
-        raise pulumi.RunError(f"{Path(program).resolve()}: there is no __main__.py to run")
+        raise pulumi.RunError(f"{Path(program).resolve()}: has no __main__.py to run")
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     # The SDK blocks one thread for each resource operation under way and a few for what they wait for.

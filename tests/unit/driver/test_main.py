@@ -20,7 +20,7 @@ def test_a_wrong_instance_is_one_line() -> None:
     done = subprocess.run(argv, cwd=PROJECT, env=environment, capture_output=True, text=True)
     assert done.returncode == 1
     names = "dev, test, bench, e2e, test-2, e2e-2, test-3, e2e-3"
-    assert done.stderr == f"TENSORPLANE_INSTANCE: got 'prod', need one of {names}\n"
+    assert done.stderr == f"TENSORPLANE_INSTANCE: unknown instance 'prod'; choose one of {names}\n"
 
 
 @pytest.mark.parametrize(

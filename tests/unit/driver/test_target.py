@@ -171,7 +171,9 @@ def test_a_clouds_stack_that_was_never_deployed_is_one_line(
     monkeypatch: pytest.MonkeyPatch, state: Path, outputs: str
 ) -> None:
     _says(monkeypatch, outputs)
-    with pytest.raises(Fault, match=r"^stack prod: its cluster does not exist yet; create it with: make up STACK=prod$"):
+    with pytest.raises(
+        Fault, match=r"^stack prod: its cluster does not exist yet; create it with: make up STACK=prod$"
+    ):
         Target("", Instance(), cloud="eks", stack="prod").api()
 
 

@@ -63,10 +63,10 @@ class _Api:
 @pytest.mark.parametrize(
     ("target", "declared", "steps"),
     [
-        (CLOUD, OTHER, ["jobs", "begun"]),
-        (CLOUD, DIGITS, ["jobs", "begun", "training", "serving", "asked"]),
-        (Target("", Instance("test")), OTHER, ["jobs", "begun", "training", "serving"]),
-        (Target("", Instance("test")), DIGITS, ["jobs", "begun", "training", "serving", "asked"]),
+        (CLOUD, OTHER, ["jobs", "wait_for_start"]),
+        (CLOUD, DIGITS, ["jobs", "wait_for_start", "training", "serving", "asked"]),
+        (Target("", Instance("test")), OTHER, ["jobs", "wait_for_start", "training", "serving"]),
+        (Target("", Instance("test")), DIGITS, ["jobs", "wait_for_start", "training", "serving", "asked"]),
     ],
     ids=["in a cloud", "the example in a cloud", "here", "the example here"],
 )
@@ -74,7 +74,7 @@ def test_what_is_followed_to_its_end(
     monkeypatch: pytest.MonkeyPatch, target: Target, declared: dict[str, Any], steps: list[str]
 ) -> None:
     done: list[str] = []
-    for name in ("jobs", "begun", "training", "serving"):
+    for name in ("jobs", "wait_for_start", "training", "serving"):
         monkeypatch.setattr(watch, name, lambda *_, name=name: done.append(name))
     monkeypatch.setattr(watch, "is_simulated", lambda api, outputs: False)
     monkeypatch.setattr(showcase, "ask", lambda api, outputs: done.append("asked"))

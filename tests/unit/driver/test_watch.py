@@ -27,8 +27,8 @@ def test_a_stack_of_jobs_alone_is_followed_until_they_begin(monkeypatch: pytest.
     """`make up` ends with what it finds, though no server waits for their model."""
     looked: list[str] = []
     monkeypatch.setattr(watch, "jobs", lambda api, outputs, stack: looked.append("jobs"))
-    monkeypatch.setattr(watch, "begun", lambda api, outputs, step: looked.append("begun"))
+    monkeypatch.setattr(watch, "wait_for_start", lambda api, outputs, step: looked.append("wait_for_start"))
     monkeypatch.setattr(Target, "api", lambda self: object())
     with Progress(Console(file=io.StringIO())) as progress:
         assert up._follow(Target("", Instance("test")), {"namespace": "n", "workloads": _JOB}, {}, progress) is None
-    assert looked == ["jobs", "begun"]
+    assert looked == ["jobs", "wait_for_start"]

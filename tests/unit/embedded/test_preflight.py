@@ -29,15 +29,15 @@ def test_a_fit_machine_has_no_fault() -> None:
 @pytest.mark.parametrize(
     ("machine", "said"),
     [
-        (replace(FIT, system="Darwin"), ("Darwin", "need Linux")),
+        (replace(FIT, system="Darwin"), ("Darwin", "not Linux")),
         (replace(FIT, architecture="riscv64"), ("riscv64", "x86_64 or aarch64")),
         (replace(FIT, is_root=False), ("not root", "sudo make up")),
-        (replace(FIT, cgroup_version=0), ("none mounted", "version 2, or version 1")),
-        (replace(FIT, controllers=frozenset({"cpu", "cpuset", "memory"})), ("version 2 without pids",)),
+        (replace(FIT, cgroup_version=0), ("none mounted", "version 1 or 2")),
+        (replace(FIT, controllers=frozenset({"cpu", "cpuset", "memory"})), ("version 2 lacks pids",)),
         (replace(FIT, refusals={"overlayfs": "unknown filesystem type"}), ("overlayfs", "unknown filesystem type")),
         (replace(FIT, refusals={"bridge": "Not supported"}), ("bridge", "modprobe bridge")),
-        (replace(FIT, memory_mib=2000), ("found 2000 MiB", f"need {MEMORY_MIB} MiB")),
-        (replace(FIT, free_mib={"/home": 900}), ("900 MiB free at /home", f"need {FIRST_MIB} MiB")),
+        (replace(FIT, memory_mib=2000), ("2000 MiB", f"less than the required {MEMORY_MIB} MiB")),
+        (replace(FIT, free_mib={"/home": 900}), ("900 MiB free at /home", f"less than the required {FIRST_MIB} MiB")),
         (replace(FIT, has_apt=False, missing_packages=("runc",)), ("apt: not found (and runc",)),
         (
             replace(FIT, routes=(Route(ipaddress.IPv4Network("10.200.0.0/25"), "docker0"),)),

@@ -101,7 +101,7 @@ def test_a_claim_without_bytes_needs_none(core: Core) -> None:
 def test_a_volume_that_its_driver_has_lost_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
     monkeypatch.setattr(pulumi.log, "warn", told.append)
-    custom = Custom([], error="rpc error: code = NotFound desc = volume v: there is none")
+    custom = Custom([], error="rpc error: code = NotFound desc = volume v: does not exist")
     taken = saved(Core(driver=embedded.DRIVER), custom)[-1]["metadata"]["name"]
     assert custom.deleted == [taken], "pending, it would keep the claim from going"
     assert told == ["volume models is deleted without a snapshot: its driver no longer finds it"]
