@@ -18,7 +18,7 @@ GRACE_SECONDS = 5.0
 
 
 class Stopped(Fault):
-    """A program was ended, or not begun, because the whole run stops for another reason."""
+    """A program was ended or not started because the whole run is stopping for another reason."""
 
 
 class Children:
@@ -32,7 +32,7 @@ class Children:
     def start(
         self, argv: Sequence[str], env: Mapping[str, str] | None, cwd: Path | str | None
     ) -> subprocess.Popen[str]:
-        """Starts a program without a terminal. Raises Stopped while the run is being stopped."""
+        """Starts a program without a terminal. Raises Stopped while the run is stopping."""
         environment = {**os.environ, **(env or {})}
         if not shutil.which(argv[0], path=environment.get("PATH")):
             raise Fault(f"{argv[0]}: not found on this machine; install it")
@@ -54,7 +54,7 @@ class Children:
             return child
 
     def end(self, child: subprocess.Popen[str]) -> None:
-        """Ends one program with everything it started, and waits for it."""
+        """Ends one program and everything that it started, and waits for it."""
         _signal(child, signal.SIGTERM)
         with suppress(subprocess.TimeoutExpired):
             child.wait(GRACE_SECONDS)
@@ -68,7 +68,7 @@ class Children:
             self._running.discard(child)
 
     def stop(self) -> None:
-        """Asks every program to end and lets none start, until `reset`. Returns at once; stragglers get SIGKILL."""
+        """Ends every program and prevents new ones until `reset`. Returns at once; stragglers get SIGKILL."""
         with self._lock:
             self.stopping = True
             running = list(self._running)
@@ -91,8 +91,8 @@ def _signal(child: subprocess.Popen[str], number: signal.Signals) -> None:
 
 
 def _guarded(argv: Sequence[str]) -> list[str]:
-    # After `kill -9` of this process nothing here can run, so the kernel itself must tell the child's session: it
-    # signals the guard, and the guard signals its whole group, so that no compiler or shell of the child's stays.
+    # After `kill -9` of this process nothing here can run, so the kernel must end the child's session: it signals the
+    # guard, and the guard signals its whole process group, including the child's compilers and shells.
     setpriv = shutil.which("setpriv")
     return [setpriv, "--pdeathsig", "TERM", "--", "sh", "-c", _GUARD, *argv] if setpriv else list(argv)
 

@@ -1,4 +1,4 @@
-"""Looks at this machine: what the embedded cluster needs from its kernel, its sizes and its system programs."""
+"""Examines this machine: the kernel features, sizes and system programs that the embedded cluster requires."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Route:
 
 @dataclass(frozen=True)
 class Machine:
-    """What was found. Plain values, so that the rules over them need no machine."""
+    """What was found, as plain values, so that the checks can be tested without a machine."""
 
     system: str = "Linux"
     architecture: str = "x86_64"
@@ -39,17 +39,17 @@ class Machine:
     controllers: frozenset[str] = frozenset()
     """Controllers that sub-groups may use."""
     refusals: Mapping[str, str] = field(default_factory=dict)
-    """What a trial of each kernel feature said when it failed, by the feature's name; empty where all work."""
+    """The error of each kernel feature whose trial failed, by feature; empty if all work."""
     memory_mib: int = 0
     free_mib: Mapping[str, int] = field(default_factory=dict)
-    """Free space of each file system that gets files, by the folder asked about."""
+    """Free space of each file system that gets files, by folder."""
     missing_packages: tuple[str, ...] = ()
     has_apt: bool = True
     routes: tuple[Route, ...] = ()
 
 
 def probe(folders: Iterable[Path], missing_packages: Iterable[str]) -> Machine:
-    """Looks at everything that can be looked at here; changes nothing outside throw-away namespaces."""
+    """Examines everything; changes nothing outside throw-away namespaces."""
     basics = Machine(
         system=platform.system(),
         architecture=platform.machine(),
@@ -100,7 +100,7 @@ _TRIALS = (
 def _try_features() -> dict[str, str]:
     found = {}
     for feature, program, argv in _TRIALS:
-        # A program that is not installed yet leaves its feature untried; the first start of the cluster tells.
+        # A feature whose program is not installed yet is not tried; the cluster's first start shows whether it works.
         if on_path("unshare") and on_path(program) and (refusal := _try(argv)):
             found[feature] = refusal
     return found

@@ -1,4 +1,4 @@
-"""Shows what runs, for how long and what is left: a live table on a terminal, timestamped lines elsewhere."""
+"""Shows the running steps, their times and what is left: a live table on a terminal, timestamped lines elsewhere."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from rich.text import Text
 from embedded.step import Step
 
 HEARTBEAT_SECONDS = 30.0
-"""How often a running step says in plain mode where it is, so that a quiet CI log is not taken for a hung one."""
+"""Seconds between two lines of a running step in plain mode, so that a CI log does not look hung."""
 
 
 class Progress:
-    """Holds the steps of one run and draws them."""
+    """The steps of one run, and their display."""
 
     def __init__(self, console: Console | None = None) -> None:
         self.console = console or Console(highlight=False)
@@ -53,12 +53,12 @@ class Progress:
             self._live = None
 
     def plan(self, names: Iterable[str]) -> None:
-        """Announces steps that will come, so that the display can say what is left."""
+        """Announces later steps, so that the display can show what is left."""
         with self._lock:
             self._waiting.extend(name for name in names if name not in self._waiting)
 
     def forget(self) -> None:
-        """Drops announced steps that will not come after all."""
+        """Removes announced steps that will not run."""
         with self._lock:
             self._waiting.clear()
 
@@ -125,7 +125,7 @@ _SPINNER = Spinner("dots")
 
 
 def duration(seconds: float) -> str:
-    """Seconds as a person says them: `0.4 s`, `12 s`, `5 min 9 s`."""
+    """Seconds for people: `0.4 s`, `12 s`, `5 min 9 s`."""
     if seconds < 10:
         return f"{seconds:.1f} s"
     if seconds < 59.5:

@@ -1,4 +1,4 @@
-"""What a running task reports to. It imports no display, so that small processes may import it."""
+"""The progress of a running task. It imports no display, so that small processes can import it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 
 
 class Step:
-    """What a running task reports to. Any thread may call it."""
+    """The progress of a running task. Thread-safe."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -22,16 +22,16 @@ class Step:
         return time.monotonic() - self._started
 
     def note(self, text: str) -> None:
-        """Says what is happening right now, in a few words."""
+        """Sets what the task is doing now, in a few words."""
         with self._lock:
             self._note = text.strip()
 
     def advance(self, done: float, total: float) -> None:
-        """Says how far it is. A total of 0 means that it is not known."""
+        """Sets how far it is. A total of 0 means unknown."""
         with self._lock:
             self._done, self._total = min(done, total), total
 
     def state(self) -> tuple[str, float, float]:
-        """Note, done and total as they are at one moment."""
+        """A consistent copy of note, done and total."""
         with self._lock:
             return self._note, self._done, self._total

@@ -1,4 +1,4 @@
-"""Runs tasks in parallel as their order allows, and the programs that they call; the first failure stops all."""
+"""Runs tasks in parallel, as far as their order allows, and programs; the first failure stops all."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _children = Children()
 
 @dataclass(frozen=True)
 class Task:
-    """One piece of work. `after` names tasks that come first; a name that is not in the run is taken as done."""
+    """A task. `after` names tasks that must finish first; a name that is not in the run counts as finished."""
 
     name: str
     run: Callable[[Step], None]
@@ -37,7 +37,7 @@ class Task:
 
 @dataclass
 class _Run:
-    """What the threads of one run share, guarded by the condition."""
+    """The shared state of one run's threads, guarded by the condition."""
 
     waiting: dict[str, Task]
     progress: Progress
@@ -58,7 +58,7 @@ class _Run:
             failure = error
         with self.changed:
             self.running.discard(task.name)
-            # What fails after the first failure was stopped by us; it explains nothing.
+            # Tasks that fail after the first failure were stopped because of it.
             if failure and not self.failure:
                 self.failure = failure
                 _children.stop()
@@ -66,7 +66,7 @@ class _Run:
 
 
 def run_all(tasks: Iterable[Task], progress: Progress) -> None:
-    """Runs every task, each in a thread of its own. The first failure ends the running programs and is re-raised."""
+    """Runs every task in its own thread. The first failure ends the running programs and is raised again."""
     tasks = list(tasks)
     _refuse_circles(tasks)
     run = _Run({task.name: task for task in tasks}, progress)
@@ -90,7 +90,7 @@ def _drive(run: _Run) -> None:
             for task in run.ready() if not run.failure else ():
                 del run.waiting[task.name]
                 run.running.add(task.name)
-                # A daemon, so that a second Ctrl-C leaves at once whatever a task is doing.
+                # A daemon, so that a second Ctrl-C ends the process at once.
                 threading.Thread(target=run.work, args=(task,), name=task.name, daemon=True).start()
             run.changed.wait(0.5)
 
@@ -150,7 +150,7 @@ def command(
 
 
 class _Deadline:
-    """Ends a program that takes too long."""
+    """Ends a program that exceeds its timeout."""
 
     def __init__(self, child: subprocess.Popen[str], seconds: float | None) -> None:
         self.passed = False
@@ -172,7 +172,7 @@ class _Deadline:
 
 
 class _Tail:
-    """A program's last lines. Errors come last: a reason must not be pushed out by what else was said."""
+    """A program's last lines. Standard error comes last, so that other output does not displace the reason."""
 
     def __init__(self) -> None:
         self.output: deque[str] = deque(maxlen=_TAIL_LINES)
@@ -183,7 +183,7 @@ class _Tail:
 
 
 class _Sink:
-    """Where the lines of one program go; both of its streams write here."""
+    """The destination of one program's lines, from both of its streams."""
 
     def __init__(self, log: IO[str], tail: _Tail, argv: list[str], listener: Callable[[str], None] | None) -> None:
         self._log, self.tail, self._listener = log, tail, listener

@@ -21,7 +21,7 @@ __all__ = [
 
 
 def start(instance: Instance, step: Step, *, simulated_nodes: bool = False, storage: bool = False) -> None:
-    """Brings the cluster from any state to a Ready node whose DNS answers; quick when it is there already.
+    """Brings the cluster from any state to a Ready node with working DNS; quick if it is running already.
 
     With `simulated_nodes`, KWOK is part of it, from then on until the instance is removed; with `storage`, so is the
     CSI driver.
@@ -48,9 +48,9 @@ def stores_volumes(instance: Instance) -> bool:
 
 
 def load_images(instance: Instance, step: Step, *, streams: bool = False) -> None:
-    """Imports every image that was built on this machine and is not in the running cluster yet.
+    """Imports every locally built image that the running cluster lacks.
 
-    The broker of streams is one of them where `streams` are wanted.
+    With `streams`, the image of the streams' broker is one of them.
     """
     from embedded.cluster import image_store
 
@@ -58,14 +58,14 @@ def load_images(instance: Instance, step: Step, *, streams: bool = False) -> Non
 
 
 def is_running(instance: Instance) -> bool:
-    """Whether it was started and lives; a component may be on its way back after a crash."""
+    """Whether it was started and its first process lives; a crashed component may be restarting."""
     from embedded.cluster import processes
 
     return processes.find(instance) is not None
 
 
 def stop(instance: Instance) -> None:
-    """Leaves no process, mount, interface, packet rule or cgroup; keeps data and images. Works after a kill -9."""
+    """Removes every process, mount, interface, packet rule and cgroup; keeps data and images. Works after a kill -9."""
     from embedded.cluster import stopping
 
     stopping.stop(instance)

@@ -1,4 +1,4 @@
-"""The instance's cgroup subtree: every process of the cluster and of its pods is in it, so it is also their list."""
+"""The instance's cgroup subtree. It contains, and so lists, every process of the cluster and of its pods."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from embedded.fault import Fault
 from embedded.paths import Instance
 
-# Version 2 lets no process sit beside sub-groups, so the cluster's own are in a leaf next to the pods' groups.
+# In version 2, only leaf groups can have processes, so the cluster's own are in a leaf next to the pods' groups.
 _LEAF = "system"
 
 
@@ -26,7 +26,7 @@ def folders(instance: Instance) -> list[Path]:
 
 
 def create(instance: Instance) -> None:
-    """Makes the subtree in every hierarchy; the kubelet refuses a cgroup root that misses one."""
+    """Creates the subtree in every hierarchy: the kubelet refuses a cgroup root that lacks one."""
     for root in hierarchies():
         top = root / instance.namespace
         try:
@@ -42,7 +42,7 @@ def create(instance: Instance) -> None:
 
 
 def _delegate(parent: Path) -> None:
-    """Version 2: lets sub-groups use the controllers that the parent has."""
+    """Version 2: enables the parent's controllers for its sub-groups."""
     switch = parent / "cgroup.subtree_control"
     if switch.exists():
         for controller in (parent / "cgroup.controllers").read_text().split():
@@ -50,7 +50,7 @@ def _delegate(parent: Path) -> None:
 
 
 def _inherit_cpuset(parent: Path, folder: Path) -> None:
-    """Version 1: a new cpuset is empty and takes no process until it names processors and memory nodes."""
+    """Version 1: a new cpuset is empty and accepts processes only once it names processors and memory nodes."""
     for setting in ("cpuset.cpus", "cpuset.mems"):
         if (folder / "tasks").exists() and (folder / setting).exists():
             (folder / setting).write_text((parent / setting).read_text())
@@ -69,14 +69,14 @@ def processes(instance: Instance) -> set[int]:
         for group in _groups(folder):
             try:
                 found.update(int(pid) for pid in (group / "cgroup.procs").read_text().split())
-            except OSError:  # the group went away, or is of a kind that holds no processes
+            except OSError:  # the group was removed, or is of a type without processes
                 continue
-    found.discard(0)  # a process of another PID namespace; it is not ours
+    found.discard(0)  # a process of another PID namespace, so not ours
     return found
 
 
 def remove(instance: Instance, timeout: float = 10) -> None:
-    """Removes the empty subtree. The kernel may take a moment to let go of processes that just died."""
+    """Removes the empty subtree. The kernel may take a moment to release processes that just died."""
     end = time.monotonic() + timeout
     while left := _remove_once(instance):
         if time.monotonic() > end:

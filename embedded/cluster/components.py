@@ -1,4 +1,4 @@
-"""The cluster's processes: the command line, the memory limits and the place in the start order of each."""
+"""The cluster's processes: command line, memory limit and start order of each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from embedded.cluster.places import Places
 @dataclass(frozen=True)
 class Component:
     """One supervised process.
-
     Those of stage 1 are clients of the API server and start when it answers. Those of stage 2 have rights that are only
     bound then.
     """
@@ -23,11 +22,11 @@ class Component:
     stage: int
     arguments: tuple[str, ...]
     memory_mib: int
-    """Go's soft limit for its heap: the collector works harder near it, the process never dies of it."""
+    """Go's soft limit for its heap (GOMEMLIMIT): the collector works harder near it; the process never dies of it."""
     variables: Mapping[str, str] = field(default_factory=dict)
-    """What it reads from its environment beyond what all have."""
+    """Variables in addition to those of all processes."""
     program: Path | None = None
-    """Its program, where that is not one of the tools."""
+    """Its program, if that is not one of the tools."""
 
     def command(self, programs: Path) -> list[str]:
         return [str(self.program or programs / self.name), *self.arguments]
@@ -42,7 +41,7 @@ PROGRAMS = (
     "kubelet",
     "kube-proxy",
 )
-# Looked up in folders by containerd: its shim and the network plugins. `ctr` is for imports.
+# Programs that containerd looks up in folders: its shim and the network plugins. `ctr` imports images.
 HELPERS = ("containerd-shim-runc-v2", "ctr", "bridge", "host-local", "loopback", "portmap")
 
 
@@ -62,17 +61,17 @@ def components(at: Places, *, simulated_nodes: bool = False, storage: bool = Fal
 
 
 def _for_a_fleet(component: Component) -> Component:
-    """The process as it is where thousands of nodes are simulated: what lives on its heap is larger, time is dearer."""
+    """The process with its settings for thousands of simulated nodes: a larger heap, longer timeouts."""
     match component.name:
         case "etcd":
             return replace(component, memory_mib=1000)
         case "kube-apiserver":
-            # While it collects, a request takes a second instead of a tenth. With six thousand nodes, 0.7 GiB live.
+            # During a collection, a request takes ten times as long. With six thousand nodes, 0.7 GiB is live.
             return replace(component, memory_mib=6000, variables={"GOGC": "300"})
         case "kube-controller-manager":
             return replace(component, arguments=(*component.arguments, f"--node-monitor-grace-period={kwok.GRACE}s"))
         case "kube-scheduler":
-            # It looks at hundreds of nodes for each pod: with 50, that took it a sixth more of a processor.
+            # It examines hundreds of nodes for each pod; with 50, that took a sixth of a processor more.
             return replace(component, variables={"GOGC": "200"})
         case _:
             return component
@@ -149,8 +148,8 @@ def _apiserver(at: Places) -> Component:
         "--default-watch-cache-size=20",
         "--delete-collection-workers=1",
     )
-    # With Kueue's and JobSet's kinds and some jobs, 230 MiB live on its heap: near its limit it does little else than
-    # collect, on a whole processor. Where less lives, it takes no more.
+    # With Kueue's and JobSet's kinds and some jobs, 230 MiB of its heap are live: near its limit it does little but
+    # collect, on a whole processor. With less live memory, it takes no more than before.
     return Component("kube-apiserver", 0, arguments, memory_mib=600)
 
 
@@ -165,11 +164,11 @@ def _controller_manager(at: Places) -> Component:
         f"--cluster-signing-key-file={keys}/ca.pem",
         f"--service-cluster-ip-range={at.instance.service_cidr}",
         f"--flex-volume-plugin-dir={at.kubelet_root}/flexvolume",
-        "--secure-port=0",  # nobody reads its metrics here, so it listens on nothing
+        "--secure-port=0",  # its metrics are not used here, so it does not listen
         "--leader-elect=false",
         "--profiling=false",
         "--concurrent-gc-syncs=5",
-        # With the controllers' own limit, 20 requests a second, a thousand new nodes took no pods for two minutes.
+        # With the default limit of 20 requests a second, a thousand new nodes accepted no pods for two minutes.
         "--kube-api-qps=500",
         "--kube-api-burst=1000",
     )
@@ -203,6 +202,6 @@ def _storage(at: Places) -> list[Component]:
 
 
 def _kwok(at: Places) -> Component:
-    # It would also read what it finds in a folder of the user's.
+    # Otherwise it would also read a folder of the user's.
     own = {"KWOK_WORKDIR": str(at.config)}
     return Component(kwok.NAME, 2, kwok.arguments(at), memory_mib=512, variables=own)

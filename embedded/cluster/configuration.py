@@ -1,4 +1,4 @@
-"""Everything an instance's processes read, written to its home; the fingerprint tells if a running one has the same."""
+"""Writes everything that an instance's processes read; the fingerprint shows whether a running one matches."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from embedded.cluster import (
 from embedded.cluster.places import Places
 from embedded.paths import PROJECT
 
-# Code that decides what a start makes of the files below: when it changes, a running cluster is of the old kind.
+# Code that decides how a start uses the files below: after a change to it, a running cluster is outdated.
 _CODE = (cgroups, first_process, network, pool)
 _DRIVER = PROJECT / "embedded" / "csi"
 
@@ -44,7 +44,7 @@ class Configuration:
 
 
 def write(at: Places, *, simulated_nodes: bool = False, storage: bool = False) -> Configuration:
-    """Brings every file of the instance up to date. What it simulates or stores once, it goes on with."""
+    """Brings every file of the instance up to date. Simulated nodes and storage stay enabled once they were."""
     at.instance.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     for folder in (at.etcd, at.containerd, at.kubelet, at.logs, at.config):
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -91,7 +91,7 @@ def _files(at: Places, wanted: list[components.Component]) -> dict[Path, bytes]:
 
 
 def _link_programs(at: Places, wanted: list[components.Component]) -> list[str]:
-    """One folder with a link to each program; returns where they lead, for the fingerprint."""
+    """One folder with a link to each program; returns the targets, for the fingerprint."""
     at.programs.mkdir(mode=0o700, exist_ok=True)
     names = [*(component.name for component in wanted if not component.program), *components.HELPERS]
     targets = {name: toolchain.tools().path(name) for name in names}
@@ -106,7 +106,7 @@ def _link_programs(at: Places, wanted: list[components.Component]) -> list[str]:
 
 
 def _copy_charts(at: Places, *, simulated_nodes: bool) -> None:
-    """The add-ons' charts, where the stack finds them. Tools' folders are named by content: same path, same charts."""
+    """Links the add-ons' charts where the stack finds them. Tool folders are named by content, so the path suffices."""
     tools, mark = toolchain.tools(), at.charts / ".source"
     sources = [tools.charts, *([tools.gpu_charts] if simulated_nodes else [])]
     wanted = "\n".join(map(str, sources))

@@ -14,7 +14,7 @@ from embedded.cluster.places import Places
 
 
 def encryption(path: Path) -> None:
-    """Makes the key that secrets are encrypted with in etcd, once: without it, they cannot be read again."""
+    """Creates the key that encrypts secrets in etcd, once: without it, they can never be read again."""
     if path.exists():
         return
     key = {"name": "key1", "secret": base64.b64encode(secrets.token_bytes(32)).decode()}
@@ -27,13 +27,13 @@ def encryption(path: Path) -> None:
 
 
 def audit() -> str:
-    """Who changed what, read a secret or reached into a pod; never a body, so never a secret's value."""
+    """Audits changes, reads of secrets and access to pods; never request bodies, so never a secret's value."""
     quiet = [
         {"group": "", "resources": ["events"]},
         {"group": "events.k8s.io", "resources": ["events"]},
         {"group": "coordination.k8s.io", "resources": ["leases"]},
     ]
-    # Through a WebSocket, as kubectl does it, all of these are a GET; `nodes/proxy` runs commands, too.
+    # Through a WebSocket, as kubectl uses it, all of these are a GET; `nodes/proxy` runs commands, too.
     reaching_in = ["attach", "exec", "portforward", "proxy"]
     inside = [f"pods/{way}" for way in reaching_in] + ["nodes/proxy", "services/proxy"]
     config = {
@@ -54,7 +54,7 @@ def audit() -> str:
 
 
 def admission() -> str:
-    """Pod Security for namespaces that choose no level themselves: no privileged pods, no host's folders."""
+    """Pod Security for namespaces without a level of their own: no privileged pods, no host paths."""
     pod_security = {
         "apiVersion": "pod-security.admission.config.k8s.io/v1",
         "kind": "PodSecurityConfiguration",

@@ -1,4 +1,4 @@
-"""The CSI side of the cluster: its driver, the controllers beside it, what they may do, the classes that offer it.
+"""The CSI side of the cluster: its driver, the sidecar controllers, their RBAC, the classes.
 
 They are part of an instance from the first time that somebody asks for it: volumes may be left in its pool.
 """
@@ -21,7 +21,7 @@ from embedded.paths import Instance
 CLASS = "tensorplane-embedded"
 """Name of the StorageClass and of the VolumeSnapshotClass."""
 UNMIRRORED = "tensorplane-unmirrored"
-"""The VolumeAttributesClass of volumes that nothing is copied of: a claim can change its class, never lose it."""
+"""The VolumeAttributesClass of volumes without mirrors: a claim can change its class, but never remove it."""
 DRIVER_PROGRAM = "csi-driver"
 METRICS_PORT = 9810
 _METRICS = "csi-metrics"
@@ -38,7 +38,7 @@ def is_part_of(at: Places) -> bool:
 
 
 def leaves(instance: Instance) -> list[Leaf]:
-    """A certificate for the driver and each controller: what it may do is bound to its name alone. One for metrics."""
+    """A certificate for the driver and each controller, to whose name its RBAC is bound, and one for metrics."""
     clients = [Leaf(name, "ca", _user(name)) for name in (DRIVER_PROGRAM, *CONTROLLERS)]
     return [*clients, Leaf(_METRICS, "ca", _user(_METRICS), addresses=(instance.node_ip,))]
 
@@ -62,11 +62,11 @@ def driver_command(at: Places) -> tuple[Path, tuple[str, ...]]:
 
 
 def arguments(at: Places, controller: str) -> tuple[str, ...]:
-    """A controller's command line. It is the only one of its kind, and listens on nothing."""
+    """A controller's command line. It is the only replica, so no leader election, and does not listen."""
     kubeconfig = f"--kubeconfig={at.config}/{controller}.kubeconfig"
     if controller == "snapshot-controller":
         return kubeconfig, "--leader-election=false"
-    # Where volumes are copied, not cloned, a call takes as long as the copy.
+    # If volumes are copied, not cloned, a call takes as long as the copy.
     both = (kubeconfig, f"--csi-address={_socket(at)}", "--leader-election=false", "--timeout=300s")
     again = ("--retry-interval-start=500ms", "--retry-interval-max=30s")
     return {
@@ -81,7 +81,7 @@ def _socket(at: Places) -> Path:
 
 
 def manifests(crds: Path) -> list[_Object]:
-    """The kinds of snapshots, the controllers' rights, the driver and its classes, in the order to make them."""
+    """The CustomResourceDefinitions of snapshots, RBAC, the CSIDriver and its classes, in the order of creation."""
     kinds = [yaml.safe_load(path.read_text()) for path in sorted(crds.glob("snapshot.storage.k8s.io_*.yaml"))]
     rights = [made for name in (DRIVER_PROGRAM, *CONTROLLERS) for made in _rights(name)]
     return [*kinds, *rights, *_annotations_alone(), _driver(), _storage_class(), _unmirrored(), _snapshot_class()]
@@ -89,9 +89,9 @@ def manifests(crds: Path) -> list[_Object]:
 
 def _driver() -> _Object:
     spec = {
-        "attachRequired": False,  # the folder is on the node already
+        "attachRequired": False,  # the volume is on the node already
         "podInfoOnMount": False,
-        "fsGroupPolicy": "File",  # pods of one group share a volume, whoever wrote first
+        "fsGroupPolicy": "File",  # pods of one group share a volume, whichever wrote first
         "volumeLifecycleModes": ["Persistent"],
     }
     return {"apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver", "metadata": {"name": DRIVER}, "spec": spec}
@@ -103,10 +103,10 @@ def _storage_class() -> _Object:
         "kind": "StorageClass",
         "metadata": {"name": CLASS},
         "provisioner": DRIVER,
-        # A claim is deleted in one word, by a namespace's deletion without naming it: its bytes are not.
+        # Claims are easily deleted, even by the deletion of a namespace; their data must not be.
         "reclaimPolicy": "Retain",
         "allowVolumeExpansion": True,
-        # One node has every volume: nothing is to be learnt from the first pod that asks for it.
+        # The only node has every volume, so there is no first consumer to wait for.
         "volumeBindingMode": "Immediate",
     }
 
@@ -154,7 +154,7 @@ def _rights(controller: str) -> list[_Object]:
 
 
 def _annotations_alone() -> list[_Object]:
-    """RBAC knows no fields: this narrows the driver's right to change volumes to what it says of their mirrors."""
+    """RBAC cannot restrict fields: this policy limits the driver's changes of volumes to the annotations of mirrors."""
     api, name = "admissionregistration.k8s.io/v1", f"tensorplane-{DRIVER_PROGRAM}"
     on = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["UPDATE"], "resources": ["persistentvolumes"]}
     spec = {
@@ -179,7 +179,7 @@ _SAME = (
     "object.metadata.?labels == oldObject.metadata.?labels",
     "object.metadata.?finalizers == oldObject.metadata.?finalizers",
     "object.metadata.?ownerReferences == oldObject.metadata.?ownerReferences",
-    # Other annotations are what provisioner and resizer note for themselves.
+    # The provisioner and the resizer own the other annotations.
     *(
         f"{one}.metadata.?annotations.orValue({{}}).all(key, key.startsWith('{mirror_annotations.MIRROR}') || "
         f"{one}.metadata.annotations[key] == {other}.metadata.?annotations.orValue({{}})[?key].orValue(''))"
@@ -190,7 +190,7 @@ _SAME = (
 _STORAGE, _SNAPSHOTS = "storage.k8s.io", "snapshot.storage.k8s.io"
 _EVENTS = ("", "events", ("list", "watch", "create", "update", "patch"))
 
-# What each calls, of the manifests that it ships: without secrets, leases, groups of snapshots and attachments.
+# RBAC rules from their own manifests, without secrets, leases, group snapshots and attachments.
 _RULES: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
     DRIVER_PROGRAM: (
         ("", "persistentvolumes", ("list", "patch")),

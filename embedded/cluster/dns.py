@@ -1,4 +1,4 @@
-"""The cluster's DNS: CoreDNS as an ordinary pod, in the shape of upstream's manifest, and a question to it."""
+"""The cluster's DNS: CoreDNS as an ordinary pod, following upstream's manifest, and a query to it."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ def _deployment() -> dict[str, Any]:
     pod = {
         "serviceAccountName": _NAME,
         "priorityClassName": "system-cluster-critical",
-        # It has to run before anything else can, so it waits for no condition of the node.
+        # Everything else depends on it, so it tolerates every condition of the node.
         "tolerations": [{"operator": "Exists"}],
-        # On a simulated node it would run nowhere.
+        # On a simulated node it would not run.
         "nodeSelector": {"kubernetes.io/hostname": NODE_NAME},
         "dnsPolicy": "Default",
         "securityContext": {"runAsNonRoot": True, "runAsUser": 65532, "seccompProfile": {"type": "RuntimeDefault"}},
@@ -132,7 +132,7 @@ def _service(instance: Instance) -> dict[str, Any]:
 
 
 def answers(instance: Instance, name: str = "kubernetes.default.svc.cluster.local") -> bool:
-    """Whether the cluster's DNS knows an address of the name, asked from the host by way of the Service."""
+    """Whether the cluster's DNS resolves the name, queried from the host through the Service."""
     labels = b"".join(bytes([len(label)]) + label.encode() for label in name.split("."))
     query = struct.pack(">6H", 1, 0x0100, 1, 0, 0, 0) + labels + b"\0" + struct.pack(">2H", 1, 1)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asker, contextlib.suppress(OSError):

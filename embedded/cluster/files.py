@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def write(path: Path, content: bytes) -> None:
-    """Puts the content there unless it is there already; a run that is killed leaves the old file or the new one."""
+    """Writes the content unless the file has it already; a killed run leaves the old file or the new one."""
     if path.is_file() and path.read_bytes() == content:
         return
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -16,7 +16,7 @@ from embedded.cluster.host import run
 from embedded.cluster.places import Places
 from embedded.paths import Instance
 
-# What the kubelet wants these to be. They are the whole machine's, so it is shown files of ours instead of them.
+# The values that the kubelet requires. They belong to the whole machine, so it sees files of ours in their place.
 _MACHINE_SETTINGS = {
     "vm/overcommit_memory": "1",
     "vm/panic_on_oom": "0",
@@ -35,7 +35,7 @@ _NETWORK_SETTINGS = {
 
 
 def main(name: str, fingerprint: str) -> None:
-    """Never returns: supervisord takes over this process."""
+    """Never returns: supervisord replaces this process."""
     instance = Instance(name)
     at = Places(instance)
     cgroups.join(instance)
@@ -47,7 +47,7 @@ def main(name: str, fingerprint: str) -> None:
 
 
 def _mount(at: Places) -> None:
-    # Mounts that pods make are seen by other pods that ask for it, and by nothing outside.
+    # Mounts made by pods are visible to other pods that request propagation, and to nothing outside.
     run("mount", "--make-rshared", "/")
     run("mount", "-t", "tmpfs", "-o", "mode=0755,nosuid,nodev", "tmpfs", "/run")
     at.kubelet_root.mkdir(mode=0o700, parents=True)

@@ -1,4 +1,4 @@
-"""KWOK, the kubelet of simulated nodes: what it makes of nodes and pods, what it may do, how it is started.
+"""KWOK, the kubelet of simulated nodes: its stages for nodes and pods, its RBAC, its command line.
 
 Simulated are the nodes with its annotation, which no real node has. A pod on such a node runs nothing: it is Running at
 once, its Job's work is done after a while, and when it is deleted it goes as if a kubelet had stopped it.
@@ -17,25 +17,25 @@ USER = "tensorplane:kwok"
 _NODE_MARK = "kwok.x-k8s.io/node=fake"
 _SIZE = "tensorplane.dev/simulated-size"
 JOB_SECONDS = 30
-"""How long the pod of a Job takes: long enough to see where it is, and then its queue moves on."""
+"""How long the pod of a Job runs: long enough to be seen, short enough for its queue to progress."""
 TAKES = "tensorplane.dev/simulated-duration"
-"""Annotation of a Job's pod that says how long it takes instead: 90s, 2h."""
+"""Annotation of a Job's pod with another duration: 90s, 2h."""
 
 _LEASE = 400
 """Seconds. Leases are renewed after a quarter of it: sixty a second for six thousand nodes."""
 GRACE = 250
-"""Seconds after which a node that renewed none is given up: two renewals, and time for a machine that is busy."""
+"""Seconds after which a node without a renewed lease is lost: two renewals, and time for a busy machine."""
 
 _Object = dict[str, Any]
 
 
 def is_part_of(at: Places) -> bool:
-    """Whether the instance has it. It stays once it was there: nodes that it plays may be left."""
+    """Whether the instance has it. Once enabled it stays, since simulated nodes may be left."""
     return at.kwok_config.exists()
 
 
 def arguments(at: Places) -> tuple[str, ...]:
-    """Its command line. Without an address it listens on nothing."""
+    """Its command line. Without an address it does not listen."""
     return (
         f"--config={at.kwok_config}",
         f"--kubeconfig={at.config}/{NAME}.kubeconfig",
@@ -47,7 +47,7 @@ def arguments(at: Places) -> tuple[str, ...]:
 
 
 def stages() -> str:
-    """Its configuration: for each state of a node or pod, the next one."""
+    """Its configuration: the stages of nodes and pods."""
     made = (
         _stage("node-ready", "Node", [_NOT_READY], {"statusTemplate": _NODE}),
         _stage("pod-runs", "Pod", [_ALIVE, _phase("Pending")], {"statusTemplate": _running()}),
@@ -73,7 +73,7 @@ def stages() -> str:
 
 
 def manifests() -> list[_Object]:
-    """Its rights, which it has by its certificate's name: to watch nodes and pods, say how they are, remove pods."""
+    """Its RBAC, bound to the name in its certificate: watch nodes and pods, update their status, delete pods."""
     rules = [
         _rule("", "nodes", "get", "list", "watch"),
         _rule("", "pods", "get", "list", "watch", "delete"),
@@ -124,7 +124,7 @@ _NOT_READY = {
     "values": ["True"],
 }
 
-# JSON is YAML: the annotation is the resources as they are. No address, since nothing answers there.
+# JSON is YAML, so the annotation is inserted as it is. No address, since nothing answers there.
 _NODE = """
 capacity: {{ index .metadata.annotations "SIZE" }}
 allocatable: {{ index .metadata.annotations "SIZE" }}
@@ -156,7 +156,7 @@ _NOW = "{{ Now | Quote }}"
 
 
 def _running() -> str:
-    """A pod whose containers run, without an address: a service has no one to send requests to."""
+    """A pod whose containers run, without an IP address, so that a Service has no endpoint."""
     conditions = _conditions("True", "Initialized", "ContainersReady", "Ready")
     before = _statuses("initContainers", ready=True, state=_terminated(0, "Completed"))
     containers = _statuses("containers", ready=True, state=f"running: {{startedAt: {_NOW}}}")
@@ -175,9 +175,9 @@ def _conditions(status: str, *types: str) -> str:
 
 
 def _statuses(containers: str, *, ready: bool, state: str) -> str:
-    said = f"imageID: simulated, restartCount: 0, ready: {str(ready).lower()}, state: {{{state}}}"
+    status = f"imageID: simulated, restartCount: 0, ready: {str(ready).lower()}, state: {{{state}}}"
     who = "name: {{ .name | Quote }}, image: {{ .image | Quote }}"
-    return "{{ range .spec." + containers + " }}\n- {" + f"{who}, {said}" + "}\n{{ end }}\n"
+    return "{{ range .spec." + containers + " }}\n- {" + f"{who}, {status}" + "}\n{{ end }}\n"
 
 
 def _terminated(exit_code: int, reason: str) -> str:

@@ -18,9 +18,9 @@ _OF_ROOT = Path("/run/tensorplane/locks")
 
 @contextlib.contextmanager
 def only_one(instance: Instance, timeout: float = 60, use: str = "starting or stopping") -> Iterator[None]:
-    """Holds a lock on a file that only this user can open, so that nobody else can hold it. The file stays.
+    """Locks a file that only this user can open, so that no other user can hold the lock. The file stays.
 
-    Each `use` is a lock of its own: tests hold theirs while they start and stop the instance many times.
+    Each `use` is a separate lock: tests hold theirs while they start and stop the instance many times.
     """
     with _opened(f"{instance.name} {use}".replace(" ", "-")) as held:
         end = time.monotonic() + timeout

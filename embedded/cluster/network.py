@@ -1,4 +1,4 @@
-"""The instance's network: a namespace with the pods' bridge, one veth pair to the host, routes over it, no way out."""
+"""The instance's network: a namespace with the pods' bridge, a veth pair to the host, routes, and no way out."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def path(instance: Instance) -> Path:
 
 
 def create(instance: Instance) -> None:
-    """Makes namespace, bridge, veth pair, packet rules and routes. Expects none of them to be there."""
+    """Creates namespace, bridge, veth pair, packet rules and routes. None of them may exist."""
     name, (host, inside) = instance.namespace, instance.link
     run("ip", "netns", "add", name)
     run("ip", "link", "add", instance.uplink, "type", "veth", "peer", "name", UPLINK, "netns", name)
@@ -55,7 +55,7 @@ def create(instance: Instance) -> None:
     run(*within, "link", "add", BRIDGE, "type", "bridge")
     run(*within, "address", "add", f"{instance.node_ip}/24", "dev", BRIDGE)
     run(*within, "link", "set", BRIDGE, "up")
-    # The API server calls webhooks by their Service's address, and the kernel wants a route before rules can change it.
+    # The API server calls webhooks by their Service's address, which needs a route before rules can translate it.
     run(*within, "route", "add", instance.service_cidr, "dev", BRIDGE, "src", instance.node_ip)
     run(*within, "address", "add", f"{inside}/30", "dev", UPLINK)
     run(*within, "link", "set", UPLINK, "up")
@@ -70,7 +70,7 @@ def create(instance: Instance) -> None:
 
 
 def is_whole(instance: Instance) -> bool:
-    """Whether the host still has its way into the cluster: a network manager may have taken it."""
+    """Whether the host still has its routes into the cluster: a network manager may have removed them."""
     if not Path(f"/sys/class/net/{instance.uplink}").exists():
         return False
     routes = {route["dst"] for route in json.loads(run("ip", "-json", "route", "show", "dev", instance.uplink))}
@@ -78,7 +78,7 @@ def is_whole(instance: Instance) -> bool:
 
 
 def delete(instance: Instance) -> None:
-    """Removes what `create` made, however much of it is there. Routes go with the link."""
+    """Removes whatever exists of what `create` creates. The routes are removed with the link."""
     if Path(f"/sys/class/net/{instance.uplink}").exists():
         run("ip", "link", "delete", instance.uplink)
     if path(instance).exists():
@@ -86,15 +86,15 @@ def delete(instance: Instance) -> None:
     for note in notes(instance):
         note.unlink(missing_ok=True)
     for folder in (CNI_NOTES, CNI_NOTES.parent):
-        with contextlib.suppress(OSError):  # absent, or with notes of another instance or program
+        with contextlib.suppress(OSError):  # absent, or with files of another instance or program
             folder.rmdir()
-    # `ip netns` mounts /run/netns onto itself when it makes the first namespace and never takes that back.
+    # `ip netns` mounts /run/netns onto itself for its first namespace and never unmounts it.
     if str(_NAMED) in mounts() and not any(_NAMED.iterdir()):
         run("umount", str(_NAMED))
 
 
 def notes(instance: Instance) -> list[Path]:
-    """What the network plugins' library noted about the instance's pods."""
+    """The cached results of the network plugins' library for the instance's pods."""
     return list(CNI_NOTES.glob(f"{instance.namespace}-*"))
 
 

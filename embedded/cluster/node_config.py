@@ -1,4 +1,4 @@
-"""Configuration files of what makes the node: containerd, the pods' network, kubelet, kube-proxy."""
+"""Configuration files of the node: containerd, the pods' network, kubelet, kube-proxy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SANDBOX_IMAGE = "tensorplane.local/pause:1"
 _POD_PIDS = 4096
 """Processes and threads that one pod may have."""
 
-# Plugins that this node never uses; each would cost memory, or look for a disk layout that is not there.
+# Plugins that this node never uses; each would take memory, or look for a disk layout that does not exist.
 _UNUSED = [
     "io.containerd.differ.v1.erofs",
     "io.containerd.internal.v1.tracing",
@@ -91,7 +91,7 @@ def cni(at: Places) -> str:
         "hairpinMode": True,
         "ipam": {
             "type": "host-local",
-            # In the private /run: after a restart no pod of before holds an address.
+            # In the private /run, so that a restart releases all addresses.
             "dataDir": str(at.instance.run / "addresses"),
             "ranges": [[{"subnet": at.instance.pod_cidr, "gateway": at.instance.node_ip}]],
         },
@@ -125,11 +125,11 @@ def kubelet(at: Places) -> str:
         "clusterDomain": "cluster.local",
         "clusterDNS": [at.instance.dns_ip],
         "resolvConf": "",  # the host's name servers are out of reach from here
-        # Webhook servers start only when the kubelet has refreshed their mounted certificate: a minute by default.
+        # Webhook servers start only after the kubelet has refreshed their mounted certificate: a minute by default.
         "syncFrequency": "3s",
         "containerLogMaxSize": "5Mi",
         "containerLogMaxFiles": 2,
-        # Absolute: a share of a large disk that others fill would evict pods, and remove images that nobody can pull.
+        # Absolute: with a share of a disk that others fill, it would evict pods and remove unpullable images.
         "evictionHard": {
             "memory.available": "100Mi",
             "nodefs.available": "1Gi",
@@ -138,7 +138,7 @@ def kubelet(at: Places) -> str:
         },
         "imageGCHighThresholdPercent": 100,
         "systemReserved": {"memory": "512Mi"},
-        # A pod that forks without end would take the machine's process ids; TensorFlow has some threads per processor.
+        # A fork bomb would take all of the machine's process ids; TensorFlow starts some threads per processor.
         "podPidsLimit": _POD_PIDS,
         "volumePluginDir": str(at.kubelet_root / "flexvolume"),
     }
@@ -146,7 +146,7 @@ def kubelet(at: Places) -> str:
 
 
 def proxy(at: Places) -> str:
-    """KubeProxyConfiguration. Connection tracking keeps the kernel's own limits, which are the whole machine's."""
+    """KubeProxyConfiguration. Connection tracking keeps the kernel's limits, which belong to the whole machine."""
     config = {
         "apiVersion": "kubeproxy.config.k8s.io/v1alpha1",
         "kind": "KubeProxyConfiguration",

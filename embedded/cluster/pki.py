@@ -21,8 +21,8 @@ _AUTHORITY_DAYS = 3650
 _LEAF_DAYS = 365
 _RENEW_DAYS = 30
 
-# Of the three, `ca` is the cluster's own: whoever it names is a user of the API. etcd and the aggregated APIs trust
-# nothing that it signs, so no certificate request approved in the cluster can open them.
+# `ca` is the cluster's own authority: a certificate from it authenticates a user of the API. etcd and the aggregated
+# APIs do not trust it, so no certificate request approved in the cluster gives access to them.
 AUTHORITIES = ("ca", "etcd-ca", "front-proxy-ca")
 
 
@@ -57,14 +57,14 @@ def leaves(instance: Instance) -> list[Leaf]:
 
 
 def simulator() -> Leaf:
-    """The certificate of KWOK, where nodes are simulated. What it may do is bound to this name alone."""
+    """The certificate of KWOK, if nodes are simulated. Its RBAC is bound to this name."""
     return Leaf("kwok", "ca", "tensorplane:kwok")
 
 
 def ensure(folder: Path, wanted: list[Leaf], now: datetime.datetime | None = None) -> None:
-    """Makes what is absent, ends soon, or no longer says what is wanted; leaves the rest as it is.
+    """Issues certificates that are absent, expire soon or have other contents than wanted; keeps the others.
 
-    Key and certificate share one file, written in one step: a run that is killed leaves no key without its certificate.
+    Key and certificate share one file, written in one step, so that a killed run leaves no key without its certificate.
     """
     now = now or datetime.datetime.now(datetime.UTC)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -86,12 +86,12 @@ def certificate(pem: Path) -> bytes:
 
 
 def private_key(pem: Path) -> bytes:
-    """The key alone, in PEM."""
+    """The key without the certificate, in PEM."""
     return _key_bytes(_load_key(pem))
 
 
 def _ensure_token_key(folder: Path) -> None:
-    """The key that signs the pods' tokens. It never changes by itself: with it, every issued token would end."""
+    """The key that signs service account tokens. It is never rotated: that would invalidate every issued token."""
     path = folder / "service-account.pem"
     if not path.exists():
         files.write(path, _key_bytes(ec.generate_private_key(ec.SECP256R1())))
@@ -127,7 +127,7 @@ def _subject(leaf: Leaf) -> x509.Name:
 
 
 def _issue(leaf: Leaf, issuer: Path | None, now: datetime.datetime) -> bytes:
-    """Key and certificate in PEM; signed by itself without an issuer."""
+    """Key and certificate in PEM; self-signed without an issuer."""
     key = ec.generate_private_key(ec.SECP256R1())
     signer = _load_key(issuer) if issuer else key
     days = _LEAF_DAYS if issuer else _AUTHORITY_DAYS
@@ -167,7 +167,7 @@ def _usage(*, authority: bool) -> x509.KeyUsage:
 
 
 def _purposes(leaf: Leaf) -> list[x509.ObjectIdentifier]:
-    """What it may do: prove a server, prove a client; etcd does both, since its own gateway and peers call it."""
+    """Its extended key usages: server, client; etcd has both, since its own gateway and peers call it."""
     server = [ExtendedKeyUsageOID.SERVER_AUTH] if leaf.addresses else []
     client = [ExtendedKeyUsageOID.CLIENT_AUTH] if not leaf.addresses or leaf.authority == "etcd-ca" else []
     return server + client

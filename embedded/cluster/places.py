@@ -1,4 +1,4 @@
-"""Where an instance's files are inside its namespaces: what lasts in its home, what ends with it in a private /run."""
+"""Paths of an instance's files inside its namespaces: durable ones in its home, temporary ones in a private /run."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 
 from embedded.paths import Instance
 
-# What the network plugins' library notes about pods. Its place is compiled in, and it has to be the host's: as a mount
-# point, the folder would belong to every instance at once, and one that removed it would take it from the others.
+# Results that the network plugins' library caches for pods. The path is compiled in, and is the host's: if it were a
+# mount point, all instances would share the folder, and one that removed it would remove it for the others.
 CNI_NOTES = Path("/var/lib/cni/results")
 LOGS = Path("/var/log")
 
@@ -17,7 +17,7 @@ SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 @dataclass(frozen=True)
 class Places:
-    """The folders of an instance, by what they are for."""
+    """The folders of an instance, by purpose."""
 
     instance: Instance
 
@@ -62,12 +62,12 @@ class Places:
 
     @property
     def kwok_config(self) -> Path:
-        """There where the instance simulates nodes."""
+        """Exists if the instance simulates nodes."""
         return self.config / "kwok.yaml"
 
     @property
     def pool(self) -> Path:
-        """Where the CSI driver keeps volumes; there where the instance has the driver. Shown inside the namespaces."""
+        """The CSI driver's volumes; exists if the instance has the driver. Visible inside the namespaces."""
         return self.instance.home / "pool"
 
     @property
@@ -77,7 +77,7 @@ class Places:
 
     @property
     def mirror(self) -> Path:
-        """Where the driver copies volumes to whose class asks for that: a pool of its own, on a file of its own."""
+        """The mirrors of volumes whose class has them: a separate pool on a separate file."""
         return self.instance.home / "mirror"
 
     @property
@@ -89,7 +89,7 @@ class Places:
 
     @property
     def kubelet_root(self) -> Path:
-        """A short path: the kubelet makes sockets below it, and their paths may have 107 bytes."""
+        """A short path: the kubelet creates sockets below it, whose paths have at most 107 bytes."""
         return self.instance.run / "kubelet"
 
     @property
@@ -106,5 +106,5 @@ class Places:
 
     @property
     def identity(self) -> Path:
-        """What runs here: the home that it belongs to and the fingerprint of its configuration."""
+        """Identifies the running instance: its home, and the fingerprint of its configuration."""
         return self.instance.run / "identity"

@@ -1,4 +1,4 @@
-"""The files behind the CSI driver's volumes and their mirrors: how large each is made, whether the kernel holds it."""
+"""The files behind the CSI driver's pools: their sizes, and whether the kernel still uses them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from embedded.csi import pool
 
 _GIB = 1 << 30
 _SHARE = 0.9
-"""Of the disk's free space: the file is sparse, and images and logs grow beside it."""
+"""Share of the disk's free space: the file is sparse, and images and logs grow on the same disk."""
 
 
 def mount(at: Places) -> None:
-    """Mounts them where the driver looks; for a process in the instance's mount namespace, with which mounts end."""
+    """Mounts them for the driver. Called in the instance's mount namespace, with which the mounts end."""
     for file, folder in ((at.pool_file, at.pool), (at.mirror_file, at.mirror)):
         pool.make_and_mount(file, folder, _gib(file))
 
@@ -37,11 +37,11 @@ def _backing(path: Path) -> str:
     try:
         return path.read_text().rstrip("\n")
     except OSError:
-        return ""  # it was just let go
+        return ""  # it was just released
 
 
 def wait_until_released(at: Places, timeout: float = 30) -> None:
-    """The kernel writes the last changes after the last process is gone. A second mount beside it would break them."""
+    """Waits until the kernel has written the last changes of ended processes. A second mount would corrupt them."""
     end = time.monotonic() + timeout
     while loop_devices(at) and time.monotonic() < end:
         time.sleep(0.05)

@@ -17,7 +17,7 @@ from embedded.cluster.places import Places
 from embedded.fault import Fault
 from embedded.paths import PROJECT, Instance
 
-# What the processes inside may know of the environment that started them; it holds no secret.
+# The variables that the processes inside inherit; none is secret.
 _KEPT = ("HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "TENSORPLANE_HOME", "LANG")
 
 
@@ -32,7 +32,7 @@ class Alive:
         return Path(f"/proc/{self.pid}/root{inside}")
 
     def identity(self, at: Places) -> dict[str, str]:
-        """Home and fingerprint that it was started with; empty while it is still arranging its mounts."""
+        """Home and fingerprint of its start; empty while it is still preparing its mounts."""
         try:
             found: dict[str, str] = json.loads(self.path(at.identity).read_text())
         except (OSError, ValueError):
@@ -50,20 +50,20 @@ def find(instance: Instance) -> Alive | None:
 
 
 def members(instance: Instance) -> set[int]:
-    """Every process in the instance's cgroup, and those that only entered its network so far."""
+    """Every process in the instance's cgroup, and those that have only entered its network namespace."""
     return cgroups.processes(instance) | _in_network(instance)
 
 
 def launch(instance: Instance, fingerprint: str) -> None:
-    """Starts the first process in namespaces of its own. It outlives us: `stop` ends it."""
+    """Starts the first process in new namespaces. It outlives this process; `stop` ends it."""
     at = Places(instance)
     environment = {key: os.environ[key] for key in _KEPT if key in os.environ}
     environment |= {"PATH": places.SYSTEM_PATH, "PYTHONPATH": str(PROJECT)}
-    # Mounts and unmounts of the host reach the cluster, so it keeps no disk busy; its own do not reach the host.
+    # Mounts and unmounts of the host propagate to the cluster, so that it keeps no disk busy; its own do not.
     unshare = ("unshare", "--mount", "--propagation=slave", "--pid", "--fork", "--kill-child", "--mount-proc")
     first = (sys.executable, "-m", "embedded.cluster.first_process", instance.name, fingerprint)
     with (at.logs / "first-process.log").open("wb") as log:
-        # `setsid --fork` gives it another parent at once: nobody has to wait for it.
+        # `setsid --fork` gives it another parent at once, so that this process need not wait for it.
         subprocess.run(
             ("setsid", "--fork", "nsenter", f"--net={network.path(instance)}", *unshare, *first),
             stdin=subprocess.DEVNULL,
@@ -76,13 +76,13 @@ def launch(instance: Instance, fingerprint: str) -> None:
 
 
 def inner(pid: int) -> int:
-    """The process's number as the instance itself counts; 0 where it has none."""
+    """The process's id inside the instance's PID namespace; 0 if it has none."""
     numbers = _numbers(pid)
     return numbers[-1] if len(numbers) > 1 else 0
 
 
 def kill(instance: Instance, timeout: float = 10) -> None:
-    """Kills all of them: the first process, which takes its PID namespace along, then what never was in that."""
+    """Kills all of them: the first process, and with it its PID namespace, then those outside of that namespace."""
     if alive := find(instance):
         _kill(alive.pid)
         _wait_until_none(instance, timeout)
@@ -105,7 +105,7 @@ def _kill(pid: int) -> None:
 
 
 def _numbers(pid: int) -> list[int]:
-    """The process's number in each PID namespace that it is in, ours first."""
+    """The process's id in each of its PID namespaces, ours first."""
     try:
         status = Path(f"/proc/{pid}/status").read_text()
     except OSError:

@@ -1,4 +1,4 @@
-"""Questions to a cluster that is coming up, asked until the answer is yes or something is found to be broken."""
+"""Waits for the parts of a starting cluster, until they are ready or found to be broken."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from embedded.fault import Fault
 from embedded.provider.api import GVK, Api, ApiError
 
 _PATIENCE = 120.0
-"""Seconds that one answer may take before that is a fault. On two idle processors all of them take 7."""
+"""Seconds to wait for each part. On two idle processors all of them take 7 together."""
 _NODE = GVK("", "v1", "Node")
 
 
 def api_is_ready(at: Places) -> bool:
-    """Asked by hand with a short timeout: an API server without etcd takes the question and answers when it dies."""
+    """With a short timeout: an API server without etcd accepts the request and only answers when it ends."""
     trusting = ssl.create_default_context(cafile=str(at.keys / "ca.crt"))
     trusting.load_cert_chain(at.keys / "admin.pem")
     try:
@@ -35,13 +35,13 @@ def api_is_ready(at: Places) -> bool:
 
 
 class Patient:
-    """The API of a cluster that comes up: its refusals mean `not yet`."""
+    """The API of a starting cluster: its refusals mean `not yet`."""
 
     def __init__(self, api: Api) -> None:
         self._api = api
 
     def applied(self, manifest: dict[str, Any]) -> Callable[[], bool]:
-        """A condition that tries to apply the object: its namespace, or its kind, may come a moment later."""
+        """A condition that tries to apply the object: its namespace or its kind may be created a moment later."""
 
         def attempt() -> bool:
             try:
@@ -55,7 +55,7 @@ class Patient:
         return attempt
 
     def node_is_ready(self, since: int) -> bool:
-        """Whether the kubelet that runs now said so; what an earlier one said is in etcd, too."""
+        """Whether the running kubelet reported it: etcd also has reports of an earlier one."""
         with contextlib.suppress(ApiError):
             conditions = self._api.get(_NODE, NODE_NAME)["status"].get("conditions", [])
             ready = next((found for found in conditions if found["type"] == "Ready"), None)
@@ -68,7 +68,7 @@ def _seconds(time_of_day: str) -> float:
 
 
 class Wait:
-    """Waits for one thing after the other, and says which component is at fault when it does not come."""
+    """Waits for one part after the other, and names the component at fault if one does not become ready."""
 
     def __init__(self, at: Places, supervised: Supervisor) -> None:
         self._at, self._crashes = at, supervisor.CrashWatch(at, supervised)

@@ -1,4 +1,4 @@
-"""Brings an instance from any state to a Ready node whose DNS answers."""
+"""Brings an instance from any state to a Ready node with working DNS."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from embedded.provider.api import Api
 from embedded.step import Step
 
 _FREE_GIB = 2.0
-"""Below 1 GiB the kubelet evicts pods; a cluster that starts needs some room above that."""
+"""Below 1 GiB the kubelet evicts pods, and a starting cluster writes some files."""
 
 
 def start(instance: Instance, step: Step, *, simulated_nodes: bool, storage: bool) -> None:
@@ -111,7 +111,7 @@ def _converge(at: Places, alive: Alive, wanted: Configuration, step: Step) -> No
     wait.until("the node", lambda: api.node_is_ready(supervised.states()["kubelet"].started), "kubelet")
     wait.until("the node's labels", api.applied(_node_labels()), "kube-apiserver")
     wait.until("the cluster's DNS", lambda: dns.answers(at.instance), "kube-proxy")
-    # A process that just came back counts as running when it has stayed up for a second.
+    # A restarted process counts as running once it has stayed up for a second.
     wait.until("the cluster", lambda: supervisor.all_running(alive.path(at.supervisor_socket)), "supervisord")
 
 
@@ -127,13 +127,13 @@ def _import_add_ons(at: Places, alive: Alive, wait: Wait, step: Step) -> None:
 
 
 def _node_labels() -> dict[str, Any]:
-    """What queues know the node by: one without accelerators, as components/queues/flavors.py calls it."""
+    """The label by which queues select the node: the flavor without accelerators of components/queues/flavors.py."""
     labels = {"tensorplane.dev/flavor": "cpu", "tensorplane.dev/accelerator": "none"}
     return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE_NAME, "labels": labels}}
 
 
 def _kubelet_access() -> dict[str, Any]:
-    """Lets the API server read logs and run commands through the kubelet, which asks RBAC about every caller."""
+    """Lets the API server read logs and run commands through the kubelet, which authorizes callers with RBAC."""
     return {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "ClusterRoleBinding",

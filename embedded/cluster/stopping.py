@@ -1,4 +1,4 @@
-"""Ends an instance and looks afterwards if anything of it is left on the machine."""
+"""Stops an instance and checks that nothing of it is left on the machine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from embedded.paths import Instance
 
 
 def stop(instance: Instance) -> None:
-    """Idempotent, and the same after a kill -9. Data and containerd's images stay in the instance's home."""
+    """Idempotent, also after a kill -9. Data and containerd's images stay in the instance's home."""
     with only_one(instance):
         clean(instance)
         if left := residue(instance):
@@ -33,10 +33,10 @@ def remove(instance: Instance) -> None:
 
 
 def clean(instance: Instance) -> None:
-    """Ends whatever is there, for a caller that holds the lock.
+    """Ends whatever exists, for a caller that holds the lock.
 
-    All at once, without asking the pods: etcd and containerd keep their data through that, as through a power cut,
-    and a worker's last checkpoint is a whole one.
+    All at once, without terminating pods first: etcd and containerd survive it like a power failure, and a worker's
+    last checkpoint is complete.
     """
     processes.kill(instance)
     pool.wait_until_released(Places(instance))
@@ -45,7 +45,7 @@ def clean(instance: Instance) -> None:
 
 
 def residue(instance: Instance) -> list[str]:
-    """What is left of the instance outside its home, one line each; empty after a clean stop."""
+    """What is left of the instance outside its home, a line each; empty after a clean stop."""
     ours = (str(instance.home), str(instance.run), str(network.path(instance)))
     links = (instance.uplink,)
     return [
@@ -62,5 +62,5 @@ def residue(instance: Instance) -> list[str]:
 
 
 def _is_in(path: str, folder: str) -> bool:
-    """Whether a path is this one or below it: the name of another instance may begin with this one's."""
+    """Whether a path is this one or below it. Another instance's name may begin with this one's."""
     return path == folder or path.startswith(f"{folder}/")

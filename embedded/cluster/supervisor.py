@@ -1,4 +1,4 @@
-"""supervisord, which keeps the cluster's processes running: its configuration, and questions to a running one."""
+"""supervisord, which keeps the cluster's processes running: its configuration and a client."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from embedded.cluster.components import Component
 from embedded.cluster.places import SYSTEM_PATH, Places
 from embedded.fault import Fault
 
-# How the components' loggers mark what went wrong: klog, zap in JSON, logrus, and Go itself.
+# How the components' loggers mark errors: klog, zap in JSON, logrus, and Go itself.
 _ERROR = re.compile(r'^[EF]\d{4} |"level":"(error|fatal|panic)"|level=(error|fatal)|^panic:|^fatal error:|^Error')
 
 
@@ -43,7 +43,7 @@ supervisor.rpcinterface_factory=supervisor.rpcinterface:make_main_rpcinterface
 
 
 def _program(at: Places, component: Component) -> str:
-    # A small heap is worth more here than the collector's processor time; GOMEMLIMIT alone would let it double first.
+    # A small heap matters more here than the collector's processor time; with GOMEMLIMIT alone, it would double.
     environment = {
         "GOMEMLIMIT": f"{component.memory_mib}MiB",
         "GOGC": "50",
@@ -72,7 +72,7 @@ def log(at: Places, component: str) -> Path:
 
 
 def last_error(path: Path) -> str:
-    """The last line of a log that tells an error, or else its last line."""
+    """The last error in a log, or else its last line."""
     try:
         lines = [line.strip() for line in path.read_text(errors="replace").splitlines()[-400:] if line.strip()]
     except OSError:
@@ -83,14 +83,14 @@ def last_error(path: Path) -> str:
 
 @dataclass(frozen=True)
 class State:
-    """What supervisord knows of one process."""
+    """supervisord's state of one process."""
 
     name: str
     word: str
     started: int
     """Seconds since 1970; 0 if never."""
     pid: int
-    """0 if it is not there now."""
+    """0 if it is not running."""
 
     @property
     def is_up(self) -> bool:
@@ -104,7 +104,7 @@ class Supervisor:
         self._socket = socket
 
     def _ask(self, method: str, *arguments: Any) -> Any:
-        # A connection of its own for each question: supervisor's transport is not made for threads.
+        # A new connection for each request: supervisor's transport is not thread-safe.
         transport = SupervisorTransport(None, None, serverurl=f"unix://{self._socket}")
         with xmlrpc.client.ServerProxy("http://127.0.0.1", transport=transport) as server:
             try:
@@ -121,7 +121,7 @@ class Supervisor:
         }
 
     def start(self, names: list[str]) -> None:
-        """Starts those that are not up, without waiting for them."""
+        """Starts those that are not running, without waiting for them."""
         states = self.states()
         for name in names:
             if not states[name].is_up:
@@ -133,7 +133,7 @@ class Supervisor:
 
 
 class CrashWatch:
-    """Tells crashing from starting. supervisord gives up on what crashes at once, never on what takes a second to."""
+    """Distinguishes crashing from starting. supervisord only gives up on immediate crashes, not on later ones."""
 
     _LIMIT = 4
 
@@ -142,7 +142,7 @@ class CrashWatch:
         self._pids: dict[str, set[int]] = {}
 
     def check(self) -> None:
-        """A Fault, a line each, for processes that came up and went away again too often since the watch began."""
+        """A Fault with a line for each process that started and ended too often since the watch began."""
         crashing = []
         for state in self._supervised.states().values():
             seen = self._pids.setdefault(state.name, set())
@@ -155,7 +155,7 @@ class CrashWatch:
 
 
 def all_running(socket: Path) -> bool:
-    """Whether a supervisord answers there, and every process of it is up for longer than a moment."""
+    """Whether a supervisord answers there, and all of its processes have been running for more than a moment."""
     try:
         states = Supervisor(socket).states()
     except OSError:

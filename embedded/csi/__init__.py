@@ -1,1 +1,1 @@
-"""A CSI driver on copy-on-write storage of this machine: the embedded cluster's volumes, snapshots and clones."""
+"""The embedded cluster's CSI driver: volumes, snapshots and clones on this machine's copy-on-write storage."""

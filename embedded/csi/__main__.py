@@ -27,7 +27,7 @@ _GRACE_SECONDS = 5.0
 
 
 def main() -> int:
-    """Serves until it is told to end. What a call had begun is finished first, within seconds."""
+    """Serves until a signal ends it. Calls in progress are finished first, within seconds."""
     asked = _arguments()
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -61,16 +61,18 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m embedded.csi", description=__doc__)
-    parser.add_argument("--socket", type=Path, required=True, help="where it serves CSI")
-    parser.add_argument("--registration", type=Path, help="where the kubelet looks for plugins")
-    parser.add_argument("--pool", type=Path, required=True, help="folder of the volumes, mounted already")
-    parser.add_argument("--mirror", type=Path, help="folder of a second pool, for copies of volumes")
+    parser.add_argument("--socket", type=Path, required=True, help="socket on which it serves CSI")
+    parser.add_argument("--registration", type=Path, help="the kubelet's folder for plugin registration")
+    parser.add_argument("--pool", type=Path, required=True, help="mounted folder for volumes")
+    parser.add_argument("--mirror", type=Path, help="mounted folder of a second pool, for mirrors")
     parser.add_argument("--node", required=True, help="the node's name")
-    parser.add_argument("--api", help="the API server's address, to say there how old copies are")
-    parser.add_argument("--authority", type=Path, help="who signed the API server's certificate")
-    parser.add_argument("--certificate", type=Path, help="the driver's own, with its key")
-    parser.add_argument("--metrics", help="address and port of metrics, which the API server says who may read")
-    parser.add_argument("--metrics-certificate", type=Path, help="that of this address, with its key")
+    parser.add_argument("--api", help="the API server's address, to publish the age of mirrors")
+    parser.add_argument("--authority", type=Path, help="the CA of the API server's certificate")
+    parser.add_argument("--certificate", type=Path, help="the driver's client certificate, with its key")
+    parser.add_argument("--metrics", help="address and port of metrics; the API server authorizes their readers")
+    parser.add_argument(
+        "--metrics-certificate", type=Path, help="the certificate of the metrics' address, with its key"
+    )
     return parser.parse_args()
 
 
@@ -79,7 +81,7 @@ def _mirror(store: Store, target: Store, api: Api | None) -> Schedule:
 
 
 def _nothing(known: list[Lag]) -> None:
-    """Nobody is to be told."""
+    """Without an API server, nothing is published."""
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The four calls of Kubernetes' API that the driver makes. A whole client would be most of its memory."""
+"""The four calls of Kubernetes' API that the driver makes. A complete client would be most of its memory."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Annotations = dict[str, str | None]
 
 
 class Api:
-    """The API server, for whom the driver's certificate says who asks."""
+    """The API server, with the driver's client certificate."""
 
     def __init__(self, server: str, authority: Path, certificate: Path) -> None:
         self._server = server
-        # Without the certificate, for a question that somebody else asks.
+        # Without the certificate, for requests with another client's token.
         self._trusting = ssl.create_default_context(cafile=str(authority))
         self._as_driver = ssl.create_default_context(cafile=str(authority))
         self._as_driver.load_cert_chain(certificate)
@@ -37,12 +37,12 @@ class Api:
         found: list[dict[str, Any]] = self._call("GET", _CLASSES)["items"]
         return found
 
-    def annotate(self, volume: str, said: Annotations) -> None:
+    def annotate(self, volume: str, annotations: Annotations) -> None:
         """Changes these annotations and nothing else."""
-        self._call("PATCH", f"{_VOLUMES}/{volume}", {"metadata": {"annotations": said}})
+        self._call("PATCH", f"{_VOLUMES}/{volume}", {"metadata": {"annotations": annotations}})
 
     def may_get(self, path: str, authorization: str) -> bool | None:
-        """Whether the holder of a token may get a URL that is no object's; None where nobody holds the token.
+        """Whether the holder of a token may get a non-resource URL; None if the token is not valid.
 
         The API server is asked with the token itself, so that the driver needs no right to have tokens reviewed.
         """

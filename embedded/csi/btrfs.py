@@ -21,7 +21,7 @@ _NO_LIMIT = (1 << 64) - 1
 _QUOTA_ENABLE, _QUOTA_ENABLE_SIMPLE = 1, 4
 _WRITE, _READ = 1, 2
 
-# struct fiemap, of linux/fiemap.h: the whole file, written out first (FIEMAP_FLAG_SYNC), and no extents wanted.
+# struct fiemap, of linux/fiemap.h: the whole file, written out first (FIEMAP_FLAG_SYNC), without its extents.
 _EXTENTS = struct.pack("=QQIIII", 0, _NO_LIMIT, 1, 0, 0, 0)
 _FIEMAP = 0xC020660B
 # struct btrfs_ioctl_vol_args, vol_args_v2, ino_lookup_args, quota_ctl_args, qgroup_limit_args, of linux/btrfs.h
@@ -58,12 +58,12 @@ def _opened(path: Path) -> Iterator[int]:
 
 
 def _change(descriptor: int, request: int, arguments: bytes) -> None:
-    # Python takes at most 1024 bytes that it copies itself; what it can write to it hands on as it is.
+    # Python copies at most 1024 bytes of an immutable argument; a mutable buffer is passed on as it is.
     fcntl.ioctl(descriptor, request, bytearray(arguments))
 
 
 def is_subvolume(path: Path) -> bool:
-    """Whether the path is a subvolume's root, in a folder that is known to be on btrfs."""
+    """Whether the path is a subvolume's root. It must be on btrfs."""
     try:
         found = path.lstat()
     except FileNotFoundError:
@@ -72,21 +72,21 @@ def is_subvolume(path: Path) -> bool:
 
 
 def create(path: Path) -> None:
-    """Makes an empty subvolume."""
+    """Creates an empty subvolume."""
     with _opened(path.parent) as parent:
         _change(parent, _CREATE, _NAMED.pack(0, path.name.encode()))
 
 
 def snapshot(source: Path, path: Path, *, read_only: bool) -> None:
-    """Makes a subvolume that shares the source's content as it is at this moment, and commits it to the disk."""
+    """Creates a subvolume that shares the source's content at this moment, and commits it to the disk."""
     with _opened(source) as taken, _opened(path.parent) as parent:
         flags = _READ_ONLY if read_only else 0
         _change(parent, _SNAPSHOT, _NAMED_V2.pack(taken, 0, flags, path.name.encode()))
 
 
 def settle(file: int) -> None:
-    """Makes a file's content part of the next commit, as all of btrfs' names are; an fsync would be a commit itself."""
-    # Asked for extents, btrfs writes the content and waits until its place is in the trees (fs/btrfs/fiemap.c).
+    """Adds a file's content to the next commit, as btrfs does with names; an fsync would be a commit of its own."""
+    # For this call, btrfs writes the content and waits until its extents are in the trees (fs/btrfs/fiemap.c).
     fcntl.ioctl(file, _FIEMAP, bytearray(_EXTENTS))
 
 
@@ -97,7 +97,7 @@ def destroy(path: Path) -> None:
     except OSError as error:
         if error.errno != errno.ENOTEMPTY:
             raise
-        # Whoever writes to a volume may make subvolumes in it, and fill it.
+        # Programs that write to a volume can create subvolumes in it, and fill it.
         limit(path, _NO_LIMIT)
         for inner in _inner(path):
             _destroy(inner)
@@ -115,7 +115,7 @@ def _inner(path: Path) -> list[Path]:
 
 
 def number(path: Path) -> int:
-    """The subvolume's number in its filesystem."""
+    """The subvolume's id in its filesystem."""
     with _opened(path) as subvolume:
         answer = bytearray(_LOOKUP.pack(0, _ROOT_INODE))
         fcntl.ioctl(subvolume, _LOOK_UP, answer)
@@ -124,7 +124,7 @@ def number(path: Path) -> int:
 
 
 def enable_quotas(pool: Path) -> None:
-    """Turns quotas on: simple ones where the kernel has them (6.7), which cost nothing per snapshot."""
+    """Enables quotas: simple quotas if the kernel has them (6.7), which cost nothing per snapshot."""
     with _opened(pool) as root:
         for command in (_QUOTA_ENABLE_SIMPLE, _QUOTA_ENABLE):
             try:
@@ -138,14 +138,14 @@ def enable_quotas(pool: Path) -> None:
 
 
 def limit(path: Path, size: int) -> None:
-    """Lets the subvolume take no more than `size` bytes."""
-    # Asked at the subvolume itself, the change would count against its limit, which may be reached.
+    """Limits the subvolume to `size` bytes."""
+    # On the subvolume itself, the change would count against its limit, which may be reached.
     with _opened(path.parent) as parent:
         fcntl.ioctl(parent, _QGROUP_LIMIT, _LIMIT.pack(number(path), _MAX_REFERENCED, size, 0, 0, 0))
 
 
 def usage(path: Path) -> int | None:
-    """Bytes that count against the subvolume's limit; None where the kernel does not tell."""
+    """Bytes that count against the subvolume's limit; None if the kernel does not report them."""
     folder = Path("/sys/fs/btrfs") / str(identity(path)) / "qgroups" / f"0_{number(path)}"
     with suppress(OSError, ValueError):
         return int((folder / "referenced").read_text())

@@ -1,9 +1,9 @@
-"""What the cluster's objects call the driver and its parameters."""
+"""The names of the driver and its parameters in the cluster's objects."""
 
 from __future__ import annotations
 
 DRIVER = "btrfs.csi.tensorplane.dev"
 MIRROR = "mirrorSeconds"
-"""The one parameter of a VolumeAttributesClass: how old a volume's copy in the second pool may be; 0 for none."""
+"""The only parameter of a VolumeAttributesClass: the maximum age of a volume's mirror in seconds; 0: no mirror."""
 MIRROR_OF = "mirrorOf"
-"""The one parameter of a StorageClass: the claim, of the new one's namespace, whose copy a volume begins as."""
+"""The only parameter of a StorageClass: the claim, in the same namespace, whose mirror a new volume restores."""

@@ -1,4 +1,4 @@
-"""CSI's Controller service: makes, grows, copies, lists and deletes volumes and snapshots."""
+"""CSI's Controller service: creates, expands, copies, lists and deletes volumes and snapshots."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Controller:
     """The volumes of one node's pool."""
 
     def __init__(self, store: Store, failover: Failover | None = None) -> None:
-        """`failover` where there is a second pool."""
+        """`failover`: None without a second pool."""
         self._store, self._failover = store, failover
 
     def ControllerGetCapabilities(  # noqa: N802
@@ -83,9 +83,9 @@ class Controller:
         if not request.volume_capabilities:
             requested.check_capabilities(())
         self._store.volume(id_)
-        lacking = next((text for one in request.volume_capabilities if (text := requested.lacking(one))), "")
-        answer = csi_pb2.ValidateVolumeCapabilitiesResponse(message=lacking)
-        if not lacking:
+        reason = next((text for one in request.volume_capabilities if (text := requested.unsupported(one))), "")
+        answer = csi_pb2.ValidateVolumeCapabilitiesResponse(message=reason)
+        if not reason:
             answer.confirmed.volume_capabilities.extend(request.volume_capabilities)
             answer.confirmed.volume_context.update(request.volume_context)
             answer.confirmed.parameters.update(request.parameters)
@@ -104,7 +104,7 @@ class Controller:
         return csi_pb2.ControllerGetVolumeResponse(volume=self._volume(found), status=status)
 
     def GetCapacity(self, request: csi_pb2.GetCapacityRequest) -> csi_pb2.GetCapacityResponse:  # noqa: N802
-        if any(requested.lacking(one) for one in request.volume_capabilities):
+        if any(requested.unsupported(one) for one in request.volume_capabilities):
             return csi_pb2.GetCapacityResponse(available_capacity=0)
         return csi_pb2.GetCapacityResponse(
             available_capacity=self._store.free,
@@ -144,7 +144,7 @@ class Controller:
         return csi_pb2.ListSnapshotsResponse(entries=entries, next_token=token)
 
     def _volume(self, volume: Volume) -> csi_pb2.Volume:
-        # Of what a mirror held, no caller asked as a content source, and none expects one.
+        # A volume restored from a mirror was not requested with a content source, so callers expect none.
         source = _source(volume.source) if volume.source and volume.source.kind != "mirror" else None
         return csi_pb2.Volume(volume_id=volume.id, capacity_bytes=volume.size, content_source=source)
 

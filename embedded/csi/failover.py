@@ -1,4 +1,4 @@
-"""Makes a volume of the newest copy that the second pool has of a claim's volume, also where that volume is lost."""
+"""Restores the newest mirror of a claim's volume as a new volume, even if the mirrored volume is lost."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ _BROUGHT = ".brought-"
 
 
 class Failover:
-    """The way back from the second pool."""
+    """Restores volumes from the second pool."""
 
     def __init__(self, store: Store, mirror: Store) -> None:
         self._store, self._mirror = store, mirror
         for pool in (store, mirror):
-            for left in pool.snapshots.glob(f"{_BROUGHT}*"):  # of a driver that was killed
+            for left in pool.snapshots.glob(f"{_BROUGHT}*"):  # left by a killed driver
                 pool.storage.delete(left)
 
     def newest(self, claim: str) -> Snapshot:
-        """The newest copy of a claim's volume; a Refusal where there is none."""
+        """The newest mirror of a claim's volume; a Refusal if it has none."""
         found = [one for one in self._mirror.all_snapshots() if one.claim == claim]
         if not found:
             raise refusal.missing(f"claim {claim}: the second pool has no copy of it")
         return found[-1]
 
     def create_volume(self, name: str, asked: Asked, claim: str, kept: Kept) -> Volume:
-        """A volume that begins as that copy. What the first pool still has of the claim is not touched."""
+        """A volume with that mirror's content. Volumes of the claim in the first pool are left as they are."""
         brought: list[tuple[Store, Path]] = []
         try:
             return self._store.create_volume(
@@ -48,7 +48,7 @@ class Failover:
         def bring() -> Origin:
             copy = self.newest(claim)
             room.check(self._store.pool, copy.used or 0)
-            # Of its own, so that the copy may be deleted for newer ones meanwhile.
+            # A clone of its own, since a newer mirror may replace the original meanwhile.
             held, arrived = (one.snapshots / f"{_BROUGHT}{identifier(name)}" for one in (self._mirror, self._store))
             brought.extend([(self._mirror, held), (self._store, arrived)])
             self._mirror.storage.copy(self._mirror.snapshots / copy.id, held, read_only=True)

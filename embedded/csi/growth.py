@@ -1,4 +1,4 @@
-"""Stops volumes from growing while the disk under their pool has no room, and lets them grow again."""
+"""Stops volumes from growing while the disk of their pool is nearly full, and lets them grow again."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from embedded.csi.records import Volume
 from embedded.csi.store import Store
 
 _AGAIN = room.RESERVE // 4
-"""How much above the reserve it must be before volumes can grow again, so that they do not stop and go."""
+"""How much more than the reserve must be free before volumes can grow again, to avoid flapping."""
 _LOOK_SECONDS = 1.0
 
 
 class Guard:
-    """Stops volumes from growing while the disk has no room, and says so."""
+    """Stops volumes from growing while the disk is nearly full, and logs it."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -22,12 +22,12 @@ class Guard:
         self._limited: set[Volume] = set()
 
     def look(self) -> None:
-        """Compares, and changes every volume's limit where that is another than at the last look."""
+        """Checks the free space, and changes the volumes' limits if the state changed."""
         free = room.left(self._store.pool)
         stopped = free < room.RESERVE + (_AGAIN if self._stopped else 0)
         if not stopped and not self._stopped:
             return
-        # Between both marks some are made and grown, each with its whole size as its limit.
+        # Between the two thresholds, volumes may have been created or expanded, with their full size as their limit.
         wanted = [one for one in self._store.all_volumes() if not stopped or one not in self._limited]
         done = [self._limit(one, stopped=stopped) for one in wanted]
         if not all(done) or stopped == self._stopped:
@@ -37,7 +37,7 @@ class Guard:
         print(f"{room.disk(self._store.pool)}: the disk has {free // room.MIB} MiB left, {what}", flush=True)
 
     def _limit(self, volume: Volume, *, stopped: bool) -> bool:
-        """Whether it was the volume's turn; the next look sees to one that is being deleted or grown."""
+        """Whether the limit was set; a volume that another call is deleting or expanding is retried."""
         try:
             self._store.let_grow(volume.id, grows=not stopped)
         except refusal.Refusal:
@@ -49,5 +49,5 @@ class Guard:
         return True
 
     def watch(self, ended: threading.Event) -> None:
-        """Looks again and again."""
+        """Repeats the check."""
         watching.watch(self.look, _LOOK_SECONDS, ended)

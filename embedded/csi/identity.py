@@ -27,7 +27,7 @@ class Identity:
     def GetPluginCapabilities(  # noqa: N802
         self, request: csi_pb2.GetPluginCapabilitiesRequest
     ) -> csi_pb2.GetPluginCapabilitiesResponse:
-        # Nothing of topology: there is one node, and a simulated pod may "mount" a volume where it is.
+        # No topology: there is one real node, and pods on simulated nodes may "mount" volumes too.
         found = [
             csi_pb2.PluginCapability(service=_Service(type=_Service.CONTROLLER_SERVICE)),
             csi_pb2.PluginCapability(volume_expansion=_Expansion(type=_Expansion.ONLINE)),

@@ -1,4 +1,4 @@
-"""Mirrors as Kubernetes has them on record: a volume that a claim came back to is copied again, without being asked.
+"""Restores mirroring from Kubernetes' objects: a volume that was bound to its claim again is mirrored again.
 
 The resizer tells the driver when a claim's class changes. A volume that lost its claim to a newer one of that name is
 copied no more, and keeps its class; bound again, nothing changes that anybody would tell.
@@ -21,7 +21,7 @@ Object = Mapping[str, Any]
 
 
 def intended(volumes: Iterable[Object], classes: Iterable[Object]) -> dict[str, Kept]:
-    """What is to be kept of each volume that has a claim and a class which speaks of mirrors, by the driver's id."""
+    """The mirroring of each bound volume whose VolumeAttributesClass sets it, by the driver's volume id."""
     seconds = {
         one["metadata"]["name"]: int(one["parameters"][MIRROR])
         for one in classes
@@ -38,7 +38,7 @@ def intended(volumes: Iterable[Object], classes: Iterable[Object]) -> dict[str, 
 
 
 class Intended:
-    """Brings the pool's records in line with that."""
+    """Keeps the pool's records in line with the cluster's objects."""
 
     def __init__(self, store: Store, api: Api) -> None:
         self._store, self._api = store, api
@@ -46,14 +46,14 @@ class Intended:
         self._complaint = watching.Complaint()
 
     def look(self) -> None:
-        """Corrects what differs now as it did at the last look: between a change and its record the resizer is busy."""
+        """Corrects differences that persist since the last check: the resizer may be applying newer ones."""
         different = self._differing(intended(self._api.volumes(), self._api.classes()))
         for id_, kept in different.items():
             if self._different.get(id_) != kept:
                 continue
             try:
                 self._store.modify_volume(id_, kept)
-            except refusal.Refusal:  # deleted or changed at this moment
+            except refusal.Refusal:  # being deleted or changed
                 continue
             change = f"copied every {kept.mirror_seconds} seconds again" if kept.mirror_seconds else "no longer copied"
             print(f"volume {id_} of claim {kept.claim}: {change}, as its class says", flush=True)
@@ -63,7 +63,7 @@ class Intended:
         differing = {}
         for volume in self._store.all_volumes():
             kept = wanted.get(volume.id)
-            # Whose an unmirrored volume is matters to nobody.
+            # The claim of a volume without a mirror does not matter.
             if kept and (
                 volume.mirror_seconds != kept.mirror_seconds or (kept.mirror_seconds and volume.claim != kept.claim)
             ):
@@ -71,7 +71,7 @@ class Intended:
         return differing
 
     def watch(self, ended: threading.Event) -> None:
-        """Looks again and again. The API server may be away; its return is soon enough."""
+        """Repeats the check. While the API server does not answer, it waits."""
         watching.watch(self._try_to_look, _LOOK_SECONDS, ended)
 
     def _try_to_look(self) -> None:

@@ -1,4 +1,4 @@
-"""What a Prometheus reads of the mirrors, as text over HTTPS: when each copy was made, and how old it may get."""
+"""The mirrors' metrics for Prometheus, as text over HTTPS: the time of each copy, and its maximum age."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _labels(lag: Lag) -> str:
 
 
 Allowed = Callable[[str, str], bool | None]
-"""Whether who sends this header `Authorization` may get this path; None where it is nobody's."""
+"""Whether the sender of this `Authorization` header may get this path; None if the token is not valid."""
 
 _PATH = "/metrics"
 _SILENCE_SECONDS = 10.0
@@ -55,7 +55,7 @@ _SILENCE_SECONDS = 10.0
 def serve(
     address: tuple[str, int], certificate: Path, allowed: Allowed, read: Callable[[], Iterable[Lag]]
 ) -> ThreadingHTTPServer:
-    """Answers at /metrics, until it is shut down, who shows a token that may get it, as Kubernetes' own programs do."""
+    """Serves /metrics to clients whose token may get it, as Kubernetes' own programs do, until it is shut down."""
 
     class Handler(BaseHTTPRequestHandler):
         timeout = _SILENCE_SECONDS
@@ -73,16 +73,16 @@ def serve(
             self.wfile.write(content)
 
         def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002  # the base class' name
-            """Says nothing of each scrape."""
+            """Does not log requests."""
 
     class Server(ThreadingHTTPServer):
         def handle_error(self, request: object, client_address: object) -> None:
-            """Says nothing of who speaks no TLS, or hangs up."""
+            """Does not log clients without TLS, or broken connections."""
 
     identity = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     identity.load_cert_chain(certificate)
     server = Server(address, Handler)
-    # Shaken hands with in the connection's own thread: whoever connects and is silent delays nobody.
+    # The TLS handshake is in the connection's own thread, so that a silent client delays no other.
     server.socket = identity.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     threading.Thread(target=server.serve_forever, name="metrics", daemon=True).start()
     return server
@@ -94,5 +94,5 @@ def _status(authorization: str, allowed: Allowed) -> int:
     try:
         answer = allowed(_PATH, authorization)
     except (OSError, ValueError, KeyError):
-        return 503  # the API server says nothing
+        return 503  # the API server does not answer
     return 401 if answer is None else 200 if answer else 403

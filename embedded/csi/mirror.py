@@ -23,18 +23,18 @@ _LOOK_SECONDS = 1.0
 
 
 class Mirror:
-    """The way from one pool to another."""
+    """Copies volumes from one pool to another."""
 
     def __init__(self, store: Store, target: Store, keep: int = 2) -> None:
         self._store, self._target, self._keep = store, target, keep
         self._one_at_a_time = threading.RLock()
 
     def last(self, volume: str) -> Snapshot | None:
-        """The newest copy of a volume; its time is how old what the second pool knows is."""
+        """The newest copy of a volume, with its point in time."""
         return next(iter(self._copies(volume)), None)
 
     def copy(self, volume: Volume) -> Snapshot:
-        """Copies a volume as it is now, and deletes the oldest copies."""
+        """Copies a volume's current content, and deletes the oldest copies."""
         with self._one_at_a_time:
             self.clean()
             created = time.time_ns()
@@ -45,7 +45,7 @@ class Mirror:
             held, last = self._store.snapshots / f"{_HELD}{made.id}", self.last(volume.id)
             base = held.with_name(f"{_HELD}{last.id}") if last else None
             since = base if base and base.exists() else None
-            # How much has changed, nobody counts; a copy of everything takes what the volume has.
+            # The size of an incremental copy is unknown; a full copy takes what the volume uses.
             room.check(self._target.pool, 0 if since else used or 0)
             self._store.storage.copy(folder, held, read_only=True)
             arrived = transfer(self._store, self._target, held, self._target.snapshots, since)
@@ -73,12 +73,12 @@ class Mirror:
                     store.storage.delete(left)
 
     def _copies(self, volume: str) -> list[Snapshot]:
-        """The newest first."""
+        """Copies of a volume, the newest first."""
         return [one for one in reversed(self._target.all_snapshots()) if one.volume == volume]
 
 
 class Schedule:
-    """Copies each volume that asks for it, as often as it asks, and says how old the copies are."""
+    """Copies each mirrored volume at its interval, and publishes the age of the copies."""
 
     def __init__(self, store: Store, target: Store, say: Callable[[list[Lag]], None]) -> None:
         self._store, self._target, self._say = store, target, say
@@ -88,12 +88,12 @@ class Schedule:
         self._thread.start()
 
     def stop(self) -> None:
-        """Finishes the copy that is being made."""
+        """Stops after the current copy."""
         self._ended.set()
         self._thread.join()
 
     def _run(self) -> None:
-        # What goes wrong is tried again; meanwhile the newest copy's age tells.
+        # A failed copy is retried; meanwhile the age of the newest copy grows.
         watching.watch(self._look, _LOOK_SECONDS, self._ended)
 
     def _look(self) -> None:
@@ -108,6 +108,6 @@ class Schedule:
                 return found
             try:
                 self._mirror.copy(volume)
-            except Exception:  # the others' turn
+            except Exception:  # the other volumes follow
                 traceback.print_exc()
         return lags(self._store, self._target) if due else found

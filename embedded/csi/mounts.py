@@ -43,7 +43,7 @@ def _plain(text: str) -> str:
 
 
 def at(folder: Path) -> Mount | None:
-    """What is mounted there; the uppermost where there are several."""
+    """The mount at a path; the topmost if there are several."""
     real = folder.resolve()
     return next((mount for mount in reversed(parse(_TABLE.read_text())) if mount.folder == real), None)
 
@@ -54,7 +54,7 @@ def every() -> list[Mount]:
 
 
 def showing(folder: Path) -> list[Path]:
-    """Where else a folder, or something in it, is mounted."""
+    """The paths at which a folder, or something in it, is mounted."""
     real, mounts = folder.resolve(), every()
     around = next(mount for mount in reversed(mounts) if real.is_relative_to(mount.folder))
     root = Path(around.root) / real.relative_to(around.folder)
@@ -62,7 +62,7 @@ def showing(folder: Path) -> list[Path]:
 
 
 def bind(source: Path, target: Path, options: list[str]) -> None:
-    """Shows a folder at another place, with options such as `ro`."""
+    """Bind-mounts a folder at another path, with options such as `ro`."""
     run("mount", "--bind", "--", str(source), str(target))
     if options:
         try:
@@ -73,6 +73,6 @@ def bind(source: Path, target: Path, options: list[str]) -> None:
 
 
 def detach(folder: Path) -> None:
-    """Takes away every mount that is there; who has files open in one keeps them."""
+    """Detaches every mount at a path; programs with open files keep them."""
     while at(folder):
         run("umount", "--lazy", "--no-mtab", "--", str(folder.resolve()))

@@ -1,4 +1,4 @@
-"""Ids that follow from the names that callers choose, so that a repeated call finds what the first one made."""
+"""Ids derived from the names that callers choose, so that a repeated call finds the result of the first."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _KEPT = 40
 
 
 def identifier(name: str) -> str:
-    """The name itself where it can be a file's, else its readable part with a hash of all of it."""
+    """The name itself if it is a valid file name, else its valid characters with a hash of the name."""
     if is_identifier(name):
         return name
     readable = re.sub(r"[^a-z0-9]+", "-", name.lower())[:_KEPT].strip("-")
@@ -19,5 +19,5 @@ def identifier(name: str) -> str:
 
 
 def is_identifier(text: str) -> bool:
-    """Whether a text may be an id: never a path, never hidden."""
+    """Whether a text is a valid id: not a path, and not hidden."""
     return _PLAIN.fullmatch(text) is not None

@@ -1,4 +1,4 @@
-"""CSI's Node service: shows a volume's folder at the place where a pod looks for it."""
+"""CSI's Node service: bind-mounts a volume's folder at the target path of a pod."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from embedded.csi.requested import required
 from embedded.csi.store import Store
 
 _Rpc = csi_pb2.NodeServiceCapability.RPC
-# No staging: a bind mount per pod is all there is to do, and the kubelet has a call less to make.
+# No staging: a bind mount per pod suffices, and saves the kubelet a call.
 _CAPABILITIES = (_Rpc.GET_VOLUME_STATS, _Rpc.EXPAND_VOLUME, _Rpc.SINGLE_NODE_MULTI_WRITER)
 
 

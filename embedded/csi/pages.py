@@ -1,4 +1,4 @@
-"""Long lists, a page at a time: the oldest first, so that what is made meanwhile comes on a later page."""
+"""Pagination of lists: the oldest first, so that new entries are on later pages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TOKEN = re.compile(r"(\d+)\.([a-z0-9-]+)")
 
 
 def page(found: Sequence[_Record], most: int, token: str) -> tuple[list[_Record], str]:
-    """The records after those that the token's page ended with, and the next page's token; `most` 0 means all."""
+    """The records after the token, and the next page's token. `most`: records of a page, 0 for all."""
     if most < 0:
         raise refusal.invalid(f"max_entries: {most} is negative; set 0 or more")
     after = _parse(token) if token else (-1, "")

@@ -1,4 +1,4 @@
-"""Where the volumes lie: btrfs on a sparse file, mounted for the driver by whoever starts it."""
+"""The pool of the volumes: btrfs on a sparse file, which is mounted before the driver starts."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from embedded.csi import btrfs, mounts
 from embedded.fault import Fault
 
 _GIB = 1 << 30
-# Trimmed blocks become holes of the file; every snapshot's access times would be changes of their own. Without
+# Trimmed blocks become holes of the file; access times would change every snapshot. Without
 # flushoncommit, a snapshot may have a file's new name and not yet what was written before it got that name.
 _OPTIONS = "loop,noatime,discard=async,flushoncommit"
 
 
 def can_have_btrfs() -> bool:
-    """Whether this machine can make and mount btrfs on a file."""
+    """Whether this machine can create and mount btrfs on a file."""
     return _kernel_knows() and which("mkfs.btrfs") is not None and Path("/dev/loop-control").exists()
 
 
@@ -30,7 +30,7 @@ def _kernel_knows() -> bool:
 
 
 def make_and_mount(file: Path, folder: Path, gib: int) -> None:
-    """Makes the file (sparse, `gib` large) unless it is there, grows it where it is smaller, and mounts it.
+    """Creates the file (sparse, `gib` large) or enlarges it if it is smaller, and mounts it.
 
     Without btrfs on this machine, the folder stays one of the filesystem that it is on: copies instead of snapshots.
     """
@@ -41,7 +41,7 @@ def make_and_mount(file: Path, folder: Path, gib: int) -> None:
         return
     if not file.exists():
         if any(folder.iterdir()):
-            return  # made as a plain folder, and never to be hidden below a mount
+            return  # a pool without btrfs must not be hidden below a mount
         _make(file, gib)
     mount = mounts.at(folder)
     if mount and mount.kind != "btrfs":
@@ -58,7 +58,7 @@ def make_and_mount(file: Path, folder: Path, gib: int) -> None:
 
 
 def unmount(folder: Path) -> None:
-    """Takes the pool's mount away, with its loop device once nothing uses it; nothing where it is not mounted."""
+    """Unmounts the pool, with its loop device once it is unused; does nothing if it is not mounted."""
     mount = mounts.at(folder)
     if mount and mount.kind == "btrfs":
         btrfs.sync(folder)
@@ -66,7 +66,7 @@ def unmount(folder: Path) -> None:
 
 
 def _make(file: Path, gib: int) -> None:
-    # Killed in the middle, it leaves a draft, which the next run makes anew.
+    # If it is killed, it leaves a draft, which the next run creates again.
     draft = file.with_name(f".{file.name}.draft")
     draft.unlink(missing_ok=True)
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -78,5 +78,5 @@ def _make(file: Path, gib: int) -> None:
 
 
 def _mount(file: Path, folder: Path) -> None:
-    # A loop device made by `mount` goes away with the last mount, even where its mount namespace is killed.
+    # A loop device created by `mount` is removed with the last mount, even if its mount namespace is killed.
     run("mount", "--types", "btrfs", "--options", _OPTIONS, "--", str(file), str(folder))

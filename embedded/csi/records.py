@@ -1,4 +1,4 @@
-"""What the pool knows of a volume or a snapshot beside its content: one small file each, next to it."""
+"""The metadata of volumes and snapshots: a small file next to the content of each."""
 
 from __future__ import annotations
 
@@ -12,55 +12,55 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Source:
-    """What a volume's content was at first."""
+    """The content source of a volume."""
 
     kind: Literal["volume", "snapshot", "mirror"]
     id: str
-    """Of the volume or the snapshot; of a mirror the claim whose copy it was, as `Volume.claim` has it."""
+    """Id of the volume or the snapshot; for a mirror the claim, as in `Volume.claim`."""
 
 
 @dataclass(frozen=True)
 class Volume:
-    """A folder with a limit."""
+    """A folder with a size limit."""
 
     id: str
     name: str
     size: int
-    """Bytes that it may take."""
+    """Its limit in bytes."""
     created: int
     """Nanoseconds since 1970."""
     source: Source | None = None
     mirror_seconds: int = 0
-    """How old its copy in the second pool may be; 0 where it has none there."""
+    """The maximum age of its mirror; 0 without a mirror."""
     claim: str = ""
-    """`namespace/name` of the claim that it is of, as far as the driver was told; each claim is of one volume."""
+    """`namespace/name` of its claim, if the driver received it; a claim belongs to at most one volume."""
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A volume's content at one moment."""
+    """A volume's content at a point in time."""
 
     id: str
     name: str
     size: int
-    """Bytes that the volume might take then; a volume made of the snapshot is never smaller."""
+    """The volume's size at that time; a volume restored from the snapshot is never smaller."""
     created: int
     volume: str
-    """The id of the volume that it was taken of."""
+    """The id of its volume."""
     claim: str = ""
-    """Of a copy: the claim of that volume then."""
+    """For a mirror: the claim of the volume at that time."""
     used: int | None = None
-    """Of a copy: bytes that the volume took then; None where nobody counts them."""
+    """For a mirror: the bytes that the volume used at that time; None if they are not counted."""
 
 
 def write(path: Path, record: Volume | Snapshot) -> None:
-    """Puts it there, on disk when this returns."""
+    """Writes a record; it is on disk when this returns."""
     put(path, record, os.fsync)
     keep(path.parent)
 
 
 def put(path: Path, record: Volume | Snapshot, settle: Callable[[int], None]) -> None:
-    """Puts it there; who reads meanwhile finds the old one or the new one. `settle` gets the file, its name not yet."""
+    """Replaces a record atomically. `settle` is called with the new file before it gets its name."""
     draft = path.with_name(f".new-{path.name}")
     with draft.open("w") as file:
         json.dump(asdict(record), file)
@@ -70,7 +70,7 @@ def put(path: Path, record: Volume | Snapshot, settle: Callable[[int], None]) ->
 
 
 def keep(folder: Path) -> None:
-    """Makes what was created, renamed and deleted in a folder last through a crash of the machine."""
+    """Syncs a folder: creations, renames and deletions in it survive a crash of the machine."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
@@ -79,7 +79,7 @@ def keep(folder: Path) -> None:
 
 
 def volume(path: Path) -> Volume | None:
-    """The volume's record; None where there is none."""
+    """The volume's record; None if it does not exist."""
     try:
         found = json.loads(path.read_text())
     except FileNotFoundError:
@@ -88,7 +88,7 @@ def volume(path: Path) -> Volume | None:
 
 
 def snapshot(path: Path) -> Snapshot | None:
-    """The snapshot's record; None where there is none."""
+    """The snapshot's record; None if it does not exist."""
     try:
         return Snapshot(**json.loads(path.read_text()))
     except FileNotFoundError:

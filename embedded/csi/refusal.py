@@ -1,4 +1,4 @@
-"""What the driver answers instead of doing what it was asked: a code of gRPC's and a reason."""
+"""Errors that the driver answers with: a gRPC status code and a reason."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import grpc
 
 
 class Refusal(Exception):
-    """One line for whoever asked."""
+    """A one-line reason for the caller."""
 
     def __init__(self, code: grpc.StatusCode, reason: str) -> None:
         super().__init__(reason)
@@ -15,35 +15,35 @@ class Refusal(Exception):
 
 
 def invalid(reason: str) -> Refusal:
-    """The request itself is wrong; asking again does not help."""
+    """The request is invalid; a retry does not help."""
     return Refusal(grpc.StatusCode.INVALID_ARGUMENT, reason)
 
 
 def missing(reason: str) -> Refusal:
-    """There is nothing of that name."""
+    """Nothing with that name exists."""
     return Refusal(grpc.StatusCode.NOT_FOUND, reason)
 
 
 def taken(reason: str) -> Refusal:
-    """The name belongs to something else."""
+    """The name is in use for something else."""
     return Refusal(grpc.StatusCode.ALREADY_EXISTS, reason)
 
 
 def out_of_range(reason: str) -> Refusal:
-    """A size that cannot be."""
+    """An impossible size."""
     return Refusal(grpc.StatusCode.OUT_OF_RANGE, reason)
 
 
 def full(reason: str) -> Refusal:
-    """There is no room; once there is, asking again helps."""
+    """The disk is full; a retry succeeds once space is freed."""
     return Refusal(grpc.StatusCode.RESOURCE_EXHAUSTED, reason)
 
 
 def in_use(reason: str) -> Refusal:
-    """It would be possible if nobody used it."""
+    """The volume is in use."""
     return Refusal(grpc.StatusCode.FAILED_PRECONDITION, reason)
 
 
 def busy(reason: str) -> Refusal:
-    """Another call works on the same thing; ask again."""
+    """Another call is using the same object; retry."""
     return Refusal(grpc.StatusCode.ABORTED, reason)

@@ -1,4 +1,4 @@
-"""Tells the kubelet that the driver is there."""
+"""Registers the driver with the kubelet."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from embedded.csi.generated import registration_pb2
 
 
 class Registration:
-    """What the kubelet asks of whoever has a socket in its folder of plugins."""
+    """The service that the kubelet calls on sockets in its plugin folder."""
 
     def __init__(self, csi_socket: Path) -> None:
         self._csi_socket = csi_socket

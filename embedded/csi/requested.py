@@ -1,4 +1,4 @@
-"""Reads what requests ask for, and refuses what a folder of this node cannot be."""
+"""Reads requests, and refuses what this driver does not support."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from embedded.csi.sizes import Asked
 
 _Mode = csi_pb2.VolumeCapability.AccessMode
 _READERS = (_Mode.SINGLE_NODE_READER_ONLY, _Mode.MULTI_NODE_READER_ONLY)
-# What the provisioner and the snapshotter tell of the objects that they act for.
-_TOLD = "csi.storage.k8s.io/"
-_CLAIM, _NAMESPACE = f"{_TOLD}pvc/name", f"{_TOLD}pvc/namespace"
+# Parameters that the provisioner and the snapshotter add, with the names of their objects.
+_ADDED = "csi.storage.k8s.io/"
+_CLAIM, _NAMESPACE = f"{_ADDED}pvc/name", f"{_ADDED}pvc/namespace"
 _FLAGS = frozenset({"ro", "rw", "nodev", "noexec", "nosuid", "noatime", "nodiratime", "relatime"})
 _FILESYSTEMS = ("", "btrfs")
 
@@ -27,12 +27,12 @@ def required(value: str, field: str) -> str:
 
 
 def size(asked: csi_pb2.CapacityRange) -> Asked:
-    """The range of sizes."""
+    """The requested range of sizes."""
     return Asked(asked.required_bytes, asked.limit_bytes)
 
 
 def source(asked: csi_pb2.VolumeContentSource) -> Source | None:
-    """What a new volume is made of."""
+    """The content source of a new volume."""
     match asked.WhichOneof("type"):
         case "snapshot":
             return Source(
@@ -44,17 +44,17 @@ def source(asked: csi_pb2.VolumeContentSource) -> Source | None:
 
 
 def check_capabilities(asked: Iterable[csi_pb2.VolumeCapability]) -> None:
-    """Refuses no capability at all, and each one that no volume here has."""
+    """Refuses a request without capabilities, and unsupported ones."""
     capabilities = list(asked)
     if not capabilities:
         raise refusal.invalid("volume_capabilities: missing")
     for capability in capabilities:
-        if fault := lacking(capability):
+        if fault := unsupported(capability):
             raise refusal.invalid(fault)
 
 
-def lacking(capability: csi_pb2.VolumeCapability) -> str:
-    """What of a capability no volume here has; nothing where they have all of it."""
+def unsupported(capability: csi_pb2.VolumeCapability) -> str:
+    """Why a capability is not supported; empty if it is."""
     if capability.WhichOneof("access_type") != "mount":
         return "volume_capability: must be of kind mount, since volumes of this driver are folders"
     if capability.access_mode.mode == _Mode.UNKNOWN:
@@ -68,41 +68,41 @@ def lacking(capability: csi_pb2.VolumeCapability) -> str:
 
 
 def is_read_only(capability: csi_pb2.VolumeCapability) -> bool:
-    """Whether it says that nobody writes."""
+    """Whether it only allows reading."""
     return capability.access_mode.mode in _READERS or "ro" in capability.mount.mount_flags
 
 
 def is_for_one(capability: csi_pb2.VolumeCapability) -> bool:
-    """Whether it says that one pod alone may have the volume."""
+    """Whether it only allows one pod (ReadWriteOncePod)."""
     return bool(capability.access_mode.mode == _Mode.SINGLE_NODE_SINGLE_WRITER)
 
 
 def options(capability: csi_pb2.VolumeCapability, *, read_only: bool) -> list[str]:
-    """Options of the mount, beside `bind`."""
+    """Mount options in addition to `bind`."""
     flags = sorted(set(capability.mount.mount_flags) - {"ro", "rw"})
     return ["ro", *flags] if read_only else flags
 
 
 def check_parameters(parameters: Mapping[str, str], known: Iterable[str] = ()) -> None:
-    """Refuses what nothing here reads: a class's parameters are for the driver alone."""
-    if unknown := sorted(key for key in parameters.keys() - set(known) if not key.startswith(_TOLD)):
+    """Refuses unknown parameters: a class's parameters are only for the driver."""
+    if unknown := sorted(key for key in parameters.keys() - set(known) if not key.startswith(_ADDED)):
         raise refusal.invalid(f"parameters: unknown {unknown[0]!r}; allowed: {', '.join(known) or 'none'}")
 
 
 def claim(parameters: Mapping[str, str]) -> str:
-    """`namespace/name` of the claim that a call is for; nothing where nobody said."""
+    """`namespace/name` of the claim of a call; empty if the request does not name it."""
     found = parameters.get(_NAMESPACE, ""), parameters.get(_CLAIM, "")
     return "/".join(found) if all(found) else ""
 
 
 def mirror_of(parameters: Mapping[str, str]) -> str:
-    """The claim whose copy a volume begins as; nothing where it begins as anything else."""
+    """The claim whose mirror a new volume restores; empty if it restores none."""
     name = parameters.get(MIRROR_OF, "")
     return f"{required(parameters.get(_NAMESPACE, ''), f'parameters.{_NAMESPACE}')}/{name}" if name else ""
 
 
 def mirror_seconds(parameters: Mapping[str, str], *, has_mirror: bool) -> int | None:
-    """How old a volume's copy in the second pool may be, 0 for no copies; None where nothing is said of it."""
+    """The maximum age of a volume's mirror in seconds, 0 for no mirror; None if the request does not set it."""
     text = parameters.get(MIRROR)
     if text is None:
         return None

@@ -1,4 +1,4 @@
-"""How much the disk under a pool has left: the pool's file is sparse, and its filesystem cannot see the disk fill.
+"""Free space of the disk that holds a pool: the pool's file is sparse, and its filesystem does not see the disk fill.
 
 btrfs on a file that cannot grow loses what it was about to write and turns read-only. So a reserve is kept: below it
 nothing new is made, and volumes take no more than they have, until there is room again.
@@ -17,7 +17,7 @@ MIB = 1 << 20
 
 
 def left(pool: Path) -> int:
-    """Bytes that the disk has, without those that are in memory still and need a place on some disk."""
+    """Free bytes of the disk, less those in memory that are still to be written to some disk."""
     found = os.statvfs(disk(pool))
     return found.f_bavail * found.f_frsize - _unwritten()
 
@@ -33,9 +33,9 @@ def check(pool: Path, more: int = 0) -> None:
         )
 
 
-@cache  # a pool is mounted before its driver starts, and stays
+@cache  # a pool is mounted before its driver starts, and stays mounted
 def disk(pool: Path) -> Path:
-    """A folder of the disk that holds the pool: the one of its file where the pool is a loop device."""
+    """A folder of the disk that holds the pool: for a loop device, that of its file."""
     mount = mounts.at(pool)
     if mount and mount.source.startswith("/dev/loop"):
         behind = Path("/sys/block") / Path(mount.source).name / "loop" / "backing_file"

@@ -1,4 +1,4 @@
-"""The driver's sockets: one for CSI, one on which the kubelet asks who is there."""
+"""The driver's sockets: one for CSI, one for registration with the kubelet."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def csi(socket: Path, store: Store, node: str, failover: Failover | None = None) -> grpc.Server:
-    """A server for the provisioner, the snapshotter, the resizer and the kubelet; not started yet."""
+    """The CSI server for the provisioner, the snapshotter, the resizer and the kubelet; not started yet."""
     services = {"Identity": Identity(store), "Controller": Controller(store, failover), "Node": Node(store, node)}
     return _server(socket, [_handlers(csi_pb2.DESCRIPTOR, name, one) for name, one in services.items()])
 
 
 def registration(socket: Path, csi_socket: Path) -> grpc.Server:
-    """A server for the kubelet's plugin watcher, which looks for sockets in its folder."""
+    """The server for the kubelet's plugin watcher, which looks for sockets in its folder."""
     handlers = _handlers(registration_pb2.DESCRIPTOR, "Registration", Registration(csi_socket))
     return _server(socket, [handlers])
 
 
 def _server(socket: Path, handlers: list[grpc.GenericRpcHandler]) -> grpc.Server:
     socket.parent.mkdir(parents=True, exist_ok=True)
-    socket.unlink(missing_ok=True)  # a driver that was killed left it
+    socket.unlink(missing_ok=True)  # left by a killed driver
     server = grpc.server(ThreadPoolExecutor(_THREADS), handlers=handlers)
     server.add_insecure_port(f"unix:{socket.absolute()}")
     return server
 
 
 def _handlers(file: Any, service: str, servicer: object) -> grpc.GenericRpcHandler:
-    """What is called for each of a service's methods that the servicer has."""
+    """The handlers of those methods of a service that the servicer has."""
     description = file.services_by_name[service]
     methods = {
         method.name: grpc.unary_unary_rpc_method_handler(

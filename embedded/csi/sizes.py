@@ -1,4 +1,4 @@
-"""Which size a volume gets, out of what was asked for."""
+"""The size of a volume, from the requested range."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DEFAULT = 1 << 30
 
 @dataclass(frozen=True)
 class Asked:
-    """A range of bytes. 0 leaves an end open."""
+    """A range of bytes. 0: no bound."""
 
     at_least: int = 0
     at_most: int = 0
@@ -24,11 +24,11 @@ class Asked:
             raise refusal.invalid(f"capacity_range: required_bytes {self.at_least} exceeds limit_bytes {self.at_most}")
 
     def holds(self, size: int) -> bool:
-        """Whether a size that there is will do."""
+        """Whether an existing size is in the range."""
         return self.at_least <= size and (not self.at_most or size <= self.at_most)
 
     def choose(self, smallest: int | None, largest: int) -> int:
-        """The size of a new volume: no smaller than what it is made of, no larger than the pool."""
+        """The size of a new volume: no smaller than its source, no larger than the pool."""
         size = max(self.at_least or smallest or DEFAULT, MINIMUM)
         if self.at_most:
             size = min(size, self.at_most)

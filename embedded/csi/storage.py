@@ -1,4 +1,4 @@
-"""Folders that can be copied at once: subvolumes on btrfs, reflinks or plain copies elsewhere."""
+"""Folders that can be cloned: subvolumes on btrfs, reflinks or plain copies elsewhere."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from embedded.csi import btrfs, mounts, records
 from embedded.csi.records import Snapshot, Volume
 
 _NEW, _GONE = ".new-", ".gone-"
-_OPEN_TO_PODS = 0o777  # pods run as users of their own; who may mount a volume at all is Kubernetes' to say
+_OPEN_TO_PODS = 0o777  # pods run as different users; Kubernetes decides who may mount a volume at all
 _FICLONE = 0x40049409
 
 
@@ -26,29 +26,29 @@ class Storage(Protocol):
     """
 
     kind: str
-    """For people: how copies are made and whether limits hold."""
+    """For the log: how copies are made, and whether limits are enforced."""
 
     def announce(self, record: Path, content: Volume | Snapshot) -> None:
-        """Puts the record of what is made next there: on disk no later than that."""
+        """Writes the record of the next folder: on disk no later than the folder."""
 
     def create(self, path: Path) -> None:
-        """Makes an empty folder."""
+        """Creates an empty folder."""
 
     def copy(self, source: Path, path: Path, *, read_only: bool) -> None:
-        """Makes a folder with the source's content."""
+        """Creates a folder with the source's content."""
 
     def delete(self, path: Path) -> None:
         """Deletes a folder."""
 
     def limit(self, path: Path, size: int) -> None:
-        """Lets a folder take no more than so many bytes."""
+        """Limits the bytes of a folder."""
 
     def usage(self, path: Path) -> int | None:
-        """Bytes that a folder takes; None where nobody counts them."""
+        """Bytes that a folder uses; None if the filesystem does not count them."""
 
 
 def of(pool: Path, lock: int) -> Storage:
-    """The best that the pool's filesystem can do. Programs that outlive the driver keep `lock` open."""
+    """The best implementation for the pool's filesystem. Programs that outlive the driver keep `lock` open."""
     mount = mounts.at(pool)
     if mount and mount.kind == "btrfs":
         return Btrfs()
@@ -56,7 +56,7 @@ def of(pool: Path, lock: int) -> Storage:
 
 
 def clean(folder: Path, storage: Storage) -> None:
-    """Deletes what a killed driver had begun to make or to delete."""
+    """Deletes what a killed driver had started to create or delete."""
     for left in folder.glob(".*"):
         if left.name.startswith((_NEW, _GONE)):
             left.unlink() if left.is_file() else _remove(left, storage)
@@ -70,7 +70,7 @@ def _remove(left: Path, storage: Storage) -> None:
 
 
 def _draft(path: Path, storage: Storage) -> Path:
-    """A name beside the path that is free: what an earlier call left there when it failed is deleted."""
+    """A free sibling path: what an earlier, failed call left there is deleted."""
     draft = path.with_name(_NEW + path.name)
     if draft.exists():
         _remove(draft, storage)
@@ -78,7 +78,7 @@ def _draft(path: Path, storage: Storage) -> Path:
 
 
 def _put_aside(path: Path) -> Path:
-    """Takes a folder's name away, at once and for good."""
+    """Renames a folder away, atomically and durably."""
     aside = path.with_name(f"{_GONE}{path.name}-{os.urandom(4).hex()}")
     path.rename(aside)
     records.keep(path.parent)
@@ -91,7 +91,7 @@ class Btrfs:
     kind = "btrfs: copies at once, limits hold"
 
     def announce(self, record: Path, content: Volume | Snapshot) -> None:
-        # Each commit holds all that was changed before it: the one that makes the content last keeps its record, too.
+        # A commit contains all earlier changes: the one that makes the content durable includes its record.
         records.put(record, content, btrfs.settle)
 
     def create(self, path: Path) -> None:
@@ -134,7 +134,7 @@ class Copies:
 
     def copy(self, source: Path, path: Path, *, read_only: bool) -> None:
         draft = _draft(path, self)
-        # A program that goes on after the driver was killed keeps the next driver waiting at the lock.
+        # A program that outlives a killed driver makes the next driver wait for the lock.
         subprocess.run(
             ["cp", "--archive", "--reflink=auto", "--sparse=auto", "--no-target-directory", "--", source, draft],
             check=True,

@@ -26,15 +26,15 @@ _Record = TypeVar("_Record", Volume, Snapshot)
 
 
 class Origin(NamedTuple):
-    """What a volume is made of."""
+    """The content source of a volume."""
 
     path: Path
     size: int
-    """A volume made of it is no smaller."""
+    """The smallest size of a volume with this source."""
 
 
 class Kept(NamedTuple):
-    """What the pool keeps of a volume beside its content and its size."""
+    """What the pool records of a volume in addition to its content and size."""
 
     mirror_seconds: int | None = None
     claim: str = ""
@@ -44,7 +44,7 @@ NOTHING = Kept()
 
 
 class Store:
-    """One pool. A second one on the same folder waits until the first is gone."""
+    """One pool. A second instance on the same folder waits until the first has ended."""
 
     def __init__(self, pool: Path) -> None:
         self.pool = pool
@@ -60,39 +60,39 @@ class Store:
             for record in folder.glob("*.json"):
                 if not record.with_suffix("").exists():
                     record.unlink()
-        # A limit is on disk some time after it was set: a power cut may come first.
+        # Limits reach the disk some time after they were set: a power failure may come first.
         for volume in self.all_volumes():
             self.storage.limit(self.path(volume), volume.size)
 
     def close(self) -> None:
-        """Lets the next one at the pool."""
+        """Releases the pool for the next instance."""
         os.close(self.lock)
 
     @property
     def is_there(self) -> bool:
-        """Whether the folder is still the one that this began with: a pool may be unmounted under it."""
+        """Whether the folder is still the same: a pool may be unmounted while the driver runs."""
         with suppress(OSError):
             return os.fstat(self.lock).st_dev == self.pool.stat().st_dev
         return False
 
     @property
     def total(self) -> int:
-        """Bytes that the pool has; no volume is larger."""
+        """Bytes of the pool; no volume is larger."""
         found = os.statvfs(self.pool)
         return found.f_blocks * found.f_frsize
 
     @property
     def free(self) -> int:
-        """Bytes that nothing takes yet."""
+        """Free bytes of the pool."""
         found = os.statvfs(self.pool)
         return found.f_bavail * found.f_frsize
 
     def volume(self, id_: str) -> Volume:
-        """A volume's record; a Refusal where there is no such volume."""
+        """A volume's record; a Refusal if it does not exist."""
         return self._found("volume", _get(self.volumes, id_, records.volume), id_)
 
     def snapshot(self, id_: str) -> Snapshot:
-        """A snapshot's record; a Refusal where there is no such snapshot."""
+        """A snapshot's record; a Refusal if it does not exist."""
         return self._found("snapshot", _get(self.snapshots, id_, records.snapshot), id_)
 
     def all_volumes(self) -> list[Volume]:
@@ -115,9 +115,9 @@ class Store:
         kept: Kept = NOTHING,
         bring: Callable[[], Origin] | None = None,
     ) -> Volume:
-        """Makes a volume, empty or with the content of a snapshot or of another volume.
+        """Creates a volume, empty or with the content of a snapshot or of another volume.
 
-        `bring` gives what it is made of where that is not in this pool, and is called only if there is something to do.
+        `bring` returns a content source from outside this pool, and is only called if the volume does not exist.
         """
         id_ = identifier(name)
         path = self.volumes / id_
@@ -143,7 +143,7 @@ class Store:
         return Origin(self._place(source), found.size)
 
     def modify_volume(self, id_: str, kept: Kept) -> Volume:
-        """Changes what the pool keeps of a volume; what is not given stays."""
+        """Changes what the pool records of a volume; unset fields stay."""
         path = self.volumes / id_
         with self._turns.hold(path):
             before = self.volume(id_)
@@ -155,7 +155,7 @@ class Store:
         return volume
 
     def _leave_claim(self, volume: Volume) -> None:
-        """An earlier volume of the same claim is nobody's now: it stays, and is copied no more."""
+        """Removes the claim from an earlier volume of it, which stays, but is no longer mirrored."""
         if not volume.claim:
             return
         for other in self.all_volumes():
@@ -166,7 +166,7 @@ class Store:
                     )
 
     def expand_volume(self, id_: str, asked: Asked) -> Volume:
-        """Lets a volume take more; it never takes less than before."""
+        """Expands a volume; it never shrinks."""
         path = self.volumes / id_
         with self._turns.hold(path):
             volume = self.volume(id_)
@@ -178,7 +178,7 @@ class Store:
         return volume
 
     def let_grow(self, id_: str, *, grows: bool) -> None:
-        """Lets a volume take its size, or no more than it has now."""
+        """Limits a volume to its size, or to what it uses now."""
         path = self.volumes / id_
         with self._turns.hold(path):
             volume = self.volume(id_)
@@ -186,11 +186,11 @@ class Store:
             self.storage.limit(path, volume.size if used is None else min(used, volume.size))
 
     def delete_volume(self, id_: str) -> None:
-        """Deletes a volume that no pod uses. Its snapshots and clones stay: they do not depend on it."""
+        """Deletes a volume that no pod uses. Its snapshots and clones do not depend on it, and stay."""
         self._delete(self.volumes, id_, records.volume)
 
     def create_snapshot(self, name: str, volume: str) -> Snapshot:
-        """Keeps a volume's content as it is now."""
+        """Takes a snapshot of a volume's current content."""
         id_ = identifier(name)
         path = self.snapshots / id_
         origin = self._place(Source("volume", volume))
@@ -206,7 +206,7 @@ class Store:
         return snapshot
 
     def delete_snapshot(self, id_: str) -> None:
-        """Deletes a snapshot. Volumes made of it stay."""
+        """Deletes a snapshot. Volumes restored from it stay."""
         self._delete(self.snapshots, id_, records.snapshot)
 
     def _place(self, source: Source) -> Path:

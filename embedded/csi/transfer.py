@@ -12,9 +12,9 @@ _Command = list[str | Path]
 
 
 def transfer(source: Store, target: Store, folder: Path, into: Path, since: Path | None = None) -> Path:
-    """The copy, of the same name in `into`. `since` is a folder of the source that an earlier transfer copied."""
+    """The copy, with the same name, in `into`. `since`: a folder of the source that was transferred before."""
     arrived = into / folder.name
-    # What goes on after the driver was killed keeps the next one waiting at both locks.
+    # A program that outlives a killed driver makes the next driver wait for both locks.
     locks = [source.lock, target.lock]
     if all(isinstance(one.storage, Btrfs) for one in (source, target)):
         _send(folder, into, since, locks)

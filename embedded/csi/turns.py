@@ -1,4 +1,4 @@
-"""Keeps calls that would disturb each other apart: the later one is told to come again."""
+"""Prevents concurrent calls on the same path: the later one is refused with ABORTED, and its caller retries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from embedded.csi import refusal
 
 
 class Turns:
-    """Who works on which path now. Any number may read one that nobody changes."""
+    """The paths in use. Any number of calls may read a path that none changes."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -21,7 +21,7 @@ class Turns:
 
     @contextmanager
     def hold(self, changed: Path, read: Path | None = None) -> Iterator[None]:
-        """For the time of a call that changes one path and reads another. A Refusal where another call is at it."""
+        """Reserves one path for a change and another for reading. A Refusal if another call is using them."""
         with self._lock:
             if changed in self._changed or self._read[changed] or read in self._changed:
                 raise refusal.busy(f"{changed.name}: another call is using it or its source; retry")

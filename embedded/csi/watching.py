@@ -1,4 +1,4 @@
-"""What the driver's threads have in common: they look again and again, and complain once of what stays wrong."""
+"""Common parts of the driver's threads: they repeat a check, and log a persistent problem once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 
 def watch(look: Callable[[], None], seconds: float, ended: threading.Event) -> None:
-    """Looks every so many seconds. Whatever goes wrong, the next look tries again."""
+    """Repeats a check at an interval. After any error, the next one tries again."""
     while not ended.wait(seconds):
         try:
             look()
@@ -17,13 +17,13 @@ def watch(look: Callable[[], None], seconds: float, ended: threading.Event) -> N
 
 
 class Complaint:
-    """Something that may be wrong for long, such as an API server that is away."""
+    """A problem that may persist, such as an API server that does not answer."""
 
     def __init__(self) -> None:
-        self._said = ""
+        self._last = ""
 
     def say(self, text: str) -> None:
-        """Prints a text that is new; an empty one says that all is well again."""
-        if text and text != self._said:
+        """Prints a message if it is new; an empty one means that the problem is solved."""
+        if text and text != self._last:
             print(text, flush=True)
-        self._said = text
+        self._last = text

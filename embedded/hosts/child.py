@@ -1,4 +1,4 @@
-"""One user program that the language host runs: started guarded, interrupted on cancel, gone with the host."""
+"""A user program that the language host runs: started under a guard, interrupted on cancel, ended with the host."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ class Child:
 
     @property
     def stopped(self) -> bool:
-        """Whether the program ended, or will end, because we asked it to."""
+        """Whether the program ended, or will end, because of `interrupt`."""
         return self._stopped.is_set()
 
     def stop(self) -> None:
-        """Interrupts the program as Ctrl-C would, and kills it when that is not enough. Returns at once."""
+        """Interrupts the program as Ctrl-C would, and kills it if it does not end. Returns at once."""
         if self._stopped.is_set() or self.process.poll() is not None:
             return
         self._stopped.set()
@@ -70,7 +70,7 @@ class Child:
 
 
 class Children:
-    """The programs that run now, so that the host can end all of them."""
+    """The running programs, so that the host can end all of them."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -1,4 +1,4 @@
-"""The variables that `pulumi` needs in this project: where state and passphrase are."""
+"""The variables of `pulumi` in this project: where state and passphrase are."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def pulumi_environment(home: Path, given: Mapping[str, str] = os.environ) -> dic
     Makes the state's folder and the passphrase's file where they are missing.
     """
     wanted = {"PULUMI_BACKEND_URL": f"file://{_state(home)}{_WHOLE_FILES}", "PULUMI_SKIP_UPDATE_CHECK": "1"}
-    # The CLI reads the file first, so naming ours would override a passphrase that the user set.
+    # The CLI prefers the file, so naming ours would override a passphrase that the user set.
     if "PULUMI_CONFIG_PASSPHRASE" not in given:
         wanted["PULUMI_CONFIG_PASSPHRASE_FILE"] = str(_passphrase(home))
     return {name: value if _is_ours(given.get(name)) else given[name] for name, value in wanted.items()}
@@ -38,7 +38,7 @@ def _state(home: Path) -> Path:
     folder = home / "pulumi"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     for notes in folder.glob(".pulumi/**/*.attrs"):
-        # A pulumi without that setting was killed between making it and filling it; nothing of Pulumi's needs it.
+        # A pulumi without that setting was killed between creating and filling it; Pulumi does not require it.
         with suppress(FileNotFoundError):
             if not notes.stat().st_size:
                 notes.unlink()
@@ -49,7 +49,7 @@ def _passphrase(home: Path) -> Path:
     path = home / "passphrase"
     if not path.exists():
         home.mkdir(parents=True, exist_ok=True)
-        # Whole and private from the first moment, also when two commands start at once: linking fails if it exists.
+        # Complete and private from the first moment, also if two commands start at once: linking fails if it exists.
         descriptor, draft = tempfile.mkstemp(prefix=".passphrase-", dir=home)
         with os.fdopen(descriptor, "w") as file:
             file.write(secrets.token_urlsafe(32) + "\n")

@@ -30,7 +30,7 @@ Handler = TypeVar("Handler", bound=Callable[..., Any])
 
 
 def _faults_are_answers(handler: Handler) -> Handler:
-    """Turns a Fault into the call's error, which the CLI shows as it is."""
+    """Turns a Fault into the call's error, which the CLI shows unchanged."""
 
     @functools.wraps(handler)
     def call(self: LanguageHost, request: Any, context: grpc.ServicerContext) -> Any:
@@ -50,7 +50,7 @@ class LanguageHost(LanguageRuntimeServicer):
         self._children = Children()
 
     def close(self) -> None:
-        """Ends every program that still runs."""
+        """Ends every running program."""
         self._children.end()
 
     def Handshake(self, request: Any, context: grpc.ServicerContext) -> Any:  # noqa: N802
@@ -107,7 +107,7 @@ class LanguageHost(LanguageRuntimeServicer):
     def RunPlugin(self, request: Any, context: grpc.ServicerContext) -> Iterator[Any]:  # noqa: N802
         folder = request.info.program_directory
         if request.kind == "analyzer":
-            # A pack runs in its own folder, and takes the folder as its last argument.
+            # A pack runs in its own folder, which is its last argument.
             python = _interpreter(request.info, "PulumiPolicy.yaml")
             arguments, cwd = ["-u", "-m", "pulumi.policy", *request.args, folder], folder
         else:
@@ -145,13 +145,13 @@ class LanguageHost(LanguageRuntimeServicer):
     def _start(self, context: grpc.ServicerContext, python: Interpreter, arguments: list[str], **options: Any) -> Child:
         child = Child(python.python, arguments, **options)
         self._children.add(child)
-        # The engine drops the call when it is done with the program, or when it dies.
+        # The engine ends the call when it is done with the program, or when it dies.
         if not context.add_callback(child.stop):
             child.stop()
         return child
 
     def _report(self, child: Child) -> Iterator[Any]:
-        """What the child writes, as it comes, and its exit status last."""
+        """The child's output as it arrives, then its exit status."""
         parts: queue.Queue[Any] = queue.Queue()
         streams = {"stdout": child.process.stdout, "stderr": child.process.stderr}
         for name, stream in streams.items():
@@ -194,7 +194,7 @@ def _outcome(code: int) -> Any:
     if code == SHOWN:
         return language_pb2.RunResponse(bail=True)
     how = f"exit status {code}" if code > 0 else f"killed by {signal.Signals(-code).name}"
-    return language_pb2.RunResponse(error=f"the program ended without saying why: {how}")
+    return language_pb2.RunResponse(error=f"the program ended without an error message: {how}")
 
 
 def _read(stream: IO[bytes], name: str, parts: queue.Queue[Any]) -> None:

@@ -1,4 +1,4 @@
-"""Writes the launchers by which the Pulumi CLI finds our hosts, only where Pulumi's own are not to be had."""
+"""Writes the launchers by which the Pulumi CLI finds our hosts, unless Pulumi's own are available."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def install(bin_dir: Path, *, pulumi: Path | None) -> list[str]:
     The first call asks Pulumi's servers for their Kubernetes plugin before it puts ours in place.
     """
     official = {
-        _LANGUAGE: bool(plugins.beside(pulumi, _LANGUAGE) or plugins.on_path(_LANGUAGE)),
+        _LANGUAGE: bool(plugins.next_to(pulumi, _LANGUAGE) or plugins.on_path(_LANGUAGE)),
         _KUBERNETES: bool(plugins.on_path(_KUBERNETES) or plugins.cached("resource", "kubernetes")),
     }
     placed = []
@@ -49,13 +49,13 @@ def install_command(bin_dir: Path) -> None:
 
 
 def write(launcher: Path, module: str, *arguments: str, note: str) -> None:
-    """Writes a launcher of one of this project's modules; `arguments` come before those of who starts it."""
+    """Writes a launcher of one of this project's modules; `arguments` precede those of its caller."""
     whole_file.write(launcher, _script(module, arguments, note), mode=0o755)
 
 
 def _script(module: str, arguments: tuple[str, ...], note: str) -> str:
-    # The project is put on this one process's path: a PYTHONPATH would reach the user's program and policy packs.
-    # `-P` keeps the folder that the CLI happens to stand in from shadowing modules.
+    # The project is only on this process's path: a PYTHONPATH would also affect the user's program and policy packs.
+    # `-P` keeps the CLI's working directory from shadowing modules.
     code = (
         f"import runpy, sys; sys.path.insert(0, {str(PROJECT)!r}); runpy.run_module({module!r}, {{}}, '__main__', True)"
     )
@@ -64,7 +64,7 @@ def _script(module: str, arguments: tuple[str, ...], note: str) -> str:
 
 
 def _download(cli: Path | None) -> bool:
-    """Whether Pulumi's own Kubernetes plugin could be had, in the version that the SDK asks for."""
+    """Whether Pulumi's own Kubernetes plugin can be downloaded in the SDK's version."""
     if not cli:
         return False
     wanted = ["resource", "kubernetes", importlib.metadata.version("pulumi-kubernetes")]

@@ -1,4 +1,4 @@
-"""Finds Pulumi plugins that this machine already has: on PATH, beside the CLI, or in Pulumi's plugin cache."""
+"""Finds installed Pulumi plugins: on PATH, next to the CLI, or in Pulumi's plugin cache."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 MARK = "# tensorplane's launcher"
-"""How a launcher begins that this package wrote."""
+"""The first line of launchers that this package wrote."""
 
 
 def is_ours(program: Path) -> bool:
@@ -30,7 +30,7 @@ def on_path(program: str, *, but_not_in: Path | None = None) -> Path | None:
     return None
 
 
-def beside(cli: Path | None, program: str) -> Path | None:
+def next_to(cli: Path | None, program: str) -> Path | None:
     """`program` in the folder of the CLI's own file, where Pulumi's installer puts the language hosts."""
     candidate = cli.resolve().parent / program if cli else None
     return candidate if candidate and os.access(candidate, os.X_OK) and not is_ours(candidate) else None
@@ -43,7 +43,7 @@ def cached(kind: str, name: str) -> list[Path]:
 
 
 def present(packages: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The packages whose resource plugin is here and Pulumi's own. The engine looks for others when they are used.
+    """The packages whose resource plugin is installed and Pulumi's own. The engine looks for others when they are used.
 
     Naming every SDK that is installed would make the engine download plugins of clouds that the stack does not use.
     """

@@ -1,4 +1,4 @@
-"""Makes the policy pack's own virtual environment, and makes it again when its requirements change."""
+"""Creates the policy pack's own virtual environment, and recreates it when its requirements change."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _PACK = PROJECT / "policies"
 
 
 def task() -> Task:
-    """The task that makes policies/.venv. It costs nothing when the environment is there."""
+    """The task that creates policies/.venv. It takes no time if the environment exists."""
     return Task("policy environment", make)
 
 
 def make(step: Step, pack: Path = _PACK) -> None:
-    """Installs `pack`/requirements.txt into `pack`/.venv unless that is what it holds."""
+    """Installs `pack`/requirements.txt into `pack`/.venv unless it is installed already."""
     requirements, venv = pack / "requirements.txt", pack / ".venv"
     stamp = venv / ".requirements"
     wanted = hashlib.sha256(requirements.read_bytes() + sys.version.encode()).hexdigest()
     if stamp.exists() and stamp.read_text() == wanted:
         return
-    # From nothing: an environment that an interrupted run left half-made, or of another Python, has no stamp that fits.
+    # From scratch: an environment that is incomplete, or of another Python, has no matching stamp.
     shutil.rmtree(venv, ignore_errors=True)
     command([sys.executable, "-m", "venv", venv], step=step)
     python = venv / "bin" / "python"

@@ -1,4 +1,4 @@
-"""Process of the language host: serves until the CLI asks it to end, or is gone itself."""
+"""Process of the language host: serves until the CLI ends it, or has itself ended."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from pulumi.runtime.proto import language_pb2_grpc
 
 from embedded.hosts.language import VERSION, LanguageHost
 
-_MESSAGE_LIMIT = 400 << 20  # what Pulumi's own hosts allow
+_MESSAGE_LIMIT = 400 << 20  # as Pulumi's own hosts
 _PARENT_CHECK_SECONDS = 0.5
 
 
 def main() -> int:
-    """Print the port, serve, and leave no process behind."""
+    """Print the port, serve, and leave no process running."""
     arguments = [argument for argument in sys.argv[1:] if not argument.startswith("-")]
     if "--version" in sys.argv[1:]:
         print(f"v{VERSION}")
@@ -28,7 +28,7 @@ def main() -> int:
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
-    with suppress(PermissionError):  # the leader of a session leads its group already
+    with suppress(PermissionError):  # a session leader already leads its group
         os.setpgid(0, 0)
     host = LanguageHost(arguments[-1] if arguments else "")
     server = grpc.server(
@@ -48,7 +48,7 @@ def main() -> int:
 
 
 def _end_strays() -> None:
-    # What a user's program started and did not wait for is in our process group; the CLI would never hear of it.
+    # Processes that a user's program started and did not wait for are in our process group, unknown to the CLI.
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     os.killpg(os.getpgrp(), signal.SIGTERM)
 

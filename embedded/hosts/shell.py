@@ -16,7 +16,7 @@ _BLOCK = re.compile(rf"\n?{re.escape(_BEGIN)}.*?{re.escape(_END)}\n", re.DOTALL)
 
 
 def activate(venv: Path, *, home: Path, pulumi: Path) -> None:
-    """Adds the variables of `home` to VENV/bin/activate and puts `pulumi` beside it. Idempotent."""
+    """Adds the variables of `home` to VENV/bin/activate, and `pulumi` to its folder. Idempotent."""
     script = venv / "bin" / "activate"
     before = script.read_text()
     block = _block(pulumi_environment(home, given={}))
@@ -28,7 +28,7 @@ def activate(venv: Path, *, home: Path, pulumi: Path) -> None:
 def _block(variables: Mapping[str, str]) -> str:
     lines = []
     for name, value in variables.items():
-        # As in `pulumi_environment`: what the user has set stays, and a passphrase of their own wins over our file.
+        # As in `pulumi_environment`: the user's own variables stay, and their passphrase overrides our file.
         names = [name, "PULUMI_CONFIG_PASSPHRASE"] if name.startswith("PULUMI_CONFIG_PASSPHRASE") else [name]
         unset = " && ".join(f'[ -z "${{{each}+set}}" ]' for each in names)
         lines.append(f"if {unset}; then export {name}={shlex.quote(value)}; fi")
@@ -36,7 +36,7 @@ def _block(variables: Mapping[str, str]) -> str:
 
 
 def _link(link: Path, pulumi: Path) -> None:
-    """Only a CLI that PATH does not lead to gets a link: one that a package manager upgrades would leave it broken."""
+    """Links a CLI only if it is not on PATH: a package manager's upgrade would break the link."""
     if link.exists() and not link.is_symlink():
         return
     target = pulumi.resolve()

@@ -20,16 +20,16 @@ _MODULE = "embedded.preview_provider"
 
 @dataclass(frozen=True)
 class Cloud:
-    """One cloud's package, and where its own tools look for credentials."""
+    """One cloud's package, and where the cloud's tools look for credentials."""
 
     package: str
     variables: tuple[str, ...]
-    """Environment variables, each of which gives credentials or says which to take."""
+    """Environment variables, each of which contains credentials or selects them."""
     files: tuple[tuple[str, str, str], ...]
-    """Files with credentials: the variable that names the file or its folder, its place else, a file in the folder."""
+    """Files with credentials: the variable with the file's or folder's path, the default path, a file in the folder."""
 
     def has_credentials(self, environment: Mapping[str, str]) -> bool:
-        """Whether there are credentials, valid or not. Those of a machine's own identity do not show."""
+        """Whether credentials are configured, valid or not. A machine identity is not visible here."""
         home = Path(environment.get("HOME") or Path.home())
         places = (Path(environment.get(variable) or home / place) / file for variable, place, file in self.files)
         return any(environment.get(name) for name in self.variables) or any(place.is_file() for place in places)
@@ -70,7 +70,7 @@ CLOUDS = (
 
 
 def needed(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Each package that needs a stand-in here, and why: Pulumi's plugin is missing, or the credentials are."""
+    """Each package that requires a stand-in, and why: Pulumi's plugin or the credentials are missing."""
     found = {}
     for cloud in CLOUDS:
         if cloud.has_sdk and not cloud.has_plugin:
@@ -82,7 +82,7 @@ def needed(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
 
 @contextmanager
 def on_path(packages: Iterable[str], path: str) -> Iterator[str]:
-    """A PATH on which the engine finds stand-ins for these packages first, while the context lasts."""
+    """A PATH with stand-ins for these packages in front, while the context lasts."""
     with tempfile.TemporaryDirectory(prefix="tensorplane-stand-ins-") as folder:
         for package in packages:
             launcher = Path(folder) / f"pulumi-resource-{package}"

@@ -32,7 +32,7 @@ class Interpreter:
     home: Path | None
 
     def environment(self, base: Mapping[str, str]) -> dict[str, str]:
-        """`base` as `activate` would change it, so that programs which the user's code starts see the same Python."""
+        """`base` as `activate` would change it, so that programs started by the user's code use the same Python."""
         variables = {name: value for name, value in base.items() if name != "PYTHONHOME"}
         if self.home:
             variables["VIRTUAL_ENV"] = str(self.home)
@@ -40,7 +40,7 @@ class Interpreter:
         return variables
 
     def ask(self, *arguments: str) -> str:
-        """Output of one short run of this Python."""
+        """Output of a short run of this Python."""
         result = subprocess.run([self.python, *arguments], capture_output=True, text=True, check=False)
         if result.returncode:
             last = (result.stderr.strip().splitlines() or ["no output"])[-1]
@@ -51,7 +51,7 @@ class Interpreter:
         return self.ask("-I", "-c", "import platform; print(platform.python_version())").strip()
 
     def packages(self, *, transitive: bool) -> list[dict[str, str]]:
-        """Installed distributions, as pip lists them; without `transitive` only those that no other one needs."""
+        """Installed distributions, as pip lists them; without `transitive` only those that no other one requires."""
         only = [] if transitive else ["--not-required"]
         listing: list[dict[str, str]] = json.loads(
             self.ask("-m", "pip", "--disable-pip-version-check", "list", "--format", "json", *only)
@@ -59,7 +59,7 @@ class Interpreter:
         return listing
 
     def plugins(self) -> list[dict[str, Any]]:
-        """What each installed Pulumi SDK says of its resource plugin: `name`, `version`, `server`."""
+        """The resource plugin of each installed Pulumi SDK: `name`, `version`, `server`."""
         found: list[dict[str, Any]] = json.loads(self.ask("-I", "-c", _INVENTORY))
         return [
             {**plugin, "version": plugin.get("version") or plugin["distribution"]}
@@ -69,7 +69,7 @@ class Interpreter:
 
 
 def interpreter(root: Path, options: Mapping[str, Any], *, file: str = "Pulumi.yaml") -> Interpreter:
-    """The Python that `runtime.options` of the project in `root` asks for; `file` is the file that says so."""
+    """The Python that `runtime.options` of the project in `root` selects; `file`: the file with these options."""
     toolchain = options.get("toolchain", "pip")
     if toolchain != "pip":
         raise Fault(
@@ -90,7 +90,7 @@ def interpreter(root: Path, options: Mapping[str, Any], *, file: str = "Pulumi.y
 
 
 def installation(root: Path, options: Mapping[str, Any]) -> list[tuple[Interpreter, list[str]]]:
-    """What to run, in order, so that the project's environment exists and holds its requirements."""
+    """The commands, in order, that create the project's environment and install its requirements."""
     name = options.get("virtualenv")
     home = root / str(name) if name else None
     python = Interpreter(home / "bin" / "python", home) if home else _ambient()

@@ -16,7 +16,7 @@ __all__ = ["archives", "manifest_digest", "tasks"]
 
 
 def tasks(*, streams: bool = False) -> list[Task]:
-    """What is missing now; nothing when every image is in the cache. With `streams`, their broker's is one of them."""
+    """The tasks that build missing images; none if all are in the cache. With `streams`, also that of their broker."""
     images = {name: image for name, image in _python_images().items() if not image.archive.exists()}
     needed = {recipe.name for image in images.values() for recipe in image.recipes if not recipe.cached()}
     missing = [] if _cached_add_ons() else [Task("image add-ons", _build_add_ons, after=("kubernetes",))]
@@ -27,13 +27,13 @@ def tasks(*, streams: bool = False) -> list[Task]:
     for name, image in images.items():
         missing.append(Task(name, partial(_build, image), after=("image base", "image tensorflow")))
     if streams and not kafka_image.image().archive.exists():
-        # It may install Java and Maven, and apt lets one at a time do so.
+        # It may install Java and Maven, and apt allows one installation at a time.
         missing.append(Task("image kafka", partial(_build, kafka_image.image()), after=("debian packages", "kafka")))
     return missing
 
 
 def archives(*, streams: bool = False) -> dict[str, Path]:
-    """Each image's OCI archive by the image's name."""
+    """Each image's OCI archive, by the image's name."""
     more = [kafka_image.image()] if streams else []
     return {image.name: image.archive for image in (*add_ons.images(), *_python_images().values(), *more)}
 

@@ -1,4 +1,4 @@
-"""Images of programs that are one static file: the cluster's add-ons, under upstream's names, and the pods' sandbox."""
+"""Images of a single static program: the cluster's add-ons, under upstream's names, and the pods' sandbox."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from embedded.toolchain import tools
 from embedded.toolchain.go_module import kubernetes, required
 
 _MODULE = kubernetes().source
-# Upstream's images start their program from this path, and upstream's manifests and charts may name it.
+# Upstream's images start their program from this path, which upstream's manifests and charts may name.
 _PROGRAMS = {
     "tensorplane.local/coredns:1.13.1": ("coredns", "/coredns"),
     f"registry.k8s.io/kueue/kueue:{required(_MODULE, 'sigs.k8s.io/kueue')}": ("kueue", "/manager"),
@@ -41,6 +41,6 @@ def _program(name: str, program: str, path: str) -> Image:
         (root / path.lstrip("/")).chmod(0o755)
         debian.accounts(root)
 
-    # The tools lie in folders named by what they were built from, so the path stands for the content.
+    # Tool folders are named by their sources, so the path identifies the content.
     recipe = Recipe(program, make, sources=("add_ons.py", "debian.py"), inputs=(str(binary),))
     return Image(name, (recipe,), entrypoint=(path,))

@@ -1,4 +1,4 @@
-"""The Python inside a base layer, run on this machine for what must be done by the very Python of the image."""
+"""The Python of a base layer, run on this machine for steps that require the image's own Python."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class BasePython:
         self.version = self._program.name.removeprefix("python")
 
     def packages(self, root: Path) -> Path:
-        """Where it looks for packages that are no part of Debian, below another layer's root."""
+        """Its folder for packages from outside Debian, below another layer's root."""
         return root / f"usr/local/lib/python{self.version}/dist-packages"
 
     def run(self, *arguments: str | Path, step: Step | None = None) -> str:
@@ -27,11 +27,11 @@ class BasePython:
         return command(argv, step=step, env={"PYTHONHOME": str(self._home), "PYTHONPATH": ""})
 
     def glibc_minor(self) -> int:
-        """The y of the glibc 2.y that it runs on: newer wheels than that do not load."""
+        """The y of its glibc 2.y: wheels for newer versions do not load."""
         return int(self.run("-c", "import os; print(os.confstr('CS_GNU_LIBC_VERSION').rpartition('.')[2])"))
 
     def compile(self, folder: Path, root: Path, step: Step) -> None:
-        """Lays bytecode beside every module: a container's root is read-only, so none is ever written there.
+        """Adds bytecode to every module: a container's root is read-only, so it is never written there.
 
         It is never checked against the source: times differ in each image, and neither file can change.
         """

@@ -70,7 +70,7 @@ _MERGED = ("bin", "lib", "lib64", "sbin")
 
 
 class Apt:
-    """apt with a state of its own in a folder: no root, no lock shared with the machine's, no package installed yet."""
+    """apt with its own state in a folder: without root, without the machine's lock, without installed packages."""
 
     def __init__(self, folder: Path, step: Step) -> None:
         self._step = step
@@ -101,13 +101,13 @@ class Apt:
         return found[1]
 
     def closure(self, packages: Sequence[str]) -> list[str]:
-        """The packages with all that they depend on, as `name=version`, less what the images leave out."""
+        """The packages with their dependencies, as `name=version`, without those that the images omit."""
         plan = self._run("apt-get", "-qq", "--simulate", "install", *packages)
         found = re.findall(r"^Inst (\S+) \((\S+)", plan, re.MULTILINE)
         return sorted(f"{name}={version}" for name, version in found if name.partition(":")[0] not in _UNUSED)
 
     def unpack(self, packages: Iterable[str], root: Path) -> None:
-        """Downloads the packages, which apt verifies against the signed lists, and lays their files under `root`."""
+        """Downloads the packages, which apt verifies against the signed lists, and unpacks their files under `root`."""
         self._step.note("downloading Debian packages")
         self._run("apt-get", "-q", "download", *packages)
         for package in sorted(self._downloads.glob("*.deb")):
@@ -120,7 +120,7 @@ class Apt:
 
 
 def base(root: Path, step: Step) -> None:
-    """The layer under everything that needs Python: the interpreter, a shell, a user, nothing else."""
+    """The base layer of images with Python: the interpreter, a shell, a user, nothing else."""
     with scratch("apt") as folder:
         apt = Apt(folder, step)
         python = f"python{apt.python()}"
@@ -130,7 +130,7 @@ def base(root: Path, step: Step) -> None:
         apt.unpack(apt.closure([python, "libstdc++6", "busybox-static"]), root)
     for name in ("python3", "python"):  # as the public TensorFlow image has them
         (root / "usr/bin" / name).symlink_to(python)
-    # A shell and its tools, for people who look into a container with `kubectl exec`.
+    # A shell and its tools, for `kubectl exec`.
     for applet in command([root / "usr/bin/busybox", "--list"]).split():
         if not (root / "usr/bin" / applet).exists():
             (root / "usr/bin" / applet).symlink_to("busybox")
@@ -150,7 +150,7 @@ def pause(root: Path, step: Step) -> None:
 
 
 def accounts(root: Path) -> None:
-    """The user that every container runs as, and the one folder that it may write."""
+    """The user of every container, and the only folder that it may write to."""
     (root / "etc").mkdir(exist_ok=True)
     (root / "etc/passwd").write_text(
         f"root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:{NONROOT}:{NONROOT}:nonroot:/tmp:/sbin/nologin\n"

@@ -1,4 +1,4 @@
-"""Takes the symbol tables out of shared libraries, as sstrip does: a loader reads none of what it drops."""
+"""Removes the symbol tables of shared libraries, as sstrip does: the loader does not read them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SEGMENT = struct.Struct("<IIQQQQQQ")
 
 
 def strip(library: Path) -> int:
-    """Cuts the file off behind its last loaded segment and returns how many bytes went; 0 for what is no ELF file."""
+    """Truncates the file after its last loaded segment; returns the removed bytes, 0 if it is not an ELF file."""
     with library.open("r+b") as file:
         head = file.read(_HEADER.size)
         if len(head) < _HEADER.size or head[:6] != b"\x7fELF\x02\x01":

@@ -16,8 +16,8 @@ from embedded.toolchain import kafka
 
 NAME = "tensorplane.local/kafka:4.3.1"
 _LIBS = "opt/kafka/libs"
-"""Where Apache's own image has the jars, too."""
-# What a broker's Java links to. Its package also asks for what draws, prints and reads smart cards.
+"""The path of the jars in Apache's own image."""
+# Libraries that a broker's Java links to. Its package also depends on those for graphics, printing and smart cards.
 _LINKED = ("zlib1g", "libstdc++6", "busybox-static")
 _UNUSED = ("usr/share", "var", "usr/lib/jvm/*/jmods", "usr/lib/jvm/*/lib/server/classes_nocoops.jsa", "usr/lib/*/gconv")
 _MERGED = ("bin", "lib", "lib64", "sbin")
@@ -31,7 +31,7 @@ def _java(root: Path, step: Step) -> None:
         apt = debian.Apt(folder, step)
         apt.unpack([*apt.closure(_LINKED), _runtime(apt.closure(["default-jre-headless"]))], root)
     home = next(root.glob("usr/lib/jvm/java-*-openjdk-*"))
-    # Its settings that a package's own script copies into place.
+    # Settings that the package's script would copy.
     for default in home.glob("lib/jvm.cfg-default"):
         shutil.copyfile(default, _resolved(home / "lib/jvm.cfg", root))
     (root / "usr/bin/java").symlink_to(f"/{home.relative_to(root)}/bin/java")
@@ -44,12 +44,12 @@ def _java(root: Path, step: Step) -> None:
 
 
 def _runtime(packages: Sequence[str]) -> str:
-    """The one package that holds Java itself, of the version that this release of Debian has."""
+    """The package with Java itself, in the version of this Debian release."""
     return next(package for package in packages if re.match(r"openjdk-\d+-jre-headless", package))
 
 
 def _resolved(link: Path, root: Path) -> Path:
-    """Where a link to an absolute path leads below `root`."""
+    """The target of an absolute link, below `root`."""
     return root / str(link.readlink()).lstrip("/") if link.is_symlink() else link
 
 

@@ -1,4 +1,4 @@
-"""Image layers: a recipe fills a folder; the folder becomes a tar, the same to the byte each time, kept by content."""
+"""Image layers: a recipe fills a folder, which becomes a reproducible tar, stored by content."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SUFFIX = ".tar.zst"
 
 @dataclass(frozen=True)
 class Layer:
-    """A finished layer: a compressed tar in the cache. Its digests are in its name, so that they cost no reading."""
+    """A finished layer: a compressed tar in the cache. Its name contains its digests, so that they need no reading."""
 
     path: Path
 
@@ -44,7 +44,7 @@ class Layer:
         return self.path.stat().st_size
 
     def extract(self, folder: Path) -> None:
-        """Unpacks the layer, for programs of it that take part in making another layer."""
+        """Unpacks the layer, to run its programs while another layer is built."""
         with (
             self.path.open("rb") as file,
             zstandard.ZstdDecompressor().stream_reader(file) as data,
@@ -55,7 +55,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How one layer is made. The layer is made anew when an input, or a source file named in `sources`, changes."""
+    """How to build a layer. It is rebuilt when an input, or a source file named in `sources`, changes."""
 
     name: str
     make: Callable[[Path, Step], None]
@@ -64,7 +64,7 @@ class Recipe:
 
     @property
     def key(self) -> str:
-        """Sixteen hexadecimal digits that stand for everything that decides the layer's content."""
+        """A hash, 16 hexadecimal digits, of everything that decides the layer's content."""
         content = hashlib.sha256()
         for text in (self.name, *self.inputs):
             content.update(text.encode() + b"\0")
@@ -73,11 +73,11 @@ class Recipe:
         return content.hexdigest()[:16]
 
     def cached(self) -> Layer | None:
-        """The finished layer, if there is one."""
+        """The finished layer; None if it is not in the cache."""
         return next((Layer(path) for path in (cache() / "layers").glob(f"{self.name}-{self.key}-*{_SUFFIX}")), None)
 
     def layer(self, step: Step) -> Layer:
-        """The finished layer, made now unless it is in the cache."""
+        """The finished layer, from the cache or built now."""
         if found := self.cached():
             return found
         with scratch(self.name) as work:
@@ -93,7 +93,7 @@ class Recipe:
 
 
 def keep_only(path: Path, pattern: str) -> None:
-    """Removes the older siblings that `path` takes the place of."""
+    """Removes the older versions that `path` replaces."""
     for other in path.parent.glob(pattern):
         if other != path:
             other.unlink(missing_ok=True)
@@ -146,4 +146,4 @@ def _add(archive: tarfile.TarFile, path: Path, name: str) -> None:
         with path.open("rb") as data:
             archive.addfile(entry, data)
     else:
-        raise ValueError(f"{name}: neither a file, a folder nor a link, so it has no place in an image")
+        raise ValueError(f"{name}: neither a file, a folder nor a link; an image cannot contain it")

@@ -1,4 +1,4 @@
-"""OCI images as single files: layers and a configuration become an archive that `ctr images import` knows by name."""
+"""OCI images as single files: an archive of layers and a configuration for `ctr images import`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NONROOT = 65532
 
 @dataclass(frozen=True)
 class Image:
-    """An image by name: which layers it has, and what it starts."""
+    """An image: its name, its layers, and the program that it starts."""
 
     name: str
     recipes: tuple[Recipe, ...]
@@ -39,7 +39,7 @@ class Image:
 
     @property
     def archive(self) -> Path:
-        """Where the finished archive is, or will be."""
+        """The path of the archive, finished or not."""
         return cache() / "images" / f"{self._slug}-{self._key}.tar"
 
     @property
@@ -53,7 +53,7 @@ class Image:
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
     def build(self, step: Step) -> Path:
-        """Makes the archive, and the layers that are missing, unless it is in the cache."""
+        """Builds the archive and missing layers, unless it is in the cache."""
         if self.archive.exists():
             return self.archive
         layers = [recipe.layer(step) for recipe in self.recipes]
@@ -80,7 +80,7 @@ class Image:
 
 
 def architecture() -> str:
-    """This machine's architecture, as images and Debian call it."""
+    """This machine's architecture, as images and Debian name it."""
     machine = platform.machine()
     if machine not in _ARCHITECTURES:
         raise Fault(f"images: cannot be built on {machine}; use a machine with {' or '.join(_ARCHITECTURES)}")
@@ -88,7 +88,7 @@ def architecture() -> str:
 
 
 def manifest_digest(archive: Path) -> str:
-    """Digest of an archive's one image: what a registry, and containerd's image list, name it by."""
+    """The digest of an archive's only image, as registries and containerd's image list show it."""
     with tarfile.open(archive) as opened:
         index = opened.extractfile("index.json")
         if index is None:

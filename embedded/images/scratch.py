@@ -1,4 +1,4 @@
-"""Folders for work in progress that are gone afterwards, even when the process that made them was killed."""
+"""Temporary folders that are removed afterwards, even if the process that created them was killed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from embedded.paths import cache
 def scratch(name: str) -> Iterator[Path]:
     """A new folder inside the cache (so that a rename into the cache is atomic), removed at the end.
 
-    A folder is locked while its owner lives. One that nobody locks belonged to a killed run, and goes now.
+    A folder is locked while its owner lives. An unlocked one belonged to a killed run, and is removed now.
     """
     parent = cache() / "scratch"
     parent.mkdir(parents=True, exist_ok=True)

@@ -38,7 +38,7 @@ SERVING = Recipe(
 
 
 def image() -> Image:
-    """The stand-in takes tensorflow/serving's place, and says in its name, its labels and its log that it is not it."""
+    """The stand-in replaces tensorflow/serving, and its name, labels and log say that it is a stand-in."""
     return Image(
         "tensorplane.local/serving-stand-in:2.21.0",
         (BASE, TENSORFLOW, SERVING),

@@ -1,4 +1,4 @@
-"""The training image: Debian's Python and TensorFlow. A job's code is mounted, so no job needs an image of its own."""
+"""The training image: Debian's Python and TensorFlow. Jobs mount their code, so they need no images of their own."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ TENSORFLOW = _layer_of("tensorflow", _REQUIREMENTS)
 STREAMS = _layer_of("streams", _FOR_STREAMS)
 """Kafka's client, for training jobs alone."""
 
-# XLA's and oneDNN's start-up chatter would come before the job's own first line.
+# XLA's and oneDNN's start-up messages would precede the job's first line.
 ENVIRONMENT = {"TF_CPP_MIN_LOG_LEVEL": "1", "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def image() -> Image:
-    """The image that training jobs run in."""
+    """The image of training jobs."""
     return Image(
         "tensorplane.local/train:2.21.0", (BASE, TENSORFLOW, STREAMS), entrypoint=("/usr/bin/python3",), env=ENVIRONMENT
     )

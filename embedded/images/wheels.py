@@ -1,4 +1,4 @@
-"""Python packages for an image: PyPI's wheels for the image's Python, whatever Python runs here; slimmed, compiled."""
+"""Python packages for an image: PyPI's wheels for the image's Python (not this machine's), slimmed and compiled."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from embedded.images.scratch import scratch
 from embedded.step import Step
 from embedded.tasks import command
 
-# What a running program never reads: headers for building against a package, stubs for type checkers, tests.
+# Files that a running program never reads: headers, stubs for type checkers, tests.
 _UNUSED_PATHS = (
     "bin",
     "tensorflow/include",
@@ -32,7 +32,7 @@ _UNUSED_PATHS = (
 
 
 def install(requirements: Path, root: Path, python: BasePython, step: Step) -> None:
-    """Puts the pinned packages where the image's Python looks for them. Their dependencies are in the file too."""
+    """Installs the pinned packages for the image's Python. The file also pins their dependencies."""
     target = python.packages(root)
     target.mkdir(parents=True, exist_ok=True)
     step.note("downloading Python packages")
@@ -46,7 +46,7 @@ def install(requirements: Path, root: Path, python: BasePython, step: Step) -> N
                 *("--requirement", requirements),
             ],
             step=step,
-            # Beside the target, so that pip's last step is a rename; and swept if we are killed.
+            # Next to the target, so that pip's last step is a rename; removed by a later run if this one is killed.
             env={"TMPDIR": str(temporary)},
         )
     step.note("slimming")

@@ -1,1 +1,1 @@
-"""A resource provider for clouds that serves previews only: it checks inputs against the SDK's own types, no cloud."""
+"""A preview-only resource provider for clouds: it checks inputs against the SDK's types, without the cloud."""

@@ -14,7 +14,7 @@ _MAX_MESSAGE = 400 * 1024 * 1024  # the engine's own limit
 
 
 def main(arguments: list[str]) -> int:
-    """`arguments`: the package's name (`aws`), which the launcher gives, then what the engine gives."""
+    """`arguments`: the package's name (`aws`), from the launcher, then the engine's arguments."""
     engine = os.getppid()
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -25,7 +25,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _serve(package: str, addresses: list[str], ended: threading.Event, engine: int) -> None:
-    # Imported after the signals are handled: a start that is interrupted must not print a traceback.
+    # Imported after the signals are handled: an interrupted start must not print a traceback.
     import grpc
     from pulumi.runtime.proto import provider_pb2_grpc
 

@@ -1,4 +1,4 @@
-"""Compares a resource's inputs of the last update with those of now."""
+"""Compares a resource's inputs with those of the last update."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _DEFAULTS = "__defaults"
 
 
 def changes(olds: Properties, news: Properties) -> dict[str, str]:
-    """Property path -> ADD, DELETE or UPDATE. Which changes replace the resource, the SDK does not say."""
+    """Property path -> ADD, DELETE or UPDATE. The SDK does not tell which changes replace the resource."""
     return {paths.render(path): kind for path, kind in _differences(plain(olds), plain(news), ())}
 
 
 def with_defaults(news: Any, olds: Any) -> Any:
-    """The inputs with what the real provider had filled in by itself, such as generated names, so that it is no change.
+    """The inputs with the defaults of the real provider, such as generated names, so that these do not show as changes.
 
     Providers built on Terraform's list those names under `__defaults` in each object of the inputs that they return.
     """

@@ -1,4 +1,4 @@
-"""What a resource would return, as far as a preview can say: its inputs, and unknown values for what the cloud sets."""
+"""The outputs of a resource in a preview: its inputs, and unknown values for what the cloud sets."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _SIGNATURE = "4dabf18193072939515e22adb298388d"  # marks Pulumi's own kinds of v
 
 
 def of_new(inputs: Properties, resource: type) -> Properties:
-    """The outputs of a resource that is not there yet."""
+    """The outputs of a new resource."""
     unknown = {each.name: UNKNOWN for each in properties.of(resource).values() if each.required}
     return {**unknown, **_completed(inputs, resource)}
 
 
 def of_changed(inputs: Properties, olds: Properties, arguments: type, resource: type) -> Properties:
-    """The outputs of a resource that changes: what the cloud had set stays as it was."""
+    """The outputs of a changed resource: what the cloud has set stays."""
     takes = properties.of(arguments)
     kept = {name: value for name, value in olds.items() if name not in takes}
     autonamed = {name: value for name, value in olds.items() if name in takes and name not in inputs}
@@ -50,5 +50,5 @@ def _value(value: Any, options: tuple[Any, ...]) -> Any:
             return [_value(item, properties.alternatives(arguments[0])) for item in value]
         if isinstance(value, dict) and origin in (dict, Mapping):
             return {key: _value(item, properties.alternatives(arguments[1])) for key, item in value.items()}
-    # Some inputs come back as something else: a list of identities as a map with what each has.
+    # Some inputs have outputs of another type: a list of identities becomes a map with their details.
     return UNKNOWN if options and isinstance(value, dict | list) and _SIGNATURE not in value else value

@@ -11,13 +11,13 @@ from typing import Any
 
 import pulumi
 
-# The SDK's own way from a class to its annotations, with forward references resolved in the module that has them.
+# The SDK's own function for a class's annotations, which resolves forward references in their module.
 from pulumi import _types
 
 
 @dataclass(frozen=True)
 class Property:
-    """One property; `types` are the alternatives, without what only makes an input (`Awaitable`, `Output`)."""
+    """One property; `types`: its alternatives, without those of inputs (`Awaitable`, `Output`)."""
 
     name: str
     python_name: str
@@ -27,7 +27,7 @@ class Property:
 
 @functools.cache
 def of(cls: type) -> Mapping[str, Property]:
-    """Properties by the engine's name. Of arguments, required ones must be given; of outputs, they are always there."""
+    """Properties by the engine's name. Required arguments must be set; required outputs are always present."""
     names = {name: python_name for python_name, name, _ in _types._py_properties(cls)}
     found = {}
     for name, hint in _types._raw_return_hints(cls).items():
@@ -39,7 +39,7 @@ def of(cls: type) -> Mapping[str, Property]:
 
 @functools.cache
 def alternatives(hint: Any) -> tuple[Any, ...]:
-    """The types that an annotation allows. Any value is allowed where it is empty."""
+    """The types that an annotation allows; empty: any value."""
     if not _is_union(hint):
         return () if hint is Any or isinstance(hint, typing.TypeVar) else (hint,)
     members = [member for member in typing.get_args(hint) if not _is_plumbing(member)]
@@ -48,7 +48,7 @@ def alternatives(hint: Any) -> tuple[Any, ...]:
 
 
 def is_object(option: Any) -> bool:
-    """Whether a type is a class with properties of its own."""
+    """Whether a type is a class with properties."""
     return isinstance(option, type) and (_types.is_input_type(option) or _types.is_output_type(option))
 
 

@@ -1,4 +1,4 @@
-"""Finds the classes of an installed Pulumi SDK behind a resource's token: what it takes, and what it returns."""
+"""Finds the classes of a resource's token in an installed Pulumi SDK: its arguments and its outputs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from embedded.fault import Fault
 
 @dataclass(frozen=True)
 class ResourceType:
-    """One type of resource: the class of its arguments, and its own, which has its outputs."""
+    """A type of resource: the class of its arguments, and its own class, which has its outputs."""
 
     arguments: type
     resource: type
@@ -28,7 +28,7 @@ class ResourceType:
 
 
 class Sdk:
-    """The SDK of one package, such as `aws` or `azure-native`. Only the modules that are asked for are imported."""
+    """The SDK of one package, such as `aws` or `azure-native`. Only the requested modules are imported."""
 
     def __init__(self, package: str) -> None:
         self.package = package
@@ -36,7 +36,7 @@ class Sdk:
         self.version = importlib.metadata.version(self._module.replace("_", "-"))
 
     def resource(self, token: str) -> ResourceType:
-        """The type of resource that a token (`aws:eks/nodeGroup:NodeGroup`) names. A Fault when the SDK has none."""
+        """The type of resource that a token (`aws:eks/nodeGroup:NodeGroup`) names. A Fault if the SDK has none."""
         return _resource(self._module, self.version, token)
 
     @property
@@ -59,7 +59,7 @@ def _resource(module: str, version: str, token: str) -> ResourceType:
 
 
 def _arguments(resource: type) -> type:
-    # By the constructor's own signature: a few classes could not be called `<Resource>Args`.
+    # From the constructor's signature: a few classes are not named `<Resource>Args`.
     for overload in typing.get_overloads(resource.__init__):  # type: ignore[misc]
         parameter = inspect.signature(overload).parameters.get("args")
         if parameter:

@@ -1,4 +1,4 @@
-"""The ResourceProvider service: answers what a preview asks, refuses by name what would touch or ask a cloud."""
+"""The ResourceProvider service: answers the calls of a preview, and refuses those that would reach a cloud."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Method = Callable[["Servicer", Any, Any], Any]
 
 
 def _answer(method: Method) -> Method:
-    """No exception leaves the provider: the user reads its lines, never a traceback."""
+    """Turns every exception into lines for the user, never a traceback."""
 
     @functools.wraps(method)
     def answered(self: Servicer, request: Any, context: grpc.ServicerContext) -> Any:
@@ -38,7 +38,7 @@ def _answer(method: Method) -> Method:
 
 
 class Servicer(provider_pb2_grpc.ResourceProviderServicer):
-    """Stands in for the provider of one package while something is being previewed."""
+    """Stands in for the provider of one package during a preview."""
 
     def __init__(self, sdk: Sdk, engine_address: str | None) -> None:
         self._sdk = sdk

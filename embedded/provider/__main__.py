@@ -1,4 +1,4 @@
-"""Starts the provider the way the engine starts a plugin: prints the port, serves until it is told to end."""
+"""Starts the provider as the engine starts plugins: prints the port, serves until it is ended."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from types import FrameType
 
 from embedded.provider import official
 
-# Each awaited object holds a thread, and `Cancel` must find a free one.
+# Each awaited object occupies a thread, and `Cancel` must find a free one.
 _THREADS = 512
 _PARENT_CHECK_SECONDS = 0.1
 _MAX_MESSAGE = 400 * 1024 * 1024  # the engine's own limit
@@ -30,7 +30,7 @@ def main(arguments: list[str]) -> int:
         ended.set()
 
     # The engine ends its plugins with SIGINT; a terminal's Ctrl-C does not reach their process group.
-    # Set before anything slow is imported: a start that is interrupted must not print a traceback.
+    # Set before anything slow is imported: an interrupted start must not print a traceback.
     signal.signal(signal.SIGINT, end)
     signal.signal(signal.SIGTERM, end)
     _serve([argument for argument in arguments if not argument.startswith("-")], ended, engine)

@@ -26,7 +26,7 @@ _TIMEOUT = (10, 60)  # seconds to connect, seconds to answer
 
 
 class Resource(NamedTuple):
-    """How a kind is spelled in URLs, and whether its objects live in namespaces."""
+    """A kind's name in URLs, and whether it is namespaced."""
 
     plural: str
     namespaced: bool
@@ -48,7 +48,7 @@ class Api:
     # -- discovery
 
     def resource(self, gvk: GVK) -> Resource:
-        """Looks a kind up; asks the server again for a kind that it did not know (its CRD may be new)."""
+        """Looks a kind up; discovers again if it is unknown (its CRD may be new)."""
         known = self._discovered.get(gvk.api_version, {}).get(gvk.kind)
         if known is None:
             known = self._discover(gvk.api_version).get(gvk.kind)
@@ -57,7 +57,7 @@ class Api:
         return known
 
     def forget(self) -> None:
-        """Drops what discovery said; call it after a CRD changed or went."""
+        """Clears the discovery cache; call it after a CRD was changed or deleted."""
         with self._lock:
             self._discovered.clear()
 
@@ -186,7 +186,7 @@ class Api:
     def _namespace(self, gvk: GVK, namespace: str | None) -> str | None:
         return (namespace or "default") if self.resource(gvk).namespaced else None
 
-    # -- the wire
+    # -- requests
 
     def _json(
         self,
@@ -202,13 +202,13 @@ class Api:
         return answer
 
     def text(self, path: str, query: Query | None = None) -> str:
-        """GET of something that is not an object: a pod's log, a metric page."""
+        """GET of text: a pod's log, a page of metrics."""
         return bytes(self._send("GET", path, query or [], None, "application/json", _TIMEOUT).data).decode(
             errors="replace"
         )
 
     def _stream(self, path: str, query: Query) -> urllib3.HTTPResponse:
-        # No limit on the time between two events; `Watch` shuts the socket down when its caller has had enough.
+        # No timeout between two events; `Watch` shuts the socket down when its caller stops.
         return self._send("GET", path, query, None, "application/json", (_TIMEOUT[0], None), stream=True)
 
     def _send(

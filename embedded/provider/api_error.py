@@ -1,4 +1,4 @@
-"""What the API server (or the way to it) said no with, in one line that a person can read."""
+"""Errors of the API server, or of the connection to it, as one line for people."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NO_MATCH = "NoKindMatch"
 
 
 class ApiError(Exception):
-    """A failed request: HTTP status (0: no answer came), Kubernetes' reason, a message, the causes it listed."""
+    """A failed request: HTTP status (0: no answer), Kubernetes' reason, a message, the listed causes."""
 
     def __init__(self, status: int, reason: str, message: str, causes: list[dict[str, str]] | None = None) -> None:
         super().__init__(message)
@@ -21,7 +21,7 @@ class ApiError(Exception):
 
     @classmethod
     def from_response(cls, status: int, phrase: str, body: str) -> ApiError:
-        """Reads the `Status` object of an error answer; a proxy's plain text is passed on as it is."""
+        """Reads the `Status` object of an error response; a proxy's plain text is kept as it is."""
         try:
             answer: dict[str, Any] = json.loads(body)
         except ValueError:
@@ -36,7 +36,7 @@ class ApiError(Exception):
 
     @property
     def unreachable(self) -> bool:
-        """No API server answered: the cluster is gone, stopped, or the way to it is cut."""
+        """No API server answered: the cluster was deleted or is stopped, or the network is down."""
         return self.reason == UNREACHABLE
 
     @property
@@ -55,5 +55,5 @@ class ApiError(Exception):
 
     @property
     def terminating_namespace(self) -> bool:
-        """The object's namespace is being deleted, so nothing can be made in it."""
+        """The object's namespace is being deleted, so nothing can be created in it."""
         return self.status == 403 and "being terminated" in self.message

@@ -39,7 +39,7 @@ def timeout_seconds(obj: Object, custom: float | None, default: float) -> float:
 
 
 def wait_for(obj: Object) -> Check | None:
-    """The check that `pulumi.com/waitFor` asks for, None without one. Raises ValueError with a message for the user."""
+    """The check of `pulumi.com/waitFor`, None without one. Raises ValueError with a message for the user."""
     text = annotation(obj, WAIT_FOR)
     if not text:
         return None
@@ -81,7 +81,7 @@ def _parse(expression: str) -> Callable[[Object], tuple[bool, str]]:
 
 
 def _path_holds(path: JsonPath, live: Object) -> tuple[bool, str]:
-    """A status that speaks of an older spec does not count."""
+    """A status of an older generation does not count."""
     observed = dig(live, "status", "observedGeneration")
     if observed is not None and observed < dig(live, "metadata", "generation", default=0):
         return False, f"{path.text} (the status is older than the spec)"

@@ -1,4 +1,4 @@
-"""What keeps an object that was asked to go: its finalizers, or what a namespace still contains."""
+"""What delays an object's deletion: its finalizers, or the content of a namespace."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ def status(obj: Object) -> str:
 
 
 def reasons(obj: Object) -> list[str]:
-    """A namespace's conditions are True while they hold it back."""
+    """A namespace's conditions are True while they delay its deletion."""
     conditions = dig(obj, "status", "conditions", default=()) if obj["kind"] == "Namespace" else ()
     found = [line for cond in conditions if is_true(cond) for line in explain(cond)]
     finalizers = dig(obj, "metadata", "finalizers", default=())

@@ -48,7 +48,7 @@ def check(deployment: Object, related: Related) -> Verdict:
 
 
 def pods(deployment: Object, related: Related) -> list[Object]:
-    """Only the newest ReplicaSet's pods: the trouble of pods that are being replaced explains nothing."""
+    """Only the newest ReplicaSet's pods: problems of pods that are being replaced do not matter."""
     current = _current_set(deployment, related)
     return [pod for pod in related.get("Pod", ()) if current and is_owned(pod, current)]
 
@@ -69,14 +69,14 @@ def _current_set(deployment: Object, related: Related) -> Object | None:
 
 
 def _comparable(template: Object) -> Object:
-    """A pod template without what the controller adds to its copy: how the controller itself compares them."""
+    """A pod template without the labels that the controller adds to its copy; the controller compares them so."""
     metadata = {key: value for key, value in dig(template, "metadata", default={}).items() if value is not None}
     labels = {key: value for key, value in metadata.get("labels", {}).items() if key != _HASH}
     return {"metadata": metadata | {"labels": labels}, "spec": template.get("spec")}
 
 
 def _rolled_out(deployment: Object) -> bool:
-    """The first revision is created rather than rolled out, so nothing need call it finished."""
+    """The first revision is created rather than rolled out, so it has no condition of a finished rollout."""
     if dig(deployment, "metadata", "annotations", _REVISION) == "1":
         return True
     progressing = condition(deployment, "Progressing")

@@ -1,4 +1,4 @@
-"""The newest state of one object, watched in a thread so that whoever waits for it is never stuck in a read."""
+"""The newest state of one object, watched in a thread so that its caller never blocks in a read."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from embedded.provider.await_verdict import Object, dig
 from embedded.provider.gvk import GVK
 
 _RETRY_SECONDS = 1.0
-_RECHECK_SECONDS = 5.0  # a deletion that fell between two lists shows in no event
+_RECHECK_SECONDS = 5.0  # a deletion between two lists has no event
 
 
 class GoneError(Exception):
-    """The object does not exist (any more)."""
+    """The object does not exist, or no longer exists."""
 
 
 class Feed:
-    """Context manager; `latest` waits for news. The watch ends with the block."""
+    """Context manager; `latest` waits for a new state. The watch ends with the block."""
 
     def __init__(self, api: Api, obj: Object) -> None:
         self._api = api
@@ -42,7 +42,7 @@ class Feed:
         self._stop.set()
 
     def latest(self, seconds: float) -> Object | None:
-        """The newest state, None when nothing came in time. Raises GoneError, or the ApiError that ended the watch."""
+        """The newest state, None on timeout. Raises GoneError, or the ApiError that ended the watch."""
         try:
             news = self._news.get(timeout=seconds)
             while not isinstance(news, Exception) and not self._news.empty():
@@ -62,7 +62,7 @@ class Feed:
             self.look()
 
     def look(self) -> Object | None:
-        """Asks the server now. None when it does not answer; raises GoneError."""
+        """Asks the server now. None if it does not answer; raises GoneError."""
         try:
             live = self._api.get(self._gvk, self._name, self._namespace)
         except ApiError as error:
@@ -88,5 +88,5 @@ class Feed:
                 self._stop.wait(_RETRY_SECONDS)
 
     def _is_other(self, live: Object) -> bool:
-        """Somebody deleted the object and made another of the same name."""
+        """Somebody deleted the object and created another with the same name."""
         return bool(self._uid and dig(live, "metadata", "uid") != self._uid)

@@ -1,4 +1,4 @@
-"""Readiness of kinds without rules of their own: the conventions that kstatus gathered, and a few one-field kinds."""
+"""Readiness of kinds without specific rules: kstatus' conventions, and a few kinds with one field."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def check_crd(crd: Object, related: Related) -> Verdict:
 
 
 def check_namespace(namespace: Object, related: Related) -> Verdict:
-    """Active: a namespace that is still going away takes no objects."""
+    """Active: a terminating namespace accepts no objects."""
     phase = dig(namespace, "status", "phase", default="")
     ready = phase == "Active" and not dig(namespace, "metadata", "deletionTimestamp")
     name = full_name(namespace)
@@ -62,14 +62,14 @@ def check_namespace(namespace: Object, related: Related) -> Verdict:
 
 
 def check_quota(quota: Object, related: Related) -> Verdict:
-    """The controller has taken over the hard limits."""
+    """The controller has copied the hard limits into the status."""
     ready = dig(quota, "spec", "hard", default={}) == dig(quota, "status", "hard", default={})
     reasons = () if ready else ("the quota controller has not taken over .spec.hard",)
     return Verdict(ready, f"ResourceQuota {full_name(quota)!r} {'is ready' if ready else 'is new'}", reasons)
 
 
 def check_secret(secret: Object, related: Related) -> Verdict:
-    """A service account's token is filled in by a controller; every other secret is ready as it is."""
+    """A controller fills in a service account's token; every other secret is ready at once."""
     filled = secret.get("type") != "kubernetes.io/service-account-token" or bool(secret.get("data"))
     reasons = () if filled else ("the token controller has not filled the secret",)
     return Verdict(filled, f"Secret {full_name(secret)!r} {'is ready' if filled else 'waits for its token'}", reasons)

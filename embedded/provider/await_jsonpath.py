@@ -16,13 +16,13 @@ PREFIX = "jsonpath="
 
 _ENVIRONMENT = jsonpath.JSONPathEnvironment(strict=True)
 
-# `==` belongs to a filter inside the braces; the first single `=` after them begins the value.
+# `==` belongs to a filter inside the braces; the first single `=` after them starts the value.
 _EXPRESSION = re.compile(r"\{\s*(?P<path>.*)\s*\}(?:=(?P<value>.*))?", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class JsonPath:
-    """Holds where the path selects something, or selects `value` first."""
+    """Holds if the path selects something, or if its first match is `value`."""
 
     text: str
     path: Any
@@ -45,7 +45,7 @@ class JsonPath:
         return cls(text, compiled, match["value"])
 
     def holds(self, obj: dict[str, Any]) -> tuple[bool, str]:
-        """Whether it holds, and what was found. Raises ValueError where an object or list is compared with a value."""
+        """Whether it holds, and what was found. Raises ValueError if an object or list is compared with a value."""
         found = self.path.findall(obj)
         if not found:
             return False, "selected nothing"
@@ -59,7 +59,7 @@ class JsonPath:
 
 
 def _as_text(value: Any) -> str:
-    """Spelled as Go prints it, because that is what the documented comparison is made with."""
+    """The value as Go prints it, as in the documented comparison."""
     if value is None:
         return "<nil>"
     return str(value).lower() if isinstance(value, bool) else str(value)

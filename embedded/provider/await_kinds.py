@@ -1,4 +1,4 @@
-"""Which objects are awaited, and how: built-in kinds, the waitFor annotation, or every kind on request."""
+"""Which objects are awaited, and how: built-in kinds, the waitFor annotation, or all kinds if enabled."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from embedded.provider.await_annotations import WAIT_FOR, annotation, skips_awai
 from embedded.provider.await_verdict import Awaiter, Object
 from embedded.provider.gvk import GVK
 
-# Group and kind; a kind's versions share one meaning.
+# By group and kind, since the versions of a kind have the same meaning.
 _BUILT_IN = {
     "Deployment.apps": await_deployment.AWAITER,
     "StatefulSet.apps": await_replicas.STATEFUL_SET,
@@ -35,8 +35,8 @@ _BUILT_IN = {
     "CustomResourceDefinition.apiextensions.k8s.io": await_generic.CRD,
 }
 
-# pulumi-kubernetes keeps an old fault for these kinds alone (its issues 1232 and 3154): with skipAwait, deleting does
-# not wait either.
+# pulumi-kubernetes keeps an old bug for these kinds (its issues 1232 and 3154): with skipAwait, deletions do not wait
+# either.
 _SKIPPED_ON_DELETE = {
     "Namespace",
     "Pod",
@@ -49,7 +49,7 @@ _SKIPPED_ON_DELETE = {
 
 
 def awaiter(obj: Object) -> Awaiter | None:
-    """How to wait for this object, None where nothing is waited for. Raises ValueError for a malformed annotation."""
+    """How to wait for this object, None if it is not awaited. Raises ValueError for a malformed annotation."""
     if skips_await(obj):
         return None
     custom = wait_for(obj)
@@ -62,7 +62,7 @@ def awaiter(obj: Object) -> Awaiter | None:
 
 
 def read_awaiter(obj: Object) -> Awaiter | None:
-    """What a refresh looks at: the built-in kinds that can say so in one look, unless their own rule is waitFor."""
+    """What a refresh checks: the built-in kinds whose readiness one read shows, unless they use waitFor."""
     if skips_await(obj) or annotation(obj, WAIT_FOR):
         return None
     built_in = _BUILT_IN.get(GVK.of(obj).group_kind)

@@ -15,7 +15,7 @@ SETTLE_SECONDS = 10.0
 """How long endpoints must stay as they are, "for any stragglers"."""
 
 NO_ENDPOINTS_SECONDS = 60.0
-"""How long an Ingress waits for the endpoints of services that may never have any."""
+"""How long an Ingress waits for endpoints of its services, which may never have any."""
 
 _SERVICE_LABEL = "kubernetes.io/service-name"
 
@@ -40,7 +40,7 @@ def check_service(service: Object, related: Related) -> Verdict:
 
 
 def check_ingress(ingress: Object, related: Related) -> Verdict:
-    """An address, and endpoints for each service that a path names; a service that never has any only delays."""
+    """An address, and endpoints for each service in a path; services without endpoints only delay it."""
     name = full_name(ingress)
     if not dig(ingress, "status", "loadBalancer", "ingress"):
         reason = "no controller has given the Ingress an address (.status.loadBalancer.ingress)"

@@ -1,4 +1,4 @@
-"""Readiness of a Pod, and what a Pod itself says about why it is not ready."""
+"""Readiness of a Pod, and why it is not ready according to its status."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from embedded.provider.await_verdict import Awaiter, Object, Related, Verdict, c
 
 _STEPS = {"PodScheduled": "scheduled", "Initialized": "initialized", "Ready": "ready"}
 
-# States in which a container is simply on its way.
+# Reasons of containers that are starting normally.
 _NORMAL_WAITS = {"ContainerCreating", "PodInitializing"}
 
 _NOISE = (
@@ -19,7 +19,7 @@ _NOISE = (
 
 
 def check(pod: Object, related: Related) -> Verdict:
-    """Scheduled, initialized, then ready or succeeded. A failed pod is never started again, so it fails at once."""
+    """Scheduled, initialized, then ready or succeeded. A failed pod is never restarted, so the wait fails at once."""
     phase = dig(pod, "status", "phase", default="")
     if phase == "Succeeded":
         return Verdict(True, f"Pod {full_name(pod)!r} succeeded")
@@ -33,7 +33,7 @@ def check(pod: Object, related: Related) -> Verdict:
 
 
 def reasons(pod: Object) -> list[str]:
-    """Why this pod is not ready, in its own words: unschedulable, image not pulled, container crashed."""
+    """Why this pod is not ready: unschedulable, image not pulled, container crashed."""
     scheduled = condition(pod, "PodScheduled")
     if scheduled is not None and not is_true(scheduled) and scheduled.get("message"):
         return [f"[{scheduled.get('reason') or 'Unscheduled'}] {scheduled['message']}"]
@@ -47,7 +47,7 @@ def reasons(pod: Object) -> list[str]:
 
 
 def pods_reasons(pods: Iterable[Object]) -> list[str]:
-    """The reasons of many pods: one line for the same trouble however many pods have it, in the pods' order."""
+    """The reasons of many pods, in the pods' order; pods with the same reason share a line."""
     owners: dict[str, list[str]] = {}
     for pod in pods:
         for reason in reasons(pod):
@@ -68,7 +68,7 @@ def _unready_message(pod: Object) -> list[str]:
 
 
 def _container_reasons(container: Object) -> list[str]:
-    """A container's present trouble, then how it last ended: the second is usually the cause of the first."""
+    """A container's current problem, then how it last ended, which is usually the cause."""
     if container.get("ready"):
         return []
     name = container.get("name")

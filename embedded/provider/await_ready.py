@@ -21,7 +21,7 @@ _DELETE_SECONDS = 600.0
 
 
 class AwaitError(Exception):
-    """It exists but is not ready (or not gone): a headline, its reasons, and the object as last seen."""
+    """An object that is not ready (or not deleted): a headline, the reasons, and its last state."""
 
     def __init__(self, message: str, obj: Object, reasons: list[str] | None = None) -> None:
         self.reasons = reasons or []
@@ -31,7 +31,7 @@ class AwaitError(Exception):
 
 
 def check_annotations(obj: Object) -> str:
-    """What is wrong with the waiting annotations of an object that may not exist yet; empty when nothing is."""
+    """The fault in the waiting annotations of an object that may not exist yet; empty without a fault."""
     try:
         await_kinds.awaiter(obj)
     except ValueError as error:
@@ -42,7 +42,7 @@ def check_annotations(obj: Object) -> str:
 def wait_ready(
     api: Api, obj: Object, *, timeout: float | None, cancelled: threading.Event, log: Callable[[str], None]
 ) -> Object:
-    """Returns the live object once it is ready; at once where nothing is awaited.
+    """Returns the live object once it is ready; at once if it is not awaited.
 
     `timeout` is the resource's `customTimeouts`, None or 0 where it has none. Raises AwaitError when time is up, on
     cancellation, on deletion, and as soon as the object can never become ready.
@@ -57,7 +57,7 @@ def wait_ready(
 
 
 def unready_reasons(api: Api, obj: Object) -> list[str]:
-    """One look for a refresh: why a live object of an awaited kind is not ready; empty when it is."""
+    """For a refresh: why a live object of an awaited kind is not ready; empty if it is."""
     awaiter = await_kinds.read_awaiter(obj)
     if awaiter is None:
         return []
@@ -67,7 +67,7 @@ def unready_reasons(api: Api, obj: Object) -> list[str]:
 
 
 class _Wait:
-    """One object being waited for: what was last seen of it, and since when its evidence has not changed."""
+    """An awaited object: its last state, and since when its evidence has not changed."""
 
     def __init__(self, api: Api, obj: Object, awaiter: Awaiter, seconds: float, log: Callable[[str], None]) -> None:
         self._api = api
@@ -76,7 +76,7 @@ class _Wait:
         self._awaiter = awaiter
         self._seconds = seconds
         self._log = log
-        self._said = ""
+        self._shown = ""
         self._related: Related = {}
         self._evidence = ""
         self._settled_at = 0.0
@@ -98,7 +98,7 @@ class _Wait:
                     raise AwaitError(self._headline(verdict, cancelled), self._live, self.reasons(verdict))
 
     def _news(self, feed: Feed) -> bool:
-        """Waits a moment for a new state. A state older than what was written says nothing."""
+        """Waits a moment for a new state. A state older than the write is ignored."""
         try:
             live = feed.latest(_TICK_SECONDS)
         except GoneError:
@@ -119,20 +119,20 @@ class _Wait:
             raise AwaitError(str(error), self._live) from None
 
     def reasons(self, verdict: Verdict) -> list[str]:
-        """Everything known about why it is not ready."""
+        """All known reasons why it is not ready."""
         pods = self._awaiter.pods(self._live, self._related)
         owned = [other for others in self._related.values() for other in others if is_owned(other, self._live)]
         events = await_related.warnings(self._api, [self._live, *owned, *pods])
         return await_reasons.gather(verdict.reasons, await_pod.pods_reasons(pods), events) or [verdict.status]
 
     def _tell(self, verdict: Verdict) -> None:
-        """A line for the progress display when something changed: the status, and the first trouble of its pods."""
+        """After a change, a line for the progress display: the status, and the first problem of its pods."""
         troubles = await_pod.pods_reasons(self._awaiter.pods(self._live, self._related)) or list(verdict.reasons)
         line = verdict.status
         if not verdict.ready and troubles and troubles[0] not in line:
             line = f"{line}: {await_reasons.shorten(troubles[0])}"
-        if line != self._said:
-            self._said = line
+        if line != self._shown:
+            self._shown = line
             self._log(line)
 
     def _has_settled(self, verdict: Verdict) -> bool:
@@ -161,14 +161,14 @@ def wait_deleted(
         return
     seconds = timeout_seconds(obj, timeout, _DELETE_SECONDS)
     end = time.monotonic() + seconds
-    live, said = obj, ""
+    live, shown = obj, ""
     with Feed(api, obj) as feed:
         try:
             live = feed.look() or live
             while not cancelled.is_set() and time.monotonic() < end:
                 line = await_deletion.status(live)
-                if line != said:
-                    said = line
+                if line != shown:
+                    shown = line
                     log(line)
                 live = feed.latest(_TICK_SECONDS) or live
         except GoneError:

@@ -1,4 +1,4 @@
-"""Why an object is not ready: its own words, its pods' words, warning events; each said once, and short."""
+"""Why an object is not ready: its own status, its pods' status, warning events; without repetition, and short."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from embedded.provider.await_verdict import Object, dig
 MOST = 8
 LONGEST = 400
 
-# The kubelet's events for what the pod's status already says better.
+# The kubelet's events that repeat the pod's status.
 _SAID_BY_PODS = {"BackOff", "Failed"}
 
 
 def gather(own: Iterable[str], pods: Sequence[str], events: Iterable[Object]) -> list[str]:
-    """Most important first: what the pods say, what the object says, then the newest events that add something."""
+    """The reasons by importance: those of the pods, of the object, then the newest events that add something."""
     found: list[str] = []
     for reason in (*pods, *own):
         _add(found, reason, reason)
@@ -28,9 +28,9 @@ def gather(own: Iterable[str], pods: Sequence[str], events: Iterable[Object]) ->
 
 
 def _add(found: list[str], message: str, words: str) -> None:
-    """Says nothing twice: not the same words, nor a message that another reason contains."""
+    """Adds a reason unless it, or a reason that contains it, is there already."""
     core = _core(shorten(message))
-    if core and not any(core in said for said in found):
+    if core and not any(core in reason for reason in found):
         found.append(shorten(words))
 
 

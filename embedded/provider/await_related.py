@@ -1,4 +1,4 @@
-"""Looks up the other objects that a check or an error message needs: replica sets, pods, endpoints, events."""
+"""Looks up related objects for checks and error messages: replica sets, pods, endpoints, events."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _EVENT = GVK("", "v1", "Event")
 
 
 def related(api: Api, obj: Object, awaiter: Awaiter) -> Related:
-    """One list request a lookup. What may not be read counts as absent, as pulumi-kubernetes does."""
+    """One list request per lookup. Objects that the user may not list count as absent, as in pulumi-kubernetes."""
     return {lookup.kind: _find(api, obj, lookup) for lookup in awaiter.lookups}
 
 

@@ -1,4 +1,4 @@
-"""Readiness of the other kinds that keep a number of pods: StatefulSet, DaemonSet, ReplicationController."""
+"""Readiness of the other kinds with replicated pods: StatefulSet, DaemonSet, ReplicationController."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def check_daemon_set(workload: Object, related: Related) -> Verdict:
 
 
 def check_replication_controller(workload: Object, related: Related) -> Verdict:
-    """As many available replicas as asked for."""
+    """As many available replicas as requested."""
     name = full_name(workload)
     wanted = dig(workload, "spec", "replicas", default=1)
     have = dig(workload, "status", "availableReplicas", default=0)

@@ -1,4 +1,4 @@
-"""Readiness of storage: a claim is bound, or waits for its first pod where its class says so; a volume is available."""
+"""Readiness of storage: a claim is bound, or waits for its first consumer by its class; a volume is available."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from embedded.provider.await_verdict import Awaiter, Lookup, Object, Related, Ve
 
 
 def check_claim(claim: Object, related: Related) -> Verdict:
-    """Bound; or Pending where the storage class binds at the first consumer, which an update does not create."""
+    """Bound; or Pending if the class has WaitForFirstConsumer, since an update creates no pod."""
     name = full_name(claim)
     phase = dig(claim, "status", "phase", default="")
     if phase == "Bound":

@@ -1,4 +1,4 @@
-"""What every readiness check answers with, and the few ways in which they all read a Kubernetes object."""
+"""The result of readiness checks, and their common functions to read Kubernetes objects."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Related = Mapping[str, Sequence[Object]]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What one look at an object says."""
+    """The result of one check of an object."""
 
     ready: bool
     status: str
-    """What is being waited for, or what was reached: one line for the progress column."""
+    """What is awaited, or was reached: one line for the progress column."""
     reasons: tuple[str, ...] = ()
-    """Why it is not ready, most important first. They become the error if time runs out."""
+    """Why it is not ready, the most important reason first. They become the error on a timeout."""
     failed: bool = False
     """It will never become ready: waiting longer is pointless."""
     settle_seconds: float = 0.0
@@ -31,20 +31,20 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Lookup:
-    """Other objects that a check needs to see: all of a kind in the object's namespace that a selector picks."""
+    """Other objects that a check reads: all of a kind in the object's namespace that a selector matches."""
 
     api_version: str
     kind: str
     select: Callable[[Object], str | None] = lambda obj: ""
-    """Label selector for this object; None when there is nothing to look up."""
+    """Label selector for this object; None if there is nothing to look up."""
     owned: bool = False
-    """Keep only what the object itself owns (by ownerReferences)."""
+    """Keep only objects owned by this object (by ownerReferences)."""
     namespaced: bool = True
 
 
 @dataclass(frozen=True)
 class Awaiter:
-    """How one kind of object is awaited."""
+    """How a kind of object is awaited."""
 
     check: Callable[[Object, Related], Verdict]
     lookups: tuple[Lookup, ...] = ()
@@ -52,7 +52,7 @@ class Awaiter:
     on_read: bool = False
     """A refresh reports an object of this kind that is not ready."""
     pods: Callable[[Object, Related], Sequence[Object]] = field(default=lambda obj, related: ())
-    """The pods whose trouble explains why the object is not ready."""
+    """The pods whose problems explain why the object is not ready."""
 
 
 def dig(obj: Any, *path: str, default: Any = None) -> Any:
@@ -77,14 +77,14 @@ def is_true(found: Object | None) -> bool:
 
 
 def explain(found: Object | None) -> tuple[str, ...]:
-    """A condition's own words, `[Reason] message`, or nothing."""
+    """A condition's `[Reason] message`, or an empty text."""
     if not found or not (found.get("reason") or found.get("message")):
         return ()
     return (f"[{found.get('reason') or found['type']}] {found.get('message', '')}".rstrip(),)
 
 
 def is_observed(obj: Object) -> bool:
-    """The controller has seen the newest spec; until then the status speaks of an older one."""
+    """The controller has observed the newest spec; until then the status is that of an older one."""
     generation = dig(obj, "metadata", "generation", default=0)
     observed = dig(obj, "status", "observedGeneration")
     return observed is not None and bool(observed >= generation)

@@ -49,7 +49,7 @@ def check(
 
 
 def _keep_managed_by(obj: Object, old: Object) -> None:
-    """Keeps the label that client-side apply put on its objects, so that it does not show as a change."""
+    """Keeps the label that client-side apply added to its objects, so that it does not show as a change."""
     manager = os.environ.get("PULUMI_KUBERNETES_MANAGED_BY_LABEL", "pulumi")
     labels = naming.metadata(old).get("labels")
     if isinstance(labels, dict) and labels.get(_MANAGED_BY) == manager:
@@ -59,7 +59,7 @@ def _keep_managed_by(obj: Object, old: Object) -> None:
 
 
 def _place(session: Session, obj: Object) -> None:
-    """Puts an object that names no namespace into the `Provider`'s."""
+    """Sets the `Provider`'s namespace on an object without one."""
     metadata = naming.metadata(obj)
     if session.namespace and not metadata.get("namespace") and session.is_namespaced(GVK.of(obj)):
         metadata["namespace"] = session.namespace

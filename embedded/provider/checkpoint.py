@@ -1,4 +1,4 @@
-"""What the state holds of an object: the live object, and the inputs under `__` keys, as Pulumi's plugin writes it."""
+"""An object's state: the live object, and the inputs under `__` keys, as Pulumi's plugin writes them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _UNDERSCORED = {dashed: name for name, dashed in _DASHED.items()}
 
 
 def from_properties(properties: Properties) -> Object:
-    """A Kubernetes object from Pulumi's properties: no secret marks, names as the API spells them."""
+    """A Kubernetes object from Pulumi's properties: without secret marks, with the API's names."""
     obj: Object = plain(properties, lambda key: _DASHED.get(key, key))
     return obj
 
@@ -43,7 +43,7 @@ def to_properties(obj: Object, secrets_of: Properties) -> Properties:
 
 
 def pack(inputs: Object, live: Object, secrets_of: Properties, initial_api_version: str, manager: str) -> Properties:
-    """The state of an object that exists."""
+    """The state of an existing object."""
     state = to_properties(live, secrets_of)
     state[INPUTS] = to_properties(inputs, secrets_of)
     state[INITIAL_API_VERSION] = initial_api_version
@@ -67,7 +67,7 @@ def initial_api_version(state: Properties, inputs: Object) -> str:
 
 
 def field_manager(state: Properties, inputs: Object) -> str:
-    """Who the API server knows as the fields' owner: the annotation's name, the state's, or a new one."""
+    """The field manager for the API server: the annotation's, the state's, or a new one."""
     stored = plain(state.get(FIELD_MANAGER))
     return (
         object_annotations.value(inputs, object_annotations.PATCH_FIELD_MANAGER)

@@ -1,4 +1,4 @@
-"""Create: makes an object, waits until it is ready, and says what the state must remember."""
+"""Create: creates an object, waits until it is ready, and returns its state."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from embedded.provider.values import Properties, has_unknown
 
 Object = dict[str, Any]
 
-# Objects of one program may be made before what they need: a namespace, a CRD, a webhook's endpoint.
+# A program's objects may be created before their dependencies: a namespace, a CRD, a webhook's endpoint.
 _RETRY_SECONDS = (1, 2, 4, 8, 16)
 
 
 def create(session: Session, urn: str, news: Properties, timeout: float) -> tuple[str, Properties]:
-    """Id and state of the new object. An object of that name that is there already is an error."""
+    """Id and state of the new object. An error if an object with that name exists."""
     obj = checkpoint.from_properties(news)
     manager = checkpoint.field_manager({}, obj)
     headline = f"{obj['kind']} {naming.object_id(obj)} was not created"
@@ -47,7 +47,7 @@ def create(session: Session, urn: str, news: Properties, timeout: float) -> tupl
 
 
 def preview(session: Session, urn: str, news: Properties) -> Properties:
-    """What the object would be, by the server's own dry run where that is possible, else the inputs as they are."""
+    """The object as the server's dry run would create it if that is possible, else the inputs."""
     obj = checkpoint.from_properties(news)
     if has_unknown(obj) or kinds.is_patch(kinds.token(urn), obj) or not session.knows(GVK.of(obj)):
         return news
@@ -63,7 +63,7 @@ def preview(session: Session, urn: str, news: Properties) -> Properties:
 
 
 def _says_nothing_about_the_object(error: ApiError) -> bool:
-    """The dry run failed for what the update will have solved by then, or for lack of rights or support."""
+    """Whether the dry run failed for a reason that the update will have solved, or for lack of permission."""
     if error.status == 403:
         return True
     no_dry_run = error.status == 400 and "does not support dry run" in error.message
@@ -102,7 +102,7 @@ def _write(session: Session, urn: str, obj: Object, manager: str, *, dry_run: bo
     except ApiError as error:
         if not (dry_run and error.reason == "Invalid" and "field is immutable" in error.message):
             raise
-    # A replacement: the old object is in the way of the dry run, so it is done under a name that is free.
+    # A replacement: the old object would conflict with the dry run, so it uses a free name.
     renamed = copy.deepcopy(obj)
     renamed["metadata"]["name"] = naming.unique(f"{obj['metadata']['name']}-")
     return session.api.apply(renamed, manager=manager, force=True, dry_run=True)

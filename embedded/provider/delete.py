@@ -1,4 +1,4 @@
-"""Delete: asks for an object's deletion and waits until it and what it owns are gone."""
+"""Delete: deletes an object and waits until it and its dependents no longer exist."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Object = dict[str, Any]
 
 
 def delete(session: Session, urn: str, identity: str, state: Properties, timeout: float) -> None:
-    """Returns once the object is gone; one that is gone already, or whose kind is, is fine."""
+    """Returns once the object is deleted; succeeds if it, or its kind, no longer exists."""
     inputs, live = checkpoint.unpack(state)
     if not session.is_reachable and _may_forget(session, urn):
         return
@@ -54,7 +54,7 @@ def _may_forget(session: Session, urn: str) -> bool:
 
 
 def _for_patch(error: ApiError) -> ApiError:
-    """Giving up a required field that nobody else owns is refused; say what to do about it."""
+    """The remedy if a required field that no other manager owns would be given up."""
     required = [cause.get("field", "") for cause in error.causes if cause.get("reason") == "FieldValueRequired"]
     if not required:
         return error

@@ -1,4 +1,4 @@
-"""Diff: which inputs differ from what the cluster last had, and which of them replace the object."""
+"""Diff: which inputs differ from the cluster's last state, and which of them replace the object."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Object = dict[str, Any]
 
 @dataclass
 class Difference:
-    """What the engine is told: property path -> ADD, DELETE, UPDATE, with `_REPLACE` where it replaces."""
+    """The engine's form: property path -> ADD, DELETE, UPDATE, with `_REPLACE` if it replaces."""
 
     detailed: dict[str, str] = field(default_factory=dict)
     replaces: list[str] = field(default_factory=list)
@@ -64,7 +64,7 @@ def diff(session: Session, urn: str, state: Properties, news: Properties, ignore
 
 
 def _align(session: Session, kind: GVK, old: Object, new: Object, live: Object) -> None:
-    """Makes identities comparable: the default namespace spelled out, the name that the server knows."""
+    """Makes identities comparable: with the default namespace, and the name on the server."""
     old_metadata, new_metadata = naming.metadata(old), naming.metadata(new)
     if session.is_namespaced(kind):
         old_metadata["namespace"] = live.get("metadata", {}).get("namespace") or "default"
@@ -79,7 +79,7 @@ def _align(session: Session, kind: GVK, old: Object, new: Object, live: Object) 
 
 
 def _must_keep_its_name(new: Object, live: Object) -> bool:
-    """The replacement has the old one's name, so both cannot be there at once."""
+    """The replacement has the old one's name, so both cannot exist at once."""
     given, present = naming.metadata(new), naming.metadata(live)
     if object_annotations.is_true(new, object_annotations.AUTONAMED) or not naming.is_named(new):
         return False
@@ -88,7 +88,7 @@ def _must_keep_its_name(new: Object, live: Object) -> bool:
 
 
 def _replace_unready(session: Session, urn: str, new: Object, live: Object, found: Difference) -> None:
-    """`pulumi.com/replaceUnready` makes a Job anew that is not complete."""
+    """`pulumi.com/replaceUnready` replaces a Job that is not complete."""
     if not object_annotations.is_true(new, object_annotations.REPLACE_UNREADY):
         return
     if new["kind"] != "Job":
@@ -98,7 +98,7 @@ def _replace_unready(session: Session, urn: str, new: Object, live: Object, foun
     try:
         job = session.api.get(GVK.of(live), metadata["name"], metadata.get("namespace"))
     except (ApiError, Fault):
-        return  # as pulumi-kubernetes: what cannot be read is not replaced for being unready
+        return  # as in pulumi-kubernetes: a Job that cannot be read is not replaced
     if await_ready.unready_reasons(session.api, job):
         path = f'metadata.annotations["{object_annotations.REPLACE_UNREADY}"]'
         found.detailed[path] = "UPDATE_REPLACE"

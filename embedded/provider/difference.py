@@ -1,4 +1,4 @@
-"""Which properties differ between an object as it was and as it shall be."""
+"""Which properties differ between an object's old and new inputs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _SUFFIXES = {
 
 @dataclass(frozen=True)
 class Change:
-    """One property that differs; `value` is the new one, None for one that goes."""
+    """A property that differs; `value`: the new one, None if it is removed."""
 
     kind: Kind
     path: Path
@@ -55,7 +55,7 @@ def changes(old: Any, new: Any, path: Path = ()) -> Iterator[Change]:
             yield from _compare(old.get(key, _MISSING), new.get(key, _MISSING), (*path, key))
     elif isinstance(old, list) and isinstance(new, list):
         for index, (was, shall_be) in enumerate(zip_longest(old, new, fillvalue=_MISSING)):
-            # Null is no value of a map's, and an item of a list.
+            # In a map, null means absent; in a list, it is an item.
             if was is _MISSING:
                 yield Change("ADD", (*path, index), shall_be)
             elif shall_be is _MISSING:

@@ -1,4 +1,4 @@
-"""Turns the API server's refusals into lines for people: one per fault, without what it says twice, without secrets."""
+"""Turns the API server's errors into lines for people: one per fault, without repetitions and secrets."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _EXISTS = (
 
 
 def lines(error: ApiError, properties: Any = None) -> list[str]:
-    """The faults in an answer. What is secret in `properties` is blanked out."""
+    """The faults in an error. Secrets in `properties` are masked."""
     texts = _refused_fields(error) or _conflicts(error) or _causes(error) or [error.message]
     hidden = [*secret_texts(properties), *(secrecy.contents(properties) if isinstance(properties, dict) else [])]
     return [secrecy.redact(" ".join(text.split()), hidden) for text in texts]
@@ -49,7 +49,7 @@ def _refused_fields(error: ApiError) -> list[str]:
 
 
 def _conflicts(error: ApiError) -> list[str]:
-    """Fields that another manager owns, in one line per manager."""
+    """Fields that other managers own, a line per manager."""
     if not error.conflict:
         return []
     owned: dict[str, list[str]] = {}
@@ -64,7 +64,7 @@ def _conflicts(error: ApiError) -> list[str]:
 
 
 def _causes(error: ApiError) -> list[str]:
-    """`Invalid` answers list each fault with its field."""
+    """`Invalid` errors list each fault with its field."""
     if error.reason != "Invalid":
         return []
     return [f"{cause['field']}: {cause.get('message', '')}" for cause in error.causes if cause.get("field")]

@@ -1,4 +1,4 @@
-"""Who owns which field of an object, as server-side apply records it in `metadata.managedFields`."""
+"""The owners of an object's fields, as server-side apply records them in `metadata.managedFields`."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Object = dict[str, Any]
 Fields = dict[str, Any]
 
 CREATOR = "pulumi-kubernetes"
-"""The name under which objects are created; the first update hands their fields over to the state's own manager."""
+"""The field manager that creates objects; the first update hands their fields over to the state's manager."""
 
 _PULUMI = ("pulumi-resource-kubernetes", CREATOR, f"{CREATOR}.exe")
-# Managers whose fields the first apply takes over: this program's earlier writes, and kubectl's.
+# Managers whose fields the first apply takes over: those of this program's earlier writes, and kubectl.
 _ABSORBED = {
     *((name, "Update") for name in _PULUMI),
     ("kubectl", "Apply"),
@@ -26,7 +26,7 @@ _ABSORBED = {
 
 
 def absorb(live: Object, manager: str) -> list[Object] | None:
-    """`managedFields` in which `manager` owns what creation wrote; None when there is nothing to hand over."""
+    """`managedFields` in which `manager` owns the created fields; None if there is nothing to hand over."""
     entries = live["metadata"].get("managedFields") or []
     taken = [entry for entry in entries if _is_absorbed(entry)]
     if not taken:
@@ -42,7 +42,7 @@ def absorb(live: Object, manager: str) -> list[Object] | None:
 
 
 def hand_over(api: Api, live: Object, manager: str) -> Object:
-    """Makes `manager` the owner of what creation wrote; the object itself does not change."""
+    """Makes `manager` the owner of the created fields; the object itself does not change."""
     entries = absorb(live, manager)
     if entries is None:
         return live
@@ -70,12 +70,12 @@ def relinquish(api: Api, obj: Object, manager: str) -> None:
 
 
 def must_force(obj: Object, live: Object | None, *, preview: bool) -> bool:
-    """Whether an apply must overrule other managers for reasons that are not the user's: the records say so."""
+    """Whether an apply must force conflicts for reasons other than the user's choice, according to the records."""
     if live is None:
         return preview
     entries = live["metadata"].get("managedFields") or []
     if not entries:
-        return True  # made before server-side apply: a manager of no name owns everything
+        return True  # created before server-side apply: an unnamed manager owns everything
     return preview and any(e["operation"] == "Update" and e["manager"] in _PULUMI for e in entries)
 
 

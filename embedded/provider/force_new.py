@@ -123,7 +123,7 @@ _IDENTITY = ("metadata.name", "metadata.namespace")
 
 
 def identity() -> list[Path]:
-    """What makes another object of it, whatever the kind."""
+    """Fields that replace objects of any kind."""
     return [_parse(text) for text in _IDENTITY]
 
 
@@ -139,7 +139,7 @@ def fields(obj: dict[str, Any], settings: Settings) -> list[Path]:
 
 
 def touches(replacing: Path, path: Path, value: Any) -> bool:
-    """Whether writing `value` at `path` changes the replacing field: it lies on the path, or within the value."""
+    """Whether writing `value` at `path` changes the replacing field, which is on the path or in the value."""
     for wanted, found in zip(replacing, path, strict=False):
         if wanted != found and not (wanted == "*" and isinstance(found, int)):
             return False

@@ -15,13 +15,13 @@ class GVK(NamedTuple):
 
     @classmethod
     def parse(cls, api_version: str, kind: str) -> GVK:
-        """Reads `apps/v1`, `v1`, and the `core/v1` that Pulumi's type tokens say."""
+        """Reads `apps/v1`, `v1`, and the `core/v1` of Pulumi's type tokens."""
         group, _, version = api_version.rpartition("/")
         return cls("" if group == "core" else group, version, kind)
 
     @classmethod
     def of(cls, obj: Mapping[str, Any]) -> GVK:
-        """The kind of an object; both fields must be there."""
+        """The kind of an object; it must have both fields."""
         return cls.parse(str(obj["apiVersion"]), str(obj["kind"]))
 
     @property
@@ -30,7 +30,7 @@ class GVK(NamedTuple):
 
     @property
     def group_kind(self) -> str:
-        """`Kind.group`, or `Kind` in the core group: how messages and CRD names say it."""
+        """`Kind.group`, or `Kind` in the core group, as in messages and CRD names."""
         return f"{self.kind}.{self.group}" if self.group else self.kind
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Where a release's chart is, how helm is told so, and what the chart says of itself."""
+"""A release's chart: where it is, helm's arguments for it, and its metadata."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ import yaml
 from embedded.provider.helm_process import Helm, HelmError, private_file
 
 _OCI = "oci://"
-_REPOSITORY = "tensorplane"  # name of a repository that exists for one run only
+_REPOSITORY = "tensorplane"  # name of a repository that exists only for one run
 
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart as helm's arguments: its reference and the options that go with it."""
+    """A chart as helm's arguments: its reference and its options."""
 
     reference: str
     options: tuple[str, ...]
@@ -56,7 +56,7 @@ def located(helm: Helm, release: Mapping[str, Any]) -> Iterator[Chart]:
 
 
 def local_path(release: Mapping[str, Any]) -> Path | None:
-    """The chart's folder or archive on this machine; None for one that has to be fetched."""
+    """The chart's folder or archive on this machine; None if it must be fetched."""
     name = str(release["chart"]).strip()
     repository = (release.get("repositoryOpts") or {}).get("repo") or ""
     if name.startswith(_OCI) or "://" in repository:
@@ -70,7 +70,7 @@ def local_path(release: Mapping[str, Any]) -> Path | None:
 
 
 def version(helm: Helm, release: Mapping[str, Any]) -> str:
-    """The exact version that the chart's constraint picks."""
+    """The exact version that the chart's constraint selects."""
     with located(helm, release) as chart:
         arguments = ("show", "chart", *chart.options, "--", chart.reference)
         text = helm.run(*arguments, descriptors=chart.descriptors, in_cluster=False)
@@ -108,14 +108,14 @@ def _options(release: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _registry_login(reference: str, repository: Mapping[str, Any]) -> dict[str, Any]:
-    """What `helm registry login` would store, in the format of Docker's config.json."""
+    """The credentials that `helm registry login` would store, in the format of Docker's config.json."""
     pair = f"{repository['username']}:{repository['password']}"
     return {"auths": {urlparse(reference).netloc: {"auth": base64.b64encode(pair.encode()).decode()}}}
 
 
 @contextlib.contextmanager
 def _private_repository(helm: Helm, url: str, repository: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], int]]:
-    """A repository with credentials: helm's options for these would show in the list of processes."""
+    """A repository with credentials: as options, they would be visible in the process list."""
     names = ("caFile", "certFile", "keyFile", "username", "password")
     entry = {"name": _REPOSITORY, "url": url} | {name: repository[name] for name in names if repository.get(name)}
     with (
@@ -127,7 +127,7 @@ def _private_repository(helm: Helm, url: str, repository: Mapping[str, Any]) -> 
         try:
             helm.run(*arguments, descriptors=(descriptor,), in_cluster=False)
         except HelmError as error:
-            # Helm prints the cause, indented, and then only says that there was one.
+            # Helm prints the cause, indented, before a final line without it.
             causes = [line.strip() for line in error.output.splitlines() if line.startswith("\t")]
             raise HelmError("; ".join(causes) or str(error)) from None
         yield options, descriptor

@@ -1,4 +1,4 @@
-"""Helm's options for a release, by the meaning that the Release resource documents for its inputs."""
+"""Helm's options for a release, according to the documentation of the Release resource's inputs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def install(release: Mapping[str, Any], timeout: float | None) -> list[str]:
 
 
 def upgrade(release: Mapping[str, Any], timeout: float | None) -> list[str]:
-    """Also installs a release that somebody removed meanwhile.
+    """Also installs a release that was removed meanwhile.
 
     Without `reuseValues` the values are exactly the given ones. When none are given, helm alone would keep the old.
     """
@@ -46,7 +46,7 @@ def upgrade(release: Mapping[str, Any], timeout: float | None) -> list[str]:
 
 
 def uninstall(release: Mapping[str, Any], timeout: float | None) -> list[str]:
-    """Waits for the objects to be gone unless the release was not awaited either."""
+    """Waits until the objects are deleted, unless the release was not awaited either."""
     if release.get("skipAwait") and not release.get("atomic"):
         return []
     return ["--wait", *_timeout(release, timeout)]

@@ -50,7 +50,7 @@ _ASSET = "c44067f5952c0a294b673a41bacd8c17"
 
 
 def named(news: Properties, olds: Properties, resource_name: str, seed: bytes) -> Properties:
-    """The inputs with a name: the given one, else the one it has, else a new one."""
+    """The inputs with a name: the given one, else the current one, else a new one."""
     if news.get("name"):
         return news
     old = plain(olds.get("name"))
@@ -58,7 +58,7 @@ def named(news: Properties, olds: Properties, resource_name: str, seed: bytes) -
 
 
 def normal(news: Properties, default_namespace: str) -> Properties:
-    """The normal form, secret and unknown wherever `news` is."""
+    """The normal form, secret and unknown where `news` is."""
     given = plain(news)
     values = given.get("values")
     files = given.get("valueYamlFiles")
@@ -83,7 +83,7 @@ def normal(news: Properties, default_namespace: str) -> Properties:
 
 
 def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """Helm's merge: maps key by key, anything else (lists and nulls too) is replaced."""
+    """Helm's merge: maps key by key; other values, including lists and nulls, are replaced."""
     result = copy.deepcopy(dict(base))
     for key, value in over.items():
         below = result.get(key)

@@ -1,4 +1,4 @@
-"""What the cluster knows about a release: its state, values and objects, and whether an operation was left half-way."""
+"""A release in the cluster: its state, values and objects, and whether an operation on it is incomplete."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Live:
     namespace: str
     revision: int
     status: str
-    """Helm's word: deployed, failed, pending-install, pending-upgrade, uninstalling, …"""
+    """Helm's status: deployed, failed, pending-install, pending-upgrade, uninstalling, …"""
     chart: str
     version: str
     app_version: str
     values: dict[str, Any]
-    """What the user of this revision gave, without the chart's own values."""
+    """The values given for this revision, without the chart's defaults."""
     manifest: str
 
     @property
@@ -70,7 +70,7 @@ def objects(manifest: str) -> Iterator[dict[str, Any]]:
 
 
 def find(helm: Helm, namespace: str, name: str) -> Live | None:
-    """The release, None where there is none (any more)."""
+    """The release, None if it does not exist."""
     where = ("--namespace", namespace, "--output", "json", "--", name)
     try:
         status = json.loads(helm.run("status", *where))
@@ -93,12 +93,12 @@ def find(helm: Helm, namespace: str, name: str) -> Live | None:
 
 
 def owner_label(urn: str) -> str:
-    """Marks a release as made by this resource of this stack, for the run after one that was killed."""
+    """Labels a release as created by this resource of this stack, for a run after a killed one."""
     return f"{_OWNER_LABEL}={hashlib.sha256(urn.encode()).hexdigest()[:32]}"
 
 
 def is_owned(helm: Helm, namespace: str, name: str, urn: str) -> bool:
-    """Whether the release was made by this very resource."""
+    """Whether this resource created the release."""
     answer = helm.run(
         "list", "--all", "--namespace", namespace, "--selector", owner_label(urn), "--filter", f"^{name}$", "-o", "json"
     )
@@ -106,7 +106,7 @@ def is_owned(helm: Helm, namespace: str, name: str, urn: str) -> bool:
 
 
 def last_deployed(helm: Helm, namespace: str, name: str) -> int | None:
-    """The newest revision that was in service."""
+    """The newest revision that was deployed."""
     history = json.loads(helm.run("history", "--namespace", namespace, "--output", "json", "--", name))
     served = [entry["revision"] for entry in history if entry["status"] in ("deployed", "superseded")]
     return max(served, default=None)

@@ -1,4 +1,4 @@
-"""One install, upgrade or uninstall of a release, whatever an earlier operation left behind."""
+"""An install, upgrade or uninstall of a release, also after an interrupted operation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from embedded.provider.values import Properties, secret_texts
 
 __all__ = ["IncompleteError", "Operation", "find", "safe"]
 
-# What a preview cannot know: kinds, namespaces and leftovers that the update itself will deal with.
+# Errors that a preview ignores: kinds, namespaces and leftovers that the update itself handles.
 _LATER = ("ensure CRDs are installed first", "another operation (install/upgrade/rollback) is in progress")
 
 
@@ -28,7 +28,7 @@ class IncompleteError(HelmError):
 
 
 class Operation:
-    """What one resource operation does with helm, on plain inputs."""
+    """A resource operation with helm, on plain inputs."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Operation:
         return f"{self._namespace}/{self._name}"
 
     def install(self) -> Live:
-        """Installs a new release, or goes on with what a killed run of this resource left."""
+        """Installs a new release, or completes the one of a killed run of this resource."""
         live = self._find()
         if live is None:
             return self._apply("install", helm_flags.install(self._release, self._timeout))
@@ -73,7 +73,7 @@ class Operation:
         self._helm.run("uninstall", "--ignore-not-found", *flags, *self._where())
 
     def validate(self, *, in_cluster: bool) -> None:
-        """Renders the chart, and has the API server check the result where there is one; changes nothing."""
+        """Renders the chart, and lets the API server, if it answers, check the result; changes nothing."""
         release = self._release | {"dependencyUpdate": False}
         verb, flags = ["template"], ["--create-namespace"]
         if in_cluster:
@@ -90,18 +90,18 @@ class Operation:
         return self._apply("upgrade", helm_flags.upgrade(self._release, self._timeout))
 
     def _clear(self, live: Live) -> None:
-        """Ends an operation that was killed: helm refuses every other one while its mark is there."""
+        """Cleans up after a killed operation: helm refuses every other one while the release is pending."""
         if not self._is_ours():
             raise HelmError(
-                f"another operation on the release is under way or was left half-way ({live.status}), not by this "
+                f"another operation on the release is running or was interrupted ({live.status}), not by this "
                 f"resource; wait for it, or run `helm rollback --namespace {self._namespace} {self._name}`"
             )
         served = helm_live.last_deployed(self._helm, self._namespace, self._name)
         if served is None or live.status == "uninstalling":
-            self._log(f"removing what a killed run left of {self._name} ({live.status})")
+            self._log(f"removing the incomplete release {self._name} of a killed run ({live.status})")
             self._helm.run("uninstall", "--ignore-not-found", *self._where())
         else:
-            self._log(f"going back to revision {served} of {self._name}: a run was killed ({live.status})")
+            self._log(f"rolling {self._name} back to revision {served} after a killed run ({live.status})")
             self._helm.run("rollback", *self._where(), str(served))
 
     def _apply(self, verb: str, flags: list[str]) -> Live:
@@ -113,13 +113,13 @@ class Operation:
             raise self._failure(error, before) from None
         live = self._find()
         if live is None:
-            raise HelmError("the release was removed by somebody else meanwhile")
+            raise HelmError("the release was removed meanwhile, not by this resource")
         return live
 
     def _failure(self, error: HelmError, before: Live | None) -> HelmError:
-        """A release that the failed operation did not touch (a bad chart, say) is no incomplete one."""
+        """Whether the failed operation left an incomplete release; a bad chart, for example, does not."""
         if isinstance(error, CancelledError):
-            self._helm = self._helm.uncancelled()  # a last look, so that the state knows what there is
+            self._helm = self._helm.uncancelled()  # a last read, for the state
         live = self._find()
         if live is None or (before is not None and live.revision == before.revision):
             return error

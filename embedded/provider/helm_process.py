@@ -1,4 +1,4 @@
-"""Runs the real helm: which cluster, whose secrets, and an end to it whenever this process ends."""
+"""Runs the real helm: with its cluster, without leaking secrets, and ended whenever this process ends."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SETTINGS = {
 
 
 class HelmError(Exception):
-    """Helm said no: its own message, without its usage texts and warnings, and what it printed before."""
+    """An error of helm: its message, without usage texts and warnings, and its earlier output."""
 
     def __init__(self, message: str, output: str = "") -> None:
         super().__init__(message)
@@ -41,7 +41,7 @@ class HelmError(Exception):
 
 
 class CancelledError(HelmError):
-    """The user stopped the operation, so helm was stopped too."""
+    """The user cancelled the operation, so helm was stopped too."""
 
 
 @contextlib.contextmanager
@@ -66,7 +66,7 @@ def private_file(text: str) -> Iterator[tuple[str, int]]:
 
 
 class Helm:
-    """One cluster's helm. Every method call is one run of the program."""
+    """helm for one cluster. Every method call runs the program once."""
 
     def __init__(
         self, program: str, kubeconfig: Mapping[str, Any], settings: Mapping[str, Any], cancelled: threading.Event
@@ -86,19 +86,19 @@ class Helm:
         """Runs helm and returns what it printed. `values` travel by its standard input, never by its arguments."""
         with private_file(self._kubeconfig) as (kubeconfig, descriptor):
             argv = [self._program, *arguments]
-            # Without a cluster helm must not find one by itself either.
+            # Without a cluster, helm must not find one by itself.
             environment = self._environment(kubeconfig if in_cluster else os.devnull)
             given = yaml.safe_dump(dict(values)) if values is not None else ""
             return self._finish(_start(argv, environment, [descriptor, *descriptors]), given)
 
     def uncancelled(self) -> Helm:
-        """The same helm for what must still be done after a cancellation."""
+        """The same helm for clean-up after a cancellation."""
         copied = Helm(self._program, {}, self._settings, threading.Event())
         copied._kubeconfig = self._kubeconfig
         return copied
 
     def _environment(self, kubeconfig: str) -> dict[str, str]:
-        # A shell's own HELM_KUBECONTEXT or HELM_KUBEAPISERVER would lead to another cluster.
+        # HELM_KUBECONTEXT or HELM_KUBEAPISERVER of the shell would select another cluster.
         foreign = ("PULUMI_", "KUBE", "HELM_KUBE", "HELM_NAMESPACE")
         environment = {key: value for key, value in os.environ.items() if not key.startswith(foreign)}
         for setting, variable in _SETTINGS.items():
@@ -115,7 +115,7 @@ class Helm:
                     output, errors = child.communicate(to_send, timeout=_TICK_SECONDS)
                     break
                 except subprocess.TimeoutExpired:
-                    to_send = None  # `communicate` goes on with what it was first given
+                    to_send = None  # `communicate` continues with the input of its first call
                     if self._cancelled.is_set() and not stopped:
                         stopped = True
                         _stop(child)
@@ -128,7 +128,7 @@ class Helm:
 
 def program() -> str:
     """The helm of the toolchain, else the one on PATH."""
-    from embedded import toolchain  # only here: on an existing cluster no toolchain need be there
+    from embedded import toolchain  # imported only here: on an existing cluster there may be no toolchain
 
     with contextlib.suppress(Fault):
         return str(toolchain.tools().path("helm"))
@@ -139,8 +139,8 @@ def program() -> str:
 
 
 def _start(argv: Sequence[str], environment: Mapping[str, str], descriptors: Sequence[int]) -> subprocess.Popen[str]:
-    # After `kill -9` of this process only the kernel can end helm, and it must: a helm that goes on would race the next
-    # update.
+    # After `kill -9` of this process only the kernel can end helm, and it must: a helm that continues would race the
+    # next update.
     setpriv = shutil.which("setpriv")
     guard = [setpriv, "--pdeathsig", "KILL", "--"] if setpriv else []
     return subprocess.Popen(
@@ -152,12 +152,12 @@ def _start(argv: Sequence[str], environment: Mapping[str, str], descriptors: Seq
         text=True,
         errors="replace",
         pass_fds=descriptors,
-        start_new_session=True,  # the terminal's Ctrl-C is the engine's to handle
+        start_new_session=True,  # the engine handles the terminal's Ctrl-C
     )
 
 
 def _stop(child: subprocess.Popen[str]) -> None:
-    """Lets helm mark the release as failed, as it does on SIGTERM; kills it when that takes too long."""
+    """Lets helm mark the release as failed, as it does on SIGTERM; kills it if that takes too long."""
     _signal(child, signal.SIGTERM)
     killer = threading.Timer(_GRACE_SECONDS, _signal, (child, signal.SIGKILL))
     killer.daemon = True
@@ -171,7 +171,7 @@ def _signal(child: subprocess.Popen[str], number: signal.Signals) -> None:
 
 
 def _message(errors: str) -> str:
-    """Helm's own words: everything from the line that begins with `Error:` on."""
+    """Helm's error message: everything from the line that begins with `Error:` on."""
     lines = [line for line in errors.splitlines() if not line.startswith(_CHATTER)]
     start = next((at for at, line in enumerate(lines) if line.startswith("Error:")), 0)
     return "\n".join(lines[start:]).removeprefix("Error:").strip()

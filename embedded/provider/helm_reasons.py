@@ -1,4 +1,4 @@
-"""Why a release's objects are not ready: helm itself only says that its time was up."""
+"""Why a release's objects are not ready: helm itself only reports a timeout."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TELLING = {"Deployment", "StatefulSet", "DaemonSet", "Job", "Pod"}
 
 
 def reasons(api: Callable[[], Api], live: Live) -> list[str]:
-    """The unready workloads' own reasons, said once each; empty where the cluster does not answer."""
+    """The unready workloads' reasons, without repetition; empty if the cluster does not answer."""
     found: list[str] = []
     for obj in objects(live.manifest):
         if obj["kind"] in _TELLING:

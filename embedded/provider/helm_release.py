@@ -14,7 +14,7 @@ from embedded.provider.helm_process import Helm, HelmError
 from embedded.provider.session import Session
 from embedded.provider.values import UNKNOWN, Properties, Secret, has_unknown, plain
 
-# Outputs that no program writes.
+# Outputs that are never inputs.
 _COMPUTED = ("status", "resourceNames")
 # What pulumi-kubernetes 4.3 to 4.4 kept among the inputs, and this provider keeps for a local chart.
 _CHECKSUM = "checksum"
@@ -23,7 +23,7 @@ _REPLACING = ("name", "namespace")
 
 @dataclass(frozen=True)
 class Diff:
-    """What differs, as the engine wants it: property paths with ADD, UPDATE or DELETE, and `_REPLACE` where it must."""
+    """The differences for the engine: property paths with ADD, UPDATE or DELETE, and `_REPLACE` if they replace."""
 
     details: dict[str, str] = field(default_factory=dict)
 
@@ -42,11 +42,11 @@ class Diff:
 
 
 class ReleaseError(Fault):
-    """Helm refused; nothing of the release is there because of this operation."""
+    """Helm failed, and this operation left nothing of the release."""
 
 
 class ReleaseFailedError(ReleaseError):
-    """The release is there but not in order: the engine must keep `outputs` and retry with an update."""
+    """The release exists but is not ready: the engine must keep `outputs` and retry with an update."""
 
     def __init__(self, message: str, identity: str, outputs: Properties, reasons: list[str]) -> None:
         super().__init__(message, *reasons)
@@ -57,7 +57,7 @@ class ReleaseFailedError(ReleaseError):
 
 
 class ReleaseResource:
-    """All dicts are Pulumi properties as `values.decode` gives them: with `Secret` and `UNKNOWN` marks."""
+    """All dicts are Pulumi properties from `values.decode`, with `Secret` and `UNKNOWN` marks."""
 
     def __init__(self, session: Session, program: str | None = None) -> None:
         self._session = session
@@ -66,7 +66,7 @@ class ReleaseResource:
     def check(
         self, olds: Properties, news: Properties, seed: bytes, urn: str
     ) -> tuple[Properties, list[tuple[str, str]]]:
-        """The inputs in their normal form, and a fault for a chart that cannot be loaded as (property, reason)."""
+        """The inputs in their normal form; for a chart that cannot be loaded also a fault as (property, reason)."""
         try:
             inputs = helm_inputs.normal(
                 helm_inputs.named(news, olds, urn.rpartition("::")[2], seed), self._session.namespace
@@ -98,7 +98,7 @@ class ReleaseResource:
         """
         state, before, after = plain(olds), plain(old_inputs), plain(news)
         if has_unknown(after) and not after.get("version"):
-            after["version"] = state.get("version")  # the chart was not loaded; no sign that it changes
+            after["version"] = state.get("version")  # the chart was not loaded, so it counts as unchanged
         if "version" in ignore_changes:
             after["version"] = state.get("version")
         if _CHECKSUM not in after:
@@ -115,7 +115,7 @@ class ReleaseResource:
     def create(
         self, urn: str, inputs: Properties, *, preview: bool = False, timeout: float | None = None
     ) -> tuple[str, Properties]:
-        """Installs. A release that an earlier, killed run of this very resource left is taken over."""
+        """Installs. Takes over a release that a killed run of this resource left."""
         operation = self._operation(urn, inputs, timeout)
         if preview:
             self._validate(operation, inputs)
@@ -146,7 +146,7 @@ class ReleaseResource:
         preview: bool = False,
         timeout: float | None = None,
     ) -> Properties:
-        """Upgrades; also what an interrupted or failed operation left."""
+        """Upgrades, also after an interrupted or failed operation."""
         operation = self._operation(urn, news, timeout)
         if preview:
             self._validate(operation, news)
@@ -154,7 +154,7 @@ class ReleaseResource:
         return _outputs(news, self._carry_out(operation, news, operation.upgrade))
 
     def delete(self, identity: str, urn: str, state: Properties, *, timeout: float | None = None) -> None:
-        """Uninstalls. A release that is already gone is a success."""
+        """Uninstalls. Succeeds if the release no longer exists."""
         operation = self._operation(urn, state, timeout)
         try:
             operation.uninstall()
@@ -162,9 +162,9 @@ class ReleaseResource:
             raise ReleaseError(f"Helm release {identity!r}: {self._safe(str(error), state)}") from None
 
     def _carry_out(self, operation: Operation, inputs: Properties, action: Callable[[], Live]) -> Live:
-        """Runs an install or an upgrade and tells its failures apart: nothing there, or something to keep."""
+        """Runs an install or an upgrade; distinguishes failures that leave nothing from those that leave a release."""
         if not self._session.is_reachable:
-            # Helm alone would look for one on localhost, and name that.
+            # Without this check, helm would try localhost, and name that in its error.
             raise ReleaseError(
                 f"Helm release {operation.identity!r}: the Kubernetes cluster cannot be reached: "
                 f"{self._session.unreachable}"

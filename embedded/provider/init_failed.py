@@ -1,4 +1,4 @@
-"""The error for an object that was written but is not ready: the engine keeps its state and tries again next time."""
+"""The error for an object that was written but is not ready: the engine keeps its state and retries next time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from embedded.provider.values import Properties
 
 
 class InitFailedError(Exception):
-    """Carries what the state must remember; the servicer turns it into the wire's `ErrorResourceInitFailed`."""
+    """Carries the object's state; the servicer turns it into `ErrorResourceInitFailed`."""
 
     def __init__(self, identity: str, message: str, reasons: list[str], state: Properties) -> None:
         super().__init__(message)
@@ -15,9 +15,9 @@ class InitFailedError(Exception):
         self.message = message
         self.reasons = reasons
         self.state = state
-        self.inputs: Properties = {}  # only a read tells the engine new inputs
+        self.inputs: Properties = {}  # only a read returns inputs to the engine
 
     @classmethod
     def after(cls, error: AwaitError, identity: str, state: Properties) -> InitFailedError:
-        """From a wait that did not end well."""
+        """From a failed wait."""
         return cls(identity, str(error), [error.message, *error.reasons], state)

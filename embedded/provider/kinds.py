@@ -1,4 +1,4 @@
-"""What the provider knows about kinds without asking a server: Pulumi's type tokens, built-in groups, special kinds."""
+"""What the provider knows about kinds without a server: Pulumi's type tokens, built-in groups, special kinds."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _BUILT_IN_GROUPS = frozenset(
     }
 )
 
-# The tokens of functions and components, by what a program of the SDK calls them.
+# The SDK's names of functions and components, by token.
 _OF_THE_SDK = {
     "kubernetes:helm:template": "helm.v3.Chart",
     "kubernetes:helm.sh/v4:Chart": "helm.v4.Chart",
@@ -52,7 +52,7 @@ _OF_THE_SDK = {
 
 
 def refusal(type_token: str) -> str:
-    """Why a function or a component cannot be had, and what can."""
+    """Why a function or a component is not supported, and what to use."""
     instead = "helm.v3.Release" if ":helm" in type_token else "a resource for each object"
     return (
         f"{_OF_THE_SDK.get(type_token, type_token)}: not supported by the embedded Kubernetes provider; "
@@ -71,7 +71,7 @@ def name(urn: str) -> str:
 
 
 def gvk_of_token(type_token: str) -> GVK:
-    """The kind that a type token stands for; `…Patch` tokens stand for a kind of their own name."""
+    """The kind of a type token; `…Patch` tokens are kinds of their own."""
     _, api_version, kind = type_token.split(":", 2)
     return GVK.parse(api_version, kind)
 
@@ -82,7 +82,7 @@ def is_list(type_token: str) -> bool:
 
 
 def is_patch(type_token: str, obj: Mapping[str, Any]) -> bool:
-    """A `PodPatch` and its like: it manages some fields of an object that someone else made."""
+    """Whether it is a patch, such as `PodPatch`: it manages some fields of an object that it did not create."""
     return gvk_of_token(type_token).kind == f"{obj.get('kind')}Patch"
 
 

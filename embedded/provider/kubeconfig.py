@@ -25,7 +25,7 @@ _SECTIONS = ("clusters", "contexts", "users")
 
 
 def load(given: str) -> Kubeconfig:
-    """Reads a kubeconfig's path or contents; given nothing, what kubectl would use ($KUBECONFIG, ~/.kube/config)."""
+    """Reads a kubeconfig's path or contents; without either, kubectl's default ($KUBECONFIG, ~/.kube/config)."""
     if not given:
         return _ambient()
     path = Path(given).expanduser() if "\n" not in given and len(given) < os.pathconf("/", "PC_PATH_MAX") else None
@@ -35,7 +35,7 @@ def load(given: str) -> Kubeconfig:
 
 
 def current_cluster(config: Kubeconfig, context: str = "", cluster: str = "") -> Kubeconfig | None:
-    """The server that a kubeconfig points to, with a `Provider`'s overrides; None when it names none."""
+    """The server of a kubeconfig, with a `Provider`'s overrides; None if it names none."""
     chosen = _named(config, "contexts", context or config.get("current-context") or "")
     if chosen is None:
         return None
@@ -44,13 +44,13 @@ def current_cluster(config: Kubeconfig, context: str = "", cluster: str = "") ->
 
 
 def namespace(config: Kubeconfig, context: str = "") -> str:
-    """The namespace that the context sets, empty when it sets none."""
+    """The context's namespace; empty if it sets none."""
     chosen = _named(config, "contexts", context or config.get("current-context") or "")
     return str(chosen["context"].get("namespace") or "") if chosen else ""
 
 
 def with_overrides(config: Kubeconfig, settings: Settings) -> Kubeconfig:
-    """The kubeconfig with the `Provider`'s context, cluster and namespace chosen in it, as other programs take it."""
+    """The kubeconfig with the `Provider`'s context, cluster and namespace selected, for other programs."""
     config = copy.deepcopy(config)
     if settings.context:
         config["current-context"] = settings.context
@@ -62,7 +62,7 @@ def with_overrides(config: Kubeconfig, settings: Settings) -> Kubeconfig:
 
 
 def connect(config: Kubeconfig) -> ApiClient:
-    """A client for the kubeconfig's current context. Keys it holds are on disk only while they are being read."""
+    """A client for the kubeconfig's current context. Its keys are only on disk while they are read."""
     configuration = Configuration()
     with tempfile.TemporaryDirectory() as keys:
         try:
@@ -75,7 +75,7 @@ def connect(config: Kubeconfig) -> ApiClient:
             raise Fault(f"the kubeconfig cannot be used: {error}") from None
     plugin = _exec_plugin(config)
     if plugin and not configuration.api_key and not configuration.cert_file:
-        # The library goes on without credentials, having written the plugin's own reason to standard error.
+        # The library continues without credentials, after it has written the plugin's error to standard error.
         raise Fault(
             f"the kubeconfig cannot be used: its exec plugin {plugin} returned no credentials; run it to see why"
         )
@@ -83,14 +83,14 @@ def connect(config: Kubeconfig) -> ApiClient:
 
 
 def _exec_plugin(config: Kubeconfig) -> str:
-    """The program that gives the current context's user credentials; empty where there is none."""
+    """The exec plugin of the current context's user; empty if it has none."""
     context = _named(config, "contexts", config.get("current-context") or "")
     user = _named(config, "users", ((context or {}).get("context") or {}).get("user") or "")
     return str((((user or {}).get("user") or {}).get("exec") or {}).get("command") or "")
 
 
 def _pool(configuration: Any) -> urllib3.PoolManager:
-    """One TLS context for all connections: the key files can go, and no connection parses the certificates again."""
+    """One TLS context for all connections, so that key files can be deleted and certificates are parsed once."""
     context = ssl.create_default_context(cafile=configuration.ssl_ca_cert)
     if not configuration.verify_ssl:
         context.check_hostname = False
@@ -101,7 +101,7 @@ def _pool(configuration: Any) -> urllib3.PoolManager:
         maxsize=64,
         ssl_context=context,
         server_hostname=configuration.tls_server_name or None,
-        # A request that the server may have carried out is not sent again.
+        # A request that the server may have executed is not repeated.
         retries=urllib3.Retry(total=3, connect=2, read=2, allowed_methods={"GET"}, backoff_factor=0.2),
     )
 
@@ -117,7 +117,7 @@ def _ambient() -> Kubeconfig:
 
 
 def _merged(configs: list[Kubeconfig]) -> Kubeconfig:
-    """One kubeconfig of several, as kubectl does it: the first file that has a name or the current context decides."""
+    """Merges kubeconfigs as kubectl does: the first file with a name, or with the current context, decides."""
     merged: Kubeconfig = {}
     for config in configs:
         for section in _SECTIONS:
@@ -138,7 +138,7 @@ def _read(file: Path) -> Kubeconfig:
 def _parse(text: str, origin: str) -> Kubeconfig:
     try:
         config = yaml.safe_load(text)
-    except yaml.YAMLError:  # which would show lines of the file, and those hold keys
+    except yaml.YAMLError:  # which would show lines of the file, with keys
         config = None
     if not _is_kubeconfig(config):
         raise Fault(f"kubeconfig: {origin} is neither a kubeconfig nor a path to one")
@@ -146,7 +146,7 @@ def _parse(text: str, origin: str) -> Kubeconfig:
 
 
 def _is_kubeconfig(config: Any) -> bool:
-    """Maps and lists are where they belong. One of several files may have a part only, such as its users."""
+    """Whether maps and lists are where they belong. One of several files may have only a part, such as users."""
     if not isinstance(config, dict) or not (config.get("kind") == "Config" or "clusters" in config):
         return False
     sections = {name: config.get(name) or [] for name in _SECTIONS}

@@ -18,32 +18,32 @@ _MODES = provider_pb2.CheckRequest.AutonamingOptions
 
 
 def unique(prefix: str, seed: bytes = b"") -> str:
-    """`prefix` and eight hex digits, always the same ones for the same seed."""
+    """`prefix` and eight hex digits that depend on the seed."""
     digest = hashlib.sha256(seed + prefix.encode()).hexdigest() if seed else os.urandom(4).hex()
     return prefix + digest[:8]
 
 
 def metadata(obj: Object) -> Object:
-    """The object's metadata to write to; empty (and detached) while it is not known."""
+    """The object's metadata for changes; empty and detached if it is unknown."""
     found = obj.setdefault("metadata", {})
     return found if isinstance(found, dict) else {}
 
 
 def is_named(obj: Object) -> bool:
-    """It has a name, or will have one that is not known yet."""
+    """Whether it has a name, known or unknown."""
     found = metadata(obj).get("name")
     return isinstance(found, Unknown) or bool(found)
 
 
 def is_generated(obj: Object) -> bool:
-    """The API server shall make up the name (`generateName`)."""
+    """Whether the API server generates the name (`generateName`)."""
     return not is_named(obj) and bool(metadata(obj).get("generateName"))
 
 
 def assign(
     obj: Object, resource_name: str, seed: bytes, options: provider_pb2.CheckRequest.AutonamingOptions | None
 ) -> None:
-    """Gives a new object without a name one, and marks it so that a replacement may take another."""
+    """Gives a new object without a name one, and marks it so that a replacement may get another."""
     if is_named(obj) or is_generated(obj) or isinstance(obj.get("metadata"), Unknown):
         return
     if options is not None and options.mode == _MODES.DISABLE:
@@ -54,7 +54,7 @@ def assign(
 
 
 def adopt(obj: Object, old: Object) -> None:
-    """Keeps the automatic name that the object got when it was made."""
+    """Keeps the automatic name of an existing object."""
     if not is_named(obj) and object_annotations.is_true(old, object_annotations.AUTONAMED):
         metadata(obj)["name"] = metadata(old)["name"]
         object_annotations.set_true(obj, object_annotations.AUTONAMED)

@@ -1,4 +1,4 @@
-"""Brings inputs into the form in which the API server keeps them, so that only real differences show."""
+"""Converts inputs to the API server's stored form, so that only real differences show."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def normalize(obj: Object) -> Object:
 
 
 def prune(source: Any, shape: Any) -> Any:
-    """The part of `source` that `shape` has too: live state without what the cluster filled in."""
+    """The part of `source` that `shape` has too: the live state without the cluster's defaults."""
     if isinstance(source, dict) and isinstance(shape, dict):
         return {key: prune(value, shape[key]) for key, value in source.items() if key in shape}
     if isinstance(source, list) and isinstance(shape, list):
@@ -61,7 +61,7 @@ def _canonical_base64(value: Any) -> Any:
     try:
         return base64.b64encode(base64.b64decode("".join(value.split()), validate=True)).decode()
     except (AttributeError, binascii.Error):
-        return value  # the API server says what is wrong with it
+        return value  # the API server reports what is wrong with it
 
 
 def _normalize_crd(obj: Object) -> None:

@@ -1,4 +1,4 @@
-"""Pulumi's annotations on Kubernetes objects: what a program can ask of the provider for one object."""
+"""Pulumi's annotations on Kubernetes objects: a program's requests to the provider for one object."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ REPLACE_UNREADY = "pulumi.com/replaceUnready"
 
 
 def value(obj: Mapping[str, Any], key: str) -> str:
-    """An annotation's value; empty when it is not there or not known yet."""
+    """An annotation's value; empty if it is absent or not known yet."""
     metadata = obj.get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
     found = annotations.get(key) if isinstance(annotations, dict) else None
@@ -26,7 +26,7 @@ def is_true(obj: Mapping[str, Any], key: str) -> bool:
 
 
 def set_true(obj: dict[str, Any], key: str) -> None:
-    """Sets an annotation, unless the annotations are not known yet: nothing can be added to those."""
+    """Sets an annotation, unless the annotations are not known yet."""
     metadata = obj.setdefault("metadata", {})
     if isinstance(metadata, dict):
         annotations = metadata.setdefault("annotations", {})
@@ -35,6 +35,6 @@ def set_true(obj: dict[str, Any], key: str) -> None:
 
 
 def propagation(obj: Mapping[str, Any]) -> str:
-    """How deletion treats what the object owns: it waits for it (Foreground) unless the annotation says otherwise."""
+    """The deletion's propagation policy: Foreground unless the annotation says otherwise."""
     policies = {"orphan": "Orphan", "background": "Background"}
     return policies.get(value(obj, DELETION_PROPAGATION).lower(), "Foreground")

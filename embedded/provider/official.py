@@ -1,4 +1,4 @@
-"""Steps aside for Pulumi's own plugin: where it is installed, this provider must not run."""
+"""Detects Pulumi's own plugin: if it is installed, this provider must not run."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 
 
 def installed() -> Path | None:
-    """The folder of an installed official kubernetes plugin, None when there is none."""
+    """The folder of an installed official kubernetes plugin, None without one."""
     home = Path(os.environ.get("PULUMI_HOME") or Path.home() / ".pulumi")
     for folder in sorted((home / "plugins").glob("resource-kubernetes-v*")):
-        # A download that did not finish leaves a marker beside the folder.
+        # An unfinished download leaves a marker next to the folder.
         if folder.is_dir() and not folder.with_name(f"{folder.name}.partial").exists():
             return folder
     return None

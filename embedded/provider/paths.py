@@ -40,7 +40,7 @@ def covers(outer: Path, inner: Path) -> bool:
 
 
 def find(obj: Any, path: Path) -> tuple[bool, Any]:
-    """Whether there is something at a path, and what."""
+    """Whether a path has a value, and the value."""
     for part in path:
         if not _has(obj, part):
             return False, None
@@ -49,7 +49,7 @@ def find(obj: Any, path: Path) -> tuple[bool, Any]:
 
 
 def put(obj: Any, path: Path, value: Any) -> None:
-    """Sets a value in nested maps, making maps on the way; a path into a list that is too short is left alone."""
+    """Sets a value in nested maps, which are created as needed; a path beyond the end of a list is ignored."""
     for part in path[:-1]:
         if isinstance(obj, dict):
             obj.setdefault(part, {})
@@ -61,7 +61,7 @@ def put(obj: Any, path: Path, value: Any) -> None:
 
 
 def remove(obj: Any, path: Path) -> None:
-    """Removes a map's entry, if it is there."""
+    """Removes a map's entry, if it exists."""
     found, parent = find(obj, path[:-1])
     if found and isinstance(parent, dict):
         parent.pop(path[-1], None)

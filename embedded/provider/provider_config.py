@@ -16,7 +16,7 @@ _IDENTIFIER = "clusterIdentifier"
 
 
 def faults(urn: str, news: Properties) -> Iterator[tuple[str, str]]:
-    """Property and reason of each thing that is wrong with a `Provider`'s inputs."""
+    """Property and reason of each fault in a `Provider`'s inputs."""
     given = plain(news)
     if _is_strict(given) and kinds.token(urn).startswith("pulumi:providers:"):
         if kinds.name(urn).startswith("default"):
@@ -35,7 +35,7 @@ def faults(urn: str, news: Properties) -> Iterator[tuple[str, str]]:
 
 
 def diff(olds: Properties, news: Properties) -> tuple[list[str], list[str]]:
-    """Changed keys, and those of them that mean another cluster, so that everything in it is replaced."""
+    """Changed keys, and those that mean another cluster, so that everything in it is replaced."""
     old, new = plain(olds), plain(news)
     changed = [key for key in sorted({*old, *new}) if old.get(key) != new.get(key)]
     if not changed:
@@ -58,7 +58,7 @@ def _is_strict(given: dict[str, Any]) -> bool:
 
 
 def _cluster(given: dict[str, Any]) -> dict[str, Any] | None:
-    """The server that a `Provider` points to, None where that cannot be told."""
+    """The server of a `Provider`, None if it is unknown."""
     text = given.get("kubeconfig") or ""
     try:
         config = kubeconfig.load(text if isinstance(text, str) else json.dumps(text)) if text else {}

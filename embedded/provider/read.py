@@ -17,7 +17,7 @@ Object = dict[str, Any]
 
 GONE: tuple[str, Properties, Properties] = ("", {}, {})
 
-# What the cluster adds to an object and no program would write.
+# Fields that the cluster adds to objects and programs do not write.
 _SERVER_ANNOTATIONS = ("deployment.kubernetes.io/revision", "kubectl.kubernetes.io/last-applied-configuration")
 _SERVER_FIELDS = ("status",)
 
@@ -25,7 +25,7 @@ _SERVER_FIELDS = ("status",)
 def read(
     session: Session, urn: str, identity: str, inputs: Properties, state: Properties
 ) -> tuple[str, Properties, Properties]:
-    """Id, state and inputs as the cluster has them; an empty id when the object is gone."""
+    """Id, state and inputs as in the cluster; an empty id if the object no longer exists."""
     if not session.is_reachable:
         return unreachable(session, urn, identity, inputs, state)
     wanted = normalize(checkpoint.from_properties(inputs))
@@ -73,7 +73,7 @@ def _importable(live: Object) -> Object:
 def unreachable(
     session: Session, urn: str, identity: str, inputs: Properties, state: Properties
 ) -> tuple[str, Properties, Properties]:
-    """What a read answers without a cluster, as the `Provider`'s settings say."""
+    """The answer of a read without a cluster, according to the `Provider`'s settings."""
     session.engine.warn(urn, f"the Kubernetes cluster cannot be reached: {session.unreachable}")
     if session.settings.delete_unreachable:
         session.engine.info(urn, "deleteUnreachable is set: forgetting the object without deleting it")

@@ -14,7 +14,7 @@ from embedded.provider.values import Properties, Secret
 
 
 class Releases:
-    """Hands each operation to helm and tells the engine which failures left something to keep."""
+    """Runs each operation with helm, and reports to the engine which failures left a release."""
 
     def __init__(self, session: Session) -> None:
         self._session = session

@@ -1,4 +1,4 @@
-"""What can be done with a resource, whichever kind of thing it is: a Kubernetes object, or a Helm release."""
+"""The operations on a resource, be it a Kubernetes object or a Helm release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keeps what is secret in the inputs secret in the outputs, and out of every message."""
+"""Keeps secret inputs secret in the outputs, and out of messages."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _QUOTED_BODY = re.compile(r",? ?error found in #\d+ byte of .*", re.DOTALL)
 
 
 def mark(outputs: Properties, inputs: Properties) -> None:
-    """Marks in `outputs` what is secret in `inputs`, key by key, and the contents of a `Secret` always.
+    """Marks in `outputs` what is secret in `inputs`, key by key, and always the contents of a `Secret`.
 
-    A list with one secret in it becomes secret as a whole: its order may change on the server.
+    A list with a secret becomes secret entirely: its order may change on the server.
     """
     if outputs.get("kind") == "Secret":
         for field in ("data", "stringData"):
@@ -50,7 +50,7 @@ def _forms(text: str) -> list[str]:
 
 
 def contents(obj: dict[str, Any]) -> list[str]:
-    """The values of a `Secret` object: secret whether marked or not."""
+    """The values of a `Secret` object, which are secret whether marked or not."""
     if obj.get("kind") != "Secret":
         return []
     fields = [obj.get("data"), obj.get("stringData")]

@@ -21,7 +21,7 @@ from embedded.provider.settings import Settings
 from embedded.provider.values import decode, encode
 
 VERSION = "4.34.2"
-"""The release of pulumi-kubernetes whose behaviour this provider follows: that of the pinned SDK."""
+"""The version of pulumi-kubernetes whose behaviour this provider follows: that of the pinned SDK."""
 
 _DIFF_KINDS = provider_pb2.PropertyDiff.Kind
 _CHANGES = provider_pb2.DiffResponse.DiffChanges
@@ -30,7 +30,7 @@ Method = Callable[["Servicer", Any, Any], Any]
 
 
 def _answer(method: Method) -> Method:
-    """No exception leaves the provider: the user reads its lines, never a traceback."""
+    """Turns every exception into lines for the user, never a traceback."""
 
     @functools.wraps(method)
     def answered(self: Servicer, request: Any, context: grpc.ServicerContext) -> Any:
@@ -53,7 +53,7 @@ def _answer(method: Method) -> Method:
 
 
 class Servicer(provider_pb2_grpc.ResourceProviderServicer):
-    """One provider process; the engine configures it once and then calls it from many threads."""
+    """A provider process; the engine configures it once and then calls it from many threads."""
 
     def __init__(self, engine_address: str | None) -> None:
         self.session = Session(Engine(engine_address))
@@ -196,7 +196,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
         if kinds.token(urn) != kinds.HELM_RELEASE:
             return self._objects
         if self._releases is None:
-            # Helm is needed by few programs, and not before the provider is configured.
+            # Few programs use helm, and only after the provider is configured.
             from embedded.provider.releases import Releases
 
             self._releases = Releases(self.session)

@@ -1,4 +1,4 @@
-"""What all operations on resources share: the connection, the settings, the engine's log, the cancellation."""
+"""The shared state of all operations: the connection, the settings, the engine's log, the cancellation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from embedded.provider.settings import Settings
 
 
 class Session:
-    """One configured provider. `api` is there only while the cluster answers."""
+    """A configured provider. `api` is only set while the cluster answers."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
@@ -27,11 +27,11 @@ class Session:
         self.unreachable = "it is not configured"
         self._api: Api | None = None
         self._working_on = threading.local()
-        # CRDs of this program, which the server may not know yet: whether their kinds live in namespaces.
+        # Whether the kinds of this program's CRDs are namespaced: the server may not know them yet.
         self._declared: dict[tuple[str, str], bool] = {}
 
     def configure(self, settings: Settings) -> None:
-        """Connects. A cluster that cannot be reached is no error yet: some operations can do without."""
+        """Connects. An unreachable cluster is no error yet: some operations work without it."""
         self.settings = settings
         try:
             config = kubeconfig.with_overrides(kubeconfig.load(settings.kubeconfig), settings)
@@ -58,29 +58,29 @@ class Session:
         return self._api
 
     def skips_updates(self, urn: str) -> bool:
-        """Whether what exists stays as it is in the state, since there is no cluster and the user wants it so."""
+        """Whether objects stay in the state unchanged: the cluster is unreachable and skipUpdateUnreachable is set."""
         skips = not self.is_reachable and self.settings.skip_update_unreachable
         if skips:
             self.engine.warn(urn, "skipUpdateUnreachable is set and the cluster cannot be reached: skipped")
         return skips
 
     def working_on(self, urn: str) -> None:
-        """Notes which resource this thread works for, so that the server's warnings appear beside it."""
+        """Sets this thread's resource, so that the server's warnings appear with it."""
         self._working_on.urn = urn
 
     def status(self, urn: str) -> Callable[[str], None]:
-        """A function that shows why a resource takes its time."""
+        """A function that shows what a resource is waiting for."""
         return lambda message: self.engine.status(urn, message)
 
     def declare(self, crd: dict[str, Any]) -> None:
-        """Remembers a CRD that the program is about to make."""
+        """Registers a CRD that the program is about to create."""
         spec = crd.get("spec")
         if isinstance(spec, dict) and isinstance(spec.get("names"), dict):
             key = (str(spec.get("group")), str(spec["names"].get("kind")))
             self._declared[key] = spec.get("scope") == "Namespaced"
 
     def is_namespaced(self, gvk: GVK) -> bool:
-        """Whether objects of a kind live in namespaces; a kind that nobody knows is taken to."""
+        """Whether a kind is namespaced; unknown kinds count as namespaced."""
         declared = self._declared.get((gvk.group, gvk.kind))
         if declared is not None and not kinds.is_built_in(gvk):
             return declared
@@ -90,7 +90,7 @@ class Session:
             return True
 
     def knows(self, gvk: GVK) -> bool:
-        """Whether the server can take objects of a kind now."""
+        """Whether the server serves a kind now."""
         if not self.is_reachable:
             return False
         try:

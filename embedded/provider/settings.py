@@ -15,7 +15,7 @@ _PREFIX = "kubernetes:config:"
 
 @dataclass(frozen=True)
 class Settings:
-    """What `Configure` got, by the names that the SDK's `Provider` documents."""
+    """The arguments of `Configure`, by the names in the SDK's `Provider`."""
 
     kubeconfig: str = ""
     context: str = ""
@@ -31,7 +31,7 @@ class Settings:
 
     @classmethod
     def read(cls, variables: Mapping[str, str]) -> Settings:
-        """Reads `Configure`'s variables; a setting that is not there may come from its environment variable."""
+        """Reads `Configure`'s variables; missing ones may come from environment variables."""
         _refuse_unsupported(variables)
         return cls(
             kubeconfig=variables.get(f"{_PREFIX}kubeconfig", ""),

@@ -1,4 +1,4 @@
-"""Update: applies new inputs to an object on the server's side and waits until it is ready again."""
+"""Update: applies new inputs to an object with server-side apply and waits until it is ready again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 def update(
     session: Session, urn: str, state: Properties, news: Properties, ignored: list[str], timeout: float
 ) -> Properties:
-    """The new state. A refused update keeps the new inputs in the state as not ready, so that the next one retries."""
+    """The new state. A refused update leaves the new inputs in the state as not ready, so that the next one retries."""
     obj = normalize(checkpoint.from_properties(news))
     old_inputs, old = checkpoint.unpack(state)
     manager = checkpoint.field_manager(state, obj)
@@ -54,7 +54,7 @@ def update(
 
 
 def preview(session: Session, urn: str, state: Properties, news: Properties, ignored: list[str]) -> Properties:
-    """What the object would be, by the server's dry run where that is possible."""
+    """The object as the server's dry run would update it, if that is possible."""
     obj = normalize(checkpoint.from_properties(news))
     if has_unknown(obj) or not session.knows(GVK.of(obj)):
         return news

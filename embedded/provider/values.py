@@ -11,7 +11,7 @@ from google.protobuf import struct_pb2
 _SIGNATURE = "4dabf18193072939515e22adb298388d"
 _SECRET = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105 - the wire format's marker, no secret
 _OUTPUT = "d0e6a833031e9bbcd3f4e8bde6ca49a4"
-# One marker per type of the value that is not known yet; providers treat them alike.
+# One marker for unknown values of each type; providers treat them alike.
 _UNKNOWNS = frozenset(
     {
         "04da6b54-80e4-46f7-96ec-b56ff0331ba9",
@@ -29,7 +29,7 @@ Properties = dict[str, Any]
 
 
 class Unknown:
-    """A value that only the update will tell, met in previews."""
+    """A value that is only known after the update; occurs in previews."""
 
     def __repr__(self) -> str:
         return "UNKNOWN"
@@ -49,12 +49,12 @@ class Secret:
 
 
 def decode(struct: struct_pb2.Struct) -> Properties:
-    """Reads the wire form. Whole numbers come out as `int`, as Kubernetes writes them."""
+    """Decodes values. Whole numbers become `int`, as in Kubernetes."""
     return {key: _decode(value) for key, value in struct.fields.items()}
 
 
 def encode(properties: Properties, *, secrets: bool = True) -> struct_pb2.Struct:
-    """Writes the wire form; without `secrets` (an engine that knows none) secret values go plain."""
+    """Encodes values; without `secrets` (an engine that does not support them), secret values are plain."""
     struct = struct_pb2.Struct()
     for key, value in properties.items():
         _encode(struct.fields[key], value, secrets)
@@ -85,7 +85,7 @@ def has_secret(value: Any) -> bool:
 
 
 def secret_texts(value: Any, *, within: bool = False) -> Iterator[str]:
-    """Every string that is marked secret: what no message may show."""
+    """Every string that is marked secret, and must not appear in messages."""
     if isinstance(value, Secret):
         yield from secret_texts(value.value, within=True)
     elif isinstance(value, dict):

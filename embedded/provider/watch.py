@@ -1,4 +1,4 @@
-"""List, then watch, as one stream of events that ends promptly when it is cancelled."""
+"""List and watch as one stream of events, which ends promptly when it is cancelled."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _RETRY = 1.0  # seconds before listing again after the connection broke
 
 
 class Watch:
-    """One watched list. The socket is read in a thread of its own so that nothing waits for a silent server."""
+    """A watched list. A separate thread reads the socket, so that a silent server does not block the caller."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class Watch:
         self._seen: dict[tuple[str, str], dict[str, Any]] = {}
 
     def events(self) -> Iterator[Event]:
-        """Runs until time is up or cancelled; an error of the first list is the caller's, later ones are retried."""
+        """Runs until timeout or cancellation; raises an error of the first list, and retries after later ones."""
         first = True
         while not self._over():
             try:
@@ -89,7 +89,7 @@ class Watch:
                     if event["type"] != "BOOKMARK":
                         yield self._note(event["type"], event["object"])
         finally:
-            # A closed or already dead socket cannot be shut down, which is as good.
+            # The socket may be closed already.
             with contextlib.suppress(Exception):
                 response.shutdown()
 
@@ -107,11 +107,11 @@ def _key(obj: dict[str, Any]) -> tuple[str, str]:
 
 def _read(response: urllib3.HTTPResponse, lines: queue.Queue[bytes | None]) -> None:
     rest = b""
-    # However the connection ends, the watch goes on with a new list.
+    # However the connection ends, the watch continues with a new list.
     with contextlib.suppress(urllib3.exceptions.HTTPError, OSError, ValueError):
         for chunk in response.stream(65536):
-            *whole, rest = (rest + chunk).split(b"\n")
-            for line in whole:
+            *lines, rest = (rest + chunk).split(b"\n")
+            for line in lines:
                 lines.put(line)
     lines.put(None)
     response.release_conn()

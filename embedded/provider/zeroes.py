@@ -22,14 +22,14 @@ Object = dict[str, Any]
 
 
 def is_zero(value: Any) -> bool:
-    """Empty, or made of empty values alone."""
+    """Whether a value is empty, or contains only empty values."""
     if isinstance(value, dict | list):
         return all(is_zero(item) for item in (value.values() if isinstance(value, dict) else value))
     return value is None or value is False or value == "" or (value == 0 and value is not True)
 
 
 def without_dropped(new: Any, old: Any, live: Any) -> Any:
-    """`new` without the empty values that were given before too and that the server did not store."""
+    """`new` without empty values that were also given before and that the server did not store."""
     if isinstance(new, dict):
         old, live = (part if isinstance(part, dict) else {} for part in (old, live))
         return {
@@ -58,7 +58,7 @@ def with_dropped(found: Any, given: Any, before: Any) -> Any:
 
 
 def meaningful(session: Session, changes: Iterable[Change], new: Object, old_inputs: Object) -> list[Change]:
-    """The changes without those that write an empty value which the server would not store."""
+    """The changes without those that write an empty value that the server would not store."""
     found = list(changes)
     doubtful = [change for change in found if _is_doubtful(change, old_inputs)]
     stored = _stored(session, new) if doubtful else None
@@ -74,7 +74,7 @@ def _is_doubtful(change: Change, old_inputs: Object) -> bool:
 
 
 def _stored(session: Session, new: Object) -> Object | None:
-    """A new object as the server would store it, by a dry run under a free name; None where that cannot be told."""
+    """A new object as the server would store it, from a dry run under a free name; None if that is not possible."""
     if not session.is_reachable or not kinds.is_built_in(GVK.of(new)) or has_unknown(new):
         return None
     renamed = copy.deepcopy(new)

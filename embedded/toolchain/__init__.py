@@ -1,4 +1,4 @@
-"""The programs that the embedded default runs on: where each is, and the tasks that get what is missing."""
+"""The programs of the embedded cluster: their paths, and the tasks that get missing ones."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ __all__ = ["Tools", "project_environment", "tasks", "tools"]
 
 
 class Tools:
-    """Where each program is. Looking builds nothing."""
+    """The path of each program. A lookup does not build anything."""
 
     def __init__(self) -> None:
         self._kubernetes = go_module.kubernetes()
         self._modules = (self._kubernetes, go_module.containerd(), go_module.csi(), go_module.kwok())
 
     def path(self, program: str) -> Path:
-        """The program's file. A Fault when it is absent."""
+        """The program's file. A Fault if it is not installed."""
         found = pulumi.find() if program == "pulumi" else self._built(program) or self._system(program)
         if not found:
             raise Fault(f"{program}: not installed yet; run `make {'tools' if program == 'pulumi' else 'up'}`")
@@ -35,7 +35,7 @@ class Tools:
 
     @property
     def charts(self) -> Path:
-        """Folder with the charts `kueue` and `jobset`, of the versions that the programs have."""
+        """Folder with the charts `kueue` and `jobset`, in the versions of the programs."""
         folder = self._kubernetes.folder / "charts"
         if not folder.exists():
             raise Fault("charts of Kueue and JobSet: not downloaded yet; run `make up`")
@@ -50,14 +50,14 @@ class Tools:
 
     @property
     def snapshot_kinds(self) -> Path:
-        """Folder with the CustomResourceDefinitions of snapshots, of the version that their controllers have."""
+        """Folder with the CustomResourceDefinitions of snapshots, in the version of their controllers."""
         folder = go_module.csi().folder / "crds"
         if not folder.exists():
             raise Fault("CustomResourceDefinitions of snapshots: not downloaded yet; run `make up`")
         return folder
 
     def _built(self, program: str) -> Path | None:
-        # Alone, helm is built where the rest of Kubernetes is not used.
+        # helm is built separately if the rest of Kubernetes is not used.
         modules = [*self._modules, go_module.helm()] if program == "helm" else self._modules
         paths = (module.path(program) for module in modules if program in module.programs)
         return next((path for path in paths if path.exists()), None)
@@ -67,7 +67,7 @@ class Tools:
 
 
 def tools() -> Tools:
-    """Looks up programs; cheap enough to be called wherever one is needed."""
+    """Looks up programs; cheap enough to be called wherever a program is used."""
     return Tools()
 
 
@@ -83,7 +83,7 @@ def tasks(
     if pulumi:
         wanted += _pulumi_tasks(with_helm=not cluster)
     if cluster and tests and kafka.is_missing():
-        # Both call apt, which lets one at a time read its lists.
+        # Both call apt, which allows one reader of its lists at a time.
         wanted.append(Task("kafka", _get_kafka, after=("debian packages",)))
     pins = python_packages.TESTS if tests else python_packages.STACKS
     if python_packages.is_missing(pins):
@@ -115,10 +115,10 @@ def _get_kafka(step: Step) -> None:
 
 
 def _pulumi_tasks(*, with_helm: bool) -> list[Task]:
-    # It asks for Pulumi's installer first, so it needs no Go yet and waits for nothing.
+    # It tries Pulumi's installer first, so it does not wait for Go.
     found = [] if pulumi.find() else [Task("pulumi", pulumi.obtain)]
     if with_helm and helm.is_missing():
-        # After the CLI and the SDK: they tell which plugin to ask for.
+        # After the CLI and the SDK, which determine the plugin's version.
         found.append(Task("helm", helm.obtain, after=("pulumi", "python packages")))
     return found
 

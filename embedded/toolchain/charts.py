@@ -1,4 +1,4 @@
-"""The chart of NVIDIA's device plugin, for simulated nodes: out of its Go module, of which nothing is compiled."""
+"""The chart of NVIDIA's device plugin, for simulated nodes, from its Go module; nothing is compiled."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CHART = Path("deployments/helm/nvidia-device-plugin")
 
 
 def folder() -> Path:
-    """The folder that has the chart as `nvidia-device-plugin` once it is there: named by its version."""
+    """The folder, named by version, for the chart `nvidia-device-plugin`."""
     pins = (_SOURCE / "go.mod").read_bytes() + (_SOURCE / "go.sum").read_bytes()
     return tools_folder() / f"charts-{hashlib.sha256(pins).hexdigest()[:12]}"
 
@@ -30,19 +30,19 @@ def is_missing() -> bool:
 
 
 def obtain(step: Step) -> None:
-    """Downloads the module, verified against go.sum, and keeps its chart."""
+    """Downloads the module, verified against go.sum, and copies its chart."""
     go = golang.obtain(step)
     with made_whole(folder(), step) as draft:
         if draft:
             step.note("downloading the chart of NVIDIA's device plugin")
-            said = command(
+            output = command(
                 [go.program, "mod", "download", "-json", _MODULE], step=step, env=go.environment, cwd=_SOURCE
             )
-            keep(Path(json.loads(said)["Dir"]) / _CHART, draft / _CHART.name)
+            keep(Path(json.loads(output)["Dir"]) / _CHART, draft / _CHART.name)
 
 
 def keep(source: Path, target: Path) -> None:
-    """Copies a chart out of Go's module cache, where everything is read-only."""
+    """Copies a chart from Go's module cache, where everything is read-only."""
     shutil.copytree(source, target, copy_function=shutil.copyfile)
     for path in [target, *target.rglob("*")]:
         path.chmod(0o755 if path.is_dir() else 0o644)

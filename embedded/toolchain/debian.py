@@ -1,4 +1,4 @@
-"""Installs from Debian (or Ubuntu) the system programs that the cluster calls and this machine lacks."""
+"""Installs missing system programs of the cluster from Debian (or Ubuntu)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PROGRAMS = {
     "mount": "mount",
     "tar": "tar",
 }
-"""Program -> package that ships it."""
+"""Program -> its package."""
 STORAGE = {"mkfs.btrfs": "btrfs-progs"}
 """The same, for the CSI driver's pool."""
 
@@ -39,12 +39,12 @@ _SILENT = {"DEBIAN_FRONTEND": "noninteractive", "NEEDRESTART_MODE": "a", "LC_ALL
 
 
 def missing(programs: Mapping[str, str] = PROGRAMS) -> list[str]:
-    """Packages to install, sorted; nothing on a machine that has every program, whatever its distribution."""
+    """Packages to install, sorted; none if the machine has every program, whatever its distribution."""
     return sorted({package for program, package in programs.items() if not on_path(program)})
 
 
 def install(step: Step, programs: Mapping[str, str] = PROGRAMS) -> None:
-    """Installs what is missing, and nothing that is only recommended."""
+    """Installs missing packages, without recommended ones."""
     packages = missing(programs)
     if not packages:
         return
@@ -59,7 +59,7 @@ def install(step: Step, programs: Mapping[str, str] = PROGRAMS) -> None:
     try:
         _install(packages, step)
     except Fault:
-        # The mirror has moved on since the lists were read: read them anew, once.
+        # The mirror may have changed since the lists were read: read them again, once.
         _update(step)
         _install(packages, step)
 
@@ -73,12 +73,12 @@ def _update(step: Step) -> None:
     try:
         command([*_APT, "update"], step=step, env=_SILENT)
     except Fault:
-        # One unreachable source among several need not matter; if it does, the install says so.
+        # One unreachable source among several may not matter; if it does, the installation fails.
         step.note("some package lists could not be read")
 
 
 def _mend(step: Step) -> None:
-    """Finishes what a killed apt left half-configured; apt refuses to work before that."""
+    """Finishes the configuration of packages after a killed apt, which refuses to work before that."""
     if any(Path("/var/lib/dpkg/updates").glob("[0-9]*")):
         step.note("finishing an interrupted installation")
         command(["dpkg", "--force-confold", "--configure", "--pending"], step=step, env=_SILENT)

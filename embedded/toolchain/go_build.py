@@ -1,4 +1,4 @@
-"""Builds a Go module into its folder: downloads of all modules side by side, compiles one after the other."""
+"""Builds a Go module into its folder: modules download in parallel and compile one after the other."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from embedded.toolchain.go_module import GoModule
 from embedded.toolchain.golang import Go
 from embedded.toolchain.places import made_whole
 
-# What the rest of a run waits for longest comes first: images and the cluster need Kubernetes, `pulumi up` comes last.
+# Builds on the critical path come first: images and the cluster need Kubernetes, `pulumi up` comes last.
 _ORDER = ("kubernetes", "containerd", "csi", "kwok", "helm", "pulumi")
 
 
 class _Turns:
-    """One compile at a time, the most urgent of those that wait: a single one keeps every core busy by itself."""
+    """One compile at a time, the most urgent first: a single one keeps all cores busy."""
 
     def __init__(self) -> None:
         self._free = threading.Condition()
@@ -47,7 +47,7 @@ _turns = _Turns()
 
 
 def build(module: GoModule, step: Step) -> None:
-    """Makes the module's folder, unless it is there."""
+    """Builds the module's folder, unless it exists."""
     go = golang.obtain(step)
     with made_whole(module.folder, step) as draft:
         if draft:
@@ -64,7 +64,7 @@ def _urgency(module: GoModule) -> int:
 
 
 def _download(module: GoModule, go: Go, step: Step) -> None:
-    # Loading the packages fetches the modules that they are in and no others, unlike `go mod download`.
+    # Loading the packages only fetches their modules, unlike `go mod download`.
     step.note("downloading its modules")
     _ask(module, go, step, "-deps", "-f={{with .Error}}{{.}}{{end}}", *module.flags, *module.packages)
 
@@ -92,7 +92,7 @@ def _compile(module: GoModule, go: Go, folder: Path, step: Step) -> None:
 
 
 def _count_stale(module: GoModule, go: Go, folder: Path, step: Step) -> int:
-    # A dry run names an action's folder for each package that the build cache lacks; the plan itself is not kept.
+    # A dry run prints the folder of an action for each package that the build cache lacks.
     arguments = ["build", "-n", *module.build_flags, "-o", f"{folder}/", *module.packages]
     count = 0
 
@@ -108,7 +108,7 @@ def _count_stale(module: GoModule, go: Go, folder: Path, step: Step) -> int:
 def _copy_charts(module: GoModule, go: Go, folder: Path, step: Step) -> None:
     if not module.charts:
         return
-    # The module cache is verified against go.sum, so the charts are those of the very version that runs.
+    # The module cache is verified against go.sum, so the charts have the version of the programs.
     for line in _ask(module, go, step, "-m", "-f={{.Path}} {{.Dir}}", *module.charts).splitlines():
         module_path, _, source = line.partition(" ")
         name = Path(module_path).name
@@ -121,7 +121,7 @@ def _copy_crds(module: GoModule, go: Go, folder: Path, step: Step) -> None:
 
 
 def _ask(module: GoModule, go: Go, step: Step, *arguments: str) -> str:
-    """`go list`, with what it downloads as the step's note."""
+    """`go list`, with its downloads as the step's note."""
 
     def watch(line: str) -> None:
         if line.startswith("go: downloading "):

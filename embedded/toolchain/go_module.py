@@ -1,4 +1,4 @@
-"""The Go modules that the tools are built from: what each yields and how it is asked for."""
+"""The Go modules of the tools: the programs of each, and the flags of its build."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PULUMI_VERSION = "github.com/pulumi/pulumi/sdk/v3/go/common/version.Version"
 
 @dataclass(frozen=True)
 class GoModule:
-    """One module with pinned requirements, built into one folder that is named by everything that went in."""
+    """A module with pinned requirements, built into a folder that is named by a hash of all inputs."""
 
     name: str
     source: Path
@@ -28,13 +28,13 @@ class GoModule:
     """Package paths to build. By default every tool of go.mod and every main of the module's own."""
     flags: tuple[str, ...] = ()
     versions: tuple[str, ...] = ()
-    """`variable=text` pairs that the linker sets; without them the programs do not know their own version."""
+    """`variable=text` pairs for the linker; without them the programs do not know their version."""
     charts: tuple[str, ...] = ()
-    """Modules whose `charts/NAME` folder is kept beside the programs; NAME ends the module's path."""
+    """Modules whose `charts/NAME` folder is copied next to the programs; NAME ends the module's path."""
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Names by which a program is called beside its own: it does what the name says."""
+    """Additional names of a program that behaves according to its name."""
     crds: tuple[str, ...] = ()
-    """Modules whose `config/crd` files are kept beside the programs."""
+    """Modules whose `config/crd` files are copied next to the programs."""
 
     @cached_property
     def _mod(self) -> str:
@@ -46,12 +46,12 @@ class GoModule:
 
     @property
     def packages(self) -> list[str]:
-        """What `go build` is asked for."""
+        """The packages for `go build`."""
         return list(self.only) or ["tool", *(["./..."] if self._mains else [])]
 
     @property
     def programs(self) -> list[str]:
-        """Names of the programs that the build yields."""
+        """Names of the built programs."""
         if self.only:
             return [Path(package).name for package in self.only]
         block = re.search(r"^tool \(\n(.*?)^\)", self._mod, re.MULTILINE | re.DOTALL)
@@ -64,13 +64,13 @@ class GoModule:
 
     @property
     def build_flags(self) -> list[str]:
-        """Flags of `go build`. Debug information is left out: it doubles the time to link and the size."""
+        """Flags of `go build`, without debug information, which doubles link time and size."""
         linker = " ".join(["-s", "-w", *(f"-X {pair}" for pair in self.versions)])
         return ["-trimpath", "-buildvcs=false", "-gcflags=all=-dwarf=false", *self.flags, f"-ldflags={linker}"]
 
     @cached_property
     def folder(self) -> Path:
-        """Where the finished programs lie: a name that changes with every input."""
+        """The folder of the built programs, whose name changes with every input."""
         digest = hashlib.sha256()
         files = [self.source / "go.mod", self.source / "go.sum", *sorted(self.source.rglob("*.go"))]
         for path in files:
@@ -84,7 +84,7 @@ class GoModule:
         return self.folder.exists()
 
     def path(self, program: str) -> Path:
-        """Where the program is once the module is built."""
+        """The program's path once the module is built."""
         return self.folder / "bin" / program
 
 
@@ -115,7 +115,7 @@ def kubernetes() -> GoModule:
 
 
 def helm() -> GoModule:
-    """helm alone, for a cluster that exists already: the provider installs charts with it."""
+    """Only helm, for an existing cluster: the provider installs charts with it."""
     return GoModule("helm", MODULES / "kubernetes", only=("helm.sh/helm/v3/cmd/helm",))
 
 
@@ -125,19 +125,19 @@ def containerd() -> GoModule:
 
 
 def kwok() -> GoModule:
-    """KWOK, which simulates nodes: only where a stack has node groups on the embedded cluster."""
+    """KWOK, which simulates nodes: only for node groups on the embedded cluster."""
     source = MODULES / "kwok"
     version = required(source, "sigs.k8s.io/kwok")
     return GoModule("kwok", source, versions=(f"sigs.k8s.io/kwok/pkg/consts.Version={version}",))
 
 
 def csi() -> GoModule:
-    """The controllers that turn claims and snapshots into calls of a CSI driver, and the kinds that they serve."""
+    """The CSI sidecar controllers, which turn claims and snapshots into calls of a driver, and their CRDs."""
     return GoModule("csi", MODULES / "csi", crds=("github.com/kubernetes-csi/external-snapshotter/client/v8",))
 
 
 def pulumi() -> GoModule:
-    """The Pulumi CLI. The Automation API refuses one that does not know its version."""
+    """The Pulumi CLI. The Automation API refuses one without a version."""
     source = MODULES / "pulumi"
     version = required(source, "github.com/pulumi/pulumi/pkg/v3")
     return GoModule("pulumi", source, versions=(f"{_PULUMI_VERSION}={version}",))

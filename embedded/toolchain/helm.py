@@ -1,4 +1,4 @@
-"""Gets helm for a cluster of the user's own, where anything calls it: Pulumi's Kubernetes plugin has helm built in."""
+"""Gets helm for the user's own cluster, if it is used: Pulumi's Kubernetes plugin has helm built in."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _PLUGIN = "pulumi-resource-kubernetes"
 
 
 def is_missing() -> bool:
-    """Whether our provider would run here and has no helm to call."""
+    """Whether our provider would run here without a helm to call."""
     if plugins.on_path(_PLUGIN) or plugins.cached("resource", "kubernetes"):
         return False
     return not (go_module.helm().is_built or go_module.kubernetes().is_built or _is_third(on_path("helm")))
 
 
 def obtain(step: Step) -> None:
-    """Asks for Pulumi's plugin first, which makes helm needless; else builds helm."""
+    """Tries to get Pulumi's plugin, which makes helm unnecessary; else builds helm."""
     step.note("looking for Pulumi's own Kubernetes plugin")
     launchers.install(Path(sys.prefix) / "bin", pulumi=pulumi.find())
     if is_missing():
@@ -35,7 +35,7 @@ def _is_third(program: Path | None) -> bool:
         return False
     try:
         argv = [str(program), "version", "--short"]
-        said = subprocess.run(argv, capture_output=True, text=True, timeout=20).stdout
+        output = subprocess.run(argv, capture_output=True, text=True, timeout=20).stdout
     except (OSError, subprocess.TimeoutExpired):
         return False
-    return said.startswith("v3.")
+    return output.startswith("v3.")

@@ -18,18 +18,18 @@ _MAVEN = Path(__file__).parent / "maven"
 _PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
 _OLDEST_JAVA = 17
 PROGRAMS = {"java": "default-jre-headless", "mvn": "maven"}
-"""Program -> Debian's package that ships it. Maven is needed where the jars are not in the cache yet."""
+"""Program -> Debian's package. Maven is only needed while the jars are not in the cache."""
 
 
 @dataclass(frozen=True)
 class Jars:
-    """One list of artefacts with all that they depend on."""
+    """A list of artefacts with their dependencies."""
 
     name: str
 
     @property
     def source(self) -> Path:
-        """Where the list is, and the hashes that the files must have."""
+        """The path of the list and of the files' hashes."""
         return _MAVEN / self.name
 
     @property
@@ -39,7 +39,7 @@ class Jars:
 
     @property
     def folder(self) -> Path:
-        """Where the files are once they are there: named by what they must be."""
+        """The folder of the files, named by their hashes."""
         return tools_folder() / f"{self.name}-{hashlib.sha256(self.sums.encode()).hexdigest()[:12]}"
 
 
@@ -48,12 +48,12 @@ MIRROR_MAKER = Jars("kafka-mirror-maker")
 
 
 def is_missing() -> bool:
-    """Whether this machine cannot run both of them yet."""
+    """Whether this machine cannot run one of them yet."""
     return not (BROKER.folder.exists() and MIRROR_MAKER.folder.exists() and on_path("java"))
 
 
 def obtain(step: Step, jars: Jars = BROKER) -> Path:
-    """Gets what is missing; the folder of the jars."""
+    """Gets what is missing; returns the folder of the jars."""
     fetched = jars.folder.exists()
     debian.install(step, {"java": PROGRAMS["java"]} if fetched else PROGRAMS)
     _refuse_old_java()
@@ -65,7 +65,7 @@ def obtain(step: Step, jars: Jars = BROKER) -> Path:
 
 def _fetch(jars: Jars, folder: Path, step: Step) -> None:
     step.note(f"downloading {jars.name}")
-    # Strict checksums of the downloads; what comes out is held against the committed hashes as well.
+    # Strict checksums of the downloads; the result is also compared with the committed hashes.
     maven = ["mvn", "--batch-mode", "--strict-checksums", "--file", str(jars.source / "pom.xml")]
     goal = [f"{_PLUGIN}:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={folder}"]
     command([*maven, *goal], step=step)
@@ -77,15 +77,15 @@ def _fetch(jars: Jars, folder: Path, step: Step) -> None:
 
 
 def differing(folder: Path, sums: str) -> list[str]:
-    """Names of the files that lack, differ from, or are not among those that `sums` lists."""
+    """Names of files that are missing, differ from `sums`, or are not listed in it."""
     wanted = {name: digest for digest, name in (line.split() for line in sums.splitlines())}
     found = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
     return sorted(name for name in wanted.keys() | found.keys() if wanted.get(name) != found.get(name))
 
 
 def _refuse_old_java() -> None:
-    said = subprocess.run(["java", "-version"], capture_output=True, text=True, timeout=60, check=False).stderr
-    found = re.search(r'version "(\d+)', said)
+    output = subprocess.run(["java", "-version"], capture_output=True, text=True, timeout=60, check=False).stderr
+    found = re.search(r'version "(\d+)', output)
     if not found or int(found[1]) < _OLDEST_JAVA:
         raise Fault(
             f"java: found {found[1] if found else 'none that runs'}; install Java {_OLDEST_JAVA} or newer for Kafka"

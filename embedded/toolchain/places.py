@@ -1,4 +1,4 @@
-"""Where finished tools lie: content-addressed folders that appear whole or not at all."""
+"""The folders of finished tools: content-addressed, complete or absent."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from embedded.paths import cache
 from embedded.step import Step
 
-# Where Debian keeps programs for root; a shell that became root by `su` may lack them on its PATH.
+# Debian's folders of root's programs; after `su`, they may be missing on PATH.
 _SYSTEM = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 
 
@@ -25,7 +25,7 @@ def tools_folder() -> Path:
 def made_whole(folder: Path, step: Step) -> Iterator[Path | None]:
     """Gives an empty folder that becomes `folder` when the block ends well, or None when another run made it.
 
-    A killed run leaves a draft; the next one starts it anew. Two runs at once take turns.
+    A killed run leaves a draft, which the next one replaces. Concurrent runs wait for each other.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     with _turn(folder.with_name(f".{folder.name}.lock"), step):
@@ -45,7 +45,7 @@ def made_whole(folder: Path, step: Step) -> Iterator[Path | None]:
 
 @contextmanager
 def _turn(lock: Path, step: Step) -> Iterator[None]:
-    # The kernel drops the lock with the process that holds it, however it ends.
+    # The kernel releases the lock when the process ends, however it ends.
     with lock.open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

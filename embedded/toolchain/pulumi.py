@@ -18,7 +18,7 @@ from embedded.toolchain import go_build, go_module
 from embedded.toolchain.places import made_whole, on_path, tools_folder
 
 OLDEST = (3, 200, 0)
-"""The oldest CLI that this project's SDK was tried with."""
+"""The oldest CLI that this project's SDK was tested with."""
 
 INSTALLER = "https://get.pulumi.com/install.sh"
 _REACH_SECONDS = 8.0
@@ -32,20 +32,20 @@ PulumiCommand.install(root=sys.argv[1], version=VersionInfo.parse(sys.argv[2]))
 
 
 def find() -> Path | None:
-    """The CLI that is here already, in the order in which it would be got."""
+    """The installed CLI, in the order of preference."""
     candidates = (_users_own(), _installed(), go_module.pulumi().path("pulumi"))
     return next((path for path in candidates if path and path.exists()), None)
 
 
 def obtain(step: Step) -> None:
-    """Gets a CLI into the cache, unless one is here."""
+    """Gets a CLI into the cache, unless one is installed."""
     if find() or _install(step):
         return
     go_build.build(go_module.pulumi(), step)
 
 
 def _users_own() -> Path | None:
-    # This environment's `pulumi` is a link that the project made, perhaps to a version of yesterday.
+    # This environment's `pulumi` is a link that the project created, perhaps to an old version.
     found = on_path("pulumi", aside=(Path(sys.prefix) / "bin",))
     if found and tools_folder() not in found.resolve().parents and _version(found) >= OLDEST:
         return found
@@ -53,7 +53,7 @@ def _users_own() -> Path | None:
 
 
 def _installed() -> Path:
-    # The installer serves every release, so the CLI can have the version of the SDK.
+    # The installer has every release, so the CLI can have the SDK's version.
     return tools_folder() / f"pulumi-official-{version('pulumi')}" / "bin" / "pulumi"
 
 
@@ -78,9 +78,9 @@ def _install(step: Step) -> bool:
 
 
 def is_reachable(url: str) -> bool:
-    """Whether an address answers, soon. A proxy that the environment names is used."""
+    """Whether an address answers soon. Uses the environment's proxy."""
     request = urllib.request.Request(url, method="HEAD")  # noqa: S310, an https address of this file's
-    # An opener of its own: `urlopen` keeps the proxies that it found when the process first called it.
+    # A new opener: `urlopen` keeps the proxies of its first call.
     try:
         with urllib.request.build_opener().open(request, timeout=_REACH_SECONDS):
             return True
@@ -96,8 +96,8 @@ def _version(program: Path) -> tuple[int, int, int]:
 def _ask_version(program: Path, _changed: int) -> tuple[int, int, int]:
     quiet = {**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "1"}
     try:
-        said = subprocess.run([program, "version"], env=quiet, capture_output=True, text=True, timeout=20).stdout
+        output = subprocess.run([program, "version"], env=quiet, capture_output=True, text=True, timeout=20).stdout
     except (OSError, subprocess.TimeoutExpired):
         return (0, 0, 0)
-    match = re.match(r"v?(\d+)\.(\d+)\.(\d+)", said.strip())
+    match = re.match(r"v?(\d+)\.(\d+)\.(\d+)", output.strip())
     return (int(match[1]), int(match[2]), int(match[3])) if match else (0, 0, 0)

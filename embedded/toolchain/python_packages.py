@@ -1,4 +1,4 @@
-"""Installs the project's and the tests' Python packages into this environment, when their pins have changed."""
+"""Installs the project's and the tests' Python packages into this environment when their pins have changed."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from embedded.step import Step
 from embedded.tasks import command
 
 STACKS = (PROJECT / "requirements.txt",)
-"""What a stack's program needs."""
+"""The requirements of a stack's program."""
 TESTS = (*STACKS, PROJECT / "requirements-aks.txt", PROJECT / "tests" / "requirements.txt")
-"""What `make test` needs: every cloud's SDK, and the tests' own packages."""
+"""The requirements of `make test`: every cloud's SDK, and the tests' own packages."""
 
 
 def is_missing(requirements: Iterable[Path], prefix: Path | None = None) -> bool:
-    """Whether one of the files holds other pins than those that were installed last."""
+    """Whether the pins of one of the files differ from those that were installed last."""
     return not _digests(requirements).items() <= _installed(prefix).items()
 
 
@@ -31,7 +31,7 @@ def install(step: Step, requirements: Iterable[Path], prefix: Path | None = None
         [python, "-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--progress-bar=off", *files],
         step=step,
     )
-    # Written last: an install that was killed is done again.
+    # Written last, so that a killed installation is repeated.
     done = _installed(prefix) | _digests(requirements)
     _stamp(prefix).write_text("".join(f"{name} {digest}\n" for name, digest in done.items()))
 

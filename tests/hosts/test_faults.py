@@ -61,7 +61,7 @@ def test_what_the_embedded_kubernetes_provider_lacks_is_one_line(project: Projec
 
 def test_a_program_that_a_signal_ends_is_named(project: Project) -> None:
     project.having("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)")
-    assert "the program ended without saying why: killed by SIGSEGV" in project.run("preview", fails=True)
+    assert "the program ended without an error message: killed by SIGSEGV" in project.run("preview", fails=True)
 
 
 def test_leaving_with_a_status_is_a_failure(project: Project) -> None:

@@ -13,6 +13,6 @@ _PR_SET_PDEATHSIG = 1
 
 if sys.platform == "linux":
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != int(sys.argv[1]):  # the host died before the kernel knew
+    if os.getppid() != int(sys.argv[1]):  # the host died before the kernel was asked
         sys.exit(1)
 os.execv(sys.argv[2], sys.argv[2:])  # noqa: S606 (no shell is wanted)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 SHOWN = 32
-"""Exit status that tells the language host: the user has seen why."""
+"""Exit status that tells the language host that the error has been shown."""
 
 INTERRUPTED = 130
 
@@ -26,7 +26,7 @@ _ENGINE_ENDED = "resource monitor shut down"
 
 
 def main() -> int:
-    """Configure the SDK, run the program to its end, say in one message what went wrong."""
+    """Configure the SDK, run the program to its end, and report a failure in one message."""
     request = json.load(sys.stdin)
     here = str(Path(__file__).parent)
     sys.path[:] = [folder for folder in sys.path if folder != here]
@@ -38,7 +38,7 @@ def main() -> int:
     pulumi.runtime.set_all_config(request["config"], request["secret_keys"])
     pulumi.runtime.configure(pulumi.runtime.Settings(**request["settings"]))
     sys.argv = [request["program"], *request["arguments"]]
-    # A failed program leaves futures that nobody awaits; asyncio would report each of them after the real message.
+    # A failed program leaves futures that are never awaited; asyncio would report each of them after the real message.
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     try:
         _run(request["program"], request["settings"]["parallel"])
@@ -55,7 +55,7 @@ def main() -> int:
     except BaseException as error:  # the program's own fault, whatever it is: shown with its traceback
         if not _is_an_answer(error):
             _error("the program failed:\n" + _traceback(error))
-        elif str(error) != _ENGINE_ENDED:  # it has said why by then
+        elif str(error) != _ENGINE_ENDED:  # the error has been reported
             _error(str(error))
         return SHOWN
     return 0
@@ -68,7 +68,7 @@ def _run(program: str, parallel: int) -> None:
         raise pulumi.RunError(f"{Path(program).resolve()}: has no __main__.py to run")
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
-    # The SDK blocks one thread for each resource operation under way and a few for what they wait for.
+    # The SDK blocks a thread for each running resource operation, and a few for what they wait for.
     executor = ThreadPoolExecutor(max_workers=max(parallel, 1) * 4)
     loop.set_default_executor(executor)
     try:
@@ -82,12 +82,12 @@ def _execute(program: str) -> None:
     try:
         runpy.run_path(program, run_name="__main__")
     except KeyboardInterrupt:
-        # The SDK would first wait for answers of an engine that is shutting down.
+        # The SDK would first wait for answers from an engine that is shutting down.
         _leave_at_once()
 
 
 def _leave_at_once() -> None:
-    # Threads that wait for an engine which is shutting down would hold the interpreter's own exit up.
+    # Threads that wait for an engine that is shutting down would delay the interpreter's exit.
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(INTERRUPTED)
@@ -98,12 +98,12 @@ def _error(message: str) -> None:
 
     try:
         pulumi.log.error(message)
-    except Exception:  # the engine is gone: standard error is what is left
+    except Exception:  # the engine has ended, so only standard error is left
         print(message, file=sys.stderr)
 
 
 def _is_an_answer(error: BaseException) -> bool:
-    """Whether the SDK raised it for what the engine or a plugin answered: its text says all that there is to say."""
+    """Whether the SDK raised it for an answer of the engine or a plugin: its text needs no traceback."""
     import pulumi
 
     frames = traceback.extract_tb(error.__traceback__)
@@ -111,7 +111,7 @@ def _is_an_answer(error: BaseException) -> bool:
 
 
 def _traceback(error: BaseException) -> str:
-    """The traceback from the first frame on that is the user's: not ours, asyncio's, runpy's or the SDK's start."""
+    """The traceback from the user's first frame on, without ours, asyncio's, runpy's and the SDK's start."""
     import pulumi
 
     ours: tuple[Any, ...] = (

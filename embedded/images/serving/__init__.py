@@ -1,1 +1,1 @@
-"""A stand-in for tensorflow/serving where that image cannot be had: the same flags, REST and gRPC API, in Python."""
+"""A stand-in for the tensorflow/serving image where it is not available: its flags, REST and gRPC API, in Python."""

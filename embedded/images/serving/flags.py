@@ -1,4 +1,4 @@
-"""Command line: the flags of tensorflow_model_server that the stand-in honours. All others are refused by name."""
+"""Command line: the flags of tensorflow_model_server that the stand-in supports. All others are refused by name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Flags:
-    """What the server was asked to do. Defaults are those of main.cc and of the image's entry point."""
+    """The server's options. Defaults are those of main.cc and of the image's entry point."""
 
     port: int
     rest_api_port: int
@@ -25,7 +25,7 @@ class Flags:
 
 
 def parse(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> Flags:
-    """Reads the flags, over the image's environment variables. What is wrong ends the process: a line, and code 2."""
+    """Reads the flags, which override the image's environment variables. A fault ends the process with code 2."""
     parser = argparse.ArgumentParser(prog="serving-stand-in", allow_abbrev=False, description=__doc__)
     name = environment.get("MODEL_NAME", "model")
     parser.add_argument("--port", type=int, default=8500, help="gRPC port; 0 for none")
@@ -40,7 +40,7 @@ def parse(arguments: Sequence[str], environment: Mapping[str, str] = os.environ)
     known, unknown = parser.parse_known_args(arguments)
     if unknown:
         names = ", ".join(word.partition("=")[0] for word in unknown)
-        parser.error(f"the stand-in does not know {names}; tensorflow_model_server may")
+        parser.error(f"unknown {names}; the stand-in supports fewer flags than tensorflow_model_server")
     if known.model_base_path is None:
         known.model_base_path = Path(environment.get("MODEL_BASE_PATH", "/models")) / name
     return Flags(**vars(known))

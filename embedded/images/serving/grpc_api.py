@@ -1,4 +1,4 @@
-"""TF Serving's gRPC API, without MultiInference and HandleReloadConfigRequest: these say that they are not there."""
+"""TF Serving's gRPC API. MultiInference and HandleReloadConfigRequest answer that they are not implemented."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _THREADS = 16
 
 
 def server(versions: Versions, port: int) -> grpc.Server:
-    """The server, bound to the port and not started. OSError says that the port is taken."""
+    """The server, bound to the port and not started. Raises OSError if the port is in use."""
     made = grpc.server(
         futures.ThreadPoolExecutor(_THREADS, thread_name_prefix="grpc"),
-        # Without it a second server would share the port in silence. Messages are as large as TF Serving takes them.
+        # Without it, a second server would silently share the port. TF Serving's limit of message sizes.
         options=[("grpc.so_reuseport", 0), ("grpc.max_receive_message_length", -1)],
     )
     prediction_service_pb2_grpc.add_PredictionServiceServicer_to_server(_Prediction(versions), made)

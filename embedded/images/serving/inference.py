@@ -21,7 +21,7 @@ _CLASSES, _SCORES, _OUTPUTS = "classes", "scores", "outputs"
 
 
 def classify(version: Version, given: input_pb2.Input, signature_name: str) -> classification_pb2.ClassificationResult:
-    """Labels and scores of each example. A signature may have only one of the two."""
+    """Labels and scores of each example. A signature may have only one of them."""
     signature = _signature(version, signature_name, "classification", most=2)
     if not {_CLASSES, _SCORES} & set(signature.outputs):
         raise _unfit(
@@ -52,7 +52,7 @@ def classify(version: Version, given: input_pb2.Input, signature_name: str) -> c
 
 
 def regress(version: Version, given: input_pb2.Input, signature_name: str) -> regression_pb2.RegressionResult:
-    """One value for each example."""
+    """A value for each example."""
     signature = _signature(version, signature_name, "regression", most=1)
     if _OUTPUTS not in signature.outputs:
         raise _unfit(f"No regression outputs found in SignatureDef: {_short(signature)}")
@@ -85,7 +85,7 @@ def _signature(version: Version, name: str, kind: str, *, most: int) -> meta_gra
 
 
 def _run(version: Version, given: input_pb2.Input, signature_name: str) -> tuple[Arrays, int]:
-    """The signature's outputs, and how many examples there were."""
+    """The signature's outputs, and the number of examples."""
     examples = _serialized(given)
     if not examples:
         raise invalid("Input is empty.")
@@ -93,7 +93,7 @@ def _run(version: Version, given: input_pb2.Input, signature_name: str) -> tuple
 
 
 def _serialized(given: input_pb2.Input) -> list[bytes]:
-    """Each example as its signature's graph parses it. Two messages one after the other are the two merged."""
+    """Each example as its signature's graph parses it. Two concatenated messages are the two merged."""
     if given.WhichOneof("kind") == "example_list_with_context":
         context = given.example_list_with_context.context.SerializeToString()
         return [context + one.SerializeToString() for one in given.example_list_with_context.examples]

@@ -19,7 +19,7 @@ _INT64, _UINT64 = range(-(2**63), 2**63), range(2**64)
 
 
 def read(document: dict[str, Any]) -> input_pb2.Input:
-    """A request's examples, with what all of them have in common."""
+    """A request's examples, merged with their common context."""
     given = input_pb2.Input()
     into = given.example_list
     if "context" in document:
@@ -39,7 +39,7 @@ def read(document: dict[str, Any]) -> input_pb2.Input:
 
 
 def classified(result: classification_pb2.ClassificationResult) -> bytes:
-    """For each example a list of pairs: a label, empty where the model has none, and a score."""
+    """For each example a list of pairs: a label, empty if the model has none, and a score."""
     return _results(
         [[one.label, shortest(np.float32(one.score))] for one in each.classes] for each in result.classifications
     )
@@ -89,7 +89,7 @@ def _value(name: str, value: Any) -> tuple[str, Any]:
         raise invalid(f"Feature: {name} has uint64 element. Only int64 is supported.")
     if not isinstance(value, int | float):
         raise _unexpected(name, value)
-    # A whole number of more than 64 bits is a decimal, too.
+    # An integer of more than 64 bits is a decimal, too.
     if abs(value) > _LARGEST_FLOAT and not (isinstance(value, float) and math.isinf(value)):
         raise invalid(f"Cannot convert JSON value: {shown(value)} to float without loss of precision.")
     return "float_list", float(value)

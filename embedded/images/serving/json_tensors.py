@@ -29,7 +29,7 @@ def read(document: Any, signature: meta_graph_pb2.SignatureDef) -> tuple[Arrays,
 
 
 def parse(body: bytes) -> dict[str, Any]:
-    """A request's JSON object, NaN and Infinity included."""
+    """A request's JSON object; NaN and Infinity are allowed."""
     if not body:
         raise invalid("JSON Parse error: The document is empty")
     try:
@@ -46,7 +46,7 @@ def parse(body: bytes) -> dict[str, Any]:
 
 
 def write(outputs: Arrays, *, rows: bool) -> bytes:
-    """A response: `predictions` for rows, `outputs` for columns. One output alone goes without its name."""
+    """A response: `predictions` for rows, `outputs` for columns. A single output has no name."""
     values = {name: _values(name, array) for name, array in outputs.items()}
     if not rows:
         return _dump("outputs", next(iter(values.values())) if len(values) == 1 else values)
@@ -141,7 +141,7 @@ def decoded_bytes(value: Any) -> bytes:
 
 
 def shortest(array: np.ndarray | np.float32) -> Any:
-    """Decimals, each the shortest that is the same number in its own type: 0.1, not 0.10000000149011612."""
+    """The shortest decimals that are the same numbers in their own type: 0.1, not 0.10000000149011612."""
     return np.asarray(array).astype(str).astype(np.float64).tolist()
 
 
@@ -164,6 +164,6 @@ def _dump(key: str, value: Any) -> bytes:
 
 
 def shown(value: Any) -> str:
-    """JSON for a message; of long one the beginning."""
+    """JSON for a message, shortened if it is long."""
     text = json.dumps(value)
     return text if len(text) <= 200 else f"{text[:200]}..."

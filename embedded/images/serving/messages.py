@@ -1,4 +1,4 @@
-"""The protocol's messages that both APIs answer with."""
+"""The messages that both APIs answer with."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tensorflow_serving.apis import get_model_metadata_pb2, get_model_status_pb2
 from .model import Version
 from .versions import Status
 
-# Which field of a TensorProto holds the values of a type. Clients read these, and tensor_content only when asked to.
+# The field of a TensorProto with the values of a type. Clients read these fields, and tensor_content only on request.
 _FIELDS = {
     tf.float32: "float_val",
     tf.float64: "double_val",
@@ -27,7 +27,7 @@ _FIELDS = {
 
 
 def model_spec(name: str, number: int, signature_name: str = "") -> model_pb2.ModelSpec:
-    """Which version answered."""
+    """The version that answered."""
     spec = model_pb2.ModelSpec(name=name, signature_name=signature_name)
     spec.version.value = number
     return spec
@@ -52,7 +52,7 @@ def signature_map(version: Version) -> get_model_metadata_pb2.SignatureDefMap:
 
 
 def tensor(array: np.ndarray) -> tensor_pb2.TensorProto:
-    """An array as the API sends it."""
+    """An array as a TensorProto."""
     dtype = tf.string if array.dtype.kind in "OS" else tf.as_dtype(array.dtype)
     if dtype not in _FIELDS:
         return tf.make_tensor_proto(array)

@@ -24,7 +24,7 @@ class Version:
         self._loaded = tf.saved_model.load(str(folder), tags=["serve"])
 
     def signature(self, name: str) -> meta_graph_pb2.SignatureDef:
-        """The signature's inputs and outputs. An empty name is the default signature."""
+        """The signature's inputs and outputs. An empty name means the default signature."""
         found = self.signature_defs.get(name or DEFAULT_SIGNATURE)
         if found is None or (name or DEFAULT_SIGNATURE) not in self._loaded.signatures:
             raise invalid(f'Serving signature name: "{name or DEFAULT_SIGNATURE}" not found in signature def')
@@ -48,7 +48,7 @@ class Version:
 
 
 def _misshapen(inputs: Mapping[str, np.ndarray], signature: meta_graph_pb2.SignatureDef) -> Refusal | None:
-    """Says which input's shape is not the signature's, where TensorFlow could do nothing with it.
+    """Names the input whose shape differs from the signature's, if TensorFlow cannot compute it.
 
     What it can compute is no fault: TF Serving compares no shapes. Its own example says [-1, 1], and is sent [3].
     """
@@ -60,7 +60,7 @@ def _misshapen(inputs: Mapping[str, np.ndarray], signature: meta_graph_pb2.Signa
 
 
 def _tensor(name: str, array: np.ndarray, info: meta_graph_pb2.TensorInfo) -> tf.Tensor:
-    # TensorFlow casts nothing that a client has given a type; JSON has none, and comes here in the signature's.
+    # TensorFlow does not cast inputs with a type; JSON inputs have none, and arrive here in the signature's.
     given, wanted = tf.string if array.dtype.kind in "OSU" else tf.as_dtype(array.dtype), tf.as_dtype(info.dtype)
     if given != wanted:
         raise invalid(f"input {name} is of type {given.name}, the signature takes {wanted.name}")

@@ -1,4 +1,4 @@
-"""The one error of the API: a canonical status code and a message, which REST and gRPC each say in their own way."""
+"""The error of both APIs: a canonical status code and a message."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BY_NUMBER = {code.value[0]: code for code in grpc.StatusCode}
 
 
 class Refusal(Exception):
-    """A request that is not answered, and why."""
+    """Why a request is refused."""
 
     def __init__(self, code: grpc.StatusCode, message: str) -> None:
         super().__init__(message)
@@ -35,20 +35,20 @@ class Refusal(Exception):
 
 
 def invalid(message: str) -> Refusal:
-    """The request itself is wrong."""
+    """The request is invalid."""
     return Refusal(grpc.StatusCode.INVALID_ARGUMENT, message)
 
 
 def not_found(message: str) -> Refusal:
-    """What the request names is not there."""
+    """Something that the request names does not exist."""
     return Refusal(grpc.StatusCode.NOT_FOUND, message)
 
 
 def unknown_label(label: str) -> Refusal:
-    """A version's label, which only a file of models' configuration can give; the stand-in reads none."""
+    """A version label, which only a model config file can define; the stand-in reads none."""
     return invalid(f"Unrecognized servable version label: {label}")
 
 
 def from_tensorflow(error: tf.errors.OpError) -> Refusal:
-    """What TensorFlow itself refused, under its own code."""
+    """An error of TensorFlow, with its own code."""
     return Refusal(_BY_NUMBER.get(error.error_code, grpc.StatusCode.INTERNAL), error.message)

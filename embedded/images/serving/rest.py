@@ -27,7 +27,7 @@ _GET = re.compile(_MODEL + r"(?:/(?P<part>metadata))?", re.IGNORECASE)
 
 
 def application(versions: Versions) -> Starlette:
-    """The REST API as an ASGI application. Requests of every method get an answer in JSON."""
+    """The REST API as an ASGI application. All methods get an answer in JSON."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
@@ -40,7 +40,7 @@ def application(versions: Versions) -> Starlette:
 
 
 def _plain(body: bytes, encoding: str) -> bytes:
-    """The body as it was before gzip. What cannot be unpacked is no body, as evhttp_request.cc has it."""
+    """The decompressed body. As in evhttp_request.cc, a body that cannot be decompressed is empty."""
     if "gzip" not in encoding.lower():
         return body
     packed = zlib.decompressobj(wbits=zlib.MAX_WBITS + 16)

@@ -19,7 +19,7 @@ DRAIN_SECONDS = 20
 
 
 def serve(asked: flags.Flags) -> int:
-    """Serves until SIGTERM or SIGINT, finishes the requests that are being answered, and returns the exit code."""
+    """Serves until SIGTERM or SIGINT, finishes running requests, and returns the exit code."""
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.INFO, stream=sys.stdout)
     log.info("this is tensorplane's stand-in for tensorflow/serving, on TensorFlow %s", tf.__version__)
     tf.config.threading.set_intra_op_parallelism_threads(asked.tensorflow_intra_op_parallelism)
@@ -66,7 +66,7 @@ def _run_servers(asked: flags.Flags, versions: Versions, stop: threading.Event) 
         # the first, 40 ms, on each request but a connection's first.
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         log.info("REST API at port %d", asked.rest_api_port)
-        # It drains on SIGTERM by itself, and then hands the signal to our handler.
+        # It drains on SIGTERM by itself, then calls our handler.
         uvicorn.Server(config).run(sockets=[listening])
         return 0
     finally:

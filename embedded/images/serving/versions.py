@@ -1,4 +1,4 @@
-"""Which version is served: the newest in the model's folder, swapped so that there is always one that answers."""
+"""The served version: the newest in the model's folder, swapped so that one always answers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Status:
 
 
 class Versions:
-    """The versions of one model. TF Serving's default policy: the newest is served, the one before it goes after."""
+    """The versions of one model. TF Serving's default policy: the newest is loaded before the former is unloaded."""
 
     def __init__(self, name: str, folder: Path, *, retries: int, retry_seconds: float) -> None:
         self.name, self._folder = name, folder
@@ -45,7 +45,7 @@ class Versions:
         self._failures: dict[int, tuple[int, float]] = {}
 
     def get(self, name: str, number: int | None = None) -> Version:
-        """The version that answers a request. Whoever holds it may finish with it after a swap."""
+        """The version that answers a request. A request may finish with it after a swap."""
         serving = self._serving
         if name == self.name and serving is not None and number in (None, serving.number):
             return serving
@@ -53,7 +53,7 @@ class Versions:
         raise not_found(f"Servable not found for request: {wanted}")
 
     def statuses(self, name: str, number: int | None = None) -> dict[int, Status]:
-        """What is known of each version, the newest first."""
+        """The state of each version, the newest first."""
         known = dict(self._statuses) if name == self.name else {}
         if number is not None:
             if number not in known:
@@ -64,18 +64,18 @@ class Versions:
         return dict(sorted(known.items(), reverse=True))
 
     def watch(self, every_seconds: int, stop: threading.Event) -> None:
-        """Looks at the folder now and then every so often; 0 looks only once."""
+        """Checks the folder now and then at an interval; 0 checks once."""
         while True:
             self.poll()
             if not every_seconds or stop.wait(every_seconds):
                 return
 
     def poll(self) -> None:
-        """Follows what is in the folder now."""
+        """Loads and unloads versions according to the folder."""
         try:
             found = _numbered(self._folder)
         except OSError as error:
-            # A volume that is away for a moment takes no model out of service.
+            # A volume that is unavailable for a moment does not unload the model.
             log.warning("cannot read %s: %s", self._folder, error.strerror)
             return
         newest = max(found, default=None)
@@ -102,7 +102,7 @@ class Versions:
         self._statuses[number] = Status(State.LOADING)
         try:
             return Version(folder, number)
-        except Exception as error:  # whatever a broken model makes TensorFlow raise: it is that version's fault alone
+        except Exception as error:  # TensorFlow may raise anything for a broken model; only that version fails
             self._failures[number] = (failures + 1, time.monotonic())
             self._statuses[number] = Status(State.END, f"{type(error).__name__}: {error}")
             log.error("cannot load %s version %d: %s", self.name, number, error)

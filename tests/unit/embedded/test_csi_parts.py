@@ -51,7 +51,7 @@ def test_a_page_goes_on_where_the_last_one_ended_though_that_is_gone() -> None:
     some, token = pages.page([first, second, third], 2, "")
     assert some == [first, second]
     assert pages.page([third, later], 0, token) == ([third, later], "")
-    with pytest.raises(Refusal, match="begin again"):
+    with pytest.raises(Refusal, match="start again"):
         pages.page([first], 0, "nonsense")
 
 
@@ -90,13 +90,13 @@ def test_a_size_is_chosen_in_the_range(asked: Asked, smallest: int | None, chose
     ],
 )
 def test_what_a_folder_cannot_be_is_told(capability: csi_pb2.VolumeCapability, reason: str) -> None:
-    assert reason in requested.lacking(capability)
+    assert reason in requested.unsupported(capability)
 
 
 def test_every_access_mode_will_do_and_readers_only_read() -> None:
     modes = [mode for mode in Capability.AccessMode.Mode.values() if mode]
     made = [Capability(mount=Capability.MountVolume(), access_mode={"mode": mode}) for mode in modes]
-    assert not any(requested.lacking(one) for one in made)
+    assert not any(requested.unsupported(one) for one in made)
     readers = {Capability.AccessMode.Mode.Name(one.access_mode.mode) for one in made if requested.is_read_only(one)}
     assert readers == {"SINGLE_NODE_READER_ONLY", "MULTI_NODE_READER_ONLY"}
 
