@@ -1,4 +1,4 @@
-"""`python -m bench [NAME …]`: measure figures one after the other, print them beside their goals, record them."""
+"""`python -m bench [NAME …]`: measure figures one after the other, print them with their goals, record them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ FIGURES = {
 
 
 def main(names: list[str]) -> int:
-    """Measure the named figures, or all but the cold start, which takes long and is asked for by name.
+    """Measure the named figures, or all but the cold start, which takes long and must be named.
 
     0 when all were measured, whether they reach their goals or not; 1 when one could not be, 130 after Ctrl-C.
     """
@@ -53,7 +53,7 @@ def main(names: list[str]) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     unknown = [name for name in names if name not in FIGURES]
     if unknown:
-        print(f"{', '.join(unknown)}: no such figure; there are {', '.join(FIGURES)}", file=sys.stderr)
+        print(f"{', '.join(unknown)}: unknown figure; choose among {', '.join(FIGURES)}", file=sys.stderr)
         return 1
     console = terminal.console()
     rows: list[tuple[Figure, Measured]] = []
@@ -65,7 +65,7 @@ def main(names: list[str]) -> int:
         print(*fault.lines, sep="\n", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("Interrupted; what the measurement had started is removed.", file=sys.stderr)
+        print("Interrupted; everything that the measurement started is removed.", file=sys.stderr)
         return 130
     finally:
         if rows:

@@ -34,7 +34,7 @@ Line = tuple[float, str]
 
 
 class Program:
-    """The image's files in a folder, with the program beside them, as a pod sees it."""
+    """The image's files in a folder, with the program, as in a pod."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -45,7 +45,7 @@ class Program:
         (root / "tmp").chmod(0o1777)
 
     def add(self, files: dict[str, Path]) -> None:
-        """Puts the program's files and tensorplane's library where pods have them."""
+        """Copies the program's files and tensorplane's library to their paths in pods."""
         for name, source in files.items():
             target = self._root / _APP / name
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -56,7 +56,7 @@ class Program:
             target.write_bytes(content)
 
     def run(self, run: str, script: str, settings: dict[str, str]) -> list[Line]:
-        """The chief's lines with the time of each, after all workers have ended."""
+        """The chief's log lines with their times, after all workers have ended."""
         written = self._root / "models" / run
         written.mkdir(parents=True)
         shutil.chown(written, NONROOT, NONROOT)

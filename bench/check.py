@@ -23,8 +23,8 @@ def _seconds(stack: str) -> float:
 def _check() -> Measured:
     """The slower of the two stacks, each by the best of its runs."""
     seconds = {stack: min(_seconds(stack) for _ in range(_RUNS)) for stack in _STACKS}
-    told = ", ".join(f"{stack}: {seconds[stack]:.2f} s" for stack in _STACKS)
-    return Measured(max(seconds.values()), f"{told} (best of {_RUNS})")
+    peer = ", ".join(f"{stack}: {seconds[stack]:.2f} s" for stack in _STACKS)
+    return Measured(max(seconds.values()), f"{peer} (best of {_RUNS})")
 
 
 FIGURES = (Figure("check", "<= 1.0", "s", _check),)

@@ -17,7 +17,7 @@ RESULTS = PROJECT / "bench" / "results.json"
 
 @dataclass(frozen=True)
 class Measured:
-    """One measured value; `peer` says what it was compared with in the same run."""
+    """One measured value; `peer`: what it was compared with in the same run."""
 
     value: float
     peer: str = ""
@@ -39,7 +39,7 @@ class Figure:
 
 
 def record(figure: Figure, measured: Measured, results: Path = RESULTS) -> None:
-    """Write one value into the results, beside those measured before."""
+    """Add one value to the results of earlier measurements."""
     known = json.loads(results.read_text()) if results.exists() else {}
     known[figure.name] = {
         "measured": round(measured.value, 3),

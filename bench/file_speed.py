@@ -1,6 +1,6 @@
 """Writes a file or reads it, past the page cache's copy of it, and prints bytes per second: `write|read PATH MIB`.
 
-The same text runs in a pod and beside it, so it stands alone.
+The same file runs in a pod and on the node, so it imports nothing of this project.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""What the typed layer costs: a stack's start beside bare imports, its graph beside one by hand, many teams' queues."""
+"""The cost of the typed layer: a stack's start compared with bare imports, its graph with a plain one, many queues."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _RUNS = 3
 
 
 def _seconds(*arguments: str) -> float:
-    """What a program of `bench.graph_programs` says it took.
+    """The seconds that a program of `bench.graph_programs` reports.
 
     Modules come from bytecode, as in every run after the first, also where the environment writes none: the SDKs have
     theirs from their installation, and the project's own modules would be compiled in each run.
@@ -54,7 +54,7 @@ def _interleaved(one: Callable[[], float], other: Callable[[], float]) -> tuple[
 def _start() -> Measured:
     """Import, settings and graph of the production stack, over bare imports of Pulumi and the modules that it uses."""
     for way in ("stack", "imports"):
-        _seconds(way, "prod")  # compiles what the runs that count then load
+        _seconds(way, "prod")  # compiles the bytecode of the measured runs
     ours, bare = _interleaved(lambda: _seconds("stack", "prod"), lambda: _seconds("imports", "prod"))
     ratio = statistics.median(a / b for a, b in zip(ours, bare, strict=True))
     peer = f"stack {statistics.median(ours):.2f} s, imports {statistics.median(bare):.2f} s (medians of {_RUNS} pairs)"
@@ -64,8 +64,8 @@ def _start() -> Measured:
 def _exponent() -> Measured:
     """Slope of log(seconds) over log(size), by least squares, over the fastest run of each size."""
     seconds = {size: min(_seconds("ours", str(size)) for _ in range(3)) for size in _SIZES}
-    told = ", ".join(f"{size}: {seconds[size]:.2f} s" for size in _SIZES)
-    return Measured(slope(seconds.items()), f"node groups with a workload each: {told}")
+    peer = ", ".join(f"{size}: {seconds[size]:.2f} s" for size in _SIZES)
+    return Measured(slope(seconds.items()), f"node groups with a workload each: {peer}")
 
 
 def slope(points: Iterable[tuple[float, float]]) -> float:
@@ -74,7 +74,7 @@ def slope(points: Iterable[tuple[float, float]]) -> float:
     return statistics.linear_regression([x for x, _ in logs], [y for _, y in logs]).slope
 
 
-def _beside_plain() -> Measured:
+def _against_plain() -> Measured:
     """The graph of 500 node groups and 500 workloads over the same resources registered with the typed SDKs alone."""
     size = str(_SIZES[-1])
     ours, plain = _interleaved(lambda: _seconds("ours", size), lambda: _seconds("plain", size))
@@ -84,7 +84,7 @@ def _beside_plain() -> Measured:
 
 
 def _generated() -> Measured:
-    """From the settings of 200 teams to their queues, kinds of machines and quotas."""
+    """From the settings of 200 teams to their queues, flavors and quotas."""
     seconds = [_seconds("queues", str(_TEAMS[-1])) for _ in range(_RUNS)]
     return Measured(statistics.median(seconds), f"{_TEAMS[-1]} teams x 20 node groups, median of {_RUNS}")
 
@@ -92,14 +92,14 @@ def _generated() -> Measured:
 def _teams_exponent() -> Measured:
     """How the graph of a preview grows with the teams, over the fastest run of each size."""
     seconds = {size: min(_seconds("teams", str(size)) for _ in range(_RUNS)) for size in _TEAMS}
-    told = ", ".join(f"{size}: {seconds[size]:.2f} s" for size in _TEAMS)
-    return Measured(slope(seconds.items()), f"teams with a queue each: {told}")
+    peer = ", ".join(f"{size}: {seconds[size]:.2f} s" for size in _TEAMS)
+    return Measured(slope(seconds.items()), f"teams with a queue each: {peer}")
 
 
 FIGURES = (
     Figure("stack-start", "<= 1.5", "x", _start),
     Figure("graph-exponent", "<= 1.1", "", _exponent),
-    Figure("graph-to-plain", "<= 1.5", "x", _beside_plain),
+    Figure("graph-to-plain", "<= 1.5", "x", _against_plain),
     Figure("queues-generated", "<= 2", "s", _generated),
     Figure("queues-exponent", "<= 1.1", "", _teams_exponent),
 )

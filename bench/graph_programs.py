@@ -8,8 +8,8 @@ import time
 from functools import partial
 
 _BEGAN = time.perf_counter()
-# What a fleet of a thousand groups consists of, in turn.
-_CARDS = ({"accelerator": "t4"}, {"accelerator": "l4"}, {"accelerator": "h100-80gb", "perNode": 8})
+# The machines of a fleet of a thousand groups, in rotation.
+_ACCELERATORS = ({"accelerator": "t4"}, {"accelerator": "l4"}, {"accelerator": "h100-80gb", "perNode": 8})
 _REGION = "us-west-2"
 # What the stack's program uses of the SDKs, by a resource of each module: a module is loaded when something in it is
 # first asked for.
@@ -49,7 +49,7 @@ def main(way: str, what: str) -> None:
 
 
 def _stack(name: str) -> float:
-    """From nothing imported to the whole graph of Pulumi.NAME.yaml: the project's own program."""
+    """From nothing imported to the complete graph of Pulumi.NAME.yaml: the project's own program."""
     import runpy
 
     import pulumi
@@ -84,7 +84,7 @@ def _build(settings: object) -> None:
 
 
 def _ours(size: str) -> float:
-    """A stack of so many node groups, each with a training job that names it."""
+    """A stack of `size` node groups, each with a training job on it."""
     from bench.mocked import run
     from components.base.settings import Settings
 
@@ -103,8 +103,8 @@ def _fleet(size: int) -> dict[str, dict[str, object]]:
     groups: dict[str, object] = {"cpu": {"machine": "m7i.2xlarge", "min": 2, "max": 10}}
     jobs: dict[str, object] = {}
     for index in range(size):
-        card = _CARDS[index % len(_CARDS)]
-        groups[f"group-{index}"] = {**card, "max": 4, "labels": {"bench": str(index)}}
+        accelerator = _ACCELERATORS[index % len(_ACCELERATORS)]
+        groups[f"group-{index}"] = {**accelerator, "max": 4, "labels": {"bench": str(index)}}
         jobs[f"job-{index}"] = {
             "kind": "trainingJob",
             "strategy": {"kind": "single"},
@@ -129,7 +129,7 @@ def _plain(size: str) -> float:
 
 
 def _queues(teams: str) -> float:
-    """From settings to what Kueue is given: checked, with every kind of machine, quota and queue of so many teams."""
+    """From settings to Kueue's objects, with checks: flavors, quotas and queues of many teams."""
     from bench.mocked import run
     from bench.team_queues import settings
     from components.queues import cluster_queue_spec
@@ -149,7 +149,7 @@ def _queues(teams: str) -> float:
 
 
 def _teams(teams: str) -> float:
-    """The whole graph of so many teams, as a preview registers it."""
+    """The complete graph of many teams, as a preview registers it."""
     from bench.mocked import run
     from bench.team_queues import settings
 

@@ -1,4 +1,4 @@
-"""The `bench` cluster: for one measurement at a time, from nothing, and gone afterwards however that ends."""
+"""The `bench` cluster: for one measurement at a time, created from scratch, and always removed afterwards."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _READY_SECONDS = 120
 
 @dataclass(frozen=True)
 class Running:
-    """The started cluster and the dev stack that goes onto it."""
+    """The started cluster and the dev stack on it."""
 
     kube: Kube
     stack: Stack
@@ -44,7 +44,7 @@ class Running:
         return outputs
 
     def deploy_with(self, settings: str, folder: Path) -> Stack:
-        """The stack with other settings, by way of a folder of links; waits for no workload."""
+        """Deploys the stack with other settings through a folder of links; does not wait for workloads."""
         stack = linked_project.with_settings(self.stack, folder, settings)
         self._update(stack)
         return stack
@@ -55,7 +55,7 @@ class Running:
         stack.up(step)
 
     def wait_for_controllers(self) -> None:
-        """Until every pod of Kueue and JobSet is Ready again: a stopped cluster's were, too, as etcd remembers it."""
+        """Waits until the pods of Kueue and JobSet are Ready again; etcd also has their state of before the stop."""
         waiting.until(
             lambda: all(self._ready(namespace) for namespace in _CONTROLLERS),
             _READY_SECONDS,
@@ -69,18 +69,18 @@ class Running:
 
 
 def remove() -> None:
-    """Ends the cluster and deletes its data, also what a killed measurement left; never somebody else's."""
+    """Stops the cluster and deletes its data, also after a killed measurement; never another user's."""
     alive = processes.find(BENCH)
     home = alive.identity(Places(BENCH)).get("home") if alive else None
     if home and home != str(BENCH.home):
-        raise Fault(f"cluster {BENCH.name}: it runs with its data in {home}, so it is not ours to stop: stop it there")
+        raise Fault(f"cluster {BENCH.name}: runs with its data in {home}, so another user started it; stop it there")
     cluster.remove(BENCH)
     shutil.rmtree(BENCH.stacks, ignore_errors=True)
 
 
 @contextmanager
 def fresh() -> Iterator[None]:
-    """Nothing of the cluster before and nothing after."""
+    """Removes the cluster before and after the block."""
     remove()
     try:
         yield
@@ -98,7 +98,7 @@ def running(*, simulated_nodes: bool = False) -> Iterator[Running]:
 
 
 def start(*, simulated_nodes: bool = False) -> None:
-    """Starts it as `make up` does, with the data that it has."""
+    """Starts it as `make up` does, with its data."""
     cluster.start(BENCH, Step("cluster"), simulated_nodes=simulated_nodes, storage=True)
 
 
@@ -108,7 +108,7 @@ def stop() -> None:
 
 
 def settle(seconds: float) -> None:
-    """Lets what was started come to rest."""
+    """Waits until what was started is idle."""
     quiet.wait_for_idle_processors()
     time.sleep(seconds)
 

@@ -1,4 +1,4 @@
-"""What the idle cluster costs in memory: each process's proportional share, so that shared pages count once."""
+"""The memory of the idle cluster: each process's proportional share, so that shared pages count once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Shares = Mapping[str, int]
 
 
 def by_name(pids: Iterable[int], pods: Mapping[str, str], left_out: str) -> Shares:
-    """Bytes per program, or per pod where `pods` has the pod's name by its uid; those named `left_out` do not count."""
+    """Bytes per program, or per pod if `pods` has its name by uid; those in `left_out` do not count."""
     total: Counter[str] = Counter()
     for pid in pids:
         try:

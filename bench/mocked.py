@@ -1,4 +1,4 @@
-"""Runs a program as in a preview, against nothing: each resource answers with its inputs."""
+"""Runs a program as in a preview, with mocks: each resource's outputs are its inputs."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class _Echo(pulumi.runtime.Mocks):
 
 
 def run(program: Callable[[], object], *, stack: str) -> dict[str, int]:
-    """Runs it to its end; how many resources of each type it registered."""
+    """Runs it to its end; returns the number of resources by type."""
     echo = _Echo()
-    # As in a preview, what a resource does not answer with is unknown.
+    # As in a preview, missing outputs are unknown.
     pulumi.runtime.set_mocks(echo, project="tensorplane", stack=stack, preview=True)
 
     @pulumi.runtime.test  # type: ignore[untyped-decorator]

@@ -1,4 +1,4 @@
-"""How much processor time everything but the measurement took meanwhile: too much of it makes a run worthless."""
+"""Processor time of everything but the measurement: too much of it invalidates a run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LIMIT = 0.15
 
 
 class Others:
-    """Watches one run of this process, its programs and the instance; `share` is the processors that others used."""
+    """Watches one run of this process, its programs and the instance; `share`: the processors that others used."""
 
     def __init__(self, instance: Instance, busy: Callable[[], float] = quiet.busy_seconds) -> None:
         self._instance = instance
@@ -38,10 +38,10 @@ class Others:
 
 
 def _instance_seconds(instance: Instance) -> float:
-    """What its processes have used since it started; a stopped one has none and uses none."""
+    """The time that its processes have used since it started; 0 for a stopped one."""
     folders = cgroups.folders(instance)
     for file in (folder / "cpuacct.usage" for folder in folders):
-        if file.exists():  # version 1, also where version 2 is mounted beside it
+        if file.exists():  # version 1, also on hybrid machines
             return int(file.read_text()) / 1e9
     for file in (folder / "cpu.stat" for folder in folders):
         words = file.read_text().split()

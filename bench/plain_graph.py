@@ -16,7 +16,7 @@ _TEMPLATE = "k8s.io/cluster-autoscaler/node-template"
 
 
 def build(size: int) -> None:
-    """So many node groups, each with the job that names it, on one cluster."""
+    """`size` node groups, each with a job on it, in one cluster."""
     cluster = aws.eks.Cluster("cluster", role_arn="role", vpc_config={"subnet_ids": ["subnet-a", "subnet-b"]})
     groups = [_group(index, cluster) for index in range(size)]
     provider = k8s.Provider("cluster", kubeconfig="{}", opts=pulumi.ResourceOptions(depends_on=groups))

@@ -23,7 +23,7 @@ _CODE = Bundle("first-line", {"main.py": b"import time\n\nprint(time.time(), flu
 
 
 def _manifest(name: str) -> dict[str, Any]:
-    """The pod that a training job would have: the same image, identity, limits, and code from a ConfigMap."""
+    """A pod like those of training jobs: the same image, identity, limits, and code from a ConfigMap."""
     container = pod.Container(
         image=versions.EMBEDDED_IMAGES.train,
         resources=Resources(cpus=0.4, memory_gib=1.25),

@@ -1,4 +1,4 @@
-"""How long jobs wait in queues: one queue for all of them, against the queues that tensorplane makes of teams."""
+"""How long jobs wait in queues: one queue for all of them, compared with tensorplane's queues per team."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _PER_POD = 8
 """GPUs: a whole node."""
 _LIMIT_SECONDS = 500
 _KUEUE = partial(GVK.parse, versions.KUEUE_API)
-# What Kueue comes with: any stack that has a queue.
+# Any stack with a queue installs Kueue.
 _SETTINGS = {"config": {"tensorplane:queues": {"any": {"cpus": 1, "memoryGib": 1}}}}
 
 Layout = Mapping[str, QueueArgs]
@@ -52,32 +52,32 @@ def _kinds(machines: Fleet) -> dict[str, Flavor]:
     return flavors.of(machines, own_nodes=True, levels=tuple(levels.values()))
 
 
-def _cards(machines: Fleet) -> dict[str, int]:
-    """GPUs of each card, so many that every team gets whole nodes."""
+def _whole_nodes(machines: Fleet) -> dict[str, int]:
+    """GPUs of each accelerator, a multiple that gives every team whole nodes."""
     share = _TEAMS * _PER_POD
     return {name: (kind.gpus_max or 0) // share * share for name, kind in _kinds(machines).items() if kind.is_gpu}
 
 
 def one(machines: Fleet) -> Layout:
     """Everything in one queue."""
-    return {"all": QueueArgs(gpus=_cards(machines))}
+    return {"all": QueueArgs(gpus=_whole_nodes(machines))}
 
 
 def generated(machines: Fleet) -> Layout:
     """A queue for each team, every other one of high priority: the same GPUs in all, in one cohort."""
-    cards = _cards(machines)
+    gpus = _whole_nodes(machines)
     return {
         f"team-{team}": QueueArgs(
             priority="high" if team % 2 else "low",
-            gpus={name: most // _TEAMS for name, most in cards.items()},
-            may_borrow={name: most // 2 for name, most in cards.items()},
+            gpus={name: most // _TEAMS for name, most in gpus.items()},
+            may_borrow={name: most // 2 for name, most in gpus.items()},
         )
         for team in range(_TEAMS)
     }
 
 
 def objects(layout: Layout, machines: Fleet) -> Iterator[dict[str, Any]]:
-    """What tensorplane declares for these queues."""
+    """tensorplane's objects for these queues."""
     kinds = _kinds(machines)
     levels = next(kind.levels for kind in kinds.values() if kind.levels)
     yield _object("Topology", topology.object_name(_STACK, levels), spec=topology.spec(levels))
@@ -99,7 +99,7 @@ def _object(kind: str, name: str, *, namespace: str | None = None, **fields: Any
 
 @dataclass(frozen=True)
 class Job:
-    """A job of the mix: so many pods of eight GPUs, and how long they take once they may; for ever, too."""
+    """A job of the mix: its pods of eight GPUs, and how long they run once admitted, perhaps for ever."""
 
     name: str
     queue: str
@@ -112,8 +112,8 @@ class Job:
 
 
 def mix(layout: Layout, *, pods: int, seconds: float) -> list[Job]:
-    """The same jobs for every layout, of up to so many pods and about so many seconds; every queue gets as many."""
-    chance, names = random.Random(_SEED), list(layout)  # noqa: S311  # the same ones in each run
+    """The same jobs for every layout, of random sizes and durations; every queue gets the same number."""
+    chance, names = random.Random(_SEED), list(layout)  # noqa: S311  # the same in each run
     return [
         Job(f"job-{i}", names[i % len(names)], chance.randint(1, pods), chance.uniform(0.5, 1.5) * seconds)
         for i in range(_DEPTH)
@@ -136,7 +136,7 @@ def _workload(job: Job, layout: Layout, machines: Fleet) -> dict[str, Any]:
             "queueName": job.queue,
             "priority": PRIORITIES[layout[job.queue].priority],
             "priorityClassRef": {"group": "kueue.x-k8s.io", "kind": "WorkloadPriorityClass", "name": wide},
-            # Without its topology's request a bare Workload would not be placed as its job's would.
+            # Without a topology request, a bare Workload would not be placed like that of a job.
             "podSets": [
                 {"name": "worker", "count": job.pods, "template": template, "topologyRequest": {"unconstrained": True}}
             ],
@@ -146,7 +146,7 @@ def _workload(job: Job, layout: Layout, machines: Fleet) -> dict[str, Any]:
 
 @dataclass
 class Replay:
-    """One replay of the mix: when each job was admitted, seconds after the queues were let go."""
+    """One replay of the mix: when each job was admitted, in seconds after the queues were resumed."""
 
     at: Api
     custom: client.CustomObjectsApi
@@ -158,8 +158,8 @@ class Replay:
     _over: threading.Event = field(default_factory=threading.Event)
     _began: float = 0
 
-    def run(self, let_go: Callable[[], object]) -> None:
-        """Lets the queues go, plays the jobs' pods, and returns when the last job is admitted and, if it ends, done."""
+    def run(self, resume: Callable[[], object]) -> None:
+        """Resumes the queues, simulates pods, and returns when the last job is admitted and, if it ends, finished."""
         ending = sum(1 for job in self.jobs.values() if math.isfinite(job.seconds))
         watch = threading.Thread(target=self._watch, daemon=True)
         watch.start()
@@ -170,9 +170,9 @@ class Replay:
             every=0.1,
         )
         if self.admitted:
-            raise Fault(f"jobs: {len(self.admitted)} admitted before the queues were let go")
+            raise Fault(f"jobs: {len(self.admitted)} admitted before the queues were resumed")
         self._began = time.monotonic()
-        let_go()
+        resume()
         with ThreadPoolExecutor(8) as pool:
             while len(self.admitted) < len(self.jobs) or len(self.finished) < ending:
                 now = time.monotonic() - self._began
@@ -197,14 +197,20 @@ class Replay:
 
     def _finish(self, name: str) -> None:
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        told = {"type": "Finished", "status": "True", "reason": "Succeeded", "message": "", "lastTransitionTime": now}
+        finished = {
+            "type": "Finished",
+            "status": "True",
+            "reason": "Succeeded",
+            "message": "",
+            "lastTransitionTime": now,
+        }
         group, _, version = versions.KUEUE_API.partition("/")
-        body = {"status": {"conditions": [*self._conditions[name], told]}}
+        body = {"status": {"conditions": [*self._conditions[name], finished]}}
         self.custom.patch_namespaced_custom_object_status(group, version, _STACK, "workloads", name, body)
 
 
 def _held(cluster_queue: dict[str, Any]) -> dict[str, Any]:
-    """The queue that takes jobs and admits none."""
+    """The stopped queue, which holds jobs."""
     return {**cluster_queue, "spec": {**cluster_queue["spec"], "stopPolicy": "Hold"}}
 
 
@@ -218,14 +224,14 @@ def _replay(at: Api, layout: Layout, jobs: list[Job], machines: Fleet) -> Replay
     quiet.wait_for_idle_processors()
     custom = client.CustomObjectsApi(config.new_client_from_config(str(instance.BENCH.kubeconfig)))
     replay = Replay(at, custom, {job.name: job for job in jobs})
-    let_go = [partial(at.apply, each, manager=simulated_fleet.MANAGER, force=True) for each in queues]
-    replay.run(partial(simulated_fleet.side_by_side, let_go))
+    resume = [partial(at.apply, each, manager=simulated_fleet.MANAGER, force=True) for each in queues]
+    replay.run(partial(simulated_fleet.side_by_side, resume))
     _clear(at, made, jobs)
     return replay
 
 
 def _clear(at: Api, made: list[dict[str, Any]], jobs: list[Job]) -> None:
-    """Nothing of a replay is left for the next one."""
+    """Removes everything of a replay."""
     simulated_fleet.side_by_side([partial(at.delete, _KUEUE("Workload"), job.name, _STACK) for job in jobs])
     for each in reversed(made):
         at.delete(GVK.of(each), each["metadata"]["name"], each["metadata"].get("namespace"))
@@ -235,7 +241,7 @@ def _clear(at: Api, made: list[dict[str, Any]], jobs: list[Job]) -> None:
     def gone() -> bool:
         return not any(left["metadata"]["name"] in names for kind in kinds for left in at.list(_KUEUE(kind)))
 
-    waiting.until(gone, 120, lambda: "objects of the last replay: not gone")
+    waiting.until(gone, 120, lambda: "objects of the last replay: not deleted")
 
 
 @contextmanager
@@ -248,7 +254,7 @@ def _kueue(machines: Fleet) -> Iterator[Api]:
             {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": _STACK, "labels": MANAGED}}, manager="bench"
         )
         simulated_fleet.start_nodes(at, machines)
-        # Nodes' leases, and who looks at them, would take a part of the processors from Kueue and the API server.
+        # Node leases and their controller would take processor time from Kueue and the API server.
         with simulated_fleet.nodes_at_rest(at):
             yield at
 
@@ -257,29 +263,29 @@ _ROUNDS = 7
 
 
 def _wait() -> Measured:
-    """Jobs that all find room: what is left is how fast a queue is worked off."""
-    # What a cycle of Kueue takes grows with the nodes, for it looks at all of them; what an admission takes, less.
+    """Jobs that all fit: measures the speed of admission."""
+    # The time of Kueue's cycles grows with the nodes, since it examines all of them; that of an admission grows less.
     machines = simulated_fleet.machines(6)
     waits: dict[Callable[[Fleet], Layout], list[float]] = {one: [], generated: []}
     with _kueue(machines) as at:
         for round_ in range(_ROUNDS):
-            # Who begins changes from round to round.
+            # The order alternates between rounds.
             for layout in (one, generated) if round_ % 2 else (generated, one):
                 queues = layout(machines)
                 replay = _replay(at, queues, mix(queues, pods=2, seconds=math.inf), machines)
                 waits[layout].append(statistics.median(replay.admitted.values()))
     ratios = [many / one_ for many, one_ in zip(waits[generated], waits[one], strict=True)]
     ours, theirs = (statistics.median(waits[layout]) for layout in (generated, one))
-    told = f"p50 {ours:.1f} s in {_TEAMS} queues, {theirs:.1f} s in one"
-    return Measured(statistics.median(ratios), f"{told}; {min(ratios):.2f} to {max(ratios):.2f} in {_ROUNDS} rounds")
+    peer = f"p50 {ours:.1f} s in {_TEAMS} queues, {theirs:.1f} s in one"
+    return Measured(statistics.median(ratios), f"{peer}; {min(ratios):.2f} to {max(ratios):.2f} in {_ROUNDS} rounds")
 
 
 def _makespan() -> Measured:
-    """Jobs that want more than there is, against the time that their GPUs take when none is ever idle."""
+    """Jobs that exceed the fleet, compared with the time they take if no GPU is ever idle."""
     machines = simulated_fleet.machines()
     layout = generated(machines)
     jobs = mix(layout, pods=16, seconds=15)
-    floor = sum(job.gpus * job.seconds for job in jobs) / sum(_cards(machines).values())
+    floor = sum(job.gpus * job.seconds for job in jobs) / sum(_whole_nodes(machines).values())
     with _kueue(machines) as at:
         replay = _replay(at, layout, jobs, machines)
     last = max(replay.finished.values())

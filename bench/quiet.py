@@ -1,4 +1,4 @@
-"""Waits for a quiet machine: what else runs would be in the figures."""
+"""Waits for an idle machine: other programs would distort the figures."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ def wait_for_low_load(
     sleep: Callable[[float], None] = time.sleep,
     patience: float = _PATIENCE_SECONDS,
 ) -> float:
-    """The load average of the last minute, once it is low. A Fault when it stays high: a figure would mean nothing."""
+    """The load average of the last minute, once it is low. A Fault if it stays high, since figures would be invalid."""
     for _ in range(int(patience // 5)):
         if load() <= LOAD_LIMIT:
             return load()
         sleep(5)
     raise Fault(
-        f"this machine is busy: load {load():.1f} for {patience / 60:.0f} minutes, figures need {LOAD_LIMIT} or less: "
-        "end what else runs (make down) and measure again"
+        f"this machine is busy: load {load():.1f} for {patience / 60:.0f} minutes, more than {LOAD_LIMIT}; "
+        "stop other programs (make down) and measure again"
     )
 
 
 def wait_for_idle_processors(patience: float = _PATIENCE_SECONDS) -> None:
-    """Returns when the processors are mostly idle: what was started just now has settled."""
+    """Returns when the processors are mostly idle, that is, when new processes have settled."""
     allowed = (1 - _IDLE_SHARE) * (os.cpu_count() or 1) * _LOOK_SECONDS
     end = time.monotonic() + patience
     while time.monotonic() < end:
@@ -44,7 +44,7 @@ def wait_for_idle_processors(patience: float = _PATIENCE_SECONDS) -> None:
 
 
 def busy_seconds() -> float:
-    """What all processors have done since the machine started, in seconds of one."""
+    """The busy and idle time of all processors since the machine started, in seconds."""
     ticks = [int(word) for word in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
     idle, waiting_for_disks = ticks[3], ticks[4]
     return (sum(ticks) - idle - waiting_for_disks) / os.sysconf("SC_CLK_TCK")

@@ -1,4 +1,4 @@
-"""Steps per second from a training log, and what several pairs of them say about a ratio."""
+"""Steps per second from a training log, and the ratio of several pairs of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _RESAMPLES = 10_000
 
 
 def steps_per_second(lines: Iterable[tuple[float, str]], warm_up: int) -> float:
-    """Of the steps after the first `warm_up`, saving checkpoints included; each line comes with its time."""
+    """The rate after the first `warm_up` steps, including checkpoints; lines have their times."""
     reached = [(at, int(found.group(1))) for at, line in lines if (found := _STEP.search(line))]
     steady = [(at, step) for at, step in reached if step >= warm_up]
     if len(steady) < 2:
@@ -26,7 +26,7 @@ def steps_per_second(lines: Iterable[tuple[float, str]], warm_up: int) -> float:
 
 @dataclass(frozen=True)
 class Ratio:
-    """The median of paired ratios and where it lies with 95 % confidence."""
+    """The median of paired ratios and its 95 % confidence interval."""
 
     median: float
     low: float
@@ -34,7 +34,7 @@ class Ratio:
 
 
 def paired(pairs: Sequence[tuple[float, float]], seed: int = 1) -> Ratio:
-    """Ratio of each pair's first to its second; the interval is a bootstrap's."""
+    """Ratio of each pair's first to its second, with a bootstrap interval."""
     ratios = [first / second for first, second in pairs]
     chance = random.Random(seed)  # noqa: S311  # no secret
     medians = sorted(statistics.median(chance.choices(ratios, k=len(ratios))) for _ in range(_RESAMPLES))

@@ -1,4 +1,4 @@
-"""A simulated fleet of a thousand nodes: how soon it is there, and how fast pods with GPUs get onto it."""
+"""A simulated fleet of a thousand nodes: how soon it is ready, and how fast pods with GPUs are scheduled."""
 
 from __future__ import annotations
 
@@ -31,32 +31,32 @@ from workloads.manifests import pod
 
 MANAGER = "bench"
 _ZONES = ("a", "b", "c")
-_CARDS = {"old": ("t4", 334), "middle": ("a100-80gb", 333), "new": ("h100-80gb", 333)}
+_ACCELERATORS = {"old": ("t4", 334), "middle": ("a100-80gb", 333), "new": ("h100-80gb", 333)}
 _PER_NODE = 8
 _LIMIT_SECONDS = 900
 _PODS, _ROUNDS = 600, 12
 _POD = GVK("", "v1", "Pod")
 _WITHOUT_GPU = Resources(cpus=8, memory_gib=64)
-_ASKED = _WITHOUT_GPU.model_copy(update={"gpus": 1, "accelerator": _CARDS["new"][0]})
+_ASKED = _WITHOUT_GPU.model_copy(update={"gpus": 1, "accelerator": _ACCELERATORS["new"][0]})
 
 Way = Callable[[], dict[str, Any]]
 
 
 @cache
 def machines(thousands: int = 1) -> Fleet:
-    """Three generations of cards, so many thousand nodes together, with eight GPUs each."""
+    """Three generations of accelerators, on nodes with eight GPUs each."""
     groups = {
         name: NodeGroupArgs(
-            accelerator=card, per_node=_PER_NODE, min=count * thousands, max=count * thousands, zones=_ZONES
+            accelerator=accelerator, per_node=_PER_NODE, min=count * thousands, max=count * thousands, zones=_ZONES
         )
-        for name, (card, count) in _CARDS.items()
+        for name, (accelerator, count) in _ACCELERATORS.items()
     }
     return fleet.of(groups, Embedded().site)[0]
 
 
 @contextmanager
 def running() -> Iterator[Api]:
-    """A new cluster that can simulate nodes, with none yet."""
+    """A new cluster that can simulate nodes, without any yet."""
     with instance.fresh():
         instance.start(simulated_nodes=True)
         yield api()
@@ -68,14 +68,14 @@ def api() -> Api:
 
 
 def side_by_side(calls: Sequence[Callable[[], Any]]) -> None:
-    """Makes them, eight at a time."""
+    """Creates them, eight at a time."""
     with ThreadPoolExecutor(8) as pool:
         for done in [pool.submit(call) for call in calls]:
             done.result()
 
 
 def start_nodes(at: Api, fleet: Fleet) -> float:
-    """Creates the fleet's nodes; the seconds until the last one is Ready, and pods may go there."""
+    """Creates the fleet's nodes; returns the seconds until the last one is Ready and schedulable."""
     shapes = fleet.groups.values()
     nodes = [simulated_nodes.manifest(shape, index) for shape in shapes for index in range(shape.args.max)]
     began = time.monotonic()
@@ -91,7 +91,7 @@ def start_nodes(at: Api, fleet: Fleet) -> float:
 
 def _is_ready(node: dict[str, Any]) -> bool:
     conditions = node.get("status", {}).get("conditions", [])
-    # The taint of a node that is not ready stays for a while after it is.
+    # The not-ready taint stays for a while after a node is Ready.
     kept_off = any(taint["key"].startswith("node.kubernetes.io/") for taint in node["spec"].get("taints", []))
     return not kept_off and any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
 
@@ -105,21 +105,21 @@ def _ready() -> Measured:
 
 
 def _with_gpus() -> dict[str, Any]:
-    """A pod as tensorplane's jobs have it: by its card, with all that leads it there and its GPU's share of a node.
+    """A pod like those of tensorplane's jobs: with selector, tolerations, and its GPU's share of a node.
 
-    Did it ask for next to no processors and memory, its node would look empty until the last GPU is gone: the scheduler
-    would fill one after the other, and ask the full ones too.
+    With tiny requests of processors and memory, a node would look empty until its last GPU is taken: the scheduler
+    would fill one node after the other, and examine the full ones too.
     """
     return _template(_ASKED, _placement())
 
 
 def _same_nodes() -> dict[str, Any]:
-    """The same without the GPU: labels, tolerations of taints, affinity, processors and memory are alike."""
+    """The same without the GPU: labels, tolerations, affinity, processors and memory are equal."""
     return _template(_WITHOUT_GPU, _placement())
 
 
 def _anywhere() -> dict[str, Any]:
-    """A pod without GPUs that may run on every node: the first hundred that the scheduler asks will do."""
+    """A pod without GPUs that fits every node, including the first hundred that the scheduler examines."""
     return _template(_WITHOUT_GPU, {"nodeSelector": {"type": "kwok"}, "tolerations": [{"operator": "Exists"}]})
 
 
@@ -142,12 +142,12 @@ def _seconds(at: Api, way: Way, round_: int) -> float:
     """
     template = {**way(), "apiVersion": "v1", "kind": "Pod"}
     names = [f"{way.__name__.strip('_').replace('_', '-')}-{round_}-{number}" for number in range(_PODS)]
-    # What becomes of pods that have a node would keep the processors from those that wait.
+    # Work for scheduled pods would take processor time from the pending ones.
     with nodes_at_rest(at):
         with paused("kube-scheduler"):
             pods = [{**template, "metadata": {"name": name}} for name in names]
             side_by_side([partial(at.create, one, manager=MANAGER) for one in pods])
-            # A pod is gone from here once it has a node. To ask for those that are left would cost more than they do.
+            # Scheduled pods leave this list. Listing the pending ones would take more time than their scheduling.
             waiting = at.watch(_POD, ns="default", fields="spec.nodeName=", timeout=_LIMIT_SECONDS)
             next(waiting)
         began = time.monotonic()
@@ -168,13 +168,13 @@ def nodes_at_rest(at: Api) -> Iterator[None]:
     with paused("kube-controller-manager", "kwok"):
         lost = [node["metadata"]["name"] for node in at.list(GVK("", "v1", "Node")) if not _is_ready(node)]
         if lost:
-            raise Fault(f"simulated nodes: {len(lost)} not Ready any more, such as {lost[0]}")
+            raise Fault(f"simulated nodes: {len(lost)} are no longer Ready, such as {lost[0]}")
         yield
 
 
 @contextmanager
 def paused(*names: str) -> Iterator[None]:
-    """These processes of the cluster stand still."""
+    """Stops these processes of the cluster (SIGSTOP)."""
     pids = [_process(name) for name in names]
     for pid in pids:
         os.kill(pid, signal.SIGSTOP)
@@ -202,17 +202,17 @@ def _scheduling() -> Measured:
         start_nodes(at, machines())
         for number in range(_ROUNDS + 1):
             rounds.append({})
-            # In another order each time: the next ones find warmer caches.
+            # In another order each time, since later ones find warmer caches.
             for way in orders[number % len(orders)]:
                 quiet.wait_for_idle_processors()
                 rounds[-1][way] = _seconds(at, way, number)
-    del rounds[0]  # for practice
+    del rounds[0]  # warm-up
     ratios = [taken[_same_nodes] / taken[_with_gpus] for taken in rounds]
     ours, same, anywhere = (_PODS * _ROUNDS / sum(taken[way] for taken in rounds) for way in _WAYS)
-    told = (
+    peer = (
         f"{ours:.0f} : {same:.0f} pods/s on the same nodes, {min(ratios):.2f} to {max(ratios):.2f} in {_ROUNDS} rounds"
     )
-    return Measured(ours / same, f"{told}; {anywhere:.0f} for such that may run on any")
+    return Measured(ours / same, f"{peer}; {anywhere:.0f} for pods that fit any node")
 
 
 FIGURES = (

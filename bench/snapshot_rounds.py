@@ -27,7 +27,7 @@ from embedded.paths import PROJECT
 
 SMALL, LARGE = (1 << 30) // 10, 2 << 30
 _FILES = 16
-"""In each volume, so that size is all that they differ in: btrfs notes for each file that the snapshot has it, too."""
+"""In each volume, so that they only differ in size: btrfs records for each file that a snapshot shares it."""
 _POOL_GIB = 24  # sparse
 _SNAPSHOTS, _RESTORES = 15, 9
 _PAUSE_SECONDS = 1.0
@@ -43,7 +43,7 @@ class Round:
     large: float
     """A snapshot of the large one, taken in turn with the small one's."""
     restore: float
-    """A new volume out of the large one's snapshot."""
+    """A new volume from the large one's snapshot."""
     copy: float
     """The large one's files copied in full and synced."""
     extra: float
@@ -51,13 +51,13 @@ class Round:
 
 
 class _Driver:
-    """Calls of CSI to a driver in a process of its own."""
+    """CSI calls to a driver in a separate process."""
 
     def __init__(self, socket: Path) -> None:
         self._channel = grpc.insecure_channel(f"unix:{socket}")
 
     def __call__(self, method: str, **fields: Any) -> tuple[Any, float]:
-        """The answer, and how long it took."""
+        """The response, and its time."""
         found = csi_pb2.DESCRIPTOR.services_by_name["Controller"].methods_by_name[method]
         ask = self._channel.unary_unary(
             f"/{found.containing_service.full_name}/{method}",
@@ -70,7 +70,7 @@ class _Driver:
         return answer, time.perf_counter() - began
 
     def create(self, name: str, snapshot: str = "") -> tuple[Any, float]:
-        """A volume, empty or of a snapshot's content."""
+        """A volume, empty or with a snapshot's content."""
         wanted = csi_pb2.VolumeCapability
         mode = wanted.AccessMode(mode=wanted.AccessMode.MULTI_NODE_MULTI_WRITER)
         source = csi_pb2.VolumeContentSource
@@ -100,7 +100,7 @@ def _fill(folder: Path, size: int) -> None:
 
 
 def _on_disk(folder: Path) -> int:
-    """Bytes that the pool's data and metadata take, once everything so far is written."""
+    """Used bytes of the pool's data and metadata, after all writes."""
     btrfs.sync(folder)
     kinds = Path("/sys/fs/btrfs") / str(btrfs.identity(folder)) / "allocation"
     return sum(int((kinds / kind / "disk_used").read_text()) for kind in ("data", "metadata", "system"))
@@ -109,7 +109,7 @@ def _on_disk(folder: Path) -> int:
 def _round(number: int, folder: Path, call: _Driver, small: str, large: str) -> Round:
     taken: dict[str, list[float]] = {small: [], large: []}
     for one in range(_SNAPSHOTS):
-        # Each second time the other way round: a commit takes longer after some commits than after others.
+        # In alternating order: the time of a commit depends on the commits before it.
         for volume in (small, large) if one % 2 else (large, small):
             taken[volume].append(call("CreateSnapshot", name=f"{volume}-{one}", source_volume_id=volume)[1])
     restored = [call.create(f"restored-{one}", f"{large}-0")[1] for one in range(_RESTORES)]
@@ -130,22 +130,22 @@ def _copy(source: Path, copy: Path) -> float:
 
 
 def _clear(folder: Path, call: _Driver, kept: list[str]) -> None:
-    """Leaves the next round what this one found: a snapshot takes longer the more there are."""
+    """Restores the state before the round: a snapshot takes longer the more there are."""
     for entry in call("ListSnapshots")[0].entries:
         call("DeleteSnapshot", snapshot_id=entry.snapshot.snapshot_id)
     for entry in call("ListVolumes")[0].entries:
         if entry.volume.volume_id not in kept:
             call("DeleteVolume", volume_id=entry.volume.volume_id)
-    # What is deleted goes in the background.
+    # Deletions finish in the background.
     subprocess.run(["btrfs", "subvolume", "sync", folder], check=True, stdout=subprocess.DEVNULL)
     btrfs.sync(folder)
     time.sleep(_PAUSE_SECONDS)
 
 
 def main(folder: Path, rounds: int) -> list[Round]:
-    """Makes the pool and two volumes, and measures."""
+    """Creates the pool and two volumes, and measures."""
     if not pool.can_have_btrfs():
-        raise Fault("this machine has no btrfs: there is no snapshot to measure (package btrfs-progs)")
+        raise Fault("this machine has no btrfs, so snapshots cannot be measured; install btrfs-progs")
     at = folder / "pool"
     pool.make_and_mount(folder / "pool.btrfs", at, _POOL_GIB)
     with _driver(folder) as call:

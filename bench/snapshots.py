@@ -1,4 +1,4 @@
-"""What snapshots and restores of the embedded cluster's volumes cost, beside a full copy of the same files."""
+"""The cost of snapshots and restores of embedded volumes, compared with a full copy of the same files."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from embedded.images.scratch import scratch
 from embedded.paths import PROJECT
 
 _ROUNDS = 5
-# Mounts and the driver end with this process, however it ends.
+# Mounts and the driver end with this process.
 _GUARDED = ("unshare", "--mount", "--propagation=private", "setpriv", "--pdeathsig", "KILL", "--")
 
 
 @cache
 def _rounds() -> list[Round]:
-    """The rounds that all of these figures are of."""
+    """The rounds of all these figures."""
     with scratch("bench") as folder:
         program = [sys.executable, "-m", "bench.snapshot_rounds", str(folder), str(_ROUNDS)]
         done = subprocess.run([*_GUARDED, *program], cwd=PROJECT, capture_output=True, text=True, check=False)
@@ -54,13 +54,13 @@ def slope(rounds: list[Round]) -> Measured:
 
 
 def restore(rounds: list[Round]) -> Measured:
-    """How long a restore takes, in milliseconds."""
+    """The time of a restore, in milliseconds."""
     times = [one.restore * 1000 for one in rounds]
     return Measured(statistics.median(times), f"rounds of {min(times):.1f} to {max(times):.1f} ms")
 
 
 def extra(rounds: list[Round]) -> Measured:
-    """What a snapshot adds on disk, in percent of its volume."""
+    """The disk space of a snapshot, in percent of its volume."""
     shares = [one.extra * 100 for one in rounds]
     return Measured(statistics.median(shares), f"{min(shares):.4f} to {max(shares):.4f} % of {_gib(LARGE)}")
 

@@ -1,4 +1,4 @@
-"""Settings of many teams with a queue each, over twenty node groups of as many kinds."""
+"""Settings of many teams with a queue each, over twenty node groups of different accelerators."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from itertools import product
 
 from components.base.settings import Settings
 
-_CARDS = ("t4", "l4", "v100-32gb", "a100-40gb", "a100-80gb", "h100-80gb", "l40s")
+_ACCELERATORS = ("t4", "l4", "v100-32gb", "a100-40gb", "a100-80gb", "h100-80gb", "l40s")
 _WAYS: tuple[tuple[str, dict[str, object]], ...] = (
     ("", {}),
     ("-spot", {"spot": True}),
@@ -17,9 +17,10 @@ _PRIORITIES = ("low", "normal", "high")
 
 
 def settings(teams: int) -> Settings:
-    """Each team has a queue that is sure of two GPUs of each kind, and may borrow four more."""
+    """Each team has a queue with two guaranteed GPUs of each kind, and may borrow four more."""
     variants: list[tuple[str, dict[str, object]]] = [
-        (f"{card}{mark}", {"accelerator": card, **more}) for card, (mark, more) in product(_CARDS, _WAYS)
+        (f"{accelerator}{mark}", {"accelerator": accelerator, **more})
+        for accelerator, (mark, more) in product(_ACCELERATORS, _WAYS)
     ]
     kinds = dict(variants[: _GROUPS - 1])
     names = [f"team-{index}" for index in range(teams)]

@@ -1,4 +1,4 @@
-"""How fast a pod writes and reads a file of its volume, beside the same on the node, in the same folder."""
+"""How fast a pod writes and reads a file of its volume, compared with the node in the same folder."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Speed = Callable[[str, str], float]
 
 @dataclass(frozen=True)
 class Round:
-    """Bytes per second; who begins changes from round to round."""
+    """Bytes per second; the order alternates between rounds."""
 
     pod_write: float
     node_write: float
@@ -47,7 +47,7 @@ class Round:
 
 @cache
 def _rounds() -> list[Round]:
-    """The rounds that both figures are of."""
+    """The rounds of both figures."""
     with instance.running() as bench:
         core = client.CoreV1Api(config.new_client_from_config(str(instance.BENCH.kubeconfig)))
         on_node = partial(_on_node, _claimed(core, bench))
@@ -68,7 +68,7 @@ def _round(number: int, in_pod: Speed, on_node: Speed) -> Round:
 
 
 def _claimed(core: client.CoreV1Api, bench: Running) -> Path:
-    """Makes a claim and a pod that has it; the volume's folder as the node sees it."""
+    """Creates a claim and a pod that mounts it; returns the volume's folder on the node."""
     size = {"requests": {"storage": f"{_VOLUME_GIB}Gi"}}
     claim = {"accessModes": ["ReadWriteOnce"], "resources": size, "storageClassName": csi.CLASS}
     core.create_namespaced_persistent_volume_claim(_NAMESPACE, {"metadata": {"name": _NAME}, "spec": claim})
@@ -81,7 +81,7 @@ def _claimed(core: client.CoreV1Api, bench: Running) -> Path:
     bound = core.read_namespaced_persistent_volume_claim(_NAME, _NAMESPACE).spec.volume_name
     alive = processes.find(instance.BENCH)
     if not alive:
-        raise Fault("the cluster ended while it was measured")
+        raise Fault("the cluster ended during the measurement")
     pool = alive.path(Places(instance.BENCH).pool)
     return pool / "volumes" / str(core.read_persistent_volume(bound).spec.csi.volume_handle)
 
@@ -127,7 +127,7 @@ def _number(answer: str) -> float:
     try:
         return float(answer)
     except ValueError:
-        raise Fault(f"no speed but: {answer.strip()[-300:]}") from None
+        raise Fault(f"the pod printed no speed, but: {answer.strip()[-300:]}") from None
 
 
 def _measure(what: str) -> Measured:

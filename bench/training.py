@@ -1,4 +1,4 @@
-"""Steps per second of the digits training through tensorplane, beside the same program launched by hand."""
+"""Steps per second of the digits training through tensorplane, compared with the same program launched by hand."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ class _Round:
 
     through: float
     """By tensorplane."""
-    beside: float
-    """By hand, with the cluster running: as on a machine whose control plane is at work anyway."""
+    with_cluster: float
+    """By hand, with the cluster running, so that both share the machine with a control plane."""
     alone: float
-    """By hand, with the cluster stopped: what its control plane takes from a machine of two processors is in it."""
+    """By hand, with the cluster stopped, so that it has the control plane's processor time too."""
 
 
 def _measure() -> Measured:
-    """In rounds: the machine changes its mind about its speed, and a round sees the same machine."""
+    """In rounds: the machine's speed varies, but hardly within a round."""
     rounds: list[_Round] = []
     with scratch("bench") as folder, instance.running() as bench:
-        bench.deploy()  # the controllers come with it
+        bench.deploy()  # it installs the controllers
         job = _settings()["config"][_WORKLOADS][_JOB]
         program = Program(folder / "by-hand")
         program.add({target: sources.located(source) for target, source in job["files"].items()})
@@ -58,29 +58,35 @@ def _measure() -> Measured:
             alone, while_alone = _by_hand(program, script, f"alone-{attempt}")
             instance.start()
             bench.wait_for_controllers()
-            beside, while_beside = _by_hand(program, script, f"beside-{attempt}")
+            with_cluster, while_running = _by_hand(program, script, f"with-cluster-{attempt}")
             through, while_through = _through_tensorplane(bench, f"run-{attempt}", folder)
-            others = max(while_alone, while_beside, while_through)
+            others = max(while_alone, while_running, while_through)
             counts = others <= OTHERS_LIMIT
-            rounds += [_Round(through, beside, alone)] if counts else []
+            rounds += [_Round(through, with_cluster, alone)] if counts else []
             print(
-                f"by hand {beside:.0f} steps/s, through tensorplane {through:.0f}, by hand with the cluster stopped "
-                f"{alone:.0f}; others took {others:.2f} processors{'' if counts else ': does not count'} "
+                f"by hand {with_cluster:.0f} steps/s, through tensorplane {through:.0f}, "
+                f"by hand with the cluster stopped {alone:.0f}; "
+                f"others took {others:.2f} processors{'' if counts else ', so it does not count'} "
                 f"({len(rounds)} of {_ROUNDS} rounds)",
                 flush=True,
             )
             if len(rounds) == _ROUNDS:
                 return _measured(rounds)
-    raise Fault(f"this machine is busy: {len(rounds)} of {_ATTEMPTS} rounds had it for themselves")
+    raise Fault(
+        f"this machine is busy: {len(rounds)} of {_ATTEMPTS} rounds had it to themselves; "
+        "stop other programs and measure again"
+    )
 
 
 def _measured(rounds: list[_Round]) -> Measured:
-    ratio = rate.paired([(each.through, each.beside) for each in rounds])
+    ratio = rate.paired([(each.through, each.with_cluster) for each in rounds])
     to_alone = rate.paired([(each.through, each.alone) for each in rounds])
-    through, beside = (statistics.median(getattr(each, way) for each in rounds) for way in ("through", "beside"))
+    through, with_cluster = (
+        statistics.median(getattr(each, way) for each in rounds) for way in ("through", "with_cluster")
+    )
     return Measured(
         ratio.median,
-        f"by hand {beside:.0f} steps/s, through tensorplane {through:.0f} (medians of {len(rounds)} rounds); "
+        f"by hand {with_cluster:.0f} steps/s, through tensorplane {through:.0f} (medians of {len(rounds)} rounds); "
         f"95 % interval {ratio.low:.3f} to {ratio.high:.3f}; "
         f"to by hand with the cluster stopped: {to_alone.median:.3f} ({to_alone.low:.3f} to {to_alone.high:.3f})",
     )
@@ -99,7 +105,7 @@ def _settings() -> dict[str, Any]:
 
 
 def _long_run(run: str) -> str:
-    """The dev stack's job alone, long enough, as a run of its own for each measurement."""
+    """Only the dev stack's job, long enough, as a new run for each measurement."""
     tree = _settings()
     job = tree["config"][_WORKLOADS][_JOB]
     job["env"] = {"STEPS": _STEPS, "RUN": run}
@@ -118,7 +124,7 @@ def _through_tensorplane(bench: Running, run: str, folder: Path) -> tuple[float,
 
 
 def _log(kube: Kube, namespace: str, job_set: str) -> list[Line]:
-    """The chief's lines with the time of each."""
+    """The chief's log lines with their times."""
     labels = f"jobset.sigs.k8s.io/jobset-name={job_set},batch.kubernetes.io/job-completion-index=0"
     (chief,) = kube.items(f"/api/v1/namespaces/{namespace}/pods", labelSelector=labels)
     log = kube.text(f"/api/v1/namespaces/{namespace}/pods/{chief['metadata']['name']}/log", timestamps="true")
@@ -126,13 +132,13 @@ def _log(kube: Kube, namespace: str, job_set: str) -> list[Line]:
 
 
 def stamped(line: str) -> Line:
-    """A line of a log that was asked for with timestamps."""
+    """A line of a log with timestamps."""
     at, _, text = line.partition(" ")
     return datetime.fromisoformat(at).timestamp(), text
 
 
 def _wait_until_completed(kube: Kube, namespace: str, job_set: str) -> None:
-    """Looks seldom and at little, because looking takes processor time from the run."""
+    """Polls seldom and reads little, because it takes processor time from the run."""
     end = time.monotonic() + _LIMIT_SECONDS
     while True:
         found = kube.get(f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/{namespace}/jobsets/{job_set}") or {}

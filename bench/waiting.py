@@ -1,4 +1,4 @@
-"""Waits for what a figure needs, and not for ever."""
+"""Waits for a condition of a measurement, with a timeout."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from embedded.fault import Fault
 
 
 def until(done: Callable[[], bool], seconds: float, fault: Callable[[], str], *, every: float = 0.5) -> None:
-    """Returns when `done`, asked every so many seconds; after `seconds`, a Fault with what is so then."""
+    """Returns when `done`, polled at an interval; after `seconds`, a Fault with the current state."""
     end = time.monotonic() + seconds
     while not done():
         if time.monotonic() > end:

@@ -1,4 +1,4 @@
-"""`tensorplane COMMAND`: questions about a stack. Parses, runs the command, and turns faults into exit codes."""
+"""`tensorplane COMMAND`: questions about a stack. Parses, runs the command, and maps faults to exit codes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def parser(names: Iterable[str]) -> argparse.ArgumentParser:
 
 
 def main() -> int:
-    """Run the command; 0 when it worked, 1 after faults (printed, a line each), 130 after Ctrl-C."""
+    """Run the command; returns 0 on success, 1 after faults (printed, a line each), 130 after Ctrl-C."""
     names = registry.names()
     # Help and unknown commands need all of them.
     args = parser([name for name in names if name in sys.argv[1:2]] or names).parse_args()

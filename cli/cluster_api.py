@@ -1,4 +1,4 @@
-"""The API of the cluster that a question is about."""
+"""The API of a command's cluster."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from embedded.fault import Fault
 
 
 def reached(target: Target) -> Kube:
-    """An API that answers; a Fault that says why it does not."""
+    """An API that answers; a Fault with the reason if it does not."""
     if target.embedded and not cluster.is_running(target.instance):
         raise Fault("The embedded cluster is stopped; start it with: make up")
     api = target.api()
@@ -25,14 +25,14 @@ def reached(target: Target) -> Kube:
 
 
 class Lists:
-    """Lists of a cluster's API. What somebody may not read is left out, and noted."""
+    """Lists of a cluster's API. What the user may not read is left out, and noted."""
 
     def __init__(self, api: Kube) -> None:
         self._api = api
         self.notes: list[str] = []
 
     def read(self, path: str, **query: str) -> list[Object] | None:
-        """The items of a list; None where they cannot be read."""
+        """The items of a list; None if they cannot be read."""
         try:
             return self._api.items(path, **query)
         except Fault as fault:

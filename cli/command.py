@@ -37,5 +37,5 @@ def add_json(parser: argparse.ArgumentParser, text: str = "every fact, for progr
 
 
 def context() -> str:
-    """The kubeconfig context that replaces the one in the stack's file; empty where none is set."""
+    """The kubeconfig context that replaces the one in the stack's file; empty if none is set."""
     return os.environ.get("TENSORPLANE_CONTEXT", "")

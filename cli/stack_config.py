@@ -15,12 +15,12 @@ from stack import ResolvedStack
 
 
 def file(stack: str) -> Path:
-    """The project's Pulumi.<stack>.yaml. A Fault where there is none."""
+    """The project's Pulumi.<stack>.yaml. A Fault if it does not exist."""
     return StackSettings(stack, Path()).source()
 
 
 def load(file: Path) -> ResolvedStack:
-    """The settings in a Pulumi.<stack>.yaml, without what is encrypted. A Fault with a line for each mistake."""
+    """The settings in a Pulumi.<stack>.yaml, without encrypted values. A Fault with a line for each mistake."""
     pulumi.runtime.configure(pulumi.runtime.Settings(project=stack_file.PROJECT, stack=file.name.split(".")[1]))
     settings = Settings.of_file(read(file))
     try:
@@ -30,6 +30,6 @@ def load(file: Path) -> ResolvedStack:
 
 
 def encrypted(file: Path, *sections: str) -> list[str]:
-    """The keys of values that the engine alone can read, in some sections or in all."""
+    """The keys of encrypted values, which only the engine can read, in some sections or in all."""
     unread = Settings.of_file(read(file)).unread
     return [f"tensorplane:{'.'.join(path)}" for path in unread if not sections or path[0] in sections]

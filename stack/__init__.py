@@ -1,4 +1,4 @@
-"""The whole stack: its settings, what follows from them, their checks, and the resources that they declare."""
+"""The complete stack: its settings, their resolution and checks, and the resources that they declare."""
 
 from stack.loading import load
 from stack.resolved import ResolvedStack

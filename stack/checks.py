@@ -1,4 +1,4 @@
-"""What is wrong with a stack beyond the shape of its settings: unknown names and combinations that cannot work."""
+"""Faults of a stack beyond the types of its settings: unknown names and combinations that cannot work."""
 
 from collections.abc import Iterator, Mapping
 from typing import TypeVar
@@ -29,13 +29,13 @@ T = TypeVar("T")
 
 
 def faults(resolved: ResolvedStack, settings: Settings) -> Iterator[Fault]:
-    """Every fault of settings that have the right shape."""
+    """Every fault of settings with valid types."""
     config = resolved.config
     yield from _namespace(config)
     yield from _queue_names(config)
     yield from controllers.faults(config.controllers)
     if not _is_given(config.cluster, settings):
-        # Machines, volumes and workloads are right or wrong by the kind of the cluster.
+        # Whether machines, volumes and workloads are valid depends on the kind of the cluster.
         return
     yield from resolved.faults
     yield from gpu_runtime.check(config.gpu_runtime, config.cluster, resolved.fleet)
@@ -57,7 +57,7 @@ def faults(resolved: ResolvedStack, settings: Settings) -> Iterator[Fault]:
 
 
 def notes(resolved: ResolvedStack) -> Iterator[Note]:
-    """What is worth knowing of settings without faults. Teams have jobs that no settings name."""
+    """Notes about settings without faults. Teams have jobs that no settings declare."""
     config, fleet = resolved.config, resolved.fleet
     if config.workloads and not config.teams:
         pods = [pods for workload in config.workloads.values() for pods in workload.pod_sets()]
@@ -70,7 +70,7 @@ def notes(resolved: ResolvedStack) -> Iterator[Note]:
 
 
 def _is_given(cluster: ClusterArgs, settings: Settings) -> bool:
-    """Whether the cluster is the one that the settings name: a faulty one is replaced by the default."""
+    """Whether the settings of the cluster are valid: invalid ones are replaced by the default."""
     given = settings.tree.get("cluster", {"kind": Embedded().kind})
     return isinstance(given, Mapping) and given.get("kind") == cluster.kind
 
@@ -113,7 +113,7 @@ def _queue_names(config: StackConfig) -> Iterator[Fault]:
 
 
 def _default_queue(config: StackConfig) -> Iterator[Fault]:
-    """Kueue puts what names no queue into a queue of this name: ours only JobSets, another perhaps all pods."""
+    """Kueue puts jobs without a queue into a queue of this name: our Kueue only JobSets, another perhaps all pods."""
     if queue.DEFAULT not in config.queues or config.controllers.kueue != "present":
         return
     waiting = [
@@ -128,7 +128,7 @@ def _default_queue(config: StackConfig) -> Iterator[Fault]:
 
 
 def _declared(settings: Settings, section: str, valid: Mapping[str, T]) -> dict[str, T | None]:
-    """Every declared name: a reference to something faulty is not a second fault."""
+    """Every declared name, including faulty entries: a reference to one is not a second fault."""
     raw = settings.tree.get(section)
     names = {str(name) for name in raw} if isinstance(raw, Mapping) else set()
     return {name: valid.get(name) for name in sorted(names | set(valid))}

@@ -27,8 +27,8 @@ def load(settings: Settings | None = None) -> ResolvedStack:
             beyond = consequences.of_default((key,), beyond)
     wrong = consequences.own_causes(found, beyond)
     words = settings.secret_words()
-    told = [*faults.hiding(found, (), words), *faults.hiding(wrong, settings.secret, words)]
-    faults.stop([*settings.wrong, *told])
+    fault_lines = [*faults.hiding(found, (), words), *faults.hiding(wrong, settings.secret, words)]
+    faults.stop([*settings.wrong, *fault_lines])
     if running and (nothing := settings.declares_nothing()):
         raise pulumi.RunError(nothing)
     return resolved

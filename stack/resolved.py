@@ -1,4 +1,4 @@
-"""What follows from a stack's settings, computed once: node groups, flavors, quotas and what queues can admit."""
+"""Values derived from a stack's settings, computed once: node groups, flavors, quotas and what queues can admit."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,27 +17,27 @@ from workloads.platform_settings import PlatformSettings
 
 @dataclass(frozen=True)
 class ResolvedStack:
-    """The settings of a stack with everything that checks, build and the command line derive from them."""
+    """The settings of a stack with the derived values for checks, resources and the command line."""
 
     config: StackConfig
     fleet: Fleet
-    """The node groups as the catalog and the GPU runtime complete them."""
+    """The node groups, completed from the catalog and the GPU runtime."""
     levels: Mapping[str, str]
-    """Labels of the network's levels by which Kueue places pods, by their names in settings."""
+    """Labels of the topology levels by which Kueue places pods, by their names in the settings."""
     flavors: Mapping[str, Flavor]
-    """The flavors that queues draw from. Empty where `faults` leave open which machines there are."""
+    """The flavors of the queues. Empty if `faults` leave the machines unknown."""
     quotas: Mapping[str, list[Quota]]
-    """Of each queue, what it has of each flavor."""
+    """Each queue's quotas by flavor."""
     rooms: Mapping[str, Room]
-    """Of each queue, what it can admit."""
+    """What each queue can admit."""
     faults: tuple[Fault, ...] = ()
-    """Faults of the node groups. A stack that has any is never built."""
+    """Faults of the node groups. A stack with faults is never built."""
     secret: frozenset[Key] = frozenset()
-    """Settings that are stored encrypted."""
+    """Encrypted settings."""
 
     @classmethod
     def of(cls, config: StackConfig, secret: frozenset[Key] = frozenset()) -> "ResolvedStack":
-        """Resolve settings of the right shape; they may still contradict each other."""
+        """Resolve settings with valid types; they may still contradict each other."""
         machines, wrong = fleets.of(config.node_groups, config.cluster.site)
         wrong += config.cluster.check(machines.groups)
         fleet = gpu_runtime.prepared(config.gpu_runtime, config.cluster, machines)
@@ -50,7 +50,7 @@ class ResolvedStack:
 
     @property
     def platform(self) -> PlatformSettings:
-        """What its workloads refer to."""
+        """The names that its workloads can refer to."""
         config = self.config
         return PlatformSettings(
             config.cluster, self.fleet, config.namespace_name, config.volumes, config.streams, self.rooms

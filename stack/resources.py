@@ -76,7 +76,7 @@ def _demand(config: StackConfig, cluster: Cluster) -> Demand:
 
 
 def _controllers_of(config: StackConfig) -> frozenset[str]:
-    """The controllers whose objects the workloads create."""
+    """The controllers of the workloads' objects."""
     return frozenset[str]().union(*(workload.controllers for workload in config.workloads.values()))
 
 
@@ -87,14 +87,14 @@ def _scheduling(
     installed: Mapping[str, Controller],
     inside: pulumi.ResourceOptions,
 ) -> tuple[list[pulumi.Resource], dict[str, Queue]]:
-    """What must be ready before a job is created, and the queues. A stack without jobs installs no controller."""
+    """What must be ready before a job is created, and the queues. Without jobs, no controller is installed."""
     config = resolved.config
     needed_by_jobs: list[pulumi.Resource] = [
         installed[name] for name in sorted(_controllers_of(config)) if name in installed
     ]
     if not config.queues:
         return needed_by_jobs, {}
-    # Beside JobSet, not after it: Kueue waits for JobSet's API by itself.
+    # In parallel with JobSet: Kueue waits for JobSet's API by itself.
     kueue = [installed["kueue"]] if "kueue" in installed else []
     ready = pulumi.ResourceOptions.merge(inside, pulumi.ResourceOptions(depends_on=kueue)) if kueue else inside
     teams = team.declare(config.teams, inside)
@@ -124,7 +124,7 @@ def _limits(
     teams: Mapping[str, pulumi.Input[str]],
     inside: pulumi.ResourceOptions,
 ) -> None:
-    """The second line of defence: what pods of each namespace may hold, with or without a queue."""
+    """ResourceQuotas as a second line of defence: what pods of each namespace may hold, with or without a queue."""
     config, quotas = resolved.config, resolved.quotas
     unqueued = sum(workload.gpus_without_queue for workload in config.workloads.values())
     own = team.gpus_at_most(config.queues, quotas, None) + unqueued
@@ -134,7 +134,7 @@ def _limits(
 
 
 def _spaces(resolved: ResolvedStack) -> admission.Spaces:
-    """Where only queues give GPUs, and what the settings declare beside them."""
+    """The namespaces in which only queues give GPUs, and the declared workloads without a queue."""
     config, quotas = resolved.config, resolved.quotas
     return admission.Spaces(
         stack=config.namespace_name,
@@ -149,7 +149,7 @@ def _spaces(resolved: ResolvedStack) -> admission.Spaces:
 def _outputs(cluster: Cluster, namespace: Namespace, workloads: Mapping[str, Workload]) -> dict[str, Any]:
     machines = cluster.fleet
     fleet_facts = {"gpusMax": machines.gpus_max, "hourlyUsdMax": machines.hourly_usd_max} if machines.groups else {}
-    # A secret, as each cloud makes it. A cluster that was there before has its kubeconfig already.
+    # A secret, as each cloud creates it. The user has the kubeconfig of an existing cluster already.
     access = {"kubeconfig": cluster.kubeconfig} if cluster.native is not None else {}
     return {
         facts.VERSION_KEY: facts.VERSION,

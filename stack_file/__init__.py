@@ -30,11 +30,11 @@ _MOST_VALUES = 100_000
 
 
 class Unreadable(ValueError):
-    """A file that Pulumi would not read either."""
+    """A file that Pulumi cannot read either."""
 
 
 class Encrypted:
-    """A value that Pulumi alone can read: `{secure: …}` in the file. There is one, also after copying."""
+    """A value that only Pulumi can read: `{secure: …}` in the file. A singleton, also after copying."""
 
     def __deepcopy__(self, _: object) -> "Encrypted":
         return self
@@ -45,25 +45,25 @@ ENCRYPTED = Encrypted()
 
 @dataclass(frozen=True)
 class StackFile:
-    """What a stack's file says."""
+    """The content of a stack's file."""
 
     name: str = ""
     config: Mapping[str, Any] = field(default_factory=dict)
-    """The values by their keys with prefix, as a program gets them, with ENCRYPTED for those in `{secure: …}`."""
+    """The values by prefixed key, as a program gets them, with ENCRYPTED for `{secure: …}`."""
     others: tuple[str, ...] = ()
-    """The keys beside `config`."""
+    """The top-level keys other than `config`."""
     faults: tuple[str, ...] = ()
-    """What Pulumi refuses or silently reads as something else, a line each."""
+    """What Pulumi refuses or silently misreads, a line each."""
     rewritten: Mapping[Key, str] = field(default_factory=dict)
-    """Numbers whose text Pulumi does not keep, such as 1.10, as they are written."""
+    """Numbers whose text Pulumi changes, such as 1.10, as they are written."""
 
     def section(self, name: str) -> Any:
-        """One section under the project's prefix; None where it is not there."""
+        """One section under the project's prefix; None if it is absent."""
         return self.config.get(f"{PROJECT}:{name}")
 
 
 def read(file: Path) -> StackFile:
-    """The file. Unreadable, with one line that says why, where nothing can be made of it."""
+    """The file's content. Raises Unreadable with one line if it cannot be parsed."""
     try:
         text = file.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -74,8 +74,8 @@ def read(file: Path) -> StackFile:
         found = _read(text)
         return replace(found, name=file.name, faults=tuple(f"{file.name}: {fault}" for fault in found.faults))
     except yaml.MarkedYAMLError as error:
-        line, said = yaml_errors.told(error, text)
-        raise Unreadable(f"{file.name}, line {line}: {said}") from None
+        line, message = yaml_errors.explain(error, text)
+        raise Unreadable(f"{file.name}, line {line}: {message}") from None
     except yaml.YAMLError as error:
         raise Unreadable(f"{file.name}: {' '.join(str(error).split())}") from None
     except RecursionError:
@@ -91,7 +91,7 @@ def full_key(written: str) -> str:
 
 
 def encrypted(value: Any, at: Key = ()) -> Iterator[Key]:
-    """Where a value holds such as Pulumi alone can read."""
+    """The paths of encrypted values inside a value."""
     if value is ENCRYPTED:
         yield at
     elif isinstance(value, Mapping):
@@ -106,8 +106,8 @@ def _line(mark: Any) -> str:
     return str(mark.line + 1) if mark else "?"
 
 
-def _problem(said: str, where: Any) -> yaml.MarkedYAMLError:
-    return yaml.MarkedYAMLError(problem=said, problem_mark=where.start_mark)
+def _problem(message: str, where: Any) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=message, problem_mark=where.start_mark)
 
 
 def _shown(text: str) -> str:
@@ -132,7 +132,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
 
 
 def _read(text: str) -> StackFile:
-    # The events first: composing nodes recurses, and what is nested without end would end the process.
+    # The events first: composing nodes recurses, and endless nesting would end the process.
     depth = 0
     for event in yaml.parse(text, Loader=_Loader):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
@@ -140,25 +140,25 @@ def _read(text: str) -> StackFile:
             raise _problem(f"nested deeper than {_DEEPEST} levels; remove levels", event)
     reading = _Reading()
     root = yaml.compose(text, Loader=_Loader)
-    whole = reading.value(root, ()) if root else None
-    if not isinstance(whole, dict):
+    content = reading.value(root, ()) if root else None
+    if not isinstance(content, dict):
         return StackFile(
             faults=(
                 "the file has no settings; add config:"
-                if whole is None
+                if content is None
                 else "the file is not a map; write config: at its top",
             )
         )
-    config = whole.pop("config", None)
+    config = content.pop("config", None)
     if not isinstance(config, dict):
-        said = "config is missing" if config is None else "config is not a map"
-        return StackFile(others=tuple(whole), faults=(*reading.faults, f"{said}; put the settings below it"))
+        problem = "config is missing" if config is None else "config is not a map"
+        return StackFile(others=tuple(content), faults=(*reading.faults, f"{problem}; put the settings below it"))
     made = _config(config, reading.faults)
-    return StackFile("", made, tuple(whole), tuple(reading.faults), reading.rewritten)
+    return StackFile("", made, tuple(content), tuple(reading.faults), reading.rewritten)
 
 
 def _config(written: Mapping[str, Any], faults: list[str]) -> dict[str, Any]:
-    """The configuration as a program gets it: a scalar is text there, and nothing is an empty text."""
+    """The configuration as a program gets it: scalars as text, and null as an empty text."""
     config: dict[str, Any] = {}
     for key, value in written.items():
         if full_key(key) in config:
@@ -172,7 +172,7 @@ def _text(scalar: Any) -> str:
 
 
 class _Reading:
-    """Values from YAML's nodes, and what is wrong on the way."""
+    """Converts YAML nodes to values, and collects faults."""
 
     def __init__(self) -> None:
         self.faults: list[str] = []
@@ -181,10 +181,10 @@ class _Reading:
         self._values = 0
 
     def value(self, node: Any, at: Key) -> Any:
-        """What a node says."""
+        """The value of a node."""
         self._values += 1
         if self._values > _MOST_VALUES:
-            # Aliases of aliases multiply.
+            # Nested aliases multiply.
             raise _problem(f"more than {_MOST_VALUES:,} values", node)
         if isinstance(node, yaml.ScalarNode):
             return self._scalar(node, at)
@@ -203,11 +203,11 @@ class _Reading:
         return made
 
     def _no_ciphertext(self, node: Any, at: Key) -> None:
-        # What stands there may be a secret in clear: it is not shown.
+        # The value may be a secret in plain text, so it is not shown.
         key = ".".join(at)
         remedy = f"store it with: pulumi config set --secret --path {_shown(key)} VALUE"
-        said = f"the value of `secure` in {_shown(key)} is not encrypted by Pulumi"
-        self.faults.append(f"line {_line(node.start_mark)}: {said}; {remedy}")
+        problem = f"the value of `secure` in {_shown(key)} is not encrypted by Pulumi"
+        self.faults.append(f"line {_line(node.start_mark)}: {problem}; {remedy}")
 
     def _map(self, node: Any, at: Key) -> dict[str, Any]:
         made: dict[str, Any] = {}
@@ -218,7 +218,7 @@ class _Reading:
                 continue
             name = self._key(key)
             if name in made:
-                self.faults.append(f"line {_line(key.start_mark)}: the key {_shown(name)} is there twice; remove one")
+                self.faults.append(f"line {_line(key.start_mark)}: the key {_shown(name)} is set twice; remove one")
             made[name] = self.value(value, self._below(at, name))
         for other in merged:
             if not isinstance(other, yaml.MappingNode):
@@ -262,8 +262,8 @@ class _Reading:
         return made
 
     def _misread(self, node: Any, what: str) -> None:
-        said = f"Pulumi reads the {what} {_shown(node.value)} as another value; quote it"
-        self.faults.append(f"line {_line(node.start_mark)}: {said}")
+        fault = f"Pulumi reads the {what} {_shown(node.value)} as another value; quote it"
+        self.faults.append(f"line {_line(node.start_mark)}: {fault}")
 
 
 _NAMED = {
@@ -298,5 +298,5 @@ def resolve(plain: str) -> Any:
 
 def _integer(digits: str) -> int:
     sign, body = (-1, digits[1:]) if digits[0] == "-" else (1, digits.removeprefix("+"))
-    # A leading zero alone is octal, too, which Python spells 0o.
+    # A leading zero also means octal, which Python spells 0o.
     return sign * (int(body, 0) if body[1:2].isalpha() else int(body, 8 if body[0] == "0" else 10))

@@ -1,15 +1,15 @@
-"""The names that a mistyped one may stand for: one rule for settings, commands and the preview."""
+"""Suggestions for mistyped names: one rule for settings, commands and the preview."""
 
 import difflib
 from collections.abc import Iterable
 
 _MOST = 3
 _FURTHER = 0.02
-"""How much less like the text than the best name one may be that is told as well."""
+"""Maximum difference in similarity between the best suggestion and the others."""
 
 
 def nearest(text: object, names: Iterable[str]) -> list[str]:
-    """Up to three of the names, the likeliest first; none where none is near.
+    """Up to three similar names, the most similar first.
 
     What begins with the text comes before what only looks like it: `h100` is the beginning of `h100-80gb`, and has as
     many letters as `v100`.
@@ -32,6 +32,6 @@ def _alike(typed: str, names: Iterable[str]) -> list[str]:
 
 
 def did_you_mean(text: object, names: Iterable[str]) -> str:
-    """` (did you mean X, Y?)` with the nearest names, or nothing where none is near."""
+    """` (did you mean X, Y?)` with the nearest names, or an empty text without similar names."""
     near = nearest(text, names)
     return f" (did you mean {', '.join(near)}?)" if near else ""

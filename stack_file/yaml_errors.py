@@ -1,4 +1,4 @@
-"""What YAML's parser says of a file that it cannot read, in words that name the remedy, and the line to look at."""
+"""Rewords errors of YAML's parser, with the remedy and the line in question."""
 
 import re
 import unicodedata
@@ -9,15 +9,15 @@ _SPACES = re.compile(r"^\s*|[:-]\s+")
 _COMMENT = re.compile(r"(^|\s)#.*")
 
 
-def told(error: Any, text: str) -> tuple[int, str]:
+def explain(error: Any, text: str) -> tuple[int, str]:
     """The number of the line at fault, from 1, and what is wrong with it. `error` is a yaml.MarkedYAMLError."""
     lines = [*text.split("\n"), ""]
     at, column = (error.problem_mark.line, error.problem_mark.column) if error.problem_mark else (0, 0)
     at = min(at, len(lines) - 1)
-    # What such a space does is found later, often in the line after it.
+    # The parser detects the effect of such a space later, often in the next line.
     for before in range(at, max(at - 3, -1), -1):
-        if said := _odd_space(lines[before]):
-            return before + 1, said
+        if fault := _odd_space(lines[before]):
+            return before + 1, fault
     begun = error.context_mark.line if error.context_mark else at
     if error.problem == "found unexpected end of stream" and "quoted" in str(error.context):
         return begun + 1, "the quote that starts here is not closed; close it"
@@ -29,7 +29,7 @@ def told(error: Any, text: str) -> tuple[int, str]:
 
 
 def _odd_space(line: str) -> str:
-    """A character that looks like a space in a place where spaces matter; empty where there is none."""
+    """A character that looks like a space where spaces matter; empty if there is none."""
     spaces = "".join(_SPACES.findall(_COMMENT.sub("", line)))
     odd = next((character for character in spaces if not character.isascii()), "")
     name = unicodedata.name(odd, "space").lower() if odd else ""
@@ -63,15 +63,15 @@ def _in_line(problem: str, line: str, column: int, begun: int) -> str:
 
 
 def _no_map_here(lines: list[str], at: int) -> tuple[int, str]:
-    """A `KEY: VALUE` where none may be: below one that has a value already, or behind it in the same line."""
+    """A misplaced `KEY: VALUE`: below one that has a value already, or behind it in the same line."""
     before = next((number for number in range(at - 1, -1, -1) if lines[number].strip()), at)
     here, above = lines[at], lines[before]
     key, colon, _ = above.strip().partition(": ")
     if _depth(here) > _depth(above) and colon and before < at:
-        said = f"it is indented below {_shown(key)} of line {before + 1}, which already has a value"
+        problem = f"it is indented below {_shown(key)} of line {before + 1}, which already has a value"
         if not _depth(above):
-            return at + 1, f"{said}; move the settings of `config:` above that line"
-        return at + 1, f"{said}; indent it like its sibling settings"
+            return at + 1, f"{problem}; move the settings of `config:` above that line"
+        return at + 1, f"{problem}; indent it like its sibling settings"
     if not colon and before < at and not above.strip().endswith(":"):
         return before + 1, f"{_shown(above)} is not `KEY: VALUE`; write a colon and a space after the key"
     return at + 1, "a second `: ` in one line; quote the value, or start a new line"

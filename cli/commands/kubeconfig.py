@@ -10,7 +10,7 @@ from cli.command import Command, add_stack, context
 
 
 def kubeconfig(stack: str, context: str) -> str:
-    """The content. A Fault where there is none yet, or where the user's own kubeconfig has the cluster."""
+    """The content. A Fault if there is none yet, or if the user's own kubeconfig has the cluster."""
     from driver import cloud_kubeconfig
     from driver.stack_settings import StackSettings
     from driver.target import Target
@@ -31,7 +31,7 @@ def kubeconfig(stack: str, context: str) -> str:
 
 
 def write(text: str, file: Path) -> None:
-    """Write it so that its owner alone can read it."""
+    """Write it so that only its owner can read it."""
     from embedded.fault import Fault
     from embedded.hosts import whole_file
 
@@ -45,14 +45,16 @@ def write(text: str, file: Path) -> None:
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     add_stack(parser)
-    parser.add_argument("--output", type=Path, metavar="FILE", help="file to write, for its owner alone (mode 0600)")
+    parser.add_argument(
+        "--output", type=Path, metavar="FILE", help="file to write, readable only by its owner (mode 0600)"
+    )
 
 
 def _run(args: argparse.Namespace) -> int:
     from embedded.fault import Fault
 
     if args.output is None and sys.stdout.isatty():
-        raise Fault("--output: not given, and a terminal is no place for credentials; name a file, or pipe the output")
+        raise Fault("--output: missing, and credentials are not printed to a terminal; name a file, or pipe the output")
     text = kubeconfig(args.stack, context())
     if args.output is None:
         print(text, end="" if text.endswith("\n") else "\n")

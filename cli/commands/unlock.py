@@ -8,7 +8,7 @@ from cli.command import Command, add_stack, context
 
 
 def unlock(stack: str, context: str) -> str:
-    """Remove the locks of dead processes of this machine, and say so. The lock of a live process is a Fault."""
+    """Remove the locks of dead processes on this machine, and list them. The lock of a live process is a Fault."""
     from driver import locks
     from driver.stack_settings import StackSettings
     from driver.target import Target

@@ -1,4 +1,4 @@
-"""What a cluster's API answers about its queues: Kueue's objects, and the jobs, pods and nodes that they are about."""
+"""Facts about a cluster's queues: Kueue's objects, and the jobs, pods and nodes in question."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _VISIBILITY = "/apis/visibility.kueue.x-k8s.io/v1beta2"
 
 @dataclass(frozen=True)
 class Facts:
-    """All that `why` and `top` read of a cluster."""
+    """The data that `why` and `top` read from a cluster."""
 
     namespace: str
     """The stack's own."""
@@ -29,12 +29,12 @@ class Facts:
     flavors: Sequence[Object] = ()
     local_queues: Sequence[Object] = ()
     priorities: frozenset[str] | None = None
-    """Names of the WorkloadPriorityClasses; None where nobody may list them."""
+    """Names of the WorkloadPriorityClasses; None if the user may not list them."""
     workloads: Sequence[Object] = ()
     """Of all namespaces: they compete."""
     nodes: Sequence[Object] = ()
     pods: Sequence[Object] = ()
-    """Of all namespaces, those that are not done."""
+    """Of all namespaces, those that have not ended."""
     job_sets: Sequence[Object] = ()
     """Of the namespaces that have the stack's queues."""
     notes: Sequence[str] = ()
@@ -48,15 +48,14 @@ class Facts:
 
 @dataclass(frozen=True)
 class Details:
-    """What `why` reads of one job alone."""
+    """The data that `why` reads about one job."""
 
     pods: Sequence[Object] = ()
     events: Sequence[Object] = ()
     job_set: str = ""
-    """What the names of its Jobs begin with; empty where it is not known."""
+    """Prefix of the names of its Jobs; empty if unknown."""
     order: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """By ClusterQueue the UIDs of the owners of what waits in it, as Kueue orders them; without an entry it did not
-    say."""
+    """By ClusterQueue the owner UIDs of its waiting Workloads in Kueue's order; no entry if Kueue did not report it."""
 
 
 def gather(api: Kube, namespace: str, *, also: str = "", needs_kueue: bool = True) -> Facts:
@@ -71,7 +70,7 @@ def gather(api: Kube, namespace: str, *, also: str = "", needs_kueue: bool = Tru
         return lists.read(path, **query) or []
 
     def listed(kind: str, inside: Iterable[str]) -> list[Object]:
-        """Of all namespaces, or where that is refused, of those that are named."""
+        """Of all namespaces, or if that is forbidden, of the named ones."""
         everywhere = lists.read(f"{KUEUE}/{kind}")
         if everywhere is not None:
             return everywhere
@@ -101,7 +100,7 @@ def gather(api: Kube, namespace: str, *, also: str = "", needs_kueue: bool = Tru
 
 
 def details(api: Kube, job_set: Object, cluster_queue: str | None) -> Details:
-    """The pods of one job, what happened to it and to them, and who waits with it."""
+    """The pods of a job, their events and those of the job, and the waiting jobs of its queue."""
     name, namespace = job_set["metadata"]["name"], job_set["metadata"]["namespace"]
     inside = f"/api/v1/namespaces/{namespace}"
     pods = api.items(f"{inside}/pods", labelSelector=f"{JOB_SET_NAME}={name}")
@@ -114,7 +113,7 @@ def details(api: Kube, job_set: Object, cluster_queue: str | None) -> Details:
 
 
 def waiting(api: Kube, cluster_queue: str) -> list[str] | None:
-    """UIDs of the owners of what waits in a ClusterQueue, in Kueue's order; None where it serves no such list."""
+    """Owner UIDs of the Workloads that wait in a ClusterQueue, in Kueue's order; None if Kueue does not serve it."""
     try:
         answer = api.get(f"{_VISIBILITY}/clusterqueues/{cluster_queue}/pendingworkloads")
     except Fault:
@@ -133,7 +132,7 @@ def namespaces(namespace: str, local_queues: Sequence[Object]) -> tuple[str, ...
 
 @dataclass(frozen=True)
 class Condition:
-    """One condition of an object."""
+    """A condition of an object."""
 
     holds: bool
     reason: str
@@ -145,7 +144,7 @@ _UNKNOWN = Condition(False, "", "", None)
 
 
 def condition(thing: Object, kind: str) -> Condition:
-    """A condition by its type; one that is missing does not hold."""
+    """A condition by its type; a missing one is False."""
     for one in (thing.get("status") or {}).get("conditions") or ():
         if one["type"] == kind:
             since = moment(one.get("lastTransitionTime"))

@@ -1,4 +1,4 @@
-"""Whether Kueue would put pods on a flavor: by their selector, affinity and tolerations."""
+"""Whether Kueue would assign a flavor to pods: by their selector, affinity and tolerations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def lets_in(flavor: Object, pods: Pods, known: Collection[str]) -> bool:
 
 
 def selects(flavor: Object, pods: Pods, known: Collection[str]) -> bool:
-    """Whether the pods may be on such nodes by their selector and affinity."""
+    """Whether the pods' selector and affinity match the flavor's nodes."""
     labels = flavor.get("nodeLabels") or {}
     if any(key in known and labels.get(key) != value for key, value in pods.selector.items()):
         return False
@@ -23,7 +23,7 @@ def selects(flavor: Object, pods: Pods, known: Collection[str]) -> bool:
 
 
 def untolerated(flavor: Object, pods: Pods) -> list[str]:
-    """The taints that keep the pods off such nodes, as kubectl writes them."""
+    """The untolerated taints of the flavor's nodes, as kubectl writes them."""
     tolerated = (*pods.tolerations, *(flavor.get("tolerations") or ()))
     return [
         f"{taint['key']}={taint.get('value', '')}:{taint['effect']}"
@@ -44,7 +44,7 @@ def _holds(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
         return value not in expression["values"]
     if operator == "Exists":
         return value is not None
-    # Numbers are compared with Gt and Lt, which no label of ours is.
+    # Gt and Lt compare numbers, which our labels are not.
     return operator != "DoesNotExist" or value is None
 
 

@@ -1,4 +1,4 @@
-"""How much of each flavor a queue can still get: Kueue's sums over quotas, loans and usage."""
+"""How much of each flavor a queue can still get: Kueue's calculation with quotas, loans and usage."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FlavorResource = tuple[str, str]
 
 @dataclass(frozen=True)
 class Quota:
-    """What a queue or a cohort has of one resource of one flavor. None: no limit."""
+    """The quota of a queue or a cohort for one resource of one flavor. None: no limit."""
 
     nominal: float
     borrows: float | None
@@ -30,14 +30,14 @@ _NONE = Quota(0, None, None)
 
 @dataclass(frozen=True)
 class Node:
-    """A ClusterQueue or a cohort, in the cohort around it."""
+    """A ClusterQueue or a cohort, with its parent cohort."""
 
     name: str
     around: str | None
-    """A cohort; None for the outermost, and for queues that are in none."""
+    """The parent cohort; None for root cohorts, and for queues without a cohort."""
     quotas: Mapping[FlavorResource, Quota]
     flavors: tuple[str, ...]
-    """In the order in which it takes them."""
+    """The flavors in the queue's order."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,11 @@ class Room:
     works: Sequence[Work]
 
     def free(self, queue: str, place: FlavorResource, without: Collection[str] = ()) -> float:
-        """What more the queue could get, its loans included. `without`: UIDs of Workloads that end first."""
+        """What the queue can get in addition, with borrowing. `without`: UIDs of Workloads that end first."""
         return self._free(self.queues[queue], place, self._used_by_queue(place, without))
 
     def most(self, queue: str, place: FlavorResource) -> float:
-        """What it could get with nothing else running."""
+        """What the queue could get with nothing else running."""
         return self._free(self.queues[queue], place, {})
 
     def own(self, queue: str, place: FlavorResource) -> float:
@@ -61,7 +61,7 @@ class Room:
         return self.queues[queue].quotas.get(place, _NONE).nominal
 
     def around(self, queue: str) -> set[str]:
-        """The queues that share with this one, itself among them."""
+        """The queues that share with this one, including itself."""
         outermost = self._outermost(self.queues[queue])
         return {name for name, node in self.queues.items() if self._outermost(node) == outermost}
 
@@ -73,7 +73,7 @@ class Room:
         return f"cohort {node.name}" if node.name in self.cohorts else f"queue {node.name}"
 
     def used(self, queue: str, place: FlavorResource) -> float:
-        """What its jobs hold."""
+        """What the queue's jobs hold."""
         return self._sums.get((queue, *place), 0)
 
     def _used_by_queue(self, place: FlavorResource, without: Collection[str]) -> Mapping[str, float]:
@@ -86,7 +86,7 @@ class Room:
 
     @cached_property
     def holders(self) -> list[Work]:
-        """The Workloads that hold anything."""
+        """The Workloads that hold quota."""
         return [work for work in self.works if work.held]
 
     @cached_property
@@ -110,12 +110,12 @@ class Room:
         return self._inside.get(node.name, ()) if self.cohorts.get(node.name) is node else ()
 
     def _capacity(self, node: Node, place: FlavorResource) -> float:
-        """Its own, and what the parts of a cohort lend to it."""
+        """Its own quota, and what the members of a cohort lend to it."""
         lent = sum(self._capacity(part, place) - self._kept(part, place) for part in self._parts(node))
         return node.quotas.get(place, _NONE).nominal + lent
 
     def _kept(self, node: Node, place: FlavorResource) -> float:
-        """What it never lends to what is around it."""
+        """What it never lends to its parent cohort."""
         lends = node.quotas.get(place, _NONE).lends
         return 0 if lends is None else max(0, self._capacity(node, place) - lends)
 
@@ -136,10 +136,10 @@ class Room:
 
 
 def of(facts: Facts, works: Sequence[Work]) -> Room:
-    """The room of a cluster."""
+    """The quota tree of a cluster."""
     queues = {one["metadata"]["name"]: _node(one, "cohortName") for one in facts.cluster_queues}
     cohorts = {one["metadata"]["name"]: _node(one, "parentName") for one in facts.cohorts}
-    # Being named makes a cohort.
+    # A cohort exists as soon as it is named.
     for node in (*queues.values(), *list(cohorts.values())):
         if node.around is not None:
             cohorts.setdefault(node.around, Node(node.around, None, {}, ()))

@@ -16,7 +16,7 @@ from components.queues.admission import ADMITTED
 
 @dataclass(frozen=True)
 class Held:
-    """What the pods of one owner hold of one flavor."""
+    """The GPUs of one flavor that the pods of one owner hold."""
 
     namespace: str
     owner: str
@@ -39,7 +39,7 @@ def of(facts: Facts) -> list[Held]:
 
 
 def _unqueued(facts: Facts) -> Iterator[Object]:
-    """Pods with GPUs that have a node and that no queue admitted."""
+    """Scheduled pods with GPUs that no queue admitted."""
     for pod in facts.pods:
         admitted = ADMITTED in (pod["metadata"].get("labels") or {})
         if pod["spec"].get("nodeName") and not admitted and requests(pod["spec"]).get(GPU_RESOURCE):

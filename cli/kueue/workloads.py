@@ -1,4 +1,4 @@
-"""Kueue's Workloads, ClusterQueues and ResourceFlavors as plain values: who asks for what, and who holds what."""
+"""Kueue's Workloads, ClusterQueues and ResourceFlavors as plain values: requests and reserved quota."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Amounts = Mapping[str, float]
 
 @dataclass(frozen=True)
 class Pods:
-    """Equal pods of one job."""
+    """Identical pods of a job."""
 
     role: str
     count: int
@@ -28,17 +28,17 @@ class Pods:
     selector: Mapping[str, str]
     tolerations: tuple[Mapping[str, str], ...]
     terms: tuple[Object, ...] = ()
-    """Of the affinity that nodes must satisfy, one of them."""
+    """Terms of the required node affinity, one of which must match."""
 
     @property
     def together(self) -> dict[str, float]:
-        """What they ask for. A pod itself counts, as Kueue counts it where a queue covers pods."""
+        """What they request. A pod itself counts, as in Kueue if a queue covers pods."""
         return {name: amount * self.count for name, amount in self.each.items()}
 
 
 @dataclass(frozen=True)
 class Work:
-    """One Workload."""
+    """A Workload."""
 
     name: str
     """Its job's."""
@@ -49,12 +49,12 @@ class Work:
     queue: str
     """LocalQueue that it is in."""
     cluster_queue: str | None
-    """Which the LocalQueue leads to; None where there is none."""
+    """The ClusterQueue of its LocalQueue; None if there is none."""
     priority: int
     created: datetime | None
     pods: tuple[Pods, ...]
     held: Mapping[str, Amounts]
-    """By flavor, what is reserved for it; nothing once it is done."""
+    """Its reserved quota by flavor; empty once it has ended."""
     reserved: Condition
     admitted: Condition
     running: Condition
@@ -76,21 +76,21 @@ class Work:
 
     @property
     def gpus(self) -> int:
-        """GPUs that it asks for."""
+        """GPUs that it requests."""
         return int(sum(pods.together.get(GPU_RESOURCE, 0) for pods in self.pods))
 
     @property
     def admitted_by(self) -> str:
-        """The ClusterQueue that has reserved its quota; empty where none has."""
+        """The ClusterQueue that has reserved its quota; empty without a reservation."""
         return str(((self.thing.get("status") or {}).get("admission") or {}).get("clusterQueue", ""))
 
     @property
     def ran_before(self) -> int:
-        """Seconds that it ran before it was stopped, all times together."""
+        """Total seconds that it ran before it was stopped."""
         return int((self.thing.get("status") or {}).get("accumulatedPastExecutionTimeSeconds") or 0)
 
-    def told(self, namespace: str) -> str:
-        """Its name for people who are in a namespace."""
+    def name_from(self, namespace: str) -> str:
+        """Its name as seen from a namespace."""
         return self.name if self.namespace == namespace else f"{self.namespace}/{self.name}"
 
 
@@ -129,7 +129,7 @@ def _work(thing: Object, leads: Mapping[tuple[str, str], str]) -> Work:
 
 
 def assigned(admission: Object | None) -> dict[str, dict[str, float]]:
-    """What an admission gives, by flavor and resource."""
+    """The quota of an admission, by flavor and resource."""
     found: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     for each in (admission or {}).get("podSetAssignments", ()):
         for resource, flavor in (each.get("flavors") or {}).items():
@@ -138,7 +138,7 @@ def assigned(admission: Object | None) -> dict[str, dict[str, float]]:
 
 
 def requests(pod: Object) -> dict[str, float]:
-    """What the containers of a pod's spec ask for together."""
+    """The total requests of the containers in a pod's spec."""
     asked: dict[str, float] = defaultdict(float)
     for container in pod["containers"]:
         resources = container.get("resources") or {}

@@ -14,20 +14,20 @@ def count(number: float, *, cores: bool = False) -> str:
 
 
 def span(numbers: Iterable[float]) -> str:
-    """The least and the greatest: 2-8, or one number where they are equal."""
+    """Minimum and maximum: 2-8, or one number if they are equal."""
     found = sorted(set(numbers))
     return f"{found[0]:g}" if len(found) == 1 else f"{found[0]:g}-{found[-1]:g}"
 
 
 def unit_price(dollars: float | None) -> str:
-    """An hour of one machine: cents, or three digits where it costs less than a dollar."""
+    """The hourly price of one machine: in cents, or with three digits below a dollar."""
     if dollars is None:
         return NOTHING
     return f"{dollars:.2f}" if dollars >= 1 else f"{dollars:.3g}"
 
 
 def cost(dollars: float | None) -> str:
-    """An hour of many machines, in cents."""
+    """The hourly price of many machines, in cents."""
     return NOTHING if dollars is None else f"{dollars:,.2f}"
 
 

@@ -16,19 +16,19 @@ def table(
     rows: Iterable[Sequence[Cell]],
     *,
     right: Collection[str] = (),
-    whole: Collection[str] = (),
+    unwrapped: Collection[str] = (),
     styles: Mapping[str, str] | None = None,
     narrow: bool = False,
 ) -> Table:
     """A table in the terminal's width, the first column in bold.
 
-    `right`: headings of the columns of numbers. `whole`: headings of the columns that are never wrapped.
+    `right`: headings of the columns of numbers. `unwrapped`: headings of the columns that are never wrapped.
     `styles`: of the cells with these texts. `narrow`: one space between columns, for tables with many.
     """
     made = Table(box=None, pad_edge=False, collapse_padding=narrow, header_style="dim")
     for heading in headings:
         justify: Literal["left", "right"] = "right" if heading in right else "left"
-        made.add_column(heading, justify=justify, overflow="fold", no_wrap=heading in whole)
+        made.add_column(heading, justify=justify, overflow="fold", no_wrap=heading in unwrapped)
     for name, *rest in rows:
         made.add_row(_text(name, "bold"), *(_text(cell, (styles or {}).get(str(cell), "")) for cell in rest))
     return made

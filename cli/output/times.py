@@ -8,7 +8,7 @@ _UNITS = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
 
 
 def age(then: datetime | None, now: datetime) -> str:
-    """How long ago, in the largest unit of which at least two have passed: 90 min, 36 h, 14 d."""
+    """An age in the largest unit of which at least two have passed: 90 min, 36 h, 14 d."""
     if then is None:
         return "-"
     seconds = max(int((now - then).total_seconds()), 0)

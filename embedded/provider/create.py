@@ -63,7 +63,7 @@ def preview(session: Session, urn: str, news: Properties) -> Properties:
 
 
 def _says_nothing_about_the_object(error: ApiError) -> bool:
-    """Whether the dry run failed for a reason that the update will have solved, or for lack of permission."""
+    """Whether the dry run failed for lack of rights or support, or for a reason that the update will have solved."""
     if error.status == 403:
         return True
     no_dry_run = error.status == 400 and "does not support dry run" in error.message

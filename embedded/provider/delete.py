@@ -54,7 +54,7 @@ def _may_forget(session: Session, urn: str) -> bool:
 
 
 def _for_patch(error: ApiError) -> ApiError:
-    """The remedy if a required field that no other manager owns would be given up."""
+    """The error, with a remedy if it would give up a required field that no other manager owns."""
     required = [cause.get("field", "") for cause in error.causes if cause.get("reason") == "FieldValueRequired"]
     if not required:
         return error

@@ -117,7 +117,7 @@ class Operation:
         return live
 
     def _failure(self, error: HelmError, before: Live | None) -> HelmError:
-        """Whether the failed operation left an incomplete release; a bad chart, for example, does not."""
+        """The error to raise: IncompleteError if the operation left a release, which a bad chart, say, does not."""
         if isinstance(error, CancelledError):
             self._helm = self._helm.uncancelled()  # a last read, for the state
         live = self._find()

@@ -1,4 +1,4 @@
-"""`tensorplane catalog`: the catalog's rows that a question asks for, as a table or as JSON."""
+"""`tensorplane catalog`: the rows of the catalog that match a question, as a table or as JSON."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cloud", help="one of them, such as eks")
     parser.add_argument("--accelerator", help="one of them, such as t4, a100-80gb, tpu-v5e")
     parser.add_argument("--kind", help="gpu, tpu or cpu (default: gpu and tpu)")
-    parser.add_argument("--min-memory", default="0", metavar="GIB", help="least GiB of memory per accelerator")
-    parser.add_argument("--region", help="what is offered there, at its prices (default: the cheapest region's)")
-    parser.add_argument("--withdrawn", action="store_true", help="what is no longer offered, with its successor")
+    parser.add_argument("--min-memory", default="0", metavar="GIB", help="minimum GiB of memory per accelerator")
+    parser.add_argument("--region", help="offers and prices of this region (default: those of the cheapest region)")
+    parser.add_argument("--withdrawn", action="store_true", help="withdrawn accelerators, with their successors")
     add_json(parser, "every fact, with its source")
 
 
@@ -21,7 +21,7 @@ def _run(args: argparse.Namespace) -> int:
     from cli.commands.catalog import query
     from driver import terminal
 
-    # Variables of make that were not set arrive as empty texts.
+    # Unset variables of make arrive as empty texts.
     filters = {key: getattr(args, key) or None for key in ("cloud", "accelerator", "kind", "region")}
     question = query.Question(**filters, min_memory=query.gibibytes(args.min_memory or "0"), withdrawn=args.withdrawn)
     query.run(question, args.json, terminal.console())

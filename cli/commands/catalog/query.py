@@ -19,12 +19,12 @@ from embedded.fault import Fault
 from stack_file.nearest import did_you_mean
 
 KINDS = ("gpu", "tpu", "cpu")
-_LISTED = 26  # regions are too many to be read
+_LISTED = 26  # there are too many regions to list
 
 
 @dataclass(frozen=True)
 class Question:
-    """What to show; None and 0 leave nothing out."""
+    """The filters; None and 0 do not filter."""
 
     cloud: str | None = None
     accelerator: str | None = None
@@ -34,13 +34,13 @@ class Question:
     withdrawn: bool = False
 
     def clouds(self) -> tuple[Cloud, ...]:
-        """The clouds asked about: those that have the region, where one is named."""
+        """The clouds in question: if a region is named, those that have it."""
         asked = tuple(cloud for cloud in catalog.clouds() if self.cloud in (None, cloud))
         return tuple(cloud for cloud in asked if not self.region or self.region in catalog.regions(cloud))
 
 
 def run(question: Question, as_json: bool, console: Console) -> None:
-    """Print the answer. A Fault where a filter's value is unknown, with the nearest that is known."""
+    """Print the answer. A Fault if a filter's value is unknown, with the nearest known one."""
     check(question)
     if question.withdrawn:
         gone = withdrawn(question)
@@ -64,7 +64,7 @@ def run(question: Question, as_json: bool, console: Console) -> None:
 
 
 def check(question: Question) -> None:
-    """Every filter's value is one that the catalog knows."""
+    """A Fault unless the catalog knows every filter's value."""
     _known("cloud", question.cloud, catalog.clouds())
     _known("kind", question.kind, KINDS)
     name = (question.accelerator or "").lower()
@@ -84,7 +84,7 @@ def check(question: Question) -> None:
 
 
 def gibibytes(text: str) -> float:
-    """A filter's number; a Fault where it is none."""
+    """A filter's number; a Fault if the text is not a number."""
     # No sign, and none of the words that float() takes too, such as nan.
     if not re.fullmatch(r"\d+(\.\d*)?", text):
         raise Fault(f"min-memory: {text!r} is not a number; set GiB, such as 40")
@@ -101,14 +101,14 @@ def _known(key: str, value: str | None, allowed: Iterable[str]) -> None:
 
 
 def withdrawn(question: Question) -> list[Withdrawn]:
-    """What is no longer rented."""
+    """Accelerators that are no longer offered."""
     if question.accelerator:
         return [catalog.WITHDRAWN[question.accelerator]]
     return [*catalog.WITHDRAWN.values(), *catalog.WITHDRAWN_MACHINES.values()]
 
 
 def accelerators(question: Question) -> Iterator[Row]:
-    """Each accelerator that fits and that the clouds asked about rent, with the machines that have it."""
+    """Each matching accelerator that the clouds in question offer, with its machines."""
     clouds = question.clouds()
     for accelerator in catalog.ACCELERATORS.values():
         if question.accelerator not in (None, accelerator.name) or question.kind not in (None, accelerator.kind):
@@ -128,7 +128,7 @@ def _offers(cloud: Cloud, accelerator: Accelerator, region: str | None) -> Itera
 
 
 def price(machine: Machine, region: str | None) -> Price | None:
-    """A machine's price in the region, or the lowest of all regions where none is named."""
+    """A machine's price in the region, or the lowest of all regions if none is named."""
     if region:
         return catalog.price(machine.cloud, machine, region)
     found = (catalog.price(machine.cloud, machine, each) for each in catalog.regions(machine.cloud))
@@ -140,7 +140,7 @@ def _on_demand(price: Price) -> float:
 
 
 def cpu_families(question: Question) -> Iterator[Family]:
-    """Plain machines, together by family, those that are big enough and sold in the region."""
+    """Machines without accelerators by family, those that are large enough and offered in the region."""
     for cloud in question.clouds():
         found: dict[str, list[Machine]] = {}
         for machine in (catalog.machine(cloud, name) for name in catalog.machine_names(cloud)):

@@ -1,4 +1,4 @@
-"""What the catalog's table shows: an accelerator with its offers, a family of plain machines."""
+"""The rows of the catalog's tables: an accelerator with its offers, a family of machines without accelerators."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ class Offer:
 
     machine: Machine
     price: Price | None
-    """In the region asked about, or the lowest of all regions."""
+    """In the region in question, or the lowest of all regions."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """An accelerator and what is rented of it."""
+    """An accelerator and its offers."""
 
     accelerator: Accelerator
     offers: tuple[Offer, ...]
-    """By cloud and number of accelerators, the smallest first: what a node group gets by default."""
+    """By cloud and number of accelerators, the smallest machine first, which is a node group's default."""
 
 
 @dataclass(frozen=True)
 class Family:
-    """Machines without accelerators that differ in their size only, the smallest first."""
+    """Machines without accelerators that only differ in size, the smallest first."""
 
     cloud: Cloud
     name: str

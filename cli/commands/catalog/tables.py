@@ -25,7 +25,7 @@ _SMALLEST = "@1,4: accelerators per machine; machine and price ($/h on demand/sp
 
 
 def accelerators(rows: Sequence[Row], clouds: Sequence[Cloud], region: str | None, width: int) -> RenderableType:
-    """A line per accelerator with a column per cloud where there is room, else the clouds' machines in a second table.
+    """A line per accelerator with a column per cloud if the terminal is wide enough, else a second table of machines.
 
     One accelerator alone comes with every machine that has it.
     """
@@ -140,12 +140,12 @@ def _family(row: Family) -> tuple[str, ...]:
 
 
 def withdrawn(rows: Iterable[Withdrawn]) -> RenderableType:
-    """A line per name that is gone, with what to use now."""
+    """A line per withdrawn accelerator, with its successor."""
     return _table(("withdrawn", "use", "because"), ((row.name, row.successor, row.reason) for row in rows))
 
 
 def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    return table(headings, rows, right=_RIGHT, whole=_FACTS, narrow=True)
+    return table(headings, rows, right=_RIGHT, unwrapped=_FACTS, narrow=True)
 
 
 def _yes(fact: bool) -> str:
@@ -153,7 +153,7 @@ def _yes(fact: bool) -> str:
 
 
 def _days(prices: Iterable[Price | None]) -> set[str]:
-    """The days that the figures are of, those of spot too."""
+    """The dates of the prices, including spot prices."""
     return {day for price in prices if price for day in (price.date, price.spot_date) if day}
 
 

@@ -1,4 +1,4 @@
-"""`tensorplane check`: what is wrong with a stack's settings, without an engine, and on request with its cluster."""
+"""`tensorplane check`: what is wrong with a stack's settings, without an engine; with --cluster also against it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cli.command import Command, add_stack, context
 def _arguments(parser: argparse.ArgumentParser) -> None:
     add_stack(parser)
     parser.add_argument(
-        "--cluster", action="store_true", help="ask the stack's cluster, too: classes, snapshots, sizes, nodes"
+        "--cluster", action="store_true", help="also compare with the stack's cluster: classes, snapshots, sizes, nodes"
     )
 
 

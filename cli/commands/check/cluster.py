@@ -18,7 +18,7 @@ def comparison(stack: str, context: str) -> Callable[[ResolvedStack], None]:
 
 
 def compare(resolved: ResolvedStack, api: Kube) -> None:
-    """Raise a Fault with a line for each setting that does not fit the cluster."""
+    """Raise a Fault with a line for each setting that does not match the cluster."""
     config = resolved.config
     wrong = [
         *volumes.faults(config.volumes, config.cluster, config.namespace_name, api),

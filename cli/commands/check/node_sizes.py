@@ -1,4 +1,4 @@
-"""Pods that no node of this machine's cluster can hold: only the cluster knows how large its nodes are."""
+"""Pods that fit no node of this machine's cluster: only the cluster knows the sizes of its nodes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NODES = "/api/v1/nodes"
 
 
 def faults(resolved: ResolvedStack, api: Kube) -> Iterator[Fault]:
-    """A line for each processor or memory setting. Clusters of others, and simulated groups, may get larger nodes."""
+    """A fault per processor or memory setting. Other clusters, and simulated groups, may get larger nodes."""
     config = resolved.config
     if not config.cluster.own_nodes or resolved.fleet.groups or not config.workloads:
         return
@@ -27,7 +27,7 @@ def faults(resolved: ResolvedStack, api: Kube) -> Iterator[Fault]:
 
 
 def _room(node: Mapping[str, Any]) -> tuple[int, int]:
-    """Thousandths of a core and MiB that a node has for pods, as Kubernetes rounds them."""
+    """Allocatable millicores and MiB of a node, as Kubernetes rounds them."""
     has = node["status"]["allocatable"]
     return int(quantities.exact(has["cpu"]) * 1000), int(quantities.exact(has["memory"]) / quantities.MIB)
 
@@ -38,10 +38,10 @@ def _holds(room: tuple[int, int], needs: tuple[int, int]) -> bool:
 
 def _missing(name: str, asked: Any, needs: tuple[int, int], rooms: Sequence[tuple[int, int]]) -> Iterator[Fault]:
     cores, memory = max(rooms)
-    for key, need, has, shown in (
+    for key, requested, allocatable, shown in (
         ("cpus", needs[0], cores, f"{cores / 1000:g} cores"),
         ("memoryGib", needs[1], memory, f"{memory / 1024:.4g} GiB"),
     ):
-        if need > has:
+        if requested > allocatable:
             reason = f"this machine has only {shown} for pods"
             yield Fault(("workloads", name, "resources", key), f"{reason}; set less, or deploy to a larger cluster")

@@ -1,4 +1,4 @@
-"""What is wrong with a stack's settings, in words."""
+"""Faults and notes about a stack's settings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def run(file: Path, compare: Callable[[ResolvedStack], None] | None = None) -> s
     `compare`: compares settings without mistakes with the stack's cluster.
     """
     resolved = load(file)
-    # An environment of Pulumi ESC may have what the file does not have.
+    # An environment of Pulumi ESC may have settings that the file lacks.
     if "environment" not in read(file).others and (nothing := Settings.of_file(read(file)).declares_nothing()):
         raise Fault(nothing)
     if compare:

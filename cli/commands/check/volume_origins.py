@@ -1,4 +1,4 @@
-"""A `from` that comes too late: the volume exists already and was created from something else."""
+"""A `from` that was changed after the volume was created."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from components.volumes.settings import VolumeArgs
 
 
 def faults(name: str, args: VolumeArgs, claim: Mapping[str, Any], cluster: ClusterArgs) -> Iterator[Fault]:
-    """A fault where the settings name another origin than the claim. Settings that name none are always right."""
+    """A fault if the settings name another origin than the claim. Settings without one are always right."""
     able = args.backend_on(cluster).capabilities
     source = args.source
     if source is None:
@@ -24,7 +24,7 @@ def faults(name: str, args: VolumeArgs, claim: Mapping[str, Any], cluster: Clust
         ("snapshot", source.snapshot, "VolumeSnapshot", able.snapshot == CSI),
         ("volume", source.volume, "PersistentVolumeClaim", able.clone == CSI),
     ):
-        # Of what a cloud makes beside the cluster, the claim says nothing.
+        # The claim does not record origins that a cloud implements outside the cluster.
         if wanted and has and (began.get("kind"), began.get("name")) != (kind, wanted):
             yield _too_late(name, key, wanted, _created(began))
     copied = claim["spec"].get("storageClassName") or ""

@@ -24,7 +24,7 @@ Live = Mapping[str, Any]
 
 
 def faults(volumes: Mapping[str, VolumeArgs], cluster: ClusterArgs, namespace: str, api: Kube) -> Iterator[Fault]:
-    """One per mistake. A volume that exists keeps its class and origin, even where they are gone."""
+    """A fault per mistake. An existing volume keeps its class and origin, even if these no longer exist."""
     if not volumes:
         return
     claims = _by_name(api.items(_CLAIMS.format(namespace)))
@@ -36,7 +36,7 @@ def faults(volumes: Mapping[str, VolumeArgs], cluster: ClusterArgs, namespace: s
     named = {name: args.backend.name for name, args in new.items() if isinstance(args.backend, StorageClass)}
     if any(named.values()):
         yield from _unknown_classes(named, sorted(_by_name(api.items(_CLASSES))))
-    # A cloud's backup has another name than a VolumeSnapshot.
+    # A cloud's backup is not named like a VolumeSnapshot.
     restored = {
         name: args
         for name, args in new.items()
@@ -51,13 +51,13 @@ def _by_name(items: list[dict[str, Any]]) -> dict[str, Live]:
 
 
 def _asked(args: VolumeArgs) -> int:
-    """The size as the claim says it: rounded up to a MiB."""
+    """The size as in the claim: rounded up to a MiB."""
     return size_bytes(quantities.gibibytes(args.size_gib)) or 0
 
 
 def _shrinking(name: str, args: VolumeArgs, claim: Live) -> Iterator[Fault]:
     has = size_bytes(claim["spec"]["resources"]["requests"].get("storage")) or 0
-    # What no driver made has a size that nobody changes.
+    # A volume that was not provisioned by a driver has a fixed size.
     if claim["spec"].get("storageClassName") and _asked(args) < has:
         reason = immutable.cannot_shrink(name, has)
         yield Fault(("volumes", name, "sizeGib"), reason)

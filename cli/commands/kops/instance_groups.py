@@ -23,10 +23,10 @@ _CLUSTER_TOO = (
 
 @dataclass(frozen=True)
 class Choice:
-    """What kops has to know and a stack does not say."""
+    """Settings of kops that a stack does not have."""
 
     cluster: str | None = None
-    """The cluster's name in kops; the context's by default, which kops gives the same name."""
+    """The cluster's name in kops; the context's by default, to which kops gives the same name."""
     image: str | None = None
     """Image of the nodes; kops' own, an Ubuntu, by default."""
     driver: str | None = None
@@ -34,7 +34,7 @@ class Choice:
 
 
 def text(file: Path, choice: Choice) -> str:
-    """The InstanceGroups of a Pulumi.<stack>.yaml as YAML. A Fault with a line for each thing that is wrong."""
+    """The InstanceGroups of a Pulumi.<stack>.yaml as YAML. A Fault with a line for each mistake."""
     if unread := stack_config.encrypted(file, "cluster", "nodeGroups", "gpuRuntime"):
         raise Fault(f"{', '.join(unread)}: only Pulumi can read encrypted values; write them unencrypted")
     resolved = stack_config.load(file)
@@ -58,5 +58,5 @@ def _documents(resolved: ResolvedStack, runtime: str, choice: Choice) -> Iterato
         manifest = kops.instance_group(
             shape, choice.cluster or context, runtime, image=choice.image, driver=choice.driver
         )
-        told = _CLUSTER_TOO if "containerd" in manifest["spec"] else ""
-        yield told + yaml.safe_dump(manifest, sort_keys=False, width=120)
+        comment = _CLUSTER_TOO if "containerd" in manifest["spec"] else ""
+        yield comment + yaml.safe_dump(manifest, sort_keys=False, width=120)

@@ -10,7 +10,7 @@ from cli.command import Command, add_stack, context
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     add_stack(parser)
-    parser.add_argument("--report", type=Path, default=Path("preview.md"), help="where the Markdown goes")
+    parser.add_argument("--report", type=Path, default=Path("preview.md"), help="path of the Markdown report")
 
 
 def _run(args: argparse.Namespace) -> int:

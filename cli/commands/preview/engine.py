@@ -32,7 +32,7 @@ from embedded.paths import PROJECT
 
 _MODE = {
     **STREAMED,
-    # Objects in a cluster that does not exist yet show their inputs; otherwise policies would see them empty, and pass.
+    # Objects in a cluster that does not exist yet have their inputs as outputs; else policies would pass on empty ones.
     "PULUMI_LEGACY_PROVIDER_PREVIEW": "1",
 }
 _PACK = PROJECT / "policies"
@@ -40,21 +40,21 @@ _PACK = PROJECT / "policies"
 
 @dataclass(frozen=True)
 class Preview:
-    """One stack to preview: its settings, and the CLI with what it runs with."""
+    """A stack to preview: its settings, the CLI, and the CLI's variables."""
 
     settings: StackSettings
     pulumi: Path
     environment: Mapping[str, str]
     pack: Path = _PACK
     stand_ins: Mapping[str, str] = field(default_factory=dict)
-    """Packages for which the environment has a preview-only provider, and why."""
+    """Packages with a preview-only provider in the environment, and why."""
     api: Kube | None = None
-    """The stack's cluster, where it can be asked which volumes are still there."""
+    """The stack's cluster, if it can be asked which volumes still exist."""
     stays: bool = True
-    """Whether the stack is made where it is kept, rather than for this one preview."""
+    """Whether the stack exists in its backend, rather than only for this preview."""
 
     def run(self, watch: Callable[[Event], None] = lambda event: None) -> Report:
-        """Asks the engine what an update would do. Nothing in the cluster or in the state changes."""
+        """Runs the engine's preview. Neither the cluster nor the state changes."""
         self.settings.make_stack(self.pulumi, self.environment, select=self.stays)
         notes = self._gone_volumes()
         children = Children()
@@ -62,25 +62,25 @@ class Preview:
         complaints: list[str] = []
         aside = threading.Thread(target=_listen, args=(child.stderr, complaints), daemon=True)
         aside.start()
-        told = []
+        seen = []
         try:
             for event in _events(child.stdout, complaints):
-                told.append(event)
+                seen.append(event)
                 watch(event)
             code = child.wait()
         except BaseException:
             children.end(child)
             raise
         aside.join()
-        found = events.report(self.settings.name, told, failed=code != 0, stand_ins=self.stand_ins)
+        found = events.report(self.settings.name, seen, failed=code != 0, stand_ins=self.stand_ins)
         found = replace(
             found,
             warnings=(*notes, *found.warnings),
-            data=self._fates(told),
-            runs=runs.lines(told, self.api),
+            data=self._data(seen),
+            runs=runs.lines(seen, self.api),
         )
         if code and not (found.faults or any(verdict.messages for verdict in found.verdicts)):
-            # It ended before the engine ran, so there was no event to tell why.
+            # It ended before the engine ran, so no event has the reason.
             return replace(found, faults=tuple(line.removeprefix("error: ") for line in complaints))
         return found
 
@@ -90,7 +90,7 @@ class Preview:
         return exported
 
     def _gone_volumes(self) -> list[str]:
-        """What an update makes of volumes whose claims are gone. A Fault where it would refuse to."""
+        """What an update does with volumes whose claims were deleted. A Fault if it would refuse."""
         if self.api is None:
             return []
         of = self.settings
@@ -99,9 +99,9 @@ class Preview:
             raise Fault(*lost)
         return [str(one) for one in found]
 
-    def _fates(self, told: Iterable[Event]) -> tuple[str, ...]:
-        """What keeps the bytes of the volumes that would go, a line each."""
-        changes = deleted_volumes.going(planned(told))
+    def _data(self, seen: Iterable[Event]) -> tuple[str, ...]:
+        """What keeps the data of the volumes that would be deleted or replaced, a line each."""
+        changes = deleted_volumes.going(planned(seen))
         if not changes:
             return ()
         facts = deleted_volumes.Facts.of(self.api, self.settings.namespace) if self.api else deleted_volumes.Facts()
@@ -117,15 +117,15 @@ class Preview:
 
 @contextmanager
 def opened(stack: str, context: str) -> Iterator[Preview]:
-    """The preview of a stack, on the cluster that its file or `context` names. What it alone needs is gone afterwards.
+    """The preview of a stack, on the cluster of its file or of `context`. Its temporary files are removed afterwards.
 
-    A stack that nobody has made gets a state for this one preview.
+    A stack that does not exist gets a temporary state.
     """
     target = Target.of(context, stack=stack)
     settings, pulumi = StackSettings(stack, target.home), toolchain.tools().path("pulumi")
     settings.source()
     if target.embedded and not cluster.is_running(target.instance):
-        # The API server judges what would be applied, so a preview needs one.
+        # The API server checks what would be applied, so a preview needs it.
         raise Fault("The embedded cluster is stopped; start it with: make up")
     _compare(settings, target)
     environment = target.environment()
@@ -141,7 +141,7 @@ def opened(stack: str, context: str) -> Iterator[Preview]:
 
 
 def _compare(settings: StackSettings, target: Target) -> None:
-    """Tell what only the cluster knows is wrong. Mistakes of the settings alone are the engine's to tell."""
+    """Raise the faults that only the cluster reveals. The engine reports those of the settings."""
     file = settings.source()
     if target.cloud or stack_config.encrypted(file, "cluster", "namespace"):
         return
@@ -153,7 +153,7 @@ def _compare(settings: StackSettings, target: Target) -> None:
 
 
 def _own_state(home: Path) -> dict[str, str]:
-    # A passphrase of the user's stays: it may be what reads values that are encrypted in the stack's file.
+    # The user's passphrase stays: the stack's file may have values that are encrypted with it.
     given = {name: value for name, value in os.environ.items() if name != "PULUMI_BACKEND_URL"}
     return pulumi_environment(home, given)
 
@@ -162,7 +162,7 @@ def _events(stream: IO[str] | None, complaints: list[str]) -> Iterator[Event]:
     for line in stream or ():
         try:
             yield json.loads(line)
-        except json.JSONDecodeError:  # what the CLI says before it streams events
+        except json.JSONDecodeError:  # output of the CLI before it streams events
             complaints.append(line.strip())
 
 

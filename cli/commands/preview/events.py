@@ -16,16 +16,16 @@ from driver import protected
 Event = Mapping[str, Any]
 
 _STACK = "pulumi:pulumi:Stack"
-# The CLI says it on each use of a plugin that it did not install; on an embedded machine that is every time.
+# The CLI warns on each use of a plugin that it did not install; on an embedded machine that is every time.
 _NOISE = ("using pulumi-language-", "using pulumi-resource-")
-# How the engine introduces what a provider finds wrong with a resource's inputs.
+# The engine's prefix of faults that a provider finds in a resource's inputs.
 _PROBLEM = re.compile(r"^(\S+) resource '(.*?)' has a problem: ")
 _EMPTY = ("preview failed", "update failed")
 
 
 @dataclass
 class _Verdicts:
-    """Collects per policy, because passing is told once per pack and each violation by itself."""
+    """Collects per policy: passing is one event per pack, and each violation an event of its own."""
 
     found: dict[tuple[str, str], tuple[str, list[str]]] = field(default_factory=dict)
 
@@ -49,9 +49,8 @@ class _Verdicts:
 def report(
     stack: str, events: Iterable[Event], *, failed: bool = False, stand_ins: Mapping[str, str] = MappingProxyType({})
 ) -> Report:
-    """The report of one preview. `failed` is what the CLI's exit status said.
-
-    `stand_ins` are the packages that a preview-only provider stood ready for, and why; those in use are told.
+    """The report of a preview. `failed`: according to the CLI's exit status.
+    `stand_ins`: the packages with a preview-only provider, and why; the report names those in use.
     """
     changes: dict[str, Change] = {}
     unchanged: set[str] = set()
@@ -69,9 +68,9 @@ def report(
         elif summary := event.get("policyAnalyzeStackSummaryEvent") or event.get("policyAnalyzeSummaryEvent"):
             for name in [*summary.get("passed", ()), *summary.get("failed", ())]:
                 verdicts.passed(_pack(summary), name)
-        elif (said := event.get("diagnosticEvent")) and said["severity"] in diagnostics:
-            diagnostics[said["severity"]] += _lines(said["message"])
-            packages.add(_type(said.get("urn", "")).partition(":")[0])
+        elif (diagnostic := event.get("diagnosticEvent")) and diagnostic["severity"] in diagnostics:
+            diagnostics[diagnostic["severity"]] += _lines(diagnostic["message"])
+            packages.add(_type(diagnostic.get("urn", "")).partition(":")[0])
     if refusal := _too_new(components):
         components = {token: {name: ({}, new) for name, (_, new) in of.items()} for token, of in components.items()}
         diagnostics["warning"].append(f"{refusal}. This report shows what would be, not what is deployed")
@@ -100,7 +99,7 @@ def _note_step(step: Event, changes: dict[str, Change], unchanged: set[str]) -> 
 
 
 def _note_component(step: Event, components: dict[str, dict[str, tuple[Event, Event]]]) -> None:
-    """What one of the stack's own components registers."""
+    """The inputs that one of the stack's own components registers."""
     if step["type"].startswith(OURS):
         old, new = ((state or {}).get("inputs") or {} for state in (step.get("old"), step.get("new")))
         name = step["urn"].rpartition("::")[2]
@@ -108,7 +107,7 @@ def _note_component(step: Event, components: dict[str, dict[str, tuple[Event, Ev
 
 
 def _too_new(components: Mapping[str, Mapping[str, tuple[Event, Event]]]) -> str | None:
-    """Why what is deployed cannot be read; None where it can."""
+    """Why the deployed state cannot be read; None if it can."""
     deployed = (old.get(facts.VERSION_KEY) for old, _ in components.get(facts.CLUSTER, {}).values())
     return next(filter(None, map(facts.too_new, deployed)), None)
 
@@ -126,7 +125,7 @@ def _properties(step: Event) -> Iterator[Property]:
 
 
 def _differences(step: Event) -> list[tuple[str, str]]:
-    """Path and kind of each change. Providers tell them; of components the engine says only that they changed."""
+    """Path and kind of each change, from the providers; of components the engine only reports that they changed."""
     if step["op"] in {"create", "delete"}:
         return []
     detailed = step.get("detailedDiff")
@@ -143,12 +142,12 @@ def _shown(state: Event, path: str, is_secret: bool) -> str:
 
 
 def _type(urn: str) -> str:
-    """The resource's own type out of `urn:pulumi:stack::project::parent$type::name`."""
+    """The resource's own type in `urn:pulumi:stack::project::parent$type::name`."""
     return urn.split("::")[2].rpartition("$")[2] if urn.count("::") > 2 else ""
 
 
 def _short(token: str) -> str:
-    """`kubernetes:apps/v1:Deployment` as `apps/v1:Deployment`, and our own components by their kind alone."""
+    """`kubernetes:apps/v1:Deployment` as `apps/v1:Deployment`, and our own components only by their kind."""
     package, _, rest = token.partition(":")
     return rest.removeprefix("index:") if package in {"kubernetes", "tensorplane"} else token
 

@@ -1,4 +1,4 @@
-"""The sections of the report, in order. A new section is one file in `sections` and a place in each list."""
+"""The sections of the report, in order. A new section is a file in `sections` and an entry in each list."""
 
 from __future__ import annotations
 

@@ -26,14 +26,14 @@ _LIMIT = 60
 
 
 class _Absent:
-    """Nothing is there; None is a value."""
+    """The path has no value; None is a value."""
 
 
 ABSENT = _Absent()
 
 
 def find(value: Any, path: str) -> Any:
-    """The value at a path, or ABSENT. A secret on the way is the answer: what is inside it is not to be shown."""
+    """The value at a path, or ABSENT. A secret on the path is returned as such: its content must not be shown."""
     for step in _STEP.finditer(path):
         if isinstance(value, dict) and _SIGNATURE in value:
             return value
@@ -48,7 +48,7 @@ def find(value: Any, path: str) -> Any:
 
 
 def differences(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """Paths at which two values differ, each with the engine's word for how: add, delete or update."""
+    """Paths at which two values differ, each with the engine's kind of change: add, delete or update."""
     if isinstance(old, dict) and isinstance(new, dict):
         for name in sorted(old.keys() | new.keys()):
             step = f'["{name}"]' if set(name) & set(".[]") else f".{name}" if path else name
@@ -62,7 +62,7 @@ def differences(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, str]]
 
 
 def text(value: Any) -> str:
-    """A value on one short line; secrets and unknown values by what they are."""
+    """A value on one short line; secret and unknown values as such."""
     if value is ABSENT:
         return ""
     line = json.dumps(_masked(value), ensure_ascii=False, sort_keys=True)

@@ -6,21 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-# In the order in which a reader wants them; what the engine does inside a replacement is one `replace` here.
+# In the order of the report; the engine's steps of a replacement are one `replace` here.
 OPERATIONS = ("delete", "replace", "update", "create", "import", "refresh", "discard")
 OURS = "tensorplane:index:"
-"""What the types of the stack's own components begin with."""
+"""The prefix of the types of the stack's own components."""
 
 Facts = Mapping[str, Any]
 """The inputs of one component."""
 Components = Mapping[str, Mapping[str, tuple[Facts, Facts]]]
-"""By type and name of the stack's own components: what is deployed, empty where it is new; and what it would be, empty
-where it is deleted."""
+"""By type and name of the stack's own components: deployed inputs, empty if new; new inputs, empty if deleted."""
 
 
 @dataclass(frozen=True)
 class Property:
-    """One changed property; `old` and `new` are texts fit to be shown, empty where there is nothing."""
+    """A changed property; `old` and `new` are texts for people, empty without a value."""
 
     path: str
     old: str
@@ -40,7 +39,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What one policy says; without messages, the stack complies."""
+    """The verdict of a policy; without messages, the stack complies."""
 
     policy: str
     pack: str
@@ -56,21 +55,21 @@ class Report:
     changes: tuple[Change, ...] = ()
     unchanged: int = 0
     components: Components = field(default_factory=dict)
-    """The stack's own components, those that stay as they are too."""
+    """The stack's own components, also unchanged ones."""
     verdicts: tuple[Verdict, ...] = ()
     faults: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
-    """What keeps the bytes of volumes that would be deleted or replaced, a line each."""
+    """What keeps the data of volumes that would be deleted or replaced, a line each."""
     runs: tuple[str, ...] = ()
-    """What becomes of the runs of training jobs, a line each."""
+    """What happens to the runs of training jobs, a line each."""
     stand_ins: tuple[tuple[str, str], ...] = ()
-    """Packages of which a preview-only provider was asked, each with the reason why not the real one."""
+    """Packages whose preview-only provider was used, each with the reason why not the real one."""
     failed: bool = False
 
     @property
     def refused(self) -> bool:
-        """Whether a policy that must be kept is not."""
+        """Whether a mandatory policy is violated."""
         return any(verdict.messages and verdict.level == "mandatory" for verdict in self.verdicts)
 
     def count(self, operation: str) -> int:

@@ -11,10 +11,10 @@ from cli.commands.preview.report import Report
 
 
 class Section(Protocol):
-    """A module in `sections`: one subject of the report. A section without anything to say yields nothing."""
+    """A module in `sections`: a part of the report. It yields nothing if it has no content."""
 
     def terminal(self, report: Report, width: int, /) -> Iterable[RenderableType]:
-        """What the terminal shows, `width` characters wide."""
+        """Output for the terminal, `width` characters wide."""
 
     def markdown(self, report: Report, /) -> Iterable[str]:
         """Blocks of Markdown, headings included; a blank line separates them."""

@@ -12,7 +12,7 @@ from embedded.fault import Fault
 
 
 def run(stack: str, context: str, file: Path, console: Console) -> int:
-    """Previews, prints the table, writes the Markdown to `file`. 0 when an update may go ahead, else 1."""
+    """Previews, prints the table, writes the Markdown to `file`. Returns 0 if an update may proceed, else 1."""
     seen: set[str] = set()
     with engine.opened(stack, context) as preview, console.status(f"previewing {stack}") as status:
 

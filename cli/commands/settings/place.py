@@ -1,4 +1,4 @@
-"""Where a model stands in the settings, and so on which page, under which heading."""
+"""The path of a model in the settings, which decides its page and heading."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Place:
 
     path: str = _ROOT
     kind: str = ""
-    """The kind of the variant that it belongs to, where another variant has other keys at the same path."""
+    """The kind of its variant, if another variant has other keys at the same path."""
 
     @property
     def title(self) -> str:
@@ -24,7 +24,7 @@ class Place:
 
     @property
     def anchor(self) -> str:
-        """The name under which GitHub's renderer knows its heading."""
+        """The anchor that GitHub's renderer gives its heading."""
         return "".join(c for c in self.title.lower().replace(" ", "-") if c.isalnum() or c in "-_")
 
     @property

@@ -18,7 +18,7 @@ from stack import StackConfig
 _Known: TypeAlias = dict[type[Model], Place]
 """Each model that has a section, and where the settings first mention it."""
 _LONG = 120
-"""Characters of a meaning that fit a table's cell. Of a longer one the first sentence does."""
+"""Characters of a description that fit a table's cell. Of a longer one, the cell has the first sentence."""
 _END_OF_SENTENCE = re.compile(r"(?<=[.;])\s+")
 
 
@@ -56,7 +56,7 @@ def _models_below(model: type[Model], known: _Known) -> Iterator[type[Model]]:
 
 
 def _distinct(known: _Known) -> Mapping[type[Model], Place]:
-    """The places with a kind only where it tells headings apart, and at variants."""
+    """The places, with a kind only at variants and where it distinguishes headings."""
     sections = Counter(place.path for place in known.values())
     return {
         model: place if values.kind(model) or sections[place.path] > 1 else place.of_kind("")
@@ -96,11 +96,11 @@ def _fields(model: type[Model]) -> list[_Field]:
 
 
 def _summary(meaning: str) -> tuple[str, str]:
-    """What stands in the table's cell, and what stands below the table."""
+    """The text in the table's cell, and the text below the table."""
     if len(meaning) <= _LONG:
         return meaning, ""
     first, *rest = _END_OF_SENTENCE.split(meaning)
-    # What follows a semicolon begins a sentence of its own below the table.
+    # The part after a semicolon becomes a sentence below the table.
     more = " ".join(rest)
     return first.removesuffix(";") + ("." if first.endswith(";") else ""), more[:1].upper() + more[1:]
 

@@ -1,4 +1,4 @@
-"""What a field of the settings may be, and what it is by default, in words."""
+"""The allowed values of a field of the settings, and its default, in words."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _WORDS: tuple[tuple[Any, str], ...] = (
     (training_job.Variable, "variable"),
     (training_job.Text, "text"),
 )
-"""What a checked text is called. The other texts are `text`."""
+"""The names of validated texts. Others are `text`."""
 _PLAIN = {str: "text", int: "whole number", float: "number", bool: "`true` or `false`"}
 _MOST_CHOICES = 6
 """Choices that fit a table's cell."""
@@ -34,20 +34,20 @@ _MOST_CHOICES = 6
 
 @dataclass(frozen=True)
 class Values:
-    """What a field may be: a few words, and the choices where they are too many for a table."""
+    """The allowed values of a field: a few words, and the choices if they are too many for a table."""
 
     words: str
     choices: tuple[str, ...] = ()
 
 
 def of(field: FieldInfo, place: Place, link: Link) -> Values:
-    """What a field may be. Calls `link` for each model that it mentions."""
+    """The allowed values of a field. Calls `link` for each model that it mentions."""
     # pydantic takes the outermost Annotated apart.
     return _values(Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation, place, link)
 
 
 def default(field: FieldInfo) -> str:
-    """What a field is where the file does not set it."""
+    """The default of a field."""
     if field.is_required():
         return "required"
     value = field.get_default(call_default_factory=True, validated_data={})
@@ -122,7 +122,7 @@ def _limits(limited: Any, metadata: tuple[Any, ...]) -> str:
     most = [f"{part.le:,}" for part in parts if isinstance(part, annotated_types.Le)]
     if least and most:
         return f", {least[0]} to {most[0]}"
-    # Every text has to say something; only a list may be longer than that.
+    # Texts are never empty, so a minimum length of 1 is not mentioned for them.
     count = [part.min_length for part in parts if isinstance(part, annotated_types.MinLen) and limited is not str]
     return "".join(
         [

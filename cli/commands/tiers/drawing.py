@@ -1,4 +1,4 @@
-"""Tiers drawn: blocks for what each queue has of each flavor, with the order in which it takes them."""
+"""Tiers as a drawing: blocks for each queue's share of each flavor, with the order of use."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Drawing:
-    """Queues below each other, flavors beside each other, from the oldest to the newest."""
+    """Queues in rows, flavors in columns, from the oldest to the newest."""
 
     flavors: tuple[str, ...]
     widths: tuple[int, ...]
@@ -36,7 +36,7 @@ class Drawing:
     """Width of the queues' names."""
     rows: tuple[Row, ...]
     scale: tuple[str, ...]
-    """Flavors of which a block is more than one."""
+    """Flavors of which a block stands for more than one."""
 
     def lines(self) -> Iterator[str]:
         """The drawing as plain text."""
@@ -50,7 +50,7 @@ class Drawing:
 
 
 def drawings(found: Sequence[Tier], width: int) -> list[Drawing]:
-    """The drawing in a width; flavors for which there is no room are in further ones below."""
+    """The drawing in a width; flavors that do not fit are in further drawings below."""
     if not found:
         return []
     label = max(len(tier.name) for tier in found)
@@ -95,7 +95,7 @@ def _blocks(flavor: str, found: Sequence[Tier]) -> int:
 
 
 def _unit(flavor: str, found: Sequence[Tier], blocks: int) -> int:
-    """How much one block stands for."""
+    """The amount that one block stands for."""
     return max(1, -int(-_most(flavor, found) // blocks))
 
 

@@ -19,7 +19,7 @@ from stack import ResolvedStack
 
 
 def run(file: Path, console: Console, *, as_json: bool) -> None:
-    """Prints the tiers of a Pulumi.<stack>.yaml. A Fault with a line for each thing that is wrong with it."""
+    """Prints the tiers of a Pulumi.<stack>.yaml. A Fault with a line for each mistake in it."""
     if unread := stack_config.encrypted(file, "cluster", "nodeGroups", "queues", "cohorts", "teams", "topology"):
         shown = advice.make("preview", file.stem.removeprefix("Pulumi."))
         raise Fault(f"{', '.join(unread)}: only Pulumi can read encrypted values; for the table, run: {shown}")

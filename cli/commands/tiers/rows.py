@@ -1,4 +1,4 @@
-"""Which queue gets which flavors: what Queue components register, as tiers with what each has of each flavor."""
+"""Which queue gets which flavors: the inputs of Queue components as tiers, with the share of each flavor."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from components.queues.lending import Lending
 
 @dataclass(frozen=True)
 class Flavor:
-    """One flavor, and how much of it the queues have together."""
+    """A flavor, and the queues' shares of it together."""
 
     name: str
     gpus: bool
     """Whether GPUs are counted, or cores."""
     capacity: float | None
-    """What its node groups have at their maximum; None where it is unknown."""
+    """The capacity of its node groups at their maximum; None if unknown."""
     guaranteed: float
     """What is guaranteed to queues."""
 
     @property
     def unreserved(self) -> float | None:
-        """What is guaranteed to no queue; None where the capacity is unknown."""
+        """What is guaranteed to no queue; None if the capacity is unknown."""
         return None if self.capacity is None else self.capacity - self.guaranteed
 
 
 @dataclass(frozen=True)
 class Share:
-    """What one queue has of one flavor."""
+    """A queue's share of a flavor."""
 
     flavor: str
     order: int
-    """When the queue takes it, from 1; 0 for never."""
+    """Its position in the queue's order of use, from 1; 0 for never."""
     guaranteed: float = 0
     borrowable: float = 0
     lenders: tuple[str, ...] = ()
-    """The queues that lend any of it to this one."""
+    """The queues that lend it to this one."""
     lends: float = 0
     """The most that it lends to others."""
 
@@ -57,17 +57,17 @@ class Tier:
 
     @property
     def in_order(self) -> tuple[Share, ...]:
-        """What it may use, in the order in which it takes it."""
+        """The flavors that it may use, in its order."""
         return tuple(sorted((share for share in self.shares if share.order), key=lambda share: share.order))
 
     @property
     def never(self) -> tuple[str, ...]:
-        """Flavors that none of its jobs ever gets."""
+        """Flavors that its jobs never get."""
         return tuple(share.flavor for share in self.shares if not share.order)
 
 
 def tiers(queues: Mapping[str, facts.Queue]) -> list[Tier]:
-    """The queues by what they register, the highest priority first."""
+    """The queues from their inputs, the highest priority first."""
     lending = _lending((name, each["name"], each["lends"]) for name, queue in queues.items() for each in queue["kinds"])
     found = [_tier(name, queue, lending) for name, queue in queues.items()]
     ranks = {"high": 0, "normal": 1, "low": 2}
@@ -94,7 +94,7 @@ def by_team(found: Sequence[Tier]) -> dict[str, dict[str, tuple[float, float]]]:
 
 
 def counted(flavor: str, number: float) -> str:
-    """How much of a flavor, as people read it: GPUs, or cores where it has none."""
+    """An amount of a flavor for people: GPUs, or cores if it has none."""
     return count(number, cores=flavor == CPU)
 
 
@@ -103,7 +103,7 @@ def _together(own: Sequence[Tier], lending: Lending[float]) -> dict[str, tuple[f
     for share in (share for tier in own for share in tier.shares):
         guaranteed, borrowable = sums.get(share.flavor, (0, 0))
         sums[share.flavor] = guaranteed + share.guaranteed, borrowable + share.borrowable
-    # What a team's queues lend each other is already theirs.
+    # What a team's queues lend each other is already the team's.
     names = {tier.name for tier in own}
     return {
         flavor: (guaranteed, min(borrowable, lending.lent_to_all(names, flavor)))
@@ -112,7 +112,7 @@ def _together(own: Sequence[Tier], lending: Lending[float]) -> dict[str, tuple[f
 
 
 def _lending(lent: Iterable[tuple[str, str, float]]) -> Lending[float]:
-    """From queue, flavor and what the queue lends of it."""
+    """Per queue and flavor, what the queue lends of it."""
     found: dict[str, dict[str, float]] = {}
     for queue, flavor, number in lent:
         if number:

@@ -1,4 +1,4 @@
-"""Tiers for the terminal: who gets which machines as tables, and drawn."""
+"""Tiers for the terminal: which queue gets which flavors, as tables and as a drawing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cli.output.tables import table
 
 _WIDE = 100
 _OF_QUEUE = 3
-"""Columns that say the same for all rows of a queue."""
+"""Columns with the same content in all rows of a queue."""
 _LEAST = 22
 _STYLES = {drawing.GUARANTEED: "green", drawing.BORROWABLE: "yellow", drawing.NEVER: "dim"}
 
@@ -29,7 +29,7 @@ def render(
     before: Sequence[Tier] = (),
     had: Sequence[Flavor] = (),
 ) -> RenderableType:
-    """The queues, the flavors, the teams, and the drawing. `before`, `had`: what was."""
+    """The queues, the flavors, the teams, and the drawing. `before`, `had`: those before the update."""
     rows = list(text.rows(before, tiers))
     parts: list[RenderableType] = [table(text.HEADINGS, rows)] if width >= _WIDE else list(_below(rows))
     parts += ["", table(text.FLAVOR_HEADINGS, text.flavor_rows(had, flavors))]
@@ -39,14 +39,14 @@ def render(
 
 
 def _below(rows: Sequence[tuple[str, ...]]) -> Iterator[RenderableType]:
-    """Queues below each other, for narrow terminals: what is of the queue in a line, then its flavors."""
+    """For narrow terminals: a line for each queue, then its flavors."""
     headings = text.HEADINGS[_OF_QUEUE:]
     widths = [max(map(len, column)) for column in zip(headings, *(row[_OF_QUEUE:] for row in rows), strict=True)]
     starts = [index for index, row in enumerate(rows) if row[0]]
     for start, end in pairwise([*starts, len(rows)]):
         name, priority, teams = rows[start][:_OF_QUEUE]
-        told = f"  priority {priority}" + ("" if teams == NOTHING else f"; teams {teams}")
-        yield Text.assemble((name, "bold"), told)
+        details = f"  priority {priority}" + ("" if teams == NOTHING else f"; teams {teams}")
+        yield Text.assemble((name, "bold"), details)
         made = table(headings, [row[_OF_QUEUE:] for row in rows[start:end]])
         for column, least in zip(made.columns, widths, strict=True):
             column.min_width = min(least, _LEAST)
@@ -54,7 +54,7 @@ def _below(rows: Sequence[tuple[str, ...]]) -> Iterator[RenderableType]:
 
 
 def _drawing(tiers: Sequence[Tier], width: int) -> Iterator[Text]:
-    """The drawing, a line each, with what its signs mean."""
+    """The lines of the drawing, with a legend."""
     found = drawing.drawings(tiers, width)
     for each in found:
         for line in each.lines():

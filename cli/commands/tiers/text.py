@@ -11,23 +11,23 @@ from cli.output.texts import before_after, first
 HEADINGS = ("queue", "priority", "teams", "order", "flavor", "guaranteed", "borrowable")
 FLAVOR_HEADINGS = ("flavor", "capacity", "guaranteed", "unreserved")
 _NAMES = 4
-"""Names of teams, lenders and queues that a cell has room for."""
+"""Maximum names of teams, lenders and queues in a cell."""
 
 
 def rows(before: Sequence[Tier], after: Sequence[Tier]) -> Iterator[tuple[str, ...]]:
-    """A text for each of HEADINGS; what changes as `before → after`, nothing repeated from the row above."""
+    """A text for each of HEADINGS; changes as `before → after`, without repeating the row above."""
     old, new = ({tier.name: tier for tier in each} for each in (before, after))
     for name in dict.fromkeys([*new, *old]):
         was, now = old.get(name), new.get(name)
-        told = f"{name} (deleted)" if now is None else name
-        head: tuple[str, ...] = (told, *before_after(_head(was), _head(now)))
+        label = f"{name} (deleted)" if now is None else name
+        head: tuple[str, ...] = (label, *before_after(_head(was), _head(now)))
         for cells in _shares(was, now):
             yield (*head, *cells)
             head = ("",) * len(head)
 
 
 def flavor_rows(before: Sequence[Flavor], after: Sequence[Flavor]) -> Iterator[tuple[str, ...]]:
-    """How much there is of each flavor, what is guaranteed to queues, and what is left."""
+    """The capacity of each flavor, what is guaranteed to queues, and what is left."""
     old, new = ({flavor.name: flavor for flavor in each} for each in (before, after))
     for name in dict.fromkeys([*new, *old]):
         was, now = old.get(name), new.get(name)
@@ -35,7 +35,7 @@ def flavor_rows(before: Sequence[Flavor], after: Sequence[Flavor]) -> Iterator[t
 
 
 def team_rows(found: Sequence[Tier]) -> list[tuple[str, ...]]:
-    """Headings first, then what each team's queues give it of each flavor; none without teams."""
+    """The headings, then each team's share of each flavor; empty without teams."""
     teams = by_team(found)
     if not teams:
         return []

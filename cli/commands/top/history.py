@@ -21,7 +21,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Point:
-    """What was so from one moment on."""
+    """The state from a moment on."""
 
     at: datetime
     waiting: int
@@ -29,7 +29,7 @@ class Point:
 
 
 def spans(work: Work, now: datetime) -> Iterator[Span]:
-    """What a Workload knows of its past: the last time that it was admitted, or stopped."""
+    """A Workload's recorded past: its last admission, or its last eviction."""
     created, ran = work.created or now, work.ran_before
     end = work.finished.since or now if work.finished.holds else now
     if work.reserved.holds and work.reserved.since:
@@ -45,7 +45,7 @@ def spans(work: Work, now: datetime) -> Iterator[Span]:
 
 
 def history(works: Sequence[Work], since: datetime, now: datetime) -> list[Point]:
-    """A point for each change, the first at `since`, the last at `now`."""
+    """A point per change, the first at `since`, the last at `now`."""
     changes: dict[datetime, tuple[int, int]] = {since: (0, 0)}
     for work in works:
         for span in spans(work, now):

@@ -14,14 +14,14 @@ _DAY = 86400
 
 
 def draw(points: Sequence[Point], width: int) -> Iterator[str]:
-    """GPUs in use, and below them the jobs that waited, over the same time."""
+    """GPUs in use, and below them the waiting jobs, over the same time."""
     size = min(width, _WIDEST)
     yield from _plot("GPUs in use", points, [point.gpus for point in points], size)
     yield from _plot("jobs waiting", points, [point.waiting for point in points], size)
 
 
 def _plot(title: str, points: Sequence[Point], values: Sequence[int], width: int) -> Iterator[str]:
-    # Importing it costs what every other command would pay, too.
+    # Imported here, so that other commands need not load it.
     import plotext
 
     times, steps = _steps([point.at for point in points], values)

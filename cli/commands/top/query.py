@@ -29,7 +29,7 @@ SEEN = (
 
 @dataclass(frozen=True)
 class Question:
-    """What somebody wants to know."""
+    """The command's arguments."""
 
     stack: str
     context: str = ""

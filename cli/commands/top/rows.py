@@ -25,13 +25,13 @@ class Flavor:
 
     name: str
     resource: str
-    """What is counted: GPUs, or cores where no queue has GPUs of it."""
+    """What is counted: GPUs, or cores if no queue has GPUs of it."""
     nodes: int
     ready: int
     capacity: float
-    """What the nodes that are ready offer."""
+    """The capacity of the ready nodes."""
     guaranteed: float
-    """What is guaranteed to the queues together."""
+    """The sum of the queues' guaranteed quota."""
     used: float
     unqueued: float
     """GPUs that pods hold without a queue."""
@@ -39,7 +39,7 @@ class Flavor:
 
 @dataclass(frozen=True)
 class Share:
-    """What one queue has of one flavor."""
+    """A queue's share of a flavor."""
 
     queue: str
     flavor: str
@@ -54,22 +54,22 @@ class Share:
 
 @dataclass(frozen=True)
 class Namespace:
-    """What the jobs of one namespace have and wait for."""
+    """What the jobs of a namespace hold and wait for."""
 
     name: str
     used: Mapping[str, float]
-    """By flavor, with what its pods hold without a queue."""
+    """By flavor, including what its pods hold without a queue."""
     running: int
     starting: int
-    """Jobs that hold what they asked for, and whose pods do not run all yet."""
+    """Jobs with quota, not all of whose pods run yet."""
     waiting: int
     wanted: int
-    """GPUs that the waiting jobs ask for."""
+    """GPUs that the waiting jobs request."""
 
 
 @dataclass(frozen=True)
 class Queue:
-    """How many jobs one queue has."""
+    """The jobs of a queue."""
 
     name: str
     cluster_queue: str
@@ -90,7 +90,7 @@ class Top:
 
 
 def of(facts: Facts, works: Sequence[Work]) -> Top:
-    """From what a cluster says: the stack's queues, and those that share machines with them."""
+    """From a cluster's facts: the stack's queues, and those that share flavors with them."""
     room = quota_tree.of(facts, works)
     own = {q["spec"]["clusterQueue"] for q in facts.local_queues if q["metadata"]["namespace"] == facts.namespace}
     shown = sorted({each for name in own if name in room.queues for each in room.around(name)})
@@ -106,7 +106,7 @@ def of(facts: Facts, works: Sequence[Work]) -> Top:
 
 
 def _resources(facts: Facts, room: Room, shown: Sequence[str]) -> dict[str, str]:
-    """What is counted of each flavor of these queues, from the oldest accelerator to the newest."""
+    """The counted resource of each flavor of these queues, from the oldest accelerator to the newest."""
     names = dict.fromkeys(flavor for queue in shown for flavor in room.queues[queue].flavors)
     accelerators = {
         one["metadata"]["name"]: (one["spec"].get("nodeLabels") or {}).get(ACCELERATOR) for one in facts.flavors
@@ -169,7 +169,7 @@ def _shares(queue: str, resources: Mapping[str, str], facts: Facts, room: Room) 
 
 
 def _namespaces(facts: Facts, works: Sequence[Work], shown: Sequence[str]) -> list[str]:
-    """The stack's and its teams', and others whose jobs are in queues that share with these."""
+    """Namespaces of the stack and its teams, and those with jobs in queues that share with theirs."""
     others = {work.namespace for work in works if work.state != "finished" and work.cluster_queue in shown}
     return [*facts.namespaces, *sorted(others - set(facts.namespaces))]
 

@@ -32,8 +32,8 @@ def render(top: Top) -> RenderableType:
 
 def _flavor(flavor: Flavor) -> tuple[str, ...]:
     nodes = str(flavor.nodes) if flavor.nodes == flavor.ready else f"{flavor.ready} of {flavor.nodes}"
-    whole = max(flavor.capacity, flavor.guaranteed)
-    full = round(min((flavor.used + flavor.unqueued) / whole, 1) * _BAR) if whole else 0
+    total = max(flavor.capacity, flavor.guaranteed)
+    full = round(min((flavor.used + flavor.unqueued) / total, 1) * _BAR) if total else 0
     counts = (
         _count(flavor.resource, each) for each in (flavor.capacity, flavor.guaranteed, flavor.used, flavor.unqueued)
     )
@@ -63,7 +63,7 @@ def _share(share: Share) -> tuple[str, ...]:
 def _namespace(one: Namespace, flavors: Sequence[Flavor]) -> tuple[str, ...]:
     used = (_count(flavor.resource, one.used.get(flavor.name, 0)) for flavor in flavors)
     running = ", ".join(
-        told for count, told in ((one.running, f"{one.running}"), (one.starting, f"{one.starting} starting")) if count
+        text for count, text in ((one.running, f"{one.running}"), (one.starting, f"{one.starting} starting")) if count
     )
     return (
         one.name,

@@ -16,7 +16,7 @@ _REPLICATION = "/apis/volsync.backube/v1alpha1"
 
 @dataclass(frozen=True)
 class Facts:
-    """All that the tables need."""
+    """The data of the tables."""
 
     claims: Sequence[Object] = ()
     """Claims of the stack's namespace."""
@@ -33,26 +33,26 @@ class Facts:
     every_snapshot: frozenset[str] = frozenset()
     """The UIDs of the VolumeSnapshots of all namespaces."""
     used: dict[str, int] = field(default_factory=dict)
-    """Bytes that a claim's volume holds, as the kubelets of the nodes that mount it say."""
+    """Used bytes of a claim's volume, according to the kubelets of the nodes that mount it."""
     notes: Sequence[str] = ()
     """What could not be read."""
 
 
 def gather(api: Kube, namespace: str) -> Facts:
-    """Ask a cluster. What somebody may not read is left out, and a note says so."""
+    """Ask a cluster. What the user may not read is left out, with a note."""
     lists = Lists(api)
     inside = f"namespaces/{namespace}"
     pods = api.items(f"/api/v1/{inside}/pods")
     claims = api.items(f"/api/v1/{inside}/persistentvolumeclaims")
     contents = lists.read(f"{_SNAPSHOTS}/volumesnapshotcontents")
-    # After their contents: what is taken meanwhile is no leftover.
+    # After their contents, so that a snapshot taken meanwhile does not look like a leftover.
     all_snapshots = lists.read(f"{_SNAPSHOTS}/volumesnapshots")
     return Facts(
         claims=claims,
         volumes=lists.read("/api/v1/persistentvolumes") or [],
         pods=pods,
         snapshots=lists.read(f"{_SNAPSHOTS}/{inside}/volumesnapshots") or [],
-        # Without all snapshots, each content would look as if nothing had it any more.
+        # Without a list of all snapshots, each content would look like a leftover.
         contents=[] if all_snapshots is None else contents or [],
         replications=lists.read(f"{_REPLICATION}/{inside}/replicationsources") or [],
         every_claim=frozenset(_named(one) for one in lists.read("/api/v1/persistentvolumeclaims") or claims),

@@ -1,4 +1,4 @@
-"""Bytes that no volume of a stack has any more: where they are, what brings them back, what deletes them for good."""
+"""Data of deleted volumes: where it is, and the commands that restore it or delete it permanently."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ class Leftover:
     kind: str
     name: str
     was: str
-    """Namespace and name of what it belonged to."""
+    """Namespace and name of its former claim or VolumeSnapshot."""
     size: int | None
     since: datetime | None
     state: str
     back: str
-    """The command that brings it back."""
+    """The command that restores it."""
     gone: str
-    """The commands that delete it for good."""
+    """The commands that delete it permanently."""
 
 
 def leftovers(facts: Facts, declared: Collection[str] = (), *, stack: str = STACK, context: str = "") -> list[Leftover]:
-    """Those of all namespaces, since one whose namespace is gone is nobody's; the newest first.
+    """Leftovers of all namespaces, also of deleted ones; the newest first.
 
     `declared` are the volumes of the settings of `stack`, as namespace/name.
     """
@@ -69,7 +69,7 @@ def _volumes(facts: Facts, declared: Collection[str], refresh: str) -> Iterator[
 
 
 def _rebind(volume: Object, *, in_use: bool, new: bool) -> str:
-    """Reserve the volume for its claim, or for one of another name where the claim has other bytes now."""
+    """Reserve the volume for its claim, or for one of another name if the claim has another volume now."""
     spec = volume["spec"]
     claim = spec["claimRef"]
     wanted = f"{claim['name']}-before" if in_use else claim["name"]
@@ -77,7 +77,7 @@ def _rebind(volume: Object, *, in_use: bool, new: bool) -> str:
     changes: list[dict[str, Any]] = [{"op": "replace", "path": "/spec/claimRef", "value": reference}]
     ours = spec.get("csi", {}).get("driver") == DRIVER
     if ours and (in_use or new or not spec.get("volumeAttributesClassName")):
-        # A claim binds no volume of another class, and a new volume has no mirror yet: it would begin empty.
+        # A claim binds no volume of another class, and a new volume has no mirror yet: it would be empty.
         changes.append({"op": "add", "path": "/spec/volumeAttributesClassName", "value": csi.UNMIRRORED})
     patch = json.dumps(changes, separators=(",", ":"))
     return f"kubectl patch pv {volume['metadata']['name']} --type json -p '{patch}'"
@@ -86,12 +86,12 @@ def _rebind(volume: Object, *, in_use: bool, new: bool) -> str:
 def _delete_volume(volume: Object) -> str:
     name = volume["metadata"]["name"]
     if _PROVISIONED not in (volume["metadata"].get("annotations") or {}):
-        return f"kubectl delete pv {name}  # its bytes stay where they are"
+        return f"kubectl delete pv {name}  # its data stays"
     return f"""kubectl patch pv {name} -p '{{"spec":{{"persistentVolumeReclaimPolicy":"Delete"}}}}'"""
 
 
 def _contents(facts: Facts, stack: str) -> Iterator[Leftover]:
-    # One that was brought back has two contents for the same bytes: what deletes the one deletes the other's.
+    # A restored one has two contents for the same snapshot: deleting the data of one deletes that of the other.
     seen = {_handle(one) for one in facts.contents if _is_bound(one, facts)}
     for content in facts.contents:
         reference, status = content["spec"]["volumeSnapshotRef"], content.get("status") or {}
@@ -123,7 +123,7 @@ def _is_bound(content: Object, facts: Facts) -> bool:
 
 
 def brought_back(facts: Facts, name: str) -> list[dict[str, Any]]:
-    """The objects that make a VolumeSnapshotContent a VolumeSnapshot again: a driver's own cannot be bound twice."""
+    """The objects that make a VolumeSnapshotContent a VolumeSnapshot again: a content cannot be bound twice."""
     content = next((one for one in facts.contents if one["metadata"]["name"] == name), None)
     handle = _handle(content) if content else None
     if content is None or handle is None or _is_bound(content, facts):
@@ -158,5 +158,5 @@ def brought_back(facts: Facts, name: str) -> list[dict[str, Any]]:
 
 
 def _volume_of(snapshot: str) -> str:
-    """The volume in a snapshot's name, which ends with date and time."""
+    """The volume's name in a snapshot's name, which ends with date and time."""
     return snapshot.rsplit("-", 2)[0]

@@ -21,12 +21,12 @@ from embedded.fault import Fault
 
 @dataclass(frozen=True)
 class Question:
-    """What somebody wants to know."""
+    """The command's arguments."""
 
     stack: str
     context: str = ""
     name: str | None = None
-    """A volume, whose snapshots are told, or a VolumeSnapshotContent to bring back."""
+    """A volume whose snapshots to list, or a VolumeSnapshotContent to restore."""
     as_json: bool = False
     bring_back: bool = False
 
@@ -39,7 +39,7 @@ def run(question: Question, console: Console) -> None:
     facts = volume_facts.gather(cluster_api.reached(target), settings.namespace)
     if question.bring_back:
         wanted = leftovers.brought_back(facts, question.name or "")
-        # For `kubectl apply -f -`, so nothing may be folded.
+        # For `kubectl apply -f -`, so lines must not be wrapped.
         print(yaml.safe_dump_all(wanted, sort_keys=False), end="")
         return
     declared = settings.section("volumes")
@@ -56,7 +56,7 @@ def run(question: Question, console: Console) -> None:
     else:
         console.print(tables.overview(volumes, left, facts.notes, now))
         lacking = [name for name in declared if name not in {one["metadata"]["name"] for one in facts.claims}]
-        for line in missing_claims.told(declared, settings.namespace, lacking, facts.volumes, question.stack):
+        for line in missing_claims.fault_lines(declared, settings.namespace, lacking, facts.volumes, question.stack):
             console.print(line, soft_wrap=True, markup=False, highlight=False)
         for line in tables.commands(left, advice.refresh(question.stack, question.context)):
             console.print(line, soft_wrap=True, markup=False)

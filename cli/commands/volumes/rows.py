@@ -1,4 +1,4 @@
-"""A stack's volumes and their snapshots, from what the cluster's API answers and what the settings say."""
+"""A stack's volumes and their snapshots, from the cluster's objects and the settings."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _SHORT = {"ReadWriteOnce": "RWO", "ReadWriteMany": "RWX", "ReadOnlyMany": "ROX",
 
 @dataclass(frozen=True)
 class Snapshot:
-    """One point in time of a volume."""
+    """A snapshot of a volume."""
 
     name: str
     volume: str
     reason: str
-    """Why it was taken: schedule, manual, before-change; a dash for one that tensorplane did not take."""
+    """Why it was taken: schedule, manual, before-change; a dash if tensorplane did not take it."""
     taken: datetime | None
     size: int | None
     ready: bool
@@ -32,22 +32,22 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class Mirror:
-    """A copy elsewhere."""
+    """A volume's mirror."""
 
     to: str
     reached: datetime | None = None
-    """The moment that the copy has reached."""
+    """The point in time of the copy."""
     ask: str | None = None
-    """What tells that moment, where the cluster does not know it."""
+    """The command that shows this time, if the cluster does not record it."""
 
 
 @dataclass(frozen=True)
 class Volume:
-    """One volume as the cluster has it."""
+    """A volume in the cluster."""
 
     name: str
     storage: str
-    """Its StorageClass, or what else holds it."""
+    """Its StorageClass, or where else it is."""
     phase: str
     access: tuple[str, ...]
     size: int | None
@@ -60,7 +60,7 @@ class Volume:
 
 
 def volumes(facts: Facts, declared: Mapping[str, Any]) -> list[Volume]:
-    """The claims of the stack's namespace, and what has snapshots alone; `declared` is what the settings say."""
+    """The claims of the stack's namespace, and deleted ones with snapshots; `declared`: the settings' volumes."""
     by_name = {one["metadata"]["name"]: one for one in facts.volumes}
     taken = snapshots(facts)
     live = [
@@ -119,14 +119,14 @@ def _mounts(pod: Object, claim: str) -> bool:
 
 
 def _protection(volume: Object | None, declared: Mapping[str, Any] | None) -> str:
-    """What keeps the bytes: the settings refuse the deletion, the volume outlives its claim, or neither."""
+    """What keeps the data: the settings protect it, the volume outlives its claim, or neither."""
     if declared is not None and declared.get("retain", True):
         return "retained"
-    told = "not in the settings" if declared is None else "not retained"
+    setting = "not in the settings" if declared is None else "not retained"
     if volume is None:
-        return told
+        return setting
     kept = volume["spec"].get("persistentVolumeReclaimPolicy") == "Retain"
-    return f"{told}, data {'outlives' if kept else 'is deleted with'} the claim"
+    return f"{setting}, data {'outlives' if kept else 'is deleted with'} the claim"
 
 
 def _snapshot(one: Object) -> Snapshot:
@@ -143,10 +143,10 @@ def _snapshot(one: Object) -> Snapshot:
 
 
 def _mirror(name: str, volume: Object | None, facts: Facts, declared: Mapping[str, Any] | None) -> Mirror | None:
-    """What the driver or VolSync says of the copy; else what the settings say, and whom to ask."""
-    told = ((volume or {}).get("metadata", {}).get("annotations")) or {}
-    if MIRROR in told:
-        return Mirror(told[MIRROR], moment(told.get(AT)))
+    """The mirror according to the driver or VolSync; else to the settings, with a command that shows its lag."""
+    annotations = ((volume or {}).get("metadata", {}).get("annotations")) or {}
+    if MIRROR in annotations:
+        return Mirror(annotations[MIRROR], moment(annotations.get(AT)))
     wanted = (declared or {}).get("mirror") or {}
     to = ", ".join(f"{way}: {where}" for way, where in (wanted.get("to") or {}).items())
     for one in facts.replications:
@@ -166,13 +166,15 @@ def _ask(volume: Object | None) -> str | None:
     return _ask_ceph(csi.get("volumeAttributes") or {}) if driver.endswith("cephfs.csi.ceph.com") else None
 
 
-def _ask_ceph(told: Mapping[str, str]) -> str:
-    """Only the daemon that sends knows what it has sent, and its sockets name the commands that tell it."""
+def _ask_ceph(attributes: Mapping[str, str]) -> str:
+    """A command for the mirror daemon, which alone knows what it has sent; its sockets list the status commands."""
     each = (
         "for s in /var/run/ceph/*fs-mirror*.asok; do "
         'ceph --admin-daemon $s help | grep -o "fs mirror peer status [^\\"]*" | '
         "while read -r c; do ceph --admin-daemon $s $c </dev/null; done; done"
     )
-    directory = told.get("subvolumePath", "").rpartition("/")[0]
+    directory = attributes.get("subvolumePath", "").rpartition("/")[0]
     mine = f" | grep -A 5 '\"{directory}\"'" if directory else ""
-    return f"kubectl -n {told.get('clusterID', 'rook-ceph')} exec deploy/rook-ceph-fs-mirror -- sh -c '{each}'{mine}"
+    return (
+        f"kubectl -n {attributes.get('clusterID', 'rook-ceph')} exec deploy/rook-ceph-fs-mirror -- sh -c '{each}'{mine}"
+    )

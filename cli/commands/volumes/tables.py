@@ -28,7 +28,7 @@ _PODS = 2
 def overview(
     volumes: Sequence[Volume], left: Sequence[Leftover], notes: Sequence[str], now: datetime
 ) -> RenderableType:
-    """All volumes, and below them what no volume has any more."""
+    """All volumes, and below them the leftovers of deleted ones."""
     parts: list[RenderableType] = []
     if volumes:
         rows = [
@@ -57,8 +57,7 @@ def overview(
 
 
 def commands(left: Sequence[Leftover], refresh: str) -> Iterator[str]:
-    """The commands that restore and delete each leftover: lines to copy, whatever their length.
-
+    """The commands that restore and delete each leftover, as unwrapped lines to copy.
     `refresh`: the command that updates the stack and sees what was changed by hand.
     """
     for one in left:
@@ -92,19 +91,19 @@ def one_volume(volume: Volume, now: datetime) -> RenderableType:
 
 
 def snapshots_told(found: Sequence[Snapshot], now: datetime) -> str:
-    """How many there are, and between which ages."""
+    """Their number and range of ages."""
     ready = [one for one in found if one.ready]
     if not found:
         return "-"
-    told = f"{len(ready)}"
+    summary = f"{len(ready)}"
     if ready:
         ages = age(ready[0].taken, now), age(ready[-1].taken, now)
-        told += f", {ages[0]} old" if ages[0] == ages[1] else f", {ages[0]} to {ages[1]} old"
-    return told + (f", {len(found) - len(ready)} not ready" if len(ready) < len(found) else "")
+        summary += f", {ages[0]} old" if ages[0] == ages[1] else f", {ages[0]} to {ages[1]} old"
+    return summary + (f", {len(found) - len(ready)} not ready" if len(ready) < len(found) else "")
 
 
 def mirror_told(mirror: Mirror | None, now: datetime) -> str:
-    """Where the copy is and how far behind."""
+    """The mirror's target and lag."""
     if mirror is None:
         return "-"
     return f"{mirror.to}, {age(mirror.reached, now)} behind" if mirror.reached else f"{mirror.to}, lag unknown"
@@ -112,8 +111,8 @@ def mirror_told(mirror: Mirror | None, now: datetime) -> str:
 
 def plain(volumes: Sequence[Volume], left: Sequence[Leftover], notes: Sequence[str], now: datetime) -> dict[str, Any]:
     """Everything for programs: bytes, and times as RFC 3339."""
-    told = [{**asdict(one), "mirror": _mirror_data(one.mirror, now)} for one in volumes]
-    return {"volumes": told, "leftovers": [asdict(one) for one in left], "notes": list(notes)}
+    rows = [{**asdict(one), "mirror": _mirror_data(one.mirror, now)} for one in volumes]
+    return {"volumes": rows, "leftovers": [asdict(one) for one in left], "notes": list(notes)}
 
 
 def _mirror_data(mirror: Mirror | None, now: datetime) -> dict[str, Any] | None:

@@ -16,26 +16,26 @@ _SCALING = {
     "NotTriggerScaleUp": "no node group can grow for it",
     "FailedScaleUp": "nodes could not be added",
 }
-"""Reasons of the cluster autoscaler's events and of Karpenter's, with what they mean."""
+"""Reasons in events of the cluster autoscaler and Karpenter, with their meanings."""
 _GONE = ("Succeeded", "Failed")
 _NAMED = re.compile(r'^Error creating: (pods "[^"]*" is forbidden: )?')
-"""What stands before the reason, with a name that no pod has."""
+"""The text before the reason, with a name that no pod has."""
 
 
-def told(details: Details) -> tuple[str, ...]:
+def reasons(details: Details) -> tuple[str, ...]:
     """A sentence for each reason."""
     pods = [pod for pod in details.pods if "deletionTimestamp" not in pod["metadata"]]
     alive = [pod for pod in pods if (pod.get("status") or {}).get("phase") not in _GONE]
     refused = tuple(_refused(details, alive))
     if not alive:
         return refused or (("It has no pods yet.",) if not pods else ())
-    homeless = [pod for pod in alive if not pod["spec"].get("nodeName")]
+    unscheduled = [pod for pod in alive if not pod["spec"].get("nodeName")]
     lines = []
-    if homeless:
-        said = [failures.unscheduled(condition(pod, "PodScheduled").message) for pod in homeless]
-        reasons = Counter(each or "not scheduled yet" for each in said)
-        lines += [f"{_of(count, alive)} no node yet: {reason.rstrip('.')}." for reason, count in reasons.most_common()]
-        lines += _scaling(homeless, details)
+    if unscheduled:
+        messages = [failures.unscheduled(condition(pod, "PodScheduled").message) for pod in unscheduled]
+        counts = Counter(each or "not scheduled yet" for each in messages)
+        lines += [f"{_of(count, alive)} no node yet: {reason.rstrip('.')}." for reason, count in counts.most_common()]
+        lines += _scaling(unscheduled, details)
     waiting = Counter(filter(None, (_holding(pod) for pod in alive if pod["spec"].get("nodeName"))))
     lines += [
         f"{_of(count, alive)} a node but {'does' if len(alive) == 1 else 'do'} not run: {why}."
@@ -49,9 +49,9 @@ def _of(count: int, alive: Sequence[Object]) -> str:
 
 
 def _refused(details: Details, alive: Sequence[Object]) -> Iterator[str]:
-    """What the API server says of pods that it did not take, since the last that it took."""
+    """The API server's rejections of pods since the last one that it created."""
     taken = max((str(pod["metadata"].get("creationTimestamp", "")) for pod in alive), default="")
-    said = [
+    rejections = [
         event
         for event in details.events
         if event.get("reason") == "FailedCreate"
@@ -59,13 +59,13 @@ def _refused(details: Details, alive: Sequence[Object]) -> Iterator[str]:
         and str((event.get("involvedObject") or {}).get("name", "")).startswith(details.job_set)
         and str(event.get("lastTimestamp") or event.get("eventTime") or "") >= taken
     ]
-    if details.job_set and said:
-        last = max(said, key=lambda event: str(event.get("lastTimestamp") or event.get("eventTime") or ""))
+    if details.job_set and rejections:
+        last = max(rejections, key=lambda event: str(event.get("lastTimestamp") or event.get("eventTime") or ""))
         yield f"The API server refuses its pods: {_NAMED.sub('', last.get('message', '')).rstrip('.')}."
 
 
-def _scaling(homeless: list[Object], details: Details) -> list[str]:
-    uids = {pod["metadata"]["uid"] for pod in homeless}
+def _scaling(unscheduled: list[Object], details: Details) -> list[str]:
+    uids = {pod["metadata"]["uid"] for pod in unscheduled}
     latest: dict[str, str] = {}
     for event in details.events:
         if (event.get("involvedObject") or {}).get("uid") in uids and event.get("reason") in _SCALING:
@@ -74,7 +74,7 @@ def _scaling(homeless: list[Object], details: Details) -> list[str]:
 
 
 def _holding(pod: Object) -> str:
-    """Why a pod on a node is not ready; empty where it is."""
+    """Why a scheduled pod is not ready; empty if it is."""
     status = pod.get("status") or {}
     if status.get("phase") == "Running" and condition(pod, "Ready").holds:
         return ""

@@ -31,7 +31,7 @@ from embedded.fault import Fault
 
 @dataclass(frozen=True)
 class Question:
-    """What somebody wants to know."""
+    """The command's arguments."""
 
     job: str
     """A workload of the stack, a JobSet's name, or namespace/name of a team's."""
@@ -70,7 +70,7 @@ def ask(
     api: Kube, namespace: str, job: str, declared: Mapping[str, Any], *, stack: str = STACK, context: str = ""
 ) -> Answer:
     """The answer of a cluster. `declared`: the workloads of the settings of `stack`."""
-    # A job without a queue can fail, too, on a cluster that has none.
+    # A job without a queue can fail too, also on a cluster without Kueue.
     facts = queue_facts.gather(api, namespace, also=job.rpartition("/")[0], needs_kueue=False)
     job_set = named(facts, job, declared, stack, context)
     works = workloads.works(facts)
@@ -83,7 +83,7 @@ def ask(
 
 
 def named(facts: Facts, job: str, declared: Mapping[str, Any], stack: str = STACK, context: str = "") -> Object:
-    """The job's JobSet; of several runs the newest. A Fault where there is none."""
+    """The job's JobSet; of several runs the newest. A Fault if there is none."""
     runs = sorted(facts.job_sets, key=lambda one: str(one["metadata"]["creationTimestamp"]), reverse=True)
     for name_of in (_workload, _plain, _full):
         for one in runs:
@@ -101,7 +101,7 @@ def named(facts: Facts, job: str, declared: Mapping[str, Any], stack: str = STAC
 
 
 def _of_another(job: str, stack: str) -> str:
-    """How to ask about the other stacks of the project: the one that declares the job, else any."""
+    """The commands for the other stacks of the project: those that declare the job, else any."""
     others = [name for name in stack_names() if name != stack]
     declaring = [name for name in others if job in _declared(name)]
     if not others:
@@ -116,7 +116,7 @@ def _declared(stack: str) -> Mapping[str, Any]:
     try:
         return StackSettings(stack, Path()).section("workloads")
     except Fault:
-        # A file that cannot be read is no answer about another stack's job.
+        # A file that cannot be read does not answer whether its stack declares the job.
         return {}
 
 

@@ -13,18 +13,18 @@ from cli.output.times import age
 
 
 def reason(work: Work) -> str:
-    """Why it could not start; empty where it never returned its quota, or has run since."""
+    """Why it could not start; empty if it never returned its quota, or has run since."""
     return str(_annotations(work).get(record.REASON, ""))
 
 
-def told(asked: Asked, work: Work) -> str:
+def sentence(asked: Asked, work: Work) -> str:
     """When, how often and why it returned its quota."""
     times = ordinal(record.times(work.thing))
     return f"It returned its quota {asked.ago(work.evicted.since)}, the {times} time: {reason(work)}."
 
 
 def answer(asked: Asked, work: Work) -> Answer | None:
-    """The answer for a job that holds nothing until it is tried again; None for any other."""
+    """The answer for a job that holds no quota until it is retried; None for any other."""
     if work.active or not reason(work):
         return None
     verdict = f"{asked.name} has waited since {asked.ago(work.created)} and holds no quota of queue {work.queue}"
@@ -34,7 +34,7 @@ def answer(asked: Asked, work: Work) -> Answer | None:
 
 
 def _lines(asked: Asked, work: Work) -> Iterator[str]:
-    yield told(asked, work)
+    yield sentence(asked, work)
     again = moment(_annotations(work).get(record.AGAIN))
     if again:
         left = age(asked.now, again) if again > asked.now else "a moment"

@@ -1,4 +1,4 @@
-"""Which flavor is short for a job that waits, who holds it, and whose end would let it start."""
+"""Which flavor is short for a waiting job, who holds it, and whose end would let it start."""
 
 from __future__ import annotations
 
@@ -13,49 +13,49 @@ from cli.kueue.workloads import Pods, Work
 from components.catalog import GPU_RESOURCE
 
 _TOGETHER = 3
-"""So many jobs at most whose end is tried together in every combination."""
+"""Maximum number of jobs whose ends are combined."""
 _TRIED = 12
-"""Of so many holders at most, the largest."""
+"""Maximum number of holders in the combinations, the largest ones."""
 
 
 @dataclass(frozen=True)
 class Option:
-    """One flavor on which the pods of a job may run."""
+    """A flavor on which the pods of a job may run."""
 
     flavor: str
     resource: str
-    """What is short of it, GPUs first; empty where it is enough."""
+    """The resource that is short, GPUs first; empty if there is enough."""
     needed: float
     free: float
     """What the queue could get now."""
     most: float
-    """What it could get with nothing else running."""
+    """What the queue could get with nothing else running."""
     own: float
     """What is guaranteed to the queue."""
     holders: tuple[Work, ...]
-    """What runs on it, those that hold the most first."""
+    """The jobs that hold it, the largest first."""
     ends: tuple[tuple[Work, ...], ...]
-    """Each of these sets of jobs would leave enough when it ends: the smallest sets that do."""
+    """The smallest sets of jobs whose end would free enough."""
 
     @property
     def possible(self) -> bool:
-        """Whether there could ever be enough."""
+        """Whether there can ever be enough."""
         return self.needed <= self.most
 
 
 @dataclass(frozen=True)
 class Short:
-    """Pods of a job for which there is no room."""
+    """Pods of a job that do not fit."""
 
     pods: Pods
     options: tuple[Option, ...]
-    """In the order in which the queue takes them; none where none lets the pods in."""
+    """In the queue's order; empty if no flavor accepts the pods."""
     tainted: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """The flavors that the pods do not tolerate and would be let into otherwise, with the taints."""
+    """The flavors that would accept the pods but for taints that they do not tolerate, with these taints."""
 
 
 def short(work: Work, room: Room, flavors: Sequence[Object]) -> Short | None:
-    """The first pods of the job that find no room; None where all would."""
+    """The first pods of the job that do not fit; None if all fit."""
     queue = work.cluster_queue
     if queue is None or queue not in room.queues:
         return None
@@ -94,7 +94,7 @@ def _option(queue: str, flavor: str, pods: Pods, room: Room, taken: Mapping[tupl
         if (flavor, resource) in room.queues[queue].quotas and count
     }
     lacking = [place for place, count in wanted.items() if room.free(queue, place) < count]
-    # What can never be is the reason before what is only in use.
+    # A flavor that can never be enough is reported before one that is only in use.
     lacking.sort(key=lambda place: (wanted[place] <= room.most(queue, place), place[1] != GPU_RESOURCE))
     shared = room.around(queue)
     holders = [work for work in room.works if work.held.get(flavor) and work.admitted_by in shared]

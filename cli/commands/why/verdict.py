@@ -17,7 +17,7 @@ from driver import failures
 
 
 def answer(asked: Asked) -> Answer:
-    """Why the job is where it is."""
+    """Why the job is in its state."""
     for kind, state in (("Completed", "finished"), ("Failed", "failed")):
         if (ended := condition(asked.job_set, kind)).holds:
             verdict = f"{asked.name} {state} {asked.ago(ended.since)}: {ended.message}"
@@ -45,7 +45,7 @@ def _ended_badly(asked: Asked) -> Iterator[str]:
 
 
 def _without_queue(asked: Asked) -> Answer:
-    found = pods.told(asked.details)
+    found = pods.reasons(asked.details)
     if not failures.cannot_start(asked.details.pods):
         return Answer(f"{asked.name} is in no queue; it only waits for its pods", "admitted", found)
     about = asked.job_set["metadata"]
@@ -63,8 +63,8 @@ def _unknown_to_kueue(asked: Asked, queue: str) -> Answer:
     if priority and facts.priorities is not None and priority not in facts.priorities:
         have = f"{', '.join(sorted(facts.priorities))}{did_you_mean(priority, facts.priorities)}"
         return Answer(f"{verdict} its WorkloadPriorityClass {priority} does not exist; choose one of {have}", "stuck")
-    said = [each for each in asked.details.events if (each.get("involvedObject") or {}).get("uid") == about["uid"]]
-    lines = [f"{each['reason']}: {each.get('message', '')}" for each in said if each.get("type") == "Warning"]
+    events = [each for each in asked.details.events if (each.get("involvedObject") or {}).get("uid") == about["uid"]]
+    lines = [f"{each['reason']}: {each.get('message', '')}" for each in events if each.get("type") == "Warning"]
     lines = list(dict.fromkeys(lines))[-SHOWN:]
     if not lines:
         lines = [
@@ -93,7 +93,7 @@ def _admitted(asked: Asked, work: Work) -> Answer:
     if work.state == "admitted":
         if not work.admitted.holds:
             lines.append(f"Its quota is reserved; Kueue waits for: {work.admitted.message or 'admission checks'}")
-        lines += pods.told(asked.details)
+        lines += pods.reasons(asked.details)
         lines += _unqueued(
             asked, {flavors.get(flavor, flavor) for flavor, held in work.held.items() if held[GPU_RESOURCE]}
         )
@@ -101,11 +101,11 @@ def _admitted(asked: Asked, work: Work) -> Answer:
 
 
 def _unqueued(asked: Asked, flavors: Collection[str]) -> Iterator[str]:
-    """Who has GPUs of the same flavors without a queue: no quota counts them."""
+    """Pods with GPUs of the same flavors without a queue, which no quota counts."""
     held = [one for one in unqueued.of(asked.facts) if one.flavor in flavors]
     if held:
-        told = some([f"{one.namespace}/{one.owner} {one.gpus} of {one.flavor}" for one in held])
-        yield f"Pods outside of queues hold GPUs of the same flavor: {told}."
+        holders = some([f"{one.namespace}/{one.owner} {one.gpus} of {one.flavor}" for one in held])
+        yield f"Pods outside of queues hold GPUs of the same flavor: {holders}."
 
 
 def _borrowing(asked: Asked, work: Work, flavors: Mapping[str, str]) -> Iterator[str]:
@@ -121,13 +121,13 @@ def _borrowing(asked: Asked, work: Work, flavors: Mapping[str, str]) -> Iterator
 
 
 def _stuck(asked: Asked, work: Work, queue: str) -> Answer | None:
-    """What the end of another job does not change."""
+    """Obstacles that the end of another job does not remove."""
     verdict = f"{asked.name} has waited since {asked.ago(work.created)}:"
     if work.cluster_queue is None:
         return Answer(f"{verdict} {_no_queue(work.namespace, queue, _queues_of(asked.facts, work.namespace))}", "stuck")
     found = {one["metadata"]["name"]: one for one in asked.facts.cluster_queues}.get(work.cluster_queue)
     if found is None and not asked.facts.cluster_queues:
-        # Who may not list them learns what Kueue itself says.
+        # A user who may not list them gets Kueue's own message.
         return None
     if found is None:
         return Answer(f"{verdict} the ClusterQueue of its queue, {work.cluster_queue}, does not exist", "stuck")

@@ -1,4 +1,4 @@
-"""Why a job is still in its queue: who is ahead, what is short, who holds it, what would let it start."""
+"""Why a job waits in its queue: who is ahead, what is short, who holds it, what would let it start."""
 
 from __future__ import annotations
 
@@ -37,9 +37,11 @@ def waiting(asked: Asked, work: Work) -> Answer:
         return Answer(verdict, "waiting", (*lines, f"Kueue says: {work.reserved.message or 'nothing yet'}"))
     missing = short(work, asked.room, asked.facts.flavors)
     if missing is None:
-        said = work.reserved.message or "Kueue has not looked at it yet"
-        room = "Its queue has quota for it, but no nodes have room" if "topology" in said else "There is quota for it"
-        return Answer(verdict, "waiting", (*lines, f"{room}. Kueue says: {said}"))
+        message = work.reserved.message or "Kueue has not looked at it yet"
+        room = (
+            "Its queue has quota for it, but no nodes have room" if "topology" in message else "There is quota for it"
+        )
+        return Answer(verdict, "waiting", (*lines, f"{room}. Kueue says: {message}"))
     return _told_short(asked, work, Answer(verdict, "waiting", tuple(lines)), missing)
 
 
@@ -67,7 +69,7 @@ def _told_short(asked: Asked, work: Work, found: Answer, missing: Short) -> Answ
 
 
 def _tainted(missing: Short, flavors: Mapping[str, str]) -> Iterator[str]:
-    """What its pods would have to tolerate."""
+    """The taints that its pods would have to tolerate."""
     for flavor, taints in missing.tainted:
         name = flavors.get(flavor, flavor)
         yield f"{name} has taints that its pods do not tolerate: {', '.join(taints)}; add tolerations to use it."
@@ -78,10 +80,10 @@ def _admits(asked: Asked, work: Work, options: Sequence[Option], flavors: Mappin
     alone = [each[0] for option in options for each in option.ends if len(each) == 1]
     several = [each for option in options for each in option.ends if len(each) > 1]
     if alone:
-        names = list(dict.fromkeys(asked.told(each) for each in alone))
+        names = list(dict.fromkeys(asked.name_of(each) for each in alone))
         yield f"It can start when one of these ends: {some(names)}."
     elif several:
-        sets = list(dict.fromkeys(" and ".join(sorted(map(asked.told, each))) for each in several))
+        sets = list(dict.fromkeys(" and ".join(sorted(map(asked.name_of, each))) for each in several))
         yield f"It can start when these end: {some(sets, ', or ')}."
     more = [
         f"{amount(option.resource, option.needed - option.free)} more {resource_name(option.resource)} of"
@@ -99,7 +101,7 @@ def _admits(asked: Asked, work: Work, options: Sequence[Option], flavors: Mappin
 
 
 def _of_queue(holder: Work, work: Work, option: Option) -> float:
-    """What a job of the same queue holds."""
+    """What other jobs hold."""
     same = holder.admitted_by == work.cluster_queue
     return holder.held[option.flavor][option.resource] if same else 0
 
@@ -109,7 +111,8 @@ def _holders(asked: Asked, option: Option) -> Iterator[str]:
     for holder in option.holders[:SHOWN]:
         queue = holder.admitted_by
         held = amount(option.resource, holder.held[option.flavor][option.resource])
-        yield f"{asked.told(holder)} {held} (queue {names.get(queue, queue)}, {age(holder.reserved.since, asked.now)})"
+        since = age(holder.reserved.since, asked.now)
+        yield f"{asked.name_of(holder)} {held} (queue {names.get(queue, queue)}, {since})"
     if len(option.holders) > SHOWN:
         yield f"{len(option.holders) - SHOWN} more"
 
@@ -125,7 +128,7 @@ def stopped(asked: Asked, work: Work) -> Iterator[str]:
         why = _BY_REASON.get(condition(work.thing, "Preempted").reason, "needed its quota")
         yield f"It was preempted at {when}: {by} {why}."
     elif evicted.reason == "Deactivated" and returned_quota.reason(work):
-        yield returned_quota.told(asked, work)
+        yield returned_quota.sentence(asked, work)
         return
     elif evicted.reason == "PodsReadyTimeout":
         yield f"It was evicted at {when}, the {ordinal(work.requeues)} time: not all of its pods were ready in time."
@@ -146,11 +149,11 @@ def _preemptor(asked: Asked, evicted: Condition) -> str:
     if by is None:
         return "a job that no longer exists"
     names = workloads.queue_names(asked.facts.cluster_queues)
-    return f"{asked.told(by)} of queue {names.get(by.cluster_queue or '', by.queue)}"
+    return f"{asked.name_of(by)} of queue {names.get(by.cluster_queue or '', by.queue)}"
 
 
 def _place(asked: Asked, work: Work) -> Iterator[str]:
-    """Its place among those that wait."""
+    """Its position among the waiting jobs."""
     line = in_line(work, asked.works, asked.details)
     place = line.index(work)
     names = workloads.queue_names(asked.facts.cluster_queues)
@@ -158,7 +161,7 @@ def _place(asked: Asked, work: Work) -> Iterator[str]:
     if place == 0:
         yield f"It is the first of {len(line)} in queue {queue}."
     else:
-        ahead = some([asked.told(each) for each in line[:place]])
+        ahead = some([asked.name_of(each) for each in line[:place]])
         position = f"{ordinal(place + 1)} of {len(line)}"
         yield f"It is the {position} in queue {queue}, behind {ahead}, which Kueue tries first."
         found = {one["metadata"]["name"]: one for one in asked.facts.cluster_queues}.get(work.cluster_queue or "", {})
@@ -168,7 +171,7 @@ def _place(asked: Asked, work: Work) -> Iterator[str]:
         return
     shared = asked.room.around(work.cluster_queue)
     above = [
-        f"{asked.told(each)} (queue {names.get(each.cluster_queue or '', each.queue)})"
+        f"{asked.name_of(each)} (queue {names.get(each.cluster_queue or '', each.queue)})"
         for each in asked.works
         if each.state == "waiting" and each.cluster_queue in shared and each.priority > work.priority
         if each.cluster_queue != work.cluster_queue
@@ -178,16 +181,16 @@ def _place(asked: Asked, work: Work) -> Iterator[str]:
 
 
 def in_line(work: Work, works: Sequence[Work], details: Details) -> list[Work]:
-    """Who waits in the same ClusterQueue, in Kueue's order: as it says, else by priority and time."""
+    """The waiting jobs of the same ClusterQueue in Kueue's order: as it reports, else by priority and time."""
     line = [each for each in works if each.cluster_queue == work.cluster_queue and each.state == "waiting"]
     line = [each for each in line if each.active]
-    told = {owner: place for place, owner in enumerate(details.order.get(work.cluster_queue or "", ()))}
-    last = len(told)
-    return sorted(line, key=lambda each: (told.get(each.owner, last), -each.priority, queued(each), each.uid))
+    positions = {owner: place for place, owner in enumerate(details.order.get(work.cluster_queue or "", ()))}
+    last = len(positions)
+    return sorted(line, key=lambda each: (positions.get(each.owner, last), -each.priority, queued(each), each.uid))
 
 
 def queued(work: Work) -> float:
-    """When a job came, as Kueue counts: one whose pods were not ready in time begins again at the end."""
+    """A job's queueing time in Kueue: one whose pods were not ready in time is requeued at the end."""
     again = work.evicted.holds and work.evicted.reason in ("PodsReadyTimeout", "AdmissionCheck")
     then = work.evicted.since if again else work.created
     return then.timestamp() if then else 0

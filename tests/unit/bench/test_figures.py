@@ -52,7 +52,7 @@ def test_the_table_shows_value_goal_and_peer() -> None:
 
 def test_a_misspelt_figure_is_refused_with_those_that_exist(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.main(["pod-strat"]) == 1
-    assert "pod-strat: no such figure; there are cold-up" in capsys.readouterr().err
+    assert "pod-strat: unknown figure; choose among cold-up" in capsys.readouterr().err
 
 
 def test_every_goal_has_a_figure() -> None:

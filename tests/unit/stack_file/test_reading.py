@@ -88,8 +88,8 @@ def test_numbers_whose_text_is_lost_are_remembered(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "line"),
     [
-        ("{a: 1, a: 2}", "line 3: the key 'a' is there twice; remove one"),
-        ("{1: a, '1': b}", "line 3: the key '1' is there twice; remove one"),
+        ("{a: 1, a: 2}", "line 3: the key 'a' is set twice; remove one"),
+        ("{1: a, '1': b}", "line 3: the key '1' is set twice; remove one"),
         ("{1.5: a}", "line 3: Pulumi reads the key '1.5' as another value; quote it"),
         ("{0x10: a}", "line 3: Pulumi reads the key '0x10' as another value; quote it"),
         ("{~: a}", "line 3: Pulumi reads the key '~' as another value; quote it"),

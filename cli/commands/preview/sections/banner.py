@@ -1,4 +1,4 @@
-"""What a preview without a cloud cannot know: a reader must see it first."""
+"""The warning of a preview without a cloud, which a reader must see first."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from cli.commands.preview.report import Report
 
 
 def lines(report: Report) -> tuple[str, ...]:
-    """The warning, a line each; none for a preview that asked the cloud."""
+    """The warning; no lines if the cloud checked the preview."""
     if not report.stand_ins:
         return ()
-    told = "; ".join(f"{package}: {why}" for package, why in report.stand_ins)
+    reasons = "; ".join(f"{package}: {why}" for package, why in report.stand_ins)
     return (
-        f"Checked against the SDK's types, not by the cloud ({told}).",
+        f"Checked against the SDK's types, not by the cloud ({reasons}).",
         "Permissions, quotas, names in use and which changes replace a resource are not checked here.",
     )
 

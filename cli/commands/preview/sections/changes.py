@@ -16,15 +16,15 @@ from cli.output.texts import first
 
 _HEADINGS = ("change", "resource", "properties")
 _MANY = 4
-"""Resources of one type that come or go as a whole and share a row."""
+"""Resources of one type that are created or deleted without listed properties and share a row."""
 _NAMES = 3
-"""Names that a row of the terminal has room for."""
+"""Maximum names in a row on the terminal."""
 _STYLES = {"create": "green", "update": "yellow", "replace": "magenta", "delete": "red"}
 
 
 @dataclass(frozen=True)
 class Row:
-    """What would happen to one resource, or in the same way to several."""
+    """A change of one resource, or the same change of several."""
 
     operation: str
     type: str
@@ -34,9 +34,11 @@ class Row:
 
 def rows(changes: Iterable[Change]) -> Iterator[Row]:
     """Rows in the order of the changes."""
-    for (operation, kind, whole), alike in groupby(changes, lambda c: (c.operation, c.type, not c.properties)):
+    for (operation, kind, has_no_properties), alike in groupby(
+        changes, lambda c: (c.operation, c.type, not c.properties)
+    ):
         several = list(alike)
-        if whole and len(several) >= _MANY:
+        if has_no_properties and len(several) >= _MANY:
             yield Row(operation, kind, tuple(change.name for change in several))
         else:
             yield from (Row(operation, kind, (change.name,), change.properties) for change in several)

@@ -1,4 +1,4 @@
-"""What a change does beyond its own resource: which nodes restart, and which versions stay as they are."""
+"""Consequences of changes beyond their own resource: which nodes and jobs restart."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def markdown(report: Report) -> Iterator[str]:
 
 
 def of(changes: Iterable[Change], stack: str = STACK) -> tuple[str, ...]:
-    """A line for each resource whose change has such a consequence."""
+    """A line for each resource whose change has consequences."""
     found = list(changes)
     clouds = [kind.effects for kind in ClusterArgs.kinds() if kind.effects]
     changed = {change.type for change in found}

@@ -1,4 +1,4 @@
-"""What keeps the bytes of volumes that would be deleted or replaced."""
+"""What keeps the data of volumes that would be deleted or replaced."""
 
 from __future__ import annotations
 

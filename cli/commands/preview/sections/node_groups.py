@@ -1,4 +1,4 @@
-"""The node groups: what each consists of and costs, and before a change what it was."""
+"""The node groups: nodes, taints and costs, before and after a change."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NO_ACCELERATOR = "none"
 
 @dataclass(frozen=True)
 class Group:
-    """One node group as its component registers it. `old` is empty where it is new, `new` where it goes."""
+    """A node group as its component registers it. `old` is empty if it is new, `new` if it is deleted."""
 
     name: str
     old: facts.NodeGroup
@@ -37,18 +37,18 @@ class Group:
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """A text for each of the headings; what changes as `before → after`."""
+        """A text for each of the headings; changes as `before → after`."""
         name = self.name if self.new else f"{self.name} (deleted)"
         return (name, *before_after(_cells(self.old), _cells(self.new)))
 
     @property
     def taints(self) -> tuple[str, ...]:
-        """What keeps pods away that do not tolerate it."""
+        """The taints that keep away pods without tolerations."""
         return tuple(_lines(*({_key(taint): taint for taint in f.get("taints", ())} for f in (self.old, self.new))))
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What pods can select."""
+        """The labels for node selectors."""
         return tuple(_lines(*({k: f"{k}={v}" for k, v in f.get("labels", {}).items()} for f in (self.old, self.new))))
 
 
@@ -61,7 +61,7 @@ def groups(report: Report) -> tuple[Group, ...]:
 
 
 def terminal(report: Report, width: int) -> Iterator[RenderableType]:
-    """A table, with taints where there is room; labels are in the Markdown alone."""
+    """A table, with taints if the terminal is wide enough; labels are only in the Markdown."""
     found = groups(report)
     if not found:
         return
@@ -89,7 +89,7 @@ def _markdown_cells(group: Group) -> tuple[str, ...]:
 
 
 def prices(groups: Iterable[Group]) -> str:
-    """What the prices are, and which are missing."""
+    """What the prices mean, and which are missing."""
     return " ".join(filter(None, (_PRICES, without_price(groups))))
 
 
@@ -104,7 +104,7 @@ def total(groups: Iterable[Group]) -> tuple[str, ...]:
 
 
 def without_price(groups: Iterable[Group]) -> str:
-    """Says which groups the total leaves out; nothing where it has all of them, or no group has a known machine."""
+    """The groups that the total excludes; empty if it includes all, or if no group has a known machine."""
     there = [group for group in groups if group.new]
     if not any(group.new.get("machine") for group in there):
         return ""
@@ -137,7 +137,7 @@ def _accelerators(group: facts.NodeGroup) -> float:
 
 
 def _key(taint: str) -> str:
-    """What tells a taint from the others of its node: its key, and its effect."""
+    """The identity of a taint on its node: its key and its effect."""
     return f"{taint.partition('=')[0]}:{taint.rpartition(':')[2]}"
 
 

@@ -1,4 +1,4 @@
-"""What each policy says of the update."""
+"""The verdict of each policy on the update."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _PREEMPTED = (
 
 @dataclass(frozen=True)
 class Stake:
-    """What preemption means for one job."""
+    """The consequences of preemption for a job."""
 
     job: str
     queue: str
@@ -93,5 +93,5 @@ def _stake(name: str, job: facts.TrainingJob, shares: Mapping[tuple[str, str], S
 
 
 def _size(pods: int, gpus: int) -> str:
-    told = counted(pods, "pod")
-    return f"{told} with {counted(gpus, 'GPU')}" if gpus else told
+    size = counted(pods, "pod")
+    return f"{size} with {counted(gpus, 'GPU')}" if gpus else size

@@ -18,12 +18,12 @@ _WIDTH = 110
 
 
 def before(report: Report) -> dict[str, facts.Queue]:
-    """The queues as they are deployed."""
+    """The deployed queues."""
     return _complete({name: old for name, (old, _) in report.registered("Queue").items()})
 
 
 def after(report: Report) -> dict[str, facts.Queue]:
-    """The queues as they would be."""
+    """The queues after the update."""
     return _complete({name: new for name, (_, new) in report.registered("Queue").items()})
 
 

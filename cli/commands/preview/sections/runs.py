@@ -1,4 +1,4 @@
-"""What becomes of the runs of training jobs."""
+"""What happens to the runs of training jobs."""
 
 from __future__ import annotations
 

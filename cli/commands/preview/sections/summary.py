@@ -19,7 +19,7 @@ def sentence(report: Report) -> str:
 def terminal(report: Report, _: int) -> Iterator[Text]:
     """One line; none for a preview that failed before the first change."""
     if report.changes or not report.failed:
-        # Said again here: the banner of a long preview has left the screen.
+        # Repeated here: the banner of a long preview has scrolled off the screen.
         stack = f"{report.stack} (not checked by the cloud)" if report.stand_ins else report.stack
         yield Text(f"{stack}: {sentence(report)}", style="bold")
 

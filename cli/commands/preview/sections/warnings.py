@@ -1,4 +1,4 @@
-"""What the engine and providers warn of."""
+"""Warnings of the engine and the providers."""
 
 from __future__ import annotations
 

@@ -72,4 +72,4 @@ def test_a_pipe_gets_it_and_a_terminal_does_not(
     assert capsys.readouterr().out == "text\n"
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     assert tensorplane.main() == 1
-    assert capsys.readouterr().err.startswith("--output: not given, and a terminal is no place for credentials")
+    assert capsys.readouterr().err.startswith("--output: missing, and credentials are not printed to a terminal")

@@ -224,7 +224,7 @@ def test_bytes_whose_claim_has_others_now_come_back_under_another_name() -> None
     theirs = {one.name: one.back for one in leftovers.leftovers(FACTS, stack="prod", context="kind")}
     assert theirs["pv-back"] == "TENSORPLANE_CONTEXT=kind pulumi up --refresh --stack prod"
     assert theirs["content-lost"].startswith("tensorplane volumes content-lost --bring-back --stack prod | kubectl")
-    assert left["pv-hand"].gone == "kubectl delete pv pv-hand  # its bytes stay where they are"
+    assert left["pv-hand"].gone == "kubectl delete pv pv-hand  # its data stays"
 
 
 @pytest.mark.parametrize(

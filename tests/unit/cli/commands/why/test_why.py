@@ -236,13 +236,13 @@ def test_pods_say_what_they_wait_for() -> None:
         pod("e", None, phase="Succeeded"),
     ]
     event = {"involvedObject": {"uid": "a"}, "reason": "TriggeredScaleUp", "message": "pod triggered scale-up: 0->1"}
-    assert why_pods.told(Details(pods, [event])) == (
+    assert why_pods.reasons(Details(pods, [event])) == (
         "1 of 4 pods have no node yet: not scheduled yet.",
         "Nodes are being added: pod triggered scale-up: 0->1",
         "1 of 4 pods have a node but do not run: image a:1 cannot be pulled: ImagePullBackOff: no such image.",
         "1 of 4 pods have a node but do not run: Running, not ready.",
     )
-    assert why_pods.told(Details()) == ("It has no pods yet.",)
+    assert why_pods.reasons(Details()) == ("It has no pods yet.",)
 
 
 def test_pods_that_the_api_server_refuses_are_told_with_its_reason() -> None:
@@ -258,9 +258,9 @@ def test_pods_that_the_api_server_refuses_are_told_with_its_reason() -> None:
         event("other", "2026-11-21T21:54:03Z", "another job's"),
     ]
     refused = ("The API server refuses its pods: violates PodSecurity: seLinuxOptions.",)
-    assert why_pods.told(Details((), events, "sweep-1-")) == refused
+    assert why_pods.reasons(Details((), events, "sweep-1-")) == refused
     alive = {"metadata": {"name": "a", "uid": "a", "creationTimestamp": "2026-11-21T21:55:00Z"}, "spec": {}}
-    assert why_pods.told(Details([alive], events, "sweep-1-")) == ("Its pod has no node yet: not scheduled yet.",)
+    assert why_pods.reasons(Details([alive], events, "sweep-1-")) == ("Its pod has no node yet: not scheduled yet.",)
 
 
 def test_taints_that_keep_a_waiting_job_off_are_named() -> None:
