@@ -47,7 +47,7 @@ FIGURES = {
 def main(names: list[str]) -> int:
     """Measure the named figures, or all but the cold start, which takes long and must be named.
 
-    0 when all were measured, whether they reach their goals or not; 1 when one could not be, 130 after Ctrl-C.
+    Returns 0 if all were measured, whether they reach their goals or not; 1 if one could not be; 130 after Ctrl-C.
     """
     # `kill` ends it as Ctrl-C does: with everything it started removed.
     signal.signal(signal.SIGTERM, signal.default_int_handler)

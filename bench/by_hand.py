@@ -1,7 +1,8 @@
-"""The digits program as a person would launch it: two processes on this machine that meet on the loopback interface.
+"""The digits program launched by hand: two processes on this machine that connect over the loopback interface.
 
-They run in the training image's own files, unpacked from the same layers, so that Python, TensorFlow and every library
-are the pods' to the byte; what differs is what tensorplane adds: containers, pod network, DNS, limits, a control plane.
+They run in the training image's files, unpacked from the same layers, so that Python, TensorFlow and every library are
+identical to those of pods. Only tensorplane's additions are absent: containers, pod network, DNS, limits, control
+plane.
 """
 
 from __future__ import annotations

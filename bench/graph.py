@@ -26,8 +26,8 @@ _RUNS = 3
 def _seconds(*arguments: str) -> float:
     """The seconds that a program of `bench.graph_programs` reports.
 
-    Modules come from bytecode, as in every run after the first, also where the environment writes none: the SDKs have
-    theirs from their installation, and the project's own modules would be compiled in each run.
+    Modules are loaded from bytecode, as in every run after the first, even if the environment disables writing it: the
+    SDKs have bytecode from their installation, and the project's own modules would be compiled in each run.
     """
     argv = [sys.executable, "-m", "bench.graph_programs", *arguments]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}

@@ -11,8 +11,8 @@ _BEGAN = time.perf_counter()
 # The machines of a fleet of a thousand groups, in rotation.
 _ACCELERATORS = ({"accelerator": "t4"}, {"accelerator": "l4"}, {"accelerator": "h100-80gb", "perNode": 8})
 _REGION = "us-west-2"
-# What the stack's program uses of the SDKs, by a resource of each module: a module is loaded when something in it is
-# first asked for.
+# The SDK modules that the stack's program uses, by a resource of each: a module is loaded on the first access to
+# something in it.
 _USED = {
     "prod": (
         "pulumi_aws.autoscaling.Tag",

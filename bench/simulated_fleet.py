@@ -136,9 +136,9 @@ def _template(asked: Resources, placement: dict[str, Any]) -> dict[str, Any]:
 
 
 def _seconds(at: Api, way: Way, round_: int) -> float:
-    """How long the scheduler takes until all of many pods that wait for it have a node.
+    """How long the scheduler takes to place many pending pods.
 
-    No name comes twice: KWOK says of a name how its pod ended, of the next one too.
+    Names are never reused: KWOK would give a new pod the end state of an earlier one with its name.
     """
     template = {**way(), "apiVersion": "v1", "kind": "Pod"}
     names = [f"{way.__name__.strip('_').replace('_', '-')}-{round_}-{number}" for number in range(_PODS)]
@@ -161,9 +161,9 @@ def _seconds(at: Api, way: Way, round_: int) -> float:
 
 @contextmanager
 def nodes_at_rest(at: Api) -> Iterator[None]:
-    """Nothing becomes of nodes and of the pods on them: controller manager and KWOK stand still.
+    """Freezes nodes and their pods: controller manager and KWOK are stopped.
 
-    A Fault unless all nodes are Ready then: what is measured without the others is a smaller fleet.
+    A Fault unless all nodes are Ready then: a measurement without some of them would be that of a smaller fleet.
     """
     with paused("kube-controller-manager", "kwok"):
         lost = [node["metadata"]["name"] for node in at.list(GVK("", "v1", "Node")) if not _is_ready(node)]

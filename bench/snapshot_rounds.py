@@ -1,6 +1,6 @@
-"""Rounds of snapshots, restores and full copies, with a CSI driver of their own on a pool of their own.
+"""Rounds of snapshots, restores and full copies, with a separate CSI driver on a separate pool.
 
-`python -m bench.snapshot_rounds FOLDER ROUNDS`, in a mount namespace of its own, prints the rounds as JSON.
+`python -m bench.snapshot_rounds FOLDER ROUNDS`, in a separate mount namespace, prints the rounds as JSON.
 """
 
 from __future__ import annotations

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Command:
-    """What `cli/commands/NAME.py` or `cli/commands/NAME/__init__.py` calls COMMAND. Its name is that of the module.
+    """A command: COMMAND in `cli/commands/NAME.py` or `cli/commands/NAME/__init__.py`. Its name is that of the module.
 
-    The module is imported for `tensorplane --help` too, so it imports what the command needs only inside `run`: the
-    whole stack takes a second.
+    `tensorplane --help` imports the module too, so the command's dependencies are only imported in `run`: importing the
+    stack takes a second.
     """
 
     help: str

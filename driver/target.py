@@ -56,10 +56,10 @@ class Target:
 
     @property
     def home(self) -> Path:
-        """Folder of the state, whatever other stacks there are.
+        """Folder of the state.
 
-        Stacks share one, because a shell has one backend. A context that the caller names has its own, because the
-        same stack may be on several clusters; a file that names the context later goes on with what is there.
+        Stacks share one, because a shell has one backend. A context that the caller names has its own, because the same
+        stack may be on several clusters; if the stack's file names the context later, it continues with that state.
         """
         if self.context:
             own = context_home(self.context)

@@ -17,7 +17,8 @@ from embedded.tasks import run_all
 
 def prepare(*, everything: bool, python: Literal["stacks", "tests"] | None) -> None:
     """Build or find the tools for previews; with `everything`, also those for the tests and the cluster.
-    With `python`, the packages alone of those that it names.
+
+    With `python`, only the Python packages of the stacks or the tests.
     """
     tests = everything or python == "tests"
     tasks = toolchain.tasks(

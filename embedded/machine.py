@@ -86,8 +86,8 @@ mount -t tmpfs trial /mnt
 mkdir /mnt/lower /mnt/upper /mnt/work /mnt/merged
 mount -t overlay overlay -o lowerdir=/mnt/lower,upperdir=/mnt/upper,workdir=/mnt/work /mnt/merged
 """
-# Each trial is real, in namespaces that end with it: a kernel's configuration file is not always there, modules load on
-# first use, and a container's limits show in no file. In order: feature, program that must be there, command.
+# Each trial uses the feature in temporary namespaces: a kernel's configuration file does not always exist, modules load
+# on first use, and a container's limits are in no file. In order: feature, required program, command.
 _TRIALS = (
     ("namespaces", "unshare", ["unshare", "--mount", "--net", "--pid", "--ipc", "--uts", "--fork", "true"]),
     ("overlayfs", "mount", ["unshare", "--mount", "sh", "-ec", _OVERLAY]),

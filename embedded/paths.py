@@ -10,8 +10,8 @@ from embedded.fault import Fault
 
 PROJECT = Path(__file__).resolve().parent.parent
 
-# Each instance has a network of its own, so that the tests' cluster can run beside the user's. The name is also the
-# network namespace's, the cgroup's and the bridge's suffix.
+# Each instance has its own network, so that the tests' cluster can run at the same time as the user's. The name is also
+# the suffix of network namespace, cgroup and bridge.
 _NETWORKS = {"dev": 0, "test": 1, "bench": 2, "e2e": 3, "test-2": 4, "e2e-2": 5, "test-3": 6, "e2e-3": 7}
 
 
@@ -42,10 +42,10 @@ class Instance:
 
     @property
     def stacks(self) -> Path:
-        """Folder for Pulumi's state, its passphrase, settings and logs of this instance's stacks and of clouds'.
+        """Folder for Pulumi's state, passphrase, settings and logs, of stacks on this instance and in clouds.
 
-        Apart from `home`: deleting the cluster must not delete what Pulumi knows of a cloud. One folder for all of
-        them, because a shell has one state backend and one passphrase, and `pulumi --stack NAME` must find each.
+        Separate from `home`: deleting the cluster must not delete the state of a cloud's stack. One folder for all
+        stacks, because a shell has one backend and one passphrase, and `pulumi --stack NAME` must find each stack.
         """
         return state_home() / ("stacks" if self.name == "dev" else f"stacks-{self.name}")
 

@@ -123,8 +123,8 @@ def command(
 ) -> str:
     """Runs a program to its end and returns its standard output. Not for programs that stay in the background.
 
-    `env` is laid over this process's environment. Each line of output goes to the log, to `watch` or else to the
-    step's note. A failure is a Fault with the last lines and the log's path; so is a run past `timeout` seconds.
+    `env` is added to this process's environment. Each line of output goes to the log, and to `watch` or else the step's
+    note. A failure, or exceeding `timeout` seconds, is a Fault with the last lines and the log's path.
     """
     words = [str(word) for word in argv]
     log = log or cache() / "logs" / f"{_slug(step.name if step else Path(words[0]).name)}.log"

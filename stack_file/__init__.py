@@ -1,7 +1,7 @@
-"""Reading a stack's file, Pulumi.<stack>.yaml, exactly as Pulumi reads it, for all that look into it beside the engine.
+"""Reads a stack's file, Pulumi.<stack>.yaml, exactly as Pulumi reads it, for all readers other than the engine.
 
-Pulumi reads it with Go's yaml.v3 and hands its values to the program as JSON. PyYAML's parser is the same libyaml; what
-it makes of scalars is YAML 1.1, where `no` is false and `22:00` a number. So scalars are resolved here, by yaml.v3's
+Pulumi reads it with Go's yaml.v3 and passes its values to the program as JSON. PyYAML has the same parser, libyaml, but
+resolves scalars by YAML 1.1, where `no` is false and `22:00` a number. So scalars are resolved here, by yaml.v3's
 rules. `tests/hosts/test_reading.py` compares both on the real engine.
 """
 
@@ -282,8 +282,8 @@ _LARGEST = 2**63
 
 
 def resolve(plain: str) -> Any:
-    """What yaml.v3 makes of a scalar without quotes and tag, after the way through JSON: a number without fraction is
-    a whole one there."""
+    """The value of an unquoted, untagged scalar in yaml.v3 and then in JSON, where a number without a fraction is an
+    integer."""
     if plain in _NAMED:
         return _NAMED[plain]
     if plain[0] not in "+-.0123456789":

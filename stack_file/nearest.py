@@ -11,8 +11,8 @@ _FURTHER = 0.02
 def nearest(text: object, names: Iterable[str]) -> list[str]:
     """Up to three similar names, the most similar first.
 
-    What begins with the text comes before what only looks like it: `h100` is the beginning of `h100-80gb`, and has as
-    many letters as `v100`.
+    Names that begin with the text take precedence over similar ones: `h100` is a prefix of `h100-80gb`, though `v100`
+    is more similar.
     """
     typed = str(text).lower()
     by_lower = {name.lower(): name for name in names}

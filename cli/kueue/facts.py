@@ -59,10 +59,10 @@ class Details:
 
 
 def gather(api: Kube, namespace: str, *, also: str = "", needs_kueue: bool = True) -> Facts:
-    """Ask a cluster. What somebody may not read is left out, and a note says so.
+    """Ask a cluster. What the user may not read is left out, with a note.
 
-    `also`: another namespace whose jobs are asked about; it may be without queues. Without `needs_kueue`, a cluster
-    without Kueue is one without queues.
+    `also`: another namespace whose jobs to read, with or without queues. Without `needs_kueue`, a cluster without Kueue
+    counts as one without queues.
     """
     lists = Lists(api)
 

@@ -23,7 +23,7 @@ def table(
     """A table in the terminal's width, the first column in bold.
 
     `right`: headings of the columns of numbers. `unwrapped`: headings of the columns that are never wrapped.
-    `styles`: of the cells with these texts. `narrow`: one space between columns, for tables with many.
+    `styles`: styles of cells, by text. `narrow`: one space between columns, for tables with many columns.
     """
     made = Table(box=None, pad_edge=False, collapse_padding=narrow, header_style="dim")
     for heading in headings:

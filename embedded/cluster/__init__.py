@@ -1,7 +1,7 @@
-"""The embedded cluster: a real Kubernetes in namespaces of its own on this machine.
+"""The embedded cluster: a real Kubernetes in separate Linux namespaces on this machine.
 
-Each function imports what it needs when it is called: the first process inside the namespaces imports this package too,
-and holds on to its memory.
+Each function imports its dependencies when it is called: the first process inside the namespaces imports this package
+too, and keeps its memory.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ __all__ = [
 def start(instance: Instance, step: Step, *, simulated_nodes: bool = False, storage: bool = False) -> None:
     """Brings the cluster from any state to a Ready node with working DNS; quick if it is running already.
 
-    With `simulated_nodes`, KWOK is part of it, from then on until the instance is removed; with `storage`, so is the
-    CSI driver.
+    `simulated_nodes` adds KWOK, and `storage` the CSI driver, from then on until the instance is removed.
     """
     from embedded.cluster import starting
 

@@ -14,8 +14,9 @@ from embedded.cluster.places import Places
 @dataclass(frozen=True)
 class Component:
     """One supervised process.
-    Those of stage 1 are clients of the API server and start when it answers. Those of stage 2 have rights that are only
-    bound then.
+
+    Processes of stage 1 are clients of the API server and start when it answers. Those of stage 2 start when their RBAC
+    is bound, too.
     """
 
     name: str

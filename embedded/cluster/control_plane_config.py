@@ -70,11 +70,11 @@ def admission() -> str:
 
 
 def scheduler(at: Places) -> str:
-    """The scheduler's. Its client's own limit, 50 requests a second, would be that of a simulated fleet's pods.
+    """KubeSchedulerConfiguration. With the client's default of 50 requests a second, simulated fleets would be slow.
 
-    It takes the best of a twentieth of the nodes, and of a hundred at least, as it does by itself in the largest
-    clusters. Of a thousand it would want 420: it would ask all of them for a pod with GPUs, and place half as many.
-    Before anything else it asks each node for the labels that a pod selects: the nodes of other cards say no to that.
+    It scores 5 % of the nodes, and at least a hundred, which is its own choice in the largest clusters. Of a thousand
+    nodes, it would score 420: it would filter all of them for a pod with GPUs, and place half as many pods. The filter
+    for node selectors comes first, since it excludes the nodes with other accelerators.
     """
     config = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",

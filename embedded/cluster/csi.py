@@ -1,6 +1,6 @@
 """The CSI side of the cluster: its driver, the sidecar controllers, their RBAC, the classes.
 
-They are part of an instance from the first time that somebody asks for it: volumes may be left in its pool.
+Once enabled, they stay part of an instance, since its pool may have volumes.
 """
 
 from __future__ import annotations

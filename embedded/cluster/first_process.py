@@ -1,7 +1,7 @@
-"""The first process inside an instance's namespaces: arranges its mounts and kernel settings, then becomes supervisord.
+"""The first process inside an instance's namespaces: prepares mounts and kernel settings, then becomes supervisord.
 
-Whatever it mounts or writes below /run ends with it: the kernel takes the namespaces apart when their first process
-dies, however it dies.
+Its mounts and its files below /run end with it: the kernel removes the namespaces when their first process ends,
+however it ends.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _MACHINE_SETTINGS = {
     "kernel/keys/root_maxkeys": "1000000",
     "kernel/keys/root_maxbytes": "25000000",
 }
-# These belong to the network namespace alone. Where br_netfilter is loaded, a bridge hands every frame to the packet
-# rules unless told not to; kube-proxy's masquerading makes that needless, and pods talk to each other faster without.
+# These only affect the network namespace. If br_netfilter is loaded, a bridge passes every frame to the packet rules by
+# default; with kube-proxy's masquerading that is unnecessary, and without it pods communicate faster.
 _NETWORK_SETTINGS = {
     "net/ipv4/ip_forward": "1",
     "net/ipv6/conf/all/disable_ipv6": "1",

@@ -1,7 +1,7 @@
 """KWOK, the kubelet of simulated nodes: its stages for nodes and pods, its RBAC, its command line.
 
-Simulated are the nodes with its annotation, which no real node has. A pod on such a node runs nothing: it is Running at
-once, its Job's work is done after a while, and when it is deleted it goes as if a kubelet had stopped it.
+Nodes with its annotation are simulated. A pod on such a node runs nothing: it is Running at once, completes after a
+while if it belongs to a Job, and is deleted as if a kubelet had stopped it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Runs the driver: python -m embedded.csi --socket S --registration R --pool P [--mirror M] --node NAME.
 
-With a second pool, and where it is told how, it says how old the copies there are, to the API server and to whoever
-asks for metrics, and copies again what lost its mirror though its class has one.
+With a second pool and the API server's address, it publishes the age of mirrors as annotations and metrics, and
+restores the mirroring of volumes whose class has it.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class Api:
     def may_get(self, path: str, authorization: str) -> bool | None:
         """Whether the holder of a token may get a non-resource URL; None if the token is not valid.
 
-        The API server is asked with the token itself, so that the driver needs no right to have tokens reviewed.
+        The request uses the token itself, so that the driver needs no permission for TokenReviews.
         """
         review = {
             "apiVersion": "authorization.k8s.io/v1",

@@ -1,6 +1,6 @@
-"""The calls of btrfs that the driver makes, straight to the kernel.
+"""The driver's btrfs calls, made directly to the kernel.
 
-A program per call would outlive a driver that is killed, and go on changing the pool under the next one.
+A program per call could outlive a killed driver, and change the pool while the next driver uses it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Restores mirroring from Kubernetes' objects: a volume that was bound to its claim again is mirrored again.
 
-The resizer tells the driver when a claim's class changes. A volume that lost its claim to a newer one of that name is
-copied no more, and keeps its class; bound again, nothing changes that anybody would tell.
+The resizer calls the driver when a claim's class changes. A volume whose claim was deleted and created again with
+another volume is no longer mirrored, but keeps its class; when it is bound again, nothing calls the driver.
 """
 
 from __future__ import annotations

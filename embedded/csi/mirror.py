@@ -1,7 +1,7 @@
 """Copies volumes into a second pool, where each copy is a snapshot that a driver there restores like its own.
 
-Between two btrfs pools only what changed since the last copy is sent. A copy is made of a snapshot, so it is of one
-moment, and appears in the second pool as a whole or not at all.
+Between two btrfs pools, only the changes since the last copy are sent. Each copy is made from a snapshot, so it is
+consistent, and appears in the second pool complete or not at all.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ class Mirror:
             return made
 
     def clean(self) -> None:
-        """Deletes what a killed copy left, and what no later copy will be compared with.
+        """Deletes what a killed copy left, and snapshots that no later copy will be based on.
 
-        What is held of a volume that is deleted, or mirrored no more, would keep its former bytes from becoming free.
+        The base snapshot of a volume that was deleted, or is no longer mirrored, would occupy its former space.
         """
         with self._one_at_a_time:
             pools = self._store, self._target

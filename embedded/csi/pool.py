@@ -12,8 +12,8 @@ from embedded.csi import btrfs, mounts
 from embedded.fault import Fault
 
 _GIB = 1 << 30
-# Trimmed blocks become holes of the file; access times would change every snapshot. Without
-# flushoncommit, a snapshot may have a file's new name and not yet what was written before it got that name.
+# Trimmed blocks become holes of the file; access times would change every snapshot. Without flushoncommit, a snapshot
+# may have a file's new name without the data that was written before the rename.
 _OPTIONS = "loop,noatime,discard=async,flushoncommit"
 
 
@@ -32,7 +32,7 @@ def _kernel_knows() -> bool:
 def make_and_mount(file: Path, folder: Path, gib: int) -> None:
     """Creates the file (sparse, `gib` large) or enlarges it if it is smaller, and mounts it.
 
-    Without btrfs on this machine, the folder stays one of the filesystem that it is on: copies instead of snapshots.
+    Without btrfs on this machine, it remains a folder of its filesystem, with copies instead of snapshots.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not can_have_btrfs():

@@ -1,7 +1,7 @@
 """Free space of the disk that holds a pool: the pool's file is sparse, and its filesystem does not see the disk fill.
 
-btrfs on a file that cannot grow loses what it was about to write and turns read-only. So a reserve is kept: below it
-nothing new is made, and volumes take no more than they have, until there is room again.
+If its file cannot grow, btrfs loses pending writes and becomes read-only. So a reserve is kept: below it, nothing is
+created, and volumes cannot grow until space is freed.
 """
 
 from __future__ import annotations

@@ -20,9 +20,9 @@ _FICLONE = 0x40049409
 
 
 class Storage(Protocol):
-    """What a pool's folders are made with. Each call happens as a whole or, when it is killed, not at all.
+    """The operations on a pool's folders. Each is atomic, even if the driver is killed.
 
-    What `create` and `copy` made is on disk when they return.
+    The results of `create` and `copy` are on disk when they return.
     """
 
     kind: str

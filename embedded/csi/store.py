@@ -1,8 +1,8 @@
-"""The pool's volumes and snapshots. Each call can be repeated, and is finished by repeating it when it was killed.
+"""The pool's volumes and snapshots. Each call is idempotent; after a kill, repeating it completes it.
 
-`volumes/ID` and `snapshots/ID` are the content, `ID.json` beside each is its record. The record is written before the
-content appears and deleted after the content is gone, so a record alone is nothing, and content alone is not the
-driver's: that is left as it is.
+`volumes/ID` and `snapshots/ID` have the content, and `ID.json` next to each is its record. The record is written before
+the content is created and deleted after the content, so a record alone means nothing, and content without a record does
+not belong to the driver and is left as it is.
 """
 
 from __future__ import annotations

@@ -12,16 +12,16 @@ from pathlib import Path
 from embedded.paths import state_home
 
 _WHOLE_FILES = "?metadata=skip"
-"""Pulumi replaces each file of its state at once, but not the notes that it keeps beside each: an empty one, which a
-kill can leave, makes every later command fail with `EOF`. So it keeps none."""
+"""Pulumi replaces its state files atomically, but not the attribute files next to them: an empty one, left by a kill,
+makes every later command fail with `EOF`. This setting disables attribute files."""
 
 
 def pulumi_environment(home: Path, given: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Variables for running `pulumi` on the stacks of one home; what the user has set already stays as it is.
+    """Variables for running `pulumi` on the stacks of one home; the user's own variables stay.
 
-    What activating a shell has set is not the user's: it names one home, and this command may be about another.
+    Variables from activating a shell are not the user's: they name one home, and this command may be about another.
 
-    Makes the state's folder and the passphrase's file where they are missing.
+    Creates the state's folder and the passphrase's file if they are missing.
     """
     wanted = {"PULUMI_BACKEND_URL": f"file://{_state(home)}{_WHOLE_FILES}", "PULUMI_SKIP_UPDATE_CHECK": "1"}
     # The CLI prefers the file, so naming ours would override a passphrase that the user set.

@@ -19,10 +19,10 @@ _DOWNLOAD_SECONDS = 60
 
 
 def install(bin_dir: Path, *, pulumi: Path | None) -> list[str]:
-    """Writes into `bin_dir` a launcher for each host that is missing, removes ours where Pulumi's own is there now.
+    """Writes a launcher into `bin_dir` for each missing host; removes ours if Pulumi's own is installed now.
 
-    `pulumi` is the CLI that will run; None where there is none yet. Returns the names of the launchers in place.
-    The first call asks Pulumi's servers for their Kubernetes plugin before it puts ours in place.
+    `pulumi`: the CLI that will run; None if there is none yet. Returns the names of the existing launchers. The first
+    call tries to get the Kubernetes plugin from Pulumi's servers before it installs ours.
     """
     official = {
         _LANGUAGE: bool(plugins.next_to(pulumi, _LANGUAGE) or plugins.on_path(_LANGUAGE)),

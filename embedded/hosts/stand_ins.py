@@ -1,6 +1,6 @@
-"""Which clouds' providers the preview-only one stands in for, and its launchers, which are there for one preview.
+"""The clouds whose providers the preview-only one replaces, and its launchers, which exist for one preview.
 
-No launcher ever lies where a plain `pulumi up` looks, and the provider itself refuses whatever is no preview.
+A plain `pulumi up` never finds a launcher, and the provider itself refuses everything but previews.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class BasePython:
     def compile(self, folder: Path, root: Path, step: Step) -> None:
         """Adds bytecode to every module: a container's root is read-only, so it is never written there.
 
-        It is never checked against the source: times differ in each image, and neither file can change.
+        It is not checked against the source: modification times differ between images, and neither file can change.
         """
         step.note("compiling Python modules")
         self.run(

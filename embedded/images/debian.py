@@ -15,8 +15,8 @@ from embedded.images.scratch import scratch
 from embedded.step import Step
 from embedded.tasks import command
 
-# What the dependencies of Python's standard library bring along and nothing in the images calls: package management,
-# and the C libraries behind the modules `nis` and `dbm.ndbm`.
+# Dependencies of Python's standard library that nothing in the images uses: package management, and the C libraries of
+# the modules `nis` and `dbm.ndbm`.
 _UNUSED = {
     "dpkg",
     "tar",

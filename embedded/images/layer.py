@@ -103,7 +103,7 @@ def pack(folder: Path, target: Path) -> tuple[str, str]:
     """Writes the folder as a compressed tar; returns the SHA-256 of the tar and of the file.
 
     Sorted, without times, owned by root, modes free of the umask. zstd's fastest level: for TensorFlow's layer it
-    takes 2 s on two cores, and containerd, which hashes what it imports, then takes 14 s in place of 19 s.
+    takes 2 s on two cores, and containerd, which hashes what it imports, then takes 14 s instead of 19 s.
     """
     with target.open("wb") as file:
         compressed = _Hashing(file)

@@ -19,7 +19,7 @@ def changes(olds: Properties, news: Properties) -> dict[str, str]:
 def with_defaults(news: Any, olds: Any) -> Any:
     """The inputs with the defaults of the real provider, such as generated names, so that these do not show as changes.
 
-    Providers built on Terraform's list those names under `__defaults` in each object of the inputs that they return.
+    Bridged Terraform providers list those names under `__defaults` in each object of their inputs.
     """
     if isinstance(news, dict) and isinstance(olds, dict):
         kept = {name: with_defaults(value, olds.get(name)) for name, value in news.items()}

@@ -42,8 +42,8 @@ def _value(value: Any, options: tuple[Any, ...]) -> Any:
     for option in options:
         origin, arguments = typing.get_origin(option), typing.get_args(option)
         if isinstance(value, dict) and properties.is_object(option):
-            # Types of nested objects do not tell what the cloud computes from what may be left out, so that both
-            # come out unknown: a program must not take "not given" for "not there".
+            # Types of nested objects do not distinguish computed properties from optional ones, so both are unknown:
+            # a program must not mistake "not set" for "does not exist".
             missing = {name: UNKNOWN for name in properties.of(option) if value.get(name) is None}
             return {**_completed(value, option), **missing}
         if isinstance(value, list) and origin in (list, Sequence):

@@ -52,8 +52,8 @@ def _serve(addresses: list[str], ended: threading.Event, engine: int) -> None:
     print(port, flush=True)
     while not ended.wait(_PARENT_CHECK_SECONDS):
         if os.getppid() != engine:
-            # A killed engine says no goodbye. What goes on without it is in no state, so it stops here and now: the
-            # next update looks up what its pending operations came to, and must not be overtaken.
+            # A killed engine does not cancel. Work without it is not recorded in the state, so stop at once: the next
+            # update looks up the results of pending operations, which must not change afterwards.
             os._exit(1)
     servicer.session.cancelled.set()
     server.stop(grace=2).wait()

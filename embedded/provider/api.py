@@ -114,10 +114,11 @@ class Api:
         timeout: float | None = None,
         cancelled: threading.Event | None = None,
     ) -> Iterator[tuple[str, Object]]:
-        """Yields what exists now as ADDED, then every ADDED, MODIFIED and DELETED.
+        """Yields existing objects as ADDED, then every ADDED, MODIFIED and DELETED.
 
         Ends (without an error) after `timeout` seconds or soon after `cancelled` is set. Survives dropped connections
-        and expired resource versions; after such a gap it yields what exists as ADDED again, and DELETED for what went.
+        and expired resource versions; after such a gap it yields existing objects as ADDED again, and removed ones as
+        DELETED.
         """
         if name:
             fields = f"metadata.name={name}" + (f",{fields}" if fields else "")

@@ -1,4 +1,4 @@
-"""The `pulumi.com/…` annotations that steer waiting: skipAwait, waitFor, timeoutSeconds.
+"""The `pulumi.com/…` annotations that control waiting: skipAwait, waitFor, timeoutSeconds.
 
 Documented at https://www.pulumi.com/registry/packages/kubernetes/installation-configuration/ and in pulumi-kubernetes'
 CHANGELOG for 4.18.0 (waitFor).

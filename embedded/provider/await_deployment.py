@@ -54,9 +54,9 @@ def pods(deployment: Object, related: Related) -> list[Object]:
 
 
 def _current_set(deployment: Object, related: Related) -> Object | None:
-    """The ReplicaSet of the present pod template.
+    """The ReplicaSet of the current pod template.
 
-    The revision alone does not tell: with the Recreate strategy the controller reports the new generation as seen while
+    The revision is not enough: with the Recreate strategy the controller reports the new generation as observed while
     the old ReplicaSet still has the newest revision and all of its pods.
     """
     revision = dig(deployment, "metadata", "annotations", _REVISION)

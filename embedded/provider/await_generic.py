@@ -19,7 +19,7 @@ def check(obj: Object, related: Related) -> Verdict:
     """What `PULUMI_K8S_AWAIT_ALL=true` applies to every kind, as kstatus does.
 
     Terminating, an unseen generation, `Reconciling` and a `Ready` that is not True mean "not yet"; `Stalled` means
-    never; an object that says none of this is ready.
+    never; any other object is ready.
     """
     name = full_name(obj)
     if dig(obj, "metadata", "deletionTimestamp"):
@@ -38,10 +38,10 @@ def check(obj: Object, related: Related) -> Verdict:
 
 
 def check_crd(crd: Object, related: Related) -> Verdict:
-    """Established, so that its objects can be made next; refused names never get there.
+    """Established, so that its objects can be created next; refused names never become established.
 
-    pulumi-kubernetes does not wait here but repeats an object's create until its kind is served. That is still needed,
-    because the server serves the kind a moment later, but seldom.
+    pulumi-kubernetes does not wait here but repeats an object's create until its kind is served. Such retries are still
+    needed, though seldom, because the server serves the kind a moment later.
     """
     name = full_name(crd)
     names = condition(crd, "NamesAccepted")

@@ -1,7 +1,7 @@
 """Readiness of a Job: it started and completed. A failed Job fails at once.
 
-Follows the conditions that pulumi-kubernetes documents on `batch/v1:Job`. It knows no `.spec.suspend`: a suspended Job
-is waited for until the time is up; only the reason says what holds it.
+Follows the conditions that pulumi-kubernetes documents on `batch/v1:Job`. It ignores `.spec.suspend`: a suspended
+Job is awaited until the timeout, whose reason names the suspension.
 """
 
 from __future__ import annotations

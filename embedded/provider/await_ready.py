@@ -44,8 +44,8 @@ def wait_ready(
 ) -> Object:
     """Returns the live object once it is ready; at once if it is not awaited.
 
-    `timeout` is the resource's `customTimeouts`, None or 0 where it has none. Raises AwaitError when time is up, on
-    cancellation, on deletion, and as soon as the object can never become ready.
+    `timeout`: the resource's `customTimeouts`, None or 0 without one. Raises AwaitError on timeout, on cancellation, on
+    deletion, and as soon as the object can never become ready.
     """
     try:
         awaiter = await_kinds.awaiter(obj)

@@ -18,7 +18,7 @@ from embedded.provider.await_verdict import (
 def check_stateful_set(workload: Object, related: Related) -> Verdict:
     """Documented on `apps/v1:StatefulSet`: the numbers of replicas agree, and so do the revisions.
 
-    With the OnDelete strategy an update has no revision to reach: a person deletes the old pods.
+    With the OnDelete strategy an update does not reach the new revision until a person deletes the old pods.
     """
     name = full_name(workload)
     if not is_observed(workload):

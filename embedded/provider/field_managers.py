@@ -82,8 +82,8 @@ def must_force(obj: Object, live: Object | None, *, preview: bool) -> bool:
 def respect_ignored(obj: Object, live: Object, manager: str, ignored: list[str]) -> None:
     """Leaves ignored fields as they are in the cluster.
 
-    A field that only others own is not sent at all, so that no conflict arises and no ownership is claimed; any other
-    is sent with its live value, because leaving out an owned field would delete it.
+    A field that only others own is not sent, so that there is no conflict and no shared ownership; any other is sent
+    with its live value, because omitting an owned field would delete it.
     """
     ours: Fields = {}
     theirs: Fields = {}

@@ -1,6 +1,6 @@
-"""Fields whose change replaces the object, per built-in kind; the kinds and fields that pulumi-kubernetes replaces for.
+"""Fields whose change replaces the object, per built-in kind, as in pulumi-kubernetes.
 
-Source: pulumi-kubernetes, provider/pkg/provider/diff.go. Custom resources are never replaced for a field.
+Source: pulumi-kubernetes, provider/pkg/provider/diff.go. No change of a field replaces a custom resource.
 """
 
 from __future__ import annotations

@@ -78,9 +78,9 @@ def version(helm: Helm, release: Mapping[str, Any]) -> str:
 
 
 def checksum(release: Mapping[str, Any]) -> str:
-    """Of a local chart's contents: a change is an update though the version stays. Empty for a fetched chart.
+    """The hash of a local chart, so that its changes are updates without a new version. Empty for a fetched chart.
 
-    What `dependencyUpdate` writes into the chart's folder is left out.
+    Files that `dependencyUpdate` writes into the chart's folder are left out.
     """
     path = local_path(release)
     if path is None:

@@ -37,7 +37,8 @@ def install(release: Mapping[str, Any], timeout: float | None) -> list[str]:
 def upgrade(release: Mapping[str, Any], timeout: float | None) -> list[str]:
     """Also installs a release that was removed meanwhile.
 
-    Without `reuseValues` the values are exactly the given ones. When none are given, helm alone would keep the old.
+    Without `reuseValues` the values are exactly the given ones. By default, helm would keep the old ones if none are
+    given.
     """
     reuse = release["reuseValues"] and not release["resetValues"]
     history = ["--history-max", str(int(release.get("maxHistory") or 0))]

@@ -1,7 +1,7 @@
-"""The inputs of a `helm.sh/v3:Release`: names, defaults, and the one normal form that is stored and compared.
+"""The inputs of a `helm.sh/v3:Release`: names, defaults, and the normal form that is stored and compared.
 
-The form is pulumi-kubernetes': every field is there, an unset one with its zero value, and `valueYamlFiles` are merged
-into `values`. So a state goes to and fro between the two providers without a difference.
+The form is that of pulumi-kubernetes: every field is present, an unset one with its zero value, and `valueYamlFiles`
+are merged into `values`. So a state can move between the two providers without a difference.
 """
 
 from __future__ import annotations

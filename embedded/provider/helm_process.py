@@ -48,7 +48,7 @@ class CancelledError(HelmError):
 def private_file(text: str) -> Iterator[tuple[str, int]]:
     """A file that only this process and its children can read, by path and descriptor.
 
-    It lives in memory where the kernel can, so that nothing stays behind after `kill -9`; else on disk with mode 0600.
+    It is in memory if the kernel supports that, so that nothing is left after `kill -9`; else on disk with mode 0600.
     """
     if hasattr(os, "memfd_create"):
         descriptor = os.memfd_create("tensorplane")

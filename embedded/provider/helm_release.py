@@ -91,10 +91,10 @@ class ReleaseResource:
         news: Properties,
         ignore_changes: Sequence[str] = (),
     ) -> Diff:
-        """Compares the new inputs with the state, so that drift found by a refresh is put right.
+        """Compares the new inputs with the state, so that drift found by a refresh is corrected.
 
-        What the state has beyond the old inputs (values that the chart or somebody else added) is no difference.
-        The engine itself has put back ignored inputs, but not `version`, which `check` computes.
+        Values in the state beyond the old inputs (added by the chart or by others) are no difference. The engine has
+        restored ignored inputs, but not `version`, which `check` computes.
         """
         state, before, after = plain(olds), plain(old_inputs), plain(news)
         if has_unknown(after) and not after.get("version"):

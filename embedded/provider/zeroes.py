@@ -1,8 +1,8 @@
-"""Empty values that mean nothing: `hostNetwork: false` or `env: []`, which the API server does not store.
+"""Empty values without a meaning: `hostNetwork: false` or `env: []`, which the API server does not store.
 
-Pulumi's plugin drops them by Kubernetes' Go types (normalizeInputs in provider/pkg/provider/provider.go), in which a
-field that may be left out is written only when it is not empty. Which fields those are, no schema says. The server
-knows: what it was given and does not store means nothing. Custom resources are stored as they are given.
+Pulumi's plugin drops them by Kubernetes' Go types (normalizeInputs in provider/pkg/provider/provider.go), whose
+optional fields are only serialized if they are not empty. No schema lists these fields, but the server shows them: an
+empty value that it receives and does not store has no meaning. Custom resources are stored as they are.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ def without_dropped(new: Any, old: Any, live: Any) -> Any:
 
 
 def with_dropped(found: Any, given: Any, before: Any) -> Any:
-    """`found`, what the cluster has of the inputs `given`, with the empty values that it had not stored `before`.
+    """`found`, the cluster's values of the inputs `given`, with the empty values that it did not store `before`.
 
-    They are no drift: it left them out, or put its own default in their place, when it was given them.
+    They are no drift: when the server received them, it dropped them, or replaced them by its default.
     """
     if isinstance(found, dict) and isinstance(given, dict):
         before = before if isinstance(before, dict) else {}

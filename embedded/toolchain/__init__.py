@@ -74,10 +74,10 @@ def tools() -> Tools:
 def tasks(
     *, cluster: bool, pulumi: bool, simulated_nodes: bool = False, storage: bool = False, tests: bool = False
 ) -> list[Task]:
-    """What gets the missing tools: those of the embedded cluster, those that `pulumi up` needs, or only Python's.
+    """The tasks that get missing tools: of the embedded cluster, of `pulumi up`, or only Python packages.
 
-    With `simulated_nodes`, the cluster's are also those that simulate nodes with GPUs; with `storage`, those of the CSI
-    driver; with `tests`, Python's are also those of the tests.
+    `simulated_nodes` adds the cluster's tools for simulated nodes with GPUs, `storage` those of the CSI driver, and
+    `tests` the Python packages of the tests.
     """
     wanted = _cluster_tasks(simulated_nodes=simulated_nodes, storage=storage) if cluster else []
     if pulumi:

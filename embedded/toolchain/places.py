@@ -23,7 +23,7 @@ def tools_folder() -> Path:
 
 @contextmanager
 def made_whole(folder: Path, step: Step) -> Iterator[Path | None]:
-    """Gives an empty folder that becomes `folder` when the block ends well, or None when another run made it.
+    """Yields an empty folder that becomes `folder` if the block succeeds, or None if another run has built it.
 
     A killed run leaves a draft, which the next one replaces. Concurrent runs wait for each other.
     """

@@ -27,7 +27,7 @@ _SMALLEST = "@1,4: accelerators per machine; machine and price ($/h on demand/sp
 def accelerators(rows: Sequence[Row], clouds: Sequence[Cloud], region: str | None, width: int) -> RenderableType:
     """A line per accelerator with a column per cloud if the terminal is wide enough, else a second table of machines.
 
-    One accelerator alone comes with every machine that has it.
+    For a single accelerator, the tables have all of its machines.
     """
     if not rows:
         return Text("No match.")

@@ -15,7 +15,7 @@ from stack import ResolvedStack, checks
 def run(file: Path, compare: Callable[[ResolvedStack], None] | None = None) -> str:
     """Notes about a Pulumi.<stack>.yaml without mistakes; a Fault with a line for each mistake.
 
-    `compare`: compares settings without mistakes with the stack's cluster.
+    `compare`: compares valid settings with the stack's cluster.
     """
     resolved = load(file)
     # An environment of Pulumi ESC may have settings that the file lacks.

@@ -49,8 +49,10 @@ class _Verdicts:
 def report(
     stack: str, events: Iterable[Event], *, failed: bool = False, stand_ins: Mapping[str, str] = MappingProxyType({})
 ) -> Report:
-    """The report of a preview. `failed`: according to the CLI's exit status.
-    `stand_ins`: the packages with a preview-only provider, and why; the report names those in use.
+    """The report of a preview.
+
+    `failed`: according to the CLI's exit status. `stand_ins`: the packages with a preview-only provider, and why; the
+    report names those in use.
     """
     changes: dict[str, Change] = {}
     unchanged: set[str] = set()

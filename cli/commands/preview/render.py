@@ -9,12 +9,12 @@ from cli.commands.preview.report import Report
 
 
 def terminal(report: Report, width: int) -> RenderableType:
-    """The whole report, as wide as the terminal."""
+    """The complete report, as wide as the terminal."""
     return Group(*(part for section in order.TERMINAL for part in section.terminal(report, width)))
 
 
 def markdown(report: Report) -> str:
-    """The whole report. A heading has its section only if there is something to say."""
+    """The complete report. Sections without content are left out."""
     blocks = [f"# Preview of stack `{report.stack}`"]
     blocks += [block for section in order.MARKDOWN for block in section.markdown(report)]
     return "\n\n".join(blocks) + "\n"

@@ -42,7 +42,7 @@ class Leftover:
 def leftovers(facts: Facts, declared: Collection[str] = (), *, stack: str = STACK, context: str = "") -> list[Leftover]:
     """Leftovers of all namespaces, also of deleted ones; the newest first.
 
-    `declared` are the volumes of the settings of `stack`, as namespace/name.
+    `declared`: the volumes in the settings of `stack`, as namespace/name.
     """
     found = [*_volumes(facts, declared, advice.refresh(stack, context)), *_contents(facts, stack)]
     return sorted(found, key=lambda one: (one.since is not None, one.since, one.name), reverse=True)

@@ -58,7 +58,8 @@ def overview(
 
 def commands(left: Sequence[Leftover], refresh: str) -> Iterator[str]:
     """The commands that restore and delete each leftover, as unwrapped lines to copy.
-    `refresh`: the command that updates the stack and sees what was changed by hand.
+
+    `refresh`: the command that updates the stack and detects manual changes.
     """
     for one in left:
         yield ""

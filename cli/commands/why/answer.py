@@ -72,7 +72,7 @@ def some(names: Sequence[str], between: str = ", ") -> str:
     return first(names, SHOWN, between=between, rest=between)
 
 
-def pods_told(pods: Pods) -> str:
+def pods_text(pods: Pods) -> str:
     """Pods and what each requests."""
     each = amounts(pods.each)
     return f"1 {pods.role} pod with {each}" if pods.count == 1 else f"{pods.count} {pods.role} pods with {each} each"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from cli.commands.why import returned_quota
-from cli.commands.why.answer import SHOWN, Answer, Asked, amount, pods_told, resource_name, some
+from cli.commands.why.answer import SHOWN, Answer, Asked, amount, pods_text, resource_name, some
 from cli.commands.why.shortage import Option, Short, short
 from cli.kueue import workloads
 from cli.kueue.facts import Condition, Details, condition
@@ -27,7 +27,7 @@ _BY_REASON = {
 def waiting(asked: Asked, work: Work) -> Answer:
     """The answer for a job that is not admitted yet."""
     evicted = work.evicted.since if work.evicted.holds else None
-    asks = "; ".join(map(pods_told, work.pods))
+    asks = "; ".join(map(pods_text, work.pods))
     verdict = f"{asked.name} has waited in queue {work.queue} since {asked.ago(evicted or work.created)} for {asks}"
     lines = [*stopped(asked, work), *_place(asked, work)]
     if work.requeue_at and work.requeue_at > asked.now:
@@ -61,7 +61,7 @@ def _told_short(asked: Asked, work: Work, found: Answer, missing: Short) -> Answ
     )
     headings = ("flavor", "short of", "needs", "available", "maximum", "held by")
     if not possible:
-        verdict = f"{asked.name} can never start: {pods_told(missing.pods)} need more than"
+        verdict = f"{asked.name} can never start: {pods_text(missing.pods)} need more than"
         verdict += f" queue {work.queue} can ever get of any flavor that accepts them"
         return Answer(verdict, "stuck", found.lines, headings if rows else (), rows, tuple(_tainted(missing, flavors)))
     after = (*_admits(asked, work, possible, flavors), *_tainted(missing, flavors))

@@ -1,4 +1,4 @@
-"""Becomes the program in its arguments, after asking the kernel to end it when the language host dies.
+"""Executes the program in its arguments, after asking the kernel to end it when the language host dies.
 
 Run as `python -I -S guard.py HOST_PID PROGRAM ARGUMENTS…`. It imports nothing of this project: the Python that runs it
 is the user's.

@@ -1,6 +1,6 @@
 """Runs one Pulumi program in the user's Python: settings come as JSON on standard input, never in the environment.
 
-The configuration holds decrypted secrets; on standard input no program that the user's code starts inherits them.
+The configuration contains decrypted secrets; from standard input, the user's subprocesses do not inherit them.
 This file imports nothing of this project: the Python that runs it is the user's.
 """
 

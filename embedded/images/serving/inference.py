@@ -1,7 +1,7 @@
 """Classify and Regress: a signature of one input, serialized tf.Examples.
 
-What is refused is what TF Serving's classifier.cc, regressor.cc and util.cc refuse. The method that a signature names
-is not compared: TF Serving does that only with --enable_signature_method_name_check, and TensorFlow 2 names Predict.
+It refuses what TF Serving's classifier.cc, regressor.cc and util.cc refuse. The signature's method name is not checked:
+TF Serving does so only with --enable_signature_method_name_check, and TensorFlow 2 always writes Predict.
 """
 
 from __future__ import annotations

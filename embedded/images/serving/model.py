@@ -50,7 +50,7 @@ class Version:
 def _misshapen(inputs: Mapping[str, np.ndarray], signature: meta_graph_pb2.SignatureDef) -> Refusal | None:
     """Names the input whose shape differs from the signature's, if TensorFlow cannot compute it.
 
-    What it can compute is no fault: TF Serving compares no shapes. Its own example says [-1, 1], and is sent [3].
+    Other differences are no fault: TF Serving does not compare shapes. Its own example has [-1, 1], and is sent [3].
     """
     for name, array in inputs.items():
         expected = tf.TensorShape(signature.inputs[name].tensor_shape)
