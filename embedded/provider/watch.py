@@ -110,8 +110,8 @@ def _read(response: urllib3.HTTPResponse, lines: queue.Queue[bytes | None]) -> N
     # However the connection ends, the watch continues with a new list.
     with contextlib.suppress(urllib3.exceptions.HTTPError, OSError, ValueError):
         for chunk in response.stream(65536):
-            *lines, rest = (rest + chunk).split(b"\n")
-            for line in lines:
+            *complete, rest = (rest + chunk).split(b"\n")
+            for line in complete:
                 lines.put(line)
     lines.put(None)
     response.release_conn()
