@@ -247,5 +247,5 @@ def test_a_plain_update_finds_no_stand_in(project: Project, previewed: Previewed
     """They lie in a folder that only a preview has on its PATH, and that is gone after it."""
     previewed(ADDON.format(version="v1"))
     said = project.run("up", "--yes", "--skip-preview", fails=True)
-    assert "previews only" not in said
+    assert "only previews" not in said
     assert "no resource plugin 'pulumi-resource-aws' found" in said

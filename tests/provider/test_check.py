@@ -95,7 +95,7 @@ def test_a_kind_without_its_crd_is_taken_to_be_namespaced(kubeconfig: dict[str, 
 
 def test_lists_are_refused(provider: Driver) -> None:
     news = {"apiVersion": "v1", "kind": "ConfigMapList", "items": []}
-    assert "make its items" in refused(provider, "kubernetes:core/v1:ConfigMapList", news)
+    assert "declare its items" in refused(provider, "kubernetes:core/v1:ConfigMapList", news)
 
 
 def test_generate_name_is_refused(provider: Driver) -> None:

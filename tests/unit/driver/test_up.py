@@ -47,11 +47,11 @@ def test_a_cluster_in_a_cloud_that_does_not_answer_stops_no_update(monkeypatch: 
     """The update may be what makes the cluster, or what lets this machine reach it."""
 
     def fails(self: Target) -> None:
-        raise Fault("stack prod: has no cluster yet")
+        raise Fault("stack prod: its cluster does not exist yet")
 
     monkeypatch.setattr(Target, "api", fails)
     assert up._api(CLOUD) is None
-    with pytest.raises(Fault, match="has no cluster yet"):
+    with pytest.raises(Fault, match="its cluster does not exist yet"):
         up._api(Target("mine", Instance("test")))
 
 
