@@ -71,21 +71,21 @@ class Stack:
             self._call("stack", "import", "--file", file.name)
 
     def up(
-        self, step: Step, api: Kube | None = None, tell: Callable[[str], None] = print, *, previewed: bool = False
+        self, step: Step, api: Kube | None = None, show: Callable[[str], None] = print, *, previewed: bool = False
     ) -> dict[str, int]:
         """`pulumi up`; returns the number of resources per operation (`same`, `create`, …).
 
-        With the cluster's API, claims that somebody deleted are created again; `tell` prints a line for each.
+        With the cluster's API, claims that somebody deleted are created again; `show` prints a line for each.
         `previewed`: the caller has shown what the update does.
         """
         state = json.loads(self._call("stack", "export"))
         if api:
-            self._forget_gone_claims(state, api, step, tell)
+            self._forget_gone_claims(state, api, step, show)
         volumes = {f"{self.settings.namespace}/{name}" for name in self.settings.section("volumes")}
         # A preview takes seconds, and a refusal in it comes before any change. Without it, the update stops half-way.
         preview = not previewed and retained_volumes.undeclared(state, volumes)
         if not (previewed or preview) and self._may_delete_or_restart(state):
-            preview = not self._print_consequences(state, api, step, tell)
+            preview = not self._print_consequences(state, api, step, show)
         self._update(["up"], step, preview=preview)
         history = json.loads(self._call("stack", "history", "--json", "--page-size", "1"))
         changes = dict(history[0].get("resourceChanges") or {})
@@ -93,14 +93,14 @@ class Stack:
         changes.pop("read", None)
         return changes
 
-    def _forget_gone_claims(self, state: dict[str, Any], api: Kube, step: Step, tell: Callable[[str], None]) -> None:
+    def _forget_gone_claims(self, state: dict[str, Any], api: Kube, step: Step, show: Callable[[str], None]) -> None:
         """Refresh the claims that are gone. A Fault if the update would replace lost data by empty volumes."""
         of = self.settings
         found = missing_claims.gone(state, of.namespace, of.section("volumes"), api, of.name)
         if lost := [str(one) for one in found if one.lost]:
             raise Fault(*lost)
         for one in found:
-            tell(str(one))
+            show(str(one))
         if urns := [one.urn for one in found if not one.terminating]:
             self._update(["refresh", *(word for urn in urns for word in ("--target", urn))], step)
 
@@ -127,7 +127,7 @@ class Stack:
         return differ | {"namespace"} if renamed else differ
 
     def _print_consequences(
-        self, state: dict[str, Any], api: Kube | None, step: Step, tell: Callable[[str], None]
+        self, state: dict[str, Any], api: Kube | None, step: Step, show: Callable[[str], None]
     ) -> bool:
         """Print what happens to each run and to the data of deleted volumes; False if the preview failed."""
         try:
@@ -138,11 +138,11 @@ class Stack:
             return False
         events = steps.read(shown)
         for line in runs.lines(events, api):
-            tell(line)
+            show(line)
         if changes := deleted_volumes.going(steps.planned(events)):
             facts = deleted_volumes.Facts.of(api, self.settings.namespace) if api else deleted_volumes.Facts()
             for line in deleted_volumes.lines(state, changes, facts):
-                tell(line)
+                show(line)
         return True
 
     def destroy(self, step: Step) -> None:

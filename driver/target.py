@@ -35,7 +35,7 @@ class Target:
 
     @classmethod
     def of(cls, context: str, instance: Instance | None = None, *, stack: str = STACK) -> Target:
-        """The cluster of `context`, else the one that the stack's file names; the embedded one where it names none."""
+        """The cluster of `context`, else the one in the stack's file; the embedded one if it names none."""
         instance = instance or Instance.current()
         if context:
             return cls(context, instance, override=context, stack=stack)

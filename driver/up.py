@@ -35,12 +35,12 @@ def up(context: str, name: str = STACK) -> None:
     with Progress(console) as progress:
         run_all(_tasks(target), progress)
         stack = open_stack(target)
-        tell = partial(console.print, markup=False, highlight=False, soft_wrap=True)
+        show = partial(console.print, markup=False, highlight=False, soft_wrap=True)
         if target.cloud:
             with progress.step("preview"):
-                tell(_previewed(target))
+                show(_previewed(target))
         with progress.step("pulumi up") as step, stack.alone():
-            changes = _update(target, stack, step, tell)
+            changes = _update(target, stack, step, show)
         served = _follow(target, stack.outputs(), stack.settings.section("workloads"), progress)
     if served:
         showcase.show(console, *served)
@@ -51,14 +51,14 @@ def up(context: str, name: str = STACK) -> None:
     console.print(times, following if changed else f"No changes: the cluster matches {file}.\n{following}")
 
 
-def _update(target: Target, stack: Stack, step: Step, tell: Callable[[str], None]) -> dict[str, int]:
+def _update(target: Target, stack: Stack, step: Step, show: Callable[[str], None]) -> dict[str, int]:
     """Deploy if the settings fit the cluster's volumes; returns the number of resources per operation."""
     api, settings = _api(target), stack.settings
     claims = api.items(missing_claims.CLAIMS.format(settings.namespace)) if api else []
     if api and live_volumes.decide(settings.section("volumes"), claims):
         _checked(target, "--cluster")
     stack.prepare(step)
-    return stack.up(step, api, tell, previewed=bool(target.cloud))
+    return stack.up(step, api, show, previewed=bool(target.cloud))
 
 
 def _api(target: Target) -> Kube | None:

@@ -67,7 +67,7 @@ def _program(at: Places, component: Component) -> str:
 
 
 def log(at: Places, component: str) -> Path:
-    """Where a component's output goes."""
+    """The log file of a component."""
     return at.logs / f"{component}.log"
 
 

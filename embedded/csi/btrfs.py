@@ -91,7 +91,7 @@ def settle(file: int) -> None:
 
 
 def destroy(path: Path) -> None:
-    """Deletes a subvolume; its space comes back in the background."""
+    """Deletes a subvolume; its space is freed in the background."""
     try:
         _destroy(path)
     except OSError as error:

@@ -14,17 +14,17 @@ _NANOSECONDS = 1_000_000_000
 _SERIES: tuple[tuple[str, str, Callable[[Lag], float | None]], ...] = (
     (
         "tensorplane_mirror_copy_timestamp_seconds",
-        "When the volume was as its newest copy is; 0 where there is none yet.",
+        "Point in time of the volume's newest copy; 0 before the first copy.",
         lambda lag: lag.copy.created / _NANOSECONDS if lag.copy else 0,
     ),
     (
         "tensorplane_mirror_interval_seconds",
-        "How old the newest copy may get; 0 where the mirror is off.",
+        "Maximum age of the newest copy; 0 if the mirror is off.",
         lambda lag: lag.volume.mirror_seconds,
     ),
     (
         "tensorplane_mirror_copy_bytes",
-        "Bytes that the volume took then.",
+        "Used bytes of the volume in its newest copy.",
         lambda lag: lag.copy.used if lag.copy else None,
     ),
 )

@@ -26,7 +26,7 @@ print(json.dumps(plugins))
 
 @dataclass(frozen=True)
 class Interpreter:
-    """One Python: its program and, where it is a virtual environment's, that environment's folder."""
+    """A Python: its program, and the folder of its virtual environment, if any."""
 
     python: Path
     home: Path | None

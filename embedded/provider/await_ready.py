@@ -1,4 +1,4 @@
-"""Waits until an object is ready, or gone, with the semantics that pulumi-kubernetes documents."""
+"""Waits until an object is ready, or deleted, with the semantics that pulumi-kubernetes documents."""
 
 from __future__ import annotations
 

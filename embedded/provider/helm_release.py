@@ -124,7 +124,7 @@ class ReleaseResource:
         return operation.identity, _outputs(inputs, live)
 
     def read(self, identity: str, inputs: Properties, state: Properties) -> tuple[str, Properties, Properties] | None:
-        """Id, inputs and state as the cluster has them; None when the release is gone. Without a state: an import."""
+        """Id, inputs and state as in the cluster; None if the release does not exist. Without a state: an import."""
         helm = self._helm()
         name, namespace = plain(state.get("name")), plain(state.get("namespace"))
         if not state:

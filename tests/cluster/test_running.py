@@ -99,7 +99,7 @@ def test_who_shows_no_certificate_is_refused(instance: Instance, place: str) -> 
     assert refused.value.code == 401
 
 
-def test_etcd_talks_to_nobody_without_its_own_authoritys_certificate(instance: Instance) -> None:
+def test_etcd_refuses_clients_without_its_own_authoritys_certificate(instance: Instance) -> None:
     alive = processes.find(instance)
     assert alive
     keys = instance.home / "pki"

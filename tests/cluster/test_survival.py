@@ -152,7 +152,7 @@ def _pids(instance: Instance, component: str) -> list[int]:
     return found
 
 
-def test_a_lost_uplink_is_made_anew(instance: Instance) -> None:
+def test_a_lost_uplink_is_recreated(instance: Instance) -> None:
     cluster.start(instance, Step("cluster"))
     run("ip", "link", "delete", instance.uplink)
     cluster.start(instance, Step("cluster"))

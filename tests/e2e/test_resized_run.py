@@ -19,7 +19,7 @@ SHORT = 400
 MEMORY = "resources: {cpus: 0.4, memoryGib: 1.25}"
 
 
-def test_more_memory_for_a_half_trained_job_goes_on_from_its_checkpoint(deployed: Deployed, tmp_path: Path) -> None:
+def test_a_half_trained_job_with_more_memory_continues_from_its_checkpoint(deployed: Deployed, tmp_path: Path) -> None:
     small = long_run.deployed(deployed.stack, tmp_path, steps=ENDLESS)
     before = Outputs.of(small.outputs())
     run = Run(deployed.kube, before)

@@ -25,7 +25,7 @@ def test_the_passphrase_is_made_once_and_private(tmp_path: Path) -> None:
     assert first["PULUMI_BACKEND_URL"] == f"file://{home}/pulumi?metadata=skip"
 
 
-def test_notes_that_a_kill_left_empty_stop_nobody(tmp_path: Path) -> None:
+def test_empty_attribute_files_left_by_a_kill_are_removed(tmp_path: Path) -> None:
     stacks = tmp_path / "pulumi" / ".pulumi" / "stacks"
     stacks.mkdir(parents=True)
     for name, text in {"dev.json": "{}", "dev.json.attrs": "", "other.json.attrs": "{}"}.items():

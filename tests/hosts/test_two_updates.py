@@ -30,7 +30,7 @@ def _stack(project: Project) -> Stack:
     return Stack(settings, Path(programs) / "pulumi", project.environment)
 
 
-def test_the_second_of_two_updates_is_told_of_the_first_and_a_dead_ones_lock_is_cleared(
+def test_the_second_of_two_updates_names_the_first_and_a_dead_ones_lock_is_removed(
     engine: Engine, tmp_path: Path
 ) -> None:
     project = engine.project(tmp_path / "slow", _SLOW).started()
@@ -52,7 +52,7 @@ def test_the_second_of_two_updates_is_told_of_the_first_and_a_dead_ones_lock_is_
     project.having("").run("up", "--yes", "--skip-preview", "--stack", "dev")
 
 
-def test_what_a_setting_protects_is_told_by_the_setting(engine: Engine, tmp_path: Path) -> None:
+def test_a_protected_resource_is_refused_with_the_setting_that_protects_it(engine: Engine, tmp_path: Path) -> None:
     project = engine.project(tmp_path / "kept", _VOLUME).started()
     project.run("up", "--yes", "--skip-preview", "--stack", "dev")
     stack = _stack(project.having(""))

@@ -121,7 +121,7 @@ def test_a_changed_resource_keeps_what_the_cloud_had_set() -> None:
     assert "preserve" not in state, "what the program no longer gives is gone"
 
 
-def test_differences_are_told_by_path_and_not_those_of_generated_names() -> None:
+def test_differences_are_listed_by_path_without_generated_names() -> None:
     olds = {"name": "gpu-1a2b", "__defaults": ["name"], "tags": {"a.b": "1"}, "sizes": [1, 2]}
     news = diff.with_defaults({"tags": {"a.b": "2", "c": "3"}, "sizes": [1], "role": UNKNOWN}, olds)
     assert diff.changes(olds, news) == {'tags["a.b"]': "UPDATE", "tags.c": "ADD", "sizes[1]": "DELETE", "role": "ADD"}

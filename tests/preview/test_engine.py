@@ -88,7 +88,7 @@ FAULTY = """
 """
 
 
-def test_every_fault_of_a_resource_is_told_at_once(previewed: Previewed) -> None:
+def test_every_fault_of_a_resource_is_reported_at_once(previewed: Previewed) -> None:
     found = previewed(FAULTY)
     assert found.failed
     assert {fault.removeprefix("aws:eks/nodeGroup:NodeGroup gpu: ") for fault in found.faults} == {

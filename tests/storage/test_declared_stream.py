@@ -138,7 +138,7 @@ def test_reader_and_broker_are_killed_and_each_record_counts_once(stack: Stack) 
     assert set(stack.up(_SETTINGS)) == {"same"}
 
 
-def test_a_disk_that_was_made_anew_gets_its_topics(claims: Claims, stack: Stack) -> None:
+def test_a_recreated_disk_gets_its_topics(claims: Claims, stack: Stack) -> None:
     settings = {**_SETTINGS, "namespace": f"{NAMESPACE}-anew", "workloads": {}}
     stack.namespace = settings["namespace"]
     # A preview comes first: of a claim whose namespace is not there yet.

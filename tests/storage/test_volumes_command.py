@@ -105,7 +105,7 @@ def test_a_preview_knows_classes_and_snapshots_that_are_there(claims: Claims) ->
     )
 
 
-def test_a_pod_larger_than_this_machine_is_told_before_it_waits(claims: Claims) -> None:
+def test_a_pod_larger_than_this_machine_is_refused_before_it_waits(claims: Claims) -> None:
     job = {"kind": "trainingJob", "strategy": {"kind": "single"}, "command": ["python3", "-m", "train"]}
     sizes = {"told-wide": {"cpus": 1000}, "told-deep": {"memoryGib": 60000}, "told-small": {"cpus": 0.1}}
     tree = {"workloads": {name: {**job, "resources": size} for name, size in sizes.items()}}

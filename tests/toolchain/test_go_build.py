@@ -62,7 +62,7 @@ def test_linker_versions_reach_the_program(own_cache: Path, tiny: GoModule) -> N
     assert subprocess.run([built.path("hello")], capture_output=True, text=True).stdout == "built by v1.2.3\n"
 
 
-def test_a_compile_error_is_told_and_leaves_nothing(own_cache: Path, tiny: GoModule) -> None:
+def test_a_compile_error_is_reported_and_leaves_nothing(own_cache: Path, tiny: GoModule) -> None:
     (tiny.source / "hello" / "main.go").write_text("package main\n\nfunc main() { undefined() }\n")
     with pytest.raises(Fault, match="undefined: undefined"):
         go_build.build(tiny, Step("tiny"))

@@ -84,7 +84,7 @@ def test_apt_takes_our_options(own_cache: Path, monkeypatch: pytest.MonkeyPatch)
     assert " newly installed, 0 to remove" in (own_cache / "logs" / "debian-packages.log").read_text()
 
 
-def test_apt_reads_the_lists_anew_before_it_gives_up(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_apt_reads_the_lists_again_before_it_fails(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(debian, "missing", lambda _: ["tensorplane-no-such-package"])
     monkeypatch.setattr(debian, "_lists_are_old", lambda: False)
     updates: list[Step] = []

@@ -57,7 +57,7 @@ def test_what_is_protected_is_refused_and_no_volume_that_goes() -> None:
     assert (loose(state(protect=True)), loose(state()), loose({"deployment": {}})) == (False, True, False)
 
 
-def test_only_volumes_are_told_of_and_a_replacement_once() -> None:
+def test_only_volumes_are_listed_and_a_replacement_once() -> None:
     claim = f"{_STACK}kubernetes:core/v1:PersistentVolumeClaim::by-hand"
     ops = ((URN, "delete-replaced"), (URN, "replace"), (URN, "create-replacement"), (claim, "delete"))
     assert going({"urn": urn, "op": op} for urn, op in ops) == {URN: "replaced"}

@@ -42,7 +42,7 @@ def test_of_a_gang_the_one_that_failed_by_itself_counts() -> None:
     assert failures.in_short([stopped, late, cause]) == "exit code 1; last line: ValueError: boom"
 
 
-def test_advice_and_the_last_words_are_told_apart() -> None:
+def test_advice_and_the_last_log_line_are_separated() -> None:
     said = failures.in_short([pod_of(**exited(137, "250 MB\n", "OOMKilled"))])
     assert said.endswith("it exceeded its memory limit of 2048Mi; raise resources.memoryGib; last line: 250 MB")
 

@@ -91,7 +91,7 @@ def test_the_engines_refusal_of_a_locked_stack_is_the_documented_line(tmp_path: 
         assert "pulumi cancel" not in line, "that would take the lock from a live process"
 
 
-def test_of_two_runs_at_once_the_second_is_told_of_the_first(tmp_path: Path) -> None:
+def test_the_second_of_two_concurrent_runs_names_the_first(tmp_path: Path) -> None:
     holds = (
         "from pathlib import Path; from driver import locks\n"
         f"with locks.alone(Path({str(tmp_path)!r}), 'dev'): print(flush=True); input()"

@@ -94,7 +94,7 @@ def test_status_tells_of_declared_volumes_without_a_claim() -> None:
     assert "; run `make up STACK=prod` or `pulumi up --refresh --stack prod` to create it" in second
 
 
-def test_a_claim_that_goes_with_its_last_pod_is_told_and_no_loss() -> None:
+def test_a_terminating_claim_is_reported_and_not_lost() -> None:
     api: Any = Api(RELEASED, terminating=True)
     terminating, deleted = gone(STATE, "ml", {"models": {}, "there": {}}, api)
     assert (terminating.urn, terminating.terminating, terminating.lost, deleted.terminating) == (

@@ -69,7 +69,7 @@ Resources:
 """
 
 
-def test_a_failed_update_is_told_by_its_errors_alone() -> None:
+def test_a_failed_update_shows_only_its_errors() -> None:
     assert diagnostics(OUTPUT) == [
         "kubernetes:core/v1:Service (server):",
         "  Service a/server was not created: it exists",

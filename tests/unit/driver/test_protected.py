@@ -74,6 +74,6 @@ def test_a_preview_tells_it_so() -> None:
     assert fault.startswith("volume models would be deleted, but the volume is retained")
 
 
-def test_what_a_hook_says_is_told_without_the_hook() -> None:
+def test_a_hooks_message_is_shown_without_the_hooks_name() -> None:
     said = 'before hook "bring back what a retained volume held" failed: volume models is not made: it has 1Gi'
     assert explained(said) == "volume models is not made: it has 1Gi"

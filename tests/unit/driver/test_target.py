@@ -76,9 +76,7 @@ def test_a_cloud_needs_no_embedded_cluster(monkeypatch: pytest.MonkeyPatch, tmp_
     assert "KUBECONFIG" not in found.environment()
 
 
-def test_a_kind_of_cluster_that_nobody_listed_here_is_created_by_its_stack(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_an_unlisted_kind_of_cluster_is_created_by_its_stack(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     _settings(monkeypatch, tmp_path, "config:\n  tensorplane:cluster: {kind: toy}\n")
     found = Target.of("", Instance())
     assert (found.cloud, found.embedded) == ("toy", False)
@@ -177,7 +175,7 @@ def test_a_clouds_stack_that_was_never_deployed_is_one_line(
         Target("", Instance(), cloud="eks", stack="prod").api()
 
 
-def test_a_state_that_cannot_be_read_is_told_in_pulumis_words(monkeypatch: pytest.MonkeyPatch, state: Path) -> None:
+def test_an_unreadable_state_is_reported_with_pulumis_message(monkeypatch: pytest.MonkeyPatch, state: Path) -> None:
     _says(monkeypatch, "pulumi stack output: incorrect passphrase")
     with pytest.raises(Fault, match="incorrect passphrase"):
         Target("", Instance(), cloud="eks", stack="prod").api()

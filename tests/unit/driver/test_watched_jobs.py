@@ -122,7 +122,7 @@ def test_a_server_that_no_node_takes_says_why_and_what_helps(said: str, told: st
     assert raised.value.lines == (f"model server d: not Ready: {told} (after 180 s). Look at: make status",)
 
 
-def test_a_server_whose_image_cannot_be_pulled_is_told_as_soon(clock: list[float]) -> None:
+def test_a_server_whose_image_cannot_be_pulled_fails_as_soon(clock: list[float]) -> None:
     with pytest.raises(Fault, match=f"model server d cannot start: {UNPULLED}. Correct `image`"):
         watch.serving(api_of({"d": {"status": {}}}, unpulled()), _FOLLOWED, Step("serving"))
     assert clock[0] <= 120

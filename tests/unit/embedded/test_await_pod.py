@@ -106,7 +106,7 @@ def an_event(reason: str, message: str, when: str = "2026-01-01T00:00:00Z") -> O
     return {"reason": reason, "message": message, "lastTimestamp": when, "involvedObject": {"name": "web"}}
 
 
-def test_events_add_only_what_nobody_said() -> None:
+def test_events_only_add_new_reasons() -> None:
     pods = ["[Pod web] container 'main': [ImagePullBackOff] web:9: not found"]
     events = [
         an_event("Failed", "Error: ImagePullBackOff"),

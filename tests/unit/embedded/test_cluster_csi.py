@@ -64,7 +64,7 @@ def test_each_controller_has_a_name_and_rights_of_its_own(at: Places, made: list
     assert not {"secrets", "*"} & {word for rule in rules for words in rule.values() for word in words}
 
 
-def test_only_whoever_must_delete_may(made: list[dict[str, Any]]) -> None:
+def test_only_controllers_that_must_delete_may(made: list[dict[str, Any]]) -> None:
     allowed = {
         (role["metadata"]["name"].removeprefix("tensorplane:"), resource)
         for role in _of(made, "ClusterRole")

@@ -37,7 +37,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_a_second_one_is_told_who_holds_it_and_gets_it_when_that_is_killed(folder: Path) -> None:
+def test_a_second_process_names_the_holder_and_gets_the_lock_after_its_kill(folder: Path) -> None:
     argv = [sys.executable, "-c", _HOLD, str(folder)]
     holder = subprocess.Popen(argv, cwd=PROJECT, stdout=subprocess.PIPE, text=True)
     try:

@@ -95,7 +95,7 @@ def test_another_address_renews_what_named_the_old_one(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("rest", [b"", b"-----BEGIN PRIVATE KEY-----\n", b"garbage"])
-def test_a_damaged_file_is_made_anew(folder: Path, rest: bytes) -> None:
+def test_a_damaged_file_is_issued_again(folder: Path, rest: bytes) -> None:
     (folder / "kubelet.pem").write_bytes(rest)
     pki.ensure(folder, LEAVES, NOW)
     _read(folder, "kubelet").verify_directly_issued_by(_read(folder, "ca"))

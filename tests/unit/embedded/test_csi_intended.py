@@ -101,7 +101,7 @@ def test_what_says_nothing_of_our_mirrors_changes_none(volume: dict[str, Any]) -
     assert intended([volume], Server().classes()) == {}
 
 
-def test_what_the_pool_does_not_have_is_nobodys_fault(store: Store) -> None:
+def test_volumes_that_the_pool_lacks_are_ignored(store: Store) -> None:
     compared = Intended(store, Server(_volume("lost", "minutely")))
     for _ in range(2):
         compared.look()

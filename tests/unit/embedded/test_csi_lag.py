@@ -92,7 +92,7 @@ def test_a_volume_says_how_old_its_copy_is_and_the_server_is_asked_only_for_news
     assert api.asked == 4, "an object that is yet to come is looked for again"
 
 
-def test_a_volume_without_an_object_is_looked_for_ever_more_rarely_and_news_are_told_soon(
+def test_a_volume_without_an_object_is_retried_ever_more_rarely_and_changes_are_published_soon(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock = {"now": 100.0}

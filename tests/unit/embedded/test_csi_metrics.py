@@ -85,7 +85,7 @@ def test_a_token_that_may_read_them_reads_them(address: str, keys: Path) -> None
 @pytest.mark.parametrize(
     ("authorization", "status"), [("", 401), ("Basic YTpi", 401), ("Bearer nobody's", 401), (MAY_NOT, 403)]
 )
-def test_nobody_else_does(address: str, keys: Path, authorization: str, status: int) -> None:
+def test_other_clients_are_refused(address: str, keys: Path, authorization: str, status: int) -> None:
     assert ask(f"https://{address}/metrics", keys, authorization) == (status, "")
 
 

@@ -46,7 +46,7 @@ def test_pages_hold_everything_once(moments: set[int], most: int) -> None:
     assert seen == found
 
 
-def test_a_page_goes_on_where_the_last_one_ended_though_that_is_gone() -> None:
+def test_a_page_continues_after_the_last_one_even_if_its_end_was_deleted() -> None:
     first, second, third, later = (Snapshot(f"s{n}", "", 0, n, "v") for n in range(4))
     some, token = pages.page([first, second, third], 2, "")
     assert some == [first, second]
@@ -55,7 +55,7 @@ def test_a_page_goes_on_where_the_last_one_ended_though_that_is_gone() -> None:
         pages.page([first], 0, "nonsense")
 
 
-def test_whoever_comes_second_is_told_to_come_again() -> None:
+def test_the_second_of_two_calls_is_told_to_retry() -> None:
     turns, one, other = Turns(), Path("one"), Path("other")
     with turns.hold(one, read=other):
         with turns.hold(Path("third"), read=other):
@@ -89,7 +89,7 @@ def test_a_size_is_chosen_in_the_range(asked: Asked, smallest: int | None, chose
         ),
     ],
 )
-def test_what_a_folder_cannot_be_is_told(capability: csi_pb2.VolumeCapability, reason: str) -> None:
+def test_unsupported_capabilities_are_refused(capability: csi_pb2.VolumeCapability, reason: str) -> None:
     assert reason in requested.unsupported(capability)
 
 
@@ -115,7 +115,7 @@ def test_a_class_has_no_parameters() -> None:
         ("1h", True, "'1h' is not a whole number"),
     ],
 )
-def test_a_mirror_that_cannot_be_is_told(text: str, has_mirror: bool, reason: str) -> None:
+def test_an_impossible_mirror_is_refused(text: str, has_mirror: bool, reason: str) -> None:
     with pytest.raises(Refusal, match=reason):
         requested.mirror_seconds({MIRROR: text}, has_mirror=has_mirror)
 

@@ -24,7 +24,7 @@ def store(tmp_path: Path) -> Store:
     return store
 
 
-def test_nobody_else_works_on_the_pool(tmp_path: Path) -> None:
+def test_a_second_store_waits_for_the_pool(tmp_path: Path) -> None:
     store = Store(tmp_path)
     with (tmp_path / ".lock").open() as lock:
         with pytest.raises(BlockingIOError):

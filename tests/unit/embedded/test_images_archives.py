@@ -61,7 +61,7 @@ def test_an_archive_is_an_oci_layout_whose_digests_hold() -> None:
         assert part["size"] == len(blobs["blobs/" + part["digest"].replace(":", "/")])
 
 
-def test_an_image_runs_its_program_as_nobody_in_particular() -> None:
+def test_an_image_runs_its_program_without_root() -> None:
     blobs = _blobs(_image().build(Step("test")))
     config: dict[str, Any] = next(
         document for content in blobs.values() if content[:1] == b"{" and "rootfs" in (document := json.loads(content))

@@ -69,7 +69,7 @@ def test_files_belong_to_root_have_no_time_and_plain_modes() -> None:
     assert entries["link"].linkname == "usr/program"
 
 
-def test_a_layer_is_made_once_and_anew_for_another_input(tmp_path: Path) -> None:
+def test_a_layer_is_built_once_and_again_for_another_input(tmp_path: Path) -> None:
     made: list[str] = []
 
     def make(root: Path, step: Step) -> None:

@@ -37,7 +37,7 @@ def test_the_sums_are_of_the_version_that_is_asked_for(jars: kafka.Jars) -> None
     assert all(f"  {name}-{version}.jar\n" in jars.sums for name, version in pins[1:])
 
 
-def test_both_are_of_the_version_that_strimzi_is_told() -> None:
+def test_both_have_strimzis_version() -> None:
     assert f"kafka_2.13-{versions.KAFKA}.jar" in kafka.BROKER.sums
     assert f"connect-mirror-{versions.KAFKA}.jar" in kafka.MIRROR_MAKER.sums
 

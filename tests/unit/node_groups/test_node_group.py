@@ -226,7 +226,7 @@ def test_no_accelerator_has_no_number() -> None:
     ]
 
 
-def test_every_fault_is_told_at_once() -> None:
+def test_every_fault_is_reported_at_once() -> None:
     found = faults(accelerator="t44", min=9, spot=True, reserved={"id": "x"}, labels={"-": "ok"})
     assert {line.split(": ")[0] for line in found} == {"group.accelerator", "group.min", "group.spot", "group.labels.-"}
 

@@ -132,7 +132,7 @@ def test_a_script_may_be_in_an_image_of_yours() -> None:
     assert _with("Pulumi.dev", **mine, **{f"{_JOB}/files": {}}) == []
 
 
-def test_of_a_value_at_fault_no_number_is_told(tmp_path: Path) -> None:
+def test_an_invalid_boolean_is_not_shown_as_a_number(tmp_path: Path) -> None:
     file = tmp_path / "Pulumi.dev.yaml"
     job = "kind: trainingJob, strategy: {kind: single}, command: [a], volumes: {b: /b}"
     text = f"workloads: {{x: {{{job}, checkpoints: {{volume: b, path: True}}}}}}, volumes: {{b: {{sizeGib: 1}}}}"

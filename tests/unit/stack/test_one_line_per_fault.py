@@ -73,7 +73,7 @@ def test_a_misspelt_section_is_not_missing_where_it_is_used(name: str) -> None:
     assert line.endswith(" (did you mean volumes?)")
 
 
-def test_what_is_wrong_inside_a_misspelt_section_is_told_at_once() -> None:
+def test_faults_inside_a_misspelt_section_are_reported_at_once() -> None:
     tree = dev()
     tree["volums"] = tree.pop("volumes")
     tree["volums"]["models"]["sizeGib"] = "two"

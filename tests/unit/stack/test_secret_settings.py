@@ -44,7 +44,7 @@ class TestSecrets:
                 "value, so they are hidden"
             ]
 
-    def test_what_is_in_clear_is_told(self) -> None:
+    def test_faults_show_unencrypted_values(self) -> None:
         tree = dev()
         tree["workloads"]["digits"]["env"]["TOKEN"] = "hunter2"
         tree["workloads"]["digits"]["maxRestarts"] = "many"

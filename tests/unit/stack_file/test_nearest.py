@@ -24,7 +24,7 @@ def test_what_begins_with_the_text_comes_before_what_looks_like_it(typed: str, n
     assert nearest(typed, catalog.ACCELERATORS) == names
 
 
-def test_at_most_three_are_told() -> None:
+def test_at_most_three_names_are_suggested() -> None:
     assert nearest("m7i", ["m7i.large", "m7i.xlarge", "m7i.2xlarge", "m7i.4xlarge"]) == [
         "m7i.2xlarge",
         "m7i.4xlarge",

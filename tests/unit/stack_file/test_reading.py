@@ -161,7 +161,7 @@ def test_a_file_that_makes_no_sense_is_one_line(tmp_path: Path, text: str | byte
         ("  a: - x\n", 2, "a list item `- ` must start a line; put it on a line of its own, or write [a, b]"),
     ],
 )
-def test_what_the_parser_refuses_is_told_with_its_remedy(tmp_path: Path, below: str, line: int, said: str) -> None:
+def test_parser_errors_are_reported_with_their_remedy(tmp_path: Path, below: str, line: int, said: str) -> None:
     (found,) = wrong(tmp_path, f"config:\n{below}")
     assert found.startswith(f"Pulumi.dev.yaml, line {line}: {said}")
 

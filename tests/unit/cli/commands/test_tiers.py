@@ -79,7 +79,7 @@ def test_a_tier_says_in_which_order_what_is_whose() -> None:
     assert [share.lenders for share in research.shares] == [(), (), ("production",), ("production",)]
 
 
-def test_nobody_borrows_of_who_lends_nothing_or_is_in_no_cohort() -> None:
+def test_lenders_exclude_queues_without_loans_or_outside_the_cohort() -> None:
     queues = {
         "a": {"gpus": {"t4": 2}, "mayBorrow": {"h100-80gb": 1}},
         "b": {"gpus": {"h100-80gb": 2}, "lends": {"h100-80gb": 0}},
@@ -90,14 +90,14 @@ def test_nobody_borrows_of_who_lends_nothing_or_is_in_no_cohort() -> None:
     assert share.lenders == ("d",)
 
 
-def test_what_no_queue_holds_is_told() -> None:
+def test_unreserved_capacity_is_listed() -> None:
     kinds = {kind.name: kind for kind in tier_rows.flavors(registered({"a": {"gpus": {"t4": 3}}}))}
     assert (kinds["t4"].capacity, kinds["t4"].guaranteed, kinds["t4"].unreserved) == (8, 3, 5)
     assert kinds["h100-80gb"].unreserved == 8
     assert kinds["cpu"].unreserved is None
 
 
-def test_machines_that_nobody_describes_are_cores_and_gpus() -> None:
+def test_machines_outside_the_catalog_count_as_cores_and_gpus() -> None:
     queues = {
         "a": {"cpus": 4, "memoryGib": 8, "gpus": {"any": 2}},
         "b": {"mayBorrow": {"cpu": 4, "any": 1}},

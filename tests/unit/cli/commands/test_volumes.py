@@ -314,7 +314,7 @@ def test_what_somebody_may_not_ask_is_a_note_and_the_rest_is_shown() -> None:
         volume_facts.gather(Api({}), "ml")  # type: ignore[arg-type]
 
 
-def test_who_may_not_see_every_snapshot_is_not_told_to_delete_their_bytes() -> None:
+def test_without_a_list_of_all_snapshots_no_deletion_is_suggested() -> None:
     inside, snapshots = "/api/v1/namespaces/ml", "/apis/snapshot.storage.k8s.io/v1"
     answers: dict[str, Any] = {
         f"{inside}/pods": [],

@@ -32,7 +32,7 @@ def test_the_dev_stack_has_none() -> None:
 
 
 @pytest.mark.parametrize("prefix", ["tensorplane:", ""])
-def test_every_fault_is_told_at_once(tmp_path: Path, prefix: str) -> None:
+def test_every_fault_is_reported_at_once(tmp_path: Path, prefix: str) -> None:
     file = tmp_path / "Pulumi.dev.yaml"
     file.write_text(f"config:\n  {prefix}queue: {{}}\n  {prefix}volumes: {{models: {{sizeGib: two}}}}\n")
     first, second = sorted(_faults(file))

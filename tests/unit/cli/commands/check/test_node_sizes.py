@@ -49,6 +49,6 @@ def test_a_pod_of_the_machines_size_and_simulated_nodes_are_accepted() -> None:
     assert _told(nodeGroups={"cards": {"accelerator": "t4", "max": 1}}, **{"workloads/digits/resources/cpus": 5}) == []
 
 
-def test_of_another_cluster_nobody_knows_which_nodes_will_come() -> None:
+def test_node_sizes_of_other_clusters_are_not_checked() -> None:
     other = {"kind": "existing", "context": "team"}
     assert _told(cluster=other, **{"workloads/digits/resources/cpus": 5}) == []

@@ -104,7 +104,7 @@ def test_a_volume_that_is_there_does_not_shrink_and_may_have_lost_its_origin() -
          "models-20261121-1500, not from tenth"),
     ],
 )  # fmt: skip
-def test_an_origin_that_comes_too_late_is_one_line_with_the_way_out(name: str, origin: Any, says: str) -> None:
+def test_an_origin_changed_after_creation_is_one_line_with_the_remedy(name: str, origin: Any, says: str) -> None:
     (line,) = told(**{name: {"sizeGib": 2, "from": origin}})
     assert line.startswith(f"tensorplane:volumes.{name}.{says}; ")
     assert line.endswith("or declare another volume with it and mount that one")
@@ -119,7 +119,7 @@ def test_a_size_is_compared_as_its_claim_says_it() -> None:
     assert told(rounded={"sizeGib": 0.1}, anew={"sizeGib": 0.1, "from": {"snapshot": "tenth"}}) == []
 
 
-def test_what_is_right_is_not_told_and_what_nobody_names_is_not_asked() -> None:
+def test_valid_volumes_have_no_faults_and_unused_facts_are_not_read() -> None:
     fast = {"kind": "storageClass", "name": "fast"}
     assert told(new={"sizeGib": 2, "backend": fast, "from": {"snapshot": "models-20261121-1500"}}) == []
     assert told(new={"sizeGib": 1, "from": {"snapshot": "young"}}) == []

@@ -21,7 +21,7 @@ def returned(*, active: bool, **annotations: str) -> why_answer.Answer:
     return answer("low5", facts)
 
 
-def test_the_reason_and_the_next_try_are_told() -> None:
+def test_the_reason_and_the_next_retry_are_reported() -> None:
     found = returned(active=False, **{AGAIN: "2026-11-21T21:58:00Z"})
     assert found.state == "waiting"
     assert found.verdict.endswith(f"and holds no quota of queue research: {_REASON}")

@@ -207,7 +207,7 @@ def test_a_flavor_lets_in_what_selects_and_tolerates_it() -> None:
         assert inside(terms=(term, {}))
 
 
-def test_jobs_that_must_end_together_are_told_together() -> None:
+def test_jobs_that_must_end_together_are_one_set() -> None:
     facts = replace(changed(WAITING, "low5"), flavors=copy.deepcopy(WAITING.flavors))
     low5 = next(w for w in facts.workloads if "low5" in w["metadata"]["name"])
     low5["spec"]["podSets"][0]["count"] = 2
@@ -245,7 +245,7 @@ def test_pods_say_what_they_wait_for() -> None:
     assert why_pods.reasons(Details()) == ("It has no pods yet.",)
 
 
-def test_pods_that_the_api_server_refuses_are_told_with_its_reason() -> None:
+def test_pods_that_the_api_server_refuses_are_reported_with_its_reason() -> None:
     def event(job: str, at: str, why: str) -> dict[str, Any]:
         name = f"{job}-worker-0"
         message = f'Error creating: pods "{name}-0-x1" is forbidden: {why}'
@@ -282,7 +282,7 @@ def _pod(name: str, node: str, gpus: int, **metadata: Any) -> dict[str, Any]:
     return {"metadata": about, "spec": {"nodeName": node, "containers": [container], "serviceAccountName": "server"}}
 
 
-def test_gpus_that_pods_hold_without_a_queue_are_told() -> None:
+def test_gpus_of_pods_without_a_queue_are_reported() -> None:
     pods = [
         _pod("server-1", "ampere-0", 1),
         _pod("server-2", "ampere-1", 1),

@@ -44,7 +44,7 @@ def test_a_queue_that_goes_waits_for_the_jobs_that_run_in_it() -> None:
         (["create", "delete"], "Kueue now places pods with GPUs by other network levels"),
     ],
 )
-def test_jobs_that_start_again_because_groups_grow_or_do_not_are_told(operations: list[str], says: str) -> None:
+def test_jobs_that_restart_because_groups_become_elastic_or_fixed_are_named(operations: list[str], says: str) -> None:
     kueue = "kubernetes:kueue.x-k8s.io/v1beta2"
     levels = [Change(operation, f"{kueue}:Topology", "near") for operation in operations]
     (line,) = consequences.of([changed(f"{kueue}:ClusterQueue", "spec.resourceGroups"), *levels])
@@ -57,7 +57,7 @@ def test_tags_of_a_launch_template_restart_nothing(path: str) -> None:
     assert consequences.of([changed(TEMPLATE, path)]) == ()
 
 
-def test_a_group_that_moves_is_made_anew_and_can_be_kept_where_it_is() -> None:
+def test_a_group_that_moves_is_replaced_unless_its_zones_are_set() -> None:
     (line,) = consequences.of([changed(GROUP, "subnetIds[0]", replaces=True)])
     assert line == (
         "node group gpu is replaced: all of its nodes are deleted, and their pods restart elsewhere "
@@ -78,7 +78,7 @@ def test_a_pool_on_aks_keeps_its_zones_if_the_settings_name_them() -> None:
         ("azure-native:containerservice:AgentPool", "gpuProfile.driver"),
     ],
 )
-def test_a_pool_that_is_made_anew_says_which_property_does_it(kind: str, path: str) -> None:
+def test_a_replaced_pool_names_the_property_that_replaces_it(kind: str, path: str) -> None:
     (line,) = consequences.of([changed(kind, path, replaces=True)])
     assert line.startswith("node group gpu is replaced")
     assert f"(because of {path})" in line
