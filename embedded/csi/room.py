@@ -28,7 +28,7 @@ def check(pool: Path, more: int = 0) -> None:
     if room < RESERVE + more:
         taken = f", and this would take {more // MIB} MiB" if more else ""
         raise refusal.full(
-            f"{disk(pool)}: the disk has {max(room, 0) // MIB} MiB left, of which {RESERVE // MIB} MiB are "
+            f"{disk(pool)}: the disk has {max(room, 0) // MIB} MiB left, but {RESERVE // MIB} MiB are "
             f"reserved{taken}; free some space"
         )
 

@@ -54,7 +54,7 @@ def fill(folder: Path) -> None:
             lambda: Mirror(store, mirror).copy(volume),
             lambda: Failover(store, mirror).create_volume("again", Asked(), "lab/data", NOTHING),
         ):
-            with pytest.raises(Refusal, match="MiB left, of which 64 MiB are reserved") as answer:
+            with pytest.raises(Refusal, match="MiB left, but 64 MiB are reserved") as answer:
                 refused()
             assert answer.value.code is grpc.StatusCode.RESOURCE_EXHAUSTED
         ballast.unlink()
