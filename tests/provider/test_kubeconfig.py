@@ -138,7 +138,7 @@ def test_an_exec_plugin_gives_the_credentials(kubeconfig: dict[str, Any], home: 
 
 def test_an_exec_plugin_that_fails_is_named(kubeconfig: dict[str, Any], home: Path) -> None:
     write(home / ".kube" / "config", with_plugin(kubeconfig, home / ".kube", ""))
-    assert f"its exec plugin {home}/.kube/bin/plugin gave no credentials" in why_not(home)
+    assert f"its exec plugin {home}/.kube/bin/plugin returned no credentials" in why_not(home)
 
 
 @pytest.mark.parametrize(
