@@ -185,7 +185,7 @@ def test_the_real_preview_makes_the_stack_and_leaves_the_checkout_alone(preview:
     ]
     (verdict,) = found.verdicts
     assert verdict.level == "mandatory"
-    assert verdict.messages[0].startswith("The workloads ask for 2 GPUs; the quota is 0. digits (TrainingJob): 2.")
+    assert verdict.messages[0].startswith("The workloads request 2 GPUs; the quota is 0. digits (TrainingJob): 2.")
     assert "s3cret" not in render.markdown(found)
     assert (preview.settings.project / "Pulumi.dev.yaml").read_text() == before
     assert "encryptionsalt" in preview.settings.file.read_text()
