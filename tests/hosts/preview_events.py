@@ -87,7 +87,7 @@ VIOLATED: list[Event] = [
             "policyName": "gpu-quota",
             "enforcementLevel": "mandatory",
             "message": "The GPUs that a stack's workloads ask for stay within the stack's quota.\n"
-            "The workloads ask for 4 GPUs; the quota is 0.\n",
+            "The workloads request 4 GPUs; the quota is 0.\n",
         }
     },
     {"policyAnalyzeStackSummaryEvent": {**_PACK, "failed": ["gpu-quota"]}},

@@ -59,7 +59,7 @@ def test_no_report_shows_a_secret() -> None:
 def test_the_table_ends_with_faults_and_verdicts() -> None:
     output = io.StringIO()
     Console(file=output, width=200).print(render.terminal(CASES["violated"], 200))
-    assert output.getvalue().splitlines()[-1].startswith("policy gpu-quota (mandatory): The workloads ask for 4 GPUs")
+    assert output.getvalue().splitlines()[-1].startswith("policy gpu-quota (mandatory): The workloads request 4 GPUs")
 
 
 def test_what_a_newer_version_deployed_is_not_read() -> None:

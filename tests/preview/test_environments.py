@@ -72,7 +72,7 @@ def test_it_keeps_to_the_types_of_its_clouds_sdk(name: str, engine: Engine, tmp_
     # How many GPUs an example may ask for is up to who takes it: it has no quota here.
     assert not found.failed or (found.refused and STACKS[name].parent != PROJECT), render.markdown(found)
     messages = [message for verdict in found.verdicts for message in verdict.messages]
-    assert all(message.startswith("The workloads ask for") for message in messages), "what it makes can be counted"
+    assert all(message.startswith("The workloads request") for message in messages), "what it makes can be counted"
     package = _PACKAGE[_kind(STACKS[name])]
     assert [stood_in for stood_in, _ in found.stand_ins] == [package], "one cloud, and no other's SDK"
     assert sum(change.type.startswith(f"{package}:") for change in found.changes) > 10
