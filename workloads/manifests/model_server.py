@@ -9,6 +9,8 @@ from workloads.manifests.objects import Identity
 from workloads.manifests.streams import InPod
 from workloads.settings.model_server import ServerSettings
 
+GRACE_SECONDS = 30
+"""Seconds for a server that gets SIGTERM to answer the requests that it has accepted, before SIGKILL."""
 GRPC_PORT = 8500
 REST_PORT = 8501
 _ROOT = "/models"
@@ -46,4 +48,4 @@ def pods(
         },
     )
     labels = {**owner.labels, **of_streams.labels}
-    return pod.template(owner.name, labels, container, grace_seconds=30, placement=placement)
+    return pod.template(owner.name, labels, container, grace_seconds=GRACE_SECONDS, placement=placement)

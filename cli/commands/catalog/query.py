@@ -19,7 +19,6 @@ from embedded.fault import Fault
 from stack_file.nearest import did_you_mean
 
 KINDS = ("gpu", "tpu", "cpu")
-_LISTED = 26  # there are too many regions to list
 
 
 @dataclass(frozen=True)
@@ -80,7 +79,7 @@ def check(question: Question) -> None:
         if question.cloud not in (None, other) and question.region in catalog.regions(other):
             near = did_you_mean(question.region, regions)
             raise Fault(f"region: {question.region} is a region of {other}, not of {question.cloud}{near}")
-    _known("region", question.region, regions)
+    _known("region", question.region, regions, listed=False)  # too many to read
 
 
 def gibibytes(text: str) -> float:
@@ -91,13 +90,13 @@ def gibibytes(text: str) -> float:
     return float(text)
 
 
-def _known(key: str, value: str | None, allowed: Iterable[str]) -> None:
+def _known(key: str, value: str | None, allowed: Iterable[str], *, listed: bool = True) -> None:
     allowed = list(allowed)
     if value is not None and value not in allowed:
         other = catalog.cloud_called(value)
         near = f" (did you mean {other}?)" if other in allowed else did_you_mean(value, allowed)
-        listed = f"; choose one of {', '.join(allowed)}" if len(allowed) <= _LISTED else ""
-        raise Fault(f"{key}: unknown {value!r}{listed}{near}")
+        choices = f"; choose one of {', '.join(allowed)}" if listed else ""
+        raise Fault(f"{key}: unknown {value!r}{choices}{near}")
 
 
 def withdrawn(question: Question) -> list[Withdrawn]:

@@ -10,6 +10,7 @@ from components.base.model import Model, Name, refuse
 from components.volumes.snapshots import cron
 
 KEPT = 24
+"""How many snapshots a schedule without `keep` and `expire` keeps. The text of `keep` repeats it; a test compares."""
 
 
 def _schedule(value: str) -> str:

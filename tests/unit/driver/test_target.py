@@ -12,6 +12,7 @@ import yaml
 from cli import cluster_api
 from driver import cloud_kubeconfig, stack_settings, target
 from driver.target import Target
+from embedded import cluster
 from embedded.fault import Fault
 from embedded.hosts.environment import pulumi_environment
 from embedded.paths import Instance, context_home
@@ -181,9 +182,10 @@ def test_an_unreadable_state_is_reported_with_pulumis_message(monkeypatch: pytes
         Target("", Instance(), cloud="eks", stack="prod").api()
 
 
-def test_only_the_embedded_cluster_is_started_by_make_up(tmp_path: Path) -> None:
+def test_only_the_embedded_cluster_is_started_by_make_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(cluster, "is_running", lambda _: False)  # whatever runs on this machine
     own = Target("mine", Instance(), _away(tmp_path))
     with pytest.raises(Fault, match=r"^context mine: The cluster does not answer .* Look with: kubectl cluster-info$"):
         cluster_api.reached(own)
     with pytest.raises(Fault, match=r"The embedded cluster is stopped; start it with: make up"):
-        cluster_api.reached(Target("", Instance("e2e-3")))
+        cluster_api.reached(Target("", Instance()))

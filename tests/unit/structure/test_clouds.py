@@ -80,7 +80,7 @@ def classes_asked_for(root: Path, names: Set[str]) -> Iterator[str]:
 
 
 def test_each_cloud_has_the_same_files() -> None:
-    assert set(clouds(PROJECT)) == {"aks", "eks", "gke"}
+    assert {"aks", "eks", "gke"} <= set(clouds(PROJECT))
     assert list(lacking(PROJECT)) == []
 
 

@@ -8,8 +8,10 @@ import pytest
 
 import stack
 from agents.snapshots import __main__ as program
+from components.base import field_docs
 from components.base.settings import Settings
 from components.controllers import kueue as kueue_controller
+from components.volumes.snapshots.settings import KEPT, SnapshotsArgs
 from stack import checks
 from tests.support import rendering
 from tests.support.rendering import Rendered
@@ -42,6 +44,13 @@ def test_the_schedule_says_which_snapshots_stay(made: Rendered) -> None:
     assert (arguments.volume, arguments.keep, arguments.expire) == ("models", 3, 48 * 3600)
     assert arguments.hold == ["models-20261121-0400"], "volume old is made from it"
     assert arguments.snapshot_class == made.one("VolumeSnapshotClass").inputs["metadata"]["name"]
+
+
+def test_the_default_number_of_snapshots_is_the_documented_one() -> None:
+    plain = SnapshotsArgs(schedule="@hourly")
+    assert plain.count == [f"--keep={KEPT}"]
+    assert f"{KEPT} if `expire` is not set either." in field_docs.of(SnapshotsArgs, "keep"), "update the field's text"
+    assert SnapshotsArgs(schedule="@hourly", expire="2d").count == []
 
 
 def test_its_pods_are_restricted_and_may_only_take_and_expire_snapshots(made: Rendered) -> None:
