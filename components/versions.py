@@ -54,9 +54,14 @@ class Chart:
     version: str
     reference: str
     image: str
-    image_tag: str
+    tag: str = "{version}"
+    """The image's tag; `{version}` stands for the chart's."""
     repository: str | None = None
     """Address of the chart repository; None for an OCI reference."""
+
+    @property
+    def image_tag(self) -> str:
+        return self.tag.format(version=self.version)
 
 
 # The embedded cluster builds Kueue from its Go modules. Of 0.18, no newer one could be fetched; 0.19 is another step.
@@ -66,7 +71,7 @@ KUEUE = Chart(
     version="0.18.4",
     reference="oci://registry.k8s.io/kueue/charts/kueue",
     image="registry.k8s.io/kueue/kueue",
-    image_tag="v0.18.4",
+    tag="v{version}",
 )
 JOBSET = Chart(
     name="jobset",
@@ -74,7 +79,7 @@ JOBSET = Chart(
     version="0.12.0",
     reference="oci://registry.k8s.io/jobset/charts/jobset",
     image="registry.k8s.io/jobset/jobset",
-    image_tag="v0.12.0",
+    tag="v{version}",
 )
 VOLSYNC = Chart(
     name="volsync",
@@ -82,7 +87,6 @@ VOLSYNC = Chart(
     version="0.16.0",
     reference="volsync",
     image="quay.io/backube/volsync",
-    image_tag="0.16.0",
     repository="https://backube.github.io/helm-charts",
 )
 # 0.20.0 is newer, but Go's module proxy, where the embedded cluster gets the chart from, does not serve it.
@@ -92,7 +96,7 @@ DEVICE_PLUGIN = Chart(
     version="0.19.1",
     reference="nvidia-device-plugin",
     image="nvcr.io/nvidia/k8s-device-plugin",
-    image_tag="v0.19.1",
+    tag="v{version}",
     repository="https://nvidia.github.io/k8s-device-plugin",
 )
 DCGM_EXPORTER = Chart(
@@ -101,7 +105,7 @@ DCGM_EXPORTER = Chart(
     version="4.8.2",
     reference="dcgm-exporter",
     image="nvcr.io/nvidia/k8s/dcgm-exporter",
-    image_tag="4.5.3-4.8.2-distroless",
+    tag="4.5.3-{version}-distroless",
     repository="https://nvidia.github.io/dcgm-exporter/helm-charts",
 )
 GPU_OPERATOR = Chart(
@@ -110,7 +114,6 @@ GPU_OPERATOR = Chart(
     version="v26.7.0",
     reference="gpu-operator",
     image="nvcr.io/nvidia/gpu-operator",
-    image_tag="v26.7.0",
     repository="https://helm.ngc.nvidia.com/nvidia",
 )
 # The last branch of drivers for Maxwell, Pascal and Volta; the operator's own driver has left them behind.
@@ -144,7 +147,6 @@ KARPENTER = Chart(
     version="1.14.1",
     reference="oci://public.ecr.aws/karpenter/karpenter",
     image="public.ecr.aws/karpenter/controller",
-    image_tag="1.14.1",
 )
 # Amazon Linux 2023 in the release of this day, for every Kubernetes version; with NVIDIA's driver where it is needed.
 KARPENTER_IMAGE = "al2023@v20260714"
@@ -154,7 +156,7 @@ CLUSTER_AUTOSCALER = Chart(
     version="9.59.0",
     reference="cluster-autoscaler",
     image="registry.k8s.io/autoscaling/cluster-autoscaler",
-    image_tag="v1.35.0",
+    tag="v1.35.0",
     repository="https://kubernetes.github.io/autoscaler",
 )
 # EKS' add-ons by Kubernetes version: the newest for 1.35 in us-east-2 in autumn 2026, as written there by a script that
@@ -178,7 +180,7 @@ EFA_DEVICE_PLUGIN = Chart(
     version="v0.5.30",
     reference="aws-efa-k8s-device-plugin",
     image="602401143452.dkr.ecr.us-west-2.amazonaws.com/eks/aws-efa-k8s-device-plugin",
-    image_tag="v0.5.20",
+    tag="v0.5.20",
     repository="https://aws.github.io/eks-charts",
 )
 
@@ -189,7 +191,7 @@ AZURE_LUSTRE_DRIVER = Chart(
     version="0.6.0",
     reference="oci://mcr.microsoft.com/microsoft.azuremanagedlustre/azurelustre-csi-driver",
     image="mcr.microsoft.com/oss/v2/kubernetes-csi/azurelustre-csi",
-    image_tag="v0.6.0",
+    tag="v{version}",
 )
 
 # Strimzi 1.2.0's default, and the image of the embedded broker (embedded/images).

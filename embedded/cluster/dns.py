@@ -9,8 +9,9 @@ from typing import Any
 
 from embedded.cluster.pki import NODE_NAME
 from embedded.paths import Instance
+from embedded.toolchain.go_module import kubernetes, required
 
-IMAGE = "tensorplane.local/coredns:1.13.1"
+IMAGE = f"tensorplane.local/coredns:{required(kubernetes().source, 'github.com/coredns/coredns')}"
 _NAME, _NAMESPACE = "coredns", "kube-system"
 _LABELS = {"k8s-app": "kube-dns"}
 # Above 1024, so that the container needs no capability; the Service maps 53 to it.

@@ -15,7 +15,7 @@ from embedded.toolchain.go_module import kubernetes, required
 _MODULE = kubernetes().source
 # Upstream's images start their program from this path, which upstream's manifests and charts may name.
 _PROGRAMS = {
-    "tensorplane.local/coredns:1.13.1": ("coredns", "/coredns"),
+    f"tensorplane.local/coredns:{required(_MODULE, 'github.com/coredns/coredns')}": ("coredns", "/coredns"),
     f"registry.k8s.io/kueue/kueue:{required(_MODULE, 'sigs.k8s.io/kueue')}": ("kueue", "/manager"),
     f"registry.k8s.io/jobset/jobset:{required(_MODULE, 'sigs.k8s.io/jobset')}": ("jobset", "/manager"),
 }

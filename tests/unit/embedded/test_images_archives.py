@@ -19,12 +19,15 @@ from driver import up
 from driver.stack_settings import StackSettings
 from driver.target import Target
 from embedded import cluster, images, toolchain
+from embedded.cluster import dns
+from embedded.cluster.node_config import SANDBOX_IMAGE
 from embedded.fault import Fault
 from embedded.images import add_ons
 from embedded.images.layer import Recipe
 from embedded.images.oci import Image, manifest_digest
 from embedded.paths import PROJECT, Instance
 from embedded.step import Step
+from embedded.toolchain.go_module import required
 
 
 @pytest.fixture(autouse=True)
@@ -99,8 +102,8 @@ def test_every_image_has_an_archive_of_its_own(monkeypatch: pytest.MonkeyPatch, 
     archives = images.archives()
     of_workloads = versions.EMBEDDED_IMAGES
     assert set(archives) == {
-        "tensorplane.local/pause:1",
-        "tensorplane.local/coredns:1.13.1",
+        SANDBOX_IMAGE,
+        dns.IMAGE,
         of_workloads.train,
         of_workloads.serve,
         *(f"{chart.image}:{chart.image_tag}" for chart in (versions.KUEUE, versions.JOBSET)),
@@ -110,10 +113,25 @@ def test_every_image_has_an_archive_of_its_own(monkeypatch: pytest.MonkeyPatch, 
     assert set(with_streams) - set(archives) == {versions.EMBEDDED_KAFKA}
 
 
-@pytest.mark.parametrize(("chart", "module"), [(versions.KUEUE, "kueue"), (versions.JOBSET, "jobset")])
-def test_a_controller_is_built_from_the_version_that_its_chart_is_pinned_to(chart: versions.Chart, module: str) -> None:
-    pinned = (PROJECT / "embedded/toolchain/go/kubernetes/go.mod").read_text()
-    assert f"sigs.k8s.io/{module} {chart.image_tag} " in pinned
+@pytest.mark.parametrize(
+    ("chart", "folder", "module"),
+    [
+        (versions.KUEUE, "kubernetes", "sigs.k8s.io/kueue"),
+        (versions.JOBSET, "kubernetes", "sigs.k8s.io/jobset"),
+        (versions.DEVICE_PLUGIN, "charts", "github.com/NVIDIA/k8s-device-plugin"),
+    ],
+)
+def test_the_embedded_cluster_has_the_version_that_a_chart_is_pinned_to(
+    chart: versions.Chart, folder: str, module: str
+) -> None:
+    go_mod = PROJECT / "embedded/toolchain/go" / folder / "go.mod"
+    assert required(go_mod.parent, module) == chart.image_tag, f"{go_mod} and components/versions.py differ"
+
+
+def test_the_images_hold_the_tensorflow_that_they_are_named_by() -> None:
+    for file in ("runtime/requirements.txt", "requirements.txt"):
+        pins = re.findall(r"^tensorflow(?:-cpu)?==(\S+)", (PROJECT / file).read_text(), re.MULTILINE)
+        assert set(pins) == {versions.TENSORFLOW}, f"{file} and components/versions.py differ"
 
 
 def test_the_broker_s_image_is_built_where_streams_want_it(monkeypatch: pytest.MonkeyPatch) -> None:
