@@ -61,8 +61,8 @@ def test_jobs_wait_for_controllers_queue_and_volume(render: Render) -> None:
 def test_nothing_waits_for_training(render: Render) -> None:
     rendered = built(render, settings_of(DEV).tree)
     for kind in ("Deployment", "Service"):
-        assert rendered.one(kind).inputs["metadata"]["annotations"] == {"pulumi.com/skipAwait": "true"}
-    assert not [need for need in rendered.one("Deployment").options["dependsOn"] if "JobSet" in need]
+        assert rendered.one(kind, "digits-server").inputs["metadata"]["annotations"] == {"pulumi.com/skipAwait": "true"}
+    assert not [need for need in rendered.one("Deployment", "digits-server").options["dependsOn"] if "JobSet" in need]
 
 
 def test_controllers_are_installed_where_something_needs_them(render: Render) -> None:

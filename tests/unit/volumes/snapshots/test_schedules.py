@@ -12,6 +12,7 @@ from components.base import field_docs
 from components.base.settings import Settings
 from components.controllers import kueue as kueue_controller
 from components.volumes.snapshots.settings import KEPT, SnapshotsArgs
+from components.volumes.snapshots.snapshotter import ACCOUNT
 from stack import checks
 from tests.support import rendering
 from tests.support.rendering import Rendered
@@ -59,7 +60,8 @@ def test_its_pods_are_restricted_and_may_only_take_and_expire_snapshots(made: Re
     assert pod["securityContext"]["runAsNonRoot"] is True
     assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
     assert container["securityContext"]["readOnlyRootFilesystem"] is True
-    (in_namespace,), (everywhere,) = (made.one(kind).inputs["rules"] for kind in ("Role", "ClusterRole"))
+    (in_namespace,) = made.one("Role", ACCOUNT).inputs["rules"]
+    (everywhere,) = made.one("ClusterRole", f"tensorplane-dev-{ACCOUNT}").inputs["rules"]
     assert (in_namespace["resources"], in_namespace["verbs"]) == (
         ["volumesnapshots"],
         ["get", "list", "create", "delete"],

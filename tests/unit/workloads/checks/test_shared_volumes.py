@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from components.volumes.backend import Backend
 from tests.support.faults import faults_of
 from tests.support.rendering import GPU_IMAGE
 
@@ -16,7 +17,17 @@ GROUPS = {
 }
 GPUS: dict[str, Any] = {"gpus": 8, "accelerator": "h100-80gb"}
 EBS = {"kind": "ebs"}
-SHARING = "use a backend with ReadWriteMany (cephfs, efs, ezmeral, fsxLustre, juicefs, nfs, s3, storageClass)"
+ABLE = sorted(
+    kind
+    for kind, backend in Backend.variants.items()
+    if "ReadWriteMany" in backend.capabilities.access_modes and "eks" in (backend.clusters or {"eks"})
+)
+SHARING = f"use a backend with ReadWriteMany ({', '.join(ABLE)})"
+
+
+def test_the_backends_with_read_write_many_are_those_of_the_cluster() -> None:
+    assert {"cephfs", "efs", "nfs", "storageClass"} <= set(ABLE)
+    assert not {"ebs", "filestore"} & set(ABLE)
 
 
 def job(workers: int = 1, volume: str = "data", **resources: Any) -> dict[str, Any]:

@@ -217,7 +217,7 @@ class TestEncryptedSettings:
         tree["workloads"]["digits-server"]["image"] = "example.com/server"
         rendered = self.built(render, tree, secret)
         assert "hunter2" not in in_clear(rendered)
-        assert (SECRET_MARK in rendered.one("Deployment").inputs["spec"]) is (secret == ())
+        assert (SECRET_MARK in rendered.one("Deployment", "digits-server").inputs["spec"]) is (secret == ())
 
 
 @pytest.mark.parametrize("secret", [(), ("workloads", "digits", "command")])
@@ -246,7 +246,10 @@ def test_pods_of_a_one_node_volume_meet_on_a_node(render: Render, tree: dict[str
     (job,) = rendered.one("JobSet").inputs["spec"]["replicatedJobs"]
     meeting = {"volumes.tensorplane/models": "mounted"}
     term = {"labelSelector": {"matchLabels": meeting}, "topologyKey": "kubernetes.io/hostname"}
-    for template in (job["template"]["spec"]["template"], rendered.one("Deployment").inputs["spec"]["template"]):
+    for template in (
+        job["template"]["spec"]["template"],
+        rendered.one("Deployment", "digits-server").inputs["spec"]["template"],
+    ):
         assert meeting.items() <= template["metadata"]["labels"].items()
         affinity = template["spec"]["affinity"]["podAffinity"]
         assert affinity == {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
@@ -303,7 +306,7 @@ def test_a_job_leaves_its_last_words_and_servers_are_not_restarted_for_it(render
     (job,) = rendered.one("JobSet").inputs["spec"]["replicatedJobs"]
     (container,) = job["template"]["spec"]["template"]["spec"]["containers"]
     assert container["terminationMessagePolicy"] == "FallbackToLogsOnError"
-    (server,) = rendered.one("Deployment").inputs["spec"]["template"]["spec"]["containers"]
+    (server,) = rendered.one("Deployment", "digits-server").inputs["spec"]["template"]["spec"]["containers"]
     assert "terminationMessagePolicy" not in server
 
 
