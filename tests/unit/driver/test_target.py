@@ -18,6 +18,15 @@ from embedded.hosts.environment import pulumi_environment
 from embedded.paths import Instance, context_home
 
 
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder of states: the user's own is on this machine, and other clusters may run beside the tests."""
+    for name in ("PULUMI_BACKEND_URL", "PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    return tmp_path
+
+
 def _settings(monkeypatch: pytest.MonkeyPatch, folder: Path, text: str) -> None:
     (folder / "Pulumi.dev.yaml").write_text(text)
     made = stack_settings.StackSettings
@@ -51,15 +60,6 @@ def test_everything_else_is_the_embedded_cluster(monkeypatch: pytest.MonkeyPatch
 
 
 CLOUD = "config:\n  tensorplane:cluster: {kind: eks}\n"
-
-
-@pytest.fixture
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder of states."""
-    for name in ("PULUMI_BACKEND_URL", "PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    return tmp_path
 
 
 def _keeps(home: Path, stack: str) -> None:
