@@ -30,7 +30,7 @@ def in_json(question: Question, capsys: pytest.CaptureFixture[str]) -> list[dict
 
 
 def test_wide_has_a_line_per_accelerator_and_a_column_per_cloud() -> None:
-    lines = shown(Question())
+    lines = shown(Question(), width=320)
     clouds = list(catalog.clouds())
     assert lines[0].split()[-len(clouds) :] == clouds
     (t4,) = [line for line in lines if line.startswith("t4 ")]
