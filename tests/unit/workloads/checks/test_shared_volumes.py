@@ -20,7 +20,9 @@ EBS = {"kind": "ebs"}
 ABLE = sorted(
     kind
     for kind, backend in Backend.variants.items()
-    if "ReadWriteMany" in backend.capabilities.access_modes and "eks" in (backend.clusters or {"eks"})
+    if issubclass(backend, Backend)
+    and "ReadWriteMany" in backend.capabilities.access_modes
+    and "eks" in (backend.clusters or {"eks"})
 )
 SHARING = f"use a backend with ReadWriteMany ({', '.join(ABLE)})"
 
