@@ -204,6 +204,8 @@ CEPH_IMAGE = "quay.io/ceph/ceph:v20.2.4"
 ROOK_API = "ceph.rook.io/v1"
 
 KUEUE_API = "kueue.x-k8s.io/v1beta2"
+KUEUE_CONFIG_API = f"config.{KUEUE_API}"
+KUEUE_VISIBILITY_API = f"visibility.{KUEUE_API}"
 JOBSET_API = "jobset.x-k8s.io/v1alpha2"
 
 # The Pod Security level is checked by these rules also after the cluster's upgrade, until this line changes.

@@ -15,7 +15,7 @@ from agents.quota_return.objects import Object
 from agents.quota_return.record import Pace
 from agents.quota_return.stalled import HOPEFUL, HOPELESS, KARPENTER, REFUSED, Seen, stalled, waits_since
 
-_KUEUE = "apis/kueue.x-k8s.io/v1beta2"
+KUEUE = "apis/kueue.x-k8s.io/v1beta2"
 
 
 def look(
@@ -46,7 +46,7 @@ def _workloads(server: ApiServer, namespaces: Sequence[str]) -> dict[str, list[O
     found: dict[str, list[Object]] = {}
     for namespace in namespaces:
         try:
-            found[namespace] = _list(server, f"{_KUEUE}/namespaces/{namespace}/workloads")
+            found[namespace] = _list(server, f"{KUEUE}/namespaces/{namespace}/workloads")
         except urllib.error.HTTPError as error:
             _report_error(f"{namespace}: {error}")
     return found
@@ -69,7 +69,7 @@ def _events(server: ApiServer, namespace: str) -> list[Object]:
 
 def _patch(server: ApiServer, workload: Object, change: Object) -> None:
     about = workload["metadata"]
-    path = f"{_KUEUE}/namespaces/{about['namespace']}/workloads/{about['name']}"
+    path = f"{KUEUE}/namespaces/{about['namespace']}/workloads/{about['name']}"
     try:
         server.send("PATCH", path, change)
     except urllib.error.HTTPError as error:

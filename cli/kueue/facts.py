@@ -15,7 +15,7 @@ from embedded.fault import Fault
 
 KUEUE = f"/apis/{versions.KUEUE_API}"
 _JOBSETS = f"/apis/{versions.JOBSET_API}"
-_VISIBILITY = "/apis/visibility.kueue.x-k8s.io/v1beta2"
+_VISIBILITY = f"/apis/{versions.KUEUE_VISIBILITY_API}"
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from components.controllers.base import ControllerKind, Demand, Source
 from components.controllers.component import image
 from components.namespace import MANAGED
 from components.versions import KUEUE as CHART
+from components.versions import KUEUE_CONFIG_API
 
 KueueMetrics = Literal["none", "annotations", "serviceMonitor"]
 
@@ -55,7 +56,7 @@ def values(
     """
     # JSON is YAML: the chart parses it.
     configuration: dict[str, Any] = {
-        "apiVersion": "config.kueue.x-k8s.io/v1beta2",
+        "apiVersion": KUEUE_CONFIG_API,
         "kind": "Configuration",
         "health": {"healthProbeBindAddress": ":8081"},
         # Quotas and usage are five series for each queue, flavor and resource, so they are off by default.

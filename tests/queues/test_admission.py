@@ -298,6 +298,8 @@ def test_pods_without_gpus_stay_off_machines_with_gpus(queues: Jobs) -> None:
     small = {"requests": {"cpu": "100m", "memory": "64Mi"}}
     chief["template"]["spec"]["template"]["spec"]["containers"][0]["resources"] = small
     job["spec"]["replicatedJobs"] = [chief, worker]
-    assert "spec.nodeSelector: {tensorplane.dev/accelerator: none}" in refusal(queues, job)
+    refused = refusal(queues, job)
+    assert "spec.nodeSelector: pods without GPUs could be scheduled to nodes with GPUs; set it" in refused
+    assert "{tensorplane.dev/accelerator: none}" in refused
     template_of(job)["spec"]["nodeSelector"] = {"tensorplane.dev/accelerator": "none"}
     assert refusal(queues, job) == ""

@@ -138,7 +138,7 @@ def test_without_network_one_line_says_what_to_do(
     with pytest.raises(Fault) as caught:
         go_build.build(go_module.containerd(), Step("containerd"))
     (line,) = caught.value.lines
-    assert line.startswith("containerd: go list failed: no network: ")
+    assert line.startswith("containerd: go list failed: no network, ")
 
 
 def test_the_modules_name_their_programs_and_versions() -> None:

@@ -72,20 +72,8 @@ class TrainingJob(Workload):
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         """`at`: the path of the settings."""
-        asked = total(args.roles())
         image = platform.guarded(at, args.image or args.default_image(platform.cluster.args.images))
-        room = platform.settings.rooms.get(args.queue) if args.queue else None
-        props = registered.TrainingJob(
-            strategy=args.strategy.kind,
-            image=image,
-            queue=args.queue,
-            pods=asked.pods,
-            cpus=asked.cpus,
-            memoryGib=asked.memory_gib,
-            gpus=asked.gpus,
-        )
-        if room and (stake := queueing.at_stake(room, args.pod_sets(), args.checkpoints, args.grace_seconds)):
-            props["mayBeStopped"] = stake
+        props = _props(args, image, platform)
         super().__init__(registered.TRAINING_JOB, name, dict(props), opts)
         owner = Owner(self, name, platform.namespace, "training")
         hidden = platform.secret_env(at, args.env)
@@ -115,16 +103,34 @@ class TrainingJob(Workload):
             owner.metadata(run, labels=known.queue_labels),
             pulumi.ResourceOptions.merge(as_deployed, pulumi.ResourceOptions(parent=self, depends_on=needed)),
         )
-        self.gpus = asked.gpus
+        self.gpus = props["gpus"]
         self.outputs = registered.TrainingJobOutputs(
             kind=args.kind,
             jobSet=run,
             run=made.apply(lambda manifest: deployed_runs.fact(manifest.run)),
             queue=args.queue,
-            pods=asked.pods,
-            gpus=asked.gpus,
+            pods=props["pods"],
+            gpus=props["gpus"],
         )
         self.register_outputs(dict(self.outputs))
+
+
+def _props(args: TrainingJobArgs, image: pulumi.Input[str], platform: Platform) -> registered.TrainingJob:
+    """What policies and reports read of a job."""
+    requests = total(args.roles())
+    props = registered.TrainingJob(
+        strategy=args.strategy.kind,
+        image=image,
+        queue=args.queue,
+        pods=requests.pods,
+        cpus=requests.cpus,
+        memoryGib=requests.memory_gib,
+        gpus=requests.gpus,
+    )
+    room = platform.settings.rooms.get(args.queue) if args.queue else None
+    if room and (stake := queueing.at_stake(room, args.pod_sets(), args.checkpoints, args.grace_seconds)):
+        props["mayBeStopped"] = stake
+    return props
 
 
 def _job_set(

@@ -17,10 +17,15 @@ from agents.quota_return import __main__ as program
 from agents.quota_return import record
 from agents.quota_return.record import AGAIN, REASON, TIMES, Pace
 from agents.quota_return.stalled import Seen, stalled
+from components import versions
 
 Object = dict[str, Any]
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 PACE = Pace()
+
+
+def test_it_reads_the_api_version_that_the_stack_creates() -> None:
+    assert f"apis/{versions.KUEUE_API}" == program.KUEUE
 
 
 def at(seconds: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -45,6 +46,13 @@ def test_every_part_has_a_rule(project: imports.Graph) -> None:
     parts = {imports.part_of(module) for module in project}
     assert parts <= set(MAY_IMPORT)
     assert {"cli", "components", "stack", "workloads"} <= parts
+
+
+def test_the_documentation_lists_the_allowed_imports() -> None:
+    text = (PROJECT / "docs/architecture.md").read_text()
+    rows = re.findall(r"^\| \[`(\w+)`\].*\| ([^|]+) \|$", text.split("## From a setting")[0], re.MULTILINE)
+    documented = {part: set(re.findall(r"`(\w+)`", allowed)) for part, allowed in rows}
+    assert documented == {part: allowed for part, allowed in MAY_IMPORT.items() if part != "__main__"}
 
 
 def _project(folder: Path, files: Mapping[str, str]) -> imports.Graph:
