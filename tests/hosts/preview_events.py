@@ -86,7 +86,7 @@ VIOLATED: list[Event] = [
             **_PACK,
             "policyName": "gpu-quota",
             "enforcementLevel": "mandatory",
-            "message": "The GPUs that a stack's workloads ask for stay within the stack's quota.\n"
+            "message": "The GPUs that a stack's workloads request stay within the stack's quota.\n"
             "The workloads request 4 GPUs; the quota is 0.\n",
         }
     },

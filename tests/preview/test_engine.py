@@ -179,11 +179,11 @@ def test_the_quota_cannot_be_walked_around(previewed: Previewed) -> None:
     found = previewed(TRICKS)
     assert found.refused
     told = "\n".join(message for verdict in found.verdicts for message in verdict.messages)
-    assert "ask for 16 GPUs; the quota is 0. greedy (Pod): 2, volcano (Job): 4, web (Deployment): 10." in told
+    assert "request 16 GPUs; the quota is 0. greedy (Pod): 2, volcano (Job): 4, web (Deployment): 10." in told
     assert "ray (RayCluster): `spec.headGroupSpec.template` is not known before the update" in told
     assert "piling (CronJob): its runs may overlap without bound" in told
-    assert "config (ConfigMap): `data.pod` holds a manifest that asks for GPUs" in told
-    assert "chart (Release): what the chart oci://nowhere.invalid/chart asks for cannot be seen" in told
+    assert "config (ConfigMap): `data.pod` holds a manifest that requests GPUs" in told
+    assert "chart (Release): what the chart oci://nowhere.invalid/chart requests cannot be seen" in told
     assert "defaults (LimitRange): it gives nvidia.com/gpu to every container" in told
 
 
