@@ -89,6 +89,10 @@ def pods(api: Api, namespace: str, count: int) -> list[Object]:
     return eventually(found)
 
 
+def image_of(pod: Object) -> str:
+    return str(pod["spec"]["containers"][0]["image"])
+
+
 def run_pod(api: Api, pod: Object) -> None:
     """What a kubelet reports of a pod that became ready. One without an address is in no Service."""
     ready = [{"type": kind, "status": "True"} for kind in ("PodScheduled", "Initialized", "ContainersReady", "Ready")]
@@ -124,11 +128,10 @@ def test_deployment_update_is_awaited_until_the_new_pods_are_ready(api: Api, nam
     assert waiting.end().result is not None
     deployment["spec"]["template"]["spec"]["containers"][0]["image"] = "none:2"
     waiting = wait(api.apply(deployment, manager=MANAGER, force=True))
-    for old in pods(api, namespace, 1):
-        if old["spec"]["containers"][0]["image"] == "none:1":
-            api.delete(POD, old["metadata"]["name"], namespace)
     waiting.says("(0/1 Pods ready)")
-    run_pod(api, pods(api, namespace, 1)[0])
+    # The controller deletes the old pod, at once because it is on no node.
+    (updated,) = eventually(lambda: [pod for pod in api.list(POD, namespace) if image_of(pod) == "none:2"])
+    run_pod(api, updated)
     live = waiting.end().result
     assert live is not None
     assert live["metadata"]["annotations"]["deployment.kubernetes.io/revision"] == "2"
