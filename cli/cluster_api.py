@@ -5,14 +5,12 @@ from __future__ import annotations
 from cli.api_values import Object
 from driver.kube import Kube
 from driver.target import Target
-from embedded import cluster
 from embedded.fault import Fault
 
 
 def reached(target: Target) -> Kube:
     """An API that answers; a Fault with the reason if it does not."""
-    if target.embedded and not cluster.is_running(target.instance):
-        raise Fault("The embedded cluster is stopped; start it with: make up")
+    target.check_running()
     api = target.api()
     try:
         api.get("/version")

@@ -11,7 +11,8 @@ from driver import advice, cloud_kubeconfig
 from driver.kube import START, Kube
 from driver.stack_settings import STACK, StackSettings
 from driver.state_files import has_state
-from embedded import toolchain
+from embedded import cluster, toolchain
+from embedded.fault import Fault
 from embedded.hosts.environment import pulumi_environment
 from embedded.paths import Instance, context_home
 
@@ -74,6 +75,11 @@ class Target:
             return toolchain.project_environment(self.instance) | chosen
         path = os.pathsep.join([str(Path(sys.prefix) / "bin"), os.environ.get("PATH", os.defpath)])
         return {**pulumi_environment(self.home), "PATH": path, **chosen}
+
+    def check_running(self) -> None:
+        """A Fault if this is the embedded cluster and it is stopped; nothing is asked of other clusters."""
+        if self.embedded and not cluster.is_running(self.instance):
+            raise Fault("The embedded cluster is stopped; start it with: make up")
 
     def api(self) -> Kube:
         if self.embedded:

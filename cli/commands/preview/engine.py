@@ -23,7 +23,7 @@ from driver.runs import words as runs
 from driver.runs.steps import STREAMED, planned
 from driver.stack_settings import StackSettings, call
 from driver.target import Target
-from embedded import cluster, toolchain
+from embedded import toolchain
 from embedded.children import Children
 from embedded.fault import Fault
 from embedded.hosts import stand_ins
@@ -124,9 +124,8 @@ def opened(stack: str, context: str) -> Iterator[Preview]:
     target = Target.of(context, stack=stack)
     settings, pulumi = StackSettings(stack, target.home), toolchain.tools().path("pulumi")
     settings.source()
-    if target.embedded and not cluster.is_running(target.instance):
-        # The API server checks what would be applied, so a preview needs it.
-        raise Fault("The embedded cluster is stopped; start it with: make up")
+    # The API server checks what would be applied, so a preview needs it.
+    target.check_running()
     _compare(settings, target)
     environment = target.environment()
     with ExitStack() as passing:

@@ -23,7 +23,7 @@ def test_a_stack_that_is_not_there_is_previewed_in_a_state_of_its_own(
     monkeypatch.setattr(
         "cli.commands.preview.engine.toolchain.tools", lambda: SimpleNamespace(path=lambda name: Path(name))
     )
-    monkeypatch.setattr("cli.commands.preview.engine.cluster.is_running", lambda instance: True)
+    monkeypatch.setattr("driver.target.cluster.is_running", lambda instance: True)
     monkeypatch.setattr(engine, "_compare", lambda settings, target: None)
     monkeypatch.setattr("cli.commands.preview.engine.stand_ins.needed", dict)
     monkeypatch.setattr("cli.commands.preview.engine.stand_ins.on_path", lambda needed, path: nullcontext(path))
