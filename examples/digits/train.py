@@ -27,7 +27,7 @@ import tensorflow as tf  # noqa: E402
 from data import SEED, load  # noqa: E402
 from tensorflow import keras  # noqa: E402
 
-from tensorplane import Checkpoints, Loop, Order, Place, Schedule, publish, say  # noqa: E402
+from tensorplane import Checkpointer, Loop, Order, Place, Schedule, publish, say  # noqa: E402
 
 DATA = Path(__file__).parent / "digits.csv.gz"
 
@@ -52,9 +52,7 @@ def network() -> keras.Model:
 def main() -> None:
     """Trains, measures on the held-out digits, publishes."""
     seed = int(os.environ.get("SEED", SEED))
-    schedule = Schedule(
-        steps=int(os.environ.get("STEPS", "600")), save_every=int(os.environ.get("CHECKPOINT_STEPS", "100"))
-    )
+    schedule = Schedule(steps=int(os.environ.get("STEPS", "600")))
     model_dir, checkpoint_dir = Path(os.environ["MODEL_DIR"]), Path(os.environ["CHECKPOINT_DIR"])
 
     # The workers of a small model share their machine's cores; one thread each keeps them out of each other's way.
@@ -73,8 +71,8 @@ def main() -> None:
         optimizer = keras.optimizers.Adam(keras.optimizers.schedules.CosineDecay(2e-3, schedule.steps))
         optimizer.build(model.trainable_variables)
     step = tf.Variable(0, dtype=tf.int64)
-    checkpoints = Checkpoints(checkpoint_dir, place, model=model, optimizer=optimizer, step=step)
-    resumed = checkpoints.restore()
+    checkpoints = Checkpointer(model=model, optimizer=optimizer, step=step)
+    resumed = checkpoints.restore() is not None
     if place.is_chief:
         start = f"{time.monotonic() - _STARTED:.1f}"
         say(workers=place.workers, step=int(step), steps=schedule.steps, resumed=resumed, start_seconds=start)

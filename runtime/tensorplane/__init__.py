@@ -9,29 +9,59 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from tensorplane.log import say
 from tensorplane.publish import publish
 from tensorplane.stop import EXIT_SAVED, StopRequest
+from tensorplane.version import __version__ as __version__
 
-__all__ = ["EXIT_SAVED", "Checkpoints", "Loop", "Order", "Place", "Schedule", "StopRequest", "publish", "say"]
-__version__ = "0.1.0"
-"""Recorded in a run's `run.json`; another version continues the same run."""
+__all__ = [
+    "EXIT_SAVED",
+    "Checkpointer",
+    "Checkpoints",
+    "Loop",
+    "Order",
+    "Place",
+    "Schedule",
+    "StopRequest",
+    "callbacks",
+    "dataset",
+    "fit",
+    "publish",
+    "say",
+    "shard",
+    "strategy",
+    "verify",
+]
 
 if TYPE_CHECKING:
-    from tensorplane.checkpoints import Checkpoints
-    from tensorplane.cluster import Place
-    from tensorplane.data import Order
-    from tensorplane.loop import Loop, Schedule, say
+    from tensorplane import callbacks
+    from tensorplane.checkpoints import Checkpointer, Checkpoints
+    from tensorplane.cluster import Place, strategy
+    from tensorplane.data import Order, shard
+    from tensorplane.inputs import dataset
+    from tensorplane.keras_fit import fit
+    from tensorplane.loop import Loop
+    from tensorplane.schedule import Schedule
+    from tensorplane.self_check import verify
 else:
     _NEED_TENSORFLOW = {
+        "Checkpointer": "checkpoints",
         "Checkpoints": "checkpoints",
         "Place": "cluster",
         "Order": "data",
         "Loop": "loop",
-        "Schedule": "loop",
-        "say": "loop",
+        "Schedule": "schedule",
+        "dataset": "inputs",
+        "shard": "data",
+        "fit": "keras_fit",
+        "strategy": "cluster",
+        "verify": "self_check",
     }
+    _MODULES = ("callbacks",)
 
     def __getattr__(name: str) -> object:
+        if name in _MODULES:
+            return import_module(f"{__name__}.{name}")
         if name not in _NEED_TENSORFLOW:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return getattr(import_module(f"{__name__}.{_NEED_TENSORFLOW[name]}"), name)

@@ -2,45 +2,219 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import tensorflow as tf
 
+from tensorplane import interval, lineage, metrics
+from tensorplane.agreement import Agreement
+from tensorplane.checkpoint_files import CheckpointFiles
 from tensorplane.cluster import Place
+from tensorplane.host_copy import HostCopy
+from tensorplane.interval import MeasuredInterval
+from tensorplane.log import say
+
+FOLDER, STEPS = "CHECKPOINT_DIR", "CHECKPOINT_STEPS"
+"""Variables with the run's folder and `checkpoints.everySteps`, set in pods."""
+_EVERY_STEPS = 100
+"""Where neither the program nor the settings say."""
+_NONE = -1
 
 
-class Checkpoints:
+class Checkpointer:
     """Saves and restores one training run's state in a folder that all workers see.
 
-    A save is atomic: TensorFlow names a checkpoint in the folder's `checkpoint` file only after
-    the checkpoint's own files are in place, and replaces that file by a rename.
+    A checkpoint is whole or absent, and one that cannot be read is never loaded: the one before is. A save copies the
+    values to host memory; a thread of the chief writes them while training goes on. All workers must call `restore`
+    and `save` at the same step.
     """
+
+    def __init__(
+        self,
+        folder: Path | None = None,
+        place: Place | None = None,
+        *,
+        every_steps: int | None = None,
+        interruption_minutes: float | None = None,
+        keep: int = 3,
+        asynchronous: bool = True,
+        saved: Callable[[], None] | None = None,
+        **state: Any,
+    ) -> None:
+        """`state` is what a checkpoint contains: model, optimizer, step, any trackable object, by names of your choice.
+
+        - `folder`: by default CHECKPOINT_DIR. If that is not set either, nothing is saved.
+        - `place`: by default this process's in TF_CONFIG.
+        - `every_steps`: by default `checkpoints.everySteps` of the settings, which is in CHECKPOINT_STEPS, else 100.
+        - `interruption_minutes`: instead of `every_steps`, the mean time between two interruptions of the training. The
+          interval is then computed from it and from what steps and saves were measured to take (`interval.py`). By
+          default `checkpoints.interruptionMinutes` of the settings.
+        - `keep`: how many checkpoints stay, the newest.
+        - `asynchronous`: False makes `save` wait until the checkpoint is on disk.
+        - `saved` is called by the chief after each save, for actions that require a safe state. `save` then waits too,
+          so that the state is still the saved one.
+        """
+        self._place = place or Place.current()
+        found = folder or (Path(os.environ[FOLDER]) if os.environ.get(FOLDER) else None)
+        self._files = CheckpointFiles(found) if found else None
+        self._every, self._measured = _schedule(every_steps, interruption_minutes)
+        self._keep, self._saved = keep, saved
+        self._asynchronous = asynchronous and not saved
+        self._checkpoint = tf.train.Checkpoint(**state)
+        self._agreement = Agreement(self._checkpoint, self._place.workers)
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="checkpoint")
+        self._writing: Future[None] | None = None
+        self._last, self._next = 0, self._every
+        if self._place.is_chief:
+            if found:
+                found.mkdir(parents=True, exist_ok=True)
+            else:
+                print(f"tensorplane: {FOLDER} is not set; this run saves no checkpoints", flush=True)
+
+    def restore(self) -> int | None:
+        """Restore the newest checkpoint that all workers can read, and return its step; None if there is none.
+
+        Objects without a counterpart in the checkpoint, or the reverse, are an error: the program has changed.
+        """
+        if (files := self._files) is None or (step := self._newest_readable(files)) is None:
+            return None
+        self._checkpoint.restore(str(files.prefix(step))).assert_consumed()
+        self._last, self._next = step, self._after(step)
+        return step
+
+    def due(self, step: int) -> bool:
+        """Whether `step` should be saved. All workers get the same answer for the same step. Ask after every step."""
+        if self._measured:
+            self._measured.reached(step, writing=bool(self._writing and not self._writing.done()))
+        return self._files is not None and step >= self._next
+
+    @property
+    def next_due(self) -> int:
+        """The step after the last save at which `due` becomes true."""
+        return self._next
+
+    def ask_after(self, step: int) -> int:
+        """The next step at which to ask `due`, for a loop that runs many steps at once.
+
+        With a measured interval, it is asked once in between, so that steps without a save are measured too.
+        """
+        return step + max(1, (self._next - step) // 2) if self._measured and step == self._last else self._next
+
+    def save(self, step: int) -> None:
+        """Save the state of `step`: copy it now, write it on a thread. Raises the error of the former write, if any."""
+        if self._measured:
+            self._measured.save_begins(step)
+        if self._files is not None:
+            with metrics.CHECKPOINT_SECONDS.timed():
+                self._save(self._files, step)
+        self._last, self._next = step, self._after(step)
+
+    def _save(self, files: CheckpointFiles, step: int) -> None:
+        self.flush()
+        copied = HostCopy.of(self._checkpoint)
+        if not self._place.is_chief:
+            if copied is None:
+                self._take_part()
+        elif copied is None:
+            self._put(files, step, self._write_at_once)
+        else:
+            self._writing = self._writer.submit(self._put, files, step, copied.write)
+            if not self._asynchronous:
+                self.flush()
+        if self._saved and self._place.is_chief:
+            self._saved()
+
+    def _after(self, step: int) -> int:
+        """The step of the next save after this one."""
+        if self._measured is None or self._files is None:
+            return step - step % self._every + self._every
+        # Each worker measures; all act by what the chief measured.
+        return step + int(self._agreement.of_all(self._measured.steps())[0])
+
+    def flush(self) -> None:
+        """Wait until the last save is on disk. Raises its error, if any; TakenOver if another gang writes now."""
+        if self._writing:
+            writing, self._writing = self._writing, None
+            writing.result()
+
+    def close(self) -> None:
+        """Flush and end the thread."""
+        try:
+            self.flush()
+        finally:
+            self._writer.shutdown()
+
+    def _put(self, files: CheckpointFiles, step: int, write: Callable[[Path], None]) -> None:
+        files.put(step, write)
+        files.keep(self._keep, before=step)
+        lineage.note(checkpoint=step)
+        say(saved=step)
+
+    def _write_at_once(self, prefix: Path) -> None:
+        self._checkpoint.write(str(prefix))
+
+    def _take_part(self) -> None:
+        """Read what the chief reads: some variables are collective operations."""
+        with tempfile.TemporaryDirectory(prefix="checkpoint-") as scratch:
+            self._write_at_once(Path(scratch) / "ckpt")
+
+    def _newest_readable(self, files: CheckpointFiles) -> int | None:
+        """The newest step that every worker can read. A worker whose file system shows less holds the others back."""
+        mine = _newest_up_to(None, files)
+        while (least := min(of_all := self._agreement.of_all(mine))) < max(of_all):
+            if least == _NONE:
+                raise UnreadableCheckpoints(
+                    f"{files.folder}: some workers find no checkpoint, others that of step {max(of_all):.0f}; "
+                    "use a volume that all workers mount"
+                )
+            mine = _newest_up_to(int(least), files)
+        return None if mine == _NONE else mine
+
+
+def _schedule(steps: int | None, minutes: float | None) -> tuple[int, MeasuredInterval | None]:
+    """Steps between saves, and what computes them if the mean time between interruptions is known instead."""
+    if steps and minutes:
+        raise ValueError("every_steps and interruption_minutes exclude each other; remove one of them")
+    if not steps and not minutes:
+        steps = int(os.environ.get(STEPS) or 0)
+        minutes = None if steps else float(os.environ.get(interval.VARIABLE) or 0)
+    if minutes:
+        measured = interval.MeasuredInterval(minutes * 60)
+        return measured.steps(), measured
+    return steps or _EVERY_STEPS, None
+
+
+def _newest_up_to(most: int | None, files: CheckpointFiles) -> int:
+    steps = [step for step in files.steps() if most is None or step <= most]
+    for step in steps:
+        if not (fault := files.fault(step)):
+            return step
+        print(f"tensorplane: checkpoint {files.prefix(step)} is not used, because it is damaged: {fault}", flush=True)
+    if steps:
+        raise UnreadableCheckpoints(
+            f"{files.folder}: no checkpoint can be read; restore the volume from a snapshot, "
+            "or delete the checkpoints to train from the beginning"
+        )
+    return _NONE
+
+
+class UnreadableCheckpoints(RuntimeError):
+    """There are checkpoints, but not one that all workers can read. To begin again would silently lose the run."""
+
+
+class Checkpoints(Checkpointer):
+    """`Checkpointer` as programs of earlier versions use it: `save` waits, and `restore` answers whether it did."""
 
     def __init__(
         self, folder: Path, place: Place, *, keep: int = 3, saved: Callable[[], None] | None = None, **state: Any
     ) -> None:
-        """`saved` is called by the chief after each save, for actions that require a safe state."""
-        self._shared = folder
-        self._saved = saved if place.is_chief else None
-        self._checkpoint = tf.train.Checkpoint(**state)
-        self._scratch = None if place.is_chief else tempfile.TemporaryDirectory(prefix="checkpoints-")
-        # Every worker of a MultiWorkerMirrored run must save, because reading some variables is a collective operation.
-        own = Path(self._scratch.name) if self._scratch else folder
-        self._manager = tf.train.CheckpointManager(self._checkpoint, str(own), max_to_keep=keep)
+        super().__init__(folder, place, keep=keep, asynchronous=False, saved=saved, **state)
 
     def restore(self) -> bool:
-        """Restore the newest checkpoint; objects without a counterpart are an error. False if there is none."""
-        newest = tf.train.latest_checkpoint(str(self._shared))
-        if newest is None:
-            return False
-        self._checkpoint.restore(newest).assert_consumed()
-        return True
-
-    def save(self, step: int) -> None:
-        """Save the state of `step`."""
-        self._manager.save(checkpoint_number=step)
-        if self._saved:
-            self._saved()
+        """Restore the newest checkpoint. False if there is none."""
+        return super().restore() is not None

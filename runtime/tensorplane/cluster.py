@@ -9,13 +9,18 @@ from dataclasses import dataclass
 
 import tensorflow as tf
 
+from tensorplane import keras_repair, seeds
+
 
 @dataclass(frozen=True)
 class Place:
     """The index of this process among the workers. Without TF_CONFIG, it is the only one."""
 
     workers: int = 1
+    """Processes that run this program in step. The workers of a parameter-server job do not run it."""
     index: int = 0
+    servers: int = 0
+    """Parameter servers that hold the variables."""
 
     @classmethod
     def current(cls, environment: Mapping[str, str] = os.environ) -> Place:
@@ -24,6 +29,13 @@ class Place:
         if not config:
             return cls()
         cluster, task = config.get("cluster", {}), config.get("task", {})
+        if servers := len(cluster.get("ps", [])):
+            if task.get("type") != "chief" or len(cluster.get("chief", [])) != 1:
+                raise ValueError(
+                    f"TF_CONFIG: task {task} of a cluster with parameter servers; only its one chief runs a program, "
+                    "the others run tensorplane.server"
+                )
+            return cls(servers=servers)
         if set(cluster) - {"chief", "worker"}:
             raise ValueError(f"TF_CONFIG: this library runs chief and worker tasks, not {', '.join(sorted(cluster))}")
         chiefs = len(cluster.get("chief", []))
@@ -39,9 +51,45 @@ class Place:
         return self.index == 0
 
     def strategy(self) -> tf.distribute.Strategy:
-        """MultiWorkerMirrored for several workers, Mirrored for several GPUs, else the default strategy."""
+        """The strategy for this cluster and its GPUs.
+
+        ParameterServer in a cluster with parameter servers, MultiWorkerMirrored for several workers, Mirrored for
+        several GPUs, else the default strategy.
+        """
+        if self.servers:
+            from tensorplane import servers
+
+            return servers.strategy()
         if self.workers > 1:
-            return tf.distribute.MultiWorkerMirroredStrategy()
+            return _of_workers()
         if len(tf.config.list_physical_devices("GPU")) > 1:
             return tf.distribute.MirroredStrategy()
         return tf.distribute.get_strategy()
+
+
+def _of_workers() -> tf.distribute.Strategy:
+    try:
+        return tf.distribute.MultiWorkerMirroredStrategy()
+    except RuntimeError as error:
+        if "at program startup" not in str(error):
+            raise
+        raise RuntimeError(
+            "strategy: TensorFlow has run operations before its workers were connected; "
+            "call tensorplane.strategy() first, before you create tensors and data sets"
+        ) from None
+
+
+def strategy(environment: Mapping[str, str] = os.environ) -> tf.distribute.Strategy:
+    """The strategy for this process: from TF_CONFIG and the visible GPUs. Call it before any other use of TensorFlow.
+
+    With several workers or a folder for checkpoints, it also seeds TensorFlow, NumPy and Python, unless TensorFlow has
+    a seed, so that all workers and all restarts shuffle in the same order. Raises ValueError if TF_CONFIG is invalid,
+    and UnknownKeras if the installed Keras cannot be repaired.
+    """
+    place = Place.current(environment)
+    if place.workers > 1 or environment.get("CHECKPOINT_DIR"):
+        seeds.set_common(environment)
+    chosen = place.strategy()
+    if chosen.num_replicas_in_sync > 1:
+        keras_repair.install()
+    return chosen

@@ -8,6 +8,9 @@ from typing import Any
 
 import tensorflow as tf
 
+from tensorplane.cluster import Place
+from tensorplane.servers import ByStep, is_parameter_server
+
 
 @dataclass(frozen=True)
 class Order:
@@ -20,9 +23,19 @@ class Order:
     def indices(self, step: tf.Tensor, replica: int, replicas: int) -> tf.Tensor:
         """The examples that one replica trains on in one step (from 0)."""
         share = self.global_batch // replicas
-        position = step * self.global_batch + replica * share + tf.range(share, dtype=tf.int64)
+        return self.at(step * self.global_batch + replica * share + tf.range(share, dtype=tf.int64))
+
+    def share(self, replicas: int) -> int:
+        """Examples of each replica in one step. Raises ValueError if the replicas cannot share a batch equally."""
+        if self.global_batch % replicas:
+            raise ValueError(f"a global batch of {self.global_batch} cannot be shared by {replicas} replicas")
+        return self.global_batch // replicas
+
+    def at(self, position: tf.Tensor) -> tf.Tensor:
+        """The examples at these positions in the endless sequence of all epochs."""
         epoch = position // self.examples
-        seeds = tf.stack([tf.fill([share], tf.constant(self.seed, tf.int64)), epoch, tf.zeros_like(epoch)], axis=1)
+        seed = tf.fill(tf.shape(position), tf.constant(self.seed, tf.int64))
+        seeds = tf.stack([seed, epoch, tf.zeros_like(epoch)], axis=1)
         # Not its wrapper, tf.random.experimental.index_shuffle, which in 2.21 fails on a seed per index.
         return tf.raw_ops.RandomIndexShuffle(
             index=position % self.examples, seed=seeds, max_index=tf.constant(self.examples - 1, tf.int64), rounds=4
@@ -30,9 +43,11 @@ class Order:
 
     def batches(self, strategy: tf.distribute.Strategy, example: Callable[[tf.Tensor], Any], *, first_step: int) -> Any:
         """The distributed batches from `first_step` on. `example` maps a batch of indices to a step's input."""
+        if is_parameter_server(strategy):
+            # Workers are handed steps in any order, so a step's number is all that decides its batch.
+            return ByStep(lambda step: example(self.indices(step, 0, 1)))
         replicas = strategy.num_replicas_in_sync
-        if self.global_batch % replicas:
-            raise ValueError(f"a global batch of {self.global_batch} cannot be shared by {replicas} replicas")
+        self.share(replicas)
 
         def pipeline(context: tf.distribute.InputContext) -> tf.data.Dataset:
             local = replicas // context.num_input_pipelines
@@ -45,3 +60,15 @@ class Order:
             return numbers.map(batch).prefetch(8)
 
         return strategy.distribute_datasets_from_function(pipeline)
+
+
+def shard(dataset: tf.data.Dataset, place: Place | None = None) -> tf.data.Dataset:
+    """Every n-th element for each of n workers, by default of the cluster in TF_CONFIG.
+
+    For a `tf.data` pipeline of your own. Call it first, before shuffling, mapping and batching, so that each worker
+    only reads its part. The strategy then does not shard the dataset again; batches stay global batches.
+    """
+    place = place or Place.current()
+    options = tf.data.Options()
+    options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
+    return dataset.shard(place.workers, place.index).with_options(options)

@@ -1,4 +1,4 @@
-"""Records whether training has completed its first step, for the launcher of the command."""
+"""Records which step training has completed, for the launcher of the command."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ def expected() -> None:
     _note("expected")
 
 
-def done() -> None:
-    """Record the first step; from here on, a restart may help after a failure."""
-    _note("done")
+def done(step: int | None = None) -> None:
+    """Record a completed step; from the first on, a restart may help after a failure.
+
+    `step` is its number in the whole run: a failure that comes back at the same one is a poison step (`failures.py`).
+    """
+    _note("done" if step is None else f"done {step}")
 
 
 def _note(state: str) -> None:

@@ -37,7 +37,7 @@ def shortage(wanted: int, seen: int, version: str) -> str:
         )
     return (
         f"image: the pod has {wanted} GPU{'s' * (wanted > 1)} and TensorFlow {version} sees none; "
-        "use an image with NVIDIA's libraries (docs/training.md)"
+        "use an image with NVIDIA's libraries (docs/training-pods.md)"
     )
 
 

@@ -1,5 +1,7 @@
 """Runs a job's command, and runs it again once if it fails early: the same failure twice makes restarts pointless.
 
+A failure that comes back at the same step of the run after restarts ends the job the third time.
+
 Before, it checks that TensorFlow sees the pod's GPUs, because TensorFlow silently falls back to CPUs. In the pod that
 writes checkpoints, it first becomes the run's only writer; a finished run is not run again.
 
@@ -16,7 +18,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
@@ -25,9 +27,10 @@ from typing import IO
 _LIBRARY = str(Path(__file__).absolute().parents[1])
 sys.path.insert(0, _LIBRARY)
 
-from tensorplane import __version__  # noqa: E402
+from tensorplane.failures import MOST, Failure, Failures  # noqa: E402
 from tensorplane.publish import is_superseded  # noqa: E402
 from tensorplane.run_folder import RunFolder, TakenOver  # noqa: E402
+from tensorplane.version import __version__  # noqa: E402
 
 EXIT_SAME = 78
 """Exit code if restarts would not help: EX_CONFIG of sysexits.h."""
@@ -48,6 +51,8 @@ STEPS = "TENSORPLANE_STEPS"
 _UNKNOWN_SECONDS = 120
 """Without the library, the first step is unknown: failures in this time count as before it."""
 _BEFORE, _SOON = "before its first step", "within two minutes of its start"
+_CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
+"""Signals with which the command's own machine code ends it."""
 _PAUSE_SECONDS = 5
 _TAIL_BYTES = 8192
 # Errors of peers and storage that may be temporary: restarts are for them.
@@ -64,6 +69,8 @@ class _Ended:
     last: bytes
     early: str
     """How early it ended, for messages; empty if it may have completed a step."""
+    step: int | None = None
+    """The last step of the run that it reported."""
 
     def is_like(self, other: _Ended) -> bool:
         """Whether both failed in the same way, before any progress."""
@@ -72,7 +79,17 @@ class _Ended:
     @property
     def may_repeat(self) -> bool:
         """Whether a second run is useful: after an error of the code, not after a signal or a request to stop."""
-        return bool(self.early and self.last) and 0 < self.code < 64 and not _PASSES.search(self.last)
+        return bool(self.early) and self._is_of_the_code
+
+    @property
+    def may_be_poison(self) -> bool:
+        """Whether it failed at a known step, in a way that may come back at each restart."""
+        return self.step is not None and self._is_of_the_code
+
+    @property
+    def _is_of_the_code(self) -> bool:
+        failed = 0 < self.code < 64 or self.code - 128 in _CRASHES
+        return bool(self.last) and failed and not _PASSES.search(self.last)
 
 
 class _Launcher:
@@ -134,9 +151,10 @@ class _Launcher:
         lines = [line.strip() for line in bytes(tail).splitlines() if line.strip()]
         progress = steps.read_text() if steps.exists() else ""
         early = _BEFORE if progress == "expected" else ""
+        step = int(number) if (number := progress.removeprefix("done ")).isdecimal() else None
         if not progress and time.monotonic() - began < _UNKNOWN_SECONDS:
             early = _SOON
-        return _Ended(code if code >= 0 else 128 - code, lines[-1] if lines else b"", early)
+        return _Ended(code if code >= 0 else 128 - code, lines[-1] if lines else b"", early, step)
 
 
 def _relay(stream: IO[bytes], tail: bytearray) -> None:
@@ -148,19 +166,19 @@ def _relay(stream: IO[bytes], tail: bytearray) -> None:
 
 
 def main(command: Sequence[str], steps: Path) -> int:
-    """The exit code of the run: 0 if it has already finished, else the command's."""
-    run = RunFolder(Path(os.environ[RUN])) if RUN in os.environ else None
-    if run is None:
-        return _launched(command, steps)
+    """The exit code of the run: 0 if it has already finished, else the command's, or EXIT_SAME."""
+    if RUN not in os.environ:
+        return _launched(command, steps).code
+    run = RunFolder(Path(os.environ[RUN]))
     if run.finished and not _is_back():
         print(f"tensorplane: run {Path(os.environ[RUN]).name} has finished; nothing to do", flush=True)
         return 0
     if WRITES not in os.environ or os.environ.get(INDEX, "0") != "0":
-        return _launched(command, steps)
+        return _counted(_launched(command, steps))
     try:
         folder = run.take_over(__version__)
         os.environ["CHECKPOINT_DIR"] = str(folder)
-        code = _launched(command, steps)
+        code = _counted(_launched(command, steps))
         if code == 0:
             run.finish(folder)
     except TakenOver as reason:
@@ -175,12 +193,31 @@ def _is_back() -> bool:
     return model is not None and is_superseded(Path(model), run=Path(os.environ[RUN]).name)
 
 
-def _launched(command: Sequence[str], steps: Path) -> int:
-    """The exit code of the command; EXIT_SAME if it failed early twice in the same way."""
+def _counted(ended: _Ended) -> int:
+    """The exit code; EXIT_SAME if the run has failed in this way at this step before, and before that."""
+    failures = Failures(Path(os.environ[RUN]), os.uname().nodename)
+    if ended.code == 0:
+        failures.forget()
+    if ended.step is None or not ended.may_be_poison:
+        return ended.code
+    times = failures.count(Failure.of(ended.code, ended.last, ended.step))
+    if times < MOST:
+        return ended.code
+    print(
+        f"tensorplane: after step {ended.step} it failed {times} times in a row with the same last line; "
+        f"restarts would not help: {ended.last.decode(errors='replace')}",
+        file=sys.stderr,
+        flush=True,
+    )
+    return EXIT_SAME
+
+
+def _launched(command: Sequence[str], steps: Path) -> _Ended:
+    """How the command ended; with EXIT_SAME if it failed early twice in the same way."""
     launcher = _Launcher(command)
     first = launcher.run(steps)
     if not first.may_repeat or launcher.stopped:
-        return first.code
+        return _stopped(first) if launcher.stopped else first
     print(
         f"tensorplane: exit code {first.code} {first.early}; running it again, in case the error was temporary",
         file=sys.stderr,
@@ -188,9 +225,16 @@ def _launched(command: Sequence[str], steps: Path) -> int:
     )
     time.sleep(_PAUSE_SECONDS)
     if launcher.stopped:
-        return first.code
+        return _stopped(first)
     second = launcher.run(steps)
-    return EXIT_SAME if second.is_like(first) and not launcher.stopped else second.code
+    if launcher.stopped:
+        return _stopped(second)
+    return replace(second, code=EXIT_SAME) if second.is_like(first) else second
+
+
+def _stopped(ended: _Ended) -> _Ended:
+    """The same without its step: how a command fails while the pod is being stopped says nothing about the step."""
+    return replace(ended, step=None)
 
 
 if __name__ == "__main__":

@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import tensorflow as tf
 
 from tensorplane import first_step
-from tensorplane.checkpoints import Checkpoints
+from tensorplane.checkpoints import Checkpointer
 from tensorplane.cluster import Place
+from tensorplane.log import say
+from tensorplane.progress import Progress
+from tensorplane.schedule import Schedule
 from tensorplane.stop import EXIT_SAVED, StopRequest
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """How many steps to train, and when to save and log."""
-
-    steps: int
-    save_every: int
-    log_every: int = 50
-    """Steps per call into TensorFlow; SIGTERM is only checked between calls."""
+from tensorplane.watchdog import watched
 
 
 class Loop:
@@ -34,6 +26,8 @@ class Loop:
     ) -> None:
         self._strategy, self._place, self._step = strategy, place, step
         self._train_step = train_step
+        if place.servers:
+            return
         first_step.expected()
         with strategy.scope():
             self._loss = tf.Variable(
@@ -44,42 +38,49 @@ class Loop:
             )
         self._advance = tf.function(self._steps)
 
-    def run(self, batches: Any, schedule: Schedule, checkpoints: Checkpoints, stop: StopRequest) -> None:
+    def run(self, batches: Any, schedule: Schedule, checkpoints: Checkpointer, stop: StopRequest) -> None:
         """Train, and return after the last step with its checkpoint saved. On SIGTERM: save, then SystemExit."""
+        if self._place.servers:
+            from tensorplane import parameter_server
+
+            parameter_server.train(self._strategy, self._train_step, self._step, batches, schedule, checkpoints, stop)
+            return
         iterator = iter(batches)
-        with stop.deferred():
+        progress = Progress(self._place, int(self._step), schedule.steps)
+        with stop.deferred(), watched():
             while (step := int(self._step)) < schedule.steps:
-                started = time.monotonic()
-                count = self._until_next_event(step, schedule)
+                look = schedule.next_look(step, checkpoints)
+                count = min(look, step - step % schedule.log_every + schedule.log_every, schedule.steps) - step
                 try:
-                    loss, asked = self._advance(iterator, tf.constant(count), tf.constant(float(stop.came)))
+                    loss, waited, asked = self._advance(iterator, tf.constant(count), tf.constant(float(stop.came)))
                 except tf.errors.OutOfRangeError:
                     if not stop.came:
                         raise
                     # The stop request ended the data within these steps, so the last save is the result.
+                    checkpoints.flush()
                     self._say(stopped=step)
                     sys.exit(EXIT_SAVED)
-                first_step.done()
                 self._step.assign_add(count)
                 step += count
-                self._say(step=step, loss=f"{loss:.6f}", steps_per_second=f"{count / (time.monotonic() - started):.1f}")
-                if asked or step % schedule.save_every == 0 or step == schedule.steps:
+                first_step.done(step)
+                progress.report(step, loss=float(loss), waited_seconds=float(waited))
+                if schedule.is_due(step, checkpoints) or asked or step == schedule.steps:
                     checkpoints.save(step)
-                    self._say(saved=step)
                 if asked and step < schedule.steps:
+                    checkpoints.flush()
                     self._say(stopped=step)
                     sys.exit(EXIT_SAVED)
+            checkpoints.flush()
 
-    def _until_next_event(self, step: int, schedule: Schedule) -> int:
-        ends = (step - step % every + every for every in (schedule.save_every, schedule.log_every))
-        return min(*ends, schedule.steps) - step
-
-    def _steps(self, iterator: Any, count: tf.Tensor, stop: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    def _steps(self, iterator: Any, count: tf.Tensor, stop: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        waited = tf.constant(0.0, tf.float64)
         for _ in tf.range(count):
-            self._strategy.run(self._one, args=(next(iterator),))
+            batch, seconds = timed_next(iterator)
+            waited += seconds
+            self._strategy.run(self._one, args=(batch,))
         summed = self._strategy.run(self._report, args=(stop,))
         loss, asked = tf.unstack(self._strategy.experimental_local_results(summed)[0])
-        return loss, asked > 0
+        return loss, waited, asked > 0
 
     def _one(self, batch: Any) -> None:
         self._loss.assign(self._train_step(*batch))
@@ -95,6 +96,24 @@ class Loop:
             say(**facts)
 
 
-def say(**facts: object) -> None:
-    """Prints one line of `name=value` words: the form of every line that other programs read."""
-    print("tensorplane:", *(f"{name}={value}" for name, value in facts.items()), flush=True)
+def timed_next(iterator: Any) -> tuple[Any, tf.Tensor]:
+    """The next batch, and the seconds that this worker has waited for it. For graphs, where no other clock runs.
+
+    0 seconds with `enable_op_determinism`, which forbids the clock.
+    """
+    if not _clock_runs():
+        return next(iterator), tf.constant(0.0, tf.float64)
+    began = tf.timestamp()
+    with tf.control_dependencies([began]):
+        batch = next(iterator)
+    with tf.control_dependencies(tf.nest.flatten(batch, expand_composites=True)):
+        return batch, tf.timestamp() - began
+
+
+def _clock_runs() -> bool:
+    with tf.init_scope():
+        try:
+            tf.timestamp()
+        except tf.errors.FailedPreconditionError:
+            return False
+    return True

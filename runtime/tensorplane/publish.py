@@ -1,21 +1,69 @@
-"""Publishes a model version for model servers: atomic and durable, never overwriting another."""
+"""Publishes a model version for model servers: atomic and durable, never overwriting another, with its lineage."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any, overload
+
+from tensorplane import disk, lineage
 
 _RUN = Path("assets.extra") / "run"
 
 
-def publish(write: Callable[[Path], object], base: Path, *, run: str) -> int:
-    """Publish the folder that `write` fills as the next version below `base`. Returns its number, from 1.
+@overload
+def publish(
+    model: Callable[[Path], object], base: Path, *, run: str, metrics: Mapping[str, float] | None = None
+) -> int: ...
+@overload
+def publish(
+    model: Any, base: Path | None = None, *, run: str | None = None, metrics: Mapping[str, float] | None = None
+) -> int | None: ...
+def publish(
+    model: Any, base: Path | None = None, *, run: str | None = None, metrics: Mapping[str, float] | None = None
+) -> int | None:
+    """Publish a model as the next version below `base`. Returns its number, from 1; None in workers but the chief.
 
-    `run` is the publisher. If it already published the newest version and was restarted, that version is returned. If
-    other runs have published since, the settings returned to this run, and its model becomes the newest again.
+    `model`: a Keras model or a `tf.Module`, which only the chief writes, without the other workers; or a function that
+    fills the folder that it gets, which only the chief may call. `base`: by default MODEL_DIR. `metrics`: for the
+    version's lineage (`assets.extra/lineage.json`), by default the ones that training reported last.
+
+    `run` is the publisher, by default the job's run. If it already published the newest version and was restarted, that
+    version is returned. If other runs have published since, the settings returned to this run, and its model becomes
+    the newest again. Outside a job, each call publishes another version.
+
+    Raises ValueError without a folder.
     """
+    if write := _writer(model):
+        # Imports TensorFlow, which the model has done before.
+        from tensorplane.cluster import Place
+
+        if not Place.current().is_chief:
+            return None
+    folder = base or _model_dir()
+    return _published(write or model, folder, run or lineage.run() or uuid.uuid4().hex, metrics)
+
+
+def _writer(model: Any) -> Callable[[Path], object] | None:
+    """What writes a model; None for a function."""
+    if not (hasattr(model, "export") or hasattr(model, "trainable_variables")):
+        return None
+    from tensorplane.export import export
+
+    return lambda folder: export(model, folder)
+
+
+def _model_dir() -> Path:
+    if not (found := os.environ.get("MODEL_DIR")):
+        raise ValueError("base: MODEL_DIR is not set; name the folder below which to publish versions of the model")
+    return Path(found)
+
+
+def _published(write: Callable[[Path], object], base: Path, run: str, metrics: Mapping[str, float] | None) -> int:
     base.mkdir(parents=True, exist_ok=True)
     newest = _newest(base)
     if newest and _published_by(base / str(newest)) == run:
@@ -26,11 +74,12 @@ def publish(write: Callable[[Path], object], base: Path, *, run: str) -> int:
     write(draft)
     (draft / _RUN).parent.mkdir(exist_ok=True)
     (draft / _RUN).write_text(run)
+    (draft / lineage.FILE).write_text(json.dumps(lineage.record(run, metrics), indent=2) + "\n")
     _flush(draft)
     version = newest + 1
     # A rename never replaces a folder with content: the second publisher gets an error.
     draft.rename(base / str(version))
-    _sync(base)
+    disk.flush(base)
     return version
 
 
@@ -51,12 +100,4 @@ def _published_by(folder: Path) -> str | None:
 
 def _flush(folder: Path) -> None:
     for path in (*folder.rglob("*"), folder):
-        _sync(path)
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        disk.flush(path)

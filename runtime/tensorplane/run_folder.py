@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import shutil
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from tensorplane import disk
 
 RECORD = "run.json"
 """File in a run's folder: the version of the library that ran it last, and whether it has finished."""
@@ -43,6 +44,11 @@ class RunFolder:
         """Whether the run has finished."""
         return bool(self._record(self._path).get("finished"))
 
+    @property
+    def restarts(self) -> int:
+        """How often the run was started again, after failures and evictions."""
+        return max(_starts(self._record(self._path)) - 1, 0)
+
     def take_over(self, version: str) -> Path:
         """Make the caller the only writer, and return where it writes. `version` is the library's, for the record.
 
@@ -55,7 +61,7 @@ class RunFolder:
                 self._path.rename(folder)
             folder.mkdir(exist_ok=True)
         self._link(folder)
-        self._note(folder, version=version)
+        self._note(folder, version=version, starts=_starts(self._record(folder)) + 1)
         return folder
 
     def finish(self, folder: Path) -> None:
@@ -113,11 +119,7 @@ class RunFolder:
         draft = folder / f".{RECORD}"
         with self._unless_taken():
             draft.write_text(json.dumps({**self._record(folder), **facts}))
-            descriptor = os.open(draft, os.O_RDONLY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+            disk.flush(draft)
             draft.replace(folder / RECORD)
 
     @contextlib.contextmanager
@@ -131,3 +133,9 @@ class RunFolder:
     @property
     def _taken_over(self) -> TakenOver:
         return TakenOver(f"{self._path}: another gang has taken this run over")
+
+
+def _starts(record: dict[str, Any]) -> int:
+    """Of a run that an earlier version of the library began, only the later ones."""
+    found = record.get("starts", 0)
+    return found if isinstance(found, int) else 0

@@ -13,7 +13,7 @@ import tensorflow as tf
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from tensorplane.declared_streams import DeclaredStream
-from tensorplane.loop import say
+from tensorplane.log import say
 
 _POLL_SECONDS = 0.2
 _ANSWER_SECONDS = 30.0
@@ -79,7 +79,7 @@ class Position(tf.Module):  # type: ignore[misc]  # TensorFlow has no types
     """The next record of each partition: a variable that is saved with the model, so that both are consistent.
 
     A run without a checkpoint begins at the group's committed offsets, or at `start` without any.
-    Create it in the strategy's scope, give it to `Checkpoints`, and call `advance` in the training step.
+    Create it in the strategy's scope, give it to `Checkpointer`, and call `advance` in the training step.
     """
 
     def __init__(

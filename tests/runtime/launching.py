@@ -81,11 +81,19 @@ class Program:
 
     @contextmanager
     def run(
-        self, run: str, *, workers: int = 1, settings: Mapping[str, str], hold_after: str = ""
+        self,
+        run: str,
+        *,
+        workers: int = 1,
+        settings: Mapping[str, str],
+        hold_after: str = "",
+        script: str = "train.py",
+        show: int = 0,
     ) -> Iterator[Workers]:
         """Starts one run. Whatever of it is still there at the end is killed.
 
-        `hold_after`: a part of the line after which the chief waits, and the others with it.
+        `hold_after`: a part of the line after which the chief waits, and the others with it. `script`: what the chief
+        runs. `show`: the worker whose lines are kept.
         """
         processes: list[subprocess.Popen[str]] = []
         go = self.folder / "go"
@@ -103,15 +111,15 @@ class Program:
                     "HOLD_AFTER": hold_after,
                     **settings,
                 }
-                script = "hold.py" if hold_after and not processes else "train.py"
-                quiet = subprocess.DEVNULL if processes else subprocess.PIPE
+                own = "train.py" if processes else "hold.py" if hold_after else script
+                lines = subprocess.PIPE if len(processes) == show else subprocess.DEVNULL
                 processes.append(
                     subprocess.Popen(
-                        [sys.executable, script],
+                        [sys.executable, own],
                         cwd=self.folder,
                         env=environment,
                         text=True,
-                        stdout=quiet,
+                        stdout=lines,
                         stderr=subprocess.STDOUT,
                     )
                 )

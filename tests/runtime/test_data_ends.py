@@ -10,7 +10,8 @@ import tensorflow as tf
 
 from tensorplane.checkpoints import Checkpoints
 from tensorplane.cluster import Place
-from tensorplane.loop import Loop, Schedule
+from tensorplane.loop import Loop
+from tensorplane.schedule import Schedule
 from tensorplane.stop import EXIT_SAVED, StopRequest
 
 

@@ -161,7 +161,7 @@ def test_without_the_gpus_that_the_pod_asked_for_the_command_does_not_begin(
     assert not (tmp_path / "runs").exists()
     assert re.fullmatch(
         r"tensorplane: image: the pod has 2 GPUs and TensorFlow [0-9.]+ sees none; "
-        r"use an image with NVIDIA's libraries \(docs/training.md\)",
+        r"use an image with NVIDIA's libraries \(docs/training-pods.md\)",
         done.stderr.splitlines()[-1],
     ), "the last line is what `why` and kubectl show"
 

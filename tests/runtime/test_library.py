@@ -47,12 +47,20 @@ def test_a_chief_comes_before_the_workers() -> None:
     [
         ({"worker": ["a:1"]}, "worker", 1, "not one of the cluster's 1 tasks"),
         ({"worker": ["a:1"]}, "chief", 0, "not one of the cluster's 1 tasks"),
-        ({"worker": ["a:1"], "ps": ["b:1"]}, "worker", 0, "not ps, worker"),
+        ({"worker": ["a:1"], "ps": ["b:1"]}, "worker", 0, "only its one chief runs a program"),
     ],
 )
 def test_a_wrong_tf_config_is_refused(cluster: dict[str, list[str]], kind: str, index: int, says: str) -> None:
     with pytest.raises(ValueError, match=says):
         Place.current(_environment(cluster, kind, index))
+
+
+def test_a_strategy_after_the_first_operation_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    environment = _environment({"worker": ["127.0.0.1:1", "127.0.0.1:2"]}, "worker", 0)
+    monkeypatch.setenv("TF_CONFIG", environment["TF_CONFIG"])
+    tf.constant(1)
+    with pytest.raises(RuntimeError, match=r"^strategy: TensorFlow has run operations .*; call tensorplane.strategy"):
+        Place.current(environment).strategy()
 
 
 def test_each_pass_over_the_data_has_every_example_once_in_a_new_order() -> None:

@@ -34,7 +34,8 @@ def _final(folder: Path) -> dict[str, np.ndarray]:
     }
 
 
-def _assert_same_bits(one: Path, other: Path) -> None:
+def assert_same_bits(one: Path, other: Path) -> None:
+    """Two runs ended with the same bits in all variables."""
     first, second = _final(one), _final(other)
     assert first.keys() == second.keys()
     assert len(first) > 20, "model and optimizer are both in a checkpoint"
@@ -59,7 +60,7 @@ def test_one_process_resumes_to_the_bit_after_kill(program: Program) -> None:
         assert again.finish() == [0], again.output
     assert "resumed=True" in start and "step=0 " not in start
     assert "accuracy=0.9" in again.output
-    _assert_same_bits(program.checkpoints("whole"), program.checkpoints("killed"))
+    assert_same_bits(program.checkpoints("whole"), program.checkpoints("killed"))
 
 
 def test_two_workers_resume_to_the_bit_after_sigterm_and_after_kill(program: Program) -> None:
@@ -82,7 +83,7 @@ def test_two_workers_resume_to_the_bit_after_sigterm_and_after_kill(program: Pro
     with program.run("stopped", workers=2, settings=_SETTINGS) as again:
         assert "resumed=True" in again.until("resumed=")
         assert again.finish() == [0, 0], again.output
-    _assert_same_bits(program.checkpoints("whole"), program.checkpoints("stopped"))
+    assert_same_bits(program.checkpoints("whole"), program.checkpoints("stopped"))
 
 
 def test_a_finished_run_that_is_started_again_publishes_no_second_version(program: Program) -> None:

@@ -52,7 +52,7 @@ def test_a_new_run_is_found_by_all_who_read(tmp_path: Path) -> None:
     assert folder.name == "digits-1", "who publishes a model names the run by its folder"
     (folder / "checkpoint").write_text("100")
     assert (tmp_path / "checkpoints" / "digits-1" / "checkpoint").read_text() == "100"
-    assert json.loads((folder / RECORD).read_text()) == {"version": "1.0"}
+    assert json.loads((folder / RECORD).read_text()) == {"version": "1.0", "starts": 1}
 
 
 def test_a_former_writer_cannot_write_any_more(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_a_former_writer_cannot_write_any_more(tmp_path: Path) -> None:
     with pytest.raises(TakenOver):
         run.finish(former)
     assert (current / "draft").read_text() == "200", "what was saved is the next writer's"
-    assert json.loads((tmp_path / "digits-1" / RECORD).read_text()) == {"version": "1.1"}
+    assert json.loads((tmp_path / "digits-1" / RECORD).read_text()) == {"version": "1.1", "starts": 2}
 
 
 def test_a_file_that_a_former_writer_holds_open_is_no_checkpoint(tmp_path: Path) -> None:

@@ -1,0 +1,97 @@
+"""Runs when Python starts in a pod: lets Keras 3's `fit` work on several workers, in programs that know nothing of it.
+
+It acts only if TF_CONFIG has several chiefs and workers. It imports nothing of TensorFlow itself: it waits until the
+program has imported it. Then all workers get the same random seed, so that a shuffled dataset has the same order in
+each, and Keras is repaired (`tensorplane/keras_repair.py`). A `sitecustomize` of the image runs too.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
+from types import ModuleType
+
+_HERE = Path(__file__).absolute().parent
+
+
+def _several_workers() -> bool:
+    try:
+        cluster = json.loads(os.environ.get("TF_CONFIG") or "{}").get("cluster", {})
+        return "ps" not in cluster and len(cluster.get("chief", [])) + len(cluster.get("worker", [])) > 1
+    except (ValueError, AttributeError, TypeError):
+        # The program, or TensorFlow, reports what is wrong with it.
+        return False
+
+
+def _seed() -> None:
+    from tensorplane import seeds
+
+    seeds.set_common()
+
+
+def _repair() -> None:
+    import keras
+
+    if keras.backend.backend() != "tensorflow":
+        return
+    from tensorplane import keras_repair
+
+    try:
+        keras_repair.install()
+    except keras_repair.UnknownKeras as reason:
+        # The program may not use `fit`.
+        print(f"tensorplane: {reason}", file=sys.stderr, flush=True)
+
+
+_AFTER = {"tensorflow": _seed, "keras": _repair}
+"""What to do after the import of a module."""
+
+
+class _Waiting(MetaPathFinder):
+    """Finds a module as Python does, and acts after its import."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        act = _AFTER.pop(fullname, None)
+        if act is None:
+            return None
+        spec = importlib.util.find_spec(fullname)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Acting(spec.loader, act)
+        return spec
+
+
+class _Acting(Loader):
+    """A module's own loader, which acts after it has loaded the module."""
+
+    def __init__(self, loader: Loader, act: object) -> None:
+        self._loader, self._act = loader, act
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._loader, name)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        self._loader.exec_module(module)
+        self._act()  # type: ignore[operator]
+
+
+def _run_the_images_own() -> None:
+    others = [path for path in sys.path if Path(path).absolute() != _HERE]
+    spec = PathFinder.find_spec("sitecustomize", others)
+    if spec is not None and spec.loader is not None:
+        spec.loader.exec_module(importlib.util.module_from_spec(spec))
+
+
+_run_the_images_own()
+if _several_workers():
+    sys.meta_path.insert(0, _Waiting())

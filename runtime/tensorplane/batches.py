@@ -1,0 +1,184 @@
+"""A dataset of global batches, shared by the replicas: each takes its part of each batch, each sample is used once.
+
+Every worker reads the whole dataset and takes its replicas' parts, so all workers see the end of the data at the same
+step, without asking each other. TensorFlow's own distribution remains for datasets with the auto-shard policy FILE or
+OFF, whose workers read different data, and for datasets that the user has distributed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from tensorplane import repeatable
+from tensorplane.replicas import Replicas, several
+
+_BY_WORKER = (tf.data.experimental.AutoShardPolicy.FILE, tf.data.experimental.AutoShardPolicy.OFF)
+
+
+class Batches:
+    """The batches of this process. It is iterated once an epoch, or once in all if the data never end."""
+
+    def __init__(self, dataset: Any, strategy: tf.distribute.Strategy) -> None:
+        """`dataset`: of global batches, or already distributed."""
+        self._strategy = strategy
+        self._replicas = Replicas.of(strategy)
+        self._shared = not isinstance(dataset, tf.distribute.DistributedDataset) and several(strategy)
+        if self._shared and dataset.options().experimental_distribute.auto_shard_policy in _BY_WORKER:
+            dataset, self._shared = strategy.experimental_distribute_dataset(dataset), False
+        if self._shared and self._replicas.workers > 1:
+            repeatable.check_same(dataset, strategy)
+        self._dataset = dataset
+        self.length = _length(dataset)
+        self.iterators = 0
+        """Number of iterators made so far: a shuffled dataset gives each another order."""
+        self.taken = 0
+        """Number of batches that were taken from the newest iterator."""
+        self._skip = 0
+
+    def check_repeatable(self) -> None:
+        """Raises NotRepeatable if the order of the data cannot be repeated."""
+        if isinstance(self._dataset, tf.data.Dataset):
+            repeatable.check(self._dataset)
+
+    @property
+    def element_spec(self) -> Any:
+        """Types and shapes of a batch, as one replica gets it."""
+        spec = self._dataset.element_spec
+        return tf.nest.map_structure(_any_rows, spec, expand_composites=False)
+
+    def start_at(self, iterators: int, taken: int) -> None:
+        """Let the next iterator be the one after `iterators` others, without its first `taken` batches."""
+        while self.iterators < iterators:
+            iter(self._dataset)
+            self.iterators += 1
+        self._skip = taken
+
+    def __iter__(self) -> Any:
+        """A `BatchIterator`; TensorFlow's own iterator if there is only one replica."""
+        self.taken, self._skip = self._skip, 0
+        self.iterators += 1
+        iterator = self._iterator(self.taken)
+        if not several(self._strategy):
+            return iterator
+        return BatchIterator(iterator, self._strategy, self)
+
+    @property
+    def parts(self) -> tuple[int, int] | None:
+        """First replica and number of replicas whose parts the iterators give; None if TensorFlow distributes them."""
+        return (self._replicas.first, self._replicas.local) if self._shared else None
+
+    def _iterator(self, skip: int) -> Any:
+        if isinstance(self._dataset, tf.data.Dataset):
+            dataset = self._dataset.skip(skip) if skip else self._dataset
+            return iter(_parts_of(dataset, self._replicas) if self._shared else dataset)
+        iterator = iter(self._dataset)
+        for _ in range(skip):
+            next(iterator)
+        return iterator
+
+
+class BatchIterator:
+    """Batches in order, each as `strategy.run` takes it."""
+
+    def __init__(self, source: Any, strategy: tf.distribute.Strategy, batches: Batches) -> None:
+        self.source = source
+        """TensorFlow's iterator, to be read with `take`."""
+        self.parts = batches.parts
+        self._strategy, self._batches = strategy, batches
+
+    def left(self, more: int) -> int | None:
+        """Number of batches to come, if `more` were counted too early; None if that is unknown."""
+        length = self._batches.length
+        if self.parts is None or length is None:
+            return None
+        return max(0, length - self._batches.taken + more) if length >= 0 else more
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        return take(self.source, self.parts, self._strategy)
+
+
+class Batch(NamedTuple):
+    """A batch, as `strategy.run` takes it."""
+
+    values: Any
+    total: tf.Tensor | None
+    """Its samples over all replicas; None if this worker cannot know."""
+
+
+def take(source: Any, parts: tuple[int, int] | None, strategy: tf.distribute.Strategy) -> Batch:
+    """The next batch of one of TensorFlow's iterators."""
+    if parts is None:
+        return Batch(next(source), None)
+    (first, local), (slices, total) = parts, next(source)
+    if local == 1:
+        return Batch(slices[0], total)
+    value = strategy.experimental_distribute_values_from_function(
+        lambda context: slices[context.replica_id_in_sync_group - first]
+    )
+    return Batch(value, total)
+
+
+def rows(batch: Any) -> tf.Tensor:
+    """Number of samples of a batch."""
+    leaf = next(leaf for leaf in tf.nest.flatten(batch) if not isinstance(leaf, tf.experimental.Optional))
+    return _rows(leaf)
+
+
+def _rows(leaf: Any) -> tf.Tensor:
+    if isinstance(leaf, tf.SparseTensor):
+        return leaf.dense_shape[0]
+    if isinstance(leaf, tf.RaggedTensor):
+        return leaf.nrows(tf.int64)
+    return tf.shape(leaf, tf.int64)[0]
+
+
+def _length(dataset: Any) -> int | None:
+    """Number of batches; -1 if they never end, None if unknown."""
+    cardinality = dataset.cardinality() if callable(dataset.cardinality) else dataset.cardinality
+    count = int(cardinality)
+    return None if count == tf.data.UNKNOWN_CARDINALITY else count
+
+
+def _parts_of(dataset: tf.data.Dataset, replicas: Replicas) -> tf.data.Dataset:
+    """The parts of this process's replicas of each batch, with the number of samples of the whole batch."""
+
+    def parts(*batch: Any) -> Any:
+        element = batch if isinstance(dataset.element_spec, tuple) else batch[0]
+        total = rows(element)
+        return tuple(
+            tf.nest.map_structure(
+                lambda leaf, index=index: _part(leaf, total, replicas.first + index, replicas.total), element
+            )
+            for index in range(replicas.local)
+        ), total
+
+    return dataset.map(parts).prefetch(2)
+
+
+def _part(leaf: Any, total: tf.Tensor, replica: int, replicas: int) -> Any:
+    """One replica's rows of a batch: as many as the others', or one less."""
+    if isinstance(leaf, tf.experimental.Optional):
+        return leaf
+    begin, end = replica * total // replicas, (replica + 1) * total // replicas
+    if isinstance(leaf, tf.SparseTensor):
+        size = tf.tensor_scatter_nd_update(leaf.dense_shape, [[0]], [end - begin])
+        start = tf.tensor_scatter_nd_update(tf.zeros_like(leaf.dense_shape), [[0]], [begin])
+        return tf.sparse.slice(leaf, start, size)
+    part = leaf[begin:end]
+    if isinstance(leaf, tf.Tensor) and leaf.shape.rank and leaf.shape[0] and leaf.shape[0] % replicas == 0:
+        part = tf.ensure_shape(part, [leaf.shape[0] // replicas, *leaf.shape[1:]])
+    return part
+
+
+def _any_rows(spec: Any) -> Any:
+    """The spec with any number of rows, of one replica."""
+    if isinstance(spec, tf.TensorSpec) and spec.shape.rank:
+        return tf.TensorSpec([None, *spec.shape[1:]], spec.dtype)
+    values = getattr(spec, "_value_specs", None)
+    return _any_rows(values[0]) if values else spec

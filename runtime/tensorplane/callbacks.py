@@ -1,0 +1,187 @@
+"""A Keras callback with which `fit` saves, resumes to the bit, stops at SIGTERM, and reports its progress."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+
+from tensorplane import epochs, first_step, keras_repair, steps
+from tensorplane.checkpoints import Checkpointer
+from tensorplane.cluster import Place
+from tensorplane.fit_state import FitState, LocalMetrics, plain
+from tensorplane.log import say
+from tensorplane.progress import Progress
+from tensorplane.stop import EXIT_SAVED, StopRequest
+
+_used: set[Path] = set()
+
+
+class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no types
+    """Saves while Keras' `fit` trains, and continues an interrupted `fit` where its last checkpoint was.
+
+    Put it last among the callbacks. A resumed `fit` ends with the bits of one that was never interrupted: weights,
+    optimizer, metrics, random seeds, the state of other callbacks, and the position in the data are restored. At
+    SIGTERM, all workers save after the same step and exit with code 75.
+    """
+
+    def __init__(
+        self,
+        folder: Path | str | None = None,
+        *,
+        every_steps: int | None = None,
+        name: str = "",
+        environment: Mapping[str, str] = os.environ,
+    ) -> None:
+        """`folder`: for checkpoints; default CHECKPOINT_DIR, and without it nothing is saved.
+
+        `every_steps`: steps between checkpoints; default CHECKPOINT_STEPS (`Checkpointer`).
+        `name`: of this `fit` in a program that calls several; each needs its own.
+        """
+        super().__init__()
+        base = folder or environment.get("CHECKPOINT_DIR")
+        self._folder = Path(base) / name if base else None
+        self._every = every_steps
+        self._place = Place.current(environment)
+        self._stopping = StopRequest()
+        self.resumed: int | None = None
+        """The step from which this `fit` continued; None if it started from the beginning."""
+        keras_repair.install()
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        first_step.expected()
+        self._iterator = epochs.newest[self.model]
+        self._step = self._epoch = self._in_epoch = 0
+        self._kept: np.ndarray | None = None
+        self._unreminded = False
+        self._deferred = self._stopping.deferred()
+        steps.stop_of(self.model).mine = lambda: self._stopping.came
+        epochs.build(self.model)
+        self._metrics = LocalMetrics(self.model)
+        self._state = FitState()
+        self._checkpoints = Checkpointer(
+            self._folder,
+            self._place,
+            every_steps=self._every,
+            model=self.model,
+            optimizer=self.model.optimizer,
+            fit=self._state,
+            seeds=epochs.seeds_of(self.model),
+        )
+        self._others = [one for one in keras_repair.callbacks_of(self.model) if one is not self]
+        self._initial = [plain(one) for one in self._others]
+        if self._folder is not None:
+            self._continue(self._folder)
+        length = self._iterator.num_batches
+        self._progress = Progress(self._place, self._step, length and length * self.params["epochs"])
+        self._deferred.__enter__()
+
+    def _continue(self, folder: Path) -> None:
+        if folder in _used:
+            raise ValueError(
+                f"fit: {folder} has the checkpoints of an earlier fit of this program; pass a name to each"
+            )
+        _used.add(folder)
+        self._iterator.batches.check_repeatable()
+        self.resumed = self._checkpoints.restore()
+        if self.resumed is None:
+            return
+        at = self._state.at()
+        self._step = self.resumed
+        self._unreminded = True
+        self.model._initial_epoch = self.params["epochs"] if at["finished"] else at["epoch"]
+        if not at["finished"]:
+            self._iterator.start_at(at["step_in_epoch"], at["iterators"], at["taken"])
+        self._say(resumed=self.resumed)
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        self._epoch, self._in_epoch = epoch, 0
+        if self._unreminded:
+            self._remind()
+            self._in_epoch = self._state.at()["step_in_epoch"]
+            if self._in_epoch:
+                self._metrics.write(self._state.metrics.numpy())
+        self._began = self._step - self._in_epoch
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        length = self._iterator.num_batches
+        self._in_epoch = batch + 1 if length is None else min(batch + 1, length)
+        self._step = self._began + self._in_epoch
+        first_step.done(self._step)
+        if self._progress.due(self._step):
+            self._report(logs)
+        # The end of the epoch saves for its last step.
+        if self._in_epoch == length:
+            return
+        asked = steps.stop_of(self.model).agreed()
+        if asked or self._checkpoints.due(self._step):
+            self._save(step_in_epoch=self._in_epoch, position=self._iterator.position)
+        if asked:
+            self._exit()
+
+    def on_test_begin(self, logs: Any = None) -> None:
+        # Validation counts with the same metrics.
+        self._kept = self._metrics.read()
+
+    def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
+        if steps.stop_of(self.model).agreed():
+            self._save(step_in_epoch=self._in_epoch, position=self._iterator.position)
+            self._exit()
+
+    def on_test_end(self, logs: Any = None) -> None:
+        self._kept = None
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        self._report(logs)
+        asked = steps.stop_of(self.model).agreed()
+        last = epoch + 1 == self.params["epochs"] or self.model.stop_training
+        if not last and (asked or self._checkpoints.due(self._step)):
+            self._epoch = epoch + 1
+            self._save(step_in_epoch=0, position=self._iterator.next_position)
+            if asked:
+                self._exit()
+
+    def on_train_end(self, logs: Any = None) -> None:
+        if self._unreminded:
+            self._remind()
+        else:
+            self._save(step_in_epoch=0, position=(0, 0), finished=True)
+        self._checkpoints.close()
+        self.model._initial_epoch = None
+        self._deferred.__exit__(None, None, None)
+
+    def _remind(self) -> None:
+        self._unreminded = False
+        self._state.remind(self._others)
+
+    def _save(self, *, step_in_epoch: int, position: tuple[int, int], finished: bool = False) -> None:
+        iterators, taken = position
+        self._state.move(
+            step=self._step,
+            epoch=self._epoch,
+            step_in_epoch=step_in_epoch,
+            iterators=iterators,
+            taken=taken,
+            finished=finished,
+        )
+        self._state.metrics.assign(self._metrics.read() if self._kept is None else self._kept)
+        self._state.remember(self._others, self._initial)
+        self._checkpoints.save(self._step)
+
+    def _exit(self) -> None:
+        self._checkpoints.flush()
+        self._say(stopped=self._step)
+        sys.exit(EXIT_SAVED)
+
+    def _report(self, logs: Any) -> None:
+        values = {name: float(value) for name, value in (logs or {}).items() if np.ndim(value) == 0}
+        self._progress.report(self._step, **values)
+
+    def _say(self, **facts: object) -> None:
+        if self._place.is_chief:
+            say(**facts)

@@ -1,0 +1,118 @@
+"""Keras' epoch iterator, over `Batches`: it can begin in the middle of an epoch, and knows the position in the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import tensorflow as tf
+
+from tensorplane.batches import Batch, Batches
+
+_EXCLUDED = (tf.distribute.TPUStrategy, tf.distribute.experimental.ParameterServerStrategy)
+
+newest: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+"""The epoch iterator of the newest call to `fit` or `evaluate` of each model."""
+
+
+def over_batches(original: Any) -> Any:
+    """A subclass of Keras' TFEpochIterator."""
+
+    class EpochIterator(_Position, original):  # type: ignore[misc]
+        """Keras' epoch iterator over `Batches`."""
+
+        def __init__(self, distribute_strategy: Any = None, *args: Any, **kwargs: Any) -> None:
+            if isinstance(distribute_strategy, _EXCLUDED):
+                original.__init__(self, distribute_strategy, *args, **kwargs)
+                return
+            # Not Keras' own __init__, which distributes the dataset.
+            super(original, self).__init__(*args, **kwargs)
+            self._distribute_strategy = distribute_strategy
+            self.batches = Batches(self.data_adapter.get_tf_dataset(), distribute_strategy)
+            self._distributed_dataset = self.batches
+
+        def _enumerate_iterator(self) -> Iterator[tuple[int, int, Any]]:
+            first, self.first_step = self.first_step, 0
+            self.resumed = first > 0
+            for begin, end, iterator in super()._enumerate_iterator():
+                if begin >= first:
+                    if self.batches is not None:
+                        self.batches.taken += self.steps_per_execution
+                    yield begin, end, iterator
+
+    return EpochIterator
+
+
+class _Position:
+    """Where an epoch iterator is in its data."""
+
+    batches: Batches | None = None
+    """None for strategies that distribute the data themselves."""
+    steps_per_epoch: int | None
+    _current_iterator: Any
+    first_step = 0
+    resumed = False
+    """Whether the epoch began at a later step than the first."""
+
+    def start_at(self, step: int, iterators: int, taken: int) -> None:
+        """Begin the next epoch at `step`, where `position` was (iterators, taken)."""
+        self.first_step = step
+        self._batches.start_at(iterators, taken)
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """Within an epoch: finished iterators, and batches taken from the current one."""
+        return self._batches.iterators - 1, self._batches.taken
+
+    @property
+    def next_position(self) -> tuple[int, int]:
+        """Between two epochs: where the next one begins."""
+        if self.steps_per_epoch is None or self._current_iterator is None:
+            return self._batches.iterators, 0
+        return self.position
+
+    @property
+    def _batches(self) -> Batches:
+        if self.batches is None:
+            raise ValueError("strategy: fit cannot resume with it; use MirroredStrategy or MultiWorkerMirroredStrategy")
+        return self.batches
+
+
+def build(model: Any) -> None:
+    """Create all variables of the model, its metrics and its optimizer, for the data of its newest `fit`."""
+    with model.distribute_strategy.scope():
+        model._symbolic_build(data_batch=example(newest[model]))
+
+
+def seeds_of(model: Any) -> list[Any]:
+    """The variables of the model's seed generators, such as those of Dropout, and of Keras' global one.
+
+    They are not part of TensorFlow's checkpoints of the model.
+    """
+    generators = [one for layer in model._flatten_layers() for one in layer._seed_generators]
+    with model.distribute_strategy.scope():
+        generators.append(import_module("keras.src.random.seed_generator").global_seed_generator())
+    return [one.state for one in generators]
+
+
+def example(iterator: Any) -> Any:
+    """A batch, or its types and shapes, from which Keras can build a model without asking other workers."""
+    spec = iterator.batches.element_spec
+    leaves = tf.nest.flatten(spec)
+    if all(_is_known(leaf) for leaf in leaves):
+        return tf.nest.map_structure(lambda leaf: None if isinstance(leaf, tf.OptionalSpec) else leaf, spec)
+    batch = next(iter(iterator.batches), None)
+    if batch is None:
+        raise ValueError("dataset: it has no batches; pass one with at least one")
+    values = batch.values if isinstance(batch, Batch) else batch
+    strategy = iterator._distribute_strategy
+    return tf.nest.map_structure(lambda value: strategy.experimental_local_results(value)[0], values)
+
+
+def _is_known(spec: Any) -> bool:
+    if isinstance(spec, tf.OptionalSpec):
+        return True
+    shape = spec.shape
+    return shape.rank is not None and None not in shape.as_list()[1:]

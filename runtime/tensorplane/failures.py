@@ -1,0 +1,72 @@
+"""How often a pod's command has failed in the same way at the same step: the third time in a row ends the job.
+
+A restart helps against a lost node and against storage that fails for a while. It does not help against an example or a
+line of code that fails whenever its step is reached, however often the gang starts. The record is a file beside the
+run's checkpoints, so it outlives the pods.
+
+It only requires the standard library, because the launcher uses it after any command.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+MOST = 3
+"""The failure that ends the job. Two may be an accident."""
+_VARIES = re.compile(r"0x[0-9a-f]+|\d+")
+"""Parts of a message that differ between two runs of the same failure: addresses, process ids, ports, times."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """How a command failed."""
+
+    code: int
+    last: str
+    """Last line of its standard error, without what varies."""
+    step: int
+    """The last step that it completed."""
+
+    @classmethod
+    def of(cls, code: int, last: bytes, step: int) -> Failure:
+        """The failure of a command with this exit code and this last line of standard error."""
+        return cls(code, _VARIES.sub("#", last.decode(errors="replace"))[:500], step)
+
+
+class Failures:
+    """The record of one pod in its run's folder."""
+
+    def __init__(self, folder: Path, pod: str) -> None:
+        self._path = folder / f"failure-{pod}.json"
+
+    def count(self, failure: Failure) -> int:
+        """Record the failure, and return how often it has come in a row.
+
+        1 if the folder cannot be written: without a record, restarts decide.
+        """
+        former = self._read()
+        times = former.get("times") if former.get("failure") == asdict(failure) else 0
+        times = times + 1 if isinstance(times, int) else 1
+        draft = self._path.with_name(f".{self._path.name}")
+        try:
+            draft.write_text(json.dumps({"failure": asdict(failure), "times": times}))
+            draft.replace(self._path)
+        except OSError:
+            return 1
+        return times
+
+    def forget(self) -> None:
+        """Forget them, because the command has succeeded."""
+        with contextlib.suppress(OSError):
+            self._path.unlink()
+
+    def _read(self) -> dict[str, object]:
+        try:
+            found = json.loads(self._path.read_text())
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}

@@ -1,0 +1,83 @@
+"""`fit` as Keras has it, on one worker or several, with checkpoints and exact resume."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tensorplane import seeds
+from tensorplane.callbacks import Resume
+from tensorplane.inputs import Inputs
+from tensorplane.servers import is_parameter_server
+
+_ARRAYS = (np.ndarray, tf.Tensor)
+
+
+def fit(
+    model: Any,
+    x: Any,
+    y: Any = None,
+    *,
+    callbacks: Sequence[Any] = (),
+    folder: Path | str | None = None,
+    every_steps: int | None = None,
+    name: str = "",
+    verbose: int | str = 0,
+    **keywords: Any,
+) -> Any:
+    """Train a compiled Keras model with `model.fit`; continue if an earlier call was interrupted. Returns History.
+
+    `x` is a tf.data.Dataset of global batches, the result of `tensorplane.dataset`, or arrays with `y`, `batch_size`
+    (global) and `shuffle`; other keywords are those of `model.fit`. `folder`, `every_steps` and `name` are those of
+    `Resume`. Raises ValueError for data whose order cannot be repeated. At SIGTERM the program exits with code 75 after
+    a save.
+    """
+    if is_parameter_server(model.distribute_strategy):
+        from tensorplane import parameter_server_fit
+
+        return parameter_server_fit.fit(
+            model, x, y, callbacks=callbacks, folder=folder, every_steps=every_steps, **keywords
+        )
+    resume = Resume(folder, every_steps=every_steps, name=name)
+    if _are_arrays(x):
+        x, keywords = _dataset(x, y, keywords)
+        y = None
+    if isinstance(x, Inputs):
+        keywords.setdefault("steps_per_epoch", x.steps_per_epoch)
+        x = x.batches(model.distribute_strategy)
+    if not isinstance(x, (tf.data.Dataset, tf.distribute.DistributedDataset)):
+        raise ValueError(
+            f"x: the order of a {type(x).__name__} cannot be repeated when training resumes; "
+            "pass a tf.data.Dataset or arrays"
+        )
+    # Keras warns of `shuffle` for a dataset.
+    keywords["shuffle"] = False
+    return model.fit(x, y, callbacks=[*callbacks, resume], verbose=verbose, **keywords)
+
+
+def _are_arrays(x: Any) -> bool:
+    leaves = tf.nest.flatten(x)
+    return bool(leaves) and all(isinstance(leaf, _ARRAYS) for leaf in leaves)
+
+
+def _dataset(x: Any, y: Any, keywords: dict[str, Any]) -> tuple[tf.data.Dataset, dict[str, Any]]:
+    """Arrays as batches, shuffled by a seed, and the keywords that remain for Keras."""
+    rest = dict(keywords)
+    weight, size = rest.pop("sample_weight", None), rest.pop("batch_size", None) or 32
+    shuffle, split = rest.pop("shuffle", True), rest.pop("validation_split", 0.0)
+    whole = tuple(part for part in (x, y, weight) if part is not None)
+    count = len(tf.nest.flatten(x)[0])
+    end = count - int(count * split)
+    if split:
+        held = tf.data.Dataset.from_tensor_slices(tf.nest.map_structure(lambda array: array[end:], whole))
+        rest.setdefault("validation_data", held.batch(rest.get("validation_batch_size") or size))
+    order = tf.data.Dataset.range(end)
+    if shuffle:
+        order = order.shuffle(end, seed=seeds.of_run())
+    arrays = tf.nest.map_structure(tf.convert_to_tensor, whole)
+    data = order.batch(size).map(lambda rows: tf.nest.map_structure(lambda array: tf.gather(array, rows), arrays))
+    return data.prefetch(tf.data.AUTOTUNE), rest

@@ -1,0 +1,216 @@
+"""Repairs Keras 3's `fit`, `evaluate` and `predict` on several replicas, where the installed Keras has the faults.
+
+As released, Keras 3 cannot `fit` on several workers: it builds the model from values of other workers, and reduces
+scalars along an axis that they do not have. On several replicas of one process it runs, but uneven last batches, masked
+losses, clipped gradients and BatchNormalization differ from one process. What each repair does is in `exact_gradients`,
+`steps` and `epochs`; this module finds out whether it is needed, and installs it.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+from weakref import WeakKeyDictionary, ref
+
+import tensorflow as tf
+
+from tensorplane import epochs, exact_gradients, steps
+from tensorplane.replicas import Replicas, several
+
+Function = Callable[..., Any]
+
+_TRAINER = "keras.src.backend.tensorflow.trainer"
+_LOSS = "keras.src.losses.loss"
+_OPTIMIZER = "keras.src.optimizers.base_optimizer"
+_TF_OPTIMIZER = "keras.src.backend.tensorflow.optimizer"
+_LOSS_SCALE = "keras.src.optimizers.loss_scale_optimizer"
+_NN = "keras.src.backend.tensorflow.nn"
+
+_SIGNATURES = {
+    f"{_TRAINER}:TensorFlowTrainer._maybe_symbolic_build": ("self", "iterator", "data_batch"),
+    f"{_TRAINER}:TensorFlowTrainer._symbolic_build": ("self", "iterator", "data_batch"),
+    f"{_TRAINER}:TensorFlowTrainer._make_function": ("self", "step_function"),
+    f"{_TRAINER}:TensorFlowTrainer.make_predict_function": ("self", "force"),
+    f"{_TRAINER}:TensorFlowTrainer._get_metrics_result_or_logs": ("self", "logs"),
+    f"{_TRAINER}:TFEpochIterator.__init__": ("self", "distribute_strategy", "args", "kwargs"),
+    f"{_TRAINER}:TFEpochIterator._get_iterator": ("self",),
+    f"{_TRAINER}:TFEpochIterator._enumerate_iterator": ("self",),
+    f"{_LOSS}:scale_loss_for_distribution": ("value",),
+    f"{_LOSS}:unscale_loss_for_distribution": ("value",),
+    f"{_LOSS}:apply_mask": ("sample_weight", "mask", "dtype", "reduction"),
+    f"{_LOSS}:reduce_values": ("values", "sample_weight", "reduction"),
+    f"{_OPTIMIZER}:BaseOptimizer.apply": ("self", "grads", "trainable_variables"),
+    f"{_LOSS_SCALE}:LossScaleOptimizer.apply": ("self", "grads", "trainable_variables"),
+    f"{_TF_OPTIMIZER}:TFOptimizer._all_reduce_sum_gradients": ("self", "grads_and_vars"),
+    f"{_NN}:_compute_moments_sync": ("x", "axes", "keepdims"),
+}
+"""What the repair replaces or calls, with its parameters. A Keras that has it otherwise has another shape."""
+
+
+class UnknownKeras(RuntimeError):
+    """The installed Keras has another shape than the repair knows."""
+
+
+def install() -> None:
+    """Repair the installed Keras once; do nothing without several replicas. Raises UnknownKeras."""
+    trainer = import_module(_TRAINER)
+    if getattr(trainer, "_tensorplane", False):
+        return
+    if different := _different():
+        import keras
+
+        raise UnknownKeras(
+            f"keras: {keras.__version__} has no {', '.join(different)} of the known form, so its fit cannot be "
+            "repaired for several workers; install keras 3.15, or write the loop with tensorplane.Loop"
+        )
+    trainer._tensorplane = True  # type: ignore[attr-defined]
+    _repair_trainer(trainer)
+    for name, repair in {
+        f"{_LOSS}:scale_loss_for_distribution": exact_gradients.scale_loss,
+        f"{_LOSS}:unscale_loss_for_distribution": exact_gradients.unscale_loss,
+        f"{_LOSS}:apply_mask": exact_gradients.apply_mask,
+        f"{_LOSS}:reduce_values": exact_gradients.reduce_values,
+        f"{_OPTIMIZER}:BaseOptimizer.apply": exact_gradients.apply_gradients,
+        f"{_LOSS_SCALE}:LossScaleOptimizer.apply": exact_gradients.apply_gradients,
+        f"{_TF_OPTIMIZER}:TFOptimizer._all_reduce_sum_gradients": exact_gradients.all_reduce,
+    }.items():
+        _replace(name, repair)
+
+
+def _different() -> list[str]:
+    return [name.partition(":")[2] for name, parameters in _SIGNATURES.items() if _parameters(name) != parameters]
+
+
+def _parameters(name: str) -> tuple[str, ...] | None:
+    try:
+        owner, attribute = _owner(name)
+        return tuple(inspect.signature(getattr(owner, attribute)).parameters)
+    except (ImportError, AttributeError, TypeError, ValueError):
+        return None
+
+
+def _owner(name: str) -> tuple[Any, str]:
+    module, _, path = name.partition(":")
+    *owners, attribute = path.split(".")
+    owner = import_module(module)
+    for part in owners:
+        owner = getattr(owner, part)
+    return owner, attribute
+
+
+def _replace(name: str, repair: Callable[[Function], Function]) -> None:
+    owner, attribute = _owner(name)
+    setattr(owner, attribute, repair(getattr(owner, attribute)))
+
+
+@functools.cache
+def _repair_moments() -> None:
+    """Repair synchronized moments if they lose the digits of a large mean.
+
+    Not in `install`: TensorFlow connects workers only before the first operation.
+    """
+    if _moments_lose_digits():
+        _replace(f"{_NN}:_compute_moments_sync", exact_gradients.moments)
+
+
+def _moments_lose_digits() -> bool:
+    values = tf.constant([[4096.0], [4096.25]])
+    _, variance = import_module(_NN)._compute_moments_sync(values, [0], False)
+    return bool(abs(float(variance[0]) - 0.015625) > 1e-6)
+
+
+def _repair_trainer(trainer: Any) -> None:
+    kind = trainer.TensorFlowTrainer
+    trainer.TFEpochIterator = epochs.over_batches(trainer.TFEpochIterator)
+    kind._maybe_symbolic_build = _built(kind._maybe_symbolic_build)
+    kind._make_function = _function(kind._make_function)
+    kind.make_predict_function = _predict_function(kind.make_predict_function)
+    trainer.callbacks_module.CallbackList.set_model = _noted(trainer.callbacks_module.CallbackList.set_model)
+    kind._get_metrics_result_or_logs = _epoch_logs(kind._get_metrics_result_or_logs)
+
+
+_callbacks: WeakKeyDictionary[Any, ref[Any]] = WeakKeyDictionary()
+
+
+def callbacks_of(model: Any) -> list[Any]:
+    """The callbacks of the model's newest `fit`, with Keras' own."""
+    found = _callbacks[model]()
+    return list(found.callbacks) if found else []
+
+
+def _noted(original: Function) -> Function:
+    """Callbacks can be found by their model."""
+
+    @functools.wraps(original)
+    def set_model(self: Any, model: Any) -> None:
+        original(self, model)
+        if model:
+            _callbacks[model] = ref(self)
+
+    return set_model
+
+
+def _built(original: Function) -> Function:
+    """The model is built from the types and shapes of a batch."""
+
+    @functools.wraps(original)
+    def build(self: Any, iterator: Any = None, data_batch: Any = None) -> None:
+        if iterator is None or getattr(iterator, "batches", None) is None:
+            original(self, iterator, data_batch)
+            return
+        epochs.newest[self] = iterator
+        if not several(self.distribute_strategy):
+            original(self, iterator, data_batch)
+            return
+        _repair_moments()
+        with self.distribute_strategy.scope():
+            self._symbolic_build(data_batch=epochs.example(iterator))
+
+    return build
+
+
+def _function(original: Function) -> Function:
+    """Train and test steps run as `steps` does it."""
+
+    @functools.wraps(original)
+    def make(self: Any, step_function: Any) -> Any:
+        if not several(self.distribute_strategy):
+            return original(self, step_function)
+        _refuse_xla(self)
+        return steps.function(self, step_function, training=step_function == self.train_step)
+
+    return make
+
+
+def _refuse_xla(model: Any) -> None:
+    if model.jit_compile and Replicas.of(model.distribute_strategy).workers > 1:
+        raise ValueError("jit_compile: XLA cannot compile the exchange between workers; set jit_compile=False")
+
+
+def _predict_function(original: Function) -> Function:
+    """`predict` returns the outputs of all replicas in the order of the data."""
+
+    @functools.wraps(original)
+    def make(self: Any, force: bool = False) -> None:
+        if not several(self.distribute_strategy):
+            original(self, force)
+        elif self.predict_function is None or force:
+            self.predict_function = steps.prediction(self)
+
+    return make
+
+
+def _epoch_logs(original: Function) -> Function:
+    """An epoch that was resumed after its last step has no logs, but its metrics."""
+
+    @functools.wraps(original)
+    def logs_of(self: Any, logs: Any) -> Any:
+        iterator = epochs.newest.get(self)
+        if not logs and iterator is not None and iterator.resumed:
+            return self.get_metrics_result()
+        return original(self, logs)
+
+    return logs_of

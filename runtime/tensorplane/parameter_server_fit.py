@@ -1,0 +1,148 @@
+"""`fit` for compiled Keras models on parameter servers, which Keras 3's own `fit` does not support."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+
+from tensorplane.checkpoints import Checkpointer
+from tensorplane.cluster import Place
+from tensorplane.data import Order
+from tensorplane.parameter_server import Calls, coordinated, leave_if_asked, on_worker, pause_after
+from tensorplane.progress import Progress
+from tensorplane.servers import ByStep
+from tensorplane.stop import StopRequest
+
+_LOG_EVERY = 50
+
+
+def fit(
+    model: Any,
+    x: Any,
+    y: Any = None,
+    *,
+    batch_size: int = 32,
+    epochs: int = 1,
+    steps_per_epoch: int | None = None,
+    validation_data: tf.data.Dataset | None = None,
+    callbacks: Sequence[Any] = (),
+    folder: Path | str | None = None,
+    every_steps: int | None = None,
+    seed: int = 0,
+    steps_per_call: int = 10,
+) -> Any:
+    """Train a model that was built and compiled in the strategy's scope. Returns Keras' History.
+
+    - `x`: a `tf.data.Dataset` of batches, each of which one worker trains on; a function of a
+      `tf.distribute.InputContext` that returns one, with `steps_per_epoch`; or arrays, with `y`.
+    - `validation_data`: a data set that one worker evaluates after each epoch.
+    - `callbacks`: those that act at the ends of epochs and of the training. Methods for batches are not called, because
+      workers train on batches at the same time.
+    - `folder`, `every_steps`: of checkpoints, as for `Checkpointer`. Arrays resume exactly; of a data set, each worker
+      skips as many batches as were trained on.
+    - `seed` decides the order of arrays.
+
+    Raises ValueError for a model that is not built or compiled. At SIGTERM the program exits with 75 after a save.
+    """
+    of = model.distribute_strategy
+    batches, spec, steps_each = _data(x, y, batch_size, seed, steps_per_epoch)
+    _build(model, of, spec)
+    step = tf.Variable(0, dtype=tf.int64)
+    checkpoints = Checkpointer(Path(folder) if folder else None, every_steps=every_steps, model=model, step=step)
+    checkpoints.restore()
+    steps = epochs * steps_each
+    calls = Calls(of, _train_step(model), step, batches, Progress(Place.current(), int(step), steps))
+    hooks = tf.keras.callbacks.CallbackList(
+        list(callbacks), add_history=True, model=model, epochs=epochs, steps=steps_each
+    )
+    stop = StopRequest()
+    model.stop_training = False
+    with coordinated(of, stop) as asked:
+        hooks.on_train_begin()
+        while (at := int(step)) < steps and not model.stop_training:
+            epoch = at // steps_each
+            if at % steps_each == 0:
+                model.reset_metrics()
+                hooks.on_epoch_begin(epoch)
+            to = min((epoch + 1) * steps_each, pause_after(at, checkpoints.ask_after(at)))
+            step.assign(calls.run(at, to, steps_per_call, _LOG_EVERY, asked))
+            model.optimizer.iterations.assign(int(step))
+            if int(step) % steps_each == 0:
+                _end_epoch(model, of, calls, hooks, epoch, validation_data)
+            if checkpoints.due(int(step)) or asked() or int(step) == steps:
+                checkpoints.save(int(step))
+            leave_if_asked(asked, int(step), steps, checkpoints)
+        checkpoints.flush()
+        hooks.on_train_end()
+    return model.history
+
+
+def _data(x: Any, y: Any, batch_size: int, seed: int, steps_per_epoch: int | None) -> tuple[Any, Any, int]:
+    """The batches, their element's spec if known, and the steps of an epoch."""
+    if isinstance(x, tf.data.Dataset):
+        steps = steps_per_epoch or int(x.cardinality())
+        if steps <= 0:
+            raise ValueError("steps_per_epoch: the number of batches of this data set is unknown; pass it")
+        return x, x.element_spec, steps
+    if callable(x):
+        if not steps_per_epoch:
+            raise ValueError("steps_per_epoch: required with a function that returns a data set")
+        return x, x(tf.distribute.InputContext(1, 0, 1)).element_spec, steps_per_epoch
+    arrays = tf.nest.map_structure(tf.convert_to_tensor, (x,) if y is None else (x, y))
+    order = Order(len(tf.nest.flatten(arrays)[0]), batch_size, seed)
+
+    def batch(number: tf.Tensor) -> Any:
+        at = order.indices(number, 0, 1)
+        return tf.nest.map_structure(lambda array: tf.gather(array, at), arrays)
+
+    spec = tf.nest.map_structure(lambda array: tf.TensorSpec([batch_size, *array.shape[1:]], array.dtype), arrays)
+    return ByStep(batch), spec, steps_per_epoch or max(1, order.examples // batch_size)
+
+
+def _build(model: Any, of: Any, spec: Any) -> None:
+    """Create the variables of metrics and optimizer now: workers cannot."""
+    if not model.built or not model.compiled:
+        raise ValueError(
+            "model: not built or not compiled; give it keras.Input and call compile in the strategy's scope"
+        )
+    zeros = tf.nest.map_structure(lambda one: tf.zeros([size or 1 for size in one.shape], one.dtype), spec)
+    with of.scope():
+        model.optimizer.build(model.trainable_variables)
+        model._symbolic_build(data_batch=zeros)
+
+
+def _train_step(model: Any) -> Callable[..., tf.Tensor]:
+    def train_step(*batch: Any) -> tf.Tensor:
+        return model.train_step(batch)["loss"]
+
+    return train_step
+
+
+def _end_epoch(model: Any, of: Any, calls: Calls, hooks: Any, epoch: int, validation: tf.data.Dataset | None) -> None:
+    logs = _results(model)
+    if validation is not None:
+        calls.once(_evaluation(model, of, validation))
+        logs |= {f"val_{name}": value for name, value in _results(model).items()}
+    hooks.on_epoch_end(epoch, logs)
+
+
+def _results(model: Any) -> dict[str, float]:
+    return {name: float(value) for name, value in model.get_metrics_result().items()}
+
+
+def _evaluation(model: Any, of: Any, data: tf.data.Dataset) -> Callable[[], None]:
+    """What one worker computes: the metrics of all batches. It begins with a reset, because it may be repeated."""
+    restored, count = on_worker(data), int(data.cardinality())
+    if count <= 0:
+        raise ValueError("validation_data: the number of its batches is unknown; use take or an assert_cardinality")
+
+    def evaluate() -> None:
+        model.reset_metrics()
+        batches = iter(restored())
+        for _ in tf.range(count):
+            of.run(lambda batch: model.test_step(batch), args=(next(batches),))
+
+    return evaluate

@@ -1,0 +1,81 @@
+"""Whether a dataset has the same order each time it is read, which resuming and sharing it both require."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.python.framework import tensor_util
+
+_SHUFFLES = ("ShuffleDataset", "ShuffleDatasetV2", "ShuffleDatasetV3", "ShuffleAndRepeatDataset")
+_REMEDY = (
+    "pass seed= to it, or call tensorplane.strategy() or keras.utils.set_random_seed() before you create the dataset"
+)
+
+
+class NotRepeatable(ValueError):
+    """The order of a dataset differs from one reading to the next, or from worker to worker."""
+
+
+def seeds(dataset: Any) -> list[tuple[str, int, int]]:
+    """The random operations of a tf.data.Dataset, each with its two seeds; both are 0 if it has none."""
+    found: list[tuple[str, int, int]] = []
+    waiting, seen = [dataset], set[int]()
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen or not isinstance(one, tf.data.Dataset):
+            continue
+        seen.add(id(one))
+        if hasattr(one, "_seed") and hasattr(one, "_seed2"):
+            found.append((type(one).__name__.strip("_"), _number(one._seed), _number(one._seed2)))
+        for function in one._functions():
+            found += _in_graph(function.function.graph.as_graph_def())
+        waiting += one._inputs()
+    return found
+
+
+def check(dataset: Any) -> None:
+    """Raises NotRepeatable with the operation that has no seed."""
+    for name, *numbers in seeds(dataset):
+        if not any(numbers):
+            raise NotRepeatable(f"dataset: {name} has no seed, so its order cannot be repeated; {_REMEDY}")
+
+
+def check_same(dataset: Any, strategy: tf.distribute.Strategy) -> None:
+    """Raises NotRepeatable if workers would read the dataset in different orders. All workers must call it."""
+    mine = hash_of(seeds(dataset))
+    everyones = strategy.gather(
+        strategy.experimental_distribute_values_from_function(lambda _: tf.constant([mine], tf.int64)), axis=0
+    )
+    if len(set(everyones.numpy().tolist())) > 1:
+        raise NotRepeatable(
+            "dataset: workers have different seeds, so each would read another order; call "
+            "keras.utils.set_random_seed() with the same number in all of them before you create the dataset"
+        )
+    check(dataset)
+
+
+def hash_of(found: list[tuple[str, int, int]]) -> int:
+    """A number below 2^32 that differs for other seeds."""
+    import zlib
+
+    return zlib.crc32(repr(found).encode())
+
+
+def _number(value: Any) -> int:
+    return int(value) if not tf.is_symbolic_tensor(value) else int(tf.get_static_value(value) or 0)
+
+
+def _in_graph(graph: Any) -> Iterator[tuple[str, int, int]]:
+    """Random operations in the functions of `map`, `interleave` and others."""
+    for nodes in (graph.node, *(function.node_def for function in graph.library.function)):
+        constants = {node.name: node for node in nodes if node.op == "Const"}
+        for node in nodes:
+            if node.op in _SHUFFLES:
+                inputs = [constants.get(name.split(":")[0]) for name in node.input[2:4]]
+                numbers = [int(tensor_util.MakeNdarray(one.attr["value"].tensor)) for one in inputs if one is not None]
+                if len(numbers) == 2:
+                    yield node.op, numbers[0], numbers[1]
+            elif "seed" in node.attr and "seed2" in node.attr:
+                yield node.op, node.attr["seed"].i, node.attr["seed2"].i

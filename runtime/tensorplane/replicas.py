@@ -1,0 +1,93 @@
+"""The replicas of a strategy: which of them this process runs, and each one's share of a step's batch."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import tensorflow as tf
+
+
+@dataclass(frozen=True)
+class Replicas:
+    """All replicas of a strategy, and those of this process."""
+
+    total: int
+    first: int
+    """Index of this process's first replica among all."""
+    local: int
+    """Number of replicas in this process."""
+    workers: int
+
+    @classmethod
+    def of(cls, strategy: tf.distribute.Strategy) -> Replicas:
+        """The replicas of a Mirrored or MultiWorkerMirrored strategy."""
+        if not several(strategy):
+            return cls(1, 0, 1, 1)
+        contexts: list[tf.distribute.InputContext] = []
+
+        def note(context: tf.distribute.InputContext) -> tf.data.Dataset:
+            contexts.append(context)
+            return tf.data.Dataset.range(1)
+
+        strategy.distribute_datasets_from_function(note)
+        (context,) = contexts
+        local = context.num_replicas_in_sync // context.num_input_pipelines
+        return cls(context.num_replicas_in_sync, context.input_pipeline_id * local, local, context.num_input_pipelines)
+
+
+def several(strategy: tf.distribute.Strategy) -> bool:
+    """Whether the strategy has several replicas that exchange gradients in every step, on CPUs or GPUs."""
+    kinds = (tf.distribute.MirroredStrategy, tf.distribute.MultiWorkerMirroredStrategy)
+    return isinstance(strategy, kinds) and bool(strategy.num_replicas_in_sync > 1)
+
+
+class _Shares(threading.local):
+    """The share of the step that a replica's thread computes now."""
+
+    now: tuple[tf.Tensor, tf.Tensor] | None = None
+
+
+_shares = _Shares()
+
+
+@contextmanager
+def sharing(rows: tf.Tensor, total: tf.Tensor) -> Iterator[None]:
+    """In this block, the caller's replica computes `rows` of the step's `total` samples."""
+    before = _shares.now
+    _shares.now = (tf.cast(rows, tf.float64), tf.cast(total, tf.float64))
+    try:
+        yield
+    finally:
+        _shares.now = before
+
+
+def in_step() -> bool:
+    """Whether the caller is in a step, in a replica."""
+    return _shares.now is not None
+
+
+def share(dtype: Any) -> tf.Tensor:
+    """The replica's part of the step's samples, from 0 to 1. The parts of all replicas add up to 1."""
+    rows, total = _now()
+    return tf.cast(tf.math.divide_no_nan(rows, total), dtype)
+
+
+def inverse_share(dtype: Any) -> tf.Tensor:
+    """1 / share, or 0 for a replica without samples."""
+    rows, total = _now()
+    return tf.cast(tf.math.divide_no_nan(total, rows), dtype)
+
+
+def summed(value: tf.Tensor) -> tf.Tensor:
+    """The sum of a value over all replicas. All replicas must call it."""
+    return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, value)
+
+
+def _now() -> tuple[tf.Tensor, tf.Tensor]:
+    if _shares.now is None:
+        raise RuntimeError("share: the caller is not in a step of a replica")
+    return _shares.now

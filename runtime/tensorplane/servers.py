@@ -1,0 +1,168 @@
+"""The servers of a parameter-server job as the chief sees them: the strategy over them, their health, their end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import tensorflow as tf
+
+from tensorplane import server
+from tensorplane.stop import EXIT_SAVED
+
+_SHARD_BYTES = 16 << 10
+"""Variables of twice this size or more are divided."""
+_POLL_SECONDS = 1.0
+_SILENT_SECONDS = 15.0
+_GOODBYE_SECONDS = 5.0
+_SAY_SECONDS = 20.0
+
+
+def strategy(*, divide: bool = True) -> Any:
+    """`ParameterServerStrategy` over the cluster in TF_CONFIG, connected.
+
+    Variables are distributed over the servers by size. `divide`: whether large ones are divided among all servers;
+    Keras 3 models then train with `tensorplane.parameter_server`, not with a `ClusterCoordinator` of your own.
+    """
+    resolver = tf.distribute.cluster_resolver.TFConfigClusterResolver(rpc_layer="grpc")
+    servers = resolver.cluster_spec().num_tasks("ps")
+    _wait_for_all(resolver.cluster_spec())
+    partitioner = None
+    if divide and servers > 1 and _keras_knows_shards():
+        partitioner = tf.distribute.experimental.partitioners.MinSizePartitioner(_SHARD_BYTES, max_shards=servers)
+    made = tf.distribute.ParameterServerStrategy(resolver, variable_partitioner=partitioner)
+    _balance(made.extended, servers)
+    return made
+
+
+def _wait_for_all(spec: Any) -> None:
+    """Wait until every server accepts connections: gRPC would pause up to two minutes after a failed attempt."""
+    began, said = time.monotonic(), False
+    for kind in ("ps", "worker"):
+        for index, address in enumerate(spec.job_tasks(kind)):
+            while not server.accepts(address):
+                if not said and time.monotonic() - began > _SAY_SECONDS:
+                    print(f"tensorplane: waiting for {kind}:{index} at {address}", flush=True)
+                    said = True
+                time.sleep(0.2)
+
+
+def _keras_knows_shards() -> bool:
+    """Whether divided variables work with the installed Keras; tf_keras supports them by itself."""
+    if os.environ.get("TF_USE_LEGACY_KERAS") in ("1", "true", "True"):
+        return True
+    try:
+        from tensorplane import keras_shards
+
+        keras_shards.install()
+    except (ImportError, AttributeError) as error:
+        print(f"tensorplane: variables stay whole, because this Keras has changed: {error}", flush=True)
+        return False
+    return True
+
+
+def is_parameter_server(of: Any) -> bool:
+    """Whether this is a ParameterServerStrategy."""
+    return hasattr(of, "_is_parameter_server_strategy_v2")
+
+
+def tasks(of: Any) -> Any:
+    """The ClusterSpec of a ParameterServerStrategy. Its public `cluster_resolver` is None in TensorFlow 2.21."""
+    return of._cluster_resolver.cluster_spec()
+
+
+def _balance(extended: Any, servers: int) -> None:
+    """Create each variable on the server with the fewest bytes; TensorFlow takes turns, whatever their sizes."""
+    create, loads = extended._create_variable_round_robin, [0] * servers
+
+    def create_on_emptiest(next_creator: Any, **kwargs: Any) -> Any:
+        at = loads.index(min(loads))
+        extended._variable_count = at
+        variable = create(next_creator, **kwargs)
+        loads[at] += variable.dtype.size * (variable.shape.num_elements() or 1)
+        return variable
+
+    extended._create_variable_round_robin = create_on_emptiest
+
+
+class ByStep:
+    """Batches as a function of the step: each step has the same batch on whichever worker, and in a resumed run."""
+
+    def __init__(self, batch: Callable[[tf.Tensor], Any]) -> None:
+        """`batch` makes the arguments of the training step from its number, from 0. It runs on the workers."""
+        self.batch = batch
+
+
+class Watch:
+    """Polls all servers while the chief trains: one that is silent ends the chief, and the job restarts."""
+
+    def __init__(self, of: Any) -> None:
+        self._devices = _devices(of)
+        self._asked: dict[str, float] = {}
+        """When each server was asked that has not answered yet."""
+        self._end = threading.Event()
+        self.stopping = False
+        """Whether a parameter server was asked to stop: what it holds must be saved now."""
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Poll in this block."""
+        for device in self._devices:
+            threading.Thread(target=self._poll, args=(device,), daemon=True).start()
+        threading.Thread(target=self._judge, daemon=True).start()
+        try:
+            yield
+        finally:
+            self._end.set()
+
+    def _poll(self, device: str) -> None:
+        while not self._end.wait(_POLL_SECONDS):
+            self._asked[device] = time.monotonic()
+            try:
+                with tf.device(device):
+                    state = tf.io.read_file(server.STATE).numpy().decode()
+                self.stopping = self.stopping or ("/job:ps/" in device and server.STOPPING in state)
+            except tf.errors.OpError:
+                # A server that is gone is the coordinator's to handle; one without the note is a server of the user.
+                pass
+            self._asked.pop(device, None)
+
+    def _judge(self) -> None:
+        while not self._end.wait(_POLL_SECONDS):
+            for device, since in list(self._asked.items()):
+                if time.monotonic() - since > _SILENT_SECONDS:
+                    task = device.removeprefix("/job:").replace("/replica:0/task", "").split("/")[0]
+                    line = f"tensorplane: lost={task} silent for {_SILENT_SECONDS:.0f} s; the job restarts"
+                    print(line, file=sys.stderr, flush=True)
+                    os._exit(EXIT_SAVED)
+
+
+def dismiss(of: Any, code: int) -> None:
+    """Let all servers end with this exit code. Waits at most five seconds for those that do not answer."""
+
+    def tell(device: str) -> None:
+        with contextlib.suppress(tf.errors.OpError), tf.device(device):
+            tf.io.write_file(server.VERDICT, str(code))
+
+    threads = [threading.Thread(target=tell, args=(device,), daemon=True) for device in _devices(of)]
+    for thread in threads:
+        thread.start()
+    deadline = time.monotonic() + _GOODBYE_SECONDS
+    for thread in threads:
+        thread.join(max(0.0, deadline - time.monotonic()))
+
+
+def _devices(of: Any) -> list[str]:
+    """The CPU of every server and worker."""
+    spec = tasks(of)
+    return [
+        f"/job:{kind}/replica:0/task:{index}/device:CPU:0"
+        for kind in ("ps", "worker")
+        for index in range(spec.num_tasks(kind))
+    ]

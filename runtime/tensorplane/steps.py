@@ -1,0 +1,170 @@
+"""Steps of Keras' training, evaluation and prediction on several replicas, in one process or several.
+
+Each replica knows its share of the step's samples: losses, metrics and statistics are weighted by it, so that an uneven
+last batch counts as it does in one process. What all workers must know is exchanged once a step, in one vector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import tensorflow as tf
+
+from tensorplane.batches import Batch, BatchIterator, rows, take
+from tensorplane.replicas import share, sharing, summed
+
+Step = Callable[[Any], Any]
+
+
+class Stop:
+    """Whether this process was asked to stop, and whether any was, as of the step before."""
+
+    def __init__(self) -> None:
+        self.mine: Callable[[], bool] = lambda: False
+        self.anyones: tf.Tensor | None = None
+
+    def agreed(self) -> bool:
+        """Whether a process was asked to stop. The same in all processes after the same step."""
+        return self.mine() if self.anyones is None else bool(self.anyones > 0)
+
+
+_stops: WeakKeyDictionary[Any, Stop] = WeakKeyDictionary()
+
+
+def stop_of(model: Any) -> Stop:
+    """The requests to stop the training of this model."""
+    return _stops.setdefault(model, Stop())
+
+
+def function(model: Any, step: Step, *, training: bool) -> Callable[[Any], Any]:
+    """Keras' train or test function: runs `steps_per_execution` steps, and returns the logs of the last."""
+    strategy, stop = model.distribute_strategy, stop_of(model)
+
+    def one(batch: Any, total: tf.Tensor | None, asked: tf.Tensor) -> Any:
+        replica = _weighted(model, step, training=training)
+        logs = strategy.run(replica, args=(batch, total, asked))
+        return tf.nest.map_structure(lambda value: strategy.experimental_local_results(value)[0], logs)
+
+    step_of_all = one
+    if not model.run_eagerly:
+        step_of_all = tf.function(one, reduce_retracing=True, jit_compile=model.jit_compile, autograph=False)
+
+    def counted(source: Any, parts: Any, count: tf.Tensor, asked: tf.Tensor) -> Any:
+        first = step_of_all(*take(source, parts, strategy), asked)
+        return tf.while_loop(
+            lambda done, _: done < count,
+            lambda done, _: (done + 1, step_of_all(*take(source, parts, strategy), asked)),
+            (tf.constant(1), first),
+        )[1]
+
+    steps_of_all = tf.function(counted, reduce_retracing=True, autograph=False)
+
+    def run(iterator: Any) -> Any:
+        asked = tf.constant(float(stop.mine()))
+        logs, stop.anyones = _execution(model, iterator, asked, step_of_all, steps_of_all)
+        return logs
+
+    return run
+
+
+def _execution(model: Any, iterator: Any, asked: tf.Tensor, one: Any, counted: Any) -> Any:
+    """The steps of one execution; StopIteration if the data have ended."""
+    most = model.steps_per_execution
+    if isinstance(iterator, BatchIterator) and not model.run_eagerly:
+        count = min(most, left) if (left := iterator.left(most)) is not None else 1
+        if count == 0:
+            raise StopIteration
+        if count > 1 or most == 1:
+            return counted(iterator.source, iterator.parts, tf.constant(count), asked)
+    result = None
+    for _ in range(most):
+        try:
+            batch = next(iterator)
+        except (StopIteration, tf.errors.OutOfRangeError):
+            break
+        # A batch that was given to train_on_batch is one that each worker has for itself.
+        batch = batch if isinstance(batch, Batch) else Batch(batch, None)
+        result = one(*batch, asked)
+    if result is None:
+        raise StopIteration
+    return result
+
+
+def _weighted(model: Any, step: Step, *, training: bool) -> Callable[..., Any]:
+    """The step of one replica. It reports to all: logs, weighted by samples, and whether it was asked to stop."""
+
+    def replica(batch: Any, total: tf.Tensor | None, asked: tf.Tensor) -> Any:
+        batch = _present(batch)
+        mine = rows(batch)
+        with sharing(mine, summed(mine) if total is None else total):
+            logs = step(batch)
+            if training:
+                average_statistics(model)
+            return _reported(logs, asked)
+
+    return replica
+
+
+def _reported(logs: Any, asked: tf.Tensor) -> Any:
+    """The logs, averaged over all samples, and the number of replicas whose process was asked to stop."""
+    averages, anyones = _averaged([tf.convert_to_tensor(leaf) for leaf in tf.nest.flatten(logs)], asked)
+    return tf.nest.pack_sequence_as(logs, averages), anyones
+
+
+def average_statistics(model: Any) -> None:
+    """Average what replicas measured on their own samples: the statistics of BatchNormalization."""
+    layers = [layer for layer in model._flatten_layers() if measures_alone(layer)]
+    variables = [variable.value for layer in layers for variable in layer.non_trainable_variables]
+    variables = [variable for variable in variables if variable.dtype.is_floating]
+    if variables:
+        for variable, average in zip(variables, _averaged(variables)[0], strict=True):
+            variable.assign(average)
+
+
+def _averaged(values: Sequence[tf.Tensor], count: tf.Tensor | None = None) -> tuple[list[tf.Tensor], tf.Tensor]:
+    """The values' averages over all samples, and the sum of the replicas' counts, in one exchange."""
+    wide = tf.float64 if any(value.dtype == tf.float64 for value in values) else tf.float32
+    weight = share(wide)
+    casts = [tf.cast(value, wide) for value in values]
+    # A replica without samples computes NaN.
+    parts = [tf.reshape(tf.where(weight > 0, value, tf.zeros_like(value)) * weight, [-1]) for value in casts]
+    counted = tf.zeros([1], wide) if count is None else tf.reshape(tf.cast(count, wide), [1])
+    everyones = summed(tf.concat([*parts, counted], axis=0))
+    *sums, counts = tf.split(everyones, [*(tf.size(part) for part in parts), 1], num=len(parts) + 1)
+    averages = [
+        tf.cast(tf.reshape(one, tf.shape(value)), value.dtype if value.dtype.is_floating else wide)
+        for one, value in zip(sums, values, strict=True)
+    ]
+    return averages, counts[0]
+
+
+def measures_alone(layer: Any) -> bool:
+    """Whether each replica normalizes by the statistics of its own samples."""
+    import keras
+
+    return isinstance(layer, keras.layers.BatchNormalization) and not layer.synchronized and layer.trainable
+
+
+def prediction(model: Any) -> Callable[[Any], Any]:
+    """Keras' predict function: the outputs of all replicas for some batches, in the order of the data."""
+    strategy = model.distribute_strategy
+
+    def one(batch: Any) -> Any:
+        outputs = strategy.run(model.predict_step, args=(_present(batch),))
+        return tf.nest.map_structure(lambda output: strategy.gather(output, axis=0), outputs)
+
+    if not model.run_eagerly:
+        one = tf.function(one, reduce_retracing=True, autograph=False)
+
+    def run(batches: Any) -> Any:
+        outputs = [one(batch.values if isinstance(batch, Batch) else batch) for batch in batches]
+        return tf.nest.map_structure(lambda *parts: tf.concat(parts, axis=0), *outputs)
+
+    return run
+
+
+def _present(batch: Any) -> Any:
+    """The batch with None where Keras' data adapters put an Optional."""
+    return tf.nest.map_structure(lambda leaf: None if isinstance(leaf, tf.experimental.Optional) else leaf, batch)

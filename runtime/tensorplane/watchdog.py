@@ -1,0 +1,66 @@
+"""Tells a worker that no longer answers from other failures: one line names it, and the gang restarts for free.
+
+TensorFlow's coordination service, which `MultiWorkerMirroredStrategy` starts in every process, sends heartbeats from a
+thread of its own. A worker that is stopped or cut off is noticed after about ten seconds, whatever the others do:
+compiling, saving and evaluation do not hold up that thread. The collective operations of all others then fail, and so
+do those of the silent worker when it wakes up. This module turns their errors into an end of the process.
+
+A silent worker is more often the fault of a node than of the code, so the exit code is the one of a disruption: it does
+not count against `maxRestarts`. A worker that ended by itself is not silent; its own exit code decides.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from tensorplane.stop import EXIT_SAVED
+
+EXIT_SILENT = EXIT_SAVED
+"""Exit code if another worker does not answer: a disruption, as for a pod that was asked to stop."""
+_STOPPED = re.compile(r"unhealthy \(stopped sending heartbeats\)")
+_TASK = re.compile(r"/job:(\w+)/(?:replica:\d+/)?task:(\d+)")
+_LEADER = re.compile(r"Deadline Exceeded.*CoordinationService/Heartbeat", re.DOTALL)
+"""What the others get if the silent worker is the first, in which the service runs."""
+
+
+def silent(message: str) -> str | None:
+    """The task that a TensorFlow error reports as silent, such as `worker 1`; None for any other error."""
+    if found := _STOPPED.search(message):
+        task = _TASK.search(message, found.end())
+        return f"{task.group(1)} {task.group(2)}" if task else "a worker"
+    return "the first worker" if _LEADER.search(message) else None
+
+
+@contextmanager
+def watched(environment: Mapping[str, str] = os.environ) -> Iterator[None]:
+    """In this block, an error about a silent worker ends the process with one line and EXIT_SILENT."""
+    import tensorflow as tf
+
+    try:
+        yield
+    except (tf.errors.UnavailableError, tf.errors.DeadlineExceededError, tf.errors.AbortedError) as error:
+        if (task := silent(str(error))) is None:
+            raise
+        who = _with_address(task, environment)
+        print(
+            f"tensorplane: {who} does not answer; the gang restarts from the last checkpoint",
+            file=sys.stderr,
+            flush=True,
+        )
+        # TensorFlow's own end would wait for the silent worker.
+        sys.stdout.flush()
+        os._exit(EXIT_SILENT)
+
+
+def _with_address(task: str, environment: Mapping[str, str]) -> str:
+    """The task with its address in TF_CONFIG."""
+    cluster = json.loads(environment.get("TF_CONFIG") or "{}").get("cluster", {})
+    first = "chief" if "chief" in cluster else "worker"
+    kind, _, index = (f"{first} 0" if task == "the first worker" else task).partition(" ")
+    hosts = cluster.get(kind, [])
+    return f"{kind} {index} ({hosts[int(index)]})" if index.isdecimal() and int(index) < len(hosts) else task

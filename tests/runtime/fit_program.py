@@ -1,0 +1,83 @@
+"""A program of a user: a small model with `tensorplane.fit`. The test that starts it can have it killed at a step."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+import tensorplane
+from tensorplane import disk
+
+EPOCHS, BATCH = 4, 25
+
+
+class KillAt(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no types
+    """A signal to this process after so many steps. Resume restores attributes of callbacks, so it has none."""
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        STEPS_LEFT[0] -= 1
+        if STEPS_LEFT[0] == 0:
+            os.kill(os.getpid(), signal.SIGTERM if "GENTLY" in os.environ else signal.SIGKILL)
+
+
+STEPS_LEFT = [int(os.environ.get("KILL_AFTER", "0"))]
+
+
+def kill_in_save(after: int) -> None:
+    """SIGKILL in a save, after so many files were flushed."""
+    own, left = disk.flush, [after]
+
+    def flush(path: Path) -> None:
+        left[0] -= 1
+        if left[0] == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        own(path)
+
+    disk.flush = flush
+
+
+def main() -> None:
+    tf.config.threading.set_intra_op_parallelism_threads(1)
+    if "KILL_IN_SAVE" in os.environ:
+        kill_in_save(int(os.environ["KILL_IN_SAVE"]))
+    strategy = tensorplane.strategy()
+    random = np.random.default_rng(0)
+    x = random.normal(size=(210, 6)).astype("float32")
+    y = (x[:, 0] * x[:, 1] > 0).astype("int64")
+    data = tf.data.Dataset.from_tensor_slices((x, y))
+    with strategy.scope():
+        model = keras.Sequential(
+            [
+                keras.Input((6,)),
+                keras.layers.Dense(16, activation="relu"),
+                keras.layers.BatchNormalization(),
+                keras.layers.Dropout(0.3, seed=5),
+                keras.layers.Dense(2, activation="softmax"),
+            ]
+        )
+        model.compile(
+            optimizer=keras.optimizers.Adam(0.01),
+            loss="sparse_categorical_crossentropy",
+            metrics=["accuracy"],
+            steps_per_execution=int(os.environ.get("STEPS_PER_EXECUTION", "1")),
+        )
+    history = tensorplane.fit(
+        model,
+        data.shuffle(210, seed=3).batch(BATCH),
+        epochs=EPOCHS,
+        validation_data=data.batch(50),
+        callbacks=[keras.callbacks.ReduceLROnPlateau("loss", patience=0, min_delta=1.0), KillAt()],
+    )
+    weights = np.concatenate([weight.ravel() for weight in model.get_weights()])
+    print("weights", weights.tobytes().hex(), flush=True)
+    print("history", {name: [float(value) for value in values] for name, values in history.history.items()}, flush=True)
+
+
+if __name__ == "__main__":
+    main()

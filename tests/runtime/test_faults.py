@@ -1,0 +1,121 @@
+"""Training that is killed at any moment, inside saves too, ends with the bits of training that nobody touched.
+
+`make test` takes a handful; TENSORPLANE_KILLS and TENSORPLANE_STOPS are more, and TENSORPLANE_SEED is which.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import shutil
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tensorplane.checkpoint_files import CheckpointFiles
+from tensorplane.watchdog import EXIT_SILENT
+from tests.runtime.launching import Program
+from tests.runtime.test_resume import assert_same_bits
+from tests.support.waiting import PATIENT_SECONDS
+
+KILLS = int(os.environ.get("TENSORPLANE_KILLS", "3"))
+STOPS = int(os.environ.get("TENSORPLANE_STOPS", "1"))
+SEED = int(os.environ.get("TENSORPLANE_SEED", "1"))
+_STEPS, _EVERY = 300, 20
+_SETTINGS = {"STEPS": str(_STEPS), "CHECKPOINT_STEPS": str(_EVERY)}
+_NOTICED_SECONDS = 20
+_KILLS_PER_RUN = 5
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Program:
+    shutil.copy(Path(__file__).with_name("faulty.py"), tmp_path)
+    return Program(tmp_path)
+
+
+def _fault(rng: random.Random, begin: int) -> str:
+    """A moment within the next 80 steps after `begin`."""
+    kind = rng.choice(("step", "save", "write", "time"))
+    if kind == "step":
+        return f"step:{begin + rng.randint(1, 4) * _EVERY}"
+    if kind == "save":
+        return f"save:{rng.randint(1, 3)}:{rng.randint(1, 9)}"
+    return f"write:{rng.randint(1, 3)}" if kind == "write" else f"time:{rng.uniform(0, 0.5):.2f}"
+
+
+def _killed_once(program: Program, run: str, fault: str, workers: int) -> tuple[int, int, int]:
+    """Starts the run and waits for its end by the fault: the step it began at, its last saved and last known step."""
+    settings = {**_SETTINGS, "FAULT": fault}
+    with program.run(run, workers=workers, settings=settings, script="faulty.py") as started:
+        begin = int(re.findall(r" step=(\d+) ", started.until("resumed="))[0])
+        for line in started.processes[0].stdout or ():
+            started.lines.append(line)
+        assert started.processes[0].wait(PATIENT_SECONDS) == -signal.SIGKILL, f"{fault}:\n{started.output}"
+    saved = [int(step) for step in re.findall(r"saved=(\d+)", started.output)]
+    steps = [int(step) for step in re.findall(r" step=(\d+) loss=", started.output)]
+    return begin, max(saved, default=begin), max(steps, default=begin)
+
+
+def _kill_and_finish(program: Program, run: str, rng: random.Random, kills: int, workers: int) -> None:
+    """Kills a run so often, and lets it finish. Checks at each restart what was lost."""
+    saved = known = 0
+    for _ in range(kills):
+        if known > _STEPS - 5 * _EVERY:
+            break
+        fault = _fault(rng, saved)
+        begin, last_saved, last_known = _killed_once(program, run, fault, workers)
+        assert begin >= saved, "what was reported as saved is there"
+        # While one checkpoint is written, training goes on to the next.
+        assert known - begin <= 2 * _EVERY
+        saved, known = last_saved, last_known
+    with program.run(run, workers=workers, settings=_SETTINGS) as last:
+        assert last.finish() == [0] * workers, last.output
+        begin = int(re.findall(r" step=(\d+) ", last.output)[0])
+    assert begin >= saved
+    assert known - begin <= 2 * _EVERY
+
+
+def test_kills_at_any_moment_lose_no_run_and_no_bit(program: Program) -> None:
+    rng = random.Random(SEED)
+    with program.run("whole", settings=_SETTINGS) as whole:
+        assert whole.finish() == [0], whole.output
+    left, run = KILLS, 0
+    while left > 0:
+        run += 1
+        _kill_and_finish(program, f"killed-{run}", rng, min(left, _KILLS_PER_RUN), workers=1)
+        assert_same_bits(program.checkpoints("whole"), program.checkpoints(f"killed-{run}"))
+        left -= _KILLS_PER_RUN
+
+
+def test_silent_worker_is_noticed_and_trains_no_further_when_it_wakes_up(program: Program) -> None:
+    rng = random.Random(SEED)
+    for number in range(STOPS):
+        victim = rng.randint(0, 1)
+        run = f"stopped-{number}"
+        settings = {"STEPS": "1000000", "CHECKPOINT_STEPS": str(_EVERY)}
+        with program.run(run, workers=2, settings=settings, show=1 - victim) as workers:
+            _until_saved(program.checkpoints(run))
+            stopped, other = workers.processes[victim], workers.processes[1 - victim]
+            stopped.send_signal(signal.SIGSTOP)
+            began = time.monotonic()
+            assert other.wait(PATIENT_SECONDS) == EXIT_SILENT
+            assert time.monotonic() - began <= _NOTICED_SECONDS
+            said = other.stdout.read() if other.stdout else ""
+            (line,) = [line for line in said.splitlines() if "does not answer" in line]
+            assert line.startswith(f"tensorplane: worker {victim} (127.0.0.1:")
+            before = CheckpointFiles(program.checkpoints(run)).steps()
+            stopped.send_signal(signal.SIGCONT)
+            # Its peer has ended by now, so it may find its connection refused.
+            assert stopped.wait(PATIENT_SECONDS) in (1, EXIT_SILENT), "nobody is left to train with"
+            # A write that had begun may complete; no step follows.
+            assert CheckpointFiles(program.checkpoints(run)).steps()[0] <= before[0] + _EVERY
+
+
+def _until_saved(folder: Path) -> None:
+    deadline = time.monotonic() + PATIENT_SECONDS
+    while not CheckpointFiles(folder).steps():
+        assert time.monotonic() < deadline, "no checkpoint was saved"
+        time.sleep(0.1)

@@ -1,0 +1,223 @@
+"""The input pipeline: what each step sees, whatever the number of workers, restarts and the state of the cache."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tensorplane
+from tensorplane import inputs
+from tensorplane.cluster import Place
+from tensorplane.inputs import Inputs
+
+
+@dataclass(frozen=True)
+class _Worker:
+    """One worker's view of a strategy, without the other processes."""
+
+    workers: int
+    index: int
+    replicas: int
+    """Of each worker."""
+
+    @property
+    def num_replicas_in_sync(self) -> int:
+        return self.workers * self.replicas
+
+    def distribute_datasets_from_function(self, pipeline: Callable[[tf.distribute.InputContext], Any]) -> Any:
+        return pipeline(tf.distribute.InputContext(self.workers, self.index, self.num_replicas_in_sync))
+
+
+_ALONE = _Worker(1, 0, 1)
+
+
+def _steps(data: Inputs, worker: _Worker, count: int, first_step: int = 0) -> list[list[int]]:
+    """What a worker sees in each step."""
+    shares = iter(data.batches(worker, first_step=first_step))
+    return [
+        list(chain.from_iterable(next(shares).numpy().tolist() for _ in range(worker.replicas))) for _ in range(count)
+    ]
+
+
+@st.composite
+def _runs(draw: st.DrawFn) -> tuple[int, int, int, int, int]:
+    workers, replicas = draw(st.integers(1, 3)), draw(st.integers(1, 2))
+    global_batch = workers * replicas * draw(st.integers(1, 20))
+    return draw(st.integers(1, 60)), global_batch, workers, replicas, draw(st.integers(0, 9))
+
+
+@settings(max_examples=10)
+@given(_runs(), st.integers(0, 2**31))
+def test_any_split_and_any_resume_sees_the_same_global_batches(run: tuple[int, int, int, int, int], seed: int) -> None:
+    examples, global_batch, workers, replicas, first_step = run
+    data = tensorplane.dataset(examples, lambda index: index, global_batch=global_batch, seed=seed)
+    steps = 2 * data.steps_per_epoch + 1
+    whole = _steps(data, _ALONE, steps)
+    split = [_steps(data, _Worker(workers, index, replicas), steps) for index in range(workers)]
+    assert [list(chain.from_iterable(shares)) for shares in zip(*split, strict=True)] == whole
+    first_step = min(first_step, steps)
+    assert _steps(data, _ALONE, steps - first_step, first_step) == whole[first_step:]
+    seen = list(chain.from_iterable(whole))
+    for epoch in range(2):
+        assert sorted(seen[epoch * examples : (epoch + 1) * examples]) == list(range(examples))
+
+
+class _Counted:
+    """Decodes in Python, and counts how often."""
+
+    def __init__(self) -> None:
+        self.calls: collections.Counter[int] = collections.Counter()
+
+    def __call__(self, index: tf.Tensor) -> tf.Tensor:
+        def decode(number: np.ndarray) -> np.ndarray:
+            self.calls[int(number)] += 1
+            return np.full(3, 10 * int(number), np.int32)
+
+        return tf.ensure_shape(tf.numpy_function(decode, [index], tf.int32), [3])
+
+
+def _values(data: Inputs, worker: _Worker = _ALONE, first_step: int = 0) -> Iterator[np.ndarray]:
+    return iter(data.batches(worker, first_step=first_step).as_numpy_iterator())
+
+
+def test_later_epochs_decode_nothing_and_see_the_same(tmp_path: Path) -> None:
+    load, plain = _Counted(), tensorplane.dataset(37, _Counted(), global_batch=5, seed=3)
+    data = tensorplane.dataset(37, load, global_batch=5, seed=3, cache=tmp_path, version="1")
+    for with_cache, without in islice(zip(_values(data), _values(plain), strict=False), 24):
+        assert with_cache.tolist() == without.tolist()
+    assert set(load.calls) == set(range(37))
+    # Calls that run at the same time may decode a sample twice around the end of an epoch.
+    assert sum(load.calls.values()) <= 37 + 5 * 8
+
+
+def test_workers_and_later_runs_share_the_cache(tmp_path: Path) -> None:
+    def started(load: _Counted) -> Inputs:
+        return tensorplane.dataset(40, load, global_batch=8, seed=1, cache=tmp_path, version="1")
+
+    loads = [_Counted(), _Counted()]
+    workers = [_values(started(load), _Worker(2, index, 1)) for index, load in enumerate(loads)]
+    expected = _values(tensorplane.dataset(40, _Counted(), global_batch=8, seed=1))
+    for _ in range(15):
+        together = np.concatenate([next(worker) for worker in workers])
+        assert together.tolist() == next(expected).tolist()
+    later = _Counted()
+    restarted, whole = started(later), tensorplane.dataset(40, _Counted(), global_batch=8, seed=1)
+    # Segments that the first two had not ended are decoded again.
+    assert {path.suffix for path in next(tmp_path.iterdir()).iterdir()} >= {".segment"}
+    for resumed, step in islice(zip(_values(restarted, first_step=9), _values(whole, first_step=9), strict=False), 10):
+        assert resumed.tolist() == step.tolist()
+    assert sum(later.calls.values()) < 40
+
+
+_DTYPES = (tf.bool, tf.uint8, tf.int8, tf.uint16, tf.int64, tf.float16, tf.bfloat16, tf.float32, tf.complex64)
+
+
+def test_samples_of_all_types_and_shapes_come_back_bit_for_bit(tmp_path: Path) -> None:
+    def load(number: tf.Tensor, name: tf.Tensor) -> Any:
+        size = tf.strings.length(name)
+        return {dtype.name: tf.cast(tf.fill([2, 1, 3], number % 2), dtype) for dtype in _DTYPES}, (number / 3, size)
+
+    examples = (np.arange(6, dtype=np.int32), ["a", "bb", "ccc", "dddd", "eeeee", "ffffff"])
+    plain = tensorplane.dataset(examples, load, global_batch=4)
+    cached = tensorplane.dataset(examples, load, global_batch=4, cache=tmp_path)
+    for one, other in islice(zip(_values(plain), _values(cached), strict=False), 6):
+        for left, right in zip(tf.nest.flatten(one), tf.nest.flatten(other), strict=True):
+            assert (left.dtype, left.shape) == (right.dtype, right.shape)
+            assert left.tobytes() == right.tobytes()
+
+
+def test_augmentation_is_new_in_each_epoch_and_the_same_after_a_resume(tmp_path: Path) -> None:
+    data = tensorplane.dataset(
+        12,
+        lambda index: tf.cast(index, tf.float32),
+        global_batch=4,
+        augment=lambda value, seed: (value, tf.random.stateless_uniform([], seed)),
+        cache=tmp_path,
+    )
+    steps = [batch[1].tolist() for batch in islice(_values(data), 6)]
+    assert len(set(chain.from_iterable(steps))) == 24
+    assert [batch[1].tolist() for batch in islice(_values(data, first_step=4), 2)] == steps[4:]
+
+
+def test_batches_go_to_a_strategy_of_several_replicas() -> None:
+    strategy = tf.distribute.MirroredStrategy(["CPU:0"])
+    data = tensorplane.dataset(64, lambda index: (index, -index), global_batch=32, seed=2)
+    (first, second), expected = next(iter(data.batches(strategy))), data.order.at(tf.range(32, dtype=tf.int64))
+    assert strategy.experimental_local_results(first)[0].numpy().tolist() == expected.numpy().tolist()
+    assert strategy.experimental_local_results(second)[0].numpy().tolist() == (-expected).numpy().tolist()
+
+
+@pytest.mark.parametrize(("examples", "global_batch", "steps"), [(100, 10, 10), (101, 10, 11), (3, 10, 1)])
+def test_an_epoch_has_every_example_at_least_once(examples: int, global_batch: int, steps: int) -> None:
+    assert tensorplane.dataset(examples, lambda index: index, global_batch=global_batch).steps_per_epoch == steps
+
+
+def _unknown(index: tf.Tensor) -> tf.Tensor:
+    return tf.range(index)
+
+
+@pytest.mark.parametrize(
+    ("examples", "load", "says"),
+    [
+        (0, tf.identity, r"examples: have lengths \[0\]"),
+        (([1, 2], [1]), lambda one, other: one, r"examples: have lengths \[1, 2\]; give the same number"),
+        (5, _unknown, r"load: returns a tensor of unknown shape \(None,\).*tf.ensure_shape"),
+        (5, lambda index: tf.strings.as_string(index), "cache: samples of string have no fixed size"),
+        (5, lambda index: tf.random.uniform([]), "load: draws random numbers .RandomUniform.*`augment`"),
+        (5, _Counted(), "load: calls Python code .PyFunc.*version='1'"),
+    ],
+)
+def test_what_cannot_be_batched_or_cached_is_refused(examples: Any, load: Any, says: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=says):
+        tensorplane.dataset(examples, load, global_batch=1, cache=tmp_path)
+
+
+def _key(folder: Path, examples: Any, load: Callable[..., Any], version: str = "") -> str:
+    """Under which name samples are cached."""
+    before = set(folder.iterdir())
+    tensorplane.dataset(examples, load, global_batch=1, cache=folder, version=version)
+    found = set(folder.iterdir()) - before
+    return found.pop().name if found else ""
+
+
+def _scaled(by: float) -> Callable[[tf.Tensor], tf.Tensor]:
+    def load(value: tf.Tensor) -> tf.Tensor:
+        # Both create functions within the graph, whose names have numbers.
+        mapped = tf.map_fn(lambda each: each * by, tf.stack([value, value]))
+        return tf.cond(value > 0, lambda: mapped, lambda: -mapped)
+
+    return load
+
+
+def test_the_same_code_and_examples_share_samples_and_others_do_not(tmp_path: Path) -> None:
+    values = [1.0, 2.0]
+    assert _key(tmp_path, values, _scaled(2))
+    assert not _key(tmp_path, values, _scaled(2)), "traced again, it has the same fingerprint"
+    assert _key(tmp_path, values, _scaled(3))
+    assert _key(tmp_path, [1.0, 3.0], _scaled(2))
+    assert _key(tmp_path, values, _scaled(2), version="2")
+    assert _key(tmp_path, 2, lambda index: index)
+    assert _key(tmp_path, 3, lambda index: index)
+
+
+def test_a_dataset_of_ones_own_is_sharded_by_worker_and_not_again() -> None:
+    shards = [tensorplane.shard(tf.data.Dataset.range(7), Place(2, index)) for index in range(2)]
+    assert [list(each.as_numpy_iterator()) for each in shards] == [[0, 2, 4, 6], [1, 3, 5]]
+    policy = shards[0].options().experimental_distribute.auto_shard_policy
+    assert policy == tf.data.experimental.AutoShardPolicy.OFF
+
+
+def test_workers_without_python_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inputs, "is_parameter_server", lambda strategy: True)
+    with pytest.raises(ValueError, match=r"use tensorplane\.Order"):
+        tensorplane.dataset(4, lambda index: index, global_batch=2).batches(_ALONE)

@@ -1,0 +1,161 @@
+"""What a published version says of its origin, and that the chief publishes a model alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tensorflow import keras
+
+import tensorplane
+from tensorplane import lineage
+from tests.runtime.launching import LIBRARY, environments
+from tests.support.waiting import PATIENT_SECONDS
+from workloads.manifests import lineage as of_job
+from workloads.manifests.run import Decisive
+
+_JOB = {"job": "digits", "run": "digits-1", "image": "train:1", "code": "code-1", "data": {"volumes": {"a": "/a"}}}
+
+
+@pytest.fixture(autouse=True)
+def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("TENSORPLANE_LINEAGE", "CHECKPOINT_DIR", "MODEL_DIR", "TF_CONFIG"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(lineage, "_noted", {})
+
+
+def _model() -> keras.Model:
+    return keras.Sequential([keras.Input((2,)), keras.layers.BatchNormalization(), keras.layers.Dense(1)])
+
+
+def _published(base: Path, version: int) -> dict[str, Any]:
+    found = json.loads((base / str(version) / "assets.extra/lineage.json").read_text())
+    assert isinstance(found, dict)
+    return found
+
+
+def test_the_library_reads_what_the_jobs_settings_state() -> None:
+    decisive = Decisive({"image": "train:1", "code": "code-1", "data": {"volumes": {"a": "/a"}, "streams": {}}})
+    (variable,) = of_job.variables("digits", "digits-1", decisive)
+    assert variable["name"] == lineage.VARIABLE
+    assert json.loads(variable["value"]) == _JOB
+
+
+def test_a_model_is_published_with_its_origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TENSORPLANE_LINEAGE", json.dumps(_JOB))
+    monkeypatch.setenv("MODEL_DIR", str(tmp_path / "model"))
+    tensorplane.dataset(3, lambda index: index, global_batch=1, cache=tmp_path / "cache")
+    lineage.note(steps=600, metrics={"loss": 0.25}, checkpoint=600)
+    model = _model()
+    assert tensorplane.publish(model) == 1
+    found = _published(tmp_path / "model", 1)
+    assert found.pop("published").startswith("20")
+    versions = found.pop("versions")
+    assert (versions["tensorplane"], versions["tensorflow"]) == (tensorplane.__version__, tf.__version__)
+    assert versions["keras"] == keras.__version__
+    dataset = {"examples": 3, "fingerprint": next((tmp_path / "cache").iterdir()).name}
+    assert found == {
+        **_JOB,
+        "data": {"volumes": {"a": "/a"}, "dataset": dataset},
+        "steps": 600,
+        "checkpoint": 600,
+        "metrics": {"loss": 0.25},
+    }
+    served = tf.saved_model.load(str(tmp_path / "model/1")).signatures["serving_default"]
+    (output,) = served(tf.ones([1, 2])).values()
+    assert np.allclose(output, model(tf.ones([1, 2])))
+    assert tensorplane.publish(model) == 1, "a run that was restarted after it published"
+
+
+def test_outside_a_job_each_call_publishes_another_version(tmp_path: Path) -> None:
+    versions = [tensorplane.publish(_model(), tmp_path, metrics={"accuracy": 0.9}) for _ in range(2)]
+    assert versions == [1, 2]
+    found = _published(tmp_path, 2)
+    assert set(found) == {"run", "versions", "metrics", "published"}
+    assert found["metrics"] == {"accuracy": 0.9}
+
+
+def test_a_module_of_tensorflow_is_published(tmp_path: Path) -> None:
+    class Doubled(tf.Module):  # type: ignore[misc]  # TensorFlow has no types
+        @tf.function(input_signature=[tf.TensorSpec([None])])  # type: ignore[untyped-decorator]
+        def __call__(self, x: tf.Tensor) -> tf.Tensor:
+            return 2 * x
+
+    assert tensorplane.publish(Doubled(), tmp_path) == 1
+    assert tf.saved_model.load(str(tmp_path / "1"))([3.0]).numpy().tolist() == [6.0]
+
+
+def test_without_a_folder_the_line_names_the_variable() -> None:
+    with pytest.raises(ValueError, match="base: MODEL_DIR is not set"):
+        tensorplane.publish(_model())
+
+
+_PROGRAM = """
+import os, sys, time
+import tensorflow as tf, keras, tensorplane
+from tensorplane.cluster import Place
+
+chief = Place.current().is_chief
+strategy = tf.distribute.MultiWorkerMirroredStrategy()
+class Own(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.dense = keras.layers.Dense(1)
+    def call(self, x):
+        return self.dense(x)
+with strategy.scope():
+    copied = keras.Sequential([keras.Input((2,)), keras.layers.BatchNormalization(), keras.layers.Dense(1)])
+    own = Own()
+    own(tf.ones([1, 2]))
+base = os.environ["BASE"]
+if not chief:
+    assert tensorplane.publish(copied, base) is None
+    print("left", flush=True)
+    os._exit(0)
+sys.stdin.readline()
+from pathlib import Path
+for name, model in (("copied", copied), ("own", own)):
+    assert tensorplane.publish(model, Path(base) / name) == 1
+    served = tf.saved_model.load(f"{base}/{name}/1").signatures["serving_default"]
+    (output,) = served(tf.ones([1, 2])).values()
+    assert abs(float(output[0, 0]) - float(model(tf.ones([1, 2]))[0, 0])) < 1e-6, name
+print("published", flush=True)
+os._exit(0)
+"""
+
+
+def test_the_chief_publishes_when_the_other_workers_have_left(tmp_path: Path) -> None:
+    shared = {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": str(LIBRARY),
+        "BASE": str(tmp_path),
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+    }
+    workers = [
+        subprocess.Popen(
+            [sys.executable, "-c", _PROGRAM],
+            env={**shared, **environment},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for environment in environments(2)
+    ]
+    chief, other = workers
+    try:
+        said, errors = other.communicate(timeout=PATIENT_SECONDS)
+        assert said == "left\n", errors
+        said, errors = chief.communicate("go\n", timeout=PATIENT_SECONDS)
+        assert said == "published\n", errors[-3000:]
+    finally:
+        for worker in workers:
+            worker.kill()
+            worker.wait()

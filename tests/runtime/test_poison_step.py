@@ -1,0 +1,85 @@
+"""A step that fails in the same way whenever it is reached ends the job; what a restart may help does not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tensorplane import launch
+from tensorplane.failures import Failure, Failures
+from tests.runtime.launching import LIBRARY
+from tests.support.waiting import PATIENT_SECONDS
+
+_AT_STEP = f"import sys\nsys.path.insert(0, {str(LIBRARY)!r})\nfrom tensorplane import first_step\n"
+_BOOM = "raise ValueError(f'bad example in process {__import__(\"os\").getpid()}')"
+
+
+def _start(folder: Path, step: int, failure: str, *, pod: int = 0) -> subprocess.CompletedProcess[str]:
+    """One start of a pod whose command reaches a step and then does `failure`."""
+    (folder / "train.py").write_text(f"{_AT_STEP}first_step.done({step})\n{failure}\n")
+    argv = [sys.executable, "-I", str(LIBRARY / "tensorplane" / "launch.py"), sys.executable, str(folder / "train.py")]
+    environment = {launch.RUN: str(folder / "digits-1"), "JOB_COMPLETION_INDEX": str(pod), launch.WRITES: "true"}
+    return subprocess.run(argv, capture_output=True, text=True, timeout=PATIENT_SECONDS, env=environment)
+
+
+def test_third_time_in_a_row_ends_the_job_with_the_reason(tmp_path: Path) -> None:
+    codes = [_start(tmp_path, 120, _BOOM).returncode for _ in range(2)]
+    last = _start(tmp_path, 120, _BOOM)
+    assert [*codes, last.returncode] == [1, 1, launch.EXIT_SAME]
+    reason = last.stderr.splitlines()[-1]
+    assert reason.startswith(
+        "tensorplane: after step 120 it failed 3 times in a row with the same last line; restarts would not help: "
+        "ValueError: bad example"
+    )
+
+
+@pytest.mark.parametrize(
+    ("step", "between"),
+    [
+        (120, "raise KeyError('other')"),
+        (140, _BOOM),
+        (120, "pass"),
+    ],
+    ids=["another failure", "another step", "success"],
+)
+def test_what_comes_in_between_begins_the_count_again(tmp_path: Path, step: int, between: str) -> None:
+    codes = [_start(tmp_path, 120, _BOOM).returncode for _ in range(2)]
+    if between == "pass":
+        Failures(tmp_path / "digits-1", os.uname().nodename).forget()
+    else:
+        assert _start(tmp_path, step, between).returncode == 1
+    codes += [_start(tmp_path, 120, _BOOM).returncode for _ in range(2)]
+    assert codes == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("failure", "code"),
+    [
+        ("raise RuntimeError('UNAVAILABLE: connection to peer lost')", 1),
+        ("sys.exit(75)", 75),
+        ("__import__('os').kill(__import__('os').getpid(), 9)", 137),
+    ],
+)
+def test_faults_of_peers_and_nodes_are_never_the_steps(tmp_path: Path, failure: str, code: int) -> None:
+    assert [_start(tmp_path, 120, failure).returncode for _ in range(4)] == [code] * 4
+
+
+def test_crash_of_machine_code_counts(tmp_path: Path) -> None:
+    crash = "print('corrupted', file=sys.stderr, flush=True); __import__('os').abort()"
+    assert [_start(tmp_path, 7, crash).returncode for _ in range(3)] == [134, 134, launch.EXIT_SAME]
+
+
+def test_folder_that_cannot_be_written_leaves_failures_to_restarts(tmp_path: Path) -> None:
+    failures = Failures(tmp_path / "missing", "digits-1-worker-0-0")
+    assert [failures.count(Failure.of(1, b"boom", 5)) for _ in range(4)] == [1, 1, 1, 1]
+
+
+def test_damaged_record_is_none(tmp_path: Path) -> None:
+    failures = Failures(tmp_path, "pod")
+    failures.count(Failure.of(1, b"boom", 5))
+    (tmp_path / "failure-pod.json").write_text("[")
+    assert failures.count(Failure.of(1, b"boom", 5)) == 1
