@@ -15,6 +15,8 @@ class Images:
     serve_gpu: str
     python: str
     """Python and its standard library, for agents."""
+    built_here: bool = False
+    """Whether they are built on this machine, so that packages can be added to the training image."""
 
     def training(self, gpus: int) -> str | None:
         """The image for a training pod that asks for this many GPUs; None where such a job must name its own."""
@@ -29,7 +31,9 @@ TENSORFLOW = "2.21.0"
 # Built on the machine itself (embedded/images): TensorFlow's CPU build, and a stand-in for tensorflow/serving.
 _EMBEDDED_TRAIN = f"tensorplane.local/train:{TENSORFLOW}"
 _EMBEDDED_SERVE = f"tensorplane.local/serving-stand-in:{TENSORFLOW}"
-EMBEDDED_IMAGES = Images(_EMBEDDED_TRAIN, _EMBEDDED_TRAIN, _EMBEDDED_SERVE, _EMBEDDED_SERVE, _EMBEDDED_TRAIN)
+EMBEDDED_IMAGES = Images(
+    _EMBEDDED_TRAIN, _EMBEDDED_TRAIN, _EMBEDDED_SERVE, _EMBEDDED_SERVE, _EMBEDDED_TRAIN, built_here=True
+)
 
 # TensorFlow's own images with GPU support hold cuDNN 8 since 2.18, which requires cuDNN 9: they see no GPU
 # (tensorflow/tensorflow issues 62412, 85689, 94593; tensorflow/build issue 221). examples/gpu-image has one that does.

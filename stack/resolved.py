@@ -61,10 +61,11 @@ class ResolvedStack:
         """The GPUs that workloads without a queue may hold, by flavor and by workload."""
         found: dict[str, dict[str, int]] = {}
         for name, workload in self.config.workloads.items():
-            for pods in workload.pod_sets() if workload.gpus_without_queue else ():
+            for pods in workload.unqueued():
                 may = unqueued.kinds_of(pods.resources, self.fleet, self.flavors, interruptible=pods.interruptible)
                 for flavor in may:
-                    found.setdefault(flavor, {})[name] = workload.gpus_without_queue
+                    held = found.setdefault(flavor, {})
+                    held[name] = held.get(name, 0) + pods.gpus
         return found
 
 

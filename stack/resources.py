@@ -71,8 +71,14 @@ def _demand(config: StackConfig, cluster: Cluster) -> Demand:
         cohorts=config.cohorts,
         volumes=config.volumes,
         workloads=_controllers_of(config),
-        network_resources=cluster.network_resources,
+        uncounted=cluster.network_resources | _extended(config),
     )
+
+
+def _extended(config: StackConfig) -> frozenset[str]:
+    """The extended resources that workloads request besides accelerators."""
+    pod_sets = (pods for workload in config.workloads.values() for pods in workload.pod_sets())
+    return frozenset(name for pods in pod_sets for name in pods.resources.extended)
 
 
 def _controllers_of(config: StackConfig) -> frozenset[str]:

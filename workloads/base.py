@@ -123,8 +123,12 @@ class WorkloadArgs(Variant, family=True):
 
     @property
     def gpus_without_queue(self) -> int:
-        """The most GPUs that its pods use without a queue, including surge pods of a rolling update."""
-        return 0
+        """The most GPUs that its pods use without a queue."""
+        return sum(pods.gpus for pods in self.unqueued())
+
+    def unqueued(self) -> list[PodSet]:
+        """Its pods that no queue admits, including surge pods of a rolling update."""
+        return []
 
     def pod_sets(self) -> list[PodSet]:
         """Its pods, grouped by equal ones."""

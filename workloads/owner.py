@@ -10,6 +10,7 @@ from components.namespace import Namespace
 from workloads.manifests import objects
 from workloads.manifests.files import Bundle
 from workloads.manifests.objects import Identity, Manifest
+from workloads.settings.egress import Destination
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,10 @@ class Owner:
     def allow_peers(self) -> "k8s.networking.v1.NetworkPolicy":
         """Allow traffic between the pods."""
         return self._policy(objects.allow_peers(self.identity))
+
+    def allow_egress(self, destinations: Sequence[Destination]) -> "k8s.networking.v1.NetworkPolicy":
+        """Allow connections of the pods to these addresses."""
+        return self._policy(objects.allow_egress(self.identity, destinations))
 
     def allow_clients(self, ports: Sequence[int]) -> "k8s.networking.v1.NetworkPolicy":
         """Allow all clients in the cluster's network to connect to these ports."""

@@ -7,6 +7,14 @@ from workloads.settings.training_job import JobSettings
 def of(settings: JobSettings) -> list[PodSet]:
     """The pods of each role."""
     return [
-        PodSet(role.name, role.replicas, role.resources, together=role.together, interruptible=settings.resumes)
+        PodSet(
+            role.name,
+            role.replicas,
+            role.resources,
+            together=role.together,
+            interruptible=settings.resumes,
+            at=role.at,
+            count_at=role.count_at,
+        )
         for role in settings.roles()
     ]

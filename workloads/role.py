@@ -2,15 +2,28 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Literal
 
 from components import catalog
 from components.base import quantities
 from components.base.model import Resources
+from components.base.place import Key
 
 TENSORFLOW = "tensorflow"
 """Name of the port of TensorFlow's gRPC server. TF_CONFIG lists the pods that have it as its cluster."""
 TENSORFLOW_PORT = 2222
+
+
+class Program(StrEnum):
+    """A program of tensorplane's library, by its module."""
+
+    SERVER = "server"
+    """`tf.distribute.Server`, which computes what a coordinator sends."""
+    DISPATCHER = "dispatcher"
+    """The dispatcher of tf.data service."""
+    DATA_WORKER = "data_worker"
+    """A worker of tf.data service."""
 
 
 @dataclass(frozen=True)
@@ -31,17 +44,31 @@ class Role:
     """What a failed pod restarts: `gang` the whole job, `pod` only itself."""
     decides: bool = True
     """Whether the job waits for these pods. It ends when all deciding roles have succeeded."""
+    command: Sequence[str] | None = None
+    """What its container runs, by default the job's command."""
+    program: Program | None = None
+    """What its container runs instead of a command of the user."""
+    topology: str = ""
+    """Topology of the TPU slice whose machines its pods are; empty without TPUs."""
+    at: Key = ("resources",)
+    """Path of its resources in the settings, below the job's."""
+    count_at: Key = ("strategy", "workers")
+    """Path of its number of pods in the settings, below the job's."""
 
     @property
     def in_cluster(self) -> bool:
-        """Whether TF_CONFIG lists these pods in `cluster`; an evaluator has only a `task`, a single process neither."""
+        """Whether TF_CONFIG lists these pods in `cluster`."""
         return TENSORFLOW in self.ports
+
+    @property
+    def is_task(self) -> bool:
+        """Whether its pods have a `task` in TF_CONFIG: those of the cluster, and an evaluator; no single process."""
+        return self.in_cluster or (self.program is None and not self.decides)
 
     @property
     def accelerator_resource(self) -> str:
         """The extended resource of its accelerators; that of GPUs by default."""
-        accelerator = catalog.ACCELERATORS.get(self.resources.accelerator or "")
-        return accelerator.resource if accelerator else catalog.GPU_RESOURCE
+        return catalog.resource_of(self.resources.accelerators)
 
 
 @dataclass(frozen=True)
@@ -52,6 +79,7 @@ class Total:
     cpus: float
     memory_gib: float
     gpus: int
+    """GPUs alone, not TPU chips."""
 
 
 def total(roles: Sequence[Role]) -> Total:
@@ -60,5 +88,7 @@ def total(roles: Sequence[Role]) -> Total:
         pods=sum(role.replicas for role in roles),
         cpus=sum(role.replicas * quantities.millicores(role.resources.cpus) for role in roles) / 1000,
         memory_gib=sum(role.replicas * quantities.mebibytes(role.resources.memory_gib) for role in roles) / 1024,
-        gpus=sum(role.replicas * role.resources.gpus for role in roles),
+        gpus=sum(
+            role.replicas * role.resources.gpus for role in roles if role.accelerator_resource == catalog.GPU_RESOURCE
+        ),
     )

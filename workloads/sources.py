@@ -1,17 +1,62 @@
 """Local files that are mounted into pods: those of the settings, and tensorplane's library."""
 
 import importlib.util
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from workloads.settings.files import PACKAGE
+from workloads.settings.files import FOLDER, PACKAGE
 
 PROJECT = Path(__file__).resolve().parents[1]
+MOST_FILES = 5000
+"""Maximum number of files of one folder: a larger one holds data or an environment, not code."""
 
 
 def read(files: Mapping[str, str]) -> dict[str, bytes]:
     """The contents of a `files` map, by path in the pod."""
-    return {target: located(source).read_bytes() for target, source in files.items()}
+    return {target: path.read_bytes() for target, path in expanded(files).items()}
+
+
+def expanded(files: Mapping[str, str]) -> dict[str, Path]:
+    """Every file of a `files` map: its local path by its path in the pod. Raises OSError if a source is missing."""
+    return {path: local for target, source in files.items() for path, local in found(target, source)}
+
+
+def found(target: str, source: str) -> Iterator[tuple[str, Path]]:
+    """The files of one entry, by path in the pod: one file, or those of a folder. Raises OSError if there is none."""
+    local = located(source)
+    if not local.is_dir():
+        yield target, local
+        return
+    prefix = "" if target == FOLDER else f"{target}/"
+    inside = sorted(_below(local))
+    if not inside:
+        raise FileNotFoundError("the folder has no files; hidden files and caches do not count")
+    yield from ((f"{prefix}{path.relative_to(local).as_posix()}", path) for path in inside)
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """The files of a folder, without those that no pod needs. Links to files of the project are followed."""
+    count = 0
+    for at, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not _is_junk(name))
+        for name in folders:
+            if (Path(at) / name).is_symlink():
+                raise OSError(f"{name} is a symlink to a folder; name the folder that it points to in `files`")
+        for path in (Path(at) / name for name in names if not _is_junk(name)):
+            if path.is_symlink() and not path.resolve().is_relative_to(PROJECT.resolve()):
+                raise OSError(f"{path.relative_to(folder)} is a symlink to a file outside the project; copy the file")
+            if not path.is_file():
+                raise OSError(f"{path.relative_to(folder)} is a broken symlink or not a regular file; remove it")
+            count += 1
+            if count > MOST_FILES:
+                raise OSError(f"the folder has more than {MOST_FILES:,} files; name a smaller one")
+            yield path
+
+
+def _is_junk(name: str) -> bool:
+    """Whether pods do not need it. Hidden files, such as .env, may also hold passwords."""
+    return name.startswith(".") or name in ("__pycache__", "node_modules") or name.endswith((".pyc", ".egg-info"))
 
 
 def library() -> dict[str, bytes]:

@@ -206,8 +206,8 @@ class Preemption(TypedDict):
     """Flavors that it may borrow."""
     saveSeconds: float
     graceSeconds: int
-    steps: int
-    """Steps between two checkpoints."""
+    steps: int | None
+    """Steps between two checkpoints; None if the job computes them."""
     pods: int
     gpus: int
 

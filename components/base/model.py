@@ -6,12 +6,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, NoReturn, Protocol, TypeVar, Union, runtime_checkable
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchemaHandler, InstanceOf
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    GetCoreSchemaHandler,
+    InstanceOf,
+    Tag,
+)
 from pydantic.alias_generators import to_camel
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, core_schema
 from pydantic_core.core_schema import no_info_before_validator_function
 
+from components.base.label_syntax import is_label_key
 from components.base.moved import Relocation
 
 
@@ -230,6 +240,37 @@ RelativePath = Annotated[Line, AfterValidator(_without_outer_spaces), AfterValid
 """A path inside a volume, without `.` and `..`."""
 
 
+def _extended_resource(value: str) -> str:
+    domain, slash, _ = value.partition("/")
+    if not (slash and is_label_key(value)) or f".{domain}".endswith(".kubernetes.io"):
+        refuse("the name of an extended resource, such as vpc.amazonaws.com/efa")
+    if domain in _ACCELERATORS:
+        refuse("another resource; accelerators are requested with gpus")
+    return value
+
+
+_ACCELERATORS = ("nvidia.com", "google.com")
+"""Domains of the resources of GPUs and TPUs."""
+ExtendedResource = Annotated[str, AfterValidator(_extended_resource)]
+"""Name of an extended resource, which a device plugin offers."""
+
+
+TEXT_TAG, LIST_TAG, PRODUCED_TAG, SECRET_TAG = "[text]", "[list]", "[produced]", "[secret]"
+"""Tags of a value of several forms; like pydantic's own `[key]`, they are in locations but not in paths."""
+
+
+def _form(value: Any) -> str:
+    return LIST_TAG if isinstance(value, list | tuple) else TEXT_TAG
+
+
+Accelerator = Annotated[
+    Annotated[NonEmptyStr, Tag(TEXT_TAG)]
+    | Annotated[Annotated[tuple[NonEmptyStr, ...], Field(min_length=1)], Tag(LIST_TAG)],
+    Discriminator(_form),
+]
+"""A model of accelerators, or several."""
+
+
 class Resources(Model):
     """What one pod may use. It is reserved on the node and counted against the queue."""
 
@@ -239,7 +280,21 @@ class Resources(Model):
     """Memory in GiB. A pod that needs more is killed."""
     gpus: Annotated[int, Field(ge=0, le=64)] = 0
     """GPUs of this pod (`nvidia.com/gpu`)."""
-    accelerator: NonEmptyStr | None = None
-    """Their model, by its name in the catalog: t4, h100-80gb. Any GPU of the fleet by default."""
+    accelerator: Accelerator | None = None
+    """Their model, by its name in the catalog, such as t4; or a list of models, of which the pods get one:
+    `[a100-80gb, h100-80gb]`. Any GPU of the fleet by default."""
+    extended: Annotated[dict[ExtendedResource, Annotated[int, Field(ge=1, le=65536)]], Field(default_factory=dict)]
+    """Other extended resources of this pod: `{vpc.amazonaws.com/efa: 1}`. On EKS, workers that take all GPUs of a node
+    with EFA request its EFA by themselves."""
+    shared_memory_gib: Annotated[float, Field(gt=0, le=65536)] | None = None
+    """Size of `/dev/shm` in GiB; what is written there counts against `memoryGib`. By default all of the memory in
+    training pods with several GPUs, 64 MiB in others."""
     node_group: NonEmptyStr | None = None
     """The node group that the pod runs on, whose additional taints it tolerates. Any by default."""
+
+    @property
+    def accelerators(self) -> tuple[str, ...]:
+        """The models that the pod may get; empty for any."""
+        if self.accelerator is None:
+            return ()
+        return (self.accelerator,) if isinstance(self.accelerator, str) else self.accelerator

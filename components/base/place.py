@@ -6,10 +6,11 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from components.base.family import Variant
-from components.base.model import Model
+from components.base.model import LIST_TAG, PRODUCED_TAG, SECRET_TAG, TEXT_TAG, Model
 from components.base.moved import Moved
 from stack_file.nearest import nearest
 
+_MARKERS = ("[key]", LIST_TAG, TEXT_TAG, PRODUCED_TAG, SECRET_TAG)
 Key = tuple[str, ...]
 """A key below `tensorplane:`, from the outermost inwards."""
 
@@ -62,7 +63,7 @@ class Place:
                 here = variant
                 continue
             container = next((option for option in options if _is_container(option)), None)
-            if container is None or part == "[key]":
+            if container is None or part in _MARKERS:
                 continue
             path.append(str(part))
             around = container if _is_model(container) else None

@@ -4,7 +4,7 @@ Facts with their sources, no resources. A cloud's files are read on first use, n
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 
 from components.catalog import files
@@ -32,9 +32,16 @@ __all__ = [
     "offers",
     "price",
     "regions",
+    "resource_of",
     "sold",
     "zones",
 ]
+
+
+def resource_of(accelerators: Iterable[str]) -> str:
+    """The extended resource of accelerators by their names; that of GPUs for none, and for unknown ones."""
+    found = (ACCELERATORS.get(name) for name in accelerators)
+    return next((accelerator.resource for accelerator in found if accelerator), GPU_RESOURCE)
 
 
 def clouds() -> tuple[Cloud, ...]:

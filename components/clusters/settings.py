@@ -107,6 +107,11 @@ class ClusterArgs(Variant, family=True):
         """All kinds of clusters."""
         return (kind for kind in cls.variants.values() if issubclass(kind, ClusterArgs))
 
+    @property
+    def network_resources(self) -> frozenset[str]:
+        """Extended resources of network interfaces whose number per node is known; see `network_of_whole_node`."""
+        return frozenset()
+
     def network_of_whole_node(self, shape: Shape) -> Mapping[str, str]:
         """Extended resources of a pod that takes all GPUs of a node, for the network interfaces between nodes."""
         return {}

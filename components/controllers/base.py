@@ -22,8 +22,8 @@ class Demand:
     volumes: Mapping[str, VolumeArgs]
     workloads: frozenset[str]
     """Names of the controllers whose objects the workloads create."""
-    network_resources: frozenset[str]
-    """Extended resources for the network between nodes."""
+    uncounted: frozenset[str]
+    """Extended resources that no queue has a quota of, such as those for the network between nodes."""
 
 
 def _no_faults(_settings: Any) -> Iterator[Fault]:

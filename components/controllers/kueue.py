@@ -108,7 +108,7 @@ def values(
 def _values(demand: Demand, settings: KueueArgs) -> dict[str, Any]:
     weights = [*(each.weight for each in demand.queues.values()), *(each.weight for each in demand.cohorts.values())]
     fair_sharing = any(weight is not None for weight in weights)
-    return values(fair_sharing=fair_sharing, metrics=settings.kueue_metrics, uncounted=demand.network_resources)
+    return values(fair_sharing=fair_sharing, metrics=settings.kueue_metrics, uncounted=demand.uncounted)
 
 
 CONTROLLER = ControllerKind("kueue", CHART, KueueArgs, lambda demand: bool(demand.queues), _values, _check)

@@ -48,7 +48,9 @@ class Fleet:
 
     def offering(self, resources: Resources) -> list[Shape]:
         """The groups whose nodes meet a pod's accelerator request, or that of no accelerator."""
-        return self._by_request.get(requested(resources), [])
+        requests = requested(resources)
+        found = {shape.name: shape for request in requests for shape in self._by_request.get(request, [])}
+        return list(found.values())
 
     @cached_property
     def _by_request(self) -> Mapping[str, list[Shape]]:

@@ -5,12 +5,14 @@ from components.base.model import Resources
 from components.node_groups.shape import Shape
 from components.node_groups.taint import Taint
 
+SPOT = "spot, for training jobs with checkpoints only"
+"""Why a pod that loses its work when it is interrupted cannot run on a group."""
 _ANY_GPU = "any"
 
 
-def requested(resources: Resources) -> str:
-    """The accelerator that a pod requests: one by name, any GPU, or none."""
-    return (resources.accelerator or _ANY_GPU) if resources.gpus else NO_ACCELERATOR
+def requested(resources: Resources) -> tuple[str, ...]:
+    """The accelerators that a pod may get: some by name, any GPU, or none."""
+    return (resources.accelerators or (_ANY_GPU,)) if resources.gpus else (NO_ACCELERATOR,)
 
 
 def offered(shape: Shape) -> tuple[str, ...]:
@@ -28,7 +30,7 @@ def most_per_pod(shape: Shape) -> int:
 def keeping_off(shape: Shape, interruptible: bool) -> str:
     """Why a pod without a node group cannot run on this one, although its request matches; else empty."""
     if shape.args.spot and not interruptible:
-        return "spot, for training jobs with checkpoints only"
+        return SPOT
     taint = shape.own_taint
     return f"taint {taint.key}, tolerated with nodeGroup: {shape.name}" if taint else ""
 

@@ -14,7 +14,7 @@ def holds(pods: Iterable[tuple[Resources, int]], shape: Shape) -> bool:
     """Whether one node of the group has room for these pods, as far as known."""
     asked = list(pods)
     gpus = sum(each.gpus * count for each, count in asked)
-    if gpus > shape.resources.get(GPU_RESOURCE, 0):
+    if gpus > shape.resources.get(shape.accelerator.resource if shape.accelerator else GPU_RESOURCE, 0):
         return False
     size = None if is_chosen_by_cloud(shape) else node_size.of(shape)
     cpus = sum(quantities.millicores(each.cpus) * count for each, count in asked)

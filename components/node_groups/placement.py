@@ -5,7 +5,7 @@ from typing import Any
 
 from components.base.labels import ACCELERATOR, FLAVOR, NO_ACCELERATOR, NODE_GROUP, PLUGIN_CONFIG
 from components.base.model import Resources
-from components.catalog import GPU_RESOURCE
+from components.catalog import GPU_RESOURCE, resource_of
 from components.node_groups.fleet import Fleet
 from components.node_groups.matching import most_per_pod, requested, tolerated_taints
 from components.node_groups.taint import accelerator_taint
@@ -22,7 +22,11 @@ def spec(
     `synchronous`: the pod computes every step together with others, so that its GPUs must not be time-sliced. `queued`:
     Kueue chooses the flavor, and the selector must name the flavor of a named group.
     """
-    terms = [_WHOLE_GPUS] if fleet.shares_gpus and _takes_whole_gpus(resources, synchronous) else []
+    terms: list[dict[str, Any]] = (
+        [_WHOLE_GPUS] if fleet.shares_gpus and _takes_whole_gpus(resources, synchronous) else []
+    )
+    if len(resources.accelerators) > 1:
+        terms.append({"key": ACCELERATOR, "operator": "In", "values": sorted(resources.accelerators)})
     if queued and not resources.node_group:
         terms += _wide_enough(fleet, resources)
     parts = {
@@ -32,19 +36,24 @@ def spec(
             for key, effect in sorted(tolerated(fleet, resources, interruptible=interruptible))
         ],
         "affinity": _on_nodes(terms) if terms else None,
-        "runtimeClassName": fleet.runtime_class if resources.gpus else None,
+        "runtimeClassName": fleet.runtime_class if _has_gpus(resources) else None,
     }
     return {key: value for key, value in parts.items() if value}
 
 
+def _has_gpus(resources: Resources) -> bool:
+    """Whether the pod's accelerators are GPUs, not TPU chips."""
+    return resources.gpus > 0 and resource_of(resources.accelerators) == GPU_RESOURCE
+
+
 def _takes_whole_gpus(resources: Resources, synchronous: bool) -> bool:
-    return resources.gpus > 1 or (synchronous and resources.gpus > 0)
+    return _has_gpus(resources) and (resources.gpus > 1 or synchronous)
 
 
 def _selector(fleet: Fleet, resources: Resources, queued: bool) -> dict[str, str]:
     selector: dict[str, str] = {}
-    if resources.accelerator:
-        selector[ACCELERATOR] = resources.accelerator
+    if len(resources.accelerators) == 1:
+        selector[ACCELERATOR] = resources.accelerators[0]
     if resources.node_group:
         selector[NODE_GROUP] = resources.node_group
     if shape := fleet.groups.get(resources.node_group or ""):
@@ -62,12 +71,13 @@ def _selector(fleet: Fleet, resources: Resources, queued: bool) -> dict[str, str
 
 def tolerated(fleet: Fleet, resources: Resources, *, interruptible: bool) -> set[tuple[str, str]]:
     """Key and effect of each taint that a pod tolerates."""
-    taints = {accelerator_taint(GPU_RESOURCE)} if resources.gpus else set()
+    taints = {accelerator_taint(resource_of(resources.accelerators))} if resources.gpus else set()
     if shape := fleet.groups.get(resources.node_group or ""):
         taints |= tolerated_taints(shape, resources.gpus, interruptible, named=True)
         taints |= {(taint.key, taint.effect) for taint in shape.args.taints}
     else:
-        taints |= fleet.open_taints.get((requested(resources), interruptible), set())
+        for request in requested(resources):
+            taints |= fleet.open_taints.get((request, interruptible), set())
     return taints
 
 

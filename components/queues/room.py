@@ -4,7 +4,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from components import catalog
 from components.base import quantities
+from components.base.faults import Key
 from components.base.labels import HOSTNAME, ZONE
 from components.base.model import Resources
 from components.node_groups import placement
@@ -25,13 +27,23 @@ class PodSet:
     together: bool
     """Whether they compute every step together: they then need GPUs that are not shared."""
     interruptible: bool
+    at: Key = ("resources",)
+    """Path of their resources, below the workload's."""
+    count_at: Key = ("replicas",)
+    """Path of their number, below the workload's."""
+
+    @property
+    def gpus(self) -> int:
+        """GPUs of all of them; TPU chips are none."""
+        return self.count * self.each.gpus
 
     @property
     def each(self) -> Amount:
         """Requests of one pod."""
         asked = self.resources
         cpus, memory_gib = quantities.millicores(asked.cpus) / 1000, quantities.mebibytes(asked.memory_gib) / 1024
-        return Amount(cpus, memory_gib, asked.gpus)
+        is_gpu = catalog.resource_of(asked.accelerators) == catalog.GPU_RESOURCE
+        return Amount(cpus, memory_gib, asked.gpus if is_gpu else 0)
 
 
 @dataclass(frozen=True)
@@ -131,7 +143,7 @@ def _lets_in(flavor: Flavor, pods: PodSet, fleet: Fleet) -> bool:
     group = fleet.groups.get(asked.node_group or "")
     if group:
         return flavor.name == group.flavor
-    if asked.accelerator and not flavor.has_accelerator(asked.accelerator):
+    if asked.accelerators and not any(map(flavor.has_accelerator, asked.accelerators)):
         return False
     if flavor.shared and (pods.together or asked.gpus > 1):
         return False

@@ -19,12 +19,12 @@ def kinds_of(resources: Resources, fleet: Fleet, flavors: Mapping[str, Flavor], 
     if group := fleet.groups.get(resources.node_group or ""):
         return [group.flavor]
     tolerated = placement.tolerated(fleet, resources, interruptible=interruptible)
-    accelerator = resources.accelerator
+    accelerators = resources.accelerators
     return [
         flavor.name
         for flavor in flavors.values()
         if flavor.is_gpu and resources.gpus <= flavor.per_pod
-        if not accelerator or flavor.has_accelerator(accelerator)
+        if not accelerators or any(map(flavor.has_accelerator, accelerators))
         if all((taint.key, taint.effect) in tolerated for taint in flavor.taints)
     ]
 
@@ -70,7 +70,9 @@ def _too_little(kind: str, quotas: Mapping[str, int], workloads: Mapping[str, in
 def _undecided(name: str, taken: Sequence[str], free: Sequence[str]) -> Fault:
     """A workload that may take GPUs which are guaranteed to a queue, because the scheduler uses any idle one. `free`:
     accelerators with enough GPUs for both."""
-    reason = f"missing, but pods without a queue can take {', '.join(taken)} GPUs that are guaranteed to queues"
+    reason = (
+        f"leaves open which GPUs: pods without a queue can take {', '.join(taken)} GPUs that are guaranteed to queues"
+    )
     remedy = f"set it to one of {', '.join(free)}" if free else "lower the queues' gpus, or raise max of a node group"
     given = (("nodeGroups",), ("queues",), ("workloads", name))
     return Fault(("workloads", name, "resources", "accelerator"), f"{reason}; {remedy}", given=given)

@@ -14,14 +14,13 @@ _WITH_VALUE = ("-W", "-X")
 """Options of Python that take an argument."""
 
 
-def faults(command: Sequence[str], files: Collection[str], at: Key, *, known: bool) -> Iterator[Fault]:
-    """Faults of a command.
+def faults(command: Sequence[str], files: Collection[str], at: Key, where: Key, *, known: bool) -> Iterator[Fault]:
+    """Faults of a command. `at`: the path of the workload. `where`: that of the command.
 
     `known`: whether its working directory has only `files`. The working directory of a custom image may have other
     files, and on simulated nodes nothing runs.
     """
     program, *arguments = command
-    where = (*at, "command")
     if not program.strip():
         yield Fault((*where, "0"), "is empty; start the command with a program, such as python3")
     elif program != program.strip() or not program.isprintable():
@@ -55,11 +54,14 @@ def _script(script: str, files: Collection[str] | None, where: Key, at: Key) -> 
     if not script or files is None:
         return
     plain = _plain(script)
-    there = plain in files or any(name.startswith(f"{plain}/") for name in files) or plain == "."
-    if not there and _is_below(script):
+    is_folder = any(name.startswith(f"{plain}/") for name in files)
+    if is_folder and f"{plain}/__main__.py" not in files:
+        reason = f"{script!r} is a folder of `files` without __main__.py; name a file in it"
+        yield Fault(where, reason, given=((*at, "files"),))
+    elif not is_folder and plain not in files and plain != "." and _is_below(script):
         remedy = f"add it{did_you_mean(script, files)}" if files else "add it, or use an image that has it"
         reason = f"{script!r} is not one of `files`; {remedy}"
-        yield Fault(where, reason, given=((*at, "files"),))
+        yield Fault(where, reason, given=((*at, "files"), (*at, "image")))
 
 
 def _is_below(path: str) -> bool:

@@ -1,45 +1,92 @@
-"""Checks of `files`: missing sources, conflicting targets, the size limit of a ConfigMap."""
+"""Checks of `script` and `files`: missing sources, conflicting targets, the size limit."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from components.base.faults import Fault, Key, did_you_mean
 from workloads import sources
+from workloads.settings.files import of_script
 
-LIMIT_BYTES = 1024 * 1024
-"""Size limit of a ConfigMap."""
+LIMIT_BYTES = 16 * 1024 * 1024
+"""Limit of all files of a job. They are in ConfigMaps of 1 MiB each, and so in etcd and in Pulumi's state."""
 
 
-def faults(files: Mapping[str, str], at: Key) -> Iterator[Fault]:
-    """Faults of a `files` map: missing sources, targets inside each other, total size."""
-    sizes: dict[str, int] = {}
-    for target, source in files.items():
+@dataclass(frozen=True)
+class _Entry:
+    """One source of a job's files."""
+
+    key: Key
+    """The setting that names it, relative to the job."""
+    target: str
+    """Its path in the pod."""
+    source: str
+    named: str
+    """The file or folder that the setting names: the source, or the script in it."""
+
+    def found(self) -> dict[str, Path]:
+        """Its files by path in the pod. Raises OSError with the reason if there are none."""
+        local = sources.located(self.named)
+        if not local.exists():
+            raise FileNotFoundError(f"no such file; correct the path, which is relative to the project{_near(local)}")
+        return dict(sources.found(self.target, self.source))
+
+
+def faults(script: str | None, files: Mapping[str, str], at: Key) -> Iterator[Fault]:
+    """Faults of a job's files: missing sources, one path twice, paths inside files, total size. `at`: its path."""
+    local: dict[str, Path] = {}
+    origin: dict[str, Key] = {}
+    for entry in _entries(script, files):
+        key = (*at, *entry.key)
         try:
-            sizes[target] = _size(sources.located(source))
+            found = entry.found()
         except OSError as error:
-            yield Fault((*at, target), f"{source}: {error.strerror or error}")
-        for other in files:
-            if target.startswith(f"{other}/"):
-                yield Fault((*at, target), f"{other!r} is a file, so nothing can be inside it; use another path")
-    if sum(sizes.values()) > LIMIT_BYTES:
+            yield Fault(key, f"{entry.named}: {error.strerror or error}")
+            continue
+        if twice := sorted(path for path in found if path in local and local[path] != found[path]):
+            other = origin[twice[0]]
+            reason = f"{twice[0]} is also in {'.'.join(other[len(at) :])}; rename or remove one of them"
+            yield Fault(key, reason, given=(other,))
+        local |= found
+        origin |= dict.fromkeys(found, key)
+    yield from _inside_files(origin)
+    yield from _too_large(local, at)
+
+
+def paths(script: str | None, files: Mapping[str, str]) -> list[str]:
+    """Paths of all files in the pod; of a missing source, its own."""
+    found: list[str] = []
+    for entry in _entries(script, files):
+        try:
+            found += entry.found()
+        except OSError:
+            found.append(entry.target)
+    return found
+
+
+def _entries(script: str | None, files: Mapping[str, str]) -> Iterator[_Entry]:
+    if script:
+        yield from (_Entry(("script",), target, source, script) for target, source in of_script(script).items())
+    yield from (_Entry(("files", target), target, source, source) for target, source in files.items())
+
+
+def _inside_files(origin: Mapping[str, Key]) -> Iterator[Fault]:
+    for path, key in origin.items():
+        around = next((str(parent) for parent in Path(path).parents if str(parent) in origin), None)
+        if around:
+            yield Fault(key, f"{around!r} is a file, so nothing can be inside it; use another path")
+
+
+def _too_large(local: Mapping[str, Path], at: Key) -> Iterator[Fault]:
+    sizes = {path: found.stat().st_size for path, found in local.items()}
+    total = sum(sizes.values())
+    if total > LIMIT_BYTES:
         largest = max(sizes, key=sizes.__getitem__)
-        yield Fault(
-            at,
-            f"the files have {sum(sizes.values())} bytes, more than the {LIMIT_BYTES} of a ConfigMap (largest: "
-            f"{largest}); "
-            "put data on a volume or into the image",
-        )
-
-
-def _size(path: Path) -> int:
-    """Size of a file in bytes. Raises OSError with the reason if there is none."""
-    if path.is_dir():
-        raise IsADirectoryError("is a directory; name a file in it")
-    if not path.is_file():
-        raise FileNotFoundError(f"no such file; correct the path, which is relative to the project{_near(path)}")
-    return path.stat().st_size
+        limit = f"more than the {LIMIT_BYTES:,} that go into ConfigMaps (largest: {largest})"
+        reason = f"the files have {total:,} bytes, {limit}; put data on a volume or into the image"
+        yield Fault((*at, "files"), reason, given=((*at, "script"),))
 
 
 def _near(path: Path) -> str:
-    siblings = [child.name for child in path.parent.iterdir() if child.is_file()] if path.parent.is_dir() else []
-    return did_you_mean(path.name, siblings)
+    siblings: Iterable[Path] = path.parent.iterdir() if path.parent.is_dir() else ()
+    return did_you_mean(path.name, [child.name for child in siblings])

@@ -16,8 +16,8 @@ def faults(
     settings: ServerSettings, name: str, at: Key, pod_sets: Sequence[PodSet], declared: Declared
 ) -> Iterator[Fault]:
     """Every fault. `name`: of the server and its service account. `at`: the path of its settings."""
-    yield from resources.faults(pod_sets, (*at, "resources"), declared)
-    yield from resources.count_faults(pod_sets, (*at, "resources"), (*at, "replicas"), declared)
+    yield from resources.faults(pod_sets, at, declared)
+    yield from resources.count_faults(pod_sets, at, declared)
     where, volume = (*at, "model", "volume"), settings.model.volume
     yield from mounts.check_volume(volume, where, declared.volumes)
     yield from mounts.check_access(name, volume, where, declared.volumes, read_only=True)

@@ -30,24 +30,33 @@ def _of_volume(volume: str, mounting: Mapping[Key, WorkloadArgs], declared: Decl
     fleet, servers, remedy = declared.fleet, dict[Key, Pods](), _remedy(declared.volumes[volume], declared.cluster)
     for at, workload in sorted(mounting.items(), key=lambda item: not item[1].stays):
         own, where = workload.pod_sets(), (*at, *workload.mounts()[volume])
-        if not _taking(own, fleet):
+        if not all(_groups(pods, fleet) for pods in own):
             continue  # reported by another check
         asked: tuple[Key, ...] = tuple((*one, "resources") for one in (at, *servers))
         given = (("volumes", volume), ("nodeGroups",), *asked)
         of_servers = [pods for one in servers.values() for pods in one]
         if not _fit(own, fleet):
-            count = sum(pods.count for pods in own)
-            most = max(node_capacity.how_many(own[0].resources, one, at_most=count) for one in _taking(own, fleet))
-            reason = f"volume {volume} is ReadWriteOnce, so the {count} pods must share a node"
-            yield Fault(
-                where, f"{reason}, but a node has room for {most} of them; {remedy}, or use larger nodes", given=given
+            reason = (
+                f"volume {volume} is ReadWriteOnce, so the {sum(pods.count for pods in own)} pods must share a node"
             )
+            yield Fault(where, f"{reason}, but {_apart(own, fleet, remedy)}", given=given)
         elif not _fit([*own, *of_servers], fleet):
             others = " and ".join(one[-1] for one in servers)
             reason = f"volume {volume} is ReadWriteOnce, but no node has room for these pods and those of {others}"
             yield Fault(where, f"{reason}, which also mounts it; {remedy}", given=given)
         elif workload.stays:
             servers[at] = own
+
+
+def _apart(own: Pods, fleet: Fleet, remedy: str) -> str:
+    """Why these pods do not fit one node, and what to do."""
+    groups, count = _taking(own, fleet), sum(pods.count for pods in own)
+    if not groups:
+        return f"{' and '.join(pods.role for pods in own)} pods run on different node groups; {remedy}"
+    if any(pods.resources != own[0].resources for pods in own):
+        return f"no node has room for all of them; {remedy}, or use larger nodes"
+    most = max(node_capacity.how_many(own[0].resources, one, at_most=count) for one in groups)
+    return f"a node has room for {most} of them; {remedy}, or use larger nodes"
 
 
 def _remedy(args: VolumeArgs | None, cluster: ClusterArgs) -> str:

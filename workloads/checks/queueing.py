@@ -18,8 +18,12 @@ def check(
     """Jobs that Kueue never admits, and jobs that lose work when Kueue reclaims a borrowed quota."""
     given = ((*at, "strategy"), (*at, "resources"), (*at, "checkpoints"), ("queues",), ("nodeGroups",))
     impossible = [pods for pods in pod_sets if not room.fits(pods)]
+    # One quota that is too small for several roles is one fault.
+    asking: dict[str, list[str]] = {}
     for pods in impossible:
-        yield Fault((*at, "queue"), _too_large(room, pods), given=given)
+        asking.setdefault(_why_never(room, pods), []).append(_asked(pods))
+    for why, asked_for in asking.items():
+        yield Fault((*at, "queue"), f"{' and '.join(asked_for)} would never start: {why}", given=given)
     if not impossible and not room.fit_together(pod_sets):
         asked = " and ".join(_asked(pods) for pods in pod_sets)
         reason = f"{asked} do not fit into queue {room.queue} together"
@@ -76,7 +80,7 @@ def at_stake(
         borrowed=borrowed,
         saveSeconds=checkpoints.save_seconds,
         graceSeconds=grace_seconds,
-        steps=checkpoints.every_steps,
+        steps=checkpoints.steps,
         pods=sum(pods.count for pods in pod_sets),
         gpus=sum(pods.count * pods.resources.gpus for pods in pod_sets),
     )
@@ -86,17 +90,21 @@ def _borrowed(room: Room, pod_sets: Sequence[PodSet]) -> list[str]:
     return sorted({kind.flavor.name for pods in pod_sets for kind in room.borrows(pods)})
 
 
-def _too_large(room: Room, pods: PodSet) -> str:
-    asked = _asked(pods)
+def _why_never(room: Room, pods: PodSet) -> str:
+    """Why Kueue never admits these pods, and what to do."""
     usable = list(room.usable(pods))
     if not usable:
-        wanted = pods.resources.node_group or pods.resources.accelerator or ("GPUs" if pods.each.gpus else "CPUs")
+        wanted = (
+            pods.resources.node_group
+            or " or ".join(pods.resources.accelerators)
+            or ("GPUs" if pods.each.gpus else "CPUs")
+        )
         has = ", ".join(kind.flavor.name for kind, _ in room.kinds) or "nothing"
-        return f"{asked} would never start: queue {room.queue} has {has}, but no {wanted} for them; use another queue"
+        return f"queue {room.queue} has {has}, but no {wanted} for them; use another queue"
     limits = " or ".join(_held(kind, most) for kind, most in usable)
     count = room.most(pods)
     near = f" (nearest: {count})" if count else ""
-    return f"{asked} would never start: queue {room.queue} has at most {limits}; lower them, or raise the quota{near}"
+    return f"queue {room.queue} has at most {limits}; lower them, or raise the quota{near}"
 
 
 def _asked(pods: PodSet) -> str:

@@ -8,6 +8,11 @@ _LAST_WITH_ITS_CUDNN = (2, 17)
 """Since 2.18 they have cuDNN 8; TensorFlow requires cuDNN 9 (github.com/tensorflow/tensorflow/issues/62412, 94593)."""
 
 
+def is_official(reference: str) -> bool:
+    """Whether this is TensorFlow's own image."""
+    return _OFFICIAL.fullmatch(reference) is not None
+
+
 def sees_no_gpu(reference: str) -> bool:
     """Whether TensorFlow in this image cannot use GPUs; False for images of other publishers.
 

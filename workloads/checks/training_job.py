@@ -7,7 +7,21 @@ from components.clusters.settings import ClusterArgs
 from components.queues import DEFAULT
 from workloads import pod_sets
 from workloads.base import Declared
-from workloads.checks import command, files, mounts, process, queueing, resources, streams, tensorflow_image
+from workloads.checks import (
+    command,
+    files,
+    gpu_support,
+    mounts,
+    packages,
+    process,
+    queueing,
+    resources,
+    script,
+    strategy,
+    streams,
+    tensorflow_image,
+    tpu,
+)
 from workloads.manifests import job_set
 from workloads.settings.training_job import JobSettings
 
@@ -19,15 +33,23 @@ def faults(settings: JobSettings, name: str, at: Key, declared: Declared) -> Ite
         yield Fault(
             at, f"the name has {len(name)} characters; shorten it to {longest}, so that its pods' names stay valid"
         )
+    yield from strategy.faults(settings, at)
     pods = pod_sets.of(settings)
-    yield from resources.faults(pods, (*at, "resources"), declared)
+    # TPUs have checks of their own, because workloads without strategy tpu cannot request them.
+    without_tpus = [of_role for role, of_role in zip(settings.roles(), pods, strict=True) if not role.topology]
+    yield from resources.faults(without_tpus, at, declared)
+    yield from tpu.faults(settings, at, declared)
     yield from _image(settings, at, declared.cluster)
+    yield from gpu_support.faults(pods, settings.image, at, declared)
+    yield from packages.faults(settings, at, declared.cluster)
     if settings.queue is None:
-        yield from resources.count_faults(pods, (*at, "resources"), (*at, "strategy", "workers"), declared)
+        yield from resources.count_faults(without_tpus, at, declared)
+        yield from resources.kinds_faults(without_tpus, at)
     yield from _program(settings, at, declared)
     yield from mounts.check(settings.volumes, (*at, "volumes"), declared.volumes, declared.records, account=name)
     yield from streams.check(settings.streams, (*at, "streams"), declared.streams)
-    for key, place in (("model", settings.model), ("checkpoints", settings.checkpoints)):
+    places = {"model": settings.model, "checkpoints": settings.checkpoints, "tensorboard": settings.tensorboard}
+    for key, place in places.items():
         if place:
             yield from mounts.check_location(place, (*at, key), settings.volumes, declared.volumes, declared.cluster)
     yield from _queue(settings, at, declared)
@@ -36,11 +58,14 @@ def faults(settings: JobSettings, name: str, at: Key, declared: Declared) -> Ite
 def _program(settings: JobSettings, at: Key, declared: Declared) -> Iterator[Fault]:
     """Faults of command, variables and files."""
     simulated = bool(declared.cluster.own_nodes and declared.fleet.groups)
-    known = not simulated and (settings.image is None or bool(settings.files))
-    yield from command.faults(settings.command, settings.files, at, known=known)
-    yield from process.check(settings.command, settings.env, at)
+    known = not simulated and (settings.image is None or bool(settings.sources))
+    there = files.paths(settings.script, settings.files)
+    for where, stated in strategy.commands(settings):
+        yield from command.faults(stated, there, at, (*at, *where), known=known)
+    yield from script.faults(settings, at)
+    yield from process.check(settings.program, settings.env, at)
     yield from _variables(settings, (*at, "env"))
-    yield from files.faults(settings.files, (*at, "files"))
+    yield from files.faults(settings.script, settings.files, at)
 
 
 def _variables(settings: JobSettings, at: Key) -> Iterator[Fault]:
@@ -53,7 +78,8 @@ def _variables(settings: JobSettings, at: Key) -> Iterator[Fault]:
 
 def _image(settings: JobSettings, at: Key, cluster: ClusterArgs) -> Iterator[Fault]:
     """Images without GPU support, with which a job with GPUs would fail at its start."""
-    if not settings.resources.gpus or cluster.images.train_gpu:
+    having = [(*at, *role.at, "gpus") for role in settings.roles() if role.resources.gpus and not role.topology]
+    if not having or cluster.images.train_gpu:
         return
     if settings.image is None:
         reason = "missing, but the default TensorFlow image does not support GPUs"
@@ -61,8 +87,8 @@ def _image(settings: JobSettings, at: Key, cluster: ClusterArgs) -> Iterator[Fau
         reason = f"{settings.image!r} does not support GPUs"
     else:
         return
-    remedy = "build an image for GPUs (docs/training.md#an-image-for-gpus), and set it here"
-    yield Fault((*at, "image"), f"{reason}; {remedy}", given=((*at, "resources", "gpus"), ("cluster",)))
+    remedy = "build an image for GPUs (docs/training-pods.md#an-image-for-gpus), and set it here"
+    yield Fault((*at, "image"), f"{reason}; {remedy}", given=(*having, ("cluster",)))
 
 
 def _queue(settings: JobSettings, at: Key, declared: Declared) -> Iterator[Fault]:
@@ -72,7 +98,7 @@ def _queue(settings: JobSettings, at: Key, declared: Declared) -> Iterator[Fault
         pods = pod_sets.of(settings)
         if settings.queue not in declared.queues:
             yield unknown_name((*at, "queue"), "queue", settings.queue, declared.queues)
-        elif room := declared.rooms.get(settings.queue):
+        elif (room := declared.rooms.get(settings.queue)) and not any(role.topology for role in settings.roles()):
             yield from queueing.check_within(at, room, pods, settings.within)
             yield from queueing.check(at, room, pods, settings.checkpoints, settings.grace_seconds)
     elif DEFAULT in declared.queues:

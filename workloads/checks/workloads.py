@@ -7,7 +7,7 @@ from components.clusters.settings import ClusterArgs
 from components.node_groups.fleet import Fleet
 from components.streams.settings import StreamArgs
 from workloads.base import Declared, WorkloadArgs
-from workloads.checks import architecture, one_node, one_zone, server_room, stream_names, unwritten_models
+from workloads.checks import architecture, gpu_support, one_node, one_zone, server_room, stream_names, unwritten_models
 
 _ACCOUNT_OF_EVERY_NAMESPACE = "default"
 
@@ -35,3 +35,4 @@ def notes(workloads: Mapping[Key, WorkloadArgs], cluster: ClusterArgs, fleet: Fl
     """Notes about workloads without faults."""
     yield from unwritten_models.notes(workloads)
     yield from architecture.notes(workloads, cluster, fleet)
+    yield from gpu_support.notes(workloads, fleet)

@@ -2,6 +2,7 @@
 volume."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import pulumi
@@ -51,10 +52,9 @@ class ModelServerArgs(ServerSettings, WorkloadArgs):
     def mounts(self) -> Mapping[str, Key]:
         return {self.model.volume: ("model", "volume")}
 
-    @property
-    def gpus_without_queue(self) -> int:
+    def unqueued(self) -> list[PodSet]:
         # A rolling update starts one additional pod.
-        return (self.replicas + 1) * self.resources.gpus
+        return [replace(pods, count=pods.count + 1) for pods in self.pod_sets()]
 
     def check(self, name: str, at: Key, declared: Declared) -> Iterator[Fault]:
         yield from checks.faults(self, name, at, self.pod_sets(), declared)

@@ -10,7 +10,7 @@ from components import versions
 from components.base import facts as registered
 from components.base.faults import Fault, Key
 from components.queues.room import PodSet
-from workloads import deployed_runs, pod_sets
+from workloads import deployed_runs, packages, pod_sets
 from workloads.base import Declared, Platform, Workload, WorkloadArgs
 from workloads.checks import queueing
 from workloads.checks import training_job as checks
@@ -23,8 +23,8 @@ from workloads.settings.training_job import JobSettings
 
 
 class TrainingJobArgs(JobSettings, WorkloadArgs):
-    """Settings of a training job. Settings that decide its result identify its run; a change of size continues the same
-    run."""
+    """Settings of a training job. A change of a setting that affects the result starts a new run; a change of resources
+    or workers continues it."""
 
     kind: Literal["trainingJob"] = "trainingJob"
 
@@ -36,15 +36,15 @@ class TrainingJobArgs(JobSettings, WorkloadArgs):
         return self.image
 
     def default_image(self, images: versions.Images) -> str | None:
-        return images.training(self.resources.gpus)
+        image = images.training(max(role.resources.gpus for role in self.roles()))
+        return image and packages.image(image, self.packages)
 
     @property
     def models_written(self) -> Location | None:
         return self.model
 
-    @property
-    def gpus_without_queue(self) -> int:
-        return 0 if self.queue else total(self.roles()).gpus
+    def unqueued(self) -> list[PodSet]:
+        return [] if self.queue else self.pod_sets()
 
     def pod_sets(self) -> list[PodSet]:
         return pod_sets.of(self)
@@ -89,9 +89,10 @@ class TrainingJob(Workload):
         run = pulumi.Output.unsecret(made.apply(lambda manifest: manifest.run.name))
         as_deployed = deployed_runs.unchanged(pulumi.Output.unsecret(made.apply(lambda manifest: manifest.run.kept)))
         needed: list[pulumi.Resource] = [
-            *(owner.config_map(content, as_deployed) for content in known.bundles().values()),
+            *(owner.config_map(content, as_deployed) for parts in known.bundles().values() for content in parts),
             owner.service_account(),
             owner.allow_peers(),
+            *([owner.allow_egress(args.egress)] if args.egress else []),
             *(platform.volumes[volume] for volume in sorted(args.volumes)),
             *(platform.streams[stream] for stream in sorted(args.streams)),
             *platform.controllers,

@@ -1,11 +1,19 @@
-"""Code and small data for pods: files in a ConfigMap that is named by its content."""
+"""Code and small data for pods: files in ConfigMaps that are named by their content."""
 
 import base64
+import io
+import tarfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from components.base.names import digest
+
+_ONE_BYTES = 1024 * 1024
+"""Size limit of a ConfigMap."""
+_ONE_COUNT = 500
+"""Most files of one ConfigMap, because the JobSet lists each of them for each role."""
+_PART_BYTES = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -40,3 +48,36 @@ def bundle(name: str, files: Mapping[str, bytes]) -> Bundle:
     content = dict(sorted(files.items()))
     parts = (f"{target}\0{len(data)}\0".encode() + data for target, data in content.items())
     return Bundle(f"{name}-{digest(b''.join(parts))}", content)
+
+
+def fits_one(files: Mapping[str, bytes]) -> bool:
+    """Whether one ConfigMap can have these files."""
+    return len(files) <= _ONE_COUNT and sum(map(len, files.values())) <= _ONE_BYTES
+
+
+def bundles(name: str, files: Mapping[str, bytes]) -> list[Bundle]:
+    """The ConfigMaps of these files: none, one with the files, or several with the parts of an archive of them.
+
+    The archive is not compressed: another version of the compressor would write other bytes, and restart the run.
+    """
+    if not files:
+        return []
+    if fits_one(files):
+        return [bundle(name, files)]
+    archive = _archive(files)
+    starts = range(0, len(archive), _PART_BYTES)
+    return [
+        bundle(f"{name}-{index}", {f"part-{index:03}": archive[start : start + _PART_BYTES]})
+        for index, start in enumerate(starts)
+    ]
+
+
+def _archive(files: Mapping[str, bytes]) -> bytes:
+    """A tar archive that depends on paths and contents only."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.GNU_FORMAT) as archive:
+        for path, content in sorted(files.items()):
+            entry = tarfile.TarInfo(path)
+            entry.size, entry.mode = len(content), 0o644
+            archive.addfile(entry, io.BytesIO(content))
+    return buffer.getvalue()

@@ -5,6 +5,7 @@ from typing import Any
 
 from components.base import names
 from components.base.model import NAME_LIMIT
+from workloads.manifests import tpu
 from workloads.role import Role
 
 _POD_SUFFIX = "-abcde"
@@ -12,7 +13,7 @@ _POD_SUFFIX = "-abcde"
 EXIT_SAVED = 75
 """Exit code of a pod that was asked to stop and can resume (the library's `stop.py`; sysexits.h)."""
 EXIT_SAME = 78
-"""Exit code of a pod whose command failed early twice in the same way (the library's `launch.py`; sysexits.h)."""
+"""Exit code of a pod whose command fails in the same way again and again (the library's `launch.py`; sysexits.h)."""
 
 
 def longest_name(roles: Sequence[Role]) -> int:
@@ -27,6 +28,7 @@ def spec(
     template_of: Callable[[Role], dict[str, Any]],
     *,
     max_restarts: int,
+    deadline_seconds: int | None = None,
 ) -> dict[str, Any]:
     """The spec of a JobSet whose pods have the names in TF_CONFIG."""
     return {
@@ -37,6 +39,7 @@ def spec(
             # New workers start after the old ones have ended, because they have the same names.
             "restartStrategy": "BlockingRecreate",
             "rules": [
+                *([_DEADLINE] if deadline_seconds else []),
                 # Before the other rule, because both match a Job that its pod failure policy ended.
                 {
                     "name": "sameFailure",
@@ -52,22 +55,30 @@ def spec(
             ],
         },
         # No ttlSecondsAfterFinished: `pulumi up --refresh` would recreate a run whose JobSet was deleted.
-        "replicatedJobs": [_replicated_job(role, template_of(role), max_restarts) for role in roles],
+        "replicatedJobs": [_replicated_job(role, template_of(role), max_restarts, deadline_seconds) for role in roles],
     }
 
 
-def _replicated_job(role: Role, template: dict[str, Any], max_restarts: int) -> dict[str, Any]:
+_DEADLINE = {"name": "deadline", "action": "FailJobSet", "onJobFailureReasons": ["DeadlineExceeded"]}
+
+
+def _replicated_job(
+    role: Role, template: dict[str, Any], max_restarts: int, deadline_seconds: int | None
+) -> dict[str, Any]:
     return {
         "name": role.name,
         "replicas": 1,
         "template": {
+            **({"metadata": {"annotations": found}} if (found := tpu.annotations(role)) else {}),
             "spec": {
                 "parallelism": role.replicas,
                 "completions": role.replicas,
                 "completionMode": "Indexed",
+                # Kubernetes counts from the start of the pods: a suspended Job waits without limit.
+                **({"activeDeadlineSeconds": deadline_seconds} if deadline_seconds else {}),
                 **(_RESTART_GANG if role.restart == "gang" else _restart_pod(max_restarts)),
                 "template": template,
-            }
+            },
         },
     }
 

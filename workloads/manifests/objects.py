@@ -7,6 +7,7 @@ from typing import Any
 from components.base.labels import NAME
 from components.base.labels import labels as labels_of
 from workloads.manifests.files import Bundle
+from workloads.settings.egress import INTERNET, Destination
 
 Manifest = dict[str, Any]
 """An object in Kubernetes' own spelling."""
@@ -64,6 +65,27 @@ def allow_peers(owner: Identity) -> Manifest:
     """Allows traffic between the pods on all ports, because collective operations choose their ports."""
     peers = {"podSelector": {"matchLabels": owner.selector}}
     return _policy(owner, "peers", ["Ingress", "Egress"], {"ingress": [{"from": [peers]}], "egress": [{"to": [peers]}]})
+
+
+def allow_egress(owner: Identity, destinations: Sequence[Destination]) -> Manifest:
+    """Allows connections of the pods to these addresses."""
+    return _policy(owner, "egress", ["Egress"], {"egress": [_egress(each) for each in destinations]})
+
+
+def _egress(destination: Destination) -> dict[str, Any]:
+    blocks = _PUBLIC if destination.cidr == INTERNET else ({"cidr": destination.cidr},)
+    ports = [{"protocol": "TCP", "port": port} for port in destination.ports]
+    return {"to": [{"ipBlock": dict(block)} for block in blocks], **({"ports": ports} if ports else {})}
+
+
+_PUBLIC: Sequence[Mapping[str, Any]] = (
+    {
+        "cidr": "0.0.0.0/0",
+        # Private addresses (RFC 1918, 6598) and link-local ones, where clouds give out the node's credentials.
+        "except": ["10.0.0.0/8", "100.64.0.0/10", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16"],
+    },
+    {"cidr": "::/0", "except": ["fc00::/7", "fe80::/10"]},
+)
 
 
 def allow_clients(owner: Identity, ports: Sequence[int]) -> Manifest:

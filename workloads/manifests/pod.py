@@ -15,6 +15,7 @@ APP = "/opt/tensorplane/app"
 """Directory of a workload's files, which is its working directory."""
 LIBRARY = "/opt/tensorplane/lib"
 """Directory of tensorplane's library, on PYTHONPATH."""
+_UNPACK = f"{LIBRARY}/tensorplane/unpack.py"
 _GROUP_READS = 0o440
 _NONE: Mapping[str, str] = MappingProxyType({})
 _MEETING = "volumes.tensorplane"
@@ -56,6 +57,10 @@ class Container:
     volumes: Sequence[VolumeMount] = ()
     files: Mapping[str, Bundle] = field(default_factory=dict)
     """Files by mount path."""
+    archives: Mapping[str, Sequence[Bundle]] = field(default_factory=dict)
+    """Parts of archives by mount path; an init container unpacks them before the container starts."""
+    python: str = "python3"
+    """Python of the image, which unpacks archives with the library."""
     secrets: Mapping[str, SecretFiles] = field(default_factory=dict)
     """Files of Secrets by mount path."""
     readiness: Mapping[str, Any] | None = None
@@ -106,6 +111,7 @@ def _spec(name: str, container: Container, grace_seconds: int, restart_policy: s
         "restartPolicy": restart_policy,
         "terminationGracePeriodSeconds": grace_seconds,
         "securityContext": pod_security.pod(),
+        **({"initContainers": [_unpacking(container)]} if container.archives else {}),
         "containers": [{**_container(container), **_last_words(restart_policy)}],
         "volumes": _volumes(container),
     }
@@ -128,13 +134,33 @@ def _container(container: Container) -> dict[str, Any]:
     }
     if container.command:
         made["command"] = list(container.command)
-    if APP in container.files:
+    if APP in (*container.files, *container.archives):
         made["workingDir"] = APP
     if container.ports:
         made["ports"] = [{"name": name, "containerPort": port} for name, port in container.ports.items()]
     if container.readiness:
         made["readinessProbe"] = dict(container.readiness)
     return made
+
+
+def _unpacking(container: Container) -> dict[str, Any]:
+    """The init container that unpacks the archives. Its requests do not add to those of the pod."""
+    folders = [folder for at in container.archives for folder in (_parts(at), at)]
+    return {
+        "name": "unpack",
+        "image": container.image,
+        "imagePullPolicy": "IfNotPresent",
+        "command": [container.python, "-I", _UNPACK, *folders],
+        "env": _ENVIRONMENT,
+        "resources": _compute(container.resources),
+        "securityContext": pod_security.container(),
+        "volumeMounts": [
+            {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108
+            *({"name": _files_name(at), "mountPath": at, "readOnly": True} for at in container.files),
+            *({"name": _files_name(at), "mountPath": at} for at in container.archives),
+            *({"name": _parts_name(at), "mountPath": _parts(at), "readOnly": True} for at in container.archives),
+        ],
+    }
 
 
 def variables(values: Mapping[str, str]) -> list[dict[str, str]]:
@@ -148,20 +174,24 @@ _ENVIRONMENT = variables({"HOME": "/tmp", "USER": "tensorplane"})  # noqa: S108
 
 def _resources(container: Container) -> dict[str, Any]:
     """Memory limits equal requests; CPU has no limit, because throttling slows every step."""
-    asked = container.resources
+    extended = dict(container.network)
+    extended |= {name: str(count) for name, count in container.resources.extended.items()}
+    if container.resources.gpus:
+        extended = {container.accelerator_resource: str(container.resources.gpus), **extended}
+    return {kind: {**amounts, **extended} for kind, amounts in _compute(container.resources).items()}
+
+
+def _compute(asked: Resources) -> dict[str, dict[str, str]]:
     memory = quantities.gibibytes(asked.memory_gib)
-    requests = {"cpu": quantities.cpus(asked.cpus), "memory": memory}
-    limits = {"memory": memory}
-    if asked.gpus:
-        requests[container.accelerator_resource] = limits[container.accelerator_resource] = str(asked.gpus)
-    return {"requests": {**requests, **container.network}, "limits": {**limits, **container.network}}
+    return {"requests": {"cpu": quantities.cpus(asked.cpus), "memory": memory}, "limits": {"memory": memory}}
 
 
 def _mounts(container: Container) -> list[dict[str, Any]]:
     return [
         {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108
-        *([{"name": "shm", "mountPath": "/dev/shm"}] if container.shared_memory else []),  # noqa: S108
+        *([{"name": "shm", "mountPath": "/dev/shm"}] if _has_shared_memory(container) else []),  # noqa: S108
         *({"name": _files_name(at), "mountPath": at, "readOnly": True} for at in container.files),
+        *({"name": _files_name(at), "mountPath": at, "readOnly": True} for at in container.archives),
         *({"name": f"secret-{index}", "mountPath": at, "readOnly": True} for index, at in enumerate(container.secrets)),
         *(
             {"name": f"volume-{index}", "mountPath": mount.path, **_read_only(mount)}
@@ -173,12 +203,13 @@ def _mounts(container: Container) -> list[dict[str, Any]]:
 def _volumes(container: Container) -> list[dict[str, Any]]:
     return [
         {"name": "tmp", "emptyDir": {}},
-        # As large as the pod's memory limit, which includes what is written there.
-        *([{"name": "shm", "emptyDir": {"medium": "Memory"}}] if container.shared_memory else []),
+        *([{"name": "shm", "emptyDir": _shared_memory(container)}] if _has_shared_memory(container) else []),
         *(
             {"name": _files_name(at), "configMap": {"name": bundle.name, "items": bundle.items}}
             for at, bundle in container.files.items()
         ),
+        *({"name": _files_name(at), "emptyDir": {}} for at in container.archives),
+        *({"name": _parts_name(at), "projected": _projected(parts)} for at, parts in container.archives.items()),
         *(
             {"name": f"secret-{index}", "secret": _secret(files)}
             for index, files in enumerate(container.secrets.values())
@@ -190,6 +221,16 @@ def _volumes(container: Container) -> list[dict[str, Any]]:
     ]
 
 
+def _has_shared_memory(container: Container) -> bool:
+    return container.shared_memory or container.resources.shared_memory_gib is not None
+
+
+def _shared_memory(container: Container) -> dict[str, str]:
+    """By default as large as the pod's memory limit, which includes what is written there."""
+    size = container.resources.shared_memory_gib
+    return {"medium": "Memory", **({"sizeLimit": quantities.gibibytes(size)} if size else {})}
+
+
 def _secret(files: SecretFiles) -> dict[str, Any]:
     items = [{"key": key, "path": key} for key in files.keys]
     return {"secretName": files.secret, "items": items, "defaultMode": _GROUP_READS}
@@ -197,6 +238,18 @@ def _secret(files: SecretFiles) -> dict[str, Any]:
 
 def _read_only(mount: VolumeMount) -> dict[str, bool]:
     return {"readOnly": True} if mount.read_only else {}
+
+
+def _projected(parts: Sequence[Bundle]) -> dict[str, Any]:
+    return {"sources": [{"configMap": {"name": part.name, "items": part.items}} for part in parts]}
+
+
+def _parts(directory: str) -> str:
+    return f"{directory}-parts"
+
+
+def _parts_name(directory: str) -> str:
+    return f"parts-{directory.rsplit('/', 1)[-1]}"
 
 
 def _files_name(directory: str) -> str:

@@ -6,7 +6,16 @@ from typing import Any
 
 from workloads.role import TENSORFLOW, Role
 
-_INDEX = "TF_TASK_INDEX"
+INDEX = "TF_TASK_INDEX"
+
+
+def hosts(role: str) -> str:
+    """The variable with the addresses of a role's pods, separated by commas."""
+    return f"TF_{role.upper()}_HOSTS"
+
+
+VARIABLES = ("TF_CONFIG", "TF_JOB_NAME", INDEX, *map(hosts, ("chief", "worker", "ps")))
+"""Variables of pods with a task; of the hosts, those of roles in the cluster."""
 
 
 def hostname(run: str, role: str, index: int) -> str:
@@ -26,18 +35,26 @@ def cluster(run: str, roles: Sequence[Role]) -> dict[str, list[str]]:
 
 
 def environment(run: str, roles: Sequence[Role], role: Role) -> list[dict[str, Any]]:
-    """The variables of one role's pods; empty if the job has no cluster.
+    """The variables of one role's pods; empty for a role without a task.
 
-    Kubernetes expands `$(TF_TASK_INDEX)` because it is declared first. Its own JOB_COMPLETION_INDEX is declared too
+    Kubernetes expands `$(TF_TASK_INDEX)` because it is declared first. Its own JOB_COMPLETIONINDEX is declared too
     late, hence the annotation.
     """
-    addresses = cluster(run, roles)
-    if not addresses:
+    if not role.is_task:
         return []
-    config = json.dumps({"cluster": addresses, "task": {"type": role.name, "index": _INDEX}}, separators=(",", ":"))
-    annotation = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
+    addresses = cluster(run, roles)
+    config = json.dumps({"cluster": addresses, "task": {"type": role.name, "index": INDEX}}, separators=(",", ":"))
     return [
-        {"name": _INDEX, "valueFrom": {"fieldRef": {"fieldPath": annotation}}},
+        index(),
         # The index must be a JSON number, so the quotes go.
-        {"name": "TF_CONFIG", "value": config.replace(f'"{_INDEX}"', f"$({_INDEX})")},
+        {"name": "TF_CONFIG", "value": config.replace(f'"{INDEX}"', f"$({INDEX})")},
+        # For scripts that take their cluster as parameters: `--worker_hosts=$(TF_WORKER_HOSTS)`.
+        {"name": "TF_JOB_NAME", "value": role.name},
+        *({"name": hosts(name), "value": ",".join(found)} for name, found in addresses.items()),
     ]
+
+
+def index() -> dict[str, Any]:
+    """The variable with the pod's index. Kubernetes' own JOB_COMPLETION_INDEX is declared too late for references."""
+    annotation = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
+    return {"name": INDEX, "valueFrom": {"fieldRef": {"fieldPath": annotation}}}

@@ -15,14 +15,14 @@ from typing import Any
 from components import versions
 from components.base.names import digest_of
 from components.catalog import GPU_RESOURCE
-from workloads.manifests import job_set, launcher, mounts, objects, pod, run, tf_config
-from workloads.manifests.files import Bundle, bundle
+from workloads.manifests import data_service, job_set, launcher, lineage, mounts, objects, pod, run, tf_config, tpu
+from workloads.manifests.files import Bundle, bundle, bundles, fits_one
 from workloads.manifests.mounts import Mountable
 from workloads.manifests.objects import Identity, Manifest
 from workloads.manifests.run import Decisive, Recorded
 from workloads.manifests.streams import Client, in_pod
 from workloads.role import Role
-from workloads.settings.training_job import JobSettings
+from workloads.settings.training_job import JobSettings, SecretKey
 
 
 @dataclass(frozen=True)
@@ -64,13 +64,19 @@ class Facts:
         """The owner of the job's objects."""
         return Identity(self.name, self.namespace, "training")
 
-    def bundles(self) -> dict[str, Bundle]:
-        """The job's files, by mount path."""
+    def bundles(self) -> dict[str, list[Bundle]]:
+        """The job's files, by mount path: one ConfigMap, or the parts of an archive."""
         found = {
-            pod.APP: bundle(f"{self.name}-files", self.files),
-            pod.LIBRARY: bundle(f"{self.name}-runtime", self.library),
+            pod.APP: bundles(f"{self.name}-files", self.files),
+            # Always one, because the library unpacks the others.
+            pod.LIBRARY: [bundle(f"{self.name}-runtime", self.library)] if self.library else [],
         }
-        return {at: content for at, content in found.items() if content.content}
+        return {at: parts for at, parts in found.items() if parts}
+
+    @property
+    def archived(self) -> set[str]:
+        """Mount paths whose ConfigMaps are the parts of an archive."""
+        return set() if fits_one(self.files) else {pod.APP}
 
 
 @dataclass(frozen=True)
@@ -102,23 +108,31 @@ def plan(
     decisive = _decisive(settings, facts, image, secret)
     name = run.of(owner.name, decisive, recorded)
     variables = _own_variables(settings, facts, secret)
-    job: Manifest = {
-        "apiVersion": versions.JOBSET_API,
-        "kind": "JobSet",
-        "metadata": owner.metadata(name, facts.queue_labels),
-        "spec": job_set.spec(
-            name,
-            roles,
-            lambda role: _template(name, role, settings, facts, image, variables),
-            max_restarts=settings.max_restarts,
-        ),
-    }
-    manifest = _without_library(job, facts)
+
+    def job_set_with(variables: Sequence[Mapping[str, Any]]) -> Manifest:
+        return {
+            "apiVersion": versions.JOBSET_API,
+            "kind": "JobSet",
+            "metadata": owner.metadata(name, facts.queue_labels),
+            "spec": job_set.spec(
+                name,
+                roles,
+                lambda role: _template(name, role, settings, facts, image, variables),
+                max_restarts=settings.max_restarts,
+                deadline_seconds=settings.deadline_seconds,
+            ),
+        }
+
+    # The lineage repeats what is elsewhere in the JobSet, and must not replace those of earlier versions.
+    manifest = _without_library(job_set_with(variables), facts)
     return JobManifest(
         service_account=objects.service_account(owner),
-        config_maps=[objects.config_map(owner, content) for content in facts.bundles().values()],
-        network_policies=[objects.allow_peers(owner)],
-        job_set=job,
+        config_maps=[objects.config_map(owner, content) for parts in facts.bundles().values() for content in parts],
+        network_policies=[
+            objects.allow_peers(owner),
+            *([objects.allow_egress(owner, settings.egress)] if settings.egress else []),
+        ],
+        job_set=job_set_with([*lineage.variables(owner.name, name, decisive), *variables]),
         run=Recorded(name, decisive.hashes, manifest, run.keeps(name, manifest, recorded)),
     )
 
@@ -127,7 +141,7 @@ def _decisive(settings: JobSettings, facts: Facts, image: str, secret: str | Non
     """The parts that decide the result. Secret values count by the Secret's name, because a hash could be guessed."""
     return Decisive(
         {
-            "command": list(settings.command),
+            "command": settings.program,
             "code": bundle("code", facts.files).name if facts.files else None,
             "environment": _own_variables(settings, facts, secret),
             "image": image,
@@ -142,6 +156,8 @@ def _decisive(settings: JobSettings, facts: Facts, image: str, secret: str | Non
             "checkpoints": settings.checkpoints and settings.checkpoints.model_dump(include={"volume", "path"}),
             # Parts that are not set must not change the name.
             "attempt": settings.attempt if settings.attempt > 1 else None,
+            "dataService": settings.strategy.data_service is not None,
+            **settings.strategy.decisive(),
         }
     )
 
@@ -162,9 +178,11 @@ def _template(
     container = pod.Container(
         image=image,
         resources=role.resources,
-        command=launcher.launched(settings.command),
+        command=launcher.command_of(role, settings.program),
         env=[
             *tf_config.environment(name, settings.roles(), role),
+            *tpu.environment(name, role),
+            *data_service.environment(name, settings.roles(), role),
             *pod.variables(
                 {"PYTHONPATH": pod.LIBRARY, **_places(name, settings, facts.volumes), **_writes(role, settings)}
             ),
@@ -175,7 +193,9 @@ def _template(
         ],
         ports=role.ports,
         volumes=mounts.of(settings.volumes, facts.volumes),
-        files=facts.bundles(),
+        files={at: parts[0] for at, parts in facts.bundles().items() if at not in facts.archived},
+        archives={at: parts for at, parts in facts.bundles().items() if at in facts.archived},
+        python=launcher.python(settings.program),
         secrets=of_streams.secrets,
         accelerator_resource=role.accelerator_resource,
         network=placement.network,
@@ -189,8 +209,15 @@ def _template(
         annotations=placement.annotations,
         grace_seconds=settings.grace_seconds,
         restart_policy="Never",
-        placement=placement.spec,
+        placement=_placed(placement, role),
     )
+
+
+def _placed(placement: Placement, role: Role) -> Mapping[str, Any]:
+    """The parts of a pod's spec that select nodes."""
+    if not (labels := tpu.selector(role)):
+        return placement.spec
+    return {**placement.spec, "nodeSelector": {**placement.spec.get("nodeSelector", {}), **labels}}
 
 
 def _places(run_name: str, settings: JobSettings, volumes: Mapping[str, Mountable]) -> dict[str, str]:
@@ -201,7 +228,12 @@ def _places(run_name: str, settings: JobSettings, volumes: Mapping[str, Mountabl
     if settings.checkpoints:
         places["CHECKPOINT_DIR"] = f"{mounts.inside(settings.checkpoints, settings.volumes, volumes)}/{run_name}"
         places["TENSORPLANE_RUN"] = places["CHECKPOINT_DIR"]
-        places["CHECKPOINT_STEPS"] = str(settings.checkpoints.every_steps)
+        if (steps := settings.checkpoints.steps) is None:
+            places["CHECKPOINT_INTERRUPTION_MINUTES"] = f"{settings.checkpoints.interruption_minutes:g}"
+        else:
+            places["CHECKPOINT_STEPS"] = str(steps)
+    if settings.tensorboard:
+        places["TENSORBOARD_DIR"] = f"{mounts.inside(settings.tensorboard, settings.volumes, volumes)}/{run_name}"
     return places
 
 
@@ -219,11 +251,21 @@ def _gpus_asked_for(role: Role) -> list[dict[str, str]]:
 
 def _own_variables(settings: JobSettings, facts: Facts, secret: str | None) -> list[dict[str, Any]]:
     """The settings' variables by name; of those in the Secret, references to its keys."""
-    plain = {name: _plain(name, settings.env[name]) for name in sorted(settings.env) if name not in facts.in_secret}
-    references = [
-        {"name": name, "valueFrom": {"secretKeyRef": {"name": secret, "key": name}}} for name in sorted(facts.in_secret)
+    existing = {name: value for name, value in sorted(settings.env.items()) if isinstance(value, SecretKey)}
+    plain = {
+        name: _plain(name, value)
+        for name, value in sorted(settings.env.items())
+        if name not in facts.in_secret and name not in existing
+    }
+    return [
+        *pod.variables(plain),
+        *(_reference(name, str(secret), name) for name in sorted(facts.in_secret)),
+        *(_reference(name, value.secret, value.key) for name, value in existing.items()),
     ]
-    return [*pod.variables(plain), *references]
+
+
+def _reference(variable: str, secret: str, key: str) -> dict[str, Any]:
+    return {"name": variable, "valueFrom": {"secretKeyRef": {"name": secret, "key": key}}}
 
 
 def _plain(name: str, value: object) -> str:

@@ -8,6 +8,8 @@ from pydantic import AfterValidator
 from components.base.model import Line, refuse
 
 PACKAGE = "package:"
+FOLDER = "."
+"""Target of a folder whose files are in the working directory itself."""
 
 _PART_LIMIT = 240
 """Length of a path element, which becomes a ConfigMap key of at most 253 characters with a number as prefix."""
@@ -15,6 +17,8 @@ _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 
 
 def _target(value: str) -> str:
+    if value == FOLDER:
+        return value
     parts = value.split("/")
     if any(part in ("", ".", "..") or not set(part) <= _SAFE for part in parts):
         refuse("a relative path of letters, digits, dashes, dots and underscores, such as train.py")
@@ -30,7 +34,27 @@ def _source(value: str) -> str:
     return value
 
 
+def _script(value: str) -> str:
+    path = PurePosixPath(value)
+    if path.is_absolute() or ".." in path.parts or path.suffix != ".py":
+        refuse("a Python file of the project, such as mine/train.py; for other programs set command")
+    _target(path.name)
+    return value
+
+
+def of_script(script: str) -> dict[str, str]:
+    """What a script brings, as `files`: its folder as the working directory, or itself if it is in the project's root.
+
+    The root also has the stack files and all that belongs to other jobs.
+    """
+    path = PurePosixPath(script)
+    folder = str(path.parent)
+    return {path.name: script} if folder == FOLDER else {FOLDER: folder}
+
+
 Target = Annotated[Line, AfterValidator(_target)]
 """Path in the pod, relative to the working directory."""
 Source = Annotated[Line, AfterValidator(_source)]
-"""File of the project, or `package:NAME/PATH` for a data file of an installed Python package."""
+"""File or folder of the project, or `package:NAME/PATH` for a data file of an installed Python package."""
+Script = Annotated[Line, AfterValidator(_script)]
+"""Python file of the project."""

@@ -1,16 +1,36 @@
 """Settings of a training job, without the workload's kind, so that other workloads can embed them."""
 
-from collections.abc import Sequence
-from typing import Annotated
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Discriminator, Field, InstanceOf, Tag, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from components.base.image import Image
-from components.base.model import Argument, In, Model, Name, RelativePath, Resources, argument, refuse
+from components.base.model import (
+    PRODUCED_TAG,
+    SECRET_TAG,
+    TEXT_TAG,
+    Argument,
+    In,
+    Model,
+    Name,
+    ObjectName,
+    Produced,
+    RelativePath,
+    Resources,
+    argument,
+    refuse,
+)
+from workloads import auxiliary_roles
 from workloads.own_variables import OWN
 from workloads.role import Role
-from workloads.settings.files import Source, Target
+from workloads.settings.egress import Egress
+from workloads.settings.files import Script, Source, Target, of_script
 from workloads.settings.mounts import Location, MountArgs
+from workloads.settings.packages import Package
 from workloads.settings.streams import StreamUseArgs
 from workloads.settings.within import Within
 from workloads.strategies import Strategy
@@ -24,8 +44,45 @@ def _variable(name: str) -> str:
     return name
 
 
+def _key(value: str) -> str:
+    if not re.fullmatch(r"[-._a-zA-Z0-9]{1,253}", value):
+        refuse("a key of a Secret: letters, digits, dashes, dots and underscores")
+    return value
+
+
 Variable = Annotated[str, AfterValidator(_variable)]
 Text = Annotated[str, Field(coerce_numbers_to_str=True), AfterValidator(argument)]
+
+
+class SecretKey(Model):
+    """A key of a Secret that exists in the stack's namespace; tensorplane never reads its value."""
+
+    secret: ObjectName
+    """Name of the Secret."""
+    key: Annotated[str, AfterValidator(_key)]
+    """Key in the Secret."""
+
+
+def _form(value: Any) -> str:
+    if isinstance(value, Produced):
+        return PRODUCED_TAG
+    return SECRET_TAG if isinstance(value, Mapping | SecretKey) else TEXT_TAG
+
+
+Value = Annotated[
+    Annotated[Text, Tag(TEXT_TAG)]
+    | Annotated[SkipJsonSchema[InstanceOf[Produced]], Tag(PRODUCED_TAG)]
+    | Annotated[SecretKey, Tag(SECRET_TAG)],
+    Discriminator(_form),
+]
+"""The value of a variable: text, text that another resource will produce, or a key of an existing Secret."""
+
+
+class TensorBoard(Location):
+    """Folder of a run's event files."""
+
+    path: RelativePath = "tensorboard"
+    """Folder on the volume. Every run has a subfolder with its name."""
 
 
 class Checkpoints(Location):
@@ -33,11 +90,26 @@ class Checkpoints(Location):
 
     path: RelativePath = "checkpoints"
     """Folder on the volume. Every run has a subfolder with its name."""
-    every_steps: Annotated[int, Field(ge=1)] = 100
-    """Steps between two checkpoints, in the variable CHECKPOINT_STEPS; the most that a lost node costs."""
+    every_steps: Annotated[int | None, Field(ge=1)] = None
+    """Steps between two checkpoints, by default 100, in the variable CHECKPOINT_STEPS. A lost node loses at most these
+    and the steps made while a checkpoint was being written."""
+    interruption_minutes: Annotated[float | None, Field(gt=0, le=525600)] = None
+    """Instead of `everySteps`: mean time in minutes between two interruptions of the job. The library then computes the
+    interval that loses least time, from this and the measured time of steps and saves."""
     save_seconds: Annotated[float, Field(gt=0, le=86400)] = 20
     """Maximum time in seconds to save a checkpoint. If the job can be preempted, `graceSeconds` must be at least as
     long."""
+
+    @model_validator(mode="after")
+    def _one_interval(self) -> Self:
+        if self.every_steps is not None and self.interruption_minutes is not None:
+            refuse("one of everySteps and interruptionMinutes, not both")
+        return self
+
+    @property
+    def steps(self) -> int | None:
+        """Steps between two checkpoints; None if the library computes them."""
+        return None if self.interruption_minutes is not None else self.every_steps or 100
 
 
 class JobSettings(Model):
@@ -45,19 +117,35 @@ class JobSettings(Model):
 
     resources: Resources = Resources()
     """Resources of each pod."""
-    command: Annotated[list[Argument], Field(min_length=1)]
-    """Command of every pod, run in the directory of `files`."""
+    command: Annotated[list[Argument], Field(min_length=1)] | None = None
+    """Command of every pod, run in the directory of `files`. Either this or `script` is required."""
+    script: Script | None = None
+    """Python file of the project, run by `python3` in every pod: `mine/train.py`.
+
+    Its whole folder is mounted as the working directory, without hidden files and caches, so that it can import its
+    neighbours; a file in the project's root is mounted alone. `files` adds others.
+    """
+    args: Annotated[list[Argument], Field(default_factory=list)]
+    """Arguments of `script`."""
     strategy: Strategy
     """How the job is distributed over pods: a strategy of `tf.distribute`."""
     image: In[Image] | None = None
     """Container image; by default TensorFlow for CPUs, in the version that tensorplane is built for. Required with
     `gpus`, except on `embedded`, because no public image is known that supports them; `examples/gpu-image` builds one.
     """
+    packages: Annotated[list[Package], Field(default_factory=list)]
+    """Python packages in addition to those of the training image: `[pandas==2.2.3]`. Only on `embedded`; elsewhere,
+    `tensorplane image build` makes an `image` with them.
+
+    `tensorplane image lock` resolves them to versions and hashes in packages.lock, which belongs into version control.
+    Other versions are a new run.
+    """
     files: Annotated[dict[Target, Source], Field(default_factory=dict)]
-    """Code and small data, at most 1 MiB in total. Maps a path in the pod to a file of the project, or to
-    `package:NAME/PATH`."""
-    env: Annotated[dict[Variable, In[Text]], Field(default_factory=dict)]
-    """Environment variables, in addition to TF_CONFIG, MODEL_DIR and CHECKPOINT_DIR.
+    """Code and small data, at most 16 MiB in total. Maps a path in the pod to a file or folder of the project, or to
+    `package:NAME/PATH`. The path `.` of a folder is the working directory itself."""
+    env: Annotated[dict[Variable, Value], Field(default_factory=dict)]
+    """Environment variables, in addition to TF_CONFIG, MODEL_DIR and CHECKPOINT_DIR: text, or a key of an existing
+    Secret, `{secret: NAME, key: KEY}`.
 
     A variable set with `pulumi config set --secret` is encrypted in the state. In the cluster it is in a Secret that
     the pods refer to.
@@ -68,6 +156,11 @@ class JobSettings(Model):
     """Folder for the trained model, in the variable MODEL_DIR. Versions are subfolders, numbered from 1."""
     checkpoints: Checkpoints | None = None
     """Folder for checkpoints, in the variable CHECKPOINT_DIR."""
+    tensorboard: TensorBoard | None = None
+    """Folder for TensorBoard's event files, in the variable TENSORBOARD_DIR."""
+    egress: Annotated[Egress, Field(default_factory=list)]
+    """Destinations that the pods may connect to, besides each other, DNS and the brokers of `streams`: `internet`, or a
+    list such as `[{cidr: 10.20.0.0/16, ports: [443]}]`."""
     streams: Annotated[dict[Name, StreamUseArgs], Field(default_factory=dict)]
     """Streams that the job reads in a consumer group or writes: `events: {group: trainer}`.
     `tensorplane.stream.Topic.from_environment` connects to them."""
@@ -86,12 +179,31 @@ class JobSettings(Model):
     exit code and last line before its first step ends the job at once; without tensorplane's library, the first two
     minutes count as before the first step.
     """
+    deadline_seconds: Annotated[int, Field(ge=1, le=10**8)] | None = None
+    """Seconds after which a job that still runs is stopped and fails. No limit by default.
+
+    Time in the queue does not count. A restart of the job, after a failure or an eviction, begins a new period.
+    """
     grace_seconds: Annotated[int, Field(ge=0, le=86400)] = 30
     """Seconds between SIGTERM and SIGKILL. Saving a checkpoint must not take longer."""
 
+    @property
+    def program(self) -> list[str]:
+        """The command of every pod, whether the settings state it or a script."""
+        if self.script:
+            return ["python3", PurePosixPath(self.script).name, *self.args]
+        return list(self.command or [])
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """All files and folders of the pods, those of the script included."""
+        return {**(of_script(self.script) if self.script else {}), **self.files}
+
     def roles(self) -> Sequence[Role]:
         """The job's roles."""
-        return self.strategy.roles(self.resources)
+        strategy = self.strategy
+        added = auxiliary_roles.of(strategy.evaluator, strategy.data_service, resumes=self.resumes)
+        return [*strategy.roles(self.resources), *added]
 
     @property
     def resumes(self) -> bool:

@@ -138,6 +138,10 @@ class EksSettings(ClusterArgs):
     def network_cidr(self) -> str | None:
         return None if self.existing_network else self.network.cidr or DEFAULT_CIDR
 
+    @property
+    def network_resources(self) -> frozenset[str]:
+        return frozenset({placement.EFA})
+
     def network_of_whole_node(self, shape: Shape) -> Mapping[str, str]:
         return placement.efa_of_pod(shape)
 

@@ -12,20 +12,32 @@ from components.node_groups.shape import Shape
 
 
 def faults(
-    fleet: Fleet, resources: Resources, at: Key, *, interruptible: bool, synchronous: bool = False
+    fleet: Fleet,
+    resources: Resources,
+    at: Key,
+    *,
+    interruptible: bool,
+    synchronous: bool = False,
+    workload: Key | None = None,
 ) -> Iterator[Fault]:
-    """Faults of a pod that no node can run. `at`: the path of its resources; `synchronous` as in `placement.spec`."""
+    """Faults of a pod that no node can run. `at`: the path of its resources; `synchronous` as in `placement.spec`.
+
+    `workload`: the path of the workload's settings, by default the one above `at`.
+    """
+    # The setting that makes a workload interruptible.
+    resumes = (*(at[:-1] if workload is None else workload), "checkpoints")
     if resources.accelerator and not resources.gpus:
         yield Fault((*at, "accelerator"), "accelerator is set but gpus is 0; set gpus to 1 or more")
     elif resources.node_group:
-        yield from _named(fleet, resources.node_group, resources, at, interruptible)
+        yield from _named(fleet, resources.node_group, resources, at, resumes, interruptible=interruptible)
         yield from _shared([resources.node_group], fleet, resources, at, synchronous)
     elif resources.accelerator and not fleet.groups and not fleet.unresolved:
         # Only nodes of declared groups have the label that it selects.
-        reason = f"the stack declares no nodeGroups with {resources.accelerator}; declare one, or remove accelerator"
+        wanted = " or ".join(resources.accelerators)
+        reason = f"the stack declares no nodeGroups with {wanted}; declare one, or remove accelerator"
         yield Fault((*at, "accelerator"), reason, given=(("nodeGroups",), at), lacks=("nodeGroups",))
     elif fleet.groups and not fleet.unresolved and resources.gpus:
-        yield from _open(fleet, resources, at, interruptible)
+        yield from _open(fleet, resources, at, resumes, interruptible=interruptible)
         yield from _shared([shape.name for shape in fleet.offering(resources)], fleet, resources, at, synchronous)
     yield from pod_fit.faults(resources, at, fleet.taking(resources, interruptible=interruptible))
 
@@ -41,9 +53,11 @@ def _shared(groups: Iterable[str], fleet: Fleet, resources: Resources, at: Key, 
         yield Fault((*at, key), f"{reason}; {remedy}", given=(("nodeGroups",), at))
 
 
-def _named(fleet: Fleet, name: str, resources: Resources, at: Key, interruptible: bool) -> Iterator[Fault]:
+def _named(
+    fleet: Fleet, name: str, resources: Resources, at: Key, resumes: Key, *, interruptible: bool
+) -> Iterator[Fault]:
     if shape := fleet.groups.get(name):
-        yield from _group(shape, resources, at, interruptible)
+        yield from _group(shape, resources, at, resumes, interruptible=interruptible)
     elif name not in fleet.unresolved:
         known = sorted({*fleet.groups, *fleet.unresolved})
         remedy = f"choose one of {', '.join(known)}{did_you_mean(name, known)}" if known else "declare it in nodeGroups"
@@ -52,14 +66,19 @@ def _named(fleet: Fleet, name: str, resources: Resources, at: Key, interruptible
         yield Fault((*at, "nodeGroup"), reason, given=(("nodeGroups",), at), lacks=lacks)
 
 
-def _open(fleet: Fleet, resources: Resources, at: Key, interruptible: bool) -> Iterator[Fault]:
+def _open(fleet: Fleet, resources: Resources, at: Key, resumes: Key, *, interruptible: bool) -> Iterator[Fault]:
     """Faults of a pod without a node group."""
-    wanted, given, having = resources.accelerator, (("nodeGroups",), at), fleet.offering(resources)
-    if wanted and wanted not in fleet.gpu_models:
-        reason = f"workloads cannot request {wanted}" if having else f"no node group has {wanted!r}"
+    given, having = (("nodeGroups",), at), fleet.offering(resources)
+    missing = [name for name in resources.accelerators if name not in fleet.gpu_models]
+    wanted = " or ".join(resources.accelerators)
+    if missing:
+        offered = any(shape.accelerator and shape.accelerator.name == missing[0] for shape in having)
+        reason = f"workloads cannot request {missing[0]}" if offered else f"no node group has {missing[0]!r}"
         known = fleet.gpu_models
         remedy = (
-            f"choose one of {', '.join(known)}{did_you_mean(wanted, known)}" if known else "declare a group with GPUs"
+            f"choose one of {', '.join(known)}{did_you_mean(missing[0], known)}"
+            if known
+            else "declare a group with GPUs"
         )
         yield Fault((*at, "accelerator"), f"{reason}; {remedy}", given=given)
         return
@@ -67,7 +86,7 @@ def _open(fleet: Fleet, resources: Resources, at: Key, interruptible: bool) -> I
     if most is None and fleet.gpu_models:
         closed = (f"{shape.name} ({keeping_off(shape, interruptible)})" for shape in having)
         reason = f"no node group with {wanted or 'GPUs'} accepts the pod: {', '.join(closed)}"
-        yield Fault((*at, "accelerator" if wanted else "gpus"), reason, given=(*given, _resumes(at)))
+        yield Fault((*at, "accelerator" if wanted else "gpus"), reason, given=(*given, resumes))
     elif most is None:
         yield Fault(
             (*at, "gpus"), "no node group has GPUs; declare one with an accelerator, or set gpus to 0", given=given
@@ -76,12 +95,13 @@ def _open(fleet: Fleet, resources: Resources, at: Key, interruptible: bool) -> I
         yield _too_many(f"the largest node with {wanted}" if wanted else "the largest node", most, at)
 
 
-def _group(shape: Shape, resources: Resources, at: Key, interruptible: bool) -> Iterator[Fault]:
+def _group(shape: Shape, resources: Resources, at: Key, resumes: Key, *, interruptible: bool) -> Iterator[Fault]:
     """Faults of a pod that names this group."""
     where, given = (*at, "nodeGroup"), (("nodeGroups",), at)
     accelerator = shape.accelerator.name if shape.accelerator else None
-    if resources.accelerator and resources.accelerator != accelerator:
-        reason = f"{shape.name} has {accelerator or 'no accelerator'}; choose a group with {resources.accelerator}"
+    if resources.accelerators and accelerator not in resources.accelerators:
+        wanted = " or ".join(resources.accelerators)
+        reason = f"{shape.name} has {accelerator or 'no accelerator'}; choose a group with {wanted}"
         yield Fault(where, reason, given=given)
     elif shape.accelerator and not shape.accelerator.counts_as_gpu:
         reason = f"{shape.name} has {accelerator}, which workloads cannot request; choose a group with GPUs or CPUs"
@@ -94,12 +114,7 @@ def _group(shape: Shape, resources: Resources, at: Key, interruptible: bool) -> 
         yield _too_many(f"a node of {shape.name}", most, at)
     if shape.args.spot and not interruptible:
         reason = f"{shape.name} is spot and accepts only training jobs with checkpoints"
-        yield Fault(where, f"{reason}; set checkpoints, or choose another group", given=(*given, _resumes(at)))
-
-
-def _resumes(at: Key) -> Key:
-    """The setting that makes a workload interruptible."""
-    return (*at[:-1], "checkpoints")
+        yield Fault(where, f"{reason}; set checkpoints, or choose another group", given=(*given, resumes))
 
 
 def _too_many(node: str, most: int, at: Key) -> Fault:

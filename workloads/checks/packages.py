@@ -1,0 +1,62 @@
+"""Checks of `packages`: contradictions with the training image, versions that are not locked."""
+
+from collections.abc import Iterator
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from components.base.faults import Fault, Key
+from components.clusters.settings import ClusterArgs
+from stack_file import package_lock
+from workloads.settings.training_job import JobSettings
+from workloads.sources import PROJECT
+
+
+def faults(settings: JobSettings, at: Key, cluster: ClusterArgs) -> Iterator[Fault]:
+    """Faults of a job's packages. `at`: the job's path."""
+    if not settings.packages:
+        return
+    where = (*at, "packages")
+    if settings.image is not None:
+        reason = "is set, and so is image, which must contain all packages; remove one of them"
+        yield Fault(where, reason, given=((*at, "image"),))
+    elif not cluster.images.built_here:
+        build = "tensorplane image build --push REGISTRY/NAME:TAG --packages " + " ".join(settings.packages)
+        reason = f"cannot be added to the default image on this cluster; set image, built with: {build}"
+        yield Fault(where, reason, given=(("cluster",),))
+    else:
+        wrong = [*_repeated(settings.packages, where), *_contradictions(settings.packages, where)]
+        yield from wrong or _unlocked(settings.packages, where)
+
+
+def _repeated(packages: list[str], where: Key) -> Iterator[Fault]:
+    seen: dict[str, int] = {}
+    for position, name in enumerate(canonicalize_name(Requirement(package).name) for package in packages):
+        if name in seen:
+            yield Fault(
+                (*where, str(position)), f"{name} is also in position {seen[name]}; merge the two into one item"
+            )
+        seen.setdefault(name, position)
+
+
+def _contradictions(packages: list[str], where: Key) -> Iterator[Fault]:
+    """Packages of the training image in other versions; its TensorFlow may not work with them."""
+    held = {canonicalize_name(name): version for name, version in package_lock.pins(PROJECT).items()}
+    for position, requirement in enumerate(map(Requirement, packages)):
+        version = held.get(canonicalize_name(requirement.name))
+        if version and not requirement.specifier.contains(version, prereleases=True):
+            reason = f"the training image has {requirement.name} {version}, with which its TensorFlow works"
+            yield Fault((*where, str(position)), f"{reason}; remove the item, or build an image of your own")
+
+
+def _unlocked(packages: list[str], where: Key) -> Iterator[Fault]:
+    try:
+        lock = package_lock.read(PROJECT)
+    except ValueError as error:
+        yield Fault(where, str(error))
+        return
+    if lock.locked(packages) is None:
+        yield Fault(where, f"not in {package_lock.FILE}; {package_lock.REMEDY}")
+    elif lock.against != package_lock.against(PROJECT):
+        reason = f"{package_lock.FILE} was written for a training image with other packages"
+        yield Fault(where, f"{reason}; {package_lock.REMEDY}")

@@ -1,0 +1,14 @@
+"""The packages of a job, as they are locked in the project."""
+
+from collections.abc import Sequence
+
+from stack_file import package_lock
+from workloads.sources import PROJECT
+
+
+def image(base: str, packages: Sequence[str]) -> str:
+    """The image that adds the locked packages to the image `base`.
+
+    `base` itself for packages that are not locked: the checks refuse them.
+    """
+    return package_lock.image(base, package_lock.read(PROJECT).locked(packages) or ()) if packages else base
