@@ -11,11 +11,20 @@ Object = dict[str, Any]
 EXIT_SAVED = 75
 """Exit code of a pod that was asked to stop and has saved (`runtime/tensorplane/stop.py`)."""
 EXIT_SAME = 78
-"""Exit code of a pod whose command failed early twice in the same way (`runtime/tensorplane/launch.py`)."""
+"""Exit code of a pod whose command fails in the same way again and again (`runtime/tensorplane/launch.py`)."""
+_POISON = re.compile(r"tensorplane: (after step \d+ it failed \d+ times in a row with the same last line)")
 _KILLED = 137
 _OOM = "OOMKilled"
 _DOCS = "docs/training.md#run-a-job-again"
 _CLAIM = re.compile(r'persistentvolumeclaim "([^"]+)" (is being deleted|not found)')
+_UNREACHABLE = re.compile(
+    r"Network is unreachable|[Cc]onnection timed out|[Cc]onnect ?[Tt]imeout|Max retries exceeded|urlopen error|"
+    r"No route to host|Failed to establish a new connection"
+)
+_CLOSED = (
+    "Pods of a job can only connect to each other, DNS, the brokers of its streams, and what `egress` of the job opens"
+    " (docs/training-pods.md#network)"
+)
 _SHOWN = 8
 _WIDTH = 300
 _REASON_WIDTH = 800
@@ -44,14 +53,24 @@ def first(pods: Iterable[Object]) -> list[str]:
         return []
     pod, found = min(ended, key=lambda each: (_by_others(*each), str(each[1].get("finishedAt") or "")))
     log = [line.rstrip()[:_WIDTH] for line in str(found.get("message") or "").splitlines() if line.strip()]
-    return [f"{pod['metadata']['name']}: {_how(pod, found)}", *(f"  {line}" for line in log[-_SHOWN:])]
+    hint = [_CLOSED] if log and _UNREACHABLE.search(log[-1]) else []
+    return [f"{pod['metadata']['name']}: {_how(pod, found)}", *(f"  {line}" for line in log[-_SHOWN:]), *hint]
 
 
 def in_short(pods: Iterable[Object]) -> str:
     """The same in one line: how it ended, and its last log line."""
     found = first(pods)
-    last_line = [f"last line: {line.strip()}" for line in found[1:][-1:]]
+    last_line = [f"last line: {line.strip()}" for line in found[1:] if line.startswith("  ")][-1:]
     return "; ".join([found[0].partition(": ")[2], *last_line]) if found else ""
+
+
+def without_pods(job_set: Object) -> str:
+    """What is known of a failed run without failed pods."""
+    jobs = (job_set.get("spec") or {}).get("replicatedJobs") or ()
+    found = [seconds for job in jobs if (seconds := job["template"]["spec"].get("activeDeadlineSeconds"))]
+    if found:
+        return f"Its pods are deleted, as after deadlineSeconds, {found[0]}; if it needs more time, raise it."
+    return "Its pods are deleted, so the reason is unknown."
 
 
 def cannot_start(pods: Iterable[Object]) -> str:
@@ -155,6 +174,13 @@ def _by_others(pod: Object, found: Object) -> bool:
     return bool(_evicted(pod)) or found.get("exitCode") in (EXIT_SAVED, 143)
 
 
+def _repeated(found: Object) -> str:
+    """What came back, in the words of the library's `launch.py` if it was a step."""
+    if poison := _POISON.search(found.get("message") or ""):
+        return poison.group(1)
+    return "it ended twice with the same last line, before its first step or within two minutes of its start"
+
+
 def _how(pod: Object, found: Object) -> str:
     if why := _evicted(pod):
         return why
@@ -164,8 +190,7 @@ def _how(pod: Object, found: Object) -> str:
         of_limit = f" of {limit}" if limit else ""
         return f"{_OOM} (exit code {code}): it exceeded its memory limit{of_limit}; raise resources.memoryGib"
     if code == EXIT_SAME:
-        early = "before its first step or within two minutes of its start"
-        return f"exit code {code}: it ended twice with the same last line, {early}; it is not retried"
+        return f"exit code {code}: {_repeated(found)}; it is not retried"
     if code == _KILLED:
         return f"exit code {code}: killed, often because memory ran out; raise resources.memoryGib or check the node"
     reason = found.get("reason")

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from driver import advice, live_volumes, missing_claims, showcase, terminal, watch
+from driver import advice, live_volumes, missing_claims, package_sets, showcase, terminal, watch
 from driver.deploy import Stack, open_stack
 from driver.kube import Kube
 from driver.stack_settings import STACK, StackSettings
@@ -108,7 +108,8 @@ def _tasks(target: Target) -> list[Task]:
         tasks.append(policy_environment.task())
     if not target.embedded:
         return [*tasks, check]
-    archives = images.tasks(streams=streams)
+    packages = package_sets.locked(StackSettings(target.stack, target.home))
+    archives = images.tasks(streams=streams, packages=packages)
     tasks += archives
     add_ons = ("debian packages", "kubernetes", "containerd", "csi", "kwok", "gpu charts", "image add-ons")
     start = partial(cluster.start, target.instance, simulated_nodes=simulated, storage=True)
@@ -119,7 +120,7 @@ def _tasks(target: Target) -> list[Task]:
         Task("cluster", start, after=(check.name, *add_ons)),
         Task(
             "load images",
-            lambda step: cluster.load_images(target.instance, step, streams=streams),
+            lambda step: cluster.load_images(target.instance, step, streams=streams, packages=packages),
             after=("cluster", *images_built),
         ),
     ]

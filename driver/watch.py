@@ -10,12 +10,15 @@ from typing import Any
 from components.base.labels import JOB_SET_NAME, NAME, SIMULATED, SIMULATED_VALUE
 from driver import advice, failures
 from driver.kube import Kube
+from driver.runs import log_line
 from driver.stack_settings import STACK
 from embedded.fault import Fault
 from embedded.step import Step
 
 TRAINING_JOB, MODEL_SERVER = "trainingJob", "modelServer"
 _POLL_SECONDS = 0.5
+_LINES = 20
+"""Last lines of a pod's log among which to look for its progress."""
 _SIMULATED = f"{SIMULATED}={SIMULATED_VALUE}"
 TRAINING_SECONDS = 900
 """How long a job may be without a running pod. While one runs, the job is followed."""
@@ -226,8 +229,8 @@ def _training_state(api: Kube, outputs: Outputs, pods: list[dict[str, Any]]) -> 
         return f"waiting in queue {outputs.queue}" if outputs.queue else "its pods do not exist yet"
     running = [pod for pod in pods if pod["status"].get("phase") == "Running"]
     first = next((pod for pod in running if pod["metadata"]["name"].startswith(f"{outputs.job_set}-worker-0-0")), None)
-    log = _log(api, outputs, first, 1) if first else []
-    return log[-1] if log else f"{len(running)} of {len(pods)} workers running{_reason(pods)}"
+    said = log_line.newest(_log(api, outputs, first, _LINES)) if first else ""
+    return said or f"{len(running)} of {len(pods)} workers running{_reason(pods)}"
 
 
 def _reason(pods: list[dict[str, Any]]) -> str:

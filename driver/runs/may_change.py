@@ -24,17 +24,20 @@ def code_differs(export: Mapping[str, Any], workloads: Mapping[str, Any]) -> boo
     """
     # Imported only here: the module is loaded before the packages of the settings are installed.
     from workloads import sources
-    from workloads.manifests.files import bundle
+    from workloads.manifests.files import bundle, bundles
+    from workloads.settings.files import of_script
 
     deployed = {one["inputs"]["metadata"]["name"] for one in _resources(export) if one["type"] == _CONFIG_MAP}
     library = sources.library()
     for job in _jobs(export):
         settings = workloads.get(job)
-        files = (settings.get("files") if isinstance(settings, dict) else None) or {}
-        if not all(isinstance(source, str) for source in files.values()):
+        given: Mapping[str, Any] = settings if isinstance(settings, dict) else {}
+        files, script = given.get("files") or {}, given.get("script") or ""
+        if not all(isinstance(source, str) for source in (script, *files.values())):
             return True  # encrypted: the engine alone can read it
-        bundles = [bundle(f"{job}-runtime", library), *([bundle(f"{job}-files", sources.read(files))] if files else [])]
-        if not {one.name for one in bundles} <= deployed:
+        contents = sources.read({**(of_script(script) if script else {}), **files})
+        expected = [bundle(f"{job}-runtime", library), *bundles(f"{job}-files", contents)]
+        if not {one.name for one in expected} <= deployed:
             return True
     return False
 

@@ -6,11 +6,15 @@ too, and keeps its memory.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from pathlib import Path
+
 from embedded.paths import Instance
 from embedded.step import Step
 
 __all__ = [
     "is_running",
+    "load_archive",
     "load_images",
     "remove",
     "simulates_nodes",
@@ -46,14 +50,23 @@ def stores_volumes(instance: Instance) -> bool:
     return csi.is_part_of(Places(instance))
 
 
-def load_images(instance: Instance, step: Step, *, streams: bool = False) -> None:
+def load_images(
+    instance: Instance, step: Step, *, streams: bool = False, packages: Iterable[tuple[str, ...]] = ()
+) -> None:
     """Imports every locally built image that the running cluster lacks.
 
-    With `streams`, the image of the streams' broker is one of them.
+    With `streams`, the image of the streams' broker is one of them. `packages`: locked sets on the training image.
     """
     from embedded.cluster import image_store
 
-    image_store.load_all(instance, step, streams=streams)
+    image_store.load_all(instance, step, streams=streams, packages=tuple(packages))
+
+
+def load_archive(instance: Instance, archive: Path, names: Iterable[str], step: Step, *, rename: bool = False) -> None:
+    """Imports an archive with images of these full names. `rename`: the one name is not in the archive."""
+    from embedded.cluster import image_store
+
+    image_store.load_archive(instance, archive, tuple(names), step, rename=rename)
 
 
 def is_running(instance: Instance) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -47,7 +47,11 @@ class ImageStore:
 
     def load(self, names: Iterable[str], step: Step) -> list[str]:
         """Imports the images of `names` that are absent or differ from their archive; returns the imported names."""
-        archives, present = images.archives(streams=True), self.digests()
+        return self.load_from(images.archives(streams=True), names, step)
+
+    def load_from(self, archives: Mapping[str, Path], names: Iterable[str], step: Step) -> list[str]:
+        """The same, from these archives."""
+        present = self.digests()
         missing = [name for name in names if present.get(name) != images.manifest_digest(_built(archives, name))]
         large = [name for name in missing if archives[name].stat().st_size > _SMALL]
         small = [name for name in missing if name not in large]
@@ -60,26 +64,48 @@ class ImageStore:
 
     def add(self, name: str, archive: Path, step: Step) -> None:
         """Imports one archive, which holds the image of that name."""
-        step.note(f"importing {name}")
-        command([*self._ctr, *self._address, "images", "import", "--local", str(archive)])
-        if name not in self.digests():
-            raise Fault(f"{archive}: does not contain image {name}; delete the file and run `make up` again")
-        self._call("images", "label", name, _PINNED)
+        self.add_all([name], archive, step)
+
+    def add_all(self, names: Sequence[str], archive: Path, step: Step, *options: str) -> None:
+        """Imports an archive with images of these names."""
+        step.note(f"importing {', '.join(names)}")
+        command([*self._ctr, *self._address, "images", "import", "--local", *options, str(archive)])
+        for name in names:
+            if name not in self.digests():
+                raise Fault(f"{archive}: does not contain image {name}; delete the file and create it again")
+            self._call("images", "label", name, _PINNED)
 
 
-def _built(archives: dict[str, Path], name: str) -> Path:
+def _built(archives: Mapping[str, Path], name: str) -> Path:
     archive = archives.get(name)
     if archive is None or not archive.exists():
         raise Fault(f"image {name}: not built yet; run `make up`")
     return archive
 
 
-def load_all(instance: Instance, step: Step, *, streams: bool = False) -> list[str]:
+def load_all(
+    instance: Instance, step: Step, *, streams: bool = False, packages: Sequence[images.Locked] = ()
+) -> list[str]:
     """Imports every locally built image that the cluster lacks; returns the imported names.
 
-    With `streams`, the image of the streams' broker is one of them.
+    With `streams`, the image of the streams' broker is one of them. `packages`: locked sets on the training image.
     """
+    store, base = _of(instance), images.archives(streams=streams)
+    every = images.archives(streams=streams, packages=packages)
+    # Images with packages have the layers of the training image.
+    return [
+        *store.load_from(every, base, step),
+        *store.load_from(every, [name for name in every if name not in base], step),
+    ]
+
+
+def load_archive(instance: Instance, archive: Path, names: Sequence[str], step: Step, *, rename: bool) -> None:
+    """Imports an archive with images of these full names. `rename`: the one name is not in the archive."""
+    _of(instance).add_all(names, archive, step, *(("--index-name", names[0]) if rename else ()))
+
+
+def _of(instance: Instance) -> ImageStore:
     alive = processes.find(instance)
     if alive is None:
         raise Fault(f"cluster {instance.name}: stopped; start it with `make up`")
-    return ImageStore(Places(instance), alive).load(images.archives(streams=streams), step)
+    return ImageStore(Places(instance), alive)

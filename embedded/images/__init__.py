@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
 from embedded.fault import Fault
-from embedded.images import add_ons, kafka_image, serving_image, training
+from embedded.images import add_ons, kafka_image, package_layer, serving_image, training
 from embedded.images.layer import Recipe
 from embedded.images.oci import Image, manifest_digest
 from embedded.step import Step
@@ -15,8 +16,15 @@ from embedded.tasks import Task
 __all__ = ["archives", "manifest_digest", "tasks"]
 
 
-def tasks(*, streams: bool = False) -> list[Task]:
-    """The tasks that build missing images; none if all are in the cache. With `streams`, also that of their broker."""
+Locked = tuple[str, ...]
+"""A locked set of packages: lines of a requirements file, with hashes."""
+
+
+def tasks(*, streams: bool = False, packages: Iterable[Locked] = ()) -> list[Task]:
+    """The tasks that build missing images; none if all are in the cache.
+
+    With `streams`, also that of their broker. `packages`: locked sets that jobs add to the training image.
+    """
     images = {name: image for name, image in _python_images().items() if not image.archive.exists()}
     needed = {recipe.name for image in images.values() for recipe in image.recipes if not recipe.cached()}
     missing = [] if _cached_add_ons() else [Task("image add-ons", _build_add_ons, after=("kubernetes",))]
@@ -26,15 +34,18 @@ def tasks(*, streams: bool = False) -> list[Task]:
         missing.append(Task("image tensorflow", partial(_layer, training.TENSORFLOW), after=("image base",)))
     for name, image in images.items():
         missing.append(Task(name, partial(_build, image), after=("image base", "image tensorflow")))
+    with_packages = [image for image in map(package_layer.image, packages) if not image.archive.exists()]
+    for position, image in enumerate(with_packages):
+        missing.append(Task(f"image packages {position + 1}", partial(_build, image), after=("image train",)))
     if streams and not kafka_image.image().archive.exists():
         # It may install Java and Maven, and apt allows one installation at a time.
         missing.append(Task("image kafka", partial(_build, kafka_image.image()), after=("debian packages", "kafka")))
     return missing
 
 
-def archives(*, streams: bool = False) -> dict[str, Path]:
-    """Each image's OCI archive, by the image's name."""
-    more = [kafka_image.image()] if streams else []
+def archives(*, streams: bool = False, packages: Iterable[Locked] = ()) -> dict[str, Path]:
+    """Each image's OCI archive, by the image's name, in the order in which they can be imported."""
+    more = [*([kafka_image.image()] if streams else []), *map(package_layer.image, packages)]
     return {image.name: image.archive for image in (*add_ons.images(), *_python_images().values(), *more)}
 
 

@@ -10,7 +10,7 @@ import platform
 import re
 import tarfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from embedded.paths import cache
 from embedded.step import Step
 
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
-_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
+MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 _CONFIG = "application/vnd.oci.image.config.v1+json"
 _LAYER = "application/vnd.oci.image.layer.v1.tar+zstd"
 NONROOT = 65532
@@ -36,6 +36,16 @@ class Image:
     entrypoint: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
+    extends: int = 0
+    """How many of its first layers its archive omits, because an image that is imported before it has them."""
+
+    def extended(self, name: str, *recipes: Recipe) -> Image:
+        """This image with further layers, for a cluster that has this one."""
+        return replace(self, name=name, recipes=(*self.recipes, *recipes), extends=len(self.recipes))
+
+    def named(self, name: str) -> Image:
+        """This image under another name."""
+        return replace(self, name=name)
 
     @property
     def archive(self) -> Path:
@@ -48,7 +58,8 @@ class Image:
 
     @property
     def _key(self) -> str:
-        parts = [*(recipe.key for recipe in self.recipes), json.dumps(self._config([]), sort_keys=True)]
+        parts = [*(recipe.key for recipe in self.recipes), json.dumps(self.config([]), sort_keys=True)]
+        parts += [str(self.extends)] if self.extends else []
         parts.append(Path(__file__).read_text())
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
@@ -60,11 +71,12 @@ class Image:
         step.note("writing the archive")
         self.archive.parent.mkdir(parents=True, exist_ok=True)
         with scratch(self._slug) as work:
-            _write(work / "image.tar", self.name, self._config(layers), layers)
+            write(work / "image.tar", self.name, self.config(layers), layers, omitted=self.extends)
             keep_only((work / "image.tar").replace(self.archive), f"{self._slug}-????????????????.tar")
         return self.archive
 
-    def _config(self, layers: Sequence[Layer]) -> dict[str, Any]:
+    def config(self, layers: Sequence[Layer]) -> dict[str, Any]:
+        """The image's configuration, with these layers."""
         return {
             "architecture": architecture(),
             "os": "linux",
@@ -97,28 +109,31 @@ def manifest_digest(archive: Path) -> str:
         return digest
 
 
-def _write(target: Path, name: str, config: dict[str, Any], layers: Sequence[Layer]) -> None:
+def documents(config: dict[str, Any], layers: Sequence[Layer]) -> tuple[bytes, bytes]:
+    """The manifest and the configuration of an image, as they are stored."""
     config_json = json.dumps(config, sort_keys=True).encode()
-    manifest_json = json.dumps(
-        {
-            "schemaVersion": 2,
-            "mediaType": _MANIFEST,
-            "config": _descriptor(_CONFIG, config_json),
-            "layers": [
-                {"mediaType": _LAYER, "digest": f"sha256:{layer.digest}", "size": layer.size} for layer in layers
-            ],
-        }
-    ).encode()
+    manifest = {
+        "schemaVersion": 2,
+        "mediaType": MANIFEST,
+        "config": _descriptor(_CONFIG, config_json),
+        "layers": [{"mediaType": _LAYER, "digest": f"sha256:{layer.digest}", "size": layer.size} for layer in layers],
+    }
+    return json.dumps(manifest).encode(), config_json
+
+
+def write(target: Path, name: str, config: dict[str, Any], layers: Sequence[Layer], *, omitted: int = 0) -> None:
+    """Writes an image as one file, without the content of the first `omitted` layers."""
+    manifest_json, config_json = documents(config, layers)
     named = {"io.containerd.image.name": name, "org.opencontainers.image.ref.name": name.rpartition(":")[2]}
     index_json = json.dumps(
-        {"schemaVersion": 2, "manifests": [_descriptor(_MANIFEST, manifest_json) | {"annotations": named}]}
+        {"schemaVersion": 2, "manifests": [_descriptor(MANIFEST, manifest_json) | {"annotations": named}]}
     ).encode()
     with target.open("wb") as file, tarfile.open(fileobj=file, mode="w") as archive:
         _add(archive, "oci-layout", b'{"imageLayoutVersion": "1.0.0"}')
         _add(archive, "index.json", index_json)
         for blob in (manifest_json, config_json):
             _add(archive, f"blobs/sha256/{hashlib.sha256(blob).hexdigest()}", blob)
-        for layer in layers:
+        for layer in layers[omitted:]:
             entry = tarfile.TarInfo(f"blobs/sha256/{layer.digest}")
             entry.size = layer.size
             with layer.path.open("rb") as data:

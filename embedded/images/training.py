@@ -14,36 +14,64 @@ from embedded.paths import PROJECT
 from embedded.step import Step
 
 _REQUIREMENTS = PROJECT / "runtime" / "requirements.txt"
+_FOR_GPUS = PROJECT / "runtime" / "requirements-gpu.txt"
 _FOR_STREAMS = PROJECT / "runtime" / "requirements-streams.txt"
 
 BASE = Recipe("base", debian.base, sources=("debian.py", "base_python.py"), inputs=(architecture(),))
 
 
-def _packages(requirements: Path, root: Path, step: Step) -> None:
-    with scratch("base") as base:
+def _packages(requirements: str, root: Path, step: Step) -> None:
+    with scratch("base") as base, scratch("requirements") as work:
+        file = work / "requirements.txt"
+        file.write_text(requirements)
         BASE.layer(step).extract(base)
-        wheels.install(requirements, root, BasePython(base), step)
+        wheels.install(file, root, BasePython(base), step)
 
 
-def _layer_of(name: str, requirements: Path) -> Recipe:
+def _layer_of(name: str, requirements: str) -> Recipe:
     return Recipe(
         name,
         partial(_packages, requirements),
         sources=("wheels.py", "elf.py", "base_python.py"),
-        inputs=(BASE.key, requirements.read_text()),
+        inputs=(BASE.key, requirements),
     )
 
 
-TENSORFLOW = _layer_of("tensorflow", _REQUIREMENTS)
-STREAMS = _layer_of("streams", _FOR_STREAMS)
+def gpu_requirements() -> str:
+    """The training image's packages, with TensorFlow's GPU build and NVIDIA's libraries instead of its CPU build."""
+    lines = _REQUIREMENTS.read_text().splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith("tensorflow")) + _FOR_GPUS.read_text()
+
+
+TENSORFLOW = _layer_of("tensorflow", _REQUIREMENTS.read_text())
+TENSORFLOW_FOR_GPUS = _layer_of("tensorflow-gpu", gpu_requirements())
+STREAMS = _layer_of("streams", _FOR_STREAMS.read_text())
 """Kafka's client, for training jobs alone."""
 
 # XLA's and oneDNN's start-up messages would precede the job's first line.
 ENVIRONMENT = {"TF_CPP_MIN_LOG_LEVEL": "1", "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+
+FOR_GPUS = {
+    # The driver's libraries: GKE mounts them at the first path. NVIDIA's container toolkit (EKS, AKS, GPU Operator)
+    # mounts them where the loader looks, or at the second path in an image that it does not recognize as Debian's.
+    "LD_LIBRARY_PATH": "/usr/local/nvidia/lib64:/usr/lib64",
+    # What the toolkit mounts: CUDA, and nvidia-smi. Which GPUs is the device plugin's decision.
+    "NVIDIA_DRIVER_CAPABILITIES": "compute,utility",
+}
 
 
 def image() -> Image:
     """The image of training jobs."""
     return Image(
         "tensorplane.local/train:2.21.0", (BASE, TENSORFLOW, STREAMS), entrypoint=("/usr/bin/python3",), env=ENVIRONMENT
+    )
+
+
+def gpu_image() -> Image:
+    """The same for nodes with NVIDIA GPUs, x86-64 only. No embedded cluster runs it."""
+    return Image(
+        "tensorplane.local/train:2.21.0-gpu",
+        (BASE, TENSORFLOW_FOR_GPUS, STREAMS),
+        entrypoint=("/usr/bin/python3",),
+        env={**ENVIRONMENT, **FOR_GPUS},
     )

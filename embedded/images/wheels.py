@@ -31,8 +31,11 @@ _UNUSED_PATHS = (
 )
 
 
-def install(requirements: Path, root: Path, python: BasePython, step: Step) -> None:
-    """Installs the pinned packages for the image's Python. The file also pins their dependencies."""
+def install(requirements: Path, root: Path, python: BasePython, step: Step, *, slim: bool = True) -> None:
+    """Installs the pinned packages for the image's Python. The file also pins their dependencies.
+
+    `slim`: removes what these packages do not read. Not for packages that nobody has tried without it.
+    """
     target = python.packages(root)
     target.mkdir(parents=True, exist_ok=True)
     step.note("downloading Python packages")
@@ -49,8 +52,9 @@ def install(requirements: Path, root: Path, python: BasePython, step: Step) -> N
             # Next to the target, so that pip's last step is a rename; removed by a later run if this one is killed.
             env={"TMPDIR": str(temporary)},
         )
-    step.note("slimming")
-    _slim(target)
+    if slim:
+        step.note("slimming")
+        _slim(target)
     python.compile(target, root, step)
 
 

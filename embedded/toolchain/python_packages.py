@@ -13,7 +13,9 @@ from embedded.tasks import command
 
 STACKS = (PROJECT / "requirements.txt",)
 """The requirements of a stack's program."""
-TESTS = (*STACKS, PROJECT / "requirements-aks.txt", PROJECT / "tests" / "requirements.txt")
+WITHOUT_DEPENDENCIES = PROJECT / "tests" / "requirements-no-deps.txt"
+"""Requirements that pip installs alone, because they ask for `tensorflow`, which its CPU build does not satisfy."""
+TESTS = (*STACKS, PROJECT / "requirements-aks.txt", PROJECT / "tests" / "requirements.txt", WITHOUT_DEPENDENCIES)
 """The requirements of `make test`: every cloud's SDK, and the tests' own packages."""
 
 
@@ -25,12 +27,13 @@ def is_missing(requirements: Iterable[Path], prefix: Path | None = None) -> bool
 def install(step: Step, requirements: Iterable[Path], prefix: Path | None = None) -> None:
     """Runs pip for all files at once, so that it finds versions that fit all of them."""
     step.note("reading requirements")
-    files = [word for path in requirements for word in ("--requirement", str(path))]
     python = str((prefix or Path(sys.prefix)) / "bin" / "python")
-    command(
-        [python, "-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--progress-bar=off", *files],
-        step=step,
-    )
+    pip = [python, "-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--progress-bar=off"]
+    requirements = list(requirements)
+    resolved = [path for path in requirements if path != WITHOUT_DEPENDENCIES]
+    command([*pip, *(word for path in resolved for word in ("--requirement", str(path)))], step=step)
+    if WITHOUT_DEPENDENCIES in requirements:
+        command([*pip, "--no-deps", "--requirement", str(WITHOUT_DEPENDENCIES)], step=step)
     # Written last, so that a killed installation is repeated.
     done = _installed(prefix) | _digests(requirements)
     _stamp(prefix).write_text("".join(f"{name} {digest}\n" for name, digest in done.items()))

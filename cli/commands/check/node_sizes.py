@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from components.base import quantities
-from components.base.faults import Fault
+from components.base.faults import Fault, Key
 from driver.kube import Kube
 from stack import ResolvedStack
 
@@ -23,7 +23,7 @@ def faults(resolved: ResolvedStack, api: Kube) -> Iterator[Fault]:
         asked = pods.resources
         needs = quantities.millicores(asked.cpus), quantities.mebibytes(asked.memory_gib)
         if rooms and not any(_holds(room, needs) for room in rooms):
-            yield from _missing(name, asked, needs, rooms)
+            yield from _missing(("workloads", name, *pods.at), needs, rooms)
 
 
 def _room(node: Mapping[str, Any]) -> tuple[int, int]:
@@ -36,7 +36,8 @@ def _holds(room: tuple[int, int], needs: tuple[int, int]) -> bool:
     return needs[0] <= room[0] and needs[1] <= room[1]
 
 
-def _missing(name: str, asked: Any, needs: tuple[int, int], rooms: Sequence[tuple[int, int]]) -> Iterator[Fault]:
+def _missing(at: Key, needs: tuple[int, int], rooms: Sequence[tuple[int, int]]) -> Iterator[Fault]:
+    """`at`: the path of the pods' resources."""
     cores, memory = max(rooms)
     for key, requested, allocatable, shown in (
         ("cpus", needs[0], cores, f"{cores / 1000:g} cores"),
@@ -44,4 +45,4 @@ def _missing(name: str, asked: Any, needs: tuple[int, int], rooms: Sequence[tupl
     ):
         if requested > allocatable:
             reason = f"this machine has only {shown} for pods"
-            yield Fault(("workloads", name, "resources", key), f"{reason}; set less, or deploy to a larger cluster")
+            yield Fault((*at, key), f"{reason}; set less, or deploy to a larger cluster")

@@ -35,7 +35,7 @@ def answer(asked: Asked) -> Answer:
 
 def _ended_badly(asked: Asked) -> Iterator[str]:
     about = asked.job_set["metadata"]
-    yield from failures.first(asked.details.pods) or ("Its pods are deleted, so the reason is unknown.",)
+    yield from failures.first(asked.details.pods) or (failures.without_pods(asked.job_set),)
     if restarts := (asked.job_set.get("status") or {}).get("restarts"):
         yield f"It was restarted {restarts} times."
     if about["namespace"] == asked.facts.namespace and NAME in (about.get("labels") or {}):

@@ -38,7 +38,8 @@ class Stake:
     gpus: int
     save_seconds: float
     grace_seconds: float
-    steps: int
+    steps: int | None
+    """Steps between two checkpoints; None if the job computes them."""
 
     @property
     def cells(self) -> tuple[str, ...]:
@@ -48,8 +49,12 @@ class Stake:
             f"{_size(self.pods, self.gpus)} of {' or '.join(self.flavors)}",
             ", ".join(self.owners) or "any lender",
             f"a checkpoint: {self.save_seconds:g} s of {self.grace_seconds:g} s grace",
-            f"the current step; {self.steps} steps if a node fails",
+            f"the current step; {self._lost} if a node fails",
         )
+
+    @property
+    def _lost(self) -> str:
+        return "the steps since the last checkpoint" if self.steps is None else f"{self.steps} steps"
 
 
 def terminal(report: Report, _: int) -> Iterator[RenderableType]:
@@ -88,7 +93,7 @@ def _stake(name: str, job: facts.TrainingJob, shares: Mapping[tuple[str, str], S
         int(stake["gpus"]),
         stake["saveSeconds"],
         stake["graceSeconds"],
-        int(stake["steps"]),
+        None if stake["steps"] is None else int(stake["steps"]),
     )
 
 

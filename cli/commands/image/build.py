@@ -1,0 +1,81 @@
+"""`tensorplane image build`: the training image with locked packages, as an archive or in a registry."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from driver import terminal
+from embedded.fault import Fault
+from embedded.images import oci, package_layer, package_resolution, registry, training
+from embedded.images.oci import Image
+from embedded.paths import PROJECT
+from embedded.progress import Progress
+from embedded.step import Step
+from stack_file import package_lock
+
+
+def run(args: argparse.Namespace) -> None:
+    """Build it, and write or push it, or both."""
+    if not args.push and not args.output:
+        raise Fault("image build: names no destination; add --push REF or --output ARCHIVE")
+    destination = registry.Destination.of(args.push) if args.push else None
+    packages = [*args.packages, *requirements(args.requirements)]
+    with Progress(terminal.console()) as progress, progress.step("image") as step:
+        resolved = locked(packages, step)
+        image = _image(args.name or args.push, resolved, gpu=args.gpu)
+        layers = [recipe.layer(step) for recipe in image.recipes]
+        config = image.config(layers)
+        if args.output:
+            step.note(f"writing {args.output}")
+            oci.write(args.output, image.name, config, layers)
+        digest = registry.push(destination, config, layers, step) if destination else ""
+    if args.lock:
+        args.lock.write_text("".join(f"{line}\n" for line in resolved))
+        print(f"{args.lock}: the packages with versions and hashes; build the same again with --requirements")
+    if args.output:
+        print(f"{args.output}: image {image.name}; load it with: tensorplane image load {args.output}")
+    if destination:
+        print(f"{args.push}@{digest}")
+
+
+def _image(name: str | None, resolved: Sequence[str], *, gpu: bool) -> Image:
+    if gpu and oci.architecture() != "amd64":
+        raise Fault("--gpu: TensorFlow's wheels for GPUs exist for x86-64 only; build it on such a machine")
+    base = training.gpu_image() if gpu else training.image()
+    image = package_layer.image(resolved, base) if resolved else base
+    return image.named(name) if name else image
+
+
+def requirements(file: Path | None) -> list[str]:
+    """The lines of a requirements file, without comments."""
+    if file is None:
+        return []
+    try:
+        text = file.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Fault(f"{file}: {getattr(error, 'strerror', None) or 'is not text'}; correct --requirements") from None
+    lines = [line.partition(" #")[0].strip() for line in text.replace("\\\n", " ").splitlines()]
+    found = [line for line in lines if line and not line.startswith("#")]
+    if option := next((line for line in found if line.startswith("-")), None):
+        raise Fault(f"{file}: {option} is an option of pip; set it in pip's configuration, and name packages only")
+    return found
+
+
+def locked(packages: Sequence[str], step: Step) -> tuple[str, ...]:
+    """The packages with versions and hashes: as given if they have hashes, from packages.lock, or resolved now."""
+    hashed = [package for package in packages if "--hash=" in package]
+    if hashed and len(hashed) < len(packages):
+        plain = next(package for package in packages if "--hash=" not in package)
+        raise Fault(f"{plain}: has no hash, and other packages have; give all of them hashes, or none")
+    if hashed:
+        return tuple(sorted(" ".join(package.split()) for package in packages))
+    if not packages:
+        return ()
+    try:
+        lock = package_lock.read(PROJECT)
+    except ValueError as error:
+        raise Fault(str(error)) from None
+    known = lock.locked(packages) if lock.against == package_lock.against(PROJECT) else None
+    return known if known is not None else package_resolution.resolve(packages, package_lock.pins(PROJECT), step)

@@ -1,0 +1,53 @@
+"""`tensorplane image lock`: packages.lock, from the `packages` of all stacks of the project."""
+
+from __future__ import annotations
+
+import argparse
+
+from driver import package_sets, terminal
+from driver.stack_settings import StackSettings, stack_names
+from embedded.images import package_resolution
+from embedded.paths import PROJECT, Instance
+from embedded.progress import Progress
+from embedded.step import Step
+from stack_file import package_lock
+from stack_file.package_lock import PackageLock
+
+
+def run(args: argparse.Namespace) -> None:
+    """Write the lock. Versions that are locked stay, unless `--upgrade`, or they no longer fit the training image."""
+    with Progress(terminal.console()) as progress, progress.step("lock packages") as step:
+        lock = locked(_asked(), step, upgrade=args.upgrade)
+    package_lock.write(PROJECT, lock)
+    for request, lines in lock.sets.items():
+        print(f"{request}: {', '.join(line.split()[0] for line in lines) or 'in the training image already'}")
+    print(f"{package_lock.FILE}: {len(lock.sets)} sets. Check it in, then deploy with: make up")
+
+
+def locked(wanted: list[list[str]], step: Step, *, upgrade: bool) -> PackageLock:
+    """The lock for these sets of packages; sets that no job asks for are dropped."""
+    old, pins = _old(), package_lock.pins(PROJECT)
+    current = old.against == package_lock.against(PROJECT)
+    sets = {}
+    for packages in wanted:
+        earlier = None if upgrade else old.locked(packages)
+        fits = current and earlier is not None
+        sets[package_lock.asked(packages)] = (
+            earlier or () if fits else package_resolution.resolve(packages, pins, step, earlier or ())
+        )
+    return PackageLock(package_lock.against(PROJECT), sets)
+
+
+def _asked() -> list[list[str]]:
+    found: dict[str, list[str]] = {}
+    for name in stack_names():
+        for packages in package_sets.asked(StackSettings(name, Instance.current().stacks)):
+            found.setdefault(package_lock.asked(packages), packages)
+    return list(found.values())
+
+
+def _old() -> PackageLock:
+    try:
+        return package_lock.read(PROJECT)
+    except ValueError:
+        return PackageLock()  # about to be written again

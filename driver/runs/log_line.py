@@ -1,0 +1,48 @@
+"""Lines that tensorplane's library prints (`runtime/tensorplane/log.py`), in words for a person who follows a run."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+
+_PREFIX = "tensorplane: "
+_FACT = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*"|\S*)')
+_UNITS = (("h", 3600), ("min", 60), ("s", 1))
+
+
+def facts(line: str) -> dict[str, str]:
+    """The facts of a line by name; none if the library did not print it."""
+    if not line.startswith(_PREFIX):
+        return {}
+    return {name: _value(word) for name, word in _FACT.findall(line.removeprefix(_PREFIX))}
+
+
+def newest(lines: Sequence[str]) -> str:
+    """The newest of these lines, or the last progress in words if the library printed the newest; empty if none."""
+    if not lines or not facts(lines[-1]):
+        return lines[-1] if lines else ""
+    reports = (found for line in reversed(lines) if "steps_per_second" in (found := facts(line)))
+    report = next(reports, None)
+    return _in_words(report) if report else lines[-1]
+
+
+def _in_words(report: dict[str, str]) -> str:
+    percent, eta = report.get("percent"), report.get("eta_seconds")
+    words = [
+        f"step {report.get('step')}" + (f" ({float(percent):.0f} %)" if percent else ""),
+        *([f"loss {report['loss']}"] if "loss" in report else []),
+        f"{report['steps_per_second']} steps/s",
+        *([f"{_duration(int(eta))} left"] if eta and int(eta) else []),
+    ]
+    return ", ".join(words)
+
+
+def _duration(seconds: int) -> str:
+    """In one unit, of which there are at least two, except for a second."""
+    unit, length = next((each for each in _UNITS if seconds >= 2 * each[1]), _UNITS[-1])
+    return f"{-(-seconds // length)} {unit}"
+
+
+def _value(word: str) -> str:
+    return str(json.loads(word)) if word.startswith('"') else word
