@@ -9,8 +9,10 @@ from rich.console import Console
 
 from bench import (
     check,
+    checkpoints,
     figure,
     graph,
+    input_pipeline,
     instance,
     main_job,
     memory,
@@ -21,6 +23,7 @@ from bench import (
     snapshots,
     throughput,
     training,
+    weak_scaling,
 )
 from bench.figure import Figure, Measured
 from driver import terminal
@@ -35,10 +38,13 @@ FIGURES = {
         snapshots,
         throughput,
         training,
+        checkpoints,
         check,
         graph,
         simulated_fleet,
         queue_layouts,
+        input_pipeline,
+        weak_scaling,
     )
     for one in module.FIGURES
 }

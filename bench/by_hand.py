@@ -62,7 +62,7 @@ class Program:
         written.mkdir(parents=True)
         shutil.chown(written, NONROOT, NONROOT)
         places = {"MODEL_DIR": f"/models/{run}/model", "CHECKPOINT_DIR": f"/models/{run}/checkpoints"}
-        addresses = [f"127.0.0.1:{port}" for port in _free_ports(WORKERS)]
+        addresses = [f"127.0.0.1:{port}" for port in free_ports(WORKERS)]
         lines: list[Line] = []
         tasks = []
         for index in range(WORKERS):
@@ -103,7 +103,8 @@ def _ignoring(_: str) -> None:
     pass
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
+    """Ports of the loopback interface that are free now."""
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     ports = [one.getsockname()[1] for one in sockets]
     for one in sockets:

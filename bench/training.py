@@ -150,4 +150,4 @@ def _wait_until_completed(kube: Kube, namespace: str, job_set: str) -> None:
         time.sleep(2)
 
 
-FIGURES = (Figure("training-ratio", ">= 0.95", "x", _measure),)
+FIGURES = (Figure("training-ratio", ">= 0.98", "x", _measure),)

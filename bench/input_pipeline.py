@@ -1,0 +1,61 @@
+"""The library's input pipeline, compared with `Dataset.map` as a tutorial writes it, where decoding takes over 2 ms."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import statistics
+import subprocess
+import sys
+from typing import Any
+
+from bench import rate
+from bench.figure import Figure, Measured
+from embedded.fault import Fault
+from embedded.paths import PROJECT
+
+_DECODE_MS = 2.0
+
+
+@functools.cache
+def _rates() -> dict[str, Any]:
+    """What the program measured: once for all figures, in a process that has the library as pods have it."""
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT / "runtime"), "TF_CPP_MIN_LOG_LEVEL": "2"}
+    done = subprocess.run(
+        [sys.executable, str(PROJECT / "bench/input_program.py")],
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    found: dict[str, Any] = json.loads(done.stdout)
+    if (decode := _decode_ms(found)) < _DECODE_MS:
+        raise Fault(f"a sample takes {decode:.1f} ms, less than the {_DECODE_MS:.0f} ms that the figure is about")
+    return found
+
+
+def _decode_ms(rates: dict[str, Any]) -> float:
+    return 1000 / float(statistics.median(rates["naive"]))
+
+
+def _ratio(epoch: str) -> Measured:
+    rates = _rates()
+    found = rate.paired(list(zip(rates[epoch], rates["naive"], strict=True)))
+    naive, ours = statistics.median(rates["naive"]), statistics.median(rates[epoch])
+    return Measured(
+        found.median,
+        f"Dataset.map {naive:.0f} samples/s ({_decode_ms(rates):.1f} ms a sample), the library {ours:.0f}; "
+        f"95 % interval {found.low:.2f} to {found.high:.2f}",
+    )
+
+
+def _wait() -> Measured:
+    return Measured(100 * float(_rates()["wait"]), "a small convolutional network, batches of 32 from the cache")
+
+
+FIGURES = (
+    Figure("input-first-epoch", ">= 1.7", "x", functools.partial(_ratio, "first")),
+    Figure("input-later-epochs", ">= 5", "x", functools.partial(_ratio, "later")),
+    Figure("input-wait", "<= 5", "% of a step", _wait),
+)

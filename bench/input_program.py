@@ -1,0 +1,116 @@
+"""Measures the input pipeline here and prints JSON: run by `bench/input_pipeline.py` in a process of its own.
+
+The examples are JPEG files of 512 x 512 pixels, decoded and reduced to 96 x 96, as an image classifier reads them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from tensorflow import keras
+
+import tensorplane
+
+EXAMPLES, BATCH, PAIRS = 512, 32, 7
+_SIDE, _KEPT = 512, 96
+_WARM_UP_STEPS, _STEPS = 16, 48
+
+
+def main() -> dict[str, Any]:
+    """Samples per second of naive and library pipelines in pairs, and the share of a step that waits for input."""
+    with tempfile.TemporaryDirectory(prefix="bench-inputs-") as folder:
+        root = Path(folder)
+        paths, labels = _examples(root), np.arange(EXAMPLES) % 10
+        pairs = [_pair(paths, labels, root / f"cache-{number}") for number in range(PAIRS)]
+        return {
+            "naive": [naive for naive, _, _ in pairs],
+            "first": [first for _, first, _ in pairs],
+            "later": [later for _, _, later in pairs],
+            "wait": _share_of_wait(paths, labels, root / "cache-0"),
+        }
+
+
+def _examples(folder: Path) -> list[str]:
+    chance = np.random.default_rng(1)
+    paths = []
+    for number in range(EXAMPLES):
+        coarse = chance.integers(0, 255, (50, 50, 3), np.uint8)
+        image = tf.cast(tf.image.resize(coarse, [_SIDE, _SIDE]), tf.uint8)
+        path = folder / f"{number}.jpg"
+        path.write_bytes(tf.io.encode_jpeg(image, quality=95).numpy())
+        paths.append(str(path))
+    return paths
+
+
+def _load(path: tf.Tensor, label: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    image = tf.io.decode_jpeg(tf.io.read_file(path), channels=3)
+    small = tf.image.resize(tf.cast(image, tf.float32) / 255, [_KEPT, _KEPT], antialias=True)
+    return tf.ensure_shape(small, [_KEPT, _KEPT, 3]), label
+
+
+def _pair(paths: list[str], labels: np.ndarray, cache: Path) -> tuple[float, float, float]:
+    files = tf.data.Dataset.from_tensor_slices((paths, labels))
+    naive = iter(files.shuffle(EXAMPLES, seed=1).repeat().map(_load).batch(BATCH))
+    ours = iter(_ours(paths, labels, cache))
+    return _rate(naive), _rate(ours), _rate(ours)
+
+
+def _ours(paths: list[str], labels: np.ndarray, cache: Path) -> Any:
+    data = tensorplane.dataset((paths, labels), _load, global_batch=BATCH, seed=1, cache=cache)
+    return data.batches(tf.distribute.get_strategy())
+
+
+def _rate(batches: Iterator[Any]) -> float:
+    """Samples per second over one epoch."""
+    began = time.perf_counter()
+    count = sum(int(images.shape[0]) for images, _ in itertools.islice(batches, EXAMPLES // BATCH))
+    return count / (time.perf_counter() - began)
+
+
+def _share_of_wait(paths: list[str], labels: np.ndarray, cache: Path) -> float:
+    """The share of training steps in which a small convolutional network waits for its input, from the cache."""
+    model = keras.Sequential(
+        [
+            keras.Input((_KEPT, _KEPT, 3)),
+            keras.layers.Conv2D(32, 3, activation="relu"),
+            keras.layers.MaxPooling2D(3),
+            keras.layers.Conv2D(64, 3, activation="relu"),
+            keras.layers.GlobalAveragePooling2D(),
+            keras.layers.Dense(10),
+        ]
+    )
+    optimizer = keras.optimizers.SGD(0.01)
+    optimizer.build(model.trainable_variables)
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+
+    @tf.function  # type: ignore[untyped-decorator]  # TensorFlow has no types
+    def step(images: tf.Tensor, wanted: tf.Tensor) -> tf.Tensor:
+        with tf.GradientTape() as tape:
+            value = loss(wanted, model(images, training=True))
+        optimizer.apply(tape.gradient(value, model.trainable_variables), model.trainable_variables)
+        return value
+
+    batches = iter(_ours(paths, labels, cache))
+    waited = total = 0.0
+    for number in range(_WARM_UP_STEPS + _STEPS):
+        began = time.perf_counter()
+        images, wanted = next(batches)
+        got = time.perf_counter()
+        step(images, wanted).numpy()
+        if number >= _WARM_UP_STEPS:
+            waited += got - began
+            total += time.perf_counter() - began
+    return waited / total
+
+
+if __name__ == "__main__":
+    json.dump(main(), sys.stdout)
