@@ -21,7 +21,7 @@ export LC_ALL := C.UTF-8
 # Two goals at once would install into the same environment.
 .NOTPARALLEL:
 
-.PHONY: help up down status volumes tiers why top preview purge catalog catalog-update tools test test-unit test-nightly lint types bench
+.PHONY: help up down status volumes tiers why top preview purge catalog catalog-update tools test test-unit test-nightly test-gpu lint types bench
 
 help: ## List the commands.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,9 +74,10 @@ tools-test: $(VENV)/.bootstrapped
 test-unit: $(VENV)/.tested ## The unit tests alone: no engine, no cluster, under a minute.
 	@$(BIN)/python -m pytest tests/unit --numprocesses auto --dist loadscope
 
-# A shard is its own seed, so it can be run again alone. In all: 100 kills of an update, 100 of a stream's readers, 10,000
-# calls of the CSI driver, 500 snapshots of a training, 100 changes of claims, 500 jobs in queues, 200 rounds of gangs;
-# and in each shard 500 jobs at once and 500 mutants of settings, fresh ones.
+# A shard is its own seed, so it can be run again alone. In all: 200 kills of a training, 50 stops of a worker, 100 kills
+# of an update, 100 of a stream's readers, 10,000 calls of the CSI driver, 500 snapshots of a training, 100 changes of
+# claims, 500 jobs in queues, 200 rounds of gangs, 10,000 specs of jobs; and in each shard 500 jobs at once and 500 mutants
+# of settings, fresh ones.
 test-nightly: tools-test ## The heavier counts, in shards: make test-nightly SHARD=1/10
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_KILLS=$$((100 / $${SHARD#*/})) \
 		$(BIN)/python -m pytest tests/e2e/test_update_killed.py --timeout 0
@@ -84,8 +85,12 @@ test-nightly: tools-test ## The heavier counts, in shards: make test-nightly SHA
 		$(BIN)/python -m pytest tests/stream/test_resume.py --timeout 0
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_OPERATIONS=$$((10000 / $${SHARD#*/})) \
 		$(BIN)/python -m pytest tests/csi/test_model.py --timeout 0
+	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_KILLS=$$((200 / $${SHARD#*/})) TENSORPLANE_STOPS=$$((50 / $${SHARD#*/})) \
+		$(BIN)/python -m pytest tests/runtime/test_faults.py --timeout 0
 	@$(BIN)/python -m pytest tests/storage/test_destructive_diffs.py --timeout 0
 	@$(BIN)/python -m pytest -m nightly tests/preview tests/toolchain --timeout 0
+	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_KILLS=$$((100 / $${SHARD#*/})) \
+		$(BIN)/python -m pytest -m nightly tests/runtime/test_fit_resume.py tests/runtime/test_fit_equal.py --timeout 0
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_SNAPSHOTS=$$((500 / $${SHARD#*/})) \
 		$(BIN)/python -m pytest tests/csi/test_checkpoints_survive.py --timeout 0
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_CLUSTER_OPERATIONS=$$((100 / $${SHARD#*/})) \
@@ -95,6 +100,19 @@ test-nightly: tools-test ## The heavier counts, in shards: make test-nightly SHA
 		$(BIN)/python -m pytest tests/queues --timeout 0
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_MUTANTS=500 \
 		$(BIN)/python -m pytest tests/unit/stack/test_fresh_mutants.py --timeout 0
+	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_SPECS=$$((10000 / $${SHARD#*/})) \
+		$(BIN)/python -m pytest tests/properties/test_jobs.py --timeout 0
+
+# An environment of its own: TensorFlow's GPU build, NVIDIA's libraries, and what the training image has beside them.
+test-gpu: ## Strategy, memory growth and mixed precision, on a machine with an NVIDIA GPU.
+	@nvidia-smi -L >/dev/null 2>&1 || { echo "make test-gpu: no NVIDIA GPU answers to nvidia-smi; run it on a machine that has one" >&2; exit 1; }
+	@if ! [ -e .venv-gpu/.ready ] || [ runtime/requirements-gpu.txt -nt .venv-gpu/.ready ]; then \
+		python3 -m venv .venv-gpu; \
+		grep -v '^tensorflow' runtime/requirements.txt >.venv-gpu/requirements.txt; \
+		.venv-gpu/bin/pip install -q --no-deps -r .venv-gpu/requirements.txt -r runtime/requirements-gpu.txt; \
+		.venv-gpu/bin/pip install -q pytest pytest-timeout; touch .venv-gpu/.ready; \
+	fi
+	@PYTHONPATH=runtime .venv-gpu/bin/python -m pytest -m gpu --confcutdir tests/gpu tests/gpu
 
 lint: $(VENV)/.tested ## Lint and formatting (ruff).
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .

@@ -45,6 +45,7 @@ GROUPS: Mapping[str, Group] = {
             "provider",
             "hosts",
             "runtime",
+            "gpu",
         ),
         "",
     ),

@@ -1,6 +1,6 @@
 """Saves checkpoints as fast as it can, as a training does: `python -m tests.csi.saving FOLDER`.
 
-Each tensor of a checkpoint is full of the checkpoint's number, which is printed once it is saved.
+Each tensor of a checkpoint is full of the checkpoint's number, which the library prints once it is saved.
 """
 
 from __future__ import annotations
@@ -46,7 +46,6 @@ def main(folder: Path) -> None:
     training = Training(folder)
     for step in itertools.count(1):
         training.save(step)
-        print(step, flush=True)
 
 
 if __name__ == "__main__":

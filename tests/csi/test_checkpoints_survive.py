@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import subprocess
 import sys
 import threading
@@ -44,7 +45,8 @@ class Saver:
 
     def _read(self) -> None:
         for line in self._process.stdout or ():
-            self.saved = int(line)
+            if found := re.search(r"saved=(\d+)", line):
+                self.saved = int(found[1])
 
     @property
     def is_saving(self) -> bool:

@@ -88,3 +88,26 @@ def test_restarts_by_pod_without_indexes_are_refused(api: Api, job_set: Object) 
     job["spec"] = {**job["spec"], "completionMode": "NonIndexed"}
     with pytest.raises(ApiError, match="requires indexed completion mode"):
         api.create(job, manager="tests", dry_run=True)
+
+
+@pytest.mark.usefixtures("job_sets")
+@pytest.mark.parametrize(
+    "strategy",
+    [
+        {"kind": "tpu", "topology": "4x4"},
+        {"kind": "tpu", "topology": "2x4", "dataService": {"workers": 2}},
+        {"kind": "multiWorkerMirrored", "dataService": {"workers": 2}},
+    ],
+)
+def test_the_job_set_of_a_strategy_is_taken_as_it_is(api: Api, namespace: str, strategy: Object) -> None:
+    resources = {"accelerator": "tpu-v5e"} if strategy["kind"] == "tpu" else {}
+    settings = JobSettings.model_validate(
+        {"command": ["python3", "train.py"], "strategy": strategy, "resources": resources}
+    )
+    placement = {role.name: Placement() for role in settings.roles()}
+    job_set = plan(settings, Facts("trial-7", namespace, placement), image="team/train:1").job_set
+    taken = api.create(job_set, manager="tests", dry_run=True)
+    for asked, made in zip(job_set["spec"]["replicatedJobs"], taken["spec"]["replicatedJobs"], strict=True):
+        assert made["template"].get("metadata", {}) == asked["template"].get("metadata", {}), "nothing was pruned"
+        job = {**_job(job_set, asked["name"]), "spec": asked["template"]["spec"]}
+        api.create(job, manager="tests", dry_run=True)

@@ -26,6 +26,9 @@ EXPECTED = (
 Record again (`record.py`) only after a release: the new states no longer show what users of the earlier one would lose.
 """
 
+LATER = {"gke-tpu-jobs", "mirrored", "parameter-server"}
+"""Examples that the recorded commit did not have."""
+
 
 @pytest.fixture(scope="module")
 def previewed(
@@ -50,7 +53,7 @@ def _steps(project: Stacks, name: str) -> list[Step]:
     return project.preview(name)
 
 
-@pytest.mark.parametrize("name", stacks.FILES)
+@pytest.mark.parametrize("name", sorted(stacks.FILES.keys() - LATER))
 def test_nothing_deployed_is_replaced(name: str, previewed: Mapping[str, Future[list[Step]]]) -> None:
     steps = previewed[name].result()
     recorded = json.loads((STATES / f"{name}.json").read_text())
@@ -60,4 +63,4 @@ def test_nothing_deployed_is_replaced(name: str, previewed: Mapping[str, Future[
 
 
 def test_every_stack_is_recorded() -> None:
-    assert {path.stem for path in STATES.glob("*.json")} == set(stacks.FILES)
+    assert {path.stem for path in STATES.glob("*.json")} == stacks.FILES.keys() - LATER

@@ -1,12 +1,16 @@
 """References of images: what containerd can read, and nothing else."""
 
+import importlib.metadata
 import re
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from components import versions
 from components.base.image import is_reference
+from embedded.images import training
 from tests.support.faults import dev, faults_of, put
 from tests.support.rendering import GPU_IMAGE, PROJECT
 
@@ -75,7 +79,7 @@ def test_no_references(reference: str) -> None:
 
 def test_the_pinned_images_are_references() -> None:
     pinned = [*vars(versions.PUBLIC_IMAGES).values(), *vars(versions.EMBEDDED_IMAGES).values(), versions.CEPH_IMAGE]
-    assert [image for image in pinned if image and not is_reference(image)] == []
+    assert [image for image in pinned if isinstance(image, str) and not is_reference(image)] == []
 
 
 @pytest.mark.parametrize(
@@ -107,7 +111,7 @@ def test_a_job_with_gpus_names_an_image_that_sees_them() -> None:
     (line,) = faults_of(tree)
     assert line == (
         "tensorplane:workloads.digits.image: missing, but the default TensorFlow image does not support "
-        "GPUs; build an image for GPUs (docs/training.md#an-image-for-gpus), and set it here"
+        "GPUs; build an image for GPUs (docs/training-pods.md#an-image-for-gpus), and set it here"
     )
     put(tree, "workloads/digits/image", GPU_IMAGE)
     put(tree, "workloads/digits-server/resources/gpus", 1)
@@ -160,3 +164,25 @@ def test_the_image_for_gpus_holds_what_the_training_image_holds() -> None:
     assert built["tensorflow"] == versions.TENSORFLOW
     assert built == {name: held[name] for name in built}
     assert {"tensorflow", "keras"} <= set(built)
+
+
+def test_the_gpu_variant_has_every_library_that_tensorflow_asks_for() -> None:
+    """Its list replaces TensorFlow's lines only; `tensorflow[and-cuda]` is what TensorFlow's wheel declares."""
+    lines = [line.partition("#")[0].strip() for line in training.gpu_requirements().splitlines()]
+    pins = {canonicalize_name(found.name): found for line in lines if line and (found := Requirement(line))}
+    assert "tensorflow-cpu" not in pins
+    assert str(pins[canonicalize_name("tensorflow")].specifier) == f"=={versions.TENSORFLOW}"
+    declared = map(Requirement, importlib.metadata.requires("tensorflow-cpu") or [])
+    libraries = {canonicalize_name(each.name): each for each in declared if "and-cuda" in str(each.marker)}
+    assert len(libraries) > 10
+    for name, asked in libraries.items():
+        [pin] = pins[name].specifier
+        assert asked.specifier.contains(pin.version), f"{name} {pin.version} does not fit {asked}"
+    assert {name for name in pins if name.startswith("nvidia-")} == set(libraries)
+
+
+def test_the_gpu_variant_finds_the_driver_of_each_cloud() -> None:
+    env = training.gpu_image().env
+    assert env["LD_LIBRARY_PATH"].split(":")[0] == "/usr/local/nvidia/lib64"  # GKE
+    assert "NVIDIA_VISIBLE_DEVICES" not in env  # set by the device plugin: a pod without a GPU sees none
+    assert env.items() >= training.image().env.items()

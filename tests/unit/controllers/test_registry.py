@@ -14,7 +14,7 @@ from components.controllers.registry import CONTROLLERS, ControllersArgs
 from components.namespace import namespace_owner
 from tests.support.rendering import PROJECT
 
-NOTHING = Demand(queues={}, cohorts={}, volumes={}, workloads=frozenset(), network_resources=frozenset())
+NOTHING = Demand(queues={}, cohorts={}, volumes={}, workloads=frozenset(), uncounted=frozenset())
 NEWCOMER = """
 from components import versions
 from components.base.model import Model
@@ -48,7 +48,7 @@ def test_nothing_is_installed_that_nothing_needs() -> None:
 
 
 def test_a_controller_that_the_cluster_has_is_not_installed() -> None:
-    jobs = Demand(queues={}, cohorts={}, volumes={}, workloads=frozenset({"jobset"}), network_resources=frozenset())
+    jobs = Demand(queues={}, cohorts={}, volumes={}, workloads=frozenset({"jobset"}), uncounted=frozenset())
     kind: ControllerKind = CONTROLLERS["jobset"]
     assert kind.installs(ControllersArgs(), jobs)
     assert not kind.installs(ControllersArgs(jobset="present"), jobs)

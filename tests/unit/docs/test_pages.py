@@ -112,8 +112,10 @@ def test_every_snippet_of_settings_is_accepted_in_the_dev_stack(
     tree = settings_of(written).tree
     if is_fragment:
         for workload in tree["workloads"].values():
+            # The reader's own.
+            if "script" in workload:
+                workload["script"] = "examples/digits/train.py"
             if "files" in workload:
-                # The reader's own.
                 workload["files"] = dict.fromkeys(workload["files"], "examples/digits/train.py")
     whole = overlaid(settings_of(PROJECT / "Pulumi.dev.yaml").tree, tree)
     assert render(lambda: stack.build(stack.load(Settings(whole)))).resources

@@ -22,6 +22,14 @@ from tests.support.failed_jobs import RUN, TRACEBACK, UNPULLED, exited, job_set_
             exited(78, TRACEBACK),
             "exit code 78: it ended twice with the same last line, before its first step or within two",
         ),
+        (
+            exited(
+                78,
+                f"{TRACEBACK}\ntensorplane: after step 120 it failed 3 times in a row with the same last line; "
+                "restarts would not help: ValueError: boom",
+            ),
+            "exit code 78: after step 120 it failed 3 times in a row with the same last line; it is not retried",
+        ),
     ],
 )
 def test_how_it_ended_and_its_last_words(state: dict[str, Any], how: str) -> None:
@@ -87,3 +95,20 @@ def test_a_job_with_checkpoints_can_go_on_from_them(variables: tuple[str, ...]) 
     said = failures.again(job_set_of("Failed", *variables), [], "make up", "pulumi up --refresh --stack dev")
     how = f"kubectl -n ml delete jobset {RUN} --ignore-not-found, then pulumi up --refresh --stack dev ("
     assert (how in said) == ("checkpoint" in said) == ("CHECKPOINT_DIR" in variables)
+
+
+def test_a_closed_destination_is_named_as_a_possible_cause() -> None:
+    refused = "requests.exceptions.ConnectTimeout: HTTPSConnectionPool(host='pypi.org', port=443): Max retries exceeded"
+    pods = [pod_of(**exited(1, f"{TRACEBACK}\n{refused}"))]
+    *_, last, hint = failures.first(pods)
+    assert last == f"  {refused}"
+    assert "`egress`" in hint
+    assert failures.in_short(pods).endswith(f"last line: {refused}")
+    assert "egress" not in "".join(failures.first([pod_of(**exited(1, TRACEBACK))]))
+
+
+def test_without_pods_a_deadline_may_be_the_reason() -> None:
+    job: dict[str, Any] = {"template": {"spec": {"activeDeadlineSeconds": 600}}}
+    assert "deadlineSeconds, 600" in failures.without_pods({"spec": {"replicatedJobs": [job]}})
+    del job["template"]["spec"]["activeDeadlineSeconds"]
+    assert failures.without_pods({"spec": {"replicatedJobs": [job]}}).endswith("so the reason is unknown.")

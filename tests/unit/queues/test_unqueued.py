@@ -51,7 +51,7 @@ def test_a_queue_that_leaves_too_little_is_one_line(resources: dict[str, Any]) -
 
 
 def test_a_workload_that_may_take_what_a_queue_is_sure_of_names_its_card() -> None:
-    line = "tensorplane:workloads.server.resources.accelerator: missing, but pods without a queue can take"
+    line = "tensorplane:workloads.server.resources.accelerator: leaves open which GPUs: pods without a queue can take"
     assert faults_of(tree({"t4": 4}, {"gpus": 1})) == [
         f"{line} t4 GPUs that are guaranteed to queues; set it to one of h100-80gb"
     ]

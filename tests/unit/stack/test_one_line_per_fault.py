@@ -111,9 +111,12 @@ def test_a_name_that_is_refused_is_no_suggestion() -> None:
     assert "MODELS-COPY" not in lines[1]
 
 
-def test_a_folder_is_not_suggested_as_a_file() -> None:
+def test_a_folder_in_the_place_of_the_script_is_one_line() -> None:
     (line,) = spoilt("workloads/digits/files", {"train.py": "examples"})
-    assert line == "tensorplane:workloads.digits.files.train.py: examples: is a directory; name a file in it"
+    assert line == (
+        "tensorplane:workloads.digits.command.1: 'train.py' is a folder of `files` without __main__.py; "
+        "name a file in it"
+    )
 
 
 def test_two_mistakes_are_two_lines() -> None:

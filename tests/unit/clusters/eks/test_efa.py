@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pulumi
+import pytest
+
 import stack
 from components.base.settings import Settings
 from tests.support import rendering
@@ -98,3 +101,22 @@ def test_gpus_of_one_pod_share_memory() -> None:
 def test_a_pod_with_one_gpu_has_nothing_to_share() -> None:
     spec = pod(made(job(gpus=1)))
     assert not [volume for volume in spec["volumes"] if volume["name"] == "shm"]
+
+
+def test_a_job_may_ask_for_interfaces_itself_and_no_more_than_a_node_has() -> None:
+    def with_efa(count: int) -> dict[str, Any]:
+        workload = job(gpus=4)
+        workload["resources"]["extended"] = {"vpc.amazonaws.com/efa": count}
+        return workload
+
+    assert asked(made(with_efa(4))) == {"vpc.amazonaws.com/efa": "4"}
+    with pytest.raises(pulumi.RunError, match="efa: is 33, but nodes of new offer 32; use machines with EFA"):
+        made(with_efa(33))
+
+
+def test_queues_have_no_quota_of_extended_resources() -> None:
+    workload = job(queue="training")
+    workload["resources"]["extended"] = {"example.com/fpga": 1}
+    kueue = made(workload, queues={"training": {"gpus": {"h100-80gb": 32}}}).one("Release", "kueue")
+    manager = json.dumps(kueue.inputs["values"])
+    assert all(name in manager for name in ("example.com/fpga", "vpc.amazonaws.com/efa"))

@@ -16,7 +16,7 @@ LABEL = st.from_regex(r"[a-z]([-a-z0-9]{0,10}[a-z0-9])?", fullmatch=True)
 ROLES = st.lists(
     st.builds(
         Role,
-        name=st.sampled_from(["chief", "worker", "ps", "evaluator"]),
+        name=st.sampled_from(["chief", "worker", "ps"]),
         replicas=st.integers(1, 40),
         resources=st.just(Resources()),
         ports=st.just({TENSORFLOW: TENSORFLOW_PORT}),
@@ -31,7 +31,7 @@ ROLES = st.lists(
 def as_pod_reads_it(variables: list[dict[str, Any]], index: int) -> dict[str, Any]:
     """TF_CONFIG after Kubernetes put the pod's index in, which works for variables that are declared before."""
     names = [variable["name"] for variable in variables]
-    assert names == ["TF_TASK_INDEX", "TF_CONFIG"]
+    assert names[:2] == ["TF_TASK_INDEX", "TF_CONFIG"]
     config: dict[str, Any] = json.loads(variables[1]["value"].replace("$(TF_TASK_INDEX)", str(index)))
     return config
 
@@ -47,6 +47,11 @@ def test_all_pods_agree_on_the_cluster_and_know_their_place(run: str, roles: lis
             own = config["cluster"][role.name][index]
             # JobSet's rule: <jobset>-<role>-<job>-<pod>, resolved below the subdomain, which is the JobSet's name.
             assert own == f"{run}-{role.name}-0-{index}.{run}:2222"
+            values = {each["name"]: each.get("value", "") for each in variables}
+            assert values["TF_JOB_NAME"] == role.name
+            assert {name: values[tf_config.hosts(name)].split(",") for name in config["cluster"]} == config[
+                "cluster"
+            ], "scripts that take their cluster as parameters have the same"
             clusters.append(config["cluster"])
     assert all(cluster == clusters[0] for cluster in clusters)
     assert {name: len(addresses) for name, addresses in clusters[0].items()} == {r.name: r.replicas for r in roles}
@@ -80,6 +85,7 @@ def test_a_single_process_has_no_tf_config() -> None:
 
 
 def test_an_evaluator_has_a_task_and_is_not_in_the_cluster() -> None:
-    roles = [Role("chief", 1, Resources(), {TENSORFLOW: TENSORFLOW_PORT}), Role("evaluator", 1, Resources())]
+    evaluator = Role("evaluator", 1, Resources(), decides=False)
+    roles = [Role("chief", 1, Resources(), {TENSORFLOW: TENSORFLOW_PORT}), evaluator]
     config = as_pod_reads_it(tf_config.environment("run", roles, roles[1]), 0)
     assert config == {"cluster": {"chief": ["run-chief-0-0.run:2222"]}, "task": {"type": "evaluator", "index": 0}}

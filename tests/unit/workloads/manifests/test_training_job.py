@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Sequence
-from typing import Any, Literal
 
 import pulumi
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.base.model import Resources
+from tests.support.planned_jobs import IMAGE, SETTINGS, container, facts, job, planned, variables
 from tests.support.rendering import PROJECT
 from workloads.manifests.mounts import Mountable
 from workloads.manifests.streams import Client
-from workloads.manifests.training_job import Facts, JobManifest, Placement, plan
-from workloads.role import TENSORFLOW, TENSORFLOW_PORT, Role, Total, total
+from workloads.manifests.training_job import Facts, Placement, plan
 from workloads.settings.training_job import JobSettings
-from workloads.strategies import Strategy
-
-IMAGE = "team/train:1"
-SETTINGS = {"command": ["python3", "train.py"], "strategy": {"kind": "multiWorkerMirrored", "workers": 2}}
 
 LOADED = """
 import importlib, pkgutil, sys
@@ -40,30 +33,6 @@ settings = JobSettings.model_validate({"command": ["true"], "strategy": {"kind":
 plan(settings, Facts("trial-7", "ml", placement={"worker": Placement()}), image="team/train:1")
 print(*names, "|", *sys.modules)
 """
-
-
-def facts(*roles: str, **known: Any) -> Facts:
-    return Facts("trial-7", "ml", placement={role: Placement() for role in roles or ("worker",)}, **known)
-
-
-def planned(known: Facts | None = None, **settings: Any) -> JobManifest:
-    return plan(JobSettings.model_validate({**SETTINGS, **settings}), known or facts(), image=IMAGE)
-
-
-def job(manifest: JobManifest, role: str = "worker") -> dict[str, Any]:
-    found: dict[str, Any]
-    (found,) = (each for each in manifest.job_set["spec"]["replicatedJobs"] if each["name"] == role)
-    return found
-
-
-def container(manifest: JobManifest, role: str = "worker") -> dict[str, Any]:
-    found: dict[str, Any]
-    (found,) = job(manifest, role)["template"]["spec"]["template"]["spec"]["containers"]
-    return found
-
-
-def variables(manifest: JobManifest, role: str = "worker") -> dict[str, str]:
-    return {each["name"]: each.get("value", "") for each in container(manifest, role)["env"]}
 
 
 def test_planning_needs_no_pulumi_and_no_cluster() -> None:
@@ -169,60 +138,11 @@ class TestSecrets:
         with pytest.raises(TypeError, match="TOKEN"):
             planned(env={"TOKEN": pulumi.Output.from_input("hunter2")})
 
-
-class Parts(Strategy, family=True):
-    """A strategy of roles that differ in everything; a family, so that no setting can name it."""
-
-    kind: Literal["parts"] = "parts"
-
-    def roles(self, resources: Resources) -> Sequence[Role]:
-        small = Resources(cpus=0.5, memory_gib=1)
-        ports = {TENSORFLOW: TENSORFLOW_PORT}
-        return [
-            Role("chief", 1, small, ports, {"ROLE": "chief"}),
-            Role("worker", 3, resources, ports, restart="pod", decides=False),
-            Role("evaluator", 1, small, decides=False),
-        ]
-
-
-class TestRoles:
-    """Each role has its own replicas, resources, ports, environment, restart policy, and weight in the job's end."""
-
-    @pytest.fixture
-    def manifest(self) -> JobManifest:
-        settings = JobSettings.model_validate({**SETTINGS, "maxRestarts": 5})
-        gpus = Resources(cpus=4, memory_gib=16, gpus=2)
-        settings = settings.model_copy(update={"strategy": Parts(), "resources": gpus})
-        assert total(settings.roles()) == Total(pods=5, cpus=13, memory_gib=50, gpus=6)
-        return plan(settings, facts("chief", "worker", "evaluator"), image=IMAGE)
-
-    def test_replicas_and_resources(self, manifest: JobManifest) -> None:
-        counts = {
-            each["name"]: each["template"]["spec"]["completions"] for each in manifest.job_set["spec"]["replicatedJobs"]
-        }
-        assert counts == {"chief": 1, "worker": 3, "evaluator": 1}
-        assert container(manifest, "worker")["resources"]["limits"] == {"memory": "16Gi", "nvidia.com/gpu": "2"}
-        assert container(manifest, "chief")["resources"]["limits"] == {"memory": "1Gi"}
-
-    def test_ports_and_environment(self, manifest: JobManifest) -> None:
-        assert container(manifest, "chief")["ports"] == [{"name": "tensorflow", "containerPort": 2222}]
-        assert "ports" not in container(manifest, "evaluator")
-        assert variables(manifest, "chief")["ROLE"] == "chief"
-        assert "ROLE" not in variables(manifest, "worker")
-        assert variables(manifest, "worker")["TENSORPLANE_GPUS"] == "2"
-        assert "evaluator-0" not in variables(manifest, "chief")["TF_CONFIG"]
-
-    def test_a_gang_restarts_together_and_a_pod_alone(self, manifest: JobManifest) -> None:
-        gang, alone = (job(manifest, role)["template"]["spec"] for role in ("chief", "worker"))
-        assert gang["backoffLimit"] == 0
-        assert "backoffLimitPerIndex" not in gang
-        assert alone["backoffLimitPerIndex"] == 5
-        assert "backoffLimit" not in alone
-        evicted = {"type": "DisruptionTarget", "status": "True"}
-        assert alone["podFailurePolicy"]["rules"][0] == {"action": "Ignore", "onPodConditions": [evicted]}
-
-    def test_the_end_of_the_job_is_that_of_the_deciding_roles(self, manifest: JobManifest) -> None:
-        assert manifest.job_set["spec"]["successPolicy"]["targetReplicatedJobs"] == ["chief"]
+    def test_a_key_of_an_existing_secret_decides_the_run_by_its_name(self) -> None:
+        manifest, other = (planned(env={"TOKEN": {"secret": "hub", "key": key}}) for key in ("token", "old-token"))
+        reference = {"secretKeyRef": {"name": "hub", "key": "token"}}
+        assert container(manifest)["env"][-1] == {"name": "TOKEN", "valueFrom": reference}
+        assert manifest.run.name != other.run.name
 
 
 def test_chips_are_asked_for_by_the_name_that_the_catalog_has() -> None:

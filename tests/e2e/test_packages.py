@@ -1,0 +1,114 @@
+"""Packages of a job, and images of any language: from pip's index and from archives to a pod that runs them."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kubernetes import config
+
+from embedded import cluster, images, toolchain
+from embedded.images import archive, oci, package_layer, package_resolution
+from embedded.paths import PROJECT
+from embedded.provider.api import Api
+from embedded.step import Step
+from stack_file import package_lock
+from tests.e2e.conftest import Deployed
+from tests.support.waiting import eventually
+from workloads import sources
+from workloads.manifests.training_job import Facts, Placement, plan
+from workloads.settings.training_job import JobSettings
+
+_PROGRAM = """
+import importlib.util, humanize, tensorboard
+print("written", humanize.intcomma(1234567), all(map(importlib.util.find_spec, ["tensorflow", "tf_keras"])))
+"""
+
+
+def _run(deployed: Deployed, name: str, image: str, command: list[str]) -> str:
+    """The log of a job's only pod, once it has succeeded."""
+    settings = JobSettings.model_validate(
+        {
+            "command": command,
+            "strategy": {"kind": "single"},
+            "resources": {"cpus": 0.1, "memoryGib": 1},
+        }
+    )
+    facts = Facts(name, deployed.outputs.namespace, placement={"worker": Placement()}, library=sources.library())
+    manifest = plan(settings, facts, image=image)
+    api = Api(config.new_client_from_config(str(deployed.instance.kubeconfig)))
+    for each in manifest.objects:
+        api.create(each, manager="test")
+    path = f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/{facts.namespace}/jobsets/{manifest.run.name}"
+    pods = f"/api/v1/namespaces/{facts.namespace}/pods"
+    selector = f"jobset.sigs.k8s.io/jobset-name={manifest.run.name}"
+
+    def found() -> list[dict[str, Any]]:
+        return deployed.kube.items(pods, labelSelector=selector)
+
+    def ended() -> str:
+        [state] = [pod["status"]["phase"] for pod in found()] or [""]
+        return str(state) if state in ("Succeeded", "Failed") else ""
+
+    try:
+        state = eventually(ended, about=lambda: [pod["status"] for pod in found()])
+        [pod] = found()
+        log = deployed.kube.text(f"{pods}/{pod['metadata']['name']}/log")
+        assert state == "Succeeded", log
+        return log
+    finally:
+        deployed.kube.delete(path)
+
+
+def test_a_job_imports_its_packages_beside_those_of_the_training_image(deployed: Deployed) -> None:
+    step = Step("packages")
+    locked = package_resolution.resolve(["humanize==4.9.0"], package_lock.pins(PROJECT), step)
+    for task in images.tasks(packages=[locked]):
+        if task.name.startswith("image packages"):
+            task.run(step)
+    cluster.load_images(deployed.instance, step, packages=[locked])
+    log = _run(deployed, "with-packages", package_layer.image(locked).name, ["python3", "-c", _PROGRAM])
+    assert "written 1,234,567 True" in log
+
+
+@pytest.mark.parametrize("form", ["docker save", "unnamed"])
+def test_a_program_of_another_language_runs_from_a_loaded_archive(
+    deployed: Deployed, tmp_path: Path, form: str
+) -> None:
+    named = form == "docker save"
+    saved = _saved(tmp_path, toolchain.tools().path("coredns"), "team/go-program:1" if named else None)
+    names = archive.names(saved) if named else ["docker.io/team/other:1"]
+    cluster.load_archive(deployed.instance, saved, names, Step("load"), rename=not named)
+    image = "team/go-program:1" if named else "team/other:1"
+    assert "CoreDNS-" in _run(deployed, f"go-{int(named)}", image, ["/program", "-version"])
+
+
+def _saved(folder: Path, program: Path, name: str | None) -> Path:
+    """An image of one static program, in the form of `docker save`."""
+    layer = io.BytesIO()
+    with tarfile.open(fileobj=layer, mode="w") as packed:
+        packed.add(program, "program")
+    diff_id = hashlib.sha256(layer.getvalue()).hexdigest()
+    configuration = {
+        "architecture": oci.architecture(),
+        "os": "linux",
+        "config": {},
+        "rootfs": {"type": "layers", "diff_ids": [f"sha256:{diff_id}"]},
+    }
+    manifest = [{"Config": "config.json", "RepoTags": [name] if name else None, "Layers": ["layer.tar"]}]
+    target = folder / "saved.tar"
+    with tarfile.open(target, "w") as made:
+        for path, data in (
+            ("config.json", json.dumps(configuration).encode()),
+            ("layer.tar", layer.getvalue()),
+            ("manifest.json", json.dumps(manifest).encode()),
+        ):
+            entry = tarfile.TarInfo(path)
+            entry.size = len(data)
+            made.addfile(entry, io.BytesIO(data))
+    return target

@@ -1,0 +1,35 @@
+"""Jobs for tests of `plan`, and what is in the manifests that it makes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workloads.manifests.training_job import Facts, JobManifest, Placement, plan
+from workloads.settings.training_job import JobSettings
+
+IMAGE = "team/train:1"
+SETTINGS = {"command": ["python3", "train.py"], "strategy": {"kind": "multiWorkerMirrored", "workers": 2}}
+
+
+def facts(*roles: str, **known: Any) -> Facts:
+    return Facts("trial-7", "ml", placement={role: Placement() for role in roles or ("worker",)}, **known)
+
+
+def planned(known: Facts | None = None, **settings: Any) -> JobManifest:
+    return plan(JobSettings.model_validate({**SETTINGS, **settings}), known or facts(), image=IMAGE)
+
+
+def job(manifest: JobManifest, role: str = "worker") -> dict[str, Any]:
+    found: dict[str, Any]
+    (found,) = (each for each in manifest.job_set["spec"]["replicatedJobs"] if each["name"] == role)
+    return found
+
+
+def container(manifest: JobManifest, role: str = "worker") -> dict[str, Any]:
+    found: dict[str, Any]
+    (found,) = job(manifest, role)["template"]["spec"]["template"]["spec"]["containers"]
+    return found
+
+
+def variables(manifest: JobManifest, role: str = "worker") -> dict[str, str]:
+    return {each["name"]: each.get("value", "") for each in container(manifest, role)["env"]}

@@ -1,0 +1,81 @@
+"""`accelerator` as a list: the pods of a role get one of the models, and with a queue all the same one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import stack
+from components.base.settings import Settings
+from tests.support import rendering
+from tests.support.faults import CPU, EKS, faults_of
+
+GROUPS = {
+    "cpu": CPU,
+    "old": {"accelerator": "a100-80gb", "perNode": 8, "max": 2, "zones": ["us-west-2a"]},
+    "new": {"accelerator": "h100-80gb", "perNode": 8, "max": 2, "zones": ["us-west-2a"]},
+    "small": {"accelerator": "t4", "perNode": 4, "max": 2, "zones": ["us-west-2a"]},
+}
+BOTH = ["a100-80gb", "h100-80gb"]
+
+
+def tree(accelerator: Any, *, queue: str | None = "training", workers: int = 2) -> dict[str, Any]:
+    job = {
+        "kind": "trainingJob",
+        "strategy": {"kind": "multiWorkerMirrored", "workers": workers},
+        "command": ["python3", "-c", "pass"],
+        "image": rendering.GPU_IMAGE,
+        "resources": {"cpus": 8, "memoryGib": 64, "gpus": 8, "accelerator": accelerator},
+        **({"queue": queue} if queue else {}),
+    }
+    queues = {"training": {"gpus": {"a100-80gb": 16, "h100-80gb": 16}}, "old": {"gpus": {"t4": 8}}}
+    return {"cluster": EKS, "nodeGroups": GROUPS, "queues": queues, "workloads": {"job": job}}
+
+
+def pod(settings: dict[str, Any]) -> dict[str, Any]:
+    made = rendering.run(lambda: stack.build(stack.load(Settings(settings))))
+    (role,) = made.one("JobSet", "job").inputs["spec"]["replicatedJobs"]
+    return dict(role["template"]["spec"]["template"]["spec"])
+
+
+def test_the_pods_select_the_models_and_no_single_one() -> None:
+    spec = pod(tree(BOTH))
+    (term,) = spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    models = {"key": "tensorplane.dev/accelerator", "operator": "In", "values": BOTH}
+    assert models in term["matchExpressions"]
+    assert "tensorplane.dev/accelerator" not in spec.get("nodeSelector", {})
+    assert {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"} in spec["tolerations"]
+
+
+def test_a_list_of_one_is_the_model_itself() -> None:
+    assert pod(tree(["h100-80gb"])) == pod(tree("h100-80gb"))
+
+
+@pytest.mark.parametrize(
+    ("settings", "faults"),
+    [
+        (tree(BOTH), []),
+        (
+            tree(BOTH, queue=None),
+            ["accelerator: is a100-80gb, h100-80gb, but without a queue workers could get different ones and wait for"],
+        ),
+        (tree([*BOTH, "v100"]), ["accelerator: no node group has 'v100'; choose one of a100-80gb, h100-80gb, t4"]),
+        (tree([]), ["accelerator: invalid value (a list); use a list of at least 1"]),
+        (tree(["h100-80gb", 5]), ["accelerator.1: invalid value 5; use text (quote it if it looks like a number)"]),
+        (tree({"name": "t4"}), ["accelerator: invalid value (a map); use text (quote it if it looks like a number)"]),
+        (tree(BOTH, queue="old"), ["queue: 2 worker pods of 8 GPUs, 8 CPUs, 64 GiB would never start: queue old has"]),
+    ],
+)
+def test_lists_that_cannot_work_are_refused(settings: dict[str, Any], faults: list[str]) -> None:
+    found = [line.removeprefix("tensorplane:workloads.job.") for line in faults_of(settings)]
+    found = [line.removeprefix("resources.") for line in found]
+    assert len(found) == len(faults), found
+    assert all(line.startswith(start) for line, start in zip(found, faults, strict=True)), found
+
+
+def test_a_single_process_needs_no_queue() -> None:
+    settings = tree(BOTH, queue=None)
+    settings["workloads"]["job"]["strategy"] = {"kind": "single"}
+    settings["queues"] = {}
+    assert faults_of(settings) == []

@@ -1,0 +1,97 @@
+"""Packages of a job are checked before anything is built, without an index."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stack_file import package_lock
+from stack_file.package_lock import PackageLock
+from tests.support.faults import dev, faults_of
+from workloads import packages
+from workloads.checks import packages as checks
+
+PINS = {"numpy": "2.4.6", "tf-keras": "2.21.0"}
+LOCKED = ("pandas==2.2.3 --hash=sha256:aa",)
+
+
+@pytest.fixture(autouse=True)
+def project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A project whose lock has pandas."""
+    (tmp_path / "runtime").mkdir()
+    (tmp_path / "runtime" / "requirements.txt").write_text("".join(f"{n}=={v}\n" for n, v in PINS.items()))
+    package_lock.write(tmp_path, PackageLock(package_lock.against(tmp_path), {"pandas==2.2.3": LOCKED}))
+    for module in (checks, packages):
+        monkeypatch.setattr(module, "PROJECT", tmp_path)
+    return tmp_path
+
+
+def of(asked: list[Any], **more: Any) -> list[str]:
+    tree = dev()
+    tree["workloads"]["digits"] |= {"packages": asked, **more}
+    return [line.removeprefix("tensorplane:workloads.digits.") for line in faults_of(tree)]
+
+
+def test_locked_packages_are_accepted() -> None:
+    assert of(["pandas==2.2.3"]) == []
+
+
+def test_packages_that_are_not_locked_name_the_command() -> None:
+    assert of(["pandas"]) == ["packages: not in packages.lock; run: tensorplane image lock"]
+
+
+def test_a_lock_for_an_older_training_image_is_stale(project: Path) -> None:
+    (project / "runtime" / "requirements.txt").write_text("numpy==2.5.0\n")
+    reason = "packages.lock was written for a training image with other packages; run: tensorplane image lock"
+    assert of(["pandas==2.2.3"]) == [f"packages: {reason}"]
+
+
+def test_a_damaged_lock_is_named(project: Path) -> None:
+    (project / package_lock.FILE).write_text("")
+    assert of(["pandas==2.2.3"]) == ["packages: packages.lock: cannot be read; run: tensorplane image lock"]
+
+
+@pytest.mark.parametrize("asked", ["numpy<2", "NumPy==1.26.4", "tf_keras==2.20.0"])
+def test_another_version_of_what_the_image_has_is_refused(asked: str) -> None:
+    [line] = of(["pandas==2.2.3", asked])
+    assert line.startswith("packages.1: the training image has ")
+    assert "with which its TensorFlow works; remove the item" in line
+
+
+def test_a_version_that_the_image_has_is_no_contradiction() -> None:
+    assert of(["numpy>=2"]) == ["packages: not in packages.lock; run: tensorplane image lock"]
+
+
+def test_a_repeated_package_is_refused() -> None:
+    assert of(["pandas==2.2.3", "Pandas>2"]) == [
+        "packages.1: pandas is also in position 0; merge the two into one item"
+    ]
+
+
+@pytest.mark.parametrize("asked", ["--index-url x", "a b", "./wheel.whl", "x @ https://example.com/x.whl", ""])
+def test_only_packages_of_the_index_are_accepted(asked: str) -> None:
+    [line] = of([asked])
+    assert line.startswith("packages.0: ")
+    assert "use a package of the index with its versions, such as pandas==2.2.3" in line
+
+
+def test_an_image_of_the_user_must_have_them_itself() -> None:
+    assert of(["pandas==2.2.3"], image="team/train:1") == [
+        "packages: is set, and so is image, which must contain all packages; remove one of them"
+    ]
+
+
+def test_elsewhere_the_command_that_builds_an_image_is_named() -> None:
+    tree = dev()
+    tree["cluster"] = {"kind": "existing", "context": "research"}
+    tree["workloads"]["digits"]["packages"] = ["pandas==2.2.3"]
+    [line] = [line for line in faults_of(tree) if "packages" in line]
+    assert line.endswith("built with: tensorplane image build --push REGISTRY/NAME:TAG --packages pandas==2.2.3")
+
+
+def test_the_image_is_named_by_the_locked_set() -> None:
+    name = packages.image("tensorplane.local/train:2.21.0", ["pandas==2.2.3"])
+    assert name == package_lock.image("tensorplane.local/train:2.21.0", LOCKED)
+    assert packages.image("tensorplane.local/train:2.21.0", []) == "tensorplane.local/train:2.21.0"
