@@ -2,7 +2,7 @@
 
 It acts only if TF_CONFIG has several chiefs and workers. It imports nothing of TensorFlow itself: it waits until the
 program has imported it. Then all workers get the same random seed, so that a shuffled dataset has the same order in
-each, and Keras is repaired (`tensorplane/keras_repair.py`). A `sitecustomize` of the image runs too.
+each, and Keras is repaired (`tensorplane/keras/repair.py`). A `sitecustomize` of the image runs too.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ def _repair() -> None:
 
     if keras.backend.backend() != "tensorflow":
         return
-    from tensorplane import keras_repair
+    from tensorplane.keras import repair
 
     try:
-        keras_repair.install()
-    except keras_repair.UnknownKeras as reason:
+        repair.install()
+    except repair.UnknownKeras as reason:
         # The program may not use `fit`.
         print(f"tensorplane: {reason}", file=sys.stderr, flush=True)
 

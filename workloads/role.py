@@ -16,13 +16,13 @@ TENSORFLOW_PORT = 2222
 
 
 class Program(StrEnum):
-    """A program of tensorplane's library, by its module."""
+    """A program of tensorplane's library, by its file without `.py`."""
 
-    SERVER = "server"
+    SERVER = "parameter_server/server"
     """`tf.distribute.Server`, which computes what a coordinator sends."""
-    DISPATCHER = "dispatcher"
+    DISPATCHER = "data/dispatcher"
     """The dispatcher of tf.data service."""
-    DATA_WORKER = "data_worker"
+    DATA_WORKER = "data/worker"
     """A worker of tf.data service."""
 
 

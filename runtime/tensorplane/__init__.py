@@ -35,27 +35,27 @@ __all__ = [
 
 if TYPE_CHECKING:
     from tensorplane import callbacks
-    from tensorplane.checkpoints import Checkpointer, Checkpoints
+    from tensorplane.checkpoints.checkpointer import Checkpointer, Checkpoints
     from tensorplane.cluster import Place, strategy
-    from tensorplane.data import Order, shard
-    from tensorplane.inputs import dataset
-    from tensorplane.keras_fit import fit
+    from tensorplane.data.dataset import dataset
+    from tensorplane.data.order import Order, shard
+    from tensorplane.keras.fit import fit
+    from tensorplane.keras.self_check import verify
     from tensorplane.loop import Loop
     from tensorplane.schedule import Schedule
-    from tensorplane.self_check import verify
 else:
     _NEED_TENSORFLOW = {
-        "Checkpointer": "checkpoints",
-        "Checkpoints": "checkpoints",
+        "Checkpointer": "checkpoints.checkpointer",
+        "Checkpoints": "checkpoints.checkpointer",
         "Place": "cluster",
-        "Order": "data",
+        "Order": "data.order",
         "Loop": "loop",
         "Schedule": "schedule",
-        "dataset": "inputs",
-        "shard": "data",
-        "fit": "keras_fit",
+        "dataset": "data.dataset",
+        "shard": "data.order",
+        "fit": "keras.fit",
         "strategy": "cluster",
-        "verify": "self_check",
+        "verify": "keras.self_check",
     }
     _MODULES = ("callbacks",)
 

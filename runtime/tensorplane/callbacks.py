@@ -11,10 +11,11 @@ from typing import Any
 import keras
 import numpy as np
 
-from tensorplane import epochs, first_step, keras_repair, steps
-from tensorplane.checkpoints import Checkpointer
+from tensorplane import first_step
+from tensorplane.checkpoints.checkpointer import Checkpointer
 from tensorplane.cluster import Place
-from tensorplane.fit_state import FitState, LocalMetrics, plain
+from tensorplane.keras import epochs, repair, steps
+from tensorplane.keras.fit_state import FitState, LocalMetrics, plain
 from tensorplane.log import say
 from tensorplane.progress import Progress
 from tensorplane.stop import EXIT_SAVED, StopRequest
@@ -51,7 +52,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         self._stopping = StopRequest()
         self.resumed: int | None = None
         """The step from which this `fit` continued; None if it started from the beginning."""
-        keras_repair.install()
+        repair.install()
 
     def on_train_begin(self, logs: Any = None) -> None:
         first_step.expected()
@@ -73,7 +74,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
             fit=self._state,
             seeds=epochs.seeds_of(self.model),
         )
-        self._others = [one for one in keras_repair.callbacks_of(self.model) if one is not self]
+        self._others = [one for one in repair.callbacks_of(self.model) if one is not self]
         self._initial = [plain(one) for one in self._others]
         if self._folder is not None:
             self._continue(self._folder)

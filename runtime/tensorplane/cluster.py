@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import tensorflow as tf
 
-from tensorplane import keras_repair, seeds
+from tensorplane import seeds
+from tensorplane.keras import repair
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Place:
         several GPUs, else the default strategy.
         """
         if self.servers:
-            from tensorplane import servers
+            from tensorplane.parameter_server import servers
 
             return servers.strategy()
         if self.workers > 1:
@@ -91,5 +92,5 @@ def strategy(environment: Mapping[str, str] = os.environ) -> tf.distribute.Strat
         seeds.set_common(environment)
     chosen = place.strategy()
     if chosen.num_replicas_in_sync > 1:
-        keras_repair.install()
+        repair.install()
     return chosen

@@ -27,9 +27,9 @@ from typing import IO
 _LIBRARY = str(Path(__file__).absolute().parents[1])
 sys.path.insert(0, _LIBRARY)
 
+from tensorplane.checkpoints.run_folder import RunFolder, TakenOver  # noqa: E402
 from tensorplane.failures import MOST, Failure, Failures  # noqa: E402
 from tensorplane.publish import is_superseded  # noqa: E402
-from tensorplane.run_folder import RunFolder, TakenOver  # noqa: E402
 from tensorplane.version import __version__  # noqa: E402
 
 EXIT_SAME = 78

@@ -9,7 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from tensorplane import first_step
-from tensorplane.checkpoints import Checkpointer
+from tensorplane.checkpoints.checkpointer import Checkpointer
 from tensorplane.cluster import Place
 from tensorplane.log import say
 from tensorplane.progress import Progress
@@ -41,9 +41,9 @@ class Loop:
     def run(self, batches: Any, schedule: Schedule, checkpoints: Checkpointer, stop: StopRequest) -> None:
         """Train, and return after the last step with its checkpoint saved. On SIGTERM: save, then SystemExit."""
         if self._place.servers:
-            from tensorplane import parameter_server
+            from tensorplane.parameter_server import training
 
-            parameter_server.train(self._strategy, self._train_step, self._step, batches, schedule, checkpoints, stop)
+            training.train(self._strategy, self._train_step, self._step, batches, schedule, checkpoints, stop)
             return
         iterator = iter(batches)
         progress = Progress(self._place, int(self._step), schedule.steps)

@@ -10,9 +10,9 @@ from pathlib import Path
 import tensorflow as tf
 
 from tensorplane import lineage, metrics
+from tensorplane.checkpoints.run_folder import RunFolder
 from tensorplane.cluster import Place
 from tensorplane.log import Pace, say
-from tensorplane.run_folder import RunFolder
 
 TENSORBOARD = "TENSORBOARD_DIR"
 """Variable with the folder for TensorBoard's event files; not set, none are written."""

@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, overload
 
-from tensorplane import disk, lineage
+from tensorplane import lineage
+from tensorplane.checkpoints import disk
 
 _RUN = Path("assets.extra") / "run"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tensorplane.checkpoints import Checkpointer
+from tensorplane.checkpoints.checkpointer import Checkpointer
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import tensorflow as tf
 
-from tensorplane.checkpoints import Checkpoints
+from tensorplane.checkpoints.checkpointer import Checkpoints
 from tensorplane.cluster import Place
 
 _TENSORS, _LENGTH = 4, 1 << 16

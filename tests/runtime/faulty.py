@@ -44,7 +44,7 @@ def _after(seconds: str) -> None:
 
 
 def _in_save(save: str, call: str) -> None:
-    from tensorplane.checkpoint_files import CheckpointFiles
+    from tensorplane.checkpoints.files import CheckpointFiles
 
     put, saves, calls, inside = CheckpointFiles.put, 0, 0, threading.local()
 
@@ -72,7 +72,7 @@ def _in_save(save: str, call: str) -> None:
 
 
 def _in_write(save: str) -> None:
-    from tensorplane.host_copy import HostCopy
+    from tensorplane.checkpoints.host_copy import HostCopy
 
     write, writes = HostCopy.write, 0
 

@@ -16,7 +16,7 @@ import numpy as np
 import tensorflow as tf
 
 import tensorplane
-from tensorplane import keras_repair
+from tensorplane.keras import repair
 
 layers = keras.layers
 BATCH, STEPS = 12, 50
@@ -150,7 +150,7 @@ def main() -> None:
     strategy = tensorplane.strategy()
     if local > 1 and "TF_CONFIG" not in os.environ:
         strategy = tf.distribute.MirroredStrategy([f"CPU:{index}" for index in range(local)])
-        keras_repair.install()
+        repair.install()
     for case in sys.argv[1:]:
         print("case", json.dumps(run(strategy, case)), flush=True)
 

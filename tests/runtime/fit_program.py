@@ -12,7 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 import tensorplane
-from tensorplane import disk
+from tensorplane.checkpoints import disk
 
 EPOCHS, BATCH = 4, 25
 

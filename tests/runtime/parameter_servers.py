@@ -18,7 +18,7 @@ from tests.support.ports import free_ports
 _FORKS = """
 import json, os, signal, sys
 import tensorflow  # once for all servers, which takes seconds
-from tensorplane import server
+from tensorplane.parameter_server import server
 
 children = {}
 for line in sys.stdin:

@@ -14,11 +14,11 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tensorplane import host_copy
-from tensorplane.checkpoint_files import CheckpointFiles
-from tensorplane.checkpoints import Checkpointer, Checkpoints, UnreadableCheckpoints
+from tensorplane.checkpoints import host_copy
+from tensorplane.checkpoints.checkpointer import Checkpointer, Checkpoints, UnreadableCheckpoints
+from tensorplane.checkpoints.files import CheckpointFiles
+from tensorplane.checkpoints.run_folder import RunFolder, TakenOver
 from tensorplane.cluster import Place
-from tensorplane.run_folder import RunFolder, TakenOver
 
 
 class _State:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import tensorflow as tf
 
-from tensorplane.checkpoints import Checkpoints
+from tensorplane.checkpoints.checkpointer import Checkpoints
 from tensorplane.cluster import Place
 from tensorplane.loop import Loop
 from tensorplane.schedule import Schedule

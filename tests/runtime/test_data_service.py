@@ -75,9 +75,9 @@ def service(tmp_path: Path) -> Iterator[Service]:
 
 
 def test_every_element_is_read_once_though_a_worker_comes_before_the_dispatcher(service: Service) -> None:
-    first = service.start("data_worker", service.workers[0])
-    dispatcher = service.start("dispatcher", service.dispatcher)
-    second = service.start("data_worker", service.workers[1])
+    first = service.start("data/worker", service.workers[0])
+    dispatcher = service.start("data/dispatcher", service.dispatcher)
+    second = service.start("data/worker", service.workers[1])
     for process in (first, second):
         assert process.stdout is not None
         assert "serving=data-worker" in process.stdout.readline()
@@ -91,8 +91,8 @@ def test_every_element_is_read_once_though_a_worker_comes_before_the_dispatcher(
 
 def test_a_lost_dispatcher_continues_from_its_journal_and_a_restarted_gang_begins_anew(service: Service) -> None:
     service.run.parent.mkdir()
-    dispatcher = service.start("dispatcher", service.dispatcher)
-    service.start("data_worker", service.workers[0])
+    dispatcher = service.start("data/dispatcher", service.dispatcher)
+    service.start("data/worker", service.workers[0])
     reader = service.read("6", "step by step")
     assert reader.stdin is not None
     assert reader.stdout is not None
@@ -100,12 +100,12 @@ def test_a_lost_dispatcher_continues_from_its_journal_and_a_restarted_gang_begin
     dispatcher.kill()
     dispatcher.wait()
     assert service.journals == ["job-1"]
-    service.start("dispatcher", service.dispatcher)
+    service.start("data/dispatcher", service.dispatcher)
     reader.stdin.write("\n" * 6)
     reader.stdin.flush()
     rest, _ = reader.communicate(timeout=PATIENT_SECONDS)
     assert [int(each) for each in rest.split()] == [2, 4, 6, 8, 10]
     service.processes[-1].kill()
     service.processes[-1].wait()
-    service.start("dispatcher", service.dispatcher, job="job-2")
+    service.start("data/dispatcher", service.dispatcher, job="job-2")
     eventually(lambda: service.journals == ["job-2"])

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tensorplane.checkpoint_files import CheckpointFiles
+from tensorplane.checkpoints.files import CheckpointFiles
 from tensorplane.watchdog import EXIT_SILENT
 from tests.runtime.launching import Program
 from tests.runtime.test_resume import assert_same_bits

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tensorplane import repeatable, seeds
-from tensorplane.fit_state import FitState, plain
+from tensorplane import seeds
+from tensorplane.keras import repeatable
+from tensorplane.keras.fit_state import FitState, plain
 
 
 def test_a_callback_continues_with_the_state_of_the_interrupted_one() -> None:

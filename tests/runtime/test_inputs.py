@@ -16,9 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tensorplane
-from tensorplane import inputs
 from tensorplane.cluster import Place
-from tensorplane.inputs import Inputs
+from tensorplane.data.dataset import Inputs
 
 
 @dataclass(frozen=True)
@@ -218,6 +217,6 @@ def test_a_dataset_of_ones_own_is_sharded_by_worker_and_not_again() -> None:
 
 
 def test_workers_without_python_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inputs, "is_parameter_server", lambda strategy: True)
+    monkeypatch.setattr("tensorplane.data.dataset.is_parameter_server", lambda strategy: True)
     with pytest.raises(ValueError, match=r"use tensorplane\.Order"):
         tensorplane.dataset(4, lambda index: index, global_batch=2).batches(_ALONE)

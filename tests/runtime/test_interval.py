@@ -11,9 +11,9 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tensorplane.checkpoints import Checkpointer
+from tensorplane.checkpoints.checkpointer import Checkpointer
+from tensorplane.checkpoints.interval import MeasuredInterval, best_seconds, lost_share, since_start
 from tensorplane.cluster import Place
-from tensorplane.interval import MeasuredInterval, best_seconds, lost_share, since_start
 
 _SAVE = st.floats(0.01, 60)
 _BETWEEN = st.floats(600, 30 * 86400)

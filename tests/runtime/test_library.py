@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 
 from tensorplane.cluster import Place
-from tensorplane.data import Order
+from tensorplane.data.order import Order
 from tensorplane.publish import publish
 
 # Before its first use: TensorFlow settles its devices then. Two replicas are to be had without a GPU this way.

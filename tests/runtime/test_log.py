@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from driver.runs import log_line
 from tensorplane import log, loop, metrics
+from tensorplane.checkpoints.run_folder import RunFolder
 from tensorplane.cluster import Place
 from tensorplane.progress import Progress
-from tensorplane.run_folder import RunFolder
 
 
 def test_a_line_is_names_and_values(capsys: pytest.CaptureFixture[str]) -> None:

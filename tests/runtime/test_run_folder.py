@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tensorplane.run_folder import RECORD, RunFolder, TakenOver
+from tensorplane.checkpoints.run_folder import RECORD, RunFolder, TakenOver
 
 _CALLS = ("mkdir", "rename", "replace", "symlink", "unlink")
 

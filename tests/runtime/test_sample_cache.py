@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tensorplane.sample_cache import SampleCache
+from tensorplane.data.sample_cache import SampleCache
 
 _EXAMPLES, _BYTES = 12, 5
 

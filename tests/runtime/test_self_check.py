@@ -9,13 +9,13 @@ import numpy as np
 import tensorflow as tf
 
 import tensorplane
-from tensorplane import keras_repair
+from tensorplane.keras import repair
 
 # Before its first use: TensorFlow settles its devices then. Two replicas are to be had without a GPU this way.
 tf.config.set_logical_device_configuration(
     tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2
 )
-keras_repair.install()
+repair.install()
 # One sample more for one replica than for the other.
 BATCH = (np.random.default_rng(1).normal(size=(5, 4)).astype("float32"), np.array([0, 1, 1, 0, 1]))
 

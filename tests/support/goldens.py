@@ -18,6 +18,9 @@ _SUMMARY = "summary.yaml"
 _NO_COMPONENT = "stack.yaml"
 _SUMMARIZED = ("parent", "protect", "dependsOn")
 _HASHED = re.compile(r"(?<=-)[0-9a-f]{8}(?![0-9a-z])")
+_LIBRARY = re.compile(r"-runtime-(?:<hash>|[0-9a-f]{8})$")
+"""Names of the ConfigMaps that have tensorplane's library."""
+_FILES = "<runtime/>"
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 Row = dict[str, Any]
@@ -78,12 +81,17 @@ def _line(resource: Registered) -> str:
 
 def _neutral(value: Any) -> Any:
     if isinstance(value, Mapping):
-        files = value.get("kind") == "ConfigMap"
-        return {
-            k: sorted(v) if files and k in ("data", "binaryData") else _neutral(v) for k, v in sorted(value.items())
-        }
+        return {key: _neutral_entry(key, inner, value) for key, inner in sorted(value.items())}
     if isinstance(value, list):
         return [_neutral(item) for item in value]
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return _HASHED.sub("<hash>", value) if isinstance(value, str) else value
+
+
+def _neutral_entry(key: str, value: Any, owner: Mapping[str, Any]) -> Any:
+    config_map = owner.get("kind") == "ConfigMap"
+    name = owner.get("metadata", {}).get("name") if config_map else owner.get("name")
+    if key in ("data", "items") and isinstance(name, str) and _LIBRARY.search(name):
+        return _FILES
+    return sorted(value) if config_map and key in ("data", "binaryData") else _neutral(value)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.workloads.manifests.test_training_job import facts, planned, variables
+from tests.support.planned_jobs import facts, planned, variables
 from workloads.manifests.mounts import Mountable
 from workloads.manifests.training_job import JobManifest
 from workloads.settings.training_job import Checkpoints

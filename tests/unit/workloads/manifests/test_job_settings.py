@@ -11,7 +11,7 @@ from typing import ClassVar
 import pytest
 
 from tensorplane.unpack import unpack
-from tests.unit.workloads.manifests.test_training_job import (
+from tests.support.planned_jobs import (
     IMAGE,
     SETTINGS,
     container,

@@ -38,7 +38,9 @@ def test_only_the_chief_runs_the_command_and_decides() -> None:
     assert manifest.job_set["spec"]["successPolicy"]["targetReplicatedJobs"] == ["chief"]
     runs = {name: _container(job)["command"][3:] for name, job in jobs.items()}
     assert runs["chief"][:2] == ["python3", "train.py"]
-    assert runs["worker"] == runs["ps"] == ["python3", "-I", "/opt/tensorplane/lib/tensorplane/server.py"]
+    assert (
+        runs["worker"] == runs["ps"] == ["python3", "-I", "/opt/tensorplane/lib/tensorplane/parameter_server/server.py"]
+    )
 
 
 def test_every_task_has_the_same_cluster() -> None:

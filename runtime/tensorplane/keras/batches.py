@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from tensorplane import repeatable
-from tensorplane.replicas import Replicas, several
+from tensorplane.keras import repeatable
+from tensorplane.keras.replicas import Replicas, several
 
 _BY_WORKER = (tf.data.experimental.AutoShardPolicy.FILE, tf.data.experimental.AutoShardPolicy.OFF)
 

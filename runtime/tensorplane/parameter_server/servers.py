@@ -13,7 +13,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tensorplane import server
+from tensorplane.parameter_server import server
 from tensorplane.stop import EXIT_SAVED
 
 _SHARD_BYTES = 16 << 10
@@ -58,9 +58,9 @@ def _keras_knows_shards() -> bool:
     if os.environ.get("TF_USE_LEGACY_KERAS") in ("1", "true", "True"):
         return True
     try:
-        from tensorplane import keras_shards
+        from tensorplane.parameter_server import shards
 
-        keras_shards.install()
+        shards.install()
     except (ImportError, AttributeError) as error:
         print(f"tensorplane: variables stay whole, because this Keras has changed: {error}", flush=True)
         return False

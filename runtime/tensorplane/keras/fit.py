@@ -11,8 +11,8 @@ import tensorflow as tf
 
 from tensorplane import seeds
 from tensorplane.callbacks import Resume
-from tensorplane.inputs import Inputs
-from tensorplane.servers import is_parameter_server
+from tensorplane.data.dataset import Inputs
+from tensorplane.parameter_server.servers import is_parameter_server
 
 _ARRAYS = (np.ndarray, tf.Tensor)
 
@@ -37,11 +37,9 @@ def fit(
     a save.
     """
     if is_parameter_server(model.distribute_strategy):
-        from tensorplane import parameter_server_fit
+        from tensorplane.parameter_server import fit
 
-        return parameter_server_fit.fit(
-            model, x, y, callbacks=callbacks, folder=folder, every_steps=every_steps, **keywords
-        )
+        return fit.fit(model, x, y, callbacks=callbacks, folder=folder, every_steps=every_steps, **keywords)
     resume = Resume(folder, every_steps=every_steps, name=name)
     if _are_arrays(x):
         x, keywords = _dataset(x, y, keywords)

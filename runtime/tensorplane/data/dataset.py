@@ -19,10 +19,11 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tensorplane import fingerprint, lineage
-from tensorplane.data import Order
-from tensorplane.sample_cache import SampleCache
-from tensorplane.servers import is_parameter_server
+from tensorplane import lineage
+from tensorplane.data import fingerprint
+from tensorplane.data.order import Order
+from tensorplane.data.sample_cache import SampleCache
+from tensorplane.parameter_server.servers import is_parameter_server
 
 _CHUNK = 16
 """Most examples that one call decodes: small, so that a batch is decoded on all processors."""

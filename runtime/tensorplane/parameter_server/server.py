@@ -21,7 +21,7 @@ from pathlib import Path
 
 # In pods it is started by its path, isolated from the user's modules. Files of a ConfigMap are symbolic links to
 # another folder, hence no `resolve`.
-sys.path.insert(0, str(Path(__file__).absolute().parents[1]))
+sys.path.insert(0, str(Path(__file__).absolute().parents[2]))
 
 from tensorplane.stop import EXIT_SAVED
 

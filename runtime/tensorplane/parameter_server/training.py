@@ -16,13 +16,14 @@ from typing import Any, NoReturn
 
 import tensorflow as tf
 
-from tensorplane import first_step, keras_shards, server, servers
-from tensorplane.checkpoints import Checkpointer
+from tensorplane import first_step
+from tensorplane.checkpoints.checkpointer import Checkpointer
 from tensorplane.cluster import Place
 from tensorplane.log import say
+from tensorplane.parameter_server import server, servers, shards
+from tensorplane.parameter_server.servers import ByStep, strategy
 from tensorplane.progress import Progress
 from tensorplane.schedule import Schedule
-from tensorplane.servers import ByStep, strategy
 from tensorplane.stop import EXIT_SAVED, StopRequest
 
 __all__ = ["ByStep", "strategy", "train"]
@@ -156,7 +157,7 @@ class Calls:
         """Compute a function on one worker."""
 
         def compute() -> None:
-            with keras_shards.local_copies():
+            with shards.local_copies():
                 function()
 
         self._coordinator.schedule(tf.function(compute))
@@ -184,7 +185,7 @@ class Calls:
         return loss
 
     def _one(self, batch: Any) -> tf.Tensor:
-        with keras_shards.local_copies():
+        with shards.local_copies():
             return self._train_step(*batch)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from tensorplane.cluster import Place
-from tensorplane.servers import ByStep, is_parameter_server
+from tensorplane.parameter_server.servers import ByStep, is_parameter_server
 
 
 @dataclass(frozen=True)

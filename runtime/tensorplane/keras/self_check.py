@@ -10,9 +10,9 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tensorplane import epochs, steps
-from tensorplane.batches import Batches
-from tensorplane.replicas import several
+from tensorplane.keras import epochs, steps
+from tensorplane.keras.batches import Batches
+from tensorplane.keras.replicas import several
 
 _RATE = 2.0**20
 """Learning rate of the compared step: large, so that subtracting two weights leaves the gradient's digits."""

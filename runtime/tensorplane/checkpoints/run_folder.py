@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tensorplane import disk
+from tensorplane.checkpoints import disk
 
 RECORD = "run.json"
 """File in a run's folder: the version of the library that ran it last, and whether it has finished."""

@@ -12,8 +12,8 @@ from weakref import WeakKeyDictionary
 
 import tensorflow as tf
 
-from tensorplane.batches import Batch, BatchIterator, rows, take
-from tensorplane.replicas import share, sharing, summed
+from tensorplane.keras.batches import Batch, BatchIterator, rows, take
+from tensorplane.keras.replicas import share, sharing, summed
 
 Step = Callable[[Any], Any]
 

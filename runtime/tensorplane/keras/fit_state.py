@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tensorplane.replicas import several
+from tensorplane.keras.replicas import several
 
 POSITION = ("step", "epoch", "step_in_epoch", "iterators", "taken", "finished")
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tensorplane.replicas import in_step, inverse_share, several, share, summed
+from tensorplane.keras.replicas import in_step, inverse_share, several, share, summed
 
 Function = Callable[..., Any]
 

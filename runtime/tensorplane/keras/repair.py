@@ -17,8 +17,8 @@ from weakref import WeakKeyDictionary, ref
 
 import tensorflow as tf
 
-from tensorplane import epochs, exact_gradients, steps
-from tensorplane.replicas import Replicas, several
+from tensorplane.keras import epochs, exact_gradients, steps
+from tensorplane.keras.replicas import Replicas, several
 
 Function = Callable[..., Any]
 

@@ -11,12 +11,13 @@ from typing import Any
 
 import tensorflow as tf
 
-from tensorplane import interval, lineage, metrics
-from tensorplane.agreement import Agreement
-from tensorplane.checkpoint_files import CheckpointFiles
+from tensorplane import lineage, metrics
+from tensorplane.checkpoints import interval
+from tensorplane.checkpoints.agreement import Agreement
+from tensorplane.checkpoints.files import CheckpointFiles
+from tensorplane.checkpoints.host_copy import HostCopy
+from tensorplane.checkpoints.interval import MeasuredInterval
 from tensorplane.cluster import Place
-from tensorplane.host_copy import HostCopy
-from tensorplane.interval import MeasuredInterval
 from tensorplane.log import say
 
 FOLDER, STEPS = "CHECKPOINT_DIR", "CHECKPOINT_STEPS"

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import tensorflow as tf
 
-from tensorplane import disk
-from tensorplane.run_folder import TakenOver
+from tensorplane.checkpoints import disk
+from tensorplane.checkpoints.run_folder import TakenOver
 
 _INDEX = re.compile(r"ckpt-(\d+)\.index")
 _DRAFTS = ".saving"

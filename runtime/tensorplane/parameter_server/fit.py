@@ -8,12 +8,12 @@ from typing import Any
 
 import tensorflow as tf
 
-from tensorplane.checkpoints import Checkpointer
+from tensorplane.checkpoints.checkpointer import Checkpointer
 from tensorplane.cluster import Place
-from tensorplane.data import Order
-from tensorplane.parameter_server import Calls, coordinated, leave_if_asked, on_worker, pause_after
+from tensorplane.data.order import Order
+from tensorplane.parameter_server.servers import ByStep
+from tensorplane.parameter_server.training import Calls, coordinated, leave_if_asked, on_worker, pause_after
 from tensorplane.progress import Progress
-from tensorplane.servers import ByStep
 from tensorplane.stop import StopRequest
 
 _LOG_EVERY = 50

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 import tensorflow as tf
 
-from tensorplane.batches import Batch, Batches
+from tensorplane.keras.batches import Batch, Batches
 
 _EXCLUDED = (tf.distribute.TPUStrategy, tf.distribute.experimental.ParameterServerStrategy)
 
