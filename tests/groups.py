@@ -44,13 +44,12 @@ GROUPS: Mapping[str, Group] = {
             "recorded",
             "provider",
             "hosts",
-            "runtime",
             "gpu",
         ),
         "",
     ),
     # Its clusters wait for most of their time, so it has programs' tests too.
-    "queues": Group(("queues", "simulated_fleet", "e2e", "serving", "toolchain"), "-2"),
+    "queues": Group(("queues", "simulated_fleet", "e2e", "serving", "toolchain", "runtime"), "-2"),
     "data": Group(("storage", "stream", "csi", "cluster"), "-3"),
 }
 
