@@ -67,12 +67,18 @@ def main() -> None:
             metrics=["accuracy"],
             steps_per_execution=int(os.environ.get("STEPS_PER_EXECUTION", "1")),
         )
+    files = Path(os.environ["FILES"])
+    writers = [
+        keras.callbacks.ModelCheckpoint(files / "best.keras", monitor="loss", save_best_only=True),
+        keras.callbacks.TensorBoard(files / "events"),
+        keras.callbacks.CSVLogger(files / "log.csv", append=True),
+    ]
     history = tensorplane.fit(
         model,
         data.shuffle(210, seed=3).batch(BATCH),
         epochs=EPOCHS,
         validation_data=data.batch(50),
-        callbacks=[keras.callbacks.ReduceLROnPlateau("loss", patience=0, min_delta=1.0), KillAt()],
+        callbacks=[keras.callbacks.ReduceLROnPlateau("loss", patience=0, min_delta=1.0), *writers, KillAt()],
     )
     weights = np.concatenate([weight.ravel() for weight in model.get_weights()])
     print("weights", weights.tobytes().hex(), flush=True)

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import time
+import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from tests.runtime.launching import LIBRARY, environments
 from tests.support.waiting import PATIENT_SECONDS
 
 _PROGRAM = Path(__file__).with_name("fit_program.py")
-_STEPS, _EVERY = 36, 5
+_STEPS, _EPOCHS, _EVERY = 36, 4, 5
 
 
 class Fit:
@@ -26,8 +27,10 @@ class Fit:
 
     def __init__(self, folder: Path, settings: Mapping[str, str]) -> None:
         # The name of the run decides its seed.
-        self._checkpoints, self._settings = folder / "run", {"CHECKPOINT_STEPS": str(_EVERY), **settings}
-        folder.mkdir()
+        self._checkpoints = folder / "run"
+        self.files = folder / "files"
+        self._settings = {"CHECKPOINT_STEPS": str(_EVERY), "FILES": str(self.files), **settings}
+        self.files.mkdir(parents=True)
 
     def start(self, **faults: str) -> tuple[list[int], list[str]]:
         """The exit codes and outputs of both workers. `faults` are for worker 1, and with CHIEF for worker 0.
@@ -66,13 +69,23 @@ def _result(outputs: Sequence[str]) -> list[str]:
 
 
 def _whole(folder: Path, settings: Mapping[str, str]) -> list[str]:
-    codes, outputs = Fit(folder, settings).start()
+    fit = Fit(folder, settings)
+    codes, outputs = fit.start()
     assert codes == [0, 0], outputs[0][-3000:]
+    _assert_one_worker_wrote(fit.files)
     found = _result(outputs)
     assert len(found) == 4
     # Statistics of BatchNormalization too: `fit` averages them over the workers.
     assert found[:2] == found[2:], "both workers end with the same weights and history"
     return found
+
+
+def _assert_one_worker_wrote(files: Path) -> None:
+    """The files of Keras' callbacks, whose paths are the same on both workers."""
+    with zipfile.ZipFile(files / "best.keras") as model:
+        assert model.testzip() is None
+    assert len(list((files / "events" / "train").iterdir())) == 1
+    assert len((files / "log.csv").read_text().splitlines()) == 1 + _EPOCHS
 
 
 def _first_number(name: str, output: str) -> int:

@@ -53,6 +53,15 @@ def test_a_shuffle_without_a_seed_is_refused_and_one_with_a_seed_is_not() -> Non
         repeatable.check(tf.data.Dataset.range(9).map(lambda _: tf.random.uniform([])))
 
 
+def test_a_dataset_that_gives_up_its_order_is_refused() -> None:
+    data, options = tf.data.Dataset.range(9), tf.data.Options()
+    options.deterministic = False
+    parallel = data.map(lambda x: x + 1, num_parallel_calls=2, deterministic=False).batch(3)
+    for unordered in (parallel, data.with_options(options).batch(3)):
+        with pytest.raises(repeatable.NotRepeatable, match="dataset: deterministic=False"):
+            repeatable.check(unordered)
+
+
 def test_a_runs_seed_is_that_of_its_name_in_every_pod_and_after_every_restart() -> None:
     chief = seeds.of_run({"CHECKPOINT_DIR": "/ckpt/.digits-1a/77/digits-1a", "TF_CONFIG": "{}"})
     assert chief == seeds.of_run({"CHECKPOINT_DIR": "/ckpt/digits-1a"})

@@ -13,8 +13,7 @@ from workloads.strategies import Strategy
 class MultiWorkerMirrored(Strategy):
     """Workers that average their gradients in every step; worker 0 is the chief. All restart when one is lost.
 
-    Keras 3's `fit` does not support it (a `PerReplica` cannot become a Tensor). Write the loop with `strategy.run`, or
-    set `TF_USE_LEGACY_KERAS: "1"` in `env` and use tf_keras.
+    Keras 3's `fit` works in it, because the library in the pods repairs it: `tensorplane.fit` also saves and resumes.
     """
 
     kind: Literal["multiWorkerMirrored"] = "multiWorkerMirrored"

@@ -9,7 +9,7 @@ from workloads.strategies import Strategy
 
 
 class Single(Strategy):
-    """One pod, without `tf.distribute`. Keras 3's `fit` works in it."""
+    """One pod, without TF_CONFIG. Keras 3's `fit` works in it."""
 
     kind: Literal["single"] = "single"
 

@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary, ref
 
 import tensorflow as tf
 
-from tensorplane.keras import epochs, exact_gradients, steps
+from tensorplane.keras import chief_files, epochs, exact_gradients, steps
 from tensorplane.keras.replicas import Replicas, several
 
 Function = Callable[..., Any]
@@ -142,10 +142,12 @@ def callbacks_of(model: Any) -> list[Any]:
 
 
 def _noted(original: Function) -> Function:
-    """Callbacks can be found by their model."""
+    """Callbacks can be found by their model, and those of Keras write files on the chief alone."""
 
     @functools.wraps(original)
     def set_model(self: Any, model: Any) -> None:
+        if model and Replicas.of(model.distribute_strategy).first:
+            chief_files.leave_to_the_chief(self.callbacks)
         original(self, model)
         if model:
             _callbacks[model] = ref(self)

@@ -21,22 +21,32 @@ class NotRepeatable(ValueError):
 def seeds(dataset: Any) -> list[tuple[str, int, int]]:
     """The random operations of a tf.data.Dataset, each with its two seeds; both are 0 if it has none."""
     found: list[tuple[str, int, int]] = []
-    waiting, seen = [dataset], set[int]()
-    while waiting:
-        one = waiting.pop()
-        if id(one) in seen or not isinstance(one, tf.data.Dataset):
-            continue
-        seen.add(id(one))
+    for one in _parts(dataset):
         if hasattr(one, "_seed") and hasattr(one, "_seed2"):
             found.append((type(one).__name__.strip("_"), _number(one._seed), _number(one._seed2)))
         for function in one._functions():
             found += _in_graph(function.function.graph.as_graph_def())
-        waiting += one._inputs()
     return found
 
 
+def _parts(dataset: Any) -> Iterator[tf.data.Dataset]:
+    """A dataset and all that it is made of, each once."""
+    waiting, seen = [dataset], set[int]()
+    while waiting:
+        one = waiting.pop()
+        if id(one) not in seen and isinstance(one, tf.data.Dataset):
+            seen.add(id(one))
+            yield one
+            waiting += one._inputs()
+
+
 def check(dataset: Any) -> None:
-    """Raises NotRepeatable with the operation that has no seed."""
+    """Raises NotRepeatable with the operation that has no seed, or is told to give up the order."""
+    for one in _parts(dataset):
+        if one.options().deterministic is False or getattr(one, "_deterministic", "") == "false":
+            raise NotRepeatable(
+                "dataset: deterministic=False gives elements in the order in which they are ready; remove it"
+            )
     for name, *numbers in seeds(dataset):
         if not any(numbers):
             raise NotRepeatable(f"dataset: {name} has no seed, so its order cannot be repeated; {_REMEDY}")
