@@ -3,6 +3,9 @@
 It acts only if TF_CONFIG has several chiefs and workers. It imports nothing of TensorFlow itself: it waits until the
 program has imported it. Then all workers get the same random seed, so that a shuffled dataset has the same order in
 each, and Keras is repaired (`tensorplane/keras/repair.py`). A `sitecustomize` of the image runs too.
+
+TensorFlow and Keras import each other, whichever is first. The repair requires both, and TensorFlow ignores errors in
+its import of Keras, so the repair waits for the end of both.
 """
 
 from __future__ import annotations
@@ -49,8 +52,17 @@ def _repair() -> None:
         print(f"tensorplane: {reason}", file=sys.stderr, flush=True)
 
 
-_AFTER = {"tensorflow": _seed, "keras": _repair}
-"""What to do after the import of a module."""
+_AWAITED = {"tensorflow", "keras"}
+_imported = set[str]()
+"""Those whose import has ended."""
+
+
+def _after_import(name: str) -> None:
+    _imported.add(name)
+    if name == "tensorflow":
+        _seed()
+    if _imported == _AWAITED:
+        _repair()
 
 
 class _Waiting(MetaPathFinder):
@@ -59,20 +71,21 @@ class _Waiting(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        act = _AFTER.pop(fullname, None)
-        if act is None:
+        if fullname not in _AWAITED:
             return None
-        spec = importlib.util.find_spec(fullname)
+        # It may be a mere question: TensorFlow asks where Keras is before it imports it.
+        others = (finder.find_spec(fullname, path, target) for finder in sys.meta_path if finder is not self)
+        spec = next(filter(None, others), None)
         if spec is not None and spec.loader is not None:
-            spec.loader = _Acting(spec.loader, act)
+            spec.loader = _Acting(spec.loader)
         return spec
 
 
 class _Acting(Loader):
     """A module's own loader, which acts after it has loaded the module."""
 
-    def __init__(self, loader: Loader, act: object) -> None:
-        self._loader, self._act = loader, act
+    def __init__(self, loader: Loader) -> None:
+        self._loader = loader
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._loader, name)
@@ -82,7 +95,7 @@ class _Acting(Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         self._loader.exec_module(module)
-        self._act()  # type: ignore[operator]
+        _after_import(module.__name__)
 
 
 def _run_the_images_own() -> None:
