@@ -3,7 +3,8 @@
 A failure that comes back at the same step of the run after restarts ends the job the third time.
 
 Before, it checks that TensorFlow sees the pod's GPUs, because TensorFlow silently falls back to CPUs. In the pod that
-writes checkpoints, it first becomes the run's only writer; a finished run is not run again.
+writes checkpoints, it first becomes the run's only writer; a finished run is not run again. The command starts in a
+copy of the mounted files that can be written, because programs save into their working directory.
 
 It starts the command in its container, so it only requires the standard library of any Python 3.
 """
@@ -31,6 +32,7 @@ from tensorplane.checkpoints.run_folder import RunFolder, TakenOver  # noqa: E40
 from tensorplane.failures import MOST, Failure, Failures  # noqa: E402
 from tensorplane.publish import is_superseded  # noqa: E402
 from tensorplane.version import __version__  # noqa: E402
+from tensorplane.working_directory import enter_copy  # noqa: E402
 
 EXIT_SAME = 78
 """Exit code if restarts would not help: EX_CONFIG of sysexits.h."""
@@ -238,4 +240,5 @@ def _stopped(ended: _Ended) -> _Ended:
 
 
 if __name__ == "__main__":
+    enter_copy()
     sys.exit(main(sys.argv[1:], Path("/tmp/.tensorplane-steps")))  # noqa: S108

@@ -28,7 +28,7 @@ FOLDER = "package:sklearn/datasets"
 PROGRAM = """
 import hashlib, os, pathlib
 files = sorted(path for path in pathlib.Path("datasets").rglob("*") if path.is_file())
-assert not os.access("datasets", os.W_OK)
+pathlib.Path("datasets/made.txt").write_text("programs may write beside their files")
 assert os.environ["TOKEN"] == "hunter2"
 shared = os.statvfs("/dev/shm")
 assert shared.f_blocks * shared.f_frsize == 128 << 20
