@@ -1,0 +1,65 @@
+"""Each strategy with `fit` of Keras 3, with `fit` of tf_keras and with a loop, as jobs of one update."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import Deployed
+from tests.e2e.small_jobs import LEGACY, SERVERS, SINGLE, WORKERS, Ended, Job, deployed_jobs
+from tests.support.waiting import PATIENT_SECONDS
+
+STRATEGIES = {
+    "single": SINGLE,
+    # The settings refuse strategy mirrored without GPUs; the program makes two replicas of one processor.
+    "mirrored": SINGLE,
+    "workers": WORKERS,
+    "servers": SERVERS,
+}
+_SAID = re.compile(r"^(?:weights=(\w+)|tensorplane:) accuracy=(\d\.\d+)", re.MULTILINE)
+"""What the programs print at their end, and examples/digits/train.py."""
+NAMES = {"single": "single", "mirrored": "mirrored", "workers": "multiWorkerMirrored", "servers": "parameterServer"}
+WITHOUT = {("servers", "plain"), ("servers", "loop")}
+"""Keras 3 has no `fit` of its own on parameter servers; their loop is that of examples/digits."""
+
+
+def _job(strategy: str, kind: str) -> Job:
+    program = {"fit": "tensorplane_fit.py", "loop": "plain_loop.py"}.get(kind, "plain_fit.py")
+    env = {"STRATEGY": NAMES[strategy], **(LEGACY if kind == "legacy" else {})}
+    return Job(f"{strategy}-{kind}", program, STRATEGIES[strategy], env)
+
+
+KINDS = ("plain", "fit", "legacy", "loop")
+ALL = [_job(each, kind) for each in STRATEGIES for kind in KINDS if (each, kind) not in WITHOUT]
+ALL.append(Job("servers-loop", "train.py", SERVERS, {"STEPS": "600"}, saves=True))
+HANDFUL = [_job("workers", "plain"), _job("servers", "fit")]
+
+
+@pytest.mark.parametrize(
+    "jobs", [pytest.param(HANDFUL, id="handful"), pytest.param(ALL, id="all", marks=pytest.mark.nightly)]
+)
+def test_digits_are_learned_and_all_workers_end_with_the_same_weights(
+    deployed: Deployed, tmp_path: Path, jobs: Sequence[Job]
+) -> None:
+    with deployed_jobs(deployed, tmp_path, "strategies", jobs) as running:
+        ended = [(job, running.ended(job.name, PATIENT_SECONDS * len(jobs))) for job in jobs]
+    faults = [f"{job}: {fault}\n{one}" for job, one in ended if (fault := _fault(job, one))]
+    assert not faults, "\n".join(faults)
+
+
+def _fault(job: Job, ended: Ended) -> str:
+    """What is wrong with a job's end; empty if it learned the digits."""
+    if not ended.succeeded:
+        return "failed"
+    # Only the chief of a job with parameter servers runs the program.
+    tasks = ["chief-0"] if job.strategy is SERVERS else sorted(ended.logs)
+    found = [_SAID.search(ended.logs[task]) for task in tasks]
+    said = [each.groups() for each in found if each]
+    if len(said) < len(tasks):
+        return f"accuracy said by {len(said)} of {tasks}"
+    if len({weights for weights, _ in said}) > 1:
+        return f"weights differ: {said}"
+    return "" if all(float(accuracy) >= 0.95 for _, accuracy in said) else f"accuracy too low: {said}"
