@@ -175,9 +175,9 @@ class JobSettings(Model):
     """Restarts of the whole job after failures. Restarts after evictions do not count.
 
     Nor does exit code 75, with which tensorplane's library ends a pod that was asked to stop and has saved a
-    checkpoint, or whose peer does not answer. Other failures because of another pod's end do count. A Python command that fails twice with the same
-    exit code and last line before its first step ends the job at once; without tensorplane's library, the first two
-    minutes count as before the first step.
+    checkpoint, or whose peer does not answer. Other failures because of another pod's end do count. A Python command
+    that fails twice with the same exit code and last line before its first step ends the job at once; without
+    tensorplane's library, the first two minutes count as before the first step.
     """
     deadline_seconds: Annotated[int, Field(ge=1, le=10**8)] | None = None
     """Seconds after which a job that still runs is stopped and fails. No limit by default.
