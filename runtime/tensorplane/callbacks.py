@@ -19,6 +19,7 @@ from tensorplane.keras.fit_state import FitState, LocalMetrics, plain
 from tensorplane.log import say
 from tensorplane.progress import Progress
 from tensorplane.stop import EXIT_SAVED, StopRequest
+from tensorplane.watchdog import watch_uncaught
 
 _used: set[Path] = set()
 
@@ -28,7 +29,8 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
 
     Put it last among the callbacks. A resumed `fit` ends with the bits of one that was never interrupted: weights,
     optimizer, metrics, random seeds, the state of other callbacks, and the position in the data are restored. At
-    SIGTERM, all workers save after the same step and exit with code 75.
+    SIGTERM, all workers save after the same step and exit with code 75. With the same code and one line they exit if
+    another worker does not answer.
     """
 
     def __init__(
@@ -56,9 +58,11 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
 
     def on_train_begin(self, logs: Any = None) -> None:
         first_step.expected()
+        watch_uncaught()
         self._iterator = epochs.newest[self.model]
         self._step = self._epoch = self._in_epoch = 0
         self._kept: np.ndarray | None = None
+        self._reported: tuple[int, dict[str, float]] | None = None
         self._unreminded = False
         self._deferred = self._stopping.deferred()
         steps.stop_of(self.model).mine = lambda: self._stopping.came
@@ -114,11 +118,11 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         self._in_epoch = batch + 1 if length is None else min(batch + 1, length)
         self._step = self._began + self._in_epoch
         first_step.done(self._step)
-        if self._progress.due(self._step):
-            self._report(logs)
-        # The end of the epoch saves for its last step.
+        # The end of the epoch reports and saves for its last step.
         if self._in_epoch == length:
             return
+        if self._progress.due(self._step):
+            self._report(logs)
         asked = steps.stop_of(self.model).agreed()
         if asked or self._checkpoints.due(self._step):
             self._save(step_in_epoch=self._in_epoch, position=self._iterator.position)
@@ -181,7 +185,10 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
 
     def _report(self, logs: Any) -> None:
         values = {name: float(value) for name, value in (logs or {}).items() if np.ndim(value) == 0}
-        self._progress.report(self._step, **values)
+        # The end of an epoch adds nothing to its last step, unless it validated.
+        if self._reported != (self._step, values):
+            self._reported = (self._step, values)
+            self._progress.report(self._step, **values)
 
     def _say(self, **facts: object) -> None:
         if self._place.is_chief:

@@ -17,6 +17,8 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
+from types import TracebackType
 
 from tensorplane.stop import EXIT_SAVED
 
@@ -39,22 +41,38 @@ def silent(message: str) -> str | None:
 @contextmanager
 def watched(environment: Mapping[str, str] = os.environ) -> Iterator[None]:
     """In this block, an error about a silent worker ends the process with one line and EXIT_SILENT."""
-    import tensorflow as tf
-
     try:
         yield
-    except (tf.errors.UnavailableError, tf.errors.DeadlineExceededError, tf.errors.AbortedError) as error:
-        if (task := silent(str(error))) is None:
-            raise
-        who = _with_address(task, environment)
-        print(
-            f"tensorplane: {who} does not answer; the gang restarts from the last checkpoint",
-            file=sys.stderr,
-            flush=True,
-        )
-        # TensorFlow's own end would wait for the silent worker.
-        sys.stdout.flush()
-        os._exit(EXIT_SILENT)
+    except Exception as error:
+        _end_if_silent(error, environment)
+        raise
+
+
+@cache
+def watch_uncaught() -> None:
+    """From now on, such an error also ends the process so if nothing catches it: for callbacks, which are no block."""
+    report = sys.excepthook
+
+    def end_or_report(kind: type[BaseException], error: BaseException, at: TracebackType | None) -> None:
+        _end_if_silent(error, os.environ)
+        report(kind, error, at)
+
+    sys.excepthook = end_or_report
+
+
+def _end_if_silent(error: BaseException, environment: Mapping[str, str]) -> None:
+    import tensorflow as tf
+
+    passing = (tf.errors.UnavailableError, tf.errors.DeadlineExceededError, tf.errors.AbortedError)
+    if not isinstance(error, passing) or (task := silent(str(error))) is None:
+        return
+    who = _with_address(task, environment)
+    print(
+        f"tensorplane: {who} does not answer; the gang restarts from the last checkpoint", file=sys.stderr, flush=True
+    )
+    # TensorFlow's own end would wait for the silent worker.
+    sys.stdout.flush()
+    os._exit(EXIT_SILENT)
 
 
 def _with_address(task: str, environment: Mapping[str, str]) -> str:

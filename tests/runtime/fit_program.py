@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 from pathlib import Path
@@ -14,7 +15,7 @@ import tensorflow as tf
 import tensorplane
 from tensorplane.checkpoints import disk
 
-EPOCHS, BATCH = 4, 25
+EPOCHS, BATCH = int(os.environ.get("EPOCHS", "4")), 25
 
 
 class KillAt(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no types
@@ -68,17 +69,21 @@ def main() -> None:
             steps_per_execution=int(os.environ.get("STEPS_PER_EXECUTION", "1")),
         )
     files = Path(os.environ["FILES"])
-    writers = [
+    callbacks = [
+        keras.callbacks.ReduceLROnPlateau("loss", patience=0, min_delta=1.0),
         keras.callbacks.ModelCheckpoint(files / "best.keras", monitor="loss", save_best_only=True),
         keras.callbacks.TensorBoard(files / "events"),
         keras.callbacks.CSVLogger(files / "log.csv", append=True),
+        KillAt(),
     ]
-    history = tensorplane.fit(
-        model,
+    fit = functools.partial(tensorplane.fit, model)
+    if "BY_HAND" in os.environ:
+        callbacks, fit = [*callbacks, tensorplane.callbacks.Resume()], functools.partial(model.fit, verbose=0)
+    history = fit(
         data.shuffle(210, seed=3).batch(BATCH),
         epochs=EPOCHS,
         validation_data=data.batch(50),
-        callbacks=[keras.callbacks.ReduceLROnPlateau("loss", patience=0, min_delta=1.0), *writers, KillAt()],
+        callbacks=callbacks,
     )
     weights = np.concatenate([weight.ravel() for weight in model.get_weights()])
     print("weights", weights.tobytes().hex(), flush=True)

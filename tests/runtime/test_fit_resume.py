@@ -77,6 +77,9 @@ def _whole(folder: Path, settings: Mapping[str, str]) -> list[str]:
     assert len(found) == 4
     # Statistics of BatchNormalization too: `fit` averages them over the workers.
     assert found[:2] == found[2:], "both workers end with the same weights and history"
+    steps = re.findall(r"^tensorplane: step=(\d+) ", outputs[0], re.MULTILINE)
+    assert steps[-1] == str(_STEPS)
+    assert len(set(steps)) == len(steps), "a line for each step, also for the last of an epoch"
     return found
 
 

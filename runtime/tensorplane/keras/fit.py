@@ -13,6 +13,7 @@ from tensorplane import seeds
 from tensorplane.callbacks import Resume
 from tensorplane.data.dataset import Inputs
 from tensorplane.parameter_server.servers import is_parameter_server
+from tensorplane.watchdog import watched
 
 _ARRAYS = (np.ndarray, tf.Tensor)
 
@@ -34,7 +35,7 @@ def fit(
     `x` is a tf.data.Dataset of global batches, the result of `tensorplane.dataset`, or arrays with `y`, `batch_size`
     (global) and `shuffle`; other keywords are those of `model.fit`. `folder`, `every_steps` and `name` are those of
     `Resume`. Raises ValueError for data whose order cannot be repeated. At SIGTERM the program exits with code 75 after
-    a save.
+    a save, and with the same code if another worker does not answer.
     """
     if is_parameter_server(model.distribute_strategy):
         from tensorplane.parameter_server import fit
@@ -54,7 +55,8 @@ def fit(
         )
     # Keras warns of `shuffle` for a dataset.
     keywords["shuffle"] = False
-    return model.fit(x, y, callbacks=[*callbacks, resume], verbose=verbose, **keywords)
+    with watched():
+        return model.fit(x, y, callbacks=[*callbacks, resume], verbose=verbose, **keywords)
 
 
 def _are_arrays(x: Any) -> bool:
