@@ -51,6 +51,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         self._folder = Path(base) / name if base else None
         self._every = every_steps
         self._place = Place.current(environment)
+        self._place.check_trains()
         self._stopping = StopRequest()
         self.resumed: int | None = None
         """The step from which this `fit` continued; None if it started from the beginning."""

@@ -22,6 +22,8 @@ class Place:
     index: int = 0
     servers: int = 0
     """Parameter servers that hold the variables."""
+    evaluates: bool = False
+    """Whether it is the job's evaluator: outside the cluster, alone, and never chief. It reads checkpoints."""
 
     @classmethod
     def current(cls, environment: Mapping[str, str] = os.environ) -> Place:
@@ -30,6 +32,8 @@ class Place:
         if not config:
             return cls()
         cluster, task = config.get("cluster", {}), config.get("task", {})
+        if task.get("type") == "evaluator":
+            return cls(evaluates=True)
         if servers := len(cluster.get("ps", [])):
             if task.get("type") != "chief" or len(cluster.get("chief", [])) != 1:
                 raise ValueError(
@@ -49,13 +53,21 @@ class Place:
     @property
     def is_chief(self) -> bool:
         """Whether this process writes shared output: checkpoints, the model, the log."""
-        return self.index == 0
+        return self.index == 0 and not self.evaluates
+
+    def check_trains(self) -> None:
+        """Raise ValueError in an evaluator: it would train a model that nobody reads."""
+        if self.evaluates:
+            raise ValueError(
+                "TF_CONFIG: task evaluator does not train; give strategy.evaluator a command of its own, or read "
+                "checkpoints where Place.current().evaluates"
+            )
 
     def strategy(self) -> tf.distribute.Strategy:
         """The strategy for this cluster and its GPUs.
 
         ParameterServer in a cluster with parameter servers, MultiWorkerMirrored for several workers, Mirrored for
-        several GPUs, else the default strategy.
+        several GPUs, else the default strategy. An evaluator's are its own GPUs.
         """
         if self.servers:
             from tensorplane.parameter_server import servers

@@ -26,6 +26,7 @@ class Loop:
     ) -> None:
         self._strategy, self._place, self._step = strategy, place, step
         self._train_step = train_step
+        place.check_trains()
         if place.servers:
             return
         first_step.expected()

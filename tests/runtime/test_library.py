@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 import tensorflow as tf
 
+from tensorplane.checkpoints.checkpointer import Checkpointer
 from tensorplane.cluster import Place
 from tensorplane.data.order import Order
+from tensorplane.loop import Loop
 from tensorplane.publish import publish
 
 # Before its first use: TensorFlow settles its devices then. Two replicas are to be had without a GPU this way.
@@ -40,6 +42,27 @@ def test_a_chief_comes_before_the_workers() -> None:
     cluster = {"chief": ["a:1"], "worker": ["b:1"]}
     assert Place.current(_environment(cluster, "chief", 0)) == Place(2, 0)
     assert Place.current(_environment(cluster, "worker", 0)) == Place(2, 1)
+
+
+@pytest.mark.parametrize("cluster", [{"worker": ["a:1", "b:1"]}, {"chief": ["a:1"], "worker": ["b:1"], "ps": ["c:1"]}])
+def test_an_evaluator_is_alone_and_never_chief(cluster: dict[str, list[str]]) -> None:
+    place = Place.current(_environment(cluster, "evaluator", 0))
+    assert (place.workers, place.servers, place.is_chief) == (1, 0, False)
+    assert place.strategy() is tf.distribute.get_strategy()
+    with pytest.raises(ValueError, match=r"task evaluator does not train; give strategy.evaluator a command"):
+        Loop(place.strategy(), place, lambda: tf.constant(0.0), tf.Variable(0))
+
+
+def test_an_evaluator_restores_what_the_workers_saved(tmp_path: Path) -> None:
+    saved = tf.Variable(3.0)
+    Checkpointer(tmp_path, Place(), asynchronous=False, value=saved).save(20)
+    place = Place.current(_environment({"worker": ["a:1", "b:1"]}, "evaluator", 0))
+    read = tf.Variable(0.0)
+    checkpoints = Checkpointer(tmp_path, place, value=read)
+    assert (checkpoints.restore(), float(read)) == (20, 3.0)
+    read.assign(4.0)
+    checkpoints.save(40)
+    assert Checkpointer(tmp_path, place, value=read).restore() == 20, "it never writes"
 
 
 @pytest.mark.parametrize(
