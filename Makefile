@@ -89,7 +89,9 @@ test-nightly: tools-test ## The heavier counts, in shards: make test-nightly SHA
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_OPERATIONS=$$((10000 / $${SHARD#*/})) \
 		$(BIN)/python -m pytest tests/csi/test_model.py --timeout 0
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_KILLS=$$((200 / $${SHARD#*/})) TENSORPLANE_STOPS=$$((50 / $${SHARD#*/})) \
-		$(BIN)/python -m pytest tests/runtime/test_faults.py --timeout 0
+		$(BIN)/python -m pytest tests/runtime/test_faults.py tests/runtime/test_fit_silent.py --timeout 0
+	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_KILLS=$$((50 / $${SHARD#*/})) \
+		$(BIN)/python -m pytest -m nightly tests/runtime/test_parameter_server_kills.py --timeout 0
 	@$(BIN)/python -m pytest tests/storage/test_destructive_diffs.py --timeout 0
 	@$(BIN)/python -m pytest -m nightly tests/preview tests/toolchain --timeout 0
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_KILLS=$$((100 / $${SHARD#*/})) \

@@ -19,6 +19,8 @@ MOST = 3
 """The failure that ends the job. Two may be an accident."""
 _VARIES = re.compile(r"0x[0-9a-f]+|\d+")
 """Parts of a message that differ between two runs of the same failure: addresses, process ids, ports, times."""
+_STATUS = re.compile(r"(?:, )?grpc_status:\d+(?:, )?")
+"""gRPC, through which errors of parameter-server workers come, prints it before or after the message."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Failure:
     @classmethod
     def of(cls, code: int, last: bytes, step: int) -> Failure:
         """The failure of a command with this exit code and this last line of standard error."""
-        return cls(code, _VARIES.sub("#", last.decode(errors="replace"))[:500], step)
+        return cls(code, _VARIES.sub("#", _STATUS.sub("", last.decode(errors="replace")))[:500], step)
 
 
 class Failures:

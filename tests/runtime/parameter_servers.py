@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.runtime.launching import LIBRARY
+from tests.runtime.launching import LIBRARY, Program, Workers
 from tests.support.ports import free_ports
 
 _FORKS = """
@@ -57,6 +57,13 @@ class Servers:
         for kind in ("ps", "worker"):
             for index in range(len(self.cluster[kind])):
                 self.start((kind, index))
+
+    def restart(self) -> None:
+        """What JobSet does to the gang: all end, then all start."""
+        for task in list(self.ids):
+            self.kill(task)
+            self.code(task)
+        self.start_all()
 
     def kill(self, task: Task, number: int = signal.SIGKILL) -> None:
         """Send one server a signal."""
@@ -116,3 +123,28 @@ def servers_of(of: Mapping[str, list[str]]) -> Iterator[Servers]:
             os.kill(number, signal.SIGKILL)
         forks.kill()
         forks.communicate()
+
+
+@contextmanager
+def chief_of(folder: Path, of: Servers, *, steps: int) -> Iterator[Workers]:
+    """The digits program, unchanged, as the chief."""
+    program = Program(folder)
+    process = subprocess.Popen(
+        [sys.executable, "train.py"],
+        cwd=folder,
+        env={
+            **environment(of.cluster),
+            "MODEL_DIR": str(folder / "models"),
+            "CHECKPOINT_DIR": str(program.checkpoints("run")),
+            "STEPS": str(steps),
+            "CHECKPOINT_STEPS": "50",
+        },
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    try:
+        yield Workers([process], folder / "go")
+    finally:
+        process.kill()
+        process.communicate()

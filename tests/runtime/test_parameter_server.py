@@ -7,16 +7,17 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from tensorplane import launch
 from tensorplane.stop import EXIT_SAVED
 from tests.runtime.counting_proxy import proxy
-from tests.runtime.launching import Program, Workers
-from tests.runtime.parameter_servers import Servers, cluster, environment, servers_of
-from tests.support.waiting import PATIENT_SECONDS, eventually
+from tests.runtime.launching import LIBRARY
+from tests.runtime.parameter_servers import Servers, chief_of, cluster, environment, servers_of
+from tests.support.waiting import PATIENT_SECONDS
 
 
 @pytest.fixture
@@ -27,31 +28,6 @@ def servers() -> Iterator[Servers]:
         yield found
 
 
-@contextmanager
-def _chief(folder: Path, of: Servers, *, steps: int) -> Iterator[Workers]:
-    """The digits program, unchanged, as the chief."""
-    program = Program(folder)
-    process = subprocess.Popen(
-        [sys.executable, "train.py"],
-        cwd=folder,
-        env={
-            **environment(of.cluster),
-            "MODEL_DIR": str(folder / "models"),
-            "CHECKPOINT_DIR": str(program.checkpoints("run")),
-            "STEPS": str(steps),
-            "CHECKPOINT_STEPS": "50",
-        },
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-    try:
-        yield Workers([process], folder / "go")
-    finally:
-        process.kill()
-        process.communicate()
-
-
 def _accuracy(output: str) -> float:
     found = re.search(r"accuracy=(\S+)", output)
     assert found, output
@@ -59,7 +35,7 @@ def _accuracy(output: str) -> float:
 
 
 def test_killed_worker_is_replaced_and_no_other_process_ends(servers: Servers, tmp_path: Path) -> None:
-    with _chief(tmp_path, servers, steps=400) as chief:
+    with chief_of(tmp_path, servers, steps=400) as chief:
         chief.until(r"step=100 ")
         servers.kill(("worker", 1))
         assert servers.code(("worker", 1)) == -signal.SIGKILL
@@ -74,25 +50,25 @@ def test_killed_worker_is_replaced_and_no_other_process_ends(servers: Servers, t
 
 
 def test_lost_server_and_lost_chief_resume_from_the_checkpoint(servers: Servers, tmp_path: Path) -> None:
-    with _chief(tmp_path, servers, steps=100_000) as chief:
+    with chief_of(tmp_path, servers, steps=100_000) as chief:
         chief.until(r"saved=100")
         servers.kill(("ps", 1))
         assert chief.finish() == [EXIT_SAVED], chief.output
         assert "lost=server" in chief.output
-    _restart(servers)
-    with _chief(tmp_path, servers, steps=100_000) as chief:
+    servers.restart()
+    with chief_of(tmp_path, servers, steps=100_000) as chief:
         assert int(re.findall(r"\d+", chief.until(r"resumed=True"))[1]) >= 100
         saved = int(re.findall(r"\d+", chief.until(r"saved="))[0])
         chief.processes[0].kill()
-    _restart(servers)
-    with _chief(tmp_path, servers, steps=saved + 50) as chief:
+    servers.restart()
+    with chief_of(tmp_path, servers, steps=saved + 50) as chief:
         assert f"step={saved}" in chief.until(r"resumed=True")
         assert chief.finish() == [0], chief.output
     assert _accuracy(chief.output) >= 0.95
 
 
 def test_sigterm_of_a_parameter_server_loses_no_step(servers: Servers, tmp_path: Path) -> None:
-    with _chief(tmp_path, servers, steps=100_000) as chief:
+    with chief_of(tmp_path, servers, steps=100_000) as chief:
         chief.until(r"step=100 ")
         servers.kill(("ps", 0), signal.SIGTERM)
         assert chief.finish() == [EXIT_SAVED], chief.output
@@ -156,10 +132,52 @@ def test_fit_with_two_servers_takes_at_most_six_tenths_of_the_bytes_from_each(tm
     assert max(both) <= 0.6 * alone, (alone, both)
 
 
-def _restart(servers: Servers) -> None:
-    """What JobSet does to the gang: all end, then all start."""
-    for task in list(servers.ids):
-        servers.kill(task)
-        servers.code(task)
-    eventually(lambda: not servers.ids)
-    servers.start_all()
+_POISON = """
+import tensorflow as tf
+from tensorplane import Checkpointer, Loop, Place, Schedule, StopRequest
+from tensorplane.parameter_server import ByStep
+
+place = Place.current()
+strategy = place.strategy()
+with strategy.scope():
+    weight = tf.Variable(0.0)
+step = tf.Variable(0, dtype=tf.int64)
+checkpoints = Checkpointer(every_steps=50, weight=weight, step=step)
+checkpoints.restore()
+
+read = lambda: tf.io.read_file("/no/such/example")
+
+def train_step(number):
+    FAILS
+    weight.assign_add(1.0)
+    return weight.read_value()
+
+Loop(strategy, place, train_step, step).run(ByStep(lambda number: (number,)), Schedule(200), checkpoints, StopRequest())
+"""
+
+
+@pytest.mark.parametrize(
+    ("fails", "reason"),
+    [
+        ("tf.debugging.assert_less(number, tf.constant(120, tf.int64), 'bad example')", "bad example"),
+        # The error that a server's restart causes too, which is no fault of the step.
+        ("weight.assign_add(tf.strings.to_number(tf.cond(number < 120, lambda: '0', read)))", "NotFoundError"),
+    ],
+    ids=["assertion", "missing file"],
+)
+def test_poison_step_ends_the_job_the_third_time(servers: Servers, tmp_path: Path, fails: str, reason: str) -> None:
+    (tmp_path / "train.py").write_text(_POISON.replace("FAILS", fails))
+    argv = [sys.executable, "-I", str(LIBRARY / "tensorplane" / "launch.py"), sys.executable, "train.py"]
+    variables = {**environment(servers.cluster), launch.RUN: str(tmp_path / "run"), launch.WRITES: "true"}
+    codes = []
+    for attempt in range(3):
+        if attempt:
+            servers.restart()
+        done = subprocess.run(
+            argv, cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=PATIENT_SECONDS
+        )
+        codes.append(done.returncode)
+    assert codes == [1, 1, launch.EXIT_SAME], done.stderr
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("tensorplane: after step 100 it failed 3 times in a row with the same last line;"), last
+    assert reason in done.stderr

@@ -83,3 +83,11 @@ def test_damaged_record_is_none(tmp_path: Path) -> None:
     failures.count(Failure.of(1, b"boom", 5))
     (tmp_path / "failure-pod.json").write_text("[")
     assert failures.count(Failure.of(1, b"boom", 5)) == 1
+
+
+def test_order_in_which_grpc_prints_an_error_makes_no_difference() -> None:
+    first = (
+        b':UNKNOWN:Error received from peer  {grpc_status:3, grpc_message:"bad [140]"} [Op:__inference__compute_127]'
+    )
+    other = b':UNKNOWN:Error received from peer  {grpc_message:"bad [130]", grpc_status:3} [Op:__inference__compute_95]'
+    assert Failure.of(1, first, 100) == Failure.of(1, other, 100)

@@ -31,6 +31,8 @@ VERDICT = "ram://tensorplane/verdict"
 """The exit code with which the chief lets the server end."""
 TASK = "ram://tensorplane/task"
 """The server's index among the servers of its kind, for functions that run in it."""
+CHIEF = "ram://tensorplane/chief"
+"""The chief's mark: a server without it has started after the chief, and so has lost its variables."""
 SERVING, STOPPING = "serving", "stopping"
 EXIT_BROKEN = 70
 """Exit code of a server that no longer serves: EX_SOFTWARE of sysexits.h."""

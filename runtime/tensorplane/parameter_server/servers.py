@@ -107,6 +107,9 @@ class Watch:
         self._asked: dict[str, float] = {}
         """When each server was asked that has not answered yet."""
         self._end = threading.Event()
+        for device in self._servers:
+            with tf.device(device):
+                tf.io.write_file(server.CHIEF, "here")
         self.stopping = False
         """Whether a parameter server was asked to stop: what it holds must be saved now."""
 
@@ -121,13 +124,27 @@ class Watch:
         finally:
             self._end.set()
 
+    @property
+    def _servers(self) -> list[str]:
+        return [device for device in self._devices if "/job:ps/" in device]
+
+    def has_all_variables(self) -> bool:
+        """Whether no parameter server has ended, or is another process than at the start."""
+        try:
+            for device in self._servers:
+                with tf.device(device):
+                    tf.io.read_file(server.CHIEF).numpy()
+        except tf.errors.OpError:
+            return False
+        return True
+
     def _poll(self, device: str) -> None:
         while not self._end.wait(_POLL_SECONDS):
             self._asked[device] = time.monotonic()
             try:
                 with tf.device(device):
                     state = tf.io.read_file(server.STATE).numpy().decode()
-                self.stopping = self.stopping or ("/job:ps/" in device and server.STOPPING in state)
+                self.stopping = self.stopping or (device in self._servers and server.STOPPING in state)
             except tf.errors.OpError:
                 # A server that is gone is the coordinator's to handle; one without the note is a server of the user.
                 pass

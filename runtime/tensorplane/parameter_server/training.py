@@ -33,10 +33,10 @@ _LOST = (
     tf.errors.AbortedError,
     tf.errors.CancelledError,
     tf.errors.DeadlineExceededError,
-    tf.errors.FailedPreconditionError,
-    tf.errors.NotFoundError,
 )
-"""Errors of a step whose parameter server is gone, or is back without its variables."""
+"""Errors of a step whose parameter server is gone."""
+_PERHAPS_LOST = (tf.errors.FailedPreconditionError, tf.errors.NotFoundError)
+"""Errors of a step whose parameter server is back without its variables; or of the step itself, for a missing file."""
 _CALLS_AHEAD = 4
 """Calls that are scheduled for each worker, so that none waits for the chief."""
 _LEAST_STEPS = 50
@@ -88,12 +88,16 @@ def coordinated(of: Any, stop: StopRequest) -> Iterator[Callable[[], bool]]:
     watch, code = servers.Watch(of), [EXIT_SAVED]
     # Not at the end of the block: the program still reads from the servers what it publishes.
     atexit.register(lambda: servers.dismiss(of, code[0]))
-    try:
-        with stop.deferred(), watch.watching():
+    with stop.deferred(), watch.watching():
+        try:
             yield lambda: stop.came or watch.stopping
-        code[0] = 0
-    except _LOST as error:
-        _lost(error)
+        except _LOST as error:
+            _lost(error)
+        except _PERHAPS_LOST as error:
+            if watch.has_all_variables():
+                raise
+            _lost(error)
+    code[0] = 0
 
 
 def pause_after(step: int, look: int) -> int:
@@ -146,7 +150,8 @@ class Calls:
                 break
             end, value = waiting.popleft()
             loss = self._result(value)
-            first_step.done()
+            # Calls end in any order; a run that fails and resumes comes back to this pause, and then fails after it.
+            first_step.done(at)
             if end - logged >= log_every or end == to:
                 self._progress.report(end, loss=loss)
                 logged = end
