@@ -102,6 +102,9 @@ def _restart_pod(max_restarts: int) -> dict[str, Any]:
     """Replace a failed pod with the same index and name; the other pods continue."""
     return {
         "backoffLimitPerIndex": max_restarts,
+        # A pod that keeps failing restarts the gang. By default, its Job would wait for the other pods, which may only
+        # end with the run.
+        "maxFailedIndexes": 0,
         "podFailurePolicy": {
             "rules": [
                 {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},

@@ -118,6 +118,8 @@ class TestRoles:
         assert gang["backoffLimit"] == 0
         assert "backoffLimitPerIndex" not in gang
         assert alone["backoffLimitPerIndex"] == 5
+        assert alone["maxFailedIndexes"] == 0, "one that fails for good restarts the gang, instead of being left out"
+        assert "maxFailedIndexes" not in gang
         assert "backoffLimit" not in alone
         evicted = {"type": "DisruptionTarget", "status": "True"}
         assert alone["podFailurePolicy"]["rules"][0] == {"action": "Ignore", "onPodConditions": [evicted]}
