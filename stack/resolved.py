@@ -12,6 +12,7 @@ from components.queues.flavors import Flavor
 from components.queues.quota import Quota
 from components.queues.room import Room
 from stack.settings import StackConfig
+from workloads import tiers
 from workloads.platform_settings import PlatformSettings
 
 
@@ -42,6 +43,7 @@ class ResolvedStack:
         wrong += config.cluster.check(machines.groups)
         fleet = gpu_runtime.prepared(config.gpu_runtime, config.cluster, machines)
         levels = _levels(config, fleet)
+        config = _with_accelerators(config, fleet)
         own_nodes = config.cluster.own_nodes
         found = {} if wrong else flavors.of(fleet, own_nodes=own_nodes, levels=tuple(levels.values()))
         quotas = {name: quota.of(args, found) for name, args in config.queues.items()} if found else {}
@@ -73,3 +75,9 @@ def _levels(config: StackConfig, fleet: Fleet) -> dict[str, str]:
     if config.topology is not None:
         return topology.labels_of(config.topology, config.cluster.network_levels)
     return topology.default_levels(fleet.groups.values()) if config.controllers.kueue == "chart" else {}
+def _with_accelerators(config: StackConfig, fleet: Fleet) -> StackConfig:
+    """The settings with the fleet's accelerators in place of tiers."""
+    workloads = {name: tiers.resolved(one, fleet) for name, one in config.workloads.items()}
+    return config.model_copy(update={"workloads": workloads})
+
+

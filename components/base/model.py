@@ -255,20 +255,37 @@ ExtendedResource = Annotated[str, AfterValidator(_extended_resource)]
 """Name of an extended resource, which a device plugin offers."""
 
 
-TEXT_TAG, LIST_TAG, PRODUCED_TAG, SECRET_TAG = "[text]", "[list]", "[produced]", "[secret]"
+TEXT_TAG, LIST_TAG, MAP_TAG, PRODUCED_TAG, SECRET_TAG = "[text]", "[list]", "[map]", "[produced]", "[secret]"
 """Tags of a value of several forms; like pydantic's own `[key]`, they are in locations but not in paths."""
 
 
+class Tier(Model):
+    """GPUs by the year of their architecture, instead of by model."""
+
+    tier: Annotated[int, Field(ge=2000, le=2100)]
+    """Year of the architecture, such as 2020 for a100-80gb: in `tensorplane catalog`, and in the nodes' label
+    `tensorplane.dev/tier`."""
+    or_newer: bool = False
+    """Whether newer ones are accepted too."""
+
+    def holds(self, year: int) -> bool:
+        """Whether GPUs of this year belong to it."""
+        return year >= self.tier if self.or_newer else year == self.tier
+
+
 def _form(value: Any) -> str:
+    if isinstance(value, Mapping | Tier):
+        return MAP_TAG
     return LIST_TAG if isinstance(value, list | tuple) else TEXT_TAG
 
 
 Accelerator = Annotated[
     Annotated[NonEmptyStr, Tag(TEXT_TAG)]
-    | Annotated[Annotated[tuple[NonEmptyStr, ...], Field(min_length=1)], Tag(LIST_TAG)],
+    | Annotated[Annotated[tuple[NonEmptyStr, ...], Field(min_length=1)], Tag(LIST_TAG)]
+    | Annotated[Tier, Tag(MAP_TAG)],
     Discriminator(_form),
 ]
-"""A model of accelerators, or several."""
+"""A model of accelerators, several, or a tier."""
 
 
 class Resources(Model):
@@ -282,7 +299,7 @@ class Resources(Model):
     """GPUs of this pod (`nvidia.com/gpu`)."""
     accelerator: Accelerator | None = None
     """Their model, by its name in the catalog, such as t4; or a list of models, of which the pods get one:
-    `[a100-80gb, h100-80gb]`. Any GPU of the fleet by default."""
+    `[a100-80gb, h100-80gb]`; or all models of the fleet in a tier: `{tier: 2022}`. Any GPU of the fleet by default."""
     extended: Annotated[dict[ExtendedResource, Annotated[int, Field(ge=1, le=65536)]], Field(default_factory=dict)]
     """Other extended resources of this pod: `{vpc.amazonaws.com/efa: 1}`. On EKS, workers that take all GPUs of a node
     with EFA request its EFA by themselves."""
@@ -294,7 +311,7 @@ class Resources(Model):
 
     @property
     def accelerators(self) -> tuple[str, ...]:
-        """The models that the pod may get; empty for any."""
-        if self.accelerator is None:
+        """The models that the pod may get; empty for any, and for a tier, which the stack replaces by its models."""
+        if self.accelerator is None or isinstance(self.accelerator, Tier):
             return ()
         return (self.accelerator,) if isinstance(self.accelerator, str) else self.accelerator

@@ -6,11 +6,11 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from components.base.family import Variant
-from components.base.model import LIST_TAG, PRODUCED_TAG, SECRET_TAG, TEXT_TAG, Model
+from components.base.model import LIST_TAG, MAP_TAG, PRODUCED_TAG, SECRET_TAG, TEXT_TAG, Model
 from components.base.moved import Moved
 from stack_file.nearest import nearest
 
-_MARKERS = ("[key]", LIST_TAG, TEXT_TAG, PRODUCED_TAG, SECRET_TAG)
+_MARKERS = ("[key]", LIST_TAG, MAP_TAG, TEXT_TAG, PRODUCED_TAG, SECRET_TAG)
 Key = tuple[str, ...]
 """A key below `tensorplane:`, from the outermost inwards."""
 
@@ -63,6 +63,8 @@ class Place:
                 here = variant
                 continue
             container = next((option for option in options if _is_container(option)), None)
+            if part == MAP_TAG:
+                here = next(filter(_is_model, options), here)
             if container is None or part in _MARKERS:
                 continue
             path.append(str(part))

@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import product
 
 from components.base.faults import Fault
-from components.base.model import Resources
+from components.base.model import Resources, Tier
 from components.node_groups.checks import fleet as fleet_checks
 from components.node_groups.matching import keeping_off, most_per_pod, offered, requested, tolerated_taints
 from components.node_groups.resolve import resolve
@@ -86,6 +86,20 @@ class Fleet:
         """Names of the groups' GPUs in the catalog."""
         having = (shape.accelerator for shape in self.groups.values() if shape.accelerator)
         return sorted({accelerator.name for accelerator in having if accelerator.counts_as_gpu})
+
+    def in_tier(self, tier: Tier) -> tuple[str, ...]:
+        """Names of the groups' GPUs in a tier, from old to new."""
+        years = self.gpu_years
+        return tuple(sorted((name for name in years if tier.holds(years[name])), key=lambda name: (years[name], name)))
+
+    @cached_property
+    def gpu_years(self) -> Mapping[str, int]:
+        """The tier of each of the groups' GPUs."""
+        return {
+            shape.accelerator.name: shape.accelerator.year
+            for shape in self.groups.values()
+            if shape.accelerator and shape.accelerator.counts_as_gpu
+        }
 
     @cached_property
     def shares_gpus(self) -> bool:

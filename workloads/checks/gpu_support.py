@@ -1,4 +1,4 @@
-"""Jobs whose GPUs TensorFlow's own wheels do not support: they would fail in their first kernel."""
+"""Jobs that may get GPUs which TensorFlow's own wheels do not support: they would fail in their first kernel."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -11,21 +11,21 @@ from workloads.checks import tensorflow_image
 
 _NVIDIA = re.compile(r"nvcr\.io/nvidia/tensorflow[:@].+")
 """NVIDIA's builds of TensorFlow, which support its newest GPUs."""
-_REMEDY = (
-    "choose another accelerator, or an image with NVIDIA's build"
-    " (docs/catalog.md#accelerators-that-tensorflow-supports)"
-)
+_DOCS = "docs/catalog.md#accelerators-that-tensorflow-supports"
 
 
 def faults(pod_sets: list[PodSet], image: object, at: Key, declared: Declared) -> Iterator[Fault]:
-    """Faults of pods that only run on such GPUs, in an image that has TensorFlow's own wheels. `at`: the job's path."""
+    """Faults of pods that may run on such GPUs, in an image that has TensorFlow's own wheels. `at`: the job's path."""
     if not isinstance(image, str) or not tensorflow_image.is_official(image):
         return
     for pods in pod_sets:
-        if names := _unsupported(pods, declared.fleet):
+        refused, accepted = _by_support(pods, declared.fleet)
+        if refused:
             key = "accelerator" if pods.resources.accelerator else "nodeGroup" if pods.resources.node_group else "gpus"
-            reason = f"TensorFlow's wheels, which {image} has, do not run on {names}; {_REMEDY}"
-            yield Fault((*at, *pods.at, key), reason, given=((*at, "image"), ("nodeGroups",)))
+            reason = f"TensorFlow's wheels, which {image} has, do not run on {' and '.join(refused)}"
+            others = f"set accelerator to {' or '.join(accepted)}" if accepted else "choose another accelerator"
+            remedy = f"{others}, or an image with NVIDIA's build ({_DOCS})"
+            yield Fault((*at, *pods.at, key), f"{reason}; {remedy}", given=((*at, "image"), ("nodeGroups",)))
 
 
 def notes(workloads: Mapping[Key, WorkloadArgs], fleet: Fleet) -> Iterator[Note]:
@@ -35,18 +35,15 @@ def notes(workloads: Mapping[Key, WorkloadArgs], fleet: Fleet) -> Iterator[Note]
         if not isinstance(image, str) or _NVIDIA.fullmatch(image):
             continue
         for pods in workload.pod_sets():
-            if names := _unsupported(pods, fleet):
+            if names := " and ".join(_by_support(pods, fleet)[0]):
                 text = f"TensorFlow's wheels do not run on {names}, so the image must have NVIDIA's build of TensorFlow"
                 yield Note((*at, "image"), text)
                 break
 
 
-def _unsupported(pods: PodSet, fleet: Fleet) -> str:
-    """The GPUs that the pods get, if none of them is supported; empty otherwise."""
-    if not pods.resources.gpus:
-        return ""
-    groups = fleet.taking(pods.resources, interruptible=pods.interruptible)
-    found = [shape.accelerator for shape in groups if shape.accelerator]
-    if not found or any(each.tensorflow or not each.counts_as_gpu for each in found):
-        return ""
-    return " and ".join(sorted({each.name for each in found}))
+def _by_support(pods: PodSet, fleet: Fleet) -> tuple[list[str], list[str]]:
+    """The GPUs that the pods may get: those on which TensorFlow's wheels do not run, and the others."""
+    groups = fleet.taking(pods.resources, interruptible=pods.interruptible) if pods.resources.gpus else []
+    found = {shape.accelerator.name: shape.accelerator for shape in groups if shape.accelerator}
+    gpus = {name: each.tensorflow for name, each in sorted(found.items()) if each.counts_as_gpu}
+    return [name for name in gpus if not gpus[name]], [name for name in gpus if gpus[name]]

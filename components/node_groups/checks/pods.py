@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from components.base.faults import Fault, Key, did_you_mean
-from components.base.model import Resources
+from components.base.model import Resources, Tier
 from components.base.plural import counted
 from components.node_groups.checks import pod_fit
 from components.node_groups.fleet import Fleet
@@ -28,6 +28,8 @@ def faults(
     resumes = (*(at[:-1] if workload is None else workload), "checkpoints")
     if resources.accelerator and not resources.gpus:
         yield Fault((*at, "accelerator"), "accelerator is set but gpus is 0; set gpus to 1 or more")
+    elif isinstance(resources.accelerator, Tier):
+        yield from _tier(resources.accelerator, fleet, at)
     elif resources.node_group:
         yield from _named(fleet, resources.node_group, resources, at, resumes, interruptible=interruptible)
         yield from _shared([resources.node_group], fleet, resources, at, synchronous)
@@ -40,6 +42,23 @@ def faults(
         yield from _open(fleet, resources, at, resumes, interruptible=interruptible)
         yield from _shared([shape.name for shape in fleet.offering(resources)], fleet, resources, at, synchronous)
     yield from pod_fit.faults(resources, at, fleet.taking(resources, interruptible=interruptible))
+
+
+def _tier(tier: Tier, fleet: Fleet, at: Key) -> Iterator[Fault]:
+    """Fault of a tier without any GPU of the fleet; others are replaced by their models before."""
+    wanted = f"tier {tier.tier}{' or newer' if tier.or_newer else ''}"
+    given = (("nodeGroups",), at)
+    if fleet.unresolved:
+        return
+    if not fleet.gpu_years:
+        reason = f"no node group has GPUs of {wanted}; declare one, or remove accelerator"
+        yield Fault((*at, "accelerator"), reason, given=given, lacks=("nodeGroups",))
+        return
+    by_year: dict[int, list[str]] = {}
+    for name, year in sorted(fleet.gpu_years.items()):
+        by_year.setdefault(year, []).append(name)
+    known = ", ".join(f"{year} ({', '.join(names)})" for year, names in sorted(by_year.items()))
+    yield Fault((*at, "accelerator", "tier"), f"no node group has GPUs of {wanted}; choose one of {known}", given=given)
 
 
 def _shared(groups: Iterable[str], fleet: Fleet, resources: Resources, at: Key, synchronous: bool) -> Iterator[Fault]:

@@ -120,6 +120,32 @@ class TestNewGpus:
         assert faults_of(self.loaded("tensorflow/tensorflow:2.17.0-gpu", "h100-80gb")) == []
 
     @pytest.mark.parametrize(
+        ("accelerator", "at"),
+        [
+            (["b200", "h100-80gb"], "accelerator"),
+            ({"tier": 2022, "orNewer": True}, "accelerator"),
+            (["rtx-pro-6000", "h100-80gb"], "accelerator"),
+            # Without a model, its pods may run on any.
+            (None, "gpus"),
+        ],
+    )
+    def test_one_of_several_that_does_not_run_them_is_refused(self, accelerator: Any, at: str) -> None:
+        tree = self.loaded("tensorflow/tensorflow:2.17.0-gpu")
+        bad = "rtx-pro-6000" if accelerator and "rtx-pro-6000" in accelerator else "b200"
+        tree["nodeGroups"]["new"]["accelerator"] = bad
+        tree["nodeGroups"]["new"]["perNode"] = 8
+        tree["nodeGroups"]["old"] = {**tree["nodeGroups"]["new"], "accelerator": "h100-80gb"}
+        if accelerator:
+            tree["workloads"]["job"]["resources"]["accelerator"] = accelerator
+        (line,) = faults_of(tree)
+        assert line.startswith(
+            f"tensorplane:workloads.job.resources.{at}: TensorFlow's wheels, which tensorflow/tensorflow:2.17.0-gpu "
+            f"has, do not run on {bad}; set accelerator to h100-80gb, or an image with NVIDIA's build"
+        )
+        tree["workloads"]["job"]["resources"]["accelerator"] = ["h100-80gb"]
+        assert faults_of(tree) == []
+
+    @pytest.mark.parametrize(
         ("image", "noted"), [("team/train-gpu:1", True), ("nvcr.io/nvidia/tensorflow:25.02-tf2-py3", False)]
     )
     def test_other_images_are_noted_unless_nvidia_builds_them(self, image: str, noted: bool) -> None:

@@ -1,0 +1,30 @@
+"""Tiers of accelerators in the settings of workloads, which the fleet's models replace before anything reads them."""
+
+from typing import Any, TypeVar
+
+from components.base.model import Model, Resources, Tier
+from components.node_groups.fleet import Fleet
+
+M = TypeVar("M", bound=Model)
+
+
+def resolved(settings: M, fleet: Fleet) -> M:
+    """The settings with models in place of tiers, at any depth. A tier without any model stays: checks refuse it."""
+    changed = {
+        name: new
+        for name in type(settings).model_fields
+        if (new := _resolved(value := getattr(settings, name), fleet)) is not value
+    }
+    if isinstance(settings, Resources) and isinstance(settings.accelerator, Tier):
+        names = fleet.in_tier(settings.accelerator)
+        changed = {"accelerator": names} if names else {}
+    return settings.model_copy(update=changed) if changed else settings
+
+
+def _resolved(value: Any, fleet: Fleet) -> Any:
+    if isinstance(value, Model):
+        return resolved(value, fleet)
+    if isinstance(value, dict):
+        new = {key: _resolved(each, fleet) for key, each in value.items()}
+        return new if any(new[key] is not value[key] for key in value) else value
+    return value
