@@ -19,7 +19,8 @@ _DOCS = "docs/training.md#run-a-job-again"
 _CLAIM = re.compile(r'persistentvolumeclaim "([^"]+)" (is being deleted|not found)')
 _UNREACHABLE = re.compile(
     r"Network is unreachable|[Cc]onnection timed out|[Cc]onnect ?[Tt]imeout|Max retries exceeded|urlopen error|"
-    r"No route to host|Failed to establish a new connection"
+    r"No route to host|Failed to establish a new connection|TimeoutError: timed out|Could not connect to the endpoint|"
+    r"Cannot connect to host|failed to connect to all addresses|libcurl code 28|curl: \((?:7|28)\)"
 )
 _CLOSED = (
     "Pods of a job can only connect to each other, DNS, the brokers of its streams, and what `egress` of the job opens"

@@ -97,8 +97,18 @@ def test_a_job_with_checkpoints_can_go_on_from_them(variables: tuple[str, ...]) 
     assert (how in said) == ("checkpoint" in said) == ("CHECKPOINT_DIR" in variables)
 
 
-def test_a_closed_destination_is_named_as_a_possible_cause() -> None:
-    refused = "requests.exceptions.ConnectTimeout: HTTPSConnectionPool(host='pypi.org', port=443): Max retries exceeded"
+@pytest.mark.parametrize(
+    "refused",
+    [
+        "requests.exceptions.ConnectTimeout: HTTPSConnectionPool(host='pypi.org', port=443): Max retries exceeded",
+        "TimeoutError: timed out",
+        'botocore.exceptions.EndpointConnectionError: Could not connect to the endpoint URL: "https://s3/"',
+        "aiohttp.client_exceptions.ClientConnectorError: Cannot connect to host hub:443 ssl:default [timed out]",
+        "FailedPreconditionError: Error executing an HTTP request: libcurl code 28 meaning 'Timeout was reached'",
+        "curl: (28) Failed to connect to pypi.org port 443 after 130000 ms: Could not connect to server",
+    ],
+)
+def test_a_closed_destination_is_named_as_a_possible_cause(refused: str) -> None:
     pods = [pod_of(**exited(1, f"{TRACEBACK}\n{refused}"))]
     *_, last, hint = failures.first(pods)
     assert last == f"  {refused}"
