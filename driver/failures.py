@@ -13,6 +13,8 @@ EXIT_SAVED = 75
 EXIT_SAME = 78
 """Exit code of a pod whose command fails in the same way again and again (`runtime/tensorplane/launch.py`)."""
 _POISON = re.compile(r"tensorplane: (after step \d+ it failed \d+ times in a row with the same last line)")
+_AFTER = re.compile(r"tensorplane: (the command has succeeded, but onSuccess failed \d+ times)")
+_LATE = re.compile(r"tensorplane: (totalDeadlineSeconds, \d+, have passed since the run's first start)")
 _KILLED = 137
 _OOM = "OOMKilled"
 _DOCS = "docs/training.md#run-a-job-again"
@@ -119,7 +121,13 @@ def again(job_set: Object, pods: Iterable[Object], deploy: str, refresh: str) ->
     `deploy`: the command that updates its stack. `refresh`: the one that also detects deleted objects.
     """
     resumes, about = _has_checkpoints(job_set), job_set["metadata"]
-    if any(_terminated(pod).get("reason") == _OOM for pod in pods):
+    last_words = [_terminated(pod).get("message") or "" for pod in pods]
+    if any(map(_LATE.search, last_words)):
+        advice = f"Raise totalDeadlineSeconds of the job, then deploy with: {deploy}. The same run continues."
+    elif any(map(_AFTER.search, last_words)):
+        then = "The run has finished and does not train again" if resumes else "The run trains again: no checkpoints"
+        advice = f"Correct onSuccess of the job, then deploy with: {deploy}. {then}."
+    elif any(_terminated(pod).get("reason") == _OOM for pod in pods):
         # Memory does not decide the result, so the run keeps its name and its checkpoints.
         where = "continues from its last checkpoint" if resumes else "restarts at step 0: it has no checkpoints"
         advice = f"Raise resources.memoryGib of the job, then deploy with: {deploy}. The same run {where}."
@@ -176,9 +184,10 @@ def _by_others(pod: Object, found: Object) -> bool:
 
 
 def _repeated(found: Object) -> str:
-    """What came back, in the words of the library's `launch.py` if it was a step."""
-    if poison := _POISON.search(found.get("message") or ""):
-        return poison.group(1)
+    """Why restarts would not help, in the words of the library's `launch.py` if it gave a reason."""
+    message = found.get("message") or ""
+    if said := _POISON.search(message) or _AFTER.search(message) or _LATE.search(message):
+        return said.group(1)
     return "it ended twice with the same last line, before its first step or within two minutes of its start"
 
 

@@ -77,6 +77,7 @@ def _is_given(cluster: ClusterArgs, settings: Settings) -> bool:
 
 def _workloads(resolved: ResolvedStack, settings: Settings, rooms: Mapping[str, Room]) -> Iterator[Fault]:
     config, fleet = resolved.config, resolved.fleet
+    workloads = _declared(settings, "workloads", config.workloads)
     declared = Declared(
         cluster=config.cluster,
         fleet=fleet,
@@ -84,6 +85,7 @@ def _workloads(resolved: ResolvedStack, settings: Settings, rooms: Mapping[str, 
         streams=_declared(settings, "streams", config.streams),
         queues=_declared(settings, "queues", config.queues),
         rooms=rooms,
+        models={**{name: None for name, one in workloads.items() if one is None}, **resolved.models},
     )
     yield from workload_check.faults(_workloads_by_path(config), config.streams, declared)
 

@@ -14,6 +14,7 @@ from components.queues.room import Room
 from stack.settings import StackConfig
 from workloads import tiers
 from workloads.platform_settings import PlatformSettings
+from workloads.settings.mounts import Location
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,8 @@ class ResolvedStack:
         machines, wrong = fleets.of(config.node_groups, config.cluster.site)
         wrong += config.cluster.check(machines.groups)
         fleet = gpu_runtime.prepared(config.gpu_runtime, config.cluster, machines)
-        levels = _levels(config, fleet)
         config = _with_accelerators(config, fleet)
+        levels = _levels(config, fleet)
         own_nodes = config.cluster.own_nodes
         found = {} if wrong else flavors.of(fleet, own_nodes=own_nodes, levels=tuple(levels.values()))
         quotas = {name: quota.of(args, found) for name, args in config.queues.items()} if found else {}
@@ -55,8 +56,19 @@ class ResolvedStack:
         """The names that its workloads can refer to."""
         config = self.config
         return PlatformSettings(
-            config.cluster, self.fleet, config.namespace_name, config.volumes, config.streams, self.rooms
+            config.cluster,
+            self.fleet,
+            config.namespace_name,
+            config.volumes,
+            config.streams,
+            self.rooms,
+            self.models,
         )
+
+    @property
+    def models(self) -> dict[str, Location]:
+        """The folders of the model servers, by server."""
+        return {name: folder for name, one in self.config.workloads.items() if (folder := one.models_read)}
 
     @property
     def gpus_without_queue(self) -> dict[str, dict[str, int]]:
@@ -71,13 +83,13 @@ class ResolvedStack:
         return found
 
 
-def _levels(config: StackConfig, fleet: Fleet) -> dict[str, str]:
-    if config.topology is not None:
-        return topology.labels_of(config.topology, config.cluster.network_levels)
-    return topology.default_levels(fleet.groups.values()) if config.controllers.kueue == "chart" else {}
 def _with_accelerators(config: StackConfig, fleet: Fleet) -> StackConfig:
     """The settings with the fleet's accelerators in place of tiers."""
     workloads = {name: tiers.resolved(one, fleet) for name, one in config.workloads.items()}
     return config.model_copy(update={"workloads": workloads})
 
 
+def _levels(config: StackConfig, fleet: Fleet) -> dict[str, str]:
+    if config.topology is not None:
+        return topology.labels_of(config.topology, config.cluster.network_levels)
+    return topology.default_levels(fleet.groups.values()) if config.controllers.kueue == "chart" else {}

@@ -37,6 +37,8 @@ class Declared:
     queues: Mapping[str, QueueArgs | None]
     rooms: Mapping[str, Room]
     """Quotas of the queues, without those that failed validation."""
+    models: Mapping[str, Location | None]
+    """The folders of the model servers, by server."""
 
     @property
     def records(self) -> dict[str, str]:
@@ -114,6 +116,11 @@ class WorkloadArgs(Variant, family=True):
     @property
     def models_written(self) -> Location | None:
         """Folder to which it writes models."""
+        return None
+
+    @property
+    def publishes_to(self) -> str | None:
+        """The model server to whose folder it also writes models."""
         return None
 
     @property

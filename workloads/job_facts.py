@@ -25,4 +25,5 @@ def facts_of(name: str, settings: JobSettings, platform: PlatformSettings, in_se
         files=sources.read(settings.sources),
         library=sources.library(),
         in_secret=in_secret,
+        publish_to=platform.models.get(settings.on_success.publish or "") if settings.on_success else None,
     )

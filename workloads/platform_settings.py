@@ -8,6 +8,7 @@ from components.node_groups.fleet import Fleet
 from components.queues.room import Room
 from components.streams.settings import StreamArgs
 from components.volumes.settings import VolumeArgs
+from workloads.settings.mounts import Location
 
 
 @dataclass(frozen=True)
@@ -22,3 +23,5 @@ class PlatformSettings:
     streams: Mapping[str, StreamArgs]
     rooms: Mapping[str, Room]
     """What each queue can admit, by queue."""
+    models: Mapping[str, Location]
+    """The folders of the model servers, by server."""

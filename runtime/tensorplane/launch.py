@@ -4,7 +4,8 @@ A failure that comes back at the same step of the run after restarts ends the jo
 
 Before, it checks that TensorFlow sees the pod's GPUs, because TensorFlow silently falls back to CPUs. In the pod that
 writes checkpoints, it first becomes the run's only writer; a finished run is not run again. The command starts in a
-copy of the mounted files that can be written, because programs save into their working directory.
+copy of the mounted files that can be written, because programs save into their working directory. In the job's first
+pod, the success of the command is followed by what `on_success.py` describes.
 
 It starts the command in its container, so it only requires the standard library of any Python 3.
 """
@@ -18,19 +19,22 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO
+from typing import IO, TextIO
 
 # It is started by its path and isolated from the command's modules, so it adds its own package first, before one that
 # is installed in the image. Files of a ConfigMap are symbolic links to another folder, hence no `resolve`.
 _LIBRARY = str(Path(__file__).absolute().parents[1])
 sys.path.insert(0, _LIBRARY)
 
+from tensorplane import on_success  # noqa: E402
 from tensorplane.checkpoints.run_folder import RunFolder, TakenOver  # noqa: E402
 from tensorplane.failures import MOST, Failure, Failures  # noqa: E402
+from tensorplane.on_success import OnSuccess  # noqa: E402
 from tensorplane.publish import is_superseded  # noqa: E402
+from tensorplane.run_deadline import RunDeadline  # noqa: E402
 from tensorplane.version import __version__  # noqa: E402
 from tensorplane.working_directory import enter_copy  # noqa: E402
 
@@ -95,10 +99,9 @@ class _Ended:
 
 
 class _Launcher:
-    """The command's process, to which signals are forwarded."""
+    """Runs commands one after the other, and forwards signals to the one that runs."""
 
-    def __init__(self, command: Sequence[str]) -> None:
-        self._command = command
+    def __init__(self) -> None:
         self._child: subprocess.Popen[bytes] | None = None
         self.stopped = False
         for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
@@ -109,17 +112,37 @@ class _Launcher:
         if self._child:
             self._child.send_signal(number)
 
-    def run(self, steps: Path) -> _Ended:
-        """Run the command, unless TensorFlow sees too few GPUs or the pod was asked to stop before."""
-        return self._without_gpus() or self._run(steps)
+    def end(self, number: int) -> None:
+        """End the command that runs, as if the pod was asked to stop."""
+        self.stopped = True
+        if self._child:
+            self._child.send_signal(number)
 
-    def _without_gpus(self) -> _Ended | None:
+    def run(self, command: Sequence[str], steps: Path) -> _Ended:
+        """Run the job's command, unless TensorFlow sees too few GPUs or the pod was asked to stop before."""
+        return self._without_gpus(command[0]) or self._run(command, steps)
+
+    def execute(self, command: Sequence[str], environment: Mapping[str, str]) -> tuple[int, bytes]:
+        """Run a command to its end. Returns its exit code and the last line of its standard error."""
+        self._child = subprocess.Popen(command, stderr=subprocess.PIPE, env=environment, bufsize=0)
+        if self.stopped:
+            self._child.terminate()
+        tail = bytearray()
+        relay = threading.Thread(target=_relay, args=(self._child.stderr, tail), daemon=True)
+        relay.start()
+        code = self._child.wait()
+        # A process that outlives the command may hold its standard error open.
+        relay.join(2)
+        lines = [line.strip() for line in bytes(tail).splitlines() if line.strip()]
+        return code if code >= 0 else 128 - code, lines[-1] if lines else b""
+
+    def _without_gpus(self, python: str) -> _Ended | None:
         """How the pod ends if TensorFlow sees fewer GPUs than it requests; None if it sees all."""
         if GPUS not in os.environ:
             return None
         path = os.pathsep.join(filter(None, (_LIBRARY, os.environ.get("PYTHONPATH"))))
         self._child = subprocess.Popen(
-            [self._command[0], "-m", "tensorplane.gpus"],
+            [python, "-m", "tensorplane.gpus"],
             # Not in the directory of the job's files, which may shadow modules of the standard library.
             cwd="/",
             env={**os.environ, "PYTHONPATH": path},
@@ -136,27 +159,16 @@ class _Launcher:
         sys.stderr.buffer.flush()
         return _Ended(EXIT_FEWER, line.strip(), early=_BEFORE)
 
-    def _run(self, steps: Path) -> _Ended:
+    def _run(self, command: Sequence[str], steps: Path) -> _Ended:
         steps.unlink(missing_ok=True)
         began = time.monotonic()
-        self._child = subprocess.Popen(
-            self._command, stderr=subprocess.PIPE, env={**os.environ, STEPS: str(steps)}, bufsize=0
-        )
-        if self.stopped:
-            self._child.terminate()
-        tail = bytearray()
-        relay = threading.Thread(target=_relay, args=(self._child.stderr, tail), daemon=True)
-        relay.start()
-        code = self._child.wait()
-        # A process that outlives the command may hold its standard error open.
-        relay.join(2)
-        lines = [line.strip() for line in bytes(tail).splitlines() if line.strip()]
+        code, last = self.execute(command, {**os.environ, STEPS: str(steps)})
         progress = steps.read_text() if steps.exists() else ""
         early = _BEFORE if progress == "expected" else ""
         step = int(number) if (number := progress.removeprefix("done ")).isdecimal() else None
         if not progress and time.monotonic() - began < _UNKNOWN_SECONDS:
             early = _SOON
-        return _Ended(code if code >= 0 else 128 - code, lines[-1] if lines else b"", early, step)
+        return _Ended(code, last, early, step)
 
 
 def _relay(stream: IO[bytes], tail: bytearray) -> None:
@@ -167,26 +179,86 @@ def _relay(stream: IO[bytes], tail: bytearray) -> None:
         del tail[:-_TAIL_BYTES]
 
 
-def main(command: Sequence[str], steps: Path) -> int:
+def main(arguments: Sequence[str], steps: Path) -> int:
     """The exit code of the run: 0 if it has already finished, else the command's, or EXIT_SAME."""
+    then, command = on_success.split(arguments)
+    is_first, launcher = os.environ.get(INDEX, "0") == "0", _Launcher()
     if RUN not in os.environ:
-        return _launched(command, steps).code
+        code = _launched(launcher, command, steps).code
+        return code or (_done(launcher, then) if is_first else 0)
     run = RunFolder(Path(os.environ[RUN]))
-    if run.finished and not _is_back():
+    finished = run.finished and not _is_back()
+    if finished and not (is_first and then and run.done_after != then.identity):
         print(f"tensorplane: run {Path(os.environ[RUN]).name} has finished; nothing to do", flush=True)
         return 0
-    if WRITES not in os.environ or os.environ.get(INDEX, "0") != "0":
-        return _counted(_launched(command, steps))
+    if WRITES not in os.environ or not is_first:
+        return _counted(_launched(launcher, command, steps))
     try:
         folder = run.take_over(__version__)
         os.environ["CHECKPOINT_DIR"] = str(folder)
-        code = _counted(_launched(command, steps))
-        if code == 0:
+        if not finished:
+            deadline = RunDeadline.of(run, folder)
+            if code := _in_time(launcher, deadline, lambda: _counted(_launched(launcher, command, steps))):
+                return code
             run.finish(folder)
+        code = _done(launcher, then)
+        if then and code == 0:
+            run.finish_after(folder, then.identity)
     except TakenOver as reason:
         print(f"tensorplane: {reason}", file=sys.stderr, flush=True)
         return EXIT_SAVED
     return code
+
+
+def _in_time(launcher: _Launcher, deadline: RunDeadline | None, launched: Callable[[], int]) -> int:
+    """The exit code of the command; EXIT_SAME if the run's deadline ended it, or has passed before."""
+    if deadline is None:
+        return launched()
+    if not deadline.passed:
+        done = deadline.watch(launcher.end)
+        code = launched()
+        done.set()
+        if code == 0 or not deadline.passed:
+            return code
+    _say(f"{deadline.reason}; it is not started again")
+    return EXIT_SAME
+
+
+def _done(launcher: _Launcher, then: OnSuccess | None) -> int:
+    """Do what follows the command's success. EXIT_SAME if that fails: a restart would not help, and may train again."""
+    if then is None:
+        return 0
+    fault = ""
+    for _ in range(on_success.MOST):
+        if fault:
+            _say(f"onSuccess: {fault}; running it again, in case the error was temporary")
+            time.sleep(_PAUSE_SECONDS)
+        if launcher.stopped:
+            return EXIT_SAVED
+        if not (fault := _fault(launcher, then)):
+            return 0
+    if launcher.stopped:
+        return EXIT_SAVED
+    _say(f"the command has succeeded, but onSuccess failed {on_success.MOST} times: {fault}")
+    return EXIT_SAME
+
+
+def _fault(launcher: _Launcher, then: OnSuccess) -> str:
+    """Do it once. Returns why it failed; empty if it did not."""
+    try:
+        if then.command:
+            code, line = launcher.execute(then.command, then.environment())
+            if code:
+                return f"exit code {code}: {line.decode(errors='replace')}"
+        if then.publish_to:
+            _say(f"published={then.publish_to}/{then.publish()}", sys.stdout)
+    except (OSError, ValueError) as error:
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+def _say(what: str, stream: TextIO = sys.stderr) -> None:
+    print(f"tensorplane: {what}", file=stream, flush=True)
 
 
 def _is_back() -> bool:
@@ -214,10 +286,9 @@ def _counted(ended: _Ended) -> int:
     return EXIT_SAME
 
 
-def _launched(command: Sequence[str], steps: Path) -> _Ended:
+def _launched(launcher: _Launcher, command: Sequence[str], steps: Path) -> _Ended:
     """How the command ended; with EXIT_SAME if it failed early twice in the same way."""
-    launcher = _Launcher(command)
-    first = launcher.run(steps)
+    first = launcher.run(command, steps)
     if not first.may_repeat or launcher.stopped:
         return _stopped(first) if launcher.stopped else first
     print(
@@ -228,7 +299,7 @@ def _launched(command: Sequence[str], steps: Path) -> _Ended:
     time.sleep(_PAUSE_SECONDS)
     if launcher.stopped:
         return _stopped(first)
-    second = launcher.run(steps)
+    second = launcher.run(command, steps)
     if launcher.stopped:
         return _stopped(second)
     return replace(second, code=EXIT_SAME) if second.is_like(first) else second

@@ -65,32 +65,58 @@ def _model_dir() -> Path:
 
 
 def _published(write: Callable[[Path], object], base: Path, run: str, metrics: Mapping[str, float] | None) -> int:
+    def described(draft: Path) -> None:
+        write(draft)
+        (draft / lineage.FILE).parent.mkdir(exist_ok=True)
+        (draft / lineage.FILE).write_text(json.dumps(lineage.record(run, metrics), indent=2) + "\n")
+
+    return _next(described, base, run)
+
+
+def copy_newest(base: Path, target: Path, *, run: str | None) -> int:
+    """Publish the newest version below `base` below `target` too, with its lineage. Returns its number there.
+
+    `run` is the publisher. If it already published the newest version there, that version is returned. Raises
+    FileNotFoundError without a version, and ValueError if another run has published the newest one.
+    """
+    version = newest(base)
+    if not version:
+        raise FileNotFoundError(f"{base} has no version of the model")
+    source, owner = base / str(version), _published_by(base / str(version))
+    if run and owner not in (None, run):
+        raise ValueError(f"{source} is a version of run {owner}, not of {run}")
+    return _next(lambda draft: shutil.copytree(source, draft), target, run or owner or uuid.uuid4().hex)
+
+
+def _next(write: Callable[[Path], object], base: Path, run: str) -> int:
+    """The number of the run's version below `base`: the newest if the run published it, else the next one."""
     base.mkdir(parents=True, exist_ok=True)
-    newest = _newest(base)
-    if newest and _published_by(base / str(newest)) == run:
-        return newest
+    last = newest(base)
+    if last and _published_by(base / str(last)) == run:
+        return last
     # Servers only load folders with a numeric name, so they ignore this one.
     draft = base / f".draft-{run}"
     shutil.rmtree(draft, ignore_errors=True)
     write(draft)
     (draft / _RUN).parent.mkdir(exist_ok=True)
     (draft / _RUN).write_text(run)
-    (draft / lineage.FILE).write_text(json.dumps(lineage.record(run, metrics), indent=2) + "\n")
     _flush(draft)
-    version = newest + 1
     # A rename never replaces a folder with content: the second publisher gets an error.
-    draft.rename(base / str(version))
+    draft.rename(base / str(last + 1))
     disk.flush(base)
-    return version
+    return last + 1
 
 
 def is_superseded(base: Path, *, run: str) -> bool:
     """Whether another run has published the newest version below `base`."""
-    newest = _newest(base) if base.is_dir() else 0
-    return bool(newest) and _published_by(base / str(newest)) not in (None, run)
+    last = newest(base)
+    return bool(last) and _published_by(base / str(last)) not in (None, run)
 
 
-def _newest(base: Path) -> int:
+def newest(base: Path) -> int:
+    """The number of the newest version below `base`; 0 without one."""
+    if not base.is_dir():
+        return 0
     return max((int(path.name) for path in base.iterdir() if path.name.isdecimal()), default=0)
 
 

@@ -24,6 +24,8 @@ def commands(settings: JobSettings) -> Iterator[tuple[Key, Sequence[str]]]:
     """The commands in the settings, the job's and those of roles, by their paths below the job's."""
     if settings.command:
         yield ("command",), settings.command
+    if settings.on_success and settings.on_success.command:
+        yield ("onSuccess", "command"), settings.on_success.command
     for role in settings.roles():
         if role.command is not None:
             yield _command_of(role), role.command

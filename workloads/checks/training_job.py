@@ -9,9 +9,11 @@ from workloads import pod_sets
 from workloads.base import Declared
 from workloads.checks import (
     command,
+    deadline,
     files,
     gpu_support,
     mounts,
+    on_success,
     packages,
     process,
     queueing,
@@ -63,7 +65,10 @@ def _program(settings: JobSettings, at: Key, declared: Declared) -> Iterator[Fau
     for where, stated in strategy.commands(settings):
         yield from command.faults(stated, there, at, (*at, *where), known=known)
     yield from script.faults(settings, at)
-    yield from process.check(settings.program, settings.env, at)
+    yield from deadline.faults(settings, at)
+    yield from on_success.faults(settings, at, declared)
+    then = settings.on_success.command if settings.on_success else None
+    yield from process.check([*settings.program, *(then or ())], settings.env, at)
     yield from _variables(settings, (*at, "env"))
     yield from files.faults(settings.script, settings.files, at)
 

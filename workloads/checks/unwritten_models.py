@@ -9,12 +9,13 @@ from workloads.base import WorkloadArgs
 def notes(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Note]:
     """A note for each server whose folder no job writes to, although jobs write to its volume."""
     written: dict[str, set[str]] = {}
+    published = {workload.publishes_to for workload in workloads.values()}
     for workload in workloads.values():
         if place := workload.models_written:
             written.setdefault(place.volume, set()).add(place.path)
     for at, workload in workloads.items():
         place = workload.models_read
-        if place is None or place.volume not in written:
+        if place is None or place.volume not in written or at[-1] in published:
             continue
         paths, path = written[place.volume], place.path
         # A job's code may write to other folders on the volume.

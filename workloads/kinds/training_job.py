@@ -43,6 +43,10 @@ class TrainingJobArgs(JobSettings, WorkloadArgs):
     def models_written(self) -> Location | None:
         return self.model
 
+    @property
+    def publishes_to(self) -> str | None:
+        return self.on_success.publish if self.on_success else None
+
     def unqueued(self) -> list[PodSet]:
         return [] if self.queue else self.pod_sets()
 

@@ -22,6 +22,7 @@ from workloads.manifests.objects import Identity, Manifest
 from workloads.manifests.run import Decisive, Recorded
 from workloads.manifests.streams import Client, in_pod
 from workloads.role import Role
+from workloads.settings.mounts import Location
 from workloads.settings.training_job import JobSettings, SecretKey
 
 
@@ -58,6 +59,9 @@ class Facts:
     """tensorplane's library, by path in `pod.LIBRARY`."""
     in_secret: Collection[str] = ()
     """Names of the settings' variables whose values are in a Secret, under the same names; the others are plain."""
+
+    publish_to: Location | None = None
+    """The folder of the model server to which the settings publish."""
 
     @property
     def identity(self) -> Identity:
@@ -178,7 +182,7 @@ def _template(
     container = pod.Container(
         image=image,
         resources=role.resources,
-        command=launcher.command_of(role, settings.program),
+        command=launcher.command_of(role, settings.program, _then(role, settings, facts)),
         env=[
             *tf_config.environment(name, settings.roles(), role),
             *tpu.environment(name, role),
@@ -238,9 +242,30 @@ def _places(run_name: str, settings: JobSettings, volumes: Mapping[str, Mountabl
 
 
 def _writes(role: Role, settings: JobSettings) -> dict[str, str]:
-    """Variables that make the first pod of a role the run's writer; the chief is the first pod of the first role."""
-    first = next(each.name for each in settings.roles() if each.decides)
-    return {"TENSORPLANE_WRITES": "true"} if settings.checkpoints and role.name == first else {}
+    """Variables that make the first pod of a role the run's writer, which also ends the run at its deadline."""
+    if not settings.checkpoints or not _is_first(role, settings):
+        return {}
+    found = {"TENSORPLANE_WRITES": "true"}
+    if settings.total_deadline_seconds:
+        found |= {"TENSORPLANE_DEADLINE": str(settings.total_deadline_seconds)}
+        found |= {"TENSORPLANE_GRACE": str(settings.grace_seconds)}
+    return found
+
+
+def _is_first(role: Role, settings: JobSettings) -> bool:
+    """Whether the first pod of the role is the chief."""
+    return role.name == next(each.name for each in settings.roles() if each.decides)
+
+
+def _then(role: Role, settings: JobSettings, facts: Facts) -> launcher.Then | None:
+    """What the first pod of the role does after the command; None for roles other than the chief's."""
+    if settings.on_success is None or not _is_first(role, settings):
+        return None
+    folder = facts.publish_to
+    return launcher.Then(
+        settings.on_success.command or (),
+        mounts.inside(folder, settings.volumes, facts.volumes) if folder else None,
+    )
 
 
 def _gpus_asked_for(role: Role) -> list[dict[str, str]]:

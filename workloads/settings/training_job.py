@@ -30,6 +30,7 @@ from workloads.role import Role
 from workloads.settings.egress import Egress
 from workloads.settings.files import Script, Source, Target, of_script
 from workloads.settings.mounts import Location, MountArgs
+from workloads.settings.on_success import OnSuccess
 from workloads.settings.packages import Package
 from workloads.settings.streams import StreamUseArgs
 from workloads.settings.within import Within
@@ -158,6 +159,9 @@ class JobSettings(Model):
     """Folder for checkpoints, in the variable CHECKPOINT_DIR."""
     tensorboard: TensorBoard | None = None
     """Folder for TensorBoard's event files, in the variable TENSORBOARD_DIR."""
+    on_success: OnSuccess | None = None
+    """What the job does once its command has succeeded, such as publishing the model to a server of the stack:
+    `{publish: digits-server}`. It requires a Python command."""
     egress: Annotated[Egress, Field(default_factory=list)]
     """Destinations that the pods may connect to, besides each other, DNS and the brokers of `streams`: `internet`, or a
     list such as `[{cidr: 10.20.0.0/16, ports: [443]}]`."""
@@ -182,7 +186,14 @@ class JobSettings(Model):
     deadline_seconds: Annotated[int, Field(ge=1, le=10**8)] | None = None
     """Seconds after which a job that still runs is stopped and fails. No limit by default.
 
-    Time in the queue does not count. A restart of the job, after a failure or an eviction, begins a new period.
+    Time in the queue does not count. A restart of the job, after a failure or an eviction, begins a new period; for
+    the whole run, set `totalDeadlineSeconds`.
+    """
+    total_deadline_seconds: Annotated[int, Field(ge=1, le=10**8)] | None = None
+    """Seconds after the run's first start after which it is stopped and fails, over all restarts. No limit by default.
+
+    Its pods save before they end. Time in the queue before the first start does not count, and after an eviction it
+    does. It requires `checkpoints` and a Python command. A raised deadline continues the same run.
     """
     grace_seconds: Annotated[int, Field(ge=0, le=86400)] = 30
     """Seconds between SIGTERM and SIGKILL. Saving a checkpoint must not take longer."""

@@ -16,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
+import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +25,8 @@ from typing import Any
 from tensorplane.checkpoints import disk
 
 RECORD = "run.json"
-"""File in a run's folder: the version of the library that ran it last, and whether it has finished."""
+"""File in a run's folder: the version of the library that ran it last, whether it has finished, and what it has done
+then."""
 _ATTEMPTS = 100
 
 
@@ -43,6 +45,11 @@ class RunFolder:
     def finished(self) -> bool:
         """Whether the run has finished."""
         return bool(self._record(self._path).get("finished"))
+
+    @property
+    def done_after(self) -> str:
+        """What the finished run has done after its success (`OnSuccess.identity`); empty before."""
+        return str(self._record(self._path).get("doneAfter") or "")
 
     @property
     def restarts(self) -> int:
@@ -64,9 +71,24 @@ class RunFolder:
         self._note(folder, version=version, starts=_starts(self._record(folder)) + 1)
         return folder
 
+    def began(self, folder: Path) -> float:
+        """When the run began for the first time, in seconds since 1970; now, if that is not recorded yet.
+
+        For its writer. Raises TakenOver as `finish`.
+        """
+        found = self._record(folder).get("began")
+        if not isinstance(found, int | float):
+            found = time.time()
+            self._note(folder, began=found)
+        return float(found)
+
     def finish(self, folder: Path) -> None:
         """Record that the run has finished, as its writer. Raises TakenOver if another gang writes now."""
-        self._note(folder, finished=True)
+        self._note(folder, finished=True, doneAfter="")
+
+    def finish_after(self, folder: Path, identity: str) -> None:
+        """Record what the finished run has done after its success. Raises TakenOver as `finish`."""
+        self._note(folder, doneAfter=identity)
 
     def _claimed(self) -> Path:
         """Rename the only folder in `_writers`. Of two callers, the later one owns it."""

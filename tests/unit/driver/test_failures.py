@@ -30,6 +30,14 @@ from tests.support.failed_jobs import RUN, TRACEBACK, UNPULLED, exited, job_set_
             ),
             "exit code 78: after step 120 it failed 3 times in a row with the same last line; it is not retried",
         ),
+        (
+            exited(78, "tensorplane: the command has succeeded, but onSuccess failed 3 times: exit code 1: refused"),
+            "exit code 78: the command has succeeded, but onSuccess failed 3 times; it is not retried",
+        ),
+        (
+            exited(78, "tensorplane: totalDeadlineSeconds, 3600, have passed since the run's first start; it is not"),
+            "exit code 78: totalDeadlineSeconds, 3600, have passed since the run's first start; it is not retried",
+        ),
     ],
 )
 def test_how_it_ended_and_its_last_words(state: dict[str, Any], how: str) -> None:
@@ -88,6 +96,24 @@ def test_an_oom_killed_job_continues_with_more_memory() -> None:
     )
     said = failures.again(job_set_of("Failed", "CHECKPOINT_DIR"), pods, "make up", "pulumi up --refresh")
     assert "The same run continues from its last checkpoint." in said
+
+
+@pytest.mark.parametrize(
+    ("last", "advice"),
+    [
+        (
+            "tensorplane: totalDeadlineSeconds, 3600, have passed since the run's first start; it is not started again",
+            "Raise totalDeadlineSeconds of the job, then deploy with: make up. The same run continues.",
+        ),
+        (
+            "tensorplane: the command has succeeded, but onSuccess failed 3 times: exit code 1: refused",
+            "Correct onSuccess of the job, then deploy with: make up. The run has finished and does not train again.",
+        ),
+    ],
+)
+def test_a_run_that_the_library_ended_is_advised_accordingly(last: str, advice: str) -> None:
+    said = failures.again(job_set_of("Failed", "CHECKPOINT_DIR"), [pod_of(**exited(78, last))], "make up", "")
+    assert said.startswith(advice)
 
 
 @pytest.mark.parametrize("variables", [("STEPS", "CHECKPOINT_DIR"), ("STEPS",), ()])

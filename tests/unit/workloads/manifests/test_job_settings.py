@@ -22,6 +22,7 @@ from tests.support.planned_jobs import (
 )
 from workloads.manifests.mounts import Mountable
 from workloads.manifests.training_job import plan
+from workloads.settings.mounts import Location
 from workloads.settings.training_job import JobSettings
 
 
@@ -115,6 +116,29 @@ class TestEgress:
     def test_a_run_stays_itself(self) -> None:
         assert len(planned().network_policies) == 1
         assert planned(egress="internet").run == planned().run
+
+
+class TestOnSuccess:
+    """What follows the success is in the command of the first role, and decides nothing."""
+
+    COMMAND: ClassVar[list[str]] = ["python3", "evaluate.py", "$(MODEL_DIR)"]
+
+    def test_only_the_first_role_does_it(self) -> None:
+        known = facts("chief", "worker", "ps", "evaluator", volumes={"models": Mountable("models-claim", "/models")})
+        strategy = {"kind": "parameterServer", "evaluator": {}}
+        more = {"volumes": {"models": None}, "checkpoints": {"volume": "models"}, "strategy": strategy}
+        manifest = planned(known, onSuccess={"command": self.COMMAND}, **more)
+        launched = container(manifest, "chief")["command"]
+        assert launched[3:] == ["--on-success", "3", *self.COMMAND, "python3", "train.py"]
+        for role in ("worker", "ps", "evaluator"):
+            assert "--on-success" not in container(manifest, role)["command"]
+        assert manifest.run.name == planned(known, **more).run.name
+
+    def test_the_folder_of_the_server_is_where_the_job_mounts_its_volume(self) -> None:
+        served = Location(volume="served", path="digits")
+        known = facts(volumes={"served": Mountable("served-claim", "/elsewhere")}, publish_to=served)
+        manifest = planned(known, volumes={"served": "/served"}, onSuccess={"publish": "digits-server"})
+        assert container(manifest)["command"][3:] == ["--publish-to", "/served/digits", "python3", "train.py"]
 
 
 class TestDeadline:

@@ -1,0 +1,78 @@
+"""A run has one deadline over all restarts: the command is asked to save, and the run does not start again."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tensorplane import launch
+from tests.runtime.launching import LIBRARY
+from tests.support.waiting import PATIENT_SECONDS
+
+_SAVES = """
+import os, pathlib, signal, sys, time
+def save(*_):
+    pathlib.Path(os.environ["CHECKPOINT_DIR"], "saved").touch()
+    sys.exit(75)
+signal.signal(signal.SIGTERM, save)
+print("began", flush=True)
+time.sleep(100000)
+"""
+_HANGS = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(100000)"
+
+
+def _run(folder: Path, program: str, seconds: float, grace: float = 30) -> subprocess.CompletedProcess[str]:
+    (folder / "train.py").write_text(program)
+    argv = [sys.executable, "-I", str(LIBRARY / "tensorplane" / "launch.py"), sys.executable, str(folder / "train.py")]
+    env = {"PATH": os.environ["PATH"], launch.RUN: str(folder / "digits-1"), launch.WRITES: "true"}
+    env |= {"TENSORPLANE_DEADLINE": str(seconds), "TENSORPLANE_GRACE": str(grace)}
+    return subprocess.run(argv, capture_output=True, text=True, timeout=PATIENT_SECONDS, env=env)
+
+
+def _reason(seconds: float) -> str:
+    reason = f"totalDeadlineSeconds, {seconds:g}, have passed since the run's first start; it is not started again"
+    return f"tensorplane: {reason}"
+
+
+def test_it_saves_at_the_deadline_and_does_not_start_again(tmp_path: Path) -> None:
+    ended = _run(tmp_path, _SAVES, 3)
+    assert (ended.returncode, ended.stdout) == (launch.EXIT_SAME, "began\n")
+    assert ended.stderr.splitlines()[-1] == _reason(3)
+    assert (tmp_path / "digits-1" / "saved").exists()
+    again = _run(tmp_path, _SAVES, 3)
+    assert (again.returncode, again.stdout, again.stderr) == (launch.EXIT_SAME, "", f"{_reason(3)}\n")
+
+
+def test_a_command_that_does_not_stop_is_killed_after_the_grace_period(tmp_path: Path) -> None:
+    ended = _run(tmp_path, _HANGS, 3, grace=0.1)
+    assert (ended.returncode, ended.stderr) == (launch.EXIT_SAME, f"{_reason(3)}\n")
+
+
+def test_it_counts_from_the_first_start_of_the_run(tmp_path: Path) -> None:
+    assert _run(tmp_path, "raise SystemExit(90)", 1000).returncode == 90
+    record = tmp_path / "digits-1" / "run.json"
+    began = json.loads(record.read_text())["began"]
+    assert time.time() - 600 < began <= time.time()
+    assert _run(tmp_path, "raise SystemExit(90)", 1000).returncode == 90
+    assert json.loads(record.read_text())["began"] == began
+    record.write_text(json.dumps({**json.loads(record.read_text()), "began": began - 2000}))
+    assert _run(tmp_path, "raise SystemExit(90)", 1000).returncode == launch.EXIT_SAME
+    assert _run(tmp_path, "raise SystemExit(90)", 3000).returncode == 90, "a raised deadline continues the run"
+
+
+@pytest.mark.parametrize(("program", "code"), [("pass", 0), ("raise SystemExit(90)", 90)])
+def test_a_run_that_ends_in_time_ends_as_without_it(tmp_path: Path, program: str, code: int) -> None:
+    assert _run(tmp_path, program, 1000).returncode == code
+
+
+def test_a_finished_run_has_no_deadline(tmp_path: Path) -> None:
+    assert _run(tmp_path, "pass", 1000).returncode == 0
+    record = tmp_path / "digits-1" / "run.json"
+    record.write_text(json.dumps({**json.loads(record.read_text()), "began": 0}))
+    assert _run(tmp_path, "pass", 1000).returncode == 0

@@ -1,0 +1,27 @@
+"""What a job does once its command has succeeded."""
+
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from components.base.model import Argument, Model, Name, refuse
+
+
+class OnSuccess(Model):
+    """What the job's first pod does once the command has succeeded, with its files, volumes and variables.
+
+    If it fails three times, the job fails without training again. With `checkpoints`, a change of it, or a correction
+    and another deployment, only repeats this.
+    """
+
+    command: Annotated[list[Argument], Field(min_length=1)] | None = None
+    """Command of a single process, without TF_CONFIG. MODEL_VERSION_DIR is the folder of the model's newest version."""
+    publish: Name | None = None
+    """Model server of the stack that gets the newest version in `model`, after `command` if both are set: a version
+    for which it fails is never served. The job mounts the server's volume."""
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if self.command is None and self.publish is None:
+            refuse("command, publish or both")
+        return self
