@@ -16,13 +16,14 @@ from components.base.quantities import GIB, amount
 from components.catalog import GPU_RESOURCE, TPU_RESOURCE
 from driver import failures
 from driver.kube import Kube
+from driver.runs import published
 from driver.service_urls import urls
 
 Object = dict[str, Any]
 
 _JOB_SETS = "/apis/jobset.x-k8s.io/v1alpha2/jobsets"
 _QUEUES = "/apis/kueue.x-k8s.io"
-_RUN_COLUMNS = ("namespace", "run", "state", "restarts", "age", "why")
+_RUN_COLUMNS = ("namespace", "run", "state", "restarts", "age", "result")
 _NODE_COLUMNS = ("name", "state", "version", "processors", "memory", "accelerators")
 
 
@@ -118,7 +119,7 @@ def _pod(pod: Object, now: datetime.datetime) -> tuple[str, ...]:
 
 
 def _run(job_set: Object, pods: list[Object], now: datetime.datetime) -> tuple[str, ...]:
-    """One run of a training job, and why it failed or cannot start."""
+    """One run of a training job, and why it failed or cannot start, or what it has published."""
     ours = [pod for pod in pods if _is_of(pod, job_set)]
     status = job_set.get("status", {})
     state = next((word for word in ("Completed", "Failed") if condition(job_set, word)), "")
@@ -126,6 +127,8 @@ def _run(job_set: Object, pods: list[Object], now: datetime.datetime) -> tuple[s
         is_running = any(pod["status"].get("phase") == "Running" for pod in ours)
         state = "Waiting" if job_set["spec"].get("suspend") else "Running" if is_running else "Starting"
     why = failures.in_short(ours) if state == "Failed" else failures.cannot_start(ours)
+    if state == "Completed" and (model := published.of(ours)):
+        why = f"published {model.version}"
     return *_identity(job_set), state, str(status.get("restarts", 0)), age(job_set, now), why
 
 

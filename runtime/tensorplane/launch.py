@@ -29,7 +29,7 @@ from typing import IO, TextIO
 _LIBRARY = str(Path(__file__).absolute().parents[1])
 sys.path.insert(0, _LIBRARY)
 
-from tensorplane import on_success  # noqa: E402
+from tensorplane import lineage, on_success, published  # noqa: E402
 from tensorplane.checkpoints.run_folder import RunFolder, TakenOver  # noqa: E402
 from tensorplane.failures import MOST, Failure, Failures  # noqa: E402
 from tensorplane.on_success import OnSuccess  # noqa: E402
@@ -310,6 +310,15 @@ def _stopped(ended: _Ended) -> _Ended:
     return replace(ended, step=None)
 
 
+def _leave() -> None:
+    """Leave what the job has published in the first pod's status."""
+    if "MODEL_DIR" in os.environ and os.environ.get(INDEX, "0") == "0":
+        published.leave(Path(os.environ["MODEL_DIR"]), lineage.run())
+
+
 if __name__ == "__main__":
     enter_copy()
-    sys.exit(main(sys.argv[1:], Path("/tmp/.tensorplane-steps")))  # noqa: S108
+    code = main(sys.argv[1:], Path("/tmp/.tensorplane-steps"))  # noqa: S108
+    if code == 0:
+        _leave()
+    sys.exit(code)

@@ -1,4 +1,4 @@
-"""Settings of jobs whose effect only a cluster shows: large files, existing Secrets, /dev/shm, a deadline."""
+"""Settings of jobs whose effect only a cluster shows: large files, existing Secrets, /dev/shm, deadlines, onSuccess."""
 
 from __future__ import annotations
 
@@ -35,11 +35,48 @@ assert shared.f_blocks * shared.f_frsize == 128 << 20
 print(hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest())
 raise SystemExit(3)  # the last line is kept
 """
+TRAINS = """
+import os
+import tensorflow as tf
+import tensorplane
+model = tf.Module()
+model.half = tf.function(lambda x: {"y": x / 2 + 2}, input_signature=[tf.TensorSpec([None], tf.float32)])
+signatures = {"serving_default": model.half}
+tensorplane.publish(lambda folder: tf.saved_model.save(model, str(folder), signatures), metrics={"loss": 0.25})
+"""
+ACCEPTS = """
+import os, pathlib
+version = pathlib.Path(os.environ["MODEL_VERSION_DIR"])
+assert version == pathlib.Path("/work/candidates/half/1") and (version / "saved_model.pb").exists()
+"""
 SETTINGS = f"""
 config:
   tensorplane:namespace: {NAMESPACE}
   tensorplane:controllers: {{kueue: present, jobset: present}}
+  tensorplane:volumes:
+    work: {{sizeGib: 1, retain: false}}
   tensorplane:workloads:
+    trained:
+      kind: trainingJob
+      strategy: {{kind: single}}
+      command: [python3, -c, {json.dumps(TRAINS)}]
+      volumes: {{work: /work}}
+      model: {{volume: work, path: candidates/half}}
+      onSuccess: {{command: [python3, -c, {json.dumps(ACCEPTS)}], publish: served}}
+      resources: {{cpus: 0.2, memoryGib: 1}}
+    served:
+      kind: modelServer
+      model: {{volume: work, path: half}}
+      resources: {{cpus: 0.1, memoryGib: 1}}
+    overdue:
+      kind: trainingJob
+      strategy: {{kind: single}}
+      command: [python3, -c, "import time; time.sleep(3600)"]
+      volumes: {{work: /work}}
+      checkpoints: {{volume: work}}
+      totalDeadlineSeconds: 5
+      graceSeconds: 1
+      resources: {{cpus: 0.1, memoryGib: 0.1}}
     large:
       kind: trainingJob
       strategy: {{kind: single}}
@@ -70,23 +107,38 @@ def stack(deployed: Deployed, tmp_path: Path) -> Iterator[Stack]:
 
 
 def test_a_job_gets_its_files_and_secrets_and_ends_at_its_deadline(deployed: Deployed, stack: Stack) -> None:
-    runs = {name: each["jobSet"] for name, each in stack.outputs()["workloads"].items()}
+    runs = {name: each.get("jobSet", "") for name, each in stack.outputs()["workloads"].items()}
     api = Api(config.new_client_from_config(str(deployed.instance.kubeconfig)))
     # The pods wait for it.
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "hub", "namespace": NAMESPACE}}
     api.create({**secret, "data": {"token": base64.b64encode(b"hunter2").decode()}}, manager="test")
 
-    def ended(run: str) -> dict[str, Any] | None:
+    def ended(run: str, kind: str = "Failed") -> dict[str, Any] | None:
         path = f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/{NAMESPACE}/jobsets/{run}"
         job_set = deployed.kube.get(path) or {}
         kinds = {one["type"] for one in job_set.get("status", {}).get("conditions", ()) if one["status"] == "True"}
-        return job_set if "Failed" in kinds else None
+        return job_set if kind in kinds else None
 
     late = eventually(lambda: ended(runs["late"])) or {}
     assert not late["status"].get("restarts"), "a job at its deadline is not restarted"
     answer = query.ask(deployed.kube, NAMESPACE, runs["late"], {})
     assert answer.state == "failed"
     assert "deadlineSeconds, 5" in "\n".join(answer.lines)
+
+    overdue = eventually(lambda: ended(runs["overdue"])) or {}
+    assert not overdue["status"].get("restarts"), "a run at its deadline is not restarted"
+    said = query.ask(deployed.kube, NAMESPACE, runs["overdue"], {}).lines
+    assert "totalDeadlineSeconds, 5, have passed since the run's first start" in said[0]
+
+    eventually(lambda: ended(runs["trained"], "Completed"))
+    said = query.ask(deployed.kube, NAMESPACE, runs["trained"], {}).lines
+    assert said[0] == "It has published half/1: loss 0.25"
+    server = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/served"
+    eventually(lambda: ((deployed.kube.get(server) or {}).get("status") or {}).get("readyReplicas"))
+
+    opened = deployed.kube.get(f"/apis/networking.k8s.io/v1/namespaces/{NAMESPACE}/networkpolicies/large-egress") or {}
+    blocks = [to["ipBlock"] for rule in opened["spec"]["egress"] for to in rule["to"]]
+    assert {block["cidr"] for block in blocks} == {"0.0.0.0/0", "::/0"}
 
     eventually(lambda: ended(runs["large"]))
     said = query.ask(deployed.kube, NAMESPACE, runs["large"], {}).lines

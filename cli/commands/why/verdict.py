@@ -14,6 +14,7 @@ from components.base.faults import did_you_mean
 from components.base.labels import NAME, PRIORITY_LABEL
 from components.catalog import GPU_RESOURCE
 from driver import failures
+from driver.runs import published
 
 
 def answer(asked: Asked) -> Answer:
@@ -21,7 +22,8 @@ def answer(asked: Asked) -> Answer:
     for kind, state in (("Completed", "finished"), ("Failed", "failed")):
         if (ended := condition(asked.job_set, kind)).holds:
             verdict = f"{asked.name} {state} {asked.ago(ended.since)}: {ended.message}"
-            return Answer(verdict, state, tuple(_ended_badly(asked)) if state == "failed" else ())
+            lines = _ended_badly(asked) if state == "failed" else _ended_well(asked)
+            return Answer(verdict, state, tuple(lines))
     queue = workloads.queue_of(asked.job_set)
     if queue is None:
         return _without_queue(asked)
@@ -42,6 +44,11 @@ def _ended_badly(asked: Asked) -> Iterator[str]:
         yield failures.again(asked.job_set, asked.details.pods, asked.deploy, asked.refresh)
     else:
         yield "The settings do not declare it; its owner can delete the JobSet and create it again."
+
+
+def _ended_well(asked: Asked) -> Iterator[str]:
+    model = published.of(asked.details.pods)
+    yield from model.lines if model else ()
 
 
 def _without_queue(asked: Asked) -> Answer:

@@ -11,6 +11,8 @@ from rich.console import Console
 from driver import status_tables
 from tests.support.failed_jobs import NOW, RUN, TRACEBACK, UNPULLED, exited, job_set_of, pod_of, unpulled
 
+MESSAGE = '{"published": {"version": "digits/3", "run": "digits-0901f9d5"}}'
+
 
 def _drawn(facts: status_tables.Facts) -> str:
     drawn = io.StringIO()
@@ -27,6 +29,11 @@ def _drawn(facts: status_tables.Facts) -> str:
             "Failed 3 1 h exit code 1; last line: ValueError: boom",
         ),
         (job_set_of("Completed"), [pod_of(phase="Succeeded", **exited(0))], "Completed 0 1 h"),
+        (
+            job_set_of("Completed"),
+            [pod_of("worker-0-1", phase="Succeeded", **exited(0)), pod_of(phase="Succeeded", **exited(0, MESSAGE))],
+            "Completed 0 1 h published digits/3",
+        ),
         (job_set_of(), [pod_of(phase="Running", running={})], "Running 0 1 h"),
         (
             job_set_of(),
