@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from components.queues import job_labels
-from workloads import placement, references, sources
+from workloads import packages, placement, references, sources
 from workloads.manifests.training_job import Facts
 from workloads.platform_settings import PlatformSettings
 from workloads.settings.training_job import JobSettings
@@ -25,5 +25,6 @@ def facts_of(name: str, settings: JobSettings, platform: PlatformSettings, in_se
         files=sources.read(settings.sources),
         library=sources.library(),
         in_secret=in_secret,
+        packages=() if platform.cluster.images.built_here else packages.locked(settings.packages),
         publish_to=platform.models.get(settings.on_success.publish or "") if settings.on_success else None,
     )

@@ -20,13 +20,22 @@ def faults(settings: JobSettings, at: Key, cluster: ClusterArgs) -> Iterator[Fau
     if settings.image is not None:
         reason = "is set, and so is image, which must contain all packages; remove one of them"
         yield Fault(where, reason, given=((*at, "image"),))
-    elif not cluster.images.built_here:
+    elif missing := [] if cluster.images.built_here else list(_missing(settings)):
         build = "tensorplane image build --push REGISTRY/NAME:TAG --packages " + " ".join(settings.packages)
-        reason = f"cannot be added to the default image on this cluster; set image, built with: {build}"
-        yield Fault(where, reason, given=(("cluster",),))
+        reason = f"is set, and on this cluster the pods install them; {' and '.join(missing)}"
+        given = (("cluster",), (*at, "checkpoints"), (*at, "egress"))
+        yield Fault(where, f"{reason}, or set image, built with: {build}", given=given)
     else:
         wrong = [*_repeated(settings.packages, where), *_contradictions(settings.packages, where)]
         yield from wrong or _unlocked(settings.packages, where)
+
+
+def _missing(settings: JobSettings) -> Iterator[str]:
+    """What pods lack that install packages."""
+    if settings.checkpoints is None and settings.model is None:
+        yield "set checkpoints or model, on whose volume they are kept"
+    if not settings.egress:
+        yield "set egress: internet, or the addresses of your index"
 
 
 def _repeated(packages: list[str], where: Key) -> Iterator[Fault]:

@@ -37,7 +37,8 @@ class TrainingJobArgs(JobSettings, WorkloadArgs):
 
     def default_image(self, images: versions.Images) -> str | None:
         image = images.training(max(role.resources.gpus for role in self.roles()))
-        return image and packages.image(image, self.packages)
+        # Elsewhere, the pods install them.
+        return packages.image(image, self.packages) if image and images.built_here else image
 
     @property
     def models_written(self) -> Location | None:

@@ -1,6 +1,6 @@
 """Pod specs that pass Pod Security `restricted`, as plain data in Kubernetes' own spelling."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -15,7 +15,9 @@ APP = "/opt/tensorplane/app"
 """Directory of a workload's files, which is its working directory."""
 LIBRARY = "/opt/tensorplane/lib"
 """Directory of tensorplane's library, on PYTHONPATH."""
-_UNPACK = f"{LIBRARY}/tensorplane/unpack.py"
+PACKAGES = "/opt/tensorplane/packages"
+"""Directory of the requirements file of packages that the pods install."""
+_UNPACK, _INSTALL = f"{LIBRARY}/tensorplane/unpack.py", f"{LIBRARY}/tensorplane/packages.py"
 _GROUP_READS = 0o440
 _NONE: Mapping[str, str] = MappingProxyType({})
 _MEETING = "volumes.tensorplane"
@@ -46,6 +48,17 @@ class SecretFiles:
 
 
 @dataclass(frozen=True)
+class Packages:
+    """Packages that an init container installs on a volume."""
+
+    requirements: str
+    """Path of the requirements file."""
+    folder: str
+    env: Sequence[Mapping[str, Any]] = ()
+    """Variables of the init container, such as PIP_INDEX_URL."""
+
+
+@dataclass(frozen=True)
 class Container:
     """The one container of a pod."""
 
@@ -61,6 +74,8 @@ class Container:
     """Parts of archives by mount path; an init container unpacks them before the container starts."""
     python: str = "python3"
     """Python of the image, which unpacks archives with the library."""
+    packages: Packages | None = None
+    """Installed with the image's Python and the library before the container starts."""
     secrets: Mapping[str, SecretFiles] = field(default_factory=dict)
     """Files of Secrets by mount path."""
     readiness: Mapping[str, Any] | None = None
@@ -104,6 +119,10 @@ def _on_one_node(meeting: Mapping[str, str]) -> list[dict[str, Any]]:
 
 
 def _spec(name: str, container: Container, grace_seconds: int, restart_policy: str) -> dict[str, Any]:
+    before = [
+        *([_unpacking(container)] if container.archives else []),
+        *_installing(container, restart_policy),
+    ]
     return {
         "serviceAccountName": name,
         "automountServiceAccountToken": False,
@@ -111,7 +130,7 @@ def _spec(name: str, container: Container, grace_seconds: int, restart_policy: s
         "restartPolicy": restart_policy,
         "terminationGracePeriodSeconds": grace_seconds,
         "securityContext": pod_security.pod(),
-        **({"initContainers": [_unpacking(container)]} if container.archives else {}),
+        **({"initContainers": before} if before else {}),
         "containers": [{**_container(container), **_last_words(restart_policy)}],
         "volumes": _volumes(container),
     }
@@ -161,6 +180,22 @@ def _unpacking(container: Container) -> dict[str, Any]:
             *({"name": _parts_name(at), "mountPath": _parts(at), "readOnly": True} for at in container.archives),
         ],
     }
+
+
+def _installing(container: Container, restart_policy: str) -> Iterator[dict[str, Any]]:
+    """The init container that installs packages. Its requests do not add to those of the pod."""
+    if container.packages:
+        yield {
+            "name": "packages",
+            "image": container.image,
+            "imagePullPolicy": "IfNotPresent",
+            "command": [container.python, "-I", _INSTALL, container.packages.requirements, container.packages.folder],
+            "env": [*_ENVIRONMENT, *container.packages.env],
+            "resources": _compute(container.resources),
+            "securityContext": pod_security.container(),
+            "volumeMounts": _mounts(container),
+            **_last_words(restart_policy),
+        }
 
 
 def variables(values: Mapping[str, str]) -> list[dict[str, str]]:

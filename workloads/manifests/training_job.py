@@ -25,6 +25,8 @@ from workloads.role import Role
 from workloads.settings.mounts import Location
 from workloads.settings.training_job import JobSettings, SecretKey
 
+_REQUIREMENTS = "requirements.txt"
+
 
 @dataclass(frozen=True)
 class Placement:
@@ -59,7 +61,8 @@ class Facts:
     """tensorplane's library, by path in `pod.LIBRARY`."""
     in_secret: Collection[str] = ()
     """Names of the settings' variables whose values are in a Secret, under the same names; the others are plain."""
-
+    packages: Sequence[str] = ()
+    """Lines of a requirements file, with hashes: packages that the pods install on a volume."""
     publish_to: Location | None = None
     """The folder of the model server to which the settings publish."""
 
@@ -70,10 +73,12 @@ class Facts:
 
     def bundles(self) -> dict[str, list[Bundle]]:
         """The job's files, by mount path: one ConfigMap, or the parts of an archive."""
+        text = "".join(f"{line}\n" for line in self.packages).encode()
         found = {
             pod.APP: bundles(f"{self.name}-files", self.files),
             # Always one, because the library unpacks the others.
             pod.LIBRARY: [bundle(f"{self.name}-runtime", self.library)] if self.library else [],
+            pod.PACKAGES: [bundle(f"{self.name}-packages", {_REQUIREMENTS: text})] if text else [],
         }
         return {at: parts for at, parts in found.items() if parts}
 
@@ -161,6 +166,7 @@ def _decisive(settings: JobSettings, facts: Facts, image: str, secret: str | Non
             # Parts that are not set must not change the name.
             "attempt": settings.attempt if settings.attempt > 1 else None,
             "dataService": settings.strategy.data_service is not None,
+            "packages": sorted(facts.packages),
             **settings.strategy.decisive(),
         }
     )
@@ -188,7 +194,11 @@ def _template(
             *tpu.environment(name, role),
             *data_service.environment(name, settings.roles(), role),
             *pod.variables(
-                {"PYTHONPATH": pod.LIBRARY, **_places(name, settings, facts.volumes), **_writes(role, settings)}
+                {
+                    "PYTHONPATH": ":".join(_imported(image, settings, facts)),
+                    **_places(name, settings, facts.volumes),
+                    **_writes(role, settings),
+                }
             ),
             *_gpus_asked_for(role),
             *pod.variables(role.env),
@@ -200,6 +210,7 @@ def _template(
         files={at: parts[0] for at, parts in facts.bundles().items() if at not in facts.archived},
         archives={at: parts for at, parts in facts.bundles().items() if at in facts.archived},
         python=launcher.python(settings.program),
+        packages=_packages(image, settings, facts, variables),
         secrets=of_streams.secrets,
         accelerator_resource=role.accelerator_resource,
         network=placement.network,
@@ -215,6 +226,28 @@ def _template(
         restart_policy="Never",
         placement=_placed(placement, role),
     )
+
+
+def _imported(image: str, settings: JobSettings, facts: Facts) -> list[str]:
+    """The folders on PYTHONPATH."""
+    return [pod.LIBRARY, *([_packages_folder(image, settings, facts)] if facts.packages else [])]
+
+
+def _packages_folder(image: str, settings: JobSettings, facts: Facts) -> str:
+    """The folder of the packages, named by them and the image, whose Python they are for."""
+    if (place := settings.checkpoints or settings.model) is None:
+        raise ValueError("packages without a volume: the checks refuse that")
+    volume = mounts.path_of(place.volume, settings.volumes, facts.volumes)
+    return f"{volume}/.tensorplane/packages/{digest_of([image, sorted(facts.packages)], length=16)}"
+
+
+def _packages(
+    image: str, settings: JobSettings, facts: Facts, variables: Sequence[Mapping[str, Any]]
+) -> pod.Packages | None:
+    """What installs the packages; None if the pods install none. `variables`: the settings' own, such as PIP_*."""
+    if not facts.packages:
+        return None
+    return pod.Packages(f"{pod.PACKAGES}/{_REQUIREMENTS}", _packages_folder(image, settings, facts), variables)
 
 
 def _placed(placement: Placement, role: Role) -> Mapping[str, Any]:

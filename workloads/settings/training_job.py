@@ -135,8 +135,9 @@ class JobSettings(Model):
     `gpus`, except on `embedded`, because no public image is known that supports them; `examples/gpu-image` builds one.
     """
     packages: Annotated[list[Package], Field(default_factory=list)]
-    """Python packages in addition to those of the training image: `[pandas==2.2.3]`. Only on `embedded`; elsewhere,
-    `tensorplane image build` makes an `image` with them.
+    """Python packages in addition to those of the training image: `[pandas==2.2.3]`. On `embedded`, they are a layer of
+    the image. Elsewhere the pods install them once, from an index that `egress` opens, on the volume of `checkpoints`
+    or `model`. A job with `image` cannot have them; `tensorplane image build` makes such an image.
 
     `tensorplane image lock` resolves them to versions and hashes in packages.lock, which belongs into version control.
     Other versions are a new run.

@@ -83,12 +83,40 @@ def test_an_image_of_the_user_must_have_them_itself() -> None:
     ]
 
 
-def test_elsewhere_the_command_that_builds_an_image_is_named() -> None:
+ELSEWHERE = {"kind": "existing", "context": "research"}
+
+
+@pytest.mark.parametrize(
+    ("more", "missing"),
+    [
+        (
+            {"checkpoints": None, "model": None},
+            "set checkpoints or model, on whose volume they are kept and set egress: internet, or the addresses of "
+            "your index",
+        ),
+        ({}, "set egress: internet, or the addresses of your index"),
+        ({"checkpoints": None, "model": None, "egress": "internet"}, "set checkpoints or model, on whose volume they"),
+    ],
+)
+def test_elsewhere_the_pods_need_a_volume_and_an_index(more: dict[str, Any], missing: str) -> None:
+    [line] = [line for line in elsewhere(**more) if ".packages: " in line]
+    assert f"packages: is set, and on this cluster the pods install them; {missing}" in line
+    assert line.endswith(
+        "or set image, built with: tensorplane image build --push REGISTRY/NAME:TAG --packages pandas==2.2.3"
+    )
+
+
+def elsewhere(**more: Any) -> list[str]:
     tree = dev()
-    tree["cluster"] = {"kind": "existing", "context": "research"}
-    tree["workloads"]["digits"]["packages"] = ["pandas==2.2.3"]
-    [line] = [line for line in faults_of(tree) if "packages" in line]
-    assert line.endswith("built with: tensorplane image build --push REGISTRY/NAME:TAG --packages pandas==2.2.3")
+    tree["cluster"] = ELSEWHERE
+    job = {**tree["workloads"]["digits"], "packages": ["pandas==2.2.3"], **more}
+    tree["workloads"]["digits"] = {key: value for key, value in job.items() if value is not None}
+    return faults_of(tree)
+
+
+def test_elsewhere_the_same_checks_apply() -> None:
+    assert not [line for line in elsewhere(egress="internet") if ".packages" in line]
+    assert [line for line in elsewhere(egress="internet", packages=["pandas"]) if "not in packages.lock" in line]
 
 
 def test_the_image_is_named_by_the_locked_set() -> None:

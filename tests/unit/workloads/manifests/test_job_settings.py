@@ -6,7 +6,7 @@ import base64
 import ipaddress
 import tarfile
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
@@ -21,7 +21,7 @@ from tests.support.planned_jobs import (
     variables,
 )
 from workloads.manifests.mounts import Mountable
-from workloads.manifests.training_job import plan
+from workloads.manifests.training_job import JobManifest, plan
 from workloads.settings.mounts import Location
 from workloads.settings.training_job import JobSettings
 
@@ -116,6 +116,45 @@ class TestEgress:
     def test_a_run_stays_itself(self) -> None:
         assert len(planned().network_policies) == 1
         assert planned(egress="internet").run == planned().run
+
+
+class TestPackages:
+    """Outside of the embedded cluster, pods install packages on the volume of their checkpoints, or of the model."""
+
+    LOCKED: ClassVar[tuple[str, ...]] = ("pandas==2.2.3 --hash=sha256:aa", "pytz==2026.1 --hash=sha256:bb")
+
+    def manifest(self, packages: tuple[str, ...] = LOCKED, **settings: Any) -> JobManifest:
+        volumes = {"work": Mountable("work-claim", "/work"), "models": Mountable("models-claim", "/models")}
+        more = {"volumes": {"work": None, "models": None}, "model": {"volume": "models", "path": "m"}, **settings}
+        return planned(facts(volumes=volumes, packages=packages, library={"tensorplane/packages.py": b""}), **more)
+
+    def test_an_init_container_installs_them_where_python_finds_them(self) -> None:
+        manifest = self.manifest(checkpoints={"volume": "work"}, env={"PIP_INDEX_URL": "https://pypi.example/simple"})
+        (init,) = job(manifest)["template"]["spec"]["template"]["spec"]["initContainers"]
+        *_, program, requirements, folder = init["command"]
+        assert program == "/opt/tensorplane/lib/tensorplane/packages.py"
+        assert folder.startswith("/work/.tensorplane/packages/")
+        assert variables(manifest)["PYTHONPATH"] == f"/opt/tensorplane/lib:{folder}"
+        assert {"name": "PIP_INDEX_URL", "value": "https://pypi.example/simple"} in init["env"]
+        paths = {mount["mountPath"] for mount in init["volumeMounts"]}
+        assert {"/work", "/opt/tensorplane/lib", str(Path(requirements).parent)} <= paths
+        (stated,) = (each["data"] for each in manifest.config_maps if "requirements" in str(each["data"]))
+        assert list(stated.values()) == ["".join(f"{line}\n" for line in self.LOCKED)]
+
+    def test_the_folder_is_named_by_packages_and_image(self) -> None:
+        def folder(manifest: JobManifest) -> str:
+            return variables(manifest)["PYTHONPATH"].partition(":")[2]
+
+        first = self.manifest()
+        assert folder(first).startswith("/models/.tensorplane/packages/")
+        assert folder(self.manifest(tuple(reversed(self.LOCKED)))) == folder(first)
+        assert folder(self.manifest(self.LOCKED[:1])) != folder(first)
+
+    def test_other_packages_are_another_run(self) -> None:
+        without = self.manifest(())
+        assert without.run.decisive is not None and "packages" not in without.run.decisive
+        assert len({each.run.name for each in (without, self.manifest(), self.manifest(self.LOCKED[:1]))}) == 3
+        assert variables(without)["PYTHONPATH"] == "/opt/tensorplane/lib"
 
 
 class TestOnSuccess:
