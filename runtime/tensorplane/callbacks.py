@@ -66,7 +66,9 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         self._reported: tuple[int, dict[str, float]] | None = None
         self._unreminded = False
         self._deferred = self._stopping.deferred()
-        steps.stop_of(self.model).mine = lambda: self._stopping.came
+        self._exchange = steps.exchange_of(self.model)
+        self._exchange.mine = lambda: self._stopping.came
+        self._exchange.counting = True
         epochs.build(self.model)
         self._metrics = LocalMetrics(self.model)
         self._state = FitState()
@@ -77,7 +79,6 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
             model=self.model,
             optimizer=self.model.optimizer,
             fit=self._state,
-            seeds=epochs.seeds_of(self.model),
         )
         self._others = [one for one in repair.callbacks_of(self.model) if one is not self]
         self._initial = [plain(one) for one in self._others]
@@ -124,7 +125,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
             return
         if self._progress.due(self._step):
             self._report(logs)
-        asked = steps.stop_of(self.model).agreed()
+        asked = self._exchange.agreed()
         if asked or self._checkpoints.due(self._step):
             self._save(step_in_epoch=self._in_epoch, position=self._iterator.position)
         if asked:
@@ -135,7 +136,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         self._kept = self._metrics.read()
 
     def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
-        if steps.stop_of(self.model).agreed():
+        if self._exchange.agreed():
             self._save(step_in_epoch=self._in_epoch, position=self._iterator.position)
             self._exit()
 
@@ -144,7 +145,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         self._report(logs)
-        asked = steps.stop_of(self.model).agreed()
+        asked = self._exchange.agreed()
         last = epoch + 1 == self.params["epochs"] or self.model.stop_training
         if not last and (asked or self._checkpoints.due(self._step)):
             self._epoch = epoch + 1
@@ -159,6 +160,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
             self._save(step_in_epoch=0, position=(0, 0), finished=True)
         self._checkpoints.close()
         self.model._initial_epoch = None
+        self._exchange.counting = False
         self._deferred.__exit__(None, None, None)
 
     def _remind(self) -> None:
@@ -189,7 +191,9 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         # The end of an epoch adds nothing to its last step, unless it validated.
         if self._reported != (self._step, values):
             self._reported = (self._step, values)
-            self._progress.report(self._step, **values)
+            counted = zip(self._exchange.taken(), self._iterator.batches.taken_since(), strict=True)
+            examples, waited = map(sum, counted)
+            self._progress.report(self._step, examples_taken=examples, waited_seconds=waited, **values)
 
     def _say(self, **facts: object) -> None:
         if self._place.is_chief:

@@ -11,6 +11,7 @@ import tensorflow as tf
 from tensorplane import first_step
 from tensorplane.checkpoints.checkpointer import Checkpointer
 from tensorplane.cluster import Place
+from tensorplane.input_wait import timed
 from tensorplane.log import say
 from tensorplane.progress import Progress
 from tensorplane.schedule import Schedule
@@ -76,7 +77,7 @@ class Loop:
     def _steps(self, iterator: Any, count: tf.Tensor, stop: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         waited = tf.constant(0.0, tf.float64)
         for _ in tf.range(count):
-            batch, seconds = timed_next(iterator)
+            batch, seconds = timed(lambda: next(iterator))
             waited += seconds
             self._strategy.run(self._one, args=(batch,))
         summed = self._strategy.run(self._report, args=(stop,))
@@ -95,26 +96,3 @@ class Loop:
     def _say(self, **facts: object) -> None:
         if self._place.is_chief:
             say(**facts)
-
-
-def timed_next(iterator: Any) -> tuple[Any, tf.Tensor]:
-    """The next batch, and the seconds that this worker has waited for it. For graphs, where no other clock runs.
-
-    0 seconds with `enable_op_determinism`, which forbids the clock.
-    """
-    if not _clock_runs():
-        return next(iterator), tf.constant(0.0, tf.float64)
-    began = tf.timestamp()
-    with tf.control_dependencies([began]):
-        batch = next(iterator)
-    with tf.control_dependencies(tf.nest.flatten(batch, expand_composites=True)):
-        return batch, tf.timestamp() - began
-
-
-def _clock_runs() -> bool:
-    with tf.init_scope():
-        try:
-            tf.timestamp()
-        except tf.errors.FailedPreconditionError:
-            return False
-    return True

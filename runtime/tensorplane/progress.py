@@ -50,10 +50,11 @@ class Progress:
         """Whether to report this step: the first, the last, and others every two seconds."""
         return step == self._steps or self._pace.first or self._pace.seconds >= EVERY_SECONDS
 
-    def report(self, step: int, *, waited_seconds: float = 0.0, **scalars: float) -> None:
+    def report(self, step: int, *, waited_seconds: float = 0.0, examples_taken: float = 0.0, **scalars: float) -> None:
         """Report all steps up to `step`, with the loss and other scalars of the last one.
 
-        `waited_seconds`: time since the last report in which steps waited for input.
+        `waited_seconds`: time since the last report in which steps waited for input. `examples_taken`: of all workers
+        since then, where `examples_per_step` does not say.
         """
         seconds, count = self._pace.seconds, step - self._step
         facts = self._pace.report(step)
@@ -66,8 +67,8 @@ class Progress:
         if "loss" in scalars:
             metrics.LOSS.set(scalars["loss"])
         rate = count / max(seconds, 1e-9)
-        if self._examples:
-            metrics.EXAMPLES_PER_SECOND.set(rate * self._examples)
+        if examples := examples_taken or count * (self._examples or 0):
+            metrics.EXAMPLES_PER_SECOND.set(examples / max(seconds, 1e-9))
         if self._place.is_chief:
             say(step=step, **{name: f"{value:.6f}" for name, value in scalars.items()}, **facts)
         if self._scalars:

@@ -1,35 +1,95 @@
-"""`verify` passes where replicas compute what one process does."""
+"""`verify` passes where replicas compute what one process does, and names the fault where they do not."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import keras
 import numpy as np
+import pytest
 import tensorflow as tf
 
 import tensorplane
 from tensorplane.keras import repair
+from tensorplane.keras.self_check import Differs
+from tests.runtime import two_replicas
 
-# Before its first use: TensorFlow settles its devices then. Two replicas are to be had without a GPU this way.
-tf.config.set_logical_device_configuration(
-    tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2
-)
-repair.install()
 # One sample more for one replica than for the other.
 BATCH = (np.random.default_rng(1).normal(size=(5, 4)).astype("float32"), np.array([0, 1, 1, 0, 1]))
 
 
 def _model(*middle: Any, kind: Any = keras.Sequential) -> Any:
-    model = kind([keras.Input((4,)), keras.layers.Dense(6), *middle, keras.layers.Dense(2)])
-    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    model.compile(keras.optimizers.Adam(0.01), loss)
+    keras.utils.set_random_seed(1)
+    with two_replicas.strategy().scope():
+        model = kind([keras.Input((4,)), keras.layers.Dense(6), *middle, keras.layers.Dense(2)])
+        loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+        model.compile(keras.optimizers.Adam(0.01), loss)
     return model
 
 
 def test_verify_passes_and_leaves_the_model_as_it_was() -> None:
-    with tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]).scope():
-        model = _model(keras.layers.BatchNormalization(synchronized=True), keras.layers.Dropout(0.5, seed=1))
+    model = _model(keras.layers.BatchNormalization(synchronized=True), keras.layers.Dropout(0.5, seed=1))
     before = model.get_weights()
     assert tensorplane.verify(model, BATCH) < 1e-3
     assert all(np.array_equal(one, other) for one, other in zip(before, model.get_weights(), strict=True))
+
+
+def test_verify_names_the_layer_that_normalizes_each_replica_alone() -> None:
+    with pytest.raises(Differs, match="set synchronized=True on alone") as error:
+        tensorplane.verify(_model(keras.layers.BatchNormalization(name="alone")), BATCH)
+    assert "\n" not in str(error.value)
+
+
+class OwnMean(keras.Sequential):  # type: ignore[misc]  # Keras has no types
+    def train_step(self, data: Any) -> Any:
+        x, y = data
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(keras.losses.sparse_categorical_crossentropy(y, self(x), from_logits=True))
+        self.optimizer.apply(tape.gradient(loss, self.trainable_variables), self.trainable_variables)
+        return {"loss": loss}
+
+
+def test_verify_refuses_a_train_step_that_averages_each_replicas_samples_alone() -> None:
+    with pytest.raises(Differs, match=r"take the loss from self\.compute_loss"):
+        tensorplane.verify(_model(kind=OwnMean), BATCH)
+
+
+@pytest.mark.parametrize(
+    ("name", "planted"),
+    [
+        ("keras.src.losses.loss:scale_loss_for_distribution", lambda value: value),
+        ("keras.src.optimizers.base_optimizer:BaseOptimizer.apply", None),
+    ],
+)
+def test_verify_refuses_a_keras_whose_functions_no_longer_do_what_they_did(
+    monkeypatch: pytest.MonkeyPatch, name: str, planted: Any
+) -> None:
+    module, _, path = name.partition(":")
+    owner: Any = import_module(module)
+    *owners, attribute = path.split(".")
+    for part in owners:
+        owner = getattr(owner, part)
+    if planted is None:
+        # A Keras that no longer calls what sums the gradients of all replicas.
+        planted = getattr(owner, attribute).__wrapped__
+        optimizer = import_module("keras.src.backend.tensorflow.optimizer").TFOptimizer
+        monkeypatch.setattr(optimizer, "_all_reduce_sum_gradients", lambda self, grads_and_vars: grads_and_vars)
+    monkeypatch.setattr(owner, attribute, planted)
+    with pytest.raises(Differs, match=r"model: the gradient of .* on several replicas differs by") as error:
+        tensorplane.verify(_model(), BATCH)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["_make_function", "_maybe_symbolic_build"])
+def test_keras_of_another_shape_is_refused_in_one_line_and_left_as_it_is(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    trainer = import_module("keras.src.backend.tensorflow.trainer")
+    monkeypatch.delattr(trainer, "_tensorplane")
+    monkeypatch.setattr(trainer.TensorFlowTrainer, name, lambda self, another, parameter: None)
+    before = dict(vars(trainer.TensorFlowTrainer))
+    with pytest.raises(repair.UnknownKeras, match=f"has no TensorFlowTrainer.{name} of the known form") as error:
+        repair.install()
+    assert "\n" not in str(error.value)
+    assert dict(vars(trainer.TensorFlowTrainer)) == before

@@ -18,13 +18,17 @@ from tensorplane.checkpoints.files import CheckpointFiles
 from tensorplane.checkpoints.host_copy import HostCopy
 from tensorplane.checkpoints.interval import MeasuredInterval
 from tensorplane.cluster import Place
+from tensorplane.keras import seed_generators
 from tensorplane.log import say
+from tensorplane.parameter_server.servers import is_parameter_server
 
 FOLDER, STEPS = "CHECKPOINT_DIR", "CHECKPOINT_STEPS"
 """Variables with the run's folder and `checkpoints.everySteps`, set in pods."""
 _EVERY_STEPS = 100
 """Where neither the program nor the settings say."""
 _NONE = -1
+_NEVER = 1 << 62
+_SEEDS = "seeds"
 
 
 class Checkpointer:
@@ -49,6 +53,8 @@ class Checkpointer:
     ) -> None:
         """`state` is what a checkpoint contains: model, optimizer, step, any trackable object, by names of your choice.
 
+        The seeds of Keras models in it, such as those of Dropout, are added as `seeds`, unless you pass your own.
+
         - `folder`: by default CHECKPOINT_DIR. If that is not set either, nothing is saved.
         - `place`: by default this process's in TF_CONFIG.
         - `every_steps`: by default `checkpoints.everySteps` of the settings, which is in CHECKPOINT_STEPS, else 100.
@@ -66,7 +72,8 @@ class Checkpointer:
         self._every, self._measured = _schedule(every_steps, interruption_minutes)
         self._keep, self._saved = keep, saved
         self._asynchronous = asynchronous and not saved
-        self._checkpoint = tf.train.Checkpoint(**state)
+        self._state, self._seeds = state, _seeds(state)
+        self._checkpoint = tf.train.Checkpoint(**state, **self._seeds)
         self._agreement = Agreement(self._checkpoint, self._place.workers)
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="checkpoint")
         self._writing: Future[None] | None = None
@@ -84,7 +91,12 @@ class Checkpointer:
         """
         if (files := self._files) is None or (step := self._newest_readable(files)) is None:
             return None
-        self._checkpoint.restore(str(files.prefix(step))).assert_consumed()
+        prefix = str(files.prefix(step))
+        checkpoint = self._checkpoint
+        if self._seeds and not _has_seeds(prefix):
+            # Of an earlier version of the library.
+            checkpoint = tf.train.Checkpoint(**self._state)
+        checkpoint.restore(prefix).assert_consumed()
         self._last, self._next = step, self._after(step)
         return step
 
@@ -102,8 +114,11 @@ class Checkpointer:
     def ask_after(self, step: int) -> int:
         """The next step at which to ask `due`, for a loop that runs many steps at once.
 
-        With a measured interval, it is asked once in between, so that steps without a save are measured too.
+        With a measured interval, it is asked once in between, so that steps without a save are measured too. Never
+        without a folder.
         """
+        if self._files is None:
+            return _NEVER
         return step + max(1, (self._next - step) // 2) if self._measured and step == self._last else self._next
 
     def save(self, step: int) -> None:
@@ -175,6 +190,18 @@ class Checkpointer:
                 )
             mine = _newest_up_to(int(least), files)
         return None if mine == _NONE else mine
+
+
+def _seeds(state: dict[str, Any]) -> dict[str, list[Any]]:
+    """The seeds to save with this state. None of asynchronous workers, which draw from them in any order."""
+    models = seed_generators.models_among(state.values())
+    if not models or _SEEDS in state or is_parameter_server(models[0].distribute_strategy):
+        return {}
+    return {_SEEDS: seed_generators.states_of(*models)}
+
+
+def _has_seeds(prefix: str) -> bool:
+    return any(name.startswith(f"{_SEEDS}/") for name, _ in tf.train.list_variables(prefix))
 
 
 def _schedule(steps: int | None, minutes: float | None) -> tuple[int, MeasuredInterval | None]:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
+from tensorplane.input_wait import Meter
 from tensorplane.keras import repeatable
 from tensorplane.keras.replicas import Replicas, several
 
@@ -37,6 +38,11 @@ class Batches:
         self.taken = 0
         """Number of batches that were taken from the newest iterator."""
         self._skip = 0
+        self._meter = None if several(strategy) else Meter()
+
+    def taken_since(self) -> tuple[float, float]:
+        """Of a single replica: examples, and seconds for which it waited for them, since the last call."""
+        return self._meter.take() if self._meter else (0.0, 0.0)
 
     def check_repeatable(self) -> None:
         """Raises NotRepeatable if the order of the data cannot be repeated."""
@@ -73,6 +79,8 @@ class Batches:
     def _iterator(self, skip: int) -> Any:
         if isinstance(self._dataset, tf.data.Dataset):
             dataset = self._dataset.skip(skip) if skip else self._dataset
+            if self._meter:
+                return iter(self._meter.over(dataset, rows))
             return iter(_parts_of(dataset, self._replicas) if self._shared else dataset)
         iterator = iter(self._dataset)
         for _ in range(skip):
@@ -135,7 +143,8 @@ def _rows(leaf: Any) -> tf.Tensor:
         return leaf.dense_shape[0]
     if isinstance(leaf, tf.RaggedTensor):
         return leaf.nrows(tf.int64)
-    return tf.shape(leaf, tf.int64)[0]
+    # 1 for a scalar.
+    return tf.reduce_prod(tf.shape(leaf, tf.int64)[:1])
 
 
 def _length(dataset: Any) -> int | None:

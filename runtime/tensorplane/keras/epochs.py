@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib import import_module
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -84,17 +83,6 @@ def build(model: Any) -> None:
     """Create all variables of the model, its metrics and its optimizer, for the data of its newest `fit`."""
     with model.distribute_strategy.scope():
         model._symbolic_build(data_batch=example(newest[model]))
-
-
-def seeds_of(model: Any) -> list[Any]:
-    """The variables of the model's seed generators, such as those of Dropout, and of Keras' global one.
-
-    They are not part of TensorFlow's checkpoints of the model.
-    """
-    generators = [one for layer in model._flatten_layers() for one in layer._seed_generators]
-    with model.distribute_strategy.scope():
-        generators.append(import_module("keras.src.random.seed_generator").global_seed_generator())
-    return [one.state for one in generators]
 
 
 def example(iterator: Any) -> Any:

@@ -107,7 +107,7 @@ def _replace(name: str, repair: Callable[[Function], Function]) -> None:
 
 
 @functools.cache
-def _repair_moments() -> None:
+def repair_moments() -> None:
     """Repair synchronized moments if they lose the digits of a large mean.
 
     Not in `install`: TensorFlow connects workers only before the first operation.
@@ -167,7 +167,7 @@ def _built(original: Function) -> Function:
         if not several(self.distribute_strategy):
             original(self, iterator, data_batch)
             return
-        _repair_moments()
+        repair_moments()
         with self.distribute_strategy.scope():
             self._symbolic_build(data_batch=epochs.example(iterator))
 

@@ -10,7 +10,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tensorplane.keras import epochs, steps
+from tensorplane.keras import repair, seed_generators, steps
 from tensorplane.keras.batches import Batches
 from tensorplane.keras.replicas import several
 
@@ -42,6 +42,8 @@ def verify(model: Any, batch: Any) -> float:
         model._symbolic_build(data_batch=batch)
     if not several(strategy):
         return 0.0
+    repair.install()
+    repair.repair_moments()
     with ExitStack() as undo:
         undo.enter_context(_without_noise(model))
         undo.enter_context(_restored(model))
@@ -125,7 +127,7 @@ def _without_noise(model: Any) -> Iterator[None]:
 @contextmanager
 def _restored(model: Any) -> Iterator[None]:
     """Weights and seeds as before; metrics as at the begin of an epoch."""
-    variables = [*model.weights, *epochs.seeds_of(model)]
+    variables = [*model.weights, *seed_generators.states_of(model)]
     before = [variable.numpy() for variable in variables]
     try:
         yield

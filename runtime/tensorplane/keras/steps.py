@@ -6,43 +6,72 @@ last batch counts as it does in one process. What all workers must know is excha
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import numpy as np
 import tensorflow as tf
 
+from tensorplane.input_wait import timed
 from tensorplane.keras.batches import Batch, BatchIterator, rows, take
 from tensorplane.keras.replicas import share, sharing, summed
 
 Step = Callable[[Any], Any]
 
 
-class Stop:
-    """Whether this process was asked to stop, and whether any was, as of the step before."""
+class Exchange:
+    """What the executions of a model's train function report: requests to stop, examples, the wait for input."""
 
     def __init__(self) -> None:
         self.mine: Callable[[], bool] = lambda: False
-        self.anyones: tf.Tensor | None = None
+        """Whether this process was asked to stop."""
+        self.counting = False
+        """Whether somebody calls `taken`."""
+        self._newest: tf.Tensor | None = None
+        self._unread: list[tf.Tensor] = []
+        self._counted = np.zeros(2)
+
+    def executed(self, facts: tf.Tensor, *, training: bool) -> None:
+        """Note the facts of an execution, without waiting for its end: the numbers of `_FACTS`."""
+        self._newest = facts
+        if training and self.counting:
+            self._unread.append(facts)
 
     def agreed(self) -> bool:
         """Whether a process was asked to stop. The same in all processes after the same step."""
-        return self.mine() if self.anyones is None else bool(self.anyones > 0)
+        self._read()
+        return self.mine() if self._newest is None else bool(self._newest[0] > 0)
+
+    def taken(self) -> tuple[float, float]:
+        """Examples of all processes, and seconds for which this one waited for them, since the last call."""
+        self._read()
+        (examples, seconds), self._counted = self._counted.tolist(), np.zeros(2)
+        return examples, seconds
+
+    def _read(self) -> None:
+        for facts in self._unread:
+            self._counted += facts.numpy()[1:]
+        self._unread.clear()
 
 
-_stops: WeakKeyDictionary[Any, Stop] = WeakKeyDictionary()
+_FACTS = ("processes that were asked to stop", "examples of all processes", "seconds of waiting for them")
+
+_exchanges: WeakKeyDictionary[Any, Exchange] = WeakKeyDictionary()
 
 
-def stop_of(model: Any) -> Stop:
-    """The requests to stop the training of this model."""
-    return _stops.setdefault(model, Stop())
+def exchange_of(model: Any) -> Exchange:
+    """What the executions of this model report."""
+    return _exchanges.setdefault(model, Exchange())
 
 
 def function(model: Any, step: Step, *, training: bool) -> Callable[[Any], Any]:
     """Keras' train or test function: runs `steps_per_execution` steps, and returns the logs of the last."""
-    strategy, stop = model.distribute_strategy, stop_of(model)
+    strategy, exchange = model.distribute_strategy, exchange_of(model)
 
     def one(batch: Any, total: tf.Tensor | None, asked: tf.Tensor) -> Any:
+        """The logs of a step, and its facts but for the wait."""
         replica = _weighted(model, step, training=training)
         logs = strategy.run(replica, args=(batch, total, asked))
         return tf.nest.map_structure(lambda value: strategy.experimental_local_results(value)[0], logs)
@@ -52,25 +81,31 @@ def function(model: Any, step: Step, *, training: bool) -> Callable[[Any], Any]:
         step_of_all = tf.function(one, reduce_retracing=True, jit_compile=model.jit_compile, autograph=False)
 
     def counted(source: Any, parts: Any, count: tf.Tensor, asked: tf.Tensor) -> Any:
-        first = step_of_all(*take(source, parts, strategy), asked)
-        return tf.while_loop(
-            lambda done, _: done < count,
-            lambda done, _: (done + 1, step_of_all(*take(source, parts, strategy), asked)),
-            (tf.constant(1), first),
-        )[1]
+        def next_step() -> Any:
+            batch, waited = timed(lambda: take(source, parts, strategy))
+            logs, facts = step_of_all(batch.values, batch.total, asked)
+            return logs, tf.concat([facts, [waited]], axis=0)
+
+        def following(done: tf.Tensor, _: Any, before: tf.Tensor) -> Any:
+            logs, facts = next_step()
+            return done + 1, logs, _added(before, facts)
+
+        first = (tf.constant(1), *next_step())
+        return tf.while_loop(lambda done, *_: done < count, following, first)[1:]
 
     steps_of_all = tf.function(counted, reduce_retracing=True, autograph=False)
 
     def run(iterator: Any) -> Any:
-        asked = tf.constant(float(stop.mine()))
-        logs, stop.anyones = _execution(model, iterator, asked, step_of_all, steps_of_all)
+        asked = tf.constant(float(exchange.mine()))
+        logs, facts = _execution(model, iterator, asked, step_of_all, steps_of_all)
+        exchange.executed(facts, training=training)
         return logs
 
     return run
 
 
 def _execution(model: Any, iterator: Any, asked: tf.Tensor, one: Any, counted: Any) -> Any:
-    """The steps of one execution; StopIteration if the data have ended."""
+    """The steps of one execution: logs of the last, and facts; StopIteration if the data have ended."""
     most = model.steps_per_execution
     if isinstance(iterator, BatchIterator) and not model.run_eagerly:
         count = min(most, left) if (left := iterator.left(most)) is not None else 1
@@ -78,18 +113,26 @@ def _execution(model: Any, iterator: Any, asked: tf.Tensor, one: Any, counted: A
             raise StopIteration
         if count > 1 or most == 1:
             return counted(iterator.source, iterator.parts, tf.constant(count), asked)
-    result = None
+    logs, facts = None, tf.zeros([len(_FACTS)], tf.float64)
     for _ in range(most):
+        began = time.perf_counter()
         try:
             batch = next(iterator)
         except (StopIteration, tf.errors.OutOfRangeError):
             break
+        waited = time.perf_counter() - began
         # A batch that was given to train_on_batch is one that each worker has for itself.
         batch = batch if isinstance(batch, Batch) else Batch(batch, None)
-        result = one(*batch, asked)
-    if result is None:
+        logs, more = one(*batch, asked)
+        facts = _added(facts, tf.concat([more, [waited]], axis=0))
+    if logs is None:
         raise StopIteration
-    return result
+    return logs, facts
+
+
+def _added(before: tf.Tensor, facts: tf.Tensor) -> tf.Tensor:
+    """The facts of all steps up to the newest: its requests to stop, the sums of the rest."""
+    return tf.concat([facts[:1], before[1:] + facts[1:]], axis=0)
 
 
 def _weighted(model: Any, step: Step, *, training: bool) -> Callable[..., Any]:
@@ -98,11 +141,13 @@ def _weighted(model: Any, step: Step, *, training: bool) -> Callable[..., Any]:
     def replica(batch: Any, total: tf.Tensor | None, asked: tf.Tensor) -> Any:
         batch = _present(batch)
         mine = rows(batch)
-        with sharing(mine, summed(mine) if total is None else total):
+        everyones = summed(mine) if total is None else total
+        with sharing(mine, everyones):
             logs = step(batch)
             if training:
                 average_statistics(model)
-            return _reported(logs, asked)
+            logs, anyones = _reported(logs, asked)
+            return logs, tf.stack([tf.cast(anyones, tf.float64), tf.cast(everyones, tf.float64)])
 
     return replica
 

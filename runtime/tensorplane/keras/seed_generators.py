@@ -1,0 +1,21 @@
+"""The random seeds of Keras models, such as those of Dropout, which TensorFlow's checkpoints of a model leave out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib import import_module
+from typing import Any
+
+
+def states_of(*models: Any) -> list[Any]:
+    """The variables of the models' seed generators, each once, and of Keras' global generator, which comes last."""
+    layers = [layer for model in models for layer in model._flatten_layers()]
+    generators = {id(one): one for layer in layers for one in layer._seed_generators}
+    with models[0].distribute_strategy.scope():
+        shared = import_module("keras.src.random.seed_generator").global_seed_generator()
+    return [one.state for one in [*generators.values(), shared]]
+
+
+def models_among(objects: Iterable[Any]) -> list[Any]:
+    """The Keras 3 models among some objects. Those of tf_keras have their seeds in their checkpoints."""
+    return [one for one in objects if hasattr(one, "_seed_generators") and hasattr(one, "distribute_strategy")]
