@@ -5,6 +5,7 @@ Run as a program by each worker: `fit_cases.py CASE…`. Each prints one line of
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import sys
@@ -20,6 +21,8 @@ from tensorplane.keras import repair
 
 layers = keras.layers
 BATCH, STEPS = 12, 50
+_EPOCHS = STEPS // 7 + 1
+_PERMUTATIONS = 2
 
 
 def _dense() -> list[Any]:
@@ -103,12 +106,19 @@ OPTIMIZERS: dict[str, Callable[[], Any]] = {
 }
 
 
-def _data(dtype: str) -> tuple[tf.data.Dataset, np.ndarray, np.ndarray]:
+def _data(dtype: str, permuted: int = 0) -> tuple[tf.data.Dataset, np.ndarray, np.ndarray]:
+    """The same batches; if `permuted` is not 0, with their samples in another order, so that sums round otherwise."""
     random = np.random.default_rng(1)
     # Seven batches an epoch; the last has one sample, so that a replica has none.
     x = random.normal(size=(BATCH * 6 + 1, 8)).astype(dtype)
     y = np.abs(x).argmax(axis=1) % 3
-    return tf.data.Dataset.from_tensor_slices((x, y)).shuffle(len(x), seed=2).batch(BATCH), x, y
+    data = tf.data.Dataset.from_tensor_slices((x, y)).shuffle(len(x), seed=2).batch(BATCH)
+    return data.map(functools.partial(_permuted, permuted)) if permuted else data, x, y
+
+
+def _permuted(seed: int, x: tf.Tensor, y: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    order = tf.random.experimental.stateless_shuffle(tf.range(tf.shape(x)[0]), [seed, 1])
+    return tf.gather(x, order), tf.gather(y, order)
 
 
 def _compiled(model: str, optimizer: str, per_execution: int) -> Any:
@@ -121,25 +131,41 @@ def _compiled(model: str, optimizer: str, per_execution: int) -> Any:
 
 
 def run(strategy: tf.distribute.Strategy, case: str) -> dict[str, Any]:
-    """Relative distance of the weights, and the losses: on all replicas, and in one process."""
+    """Relative distance of the weights, and the losses: on all replicas, and in one process.
+
+    In float32 also `spread`: the largest distance of runs in one process that sum in another order.
+    """
     model, optimizer, dtype, per_execution = case.split(":")
     keras.config.set_dtype_policy(dtype)
     keras.config.set_floatx("float64" if dtype == "float64" else "float32")
     with strategy.scope():
         several = _compiled(model, optimizer, int(per_execution))
-    single = _compiled(model, optimizer, 1)
-    single.set_weights(several.get_weights())
-    epochs = STEPS // 7 + 1
-    found: dict[str, Any] = {}
-    for name, one in (("several", several), ("single", single)):
-        data, x, _ = _data(keras.config.floatx())
-        history = one.fit(data, epochs=epochs, validation_data=data, verbose=0)
-        found[name] = {key: values[-1] for key, values in history.history.items()}
-        found[f"predict_{name}"] = float(np.abs(one.predict(x, batch_size=BATCH, verbose=0)).sum())
-    pairs = list(zip(several.get_weights(), single.get_weights(), strict=True))
-    apart = max(float(np.abs(a - b).max() / max(np.abs(b).max(), 1e-3)) for a, b in pairs)
-    checksum = float(sum(np.abs(a.astype("float64")).sum() for a, _ in pairs))
-    return {"case": case, "apart": apart, "checksum": checksum, **found}
+    singles = [_compiled(model, optimizer, 1) for _ in range(1 + (_PERMUTATIONS if dtype == "float32" else 0))]
+    for one in singles:
+        one.set_weights(several.get_weights())
+    found = _trained("several", several) | _trained("single", singles[0])
+    for permuted, one in enumerate(singles[1:], 1):
+        one.fit(_data(keras.config.floatx(), permuted)[0], epochs=_EPOCHS, verbose=0)
+    weights, (first, *others) = several.get_weights(), [one.get_weights() for one in singles]
+    found["spread"] = max((_distance(other, first) for other in others), default=0.0)
+    checksum = float(sum(np.abs(weight.astype("float64")).sum() for weight in weights))
+    return {"case": case, "apart": _distance(weights, first), "checksum": checksum, **found}
+
+
+def _trained(name: str, model: Any) -> dict[str, Any]:
+    """The last values of the history, and a sum of predictions."""
+    data, x, _ = _data(keras.config.floatx())
+    history = model.fit(data, epochs=_EPOCHS, validation_data=data, verbose=0)
+    last = {key: values[-1] for key, values in history.history.items()}
+    evaluated = model.evaluate(data, verbose=0, return_dict=True)
+    last |= {f"evaluated_{key}": float(value) for key, value in evaluated.items()}
+    return {name: last, f"predict_{name}": float(np.abs(model.predict(x, batch_size=BATCH, verbose=0)).sum())}
+
+
+def _distance(weights: list[np.ndarray], others: list[np.ndarray]) -> float:
+    """The largest difference of weights, relative to the largest weight of the same variable."""
+    pairs = zip(weights, others, strict=True)
+    return max(float(np.abs(a - b).max() / max(np.abs(b).max(), 1e-3)) for a, b in pairs)
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
@@ -17,6 +18,7 @@ from tests.support.waiting import PATIENT_SECONDS
 
 _PROGRAM = Path(__file__).with_name("fit_cases.py")
 _EXACT = 1e-9
+_LONG = 20 * PATIENT_SECONDS
 
 
 def _run(cases: list[str], folder: Path, *, workers: int = 2, replicas: int = 1, seconds: float) -> list[Any]:
@@ -54,18 +56,39 @@ def _assert_equal(results: list[Any]) -> None:
 
 
 def test_two_workers_equal_one_process(tmp_path: Path) -> None:
-    cases = ["dense:clipped:float64:1", "normalized:adam:float64:3"]
-    _assert_equal(_run(cases, tmp_path, seconds=PATIENT_SECONDS))
+    cases = ["dense:clipped:float64:1", "normalized:adam:float64:3", "dense:adam:float32:1"]
+    *exact, single_precision = _run(cases, tmp_path, seconds=PATIENT_SECONDS)
+    _assert_equal(exact)
+    _assert_within_spread([single_precision])
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("model", sorted(set(MODELS) - {"dropout"}))
 def test_two_workers_equal_one_process_for_each_layer_family_and_optimizer(tmp_path: Path, model: str) -> None:
     cases = [f"{model}:{optimizer}:float64:{1 + index % 3}" for index, optimizer in enumerate(OPTIMIZERS)]
-    _assert_equal(_run(cases, tmp_path, replicas=2, seconds=20 * PATIENT_SECONDS))
+    _assert_equal(_run(cases, tmp_path, replicas=2, seconds=_LONG))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("model", sorted(set(MODELS) - {"dropout"}))
+def test_in_float32_two_workers_differ_no_more_than_another_order_of_summation(tmp_path: Path, model: str) -> None:
+    _assert_within_spread(_run([f"{model}:{one}:float32:1" for one in OPTIMIZERS], tmp_path, seconds=_LONG))
+
+
+def _assert_within_spread(results: list[Any]) -> None:
+    for result in results:
+        assert result["spread"] > 0 and result["apart"] <= 10 * result["spread"], result
 
 
 @pytest.mark.nightly
 def test_dropout_and_mixed_precision_end_with_a_similar_loss(tmp_path: Path) -> None:
-    for result in _run(["dropout:adam:float32:1", "dense:adam:mixed_float16:2"], tmp_path, seconds=4 * PATIENT_SECONDS):
+    cases = ["dropout:adam:float32:1", "dense:adam:mixed_float16:2", "convolutional:momentum:mixed_bfloat16:1"]
+    for result in _run(cases, tmp_path, seconds=_LONG):
         assert result["several"]["val_loss"] == pytest.approx(result["single"]["val_loss"], rel=0.1), result
+
+
+@pytest.mark.nightly
+def test_replicas_of_one_process_equal_one_process(tmp_path: Path) -> None:
+    models = sorted(set(MODELS) - {"dropout"})
+    cases = [f"{model}:{optimizer}:float64:2" for model, optimizer in zip(models, itertools.cycle(OPTIMIZERS))]
+    _assert_equal(_run(cases, tmp_path, workers=1, replicas=3, seconds=_LONG))
