@@ -67,7 +67,7 @@ def _dropout() -> list[Any]:
     return [keras.Input((8,)), layers.Dense(64, activation="relu"), layers.Dropout(0.2, seed=1), layers.Dense(3)]
 
 
-class _Attention(keras.Model):  # type: ignore[misc]  # Keras has no types
+class Attention(keras.Model):  # type: ignore[misc]  # Keras has no types
     def __init__(self) -> None:
         super().__init__()
         self.embedding, self.attention = layers.Embedding(16, 6), layers.MultiHeadAttention(2, 3)
@@ -78,7 +78,7 @@ class _Attention(keras.Model):  # type: ignore[misc]  # Keras has no types
         return self.out(keras.ops.mean(self.norm(tokens + self.attention(tokens, tokens)), axis=1))
 
 
-class _OwnStep(keras.Sequential):  # type: ignore[misc]  # Keras has no types
+class OwnStep(keras.Sequential):  # type: ignore[misc]  # Keras has no types
     def train_step(self, data: Any) -> Any:
         x, y = data
         with tf.GradientTape() as tape:
@@ -93,9 +93,9 @@ MODELS: dict[str, Callable[[], Any]] = {
     "normalized": lambda: keras.Sequential(_normalized()),
     "embedding": lambda: keras.Sequential(_embedded()),
     "lstm": lambda: keras.Sequential(_lstm()),
-    "attention": _Attention,
+    "attention": Attention,
     "dropout": lambda: keras.Sequential(_dropout()),
-    "own_step": lambda: _OwnStep(_dense()),
+    "own_step": lambda: OwnStep(_dense()),
 }
 OPTIMIZERS: dict[str, Callable[[], Any]] = {
     "adam": lambda: keras.optimizers.Adam(0.01),
@@ -141,15 +141,17 @@ def run(strategy: tf.distribute.Strategy, case: str) -> dict[str, Any]:
     with strategy.scope():
         several = _compiled(model, optimizer, int(per_execution))
     singles = [_compiled(model, optimizer, 1) for _ in range(1 + (_PERMUTATIONS if dtype == "float32" else 0))]
+    before = several.get_weights()
     for one in singles:
-        one.set_weights(several.get_weights())
+        one.set_weights(before)
     found = _trained("several", several) | _trained("single", singles[0])
     for permuted, one in enumerate(singles[1:], 1):
         one.fit(_data(keras.config.floatx(), permuted)[0], epochs=_EPOCHS, verbose=0)
     weights, (first, *others) = several.get_weights(), [one.get_weights() for one in singles]
     found["spread"] = max((_distance(other, first) for other in others), default=0.0)
     checksum = float(sum(np.abs(weight.astype("float64")).sum() for weight in weights))
-    return {"case": case, "apart": _distance(weights, first), "checksum": checksum, **found}
+    apart, moved = _distance(weights, first), _distance(weights, before)
+    return {"case": case, "apart": apart, "moved": moved, "checksum": checksum, **found}
 
 
 def _trained(name: str, model: Any) -> dict[str, Any]:

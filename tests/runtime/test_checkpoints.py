@@ -216,6 +216,7 @@ def test_due_follows_multiples_of_the_interval_wherever_saves_came(tmp_path: Pat
     assert checkpoints.next_due == 20
     # Several steps per call of `fit` need not stop at a multiple.
     assert checkpoints.due(22)
+    checkpoints.close()
 
 
 def test_interval_and_folder_are_those_of_the_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

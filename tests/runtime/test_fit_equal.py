@@ -50,7 +50,7 @@ def _run(cases: list[str], folder: Path, *, workers: int = 2, replicas: int = 1,
 def _assert_equal(results: list[Any]) -> None:
     for result in results:
         several, single = result["several"], result["single"]
-        assert result["apart"] < _EXACT, result
+        assert result["apart"] < _EXACT < 0.01 < result["moved"], result
         assert several == pytest.approx(single, rel=_EXACT), result
         assert result["predict_several"] == pytest.approx(result["predict_single"], rel=_EXACT), result
 
