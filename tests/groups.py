@@ -48,9 +48,9 @@ GROUPS: Mapping[str, Group] = {
         ),
         "",
     ),
-    # Its clusters wait for most of their time, so it has programs' tests too.
-    "queues": Group(("queues", "simulated_fleet", "e2e", "serving", "toolchain", "runtime"), "-2"),
-    "data": Group(("storage", "stream", "csi", "cluster"), "-3"),
+    "queues": Group(("queues", "simulated_fleet", "e2e", "serving", "toolchain"), "-2"),
+    # Its clusters wait for most of their time, so it has the library's tests too.
+    "data": Group(("storage", "stream", "csi", "cluster", "runtime"), "-3"),
 }
 
 
