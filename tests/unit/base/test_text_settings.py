@@ -15,7 +15,13 @@ from tests.support.faults import dev, faults_of, put
 
 NAMES_OF_OTHER_SETTINGS = {"Location.volume", "JobSettings.queue"}
 """Text that is looked up among what the settings declare: nothing else gets any further."""
-OF_SEVERAL_LINES = {"Evaluator.command", "JobSettings.args", "JobSettings.command", "JobSettings.env"}
+OF_SEVERAL_LINES = {
+    "Evaluator.command",
+    "JobSettings.args",
+    "JobSettings.command",
+    "JobSettings.env",
+    "OnSuccess.command",
+}
 
 
 def models(above: type[Model] = Model) -> Iterator[type[Model]]:
