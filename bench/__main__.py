@@ -11,6 +11,7 @@ from bench import (
     check,
     checkpoints,
     figure,
+    goodput,
     graph,
     input_pipeline,
     instance,
@@ -45,13 +46,14 @@ FIGURES = {
         queue_layouts,
         input_pipeline,
         weak_scaling,
+        goodput,
     )
     for one in module.FIGURES
 }
 
 
 def main(names: list[str]) -> int:
-    """Measure the named figures, or all but the cold start, which takes long and must be named.
+    """Measure the named figures, or all but those that take long and must be named.
 
     Returns 0 if all were measured, whether they reach their goals or not; 1 if one could not be; 130 after Ctrl-C.
     """
@@ -65,7 +67,7 @@ def main(names: list[str]) -> int:
     rows: list[tuple[Figure, Measured]] = []
     try:
         with instance.alone():
-            for name in names or [name for name in FIGURES if name != main_job.COLD]:
+            for name in names or [one.name for one in FIGURES.values() if not one.by_name]:
                 rows.append(_measure(FIGURES[name], console))
     except Fault as fault:
         print(*fault.lines, sep="\n", file=sys.stderr)

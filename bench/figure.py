@@ -31,6 +31,8 @@ class Figure:
     goal: str
     unit: str
     measure: Callable[[], Measured]
+    by_name: bool = False
+    """Whether it takes long, so that it is only measured if it is named."""
 
     def met(self, value: float) -> bool:
         """Whether a value reaches the goal."""

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from bench import __main__ as main
-from bench import figure, memory, quiet, rate, training
+from bench import endless_gang, figure, memory, quiet, rate, training
 from bench.figure import Figure, Measured
 from embedded.fault import Fault
 
@@ -76,6 +76,9 @@ def test_every_goal_has_a_figure() -> None:
         "input-later-epochs": ">= 5",
         "input-wait": "<= 5",
         "weak-scaling": ">= 0.90",
+        "kill-to-first-step": "<= 20",
+        "goodput-1-minute": ">= 65",
+        "goodput-5-minutes": ">= 90",
         "check": "<= 1.0",
         "stack-start": "<= 1.5",
         "graph-exponent": "<= 1.1",
@@ -87,6 +90,11 @@ def test_every_goal_has_a_figure() -> None:
         "queue-makespan": "<= 2",
         "queue-wait": "<= 0.5",
     }
+
+
+def test_figures_that_take_long_must_be_named() -> None:
+    long = {name for name, one in main.FIGURES.items() if one.by_name}
+    assert long == {"cold-up", "goodput-1-minute", "goodput-5-minutes"}
 
 
 def test_a_busy_machine_is_waited_for() -> None:
@@ -123,6 +131,23 @@ def test_a_log_without_steady_lines_is_a_fault() -> None:
     lines = [training.stamped(line) for line in LOG.splitlines()]
     with pytest.raises(Fault, match="1 lines after step 300"):
         rate.steps_per_second(lines, warm_up=300)
+
+
+RESTARTED = """\
+2026-11-21T08:56:10.000000000Z tensorplane: started
+2026-11-21T08:56:17.000000000Z tensorplane: workers=2 step=400 steps=1000 resumed=True start_seconds=7.0
+2026-11-21T08:56:18.500000000Z tensorplane: step=450 loss=0.5 steps_per_second=40.0
+2026-11-21T08:56:19.000000000Z tensorplane: step=500 loss=0.5 steps_per_second=100.0
+"""
+
+
+def test_a_gang_has_begun_with_its_first_step() -> None:
+    lines = [training.stamped(line) for line in RESTARTED.splitlines()]
+    begun = endless_gang.begun(lines)
+    assert begun and (begun.ready - begun.python, begun.first_step - begun.ready, begun.step) == (7.0, 1.5, 400)
+    assert endless_gang.begun(lines[:2]) is None
+    assert endless_gang.reached(lines, lines[2][0]) == 450
+    assert endless_gang.reached(lines, lines[1][0]) is None
 
 
 def test_a_ratio_is_the_median_of_the_pairs_not_of_the_columns() -> None:
