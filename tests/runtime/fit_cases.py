@@ -126,7 +126,7 @@ def _compiled(model: str, optimizer: str, per_execution: int) -> Any:
     made = MODELS[model]()
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     # A train_step that updates no metrics has none: Keras itself refuses to report what was never updated.
-    metrics = [] if model == "own_step" else ["accuracy"]
+    metrics = None if model == "own_step" else ["accuracy"]
     made.compile(OPTIMIZERS[optimizer](), loss, metrics=metrics, steps_per_execution=per_execution)
     # `build` does not create the variables of a model with a `call` of its own.
     made(np.zeros((1, 8), keras.config.floatx()))

@@ -35,6 +35,27 @@ def test_verify_passes_and_leaves_the_model_as_it_was() -> None:
     assert all(np.array_equal(one, other) for one, other in zip(before, model.get_weights(), strict=True))
 
 
+def test_a_batch_with_fewer_samples_than_replicas_counts_once() -> None:
+    # TensorFlow's fused convolution fails on the empty batch that a replica would have.
+    layers = [keras.layers.Reshape((2, 3, 1)), keras.layers.Conv2D(3, 2, activation="relu"), keras.layers.Flatten()]
+    model = _model(*layers, keras.layers.BatchNormalization(synchronized=True))
+    one = tuple(part[:1] for part in BATCH)
+    assert tensorplane.verify(model, one) < 1e-3
+    data = tf.data.Dataset.from_tensor_slices(BATCH).batch(4)
+    loss = model.evaluate(data, verbose=0)
+    logits = model.predict(data, verbose=0)
+    assert logits.shape == (5, 2)
+    assert loss == pytest.approx(float(np.mean(keras.ops.convert_to_numpy(model.loss(BATCH[1], logits)))), rel=1e-5)
+
+
+def test_predictions_keep_their_type() -> None:
+    with two_replicas.strategy().scope():
+        model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2, dtype="mixed_bfloat16")])
+    model.compile("sgd", "mse")
+    predicted = model.predict(tf.data.Dataset.from_tensor_slices(BATCH[0]).batch(3), verbose=0)
+    assert predicted.shape == (5, 2) and predicted.dtype == keras.ops.convert_to_numpy(model(BATCH[0])).dtype
+
+
 def test_verify_names_the_layer_that_normalizes_each_replica_alone() -> None:
     with pytest.raises(Differs, match="set synchronized=True on alone") as error:
         tensorplane.verify(_model(keras.layers.BatchNormalization(name="alone")), BATCH)

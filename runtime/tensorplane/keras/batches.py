@@ -171,10 +171,15 @@ def _parts_of(dataset: tf.data.Dataset, replicas: Replicas) -> tf.data.Dataset:
 
 
 def _part(leaf: Any, total: tf.Tensor, replica: int, replicas: int) -> Any:
-    """One replica's rows of a batch: as many as the others', or one less."""
+    """One replica's rows of a batch: as many as the others', or one less.
+
+    Without a row of its own, it gets another replica's, which does not count (`rows_of`): operations of TensorFlow fail
+    on empty batches, or return NaN.
+    """
     if isinstance(leaf, tf.experimental.Optional):
         return leaf
-    begin, end = replica * total // replicas, (replica + 1) * total // replicas
+    begin, end = _bounds(total, replica, replicas)
+    end = tf.minimum(tf.maximum(end, begin + 1), total)
     if isinstance(leaf, tf.SparseTensor):
         size = tf.tensor_scatter_nd_update(leaf.dense_shape, [[0]], [end - begin])
         start = tf.tensor_scatter_nd_update(tf.zeros_like(leaf.dense_shape), [[0]], [begin])
@@ -183,6 +188,16 @@ def _part(leaf: Any, total: tf.Tensor, replica: int, replicas: int) -> Any:
     if isinstance(leaf, tf.Tensor) and leaf.shape.rank and leaf.shape[0] and leaf.shape[0] % replicas == 0:
         part = tf.ensure_shape(part, [leaf.shape[0] // replicas, *leaf.shape[1:]])
     return part
+
+
+def rows_of(total: tf.Tensor, replica: Any, replicas: int) -> tf.Tensor:
+    """How many of a batch's samples count for a replica."""
+    begin, end = _bounds(total, replica, replicas)
+    return end - begin
+
+
+def _bounds(total: tf.Tensor, replica: Any, replicas: int) -> tuple[tf.Tensor, tf.Tensor]:
+    return replica * total // replicas, (replica + 1) * total // replicas
 
 
 def _any_rows(spec: Any) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tensorplane.keras.replicas import in_step, inverse_share, several, share, summed
+from tensorplane.keras.replicas import in_step, inverse_share, present, several, share, summed
 
 Function = Callable[..., Any]
 
@@ -48,6 +48,7 @@ def apply_mask(original: Function) -> Function:
         if mask is None or reduction not in ("mean", "sum_over_batch_size") or not in_step():
             return weight
         counts = tf.stack([tf.cast(tf.size(mask), tf.float64), tf.reduce_sum(tf.cast(mask, tf.float64))])
+        counts *= present(tf.float64)
         total, valid = tf.unstack(counts)
         all_total, all_valid = tf.unstack(summed(counts))
         return weight * tf.cast(tf.math.divide_no_nan(all_total * valid, all_valid * total), weight.dtype)
@@ -63,7 +64,7 @@ def reduce_values(original: Function) -> Function:
         loss = original(values, sample_weight, reduction)
         if reduction != "mean_with_sample_weight" or sample_weight is None or not in_step():
             return loss
-        mine = tf.reduce_sum(tf.cast(sample_weight, tf.float64))
+        mine = tf.reduce_sum(tf.cast(sample_weight, tf.float64)) * present(tf.float64)
         part = tf.math.divide_no_nan(mine, summed(mine)) * inverse_share(tf.float64)
         return loss * tf.cast(part, loss.dtype)
 
@@ -132,12 +133,14 @@ def moments(original: Function) -> Function:
     def compute(x: tf.Tensor, axes: Any, keepdims: bool) -> tuple[tf.Tensor, tf.Tensor]:
         if not tf.distribute.get_replica_context():
             return original(x, axes, keepdims)  # type: ignore[no-any-return]
-        count = tf.reduce_sum(tf.ones_like(x), axis=axes, keepdims=True)
-        total = tf.reduce_sum(x, axis=axes, keepdims=True)
+        counts_as = present(x.dtype)
+        count = tf.reduce_sum(tf.ones_like(x), axis=axes, keepdims=True) * counts_as
+        total = tf.reduce_sum(x, axis=axes, keepdims=True) * counts_as
         sums, counts = tf.unstack(summed(tf.stack([total, count])))
         mean = tf.math.divide_no_nan(sums, counts)
         # The mean's own part of the gradient adds up to 0.
-        squares = summed(tf.reduce_sum(tf.square(x - tf.stop_gradient(mean)), axis=axes, keepdims=True))
+        squares = tf.reduce_sum(tf.square(x - tf.stop_gradient(mean)), axis=axes, keepdims=True)
+        squares = summed(squares * counts_as)
         variance = tf.math.divide_no_nan(squares, counts)
         if keepdims:
             return mean, variance

@@ -76,6 +76,13 @@ def share(dtype: Any) -> tf.Tensor:
     return tf.cast(tf.math.divide_no_nan(rows, total), dtype)
 
 
+def present(dtype: Any) -> tf.Tensor:
+    """1, or 0 for a replica without samples, whose batch is another's. 1 outside of steps."""
+    if not in_step():
+        return tf.ones([], dtype)
+    return tf.cast(_now()[0] > 0, dtype)
+
+
 def inverse_share(dtype: Any) -> tf.Tensor:
     """1 / share, or 0 for a replica without samples."""
     rows, total = _now()

@@ -7,7 +7,8 @@ last batch counts as it does in one process. What all workers must know is excha
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -15,7 +16,7 @@ import numpy as np
 import tensorflow as tf
 
 from tensorplane.input_wait import timed
-from tensorplane.keras.batches import Batch, BatchIterator, rows, take
+from tensorplane.keras.batches import Batch, BatchIterator, rows, rows_of, take
 from tensorplane.keras.replicas import share, sharing, summed
 
 Step = Callable[[Any], Any]
@@ -57,6 +58,9 @@ class Exchange:
 
 
 _FACTS = ("processes that were asked to stop", "examples of all processes", "seconds of waiting for them")
+
+_EXCHANGED = {tf.bfloat16: tf.float32, **dict.fromkeys((tf.bool, tf.int8, tf.uint8, tf.int16, tf.uint16), tf.int32)}
+"""What workers cannot exchange, and the type that holds its values."""
 
 _exchanges: WeakKeyDictionary[Any, Exchange] = WeakKeyDictionary()
 
@@ -140,16 +144,38 @@ def _weighted(model: Any, step: Step, *, training: bool) -> Callable[..., Any]:
 
     def replica(batch: Any, total: tf.Tensor | None, asked: tf.Tensor) -> Any:
         batch = _present(batch)
-        mine = rows(batch)
+        given = rows(batch)
+        mine = given if total is None else _counting(total)
         everyones = summed(mine) if total is None else total
         with sharing(mine, everyones):
-            logs = step(batch)
+            with _uncounted(model, given, mine):
+                logs = step(batch)
             if training:
                 average_statistics(model)
             logs, anyones = _reported(logs, asked)
             return logs, tf.stack([tf.cast(anyones, tf.float64), tf.cast(everyones, tf.float64)])
 
     return replica
+
+
+def _counting(total: tf.Tensor) -> tf.Tensor:
+    """How many of the step's samples count for the caller's replica."""
+    context = tf.distribute.get_replica_context()
+    return rows_of(total, tf.cast(context.replica_id_in_sync_group, tf.int64), context.num_replicas_in_sync)
+
+
+@contextmanager
+def _uncounted(model: Any, given: tf.Tensor, counting: tf.Tensor) -> Iterator[None]:
+    """In this block, metrics do not count samples that another replica counts."""
+    if tf.get_static_value(given) is not None or given is counting:
+        # The batches of all steps are full, or a replica without samples has an empty one.
+        yield
+        return
+    variables = [variable.value for metric in model.metrics for variable in metric.variables]
+    before = [tf.identity(variable) for variable in variables]
+    yield
+    for variable, value in zip(variables, before, strict=True):
+        variable.assign(tf.where(counting > 0, variable, value))
 
 
 def _reported(logs: Any, asked: tf.Tensor) -> Any:
@@ -196,18 +222,31 @@ def prediction(model: Any) -> Callable[[Any], Any]:
     """Keras' predict function: the outputs of all replicas for some batches, in the order of the data."""
     strategy = model.distribute_strategy
 
-    def one(batch: Any) -> Any:
-        outputs = strategy.run(model.predict_step, args=(_present(batch),))
-        return tf.nest.map_structure(lambda output: strategy.gather(output, axis=0), outputs)
+    def replica(batch: Any, total: tf.Tensor | None) -> Any:
+        outputs = model.predict_step(_present(batch))
+        if total is not None:
+            outputs = tf.nest.map_structure(lambda output: output[: _counting(total)], outputs)
+        return tf.nest.map_structure(_gathered, outputs)
+
+    def one(batch: Any, total: tf.Tensor | None) -> Any:
+        outputs = strategy.run(replica, args=(batch, total))
+        return tf.nest.map_structure(lambda output: strategy.experimental_local_results(output)[0], outputs)
 
     if not model.run_eagerly:
         one = tf.function(one, reduce_retracing=True, autograph=False)
 
     def run(batches: Any) -> Any:
-        outputs = [one(batch.values if isinstance(batch, Batch) else batch) for batch in batches]
+        outputs = [one(*(batch if isinstance(batch, Batch) else Batch(batch, None))) for batch in batches]
         return tf.nest.map_structure(lambda *parts: tf.concat(parts, axis=0), *outputs)
 
     return run
+
+
+def _gathered(output: tf.Tensor) -> tf.Tensor:
+    """The rows of all replicas, in a type that workers can exchange on the way."""
+    exchanged = _EXCHANGED.get(output.dtype, output.dtype)
+    everyones = tf.distribute.get_replica_context().all_gather(tf.cast(output, exchanged), axis=0)
+    return tf.cast(everyones, output.dtype)
 
 
 def _present(batch: Any) -> Any:
