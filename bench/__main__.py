@@ -11,12 +11,14 @@ from bench import (
     check,
     checkpoints,
     figure,
+    fit_speed,
     goodput,
     graph,
     input_pipeline,
     instance,
     main_job,
     memory,
+    parameter_server,
     pods,
     queue_layouts,
     quiet,
@@ -47,6 +49,8 @@ FIGURES = {
         input_pipeline,
         weak_scaling,
         goodput,
+        fit_speed,
+        parameter_server,
     )
     for one in module.FIGURES
 }

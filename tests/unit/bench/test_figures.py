@@ -79,6 +79,8 @@ def test_every_goal_has_a_figure() -> None:
         "kill-to-first-step": "<= 20",
         "goodput-1-minute": ">= 65",
         "goodput-5-minutes": ">= 90",
+        "fit-to-legacy": ">= 1.0",
+        "parameter-server": ">= 0.98",
         "check": "<= 1.0",
         "stack-start": "<= 1.5",
         "graph-exponent": "<= 1.1",

@@ -1,0 +1,40 @@
+"""Steps per second of `tensorplane.fit` with Keras 3, compared with tf_keras' own `fit`, on two workers."""
+
+from __future__ import annotations
+
+import statistics
+
+from bench import rate
+from bench.figure import Figure, Measured
+from bench.workers import lines_of_first
+from embedded.fault import Fault
+
+_PAIRS = 5
+_MODELS = ("convolutional", "dense")
+
+
+def _measure() -> Measured:
+    """The model for which the library does worse counts."""
+    pairs = [(_rates("library"), _rates("legacy")) for _ in range(_PAIRS)]
+    ratios = {model: rate.paired([(ours[model], theirs[model]) for ours, theirs in pairs]) for model in _MODELS}
+    texts = []
+    for model, ratio in ratios.items():
+        ours, theirs = (statistics.median(each[model] for each in side) for side in zip(*pairs, strict=True))
+        texts.append(
+            f"{model}: tf_keras {theirs:.1f} steps/s, the library {ours:.1f}, "
+            f"ratio {ratio.median:.3f} (95 % interval {ratio.low:.3f} to {ratio.high:.3f})"
+        )
+    return Measured(min(ratio.median for ratio in ratios.values()), "; ".join(texts))
+
+
+def _rates(way: str) -> dict[str, float]:
+    """Steps per second by model."""
+    lines = lines_of_first("fit_speed_program.py", (way, *_MODELS), {"worker": 2})
+    words = [line.split() for _, line in lines if line.startswith("rate ")]
+    found = {model: float(value) for _, model, value in words}
+    if set(found) != set(_MODELS):
+        raise Fault(f"fit-to-legacy: {way} printed rates of {sorted(found)}; its errors are above")
+    return found
+
+
+FIGURES = (Figure("fit-to-legacy", ">= 1.0", "x", _measure),)
