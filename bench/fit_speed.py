@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
-
 from bench import rate
 from bench.figure import Figure, Measured
 from bench.workers import lines_of_first
@@ -17,13 +15,11 @@ def _measure() -> Measured:
     """The model for which the library does worse counts."""
     pairs = [(_rates("library"), _rates("legacy")) for _ in range(_PAIRS)]
     ratios = {model: rate.paired([(ours[model], theirs[model]) for ours, theirs in pairs]) for model in _MODELS}
-    texts = []
-    for model, ratio in ratios.items():
-        ours, theirs = (statistics.median(each[model] for each in side) for side in zip(*pairs, strict=True))
-        texts.append(
-            f"{model}: tf_keras {theirs:.1f} steps/s, the library {ours:.1f}, "
-            f"ratio {ratio.median:.3f} (95 % interval {ratio.low:.3f} to {ratio.high:.3f})"
-        )
+    texts = (
+        f"{model}: tf_keras {ratio.second:.1f} steps/s, the library {ratio.first:.1f}, "
+        f"ratio {ratio.median:.3f} ({ratio.interval})"
+        for model, ratio in ratios.items()
+    )
     return Measured(min(ratio.median for ratio in ratios.values()), "; ".join(texts))
 
 

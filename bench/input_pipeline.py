@@ -42,11 +42,10 @@ def _decode_ms(rates: dict[str, Any]) -> float:
 def _ratio(epoch: str) -> Measured:
     rates = _rates()
     found = rate.paired(list(zip(rates[epoch], rates["naive"], strict=True)))
-    naive, ours = statistics.median(rates["naive"]), statistics.median(rates[epoch])
     return Measured(
         found.median,
-        f"Dataset.map {naive:.0f} samples/s ({_decode_ms(rates):.1f} ms a sample), the library {ours:.0f}; "
-        f"95 % interval {found.low:.2f} to {found.high:.2f}",
+        f"Dataset.map {found.second:.0f} samples/s ({_decode_ms(rates):.1f} ms a sample), "
+        f"the library {found.first:.0f}; {found.interval}",
     )
 
 

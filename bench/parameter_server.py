@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
-
 from bench import rate
 from bench.figure import Figure, Measured
 from bench.workers import lines_of_first
@@ -14,13 +12,11 @@ _TASKS = {"chief": 1, "worker": 2, "ps": 1}
 
 
 def _measure() -> Measured:
-    pairs = [(_rate("library"), _rate("hand")) for _ in range(_PAIRS)]
-    found = rate.paired(pairs)
-    ours, by_hand = (statistics.median(each) for each in zip(*pairs, strict=True))
+    found = rate.paired([(_rate("library"), _rate("hand")) for _ in range(_PAIRS)])
     return Measured(
         found.median,
-        f"two workers, one parameter server: by hand {by_hand:.0f} steps/s, the library {ours:.0f}; "
-        f"95 % interval {found.low:.3f} to {found.high:.3f}",
+        f"two workers, one parameter server: by hand {found.second:.0f} steps/s, the library {found.first:.0f}; "
+        f"{found.interval}",
     )
 
 

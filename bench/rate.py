@@ -26,11 +26,18 @@ def steps_per_second(lines: Iterable[tuple[float, str]], warm_up: int) -> float:
 
 @dataclass(frozen=True)
 class Ratio:
-    """The median of paired ratios and its 95 % confidence interval."""
+    """The median of paired ratios with its 95 % confidence interval, and the medians of both sides."""
 
     median: float
     low: float
     high: float
+    first: float
+    second: float
+
+    @property
+    def interval(self) -> str:
+        """The interval in words."""
+        return f"95 % interval {self.low:.3f} to {self.high:.3f}"
 
 
 def paired(pairs: Sequence[tuple[float, float]], seed: int = 1) -> Ratio:
@@ -39,4 +46,5 @@ def paired(pairs: Sequence[tuple[float, float]], seed: int = 1) -> Ratio:
     chance = random.Random(seed)  # noqa: S311  # no secret
     medians = sorted(statistics.median(chance.choices(ratios, k=len(ratios))) for _ in range(_RESAMPLES))
     low, high = medians[round(0.025 * _RESAMPLES)], medians[round(0.975 * _RESAMPLES) - 1]
-    return Ratio(statistics.median(ratios), low, high)
+    first, second = (statistics.median(side) for side in zip(*pairs, strict=True))
+    return Ratio(statistics.median(ratios), low, high, first, second)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 import subprocess
 import sys
 import time
@@ -131,12 +130,12 @@ def _number(answer: str) -> float:
 
 
 def _measure(what: str) -> Measured:
-    rounds = [(getattr(one, f"pod_{what}"), getattr(one, f"node_{what}")) for one in _rounds()]
-    ratio = rate.paired(rounds)
-    pod, node = (statistics.median(each) / 2**20 for each in zip(*rounds, strict=True))
+    rounds = _rounds()
+    ratio = rate.paired([(getattr(one, f"pod_{what}"), getattr(one, f"node_{what}")) for one in rounds])
     return Measured(
         ratio.median,
-        f"pod {pod:.0f} MiB/s, node {node:.0f} MiB/s (95 % {ratio.low:.2f} to {ratio.high:.2f}, {len(rounds)} rounds)",
+        f"pod {ratio.first / 2**20:.0f} MiB/s, node {ratio.second / 2**20:.0f} MiB/s "
+        f"({ratio.interval}, {len(rounds)} rounds)",
     )
 
 

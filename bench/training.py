@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 import time
 from dataclasses import dataclass
 from datetime import datetime
@@ -81,13 +80,10 @@ def _measure() -> Measured:
 def _measured(rounds: list[_Round]) -> Measured:
     ratio = rate.paired([(each.through, each.with_cluster) for each in rounds])
     to_alone = rate.paired([(each.through, each.alone) for each in rounds])
-    through, with_cluster = (
-        statistics.median(getattr(each, way) for each in rounds) for way in ("through", "with_cluster")
-    )
     return Measured(
         ratio.median,
-        f"by hand {with_cluster:.0f} steps/s, through tensorplane {through:.0f} (medians of {len(rounds)} rounds); "
-        f"95 % interval {ratio.low:.3f} to {ratio.high:.3f}; "
+        f"by hand {ratio.second:.0f} steps/s, through tensorplane {ratio.first:.0f} (medians of {len(rounds)} rounds); "
+        f"{ratio.interval}; "
         f"to by hand with the cluster stopped: {to_alone.median:.3f} ({to_alone.low:.3f} to {to_alone.high:.3f})",
     )
 

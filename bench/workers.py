@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bench.by_hand import Line, free_ports
@@ -17,17 +17,22 @@ from embedded.paths import PROJECT
 _LIMIT_SECONDS = 300
 
 
-def lines_of_first(program: str, words: tuple[str, ...], tasks: Mapping[str, int]) -> list[Line]:
+def lines_of_first(
+    program: str, words: Sequence[str], tasks: Mapping[str, int], *, own_cores: bool = False
+) -> list[Line]:
     """The lines of the first task, with their times. The cluster ends when the tasks of its kind have ended.
 
-    `program`: a file of `bench`, which gets `words`. `tasks`: number of processes of each kind.
+    `program`: a file of `bench`, which gets `words`. `tasks`: number of processes of each kind. One task alone gets no
+    TF_CONFIG. `own_cores`: each process runs on a core of its own.
     """
     cluster = {kind: [f"127.0.0.1:{port}" for port in free_ports(count)] for kind, count in tasks.items()}
     awaited = next(iter(tasks))
+    places = [(kind, index) for kind, count in tasks.items() for index in range(count)]
+    pinned = _pinned(len(places)) if own_cores else [()] * len(places)
+    command = (sys.executable, str(Path(__file__).with_name(program)), *words)
     processes = {
-        (kind, index): _start(program, words, cluster, kind, index)
-        for kind, count in tasks.items()
-        for index in range(count)
+        place: _start((*pin, *command), cluster, *place, heard=place == (awaited, 0))
+        for place, pin in zip(places, pinned, strict=True)
     }
     first = processes[awaited, 0]
     try:
@@ -42,14 +47,20 @@ def lines_of_first(program: str, words: tuple[str, ...], tasks: Mapping[str, int
     return lines
 
 
+def _pinned(count: int) -> list[tuple[str, ...]]:
+    """What stands before each command."""
+    cores = sorted(os.sched_getaffinity(0))
+    if len(cores) < count:
+        raise Fault(f"this process may use {len(cores)} cores, and {count} workers need one each")
+    return [("taskset", "--cpu-list", str(core)) for core in cores[:count]]
+
+
 def _start(
-    program: str, words: tuple[str, ...], cluster: Mapping[str, list[str]], kind: str, index: int
+    command: Sequence[str], cluster: Mapping[str, list[str]], kind: str, index: int, *, heard: bool
 ) -> subprocess.Popen[str]:
-    config = {"cluster": cluster, "task": {"type": kind, "index": index}}
-    settings = {"PYTHONPATH": str(PROJECT / "runtime"), "TF_CPP_MIN_LOG_LEVEL": "2", "TF_CONFIG": json.dumps(config)}
+    settings = {"PYTHONPATH": str(PROJECT / "runtime"), "TF_CPP_MIN_LOG_LEVEL": "2"}
+    if sum(map(len, cluster.values())) > 1:
+        settings["TF_CONFIG"] = json.dumps({"cluster": cluster, "task": {"type": kind, "index": index}})
     return subprocess.Popen(
-        [sys.executable, str(Path(__file__).with_name(program)), *words],
-        env={**os.environ, **settings},
-        stdout=subprocess.PIPE if (kind, index) == (next(iter(cluster)), 0) else subprocess.DEVNULL,
-        text=True,
+        command, env={**os.environ, **settings}, stdout=subprocess.PIPE if heard else subprocess.DEVNULL, text=True
     )
