@@ -1,8 +1,9 @@
-"""Runs when Python starts in a pod: lets Keras 3's `fit` work on several workers, in programs that know nothing of it.
+"""Runs when Python starts in a pod: lets programs work on several workers that know nothing of the library.
 
-It acts only if TF_CONFIG has several chiefs and workers. It imports nothing of TensorFlow itself: it waits until the
-program has imported it. Then all workers get the same random seed, so that a shuffled dataset has the same order in
-each, and Keras is repaired (`tensorplane/keras/repair.py`). A `sitecustomize` of the image runs too.
+If TF_CONFIG has several chiefs and workers, all get the same random seed, so that a shuffled dataset has the same order
+in each, and Keras 3's `fit` is repaired (`tensorplane/keras/repair.py`). If it has parameter servers and no chief, the
+sessions of workers name their devices (`tensorplane/parameter_server/between_graph.py`). It imports nothing of
+TensorFlow itself: it waits until the program has imported it. A `sitecustomize` of the image runs too.
 
 TensorFlow and Keras import each other, whichever is first. The repair requires both, and TensorFlow ignores errors in
 its import of Keras, so the repair waits for the end of both.
@@ -14,7 +15,8 @@ import importlib.util
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
@@ -23,13 +25,25 @@ from types import ModuleType
 _HERE = Path(__file__).absolute().parent
 
 
-def _several_workers() -> bool:
+def _after_tensorflow() -> Callable[[], None] | None:
+    """What to do once TensorFlow is imported; None if programs need nothing in this place of the cluster."""
     try:
-        cluster = json.loads(os.environ.get("TF_CONFIG") or "{}").get("cluster", {})
-        return "ps" not in cluster and len(cluster.get("chief", [])) + len(cluster.get("worker", [])) > 1
-    except (ValueError, AttributeError, TypeError):
+        config = json.loads(os.environ.get("TF_CONFIG") or "{}")
+        cluster, task = config.get("cluster", {}), config.get("task", {})
+        if "ps" not in cluster:
+            return _seed if len(cluster.get("chief", [])) + len(cluster.get("worker", [])) > 1 else None
+        if "chief" not in cluster and task["type"] == "worker":
+            return partial(_filter_devices, int(task["index"]))
+    except (ValueError, AttributeError, TypeError, KeyError):
         # The program, or TensorFlow, reports what is wrong with it.
-        return False
+        pass
+    return None
+
+
+def _filter_devices(index: int) -> None:
+    from tensorplane.parameter_server import between_graph
+
+    between_graph.install(index)
 
 
 def _seed() -> None:
@@ -52,16 +66,18 @@ def _repair() -> None:
         print(f"tensorplane: {reason}", file=sys.stderr, flush=True)
 
 
-_AWAITED = {"tensorflow", "keras"}
+_WHEN_IMPORTED = _after_tensorflow()
+_REPAIRS_KERAS = _WHEN_IMPORTED is _seed
+_AWAITED = {"tensorflow", "keras"} if _REPAIRS_KERAS else {"tensorflow"}
 _imported = set[str]()
 """Those whose import has ended."""
 
 
 def _after_import(name: str) -> None:
     _imported.add(name)
-    if name == "tensorflow":
-        _seed()
-    if _imported == _AWAITED:
+    if name == "tensorflow" and _WHEN_IMPORTED:
+        _WHEN_IMPORTED()
+    if _REPAIRS_KERAS and _imported == _AWAITED:
         _repair()
 
 
@@ -106,5 +122,5 @@ def _run_the_images_own() -> None:
 
 
 _run_the_images_own()
-if _several_workers():
+if _WHEN_IMPORTED:
     sys.meta_path.insert(0, _Waiting())

@@ -163,7 +163,7 @@ class _Launcher:
         steps.unlink(missing_ok=True)
         began = time.monotonic()
         code, last = self.execute(command, {**os.environ, STEPS: str(steps)})
-        progress = steps.read_text() if steps.exists() else ""
+        progress = steps.read_text().strip() if steps.exists() else ""
         early = _BEFORE if progress == "expected" else ""
         step = int(number) if (number := progress.removeprefix("done ")).isdecimal() else None
         if not progress and time.monotonic() - began < _UNKNOWN_SECONDS:

@@ -51,8 +51,6 @@ def main() -> None:
         is_chief=given.task_index == 0,
         checkpoint_dir=os.environ["CHECKPOINT_DIR"] if given.task_index == 0 else None,
         save_checkpoint_steps=500,
-        # A session waits for all other workers, those that have ended too, unless it does not see them.
-        config=tf.ConfigProto(device_filters=["/job:ps", worker]),
         hooks=[tf.train.StopAtStepHook(last_step=STEPS)],
     ) as session:
         while not session.should_stop():
