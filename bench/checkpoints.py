@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import statistics
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+from bench import rate, workers
 from bench.figure import Figure, Measured
 from embedded.images.scratch import scratch
-from embedded.paths import PROJECT
 
 _ROUNDS = 5
 _SECONDS = 20.0
@@ -35,7 +35,6 @@ class _Trained:
 
 def _train(folder: Path, *, steps: int = 0, minutes: float = 0) -> _Trained:
     program = Path(__file__).with_name("checkpoint_program.py")
-    environment = {**os.environ, "PYTHONPATH": str(PROJECT / "runtime"), "TF_CPP_MIN_LOG_LEVEL": "3"}
     argv = [
         sys.executable,
         str(program),
@@ -44,7 +43,7 @@ def _train(folder: Path, *, steps: int = 0, minutes: float = 0) -> _Trained:
         str(steps),
         str(minutes),
     ]
-    done = subprocess.run(argv, env=environment, check=True, capture_output=True, text=True)
+    done = subprocess.run(argv, env=workers.environment(), check=True, capture_output=True, text=True)
     facts = json.loads(done.stdout.splitlines()[-1])
     return _Trained(facts["seconds"] / facts["steps"], facts["interval"])
 
@@ -52,7 +51,7 @@ def _train(folder: Path, *, steps: int = 0, minutes: float = 0) -> _Trained:
 def _overhead() -> Measured:
     """In pairs, because the machine's speed varies."""
     with scratch("bench") as folder:
-        pairs = [(_train(folder, steps=_LOST_STEPS), _train(folder)) for _ in range(_ROUNDS)]
+        pairs = rate.in_pairs(_ROUNDS, partial(_train, folder, steps=_LOST_STEPS), partial(_train, folder))
     share = statistics.median(saving.step_seconds / without.step_seconds - 1 for saving, without in pairs)
     without = statistics.median(each.step_seconds for _, each in pairs)
     return Measured(

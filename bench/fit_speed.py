@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from bench import rate
 from bench.figure import Figure, Measured
 from bench.workers import lines_of_first
@@ -13,7 +15,7 @@ _MODELS = ("convolutional", "dense")
 
 def _measure() -> Measured:
     """The model for which the library does worse counts."""
-    pairs = [(_rates("library"), _rates("legacy")) for _ in range(_PAIRS)]
+    pairs = rate.in_pairs(_PAIRS, partial(_rates, "library"), partial(_rates, "legacy"))
     ratios = {model: rate.paired([(ours[model], theirs[model]) for ours, theirs in pairs]) for model in _MODELS}
     texts = (
         f"{model}: tf_keras {ratio.second:.1f} steps/s, the library {ratio.first:.1f}, "
@@ -25,7 +27,7 @@ def _measure() -> Measured:
 
 def _rates(way: str) -> dict[str, float]:
     """Steps per second by model."""
-    lines = lines_of_first("fit_speed_program.py", (way, *_MODELS), {"worker": 2})
+    lines = lines_of_first("fit_speed_program.py", (way, *_MODELS), {"worker": 2}, own_cores=True)
     words = [line.split() for _, line in lines if line.startswith("rate ")]
     found = {model: float(value) for _, model, value in words}
     if set(found) != set(_MODELS):

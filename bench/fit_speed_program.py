@@ -6,7 +6,6 @@ The chief prints the steps per second of each, without the first epoch, which tr
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
@@ -14,9 +13,6 @@ from collections.abc import Callable
 from typing import Any
 
 WAY = sys.argv[1]
-# A core for each worker, so that neither takes the other's.
-_INDEX = json.loads(os.environ["TF_CONFIG"])["task"]["index"]
-os.sched_setaffinity(0, {sorted(os.sched_getaffinity(0))[_INDEX]})
 os.environ["TF_USE_LEGACY_KERAS"] = "1" if WAY == "legacy" else "0"
 
 import numpy as np  # noqa: E402

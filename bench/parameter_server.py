@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from bench import rate
 from bench.figure import Figure, Measured
 from bench.workers import lines_of_first
@@ -12,7 +14,7 @@ _TASKS = {"chief": 1, "worker": 2, "ps": 1}
 
 
 def _measure() -> Measured:
-    found = rate.paired([(_rate("library"), _rate("hand")) for _ in range(_PAIRS)])
+    found = rate.paired(rate.in_pairs(_PAIRS, partial(_rate, "library"), partial(_rate, "hand")))
     return Measured(
         found.median,
         f"two workers, one parameter server: by hand {found.second:.0f} steps/s, the library {found.first:.0f}; "

@@ -5,13 +5,15 @@ from __future__ import annotations
 import random
 import re
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from embedded.fault import Fault
 
 _STEP = re.compile(r"tensorplane: step=(\d+) loss=")
 _RESAMPLES = 10_000
+T = TypeVar("T")
 
 
 def steps_per_second(lines: Iterable[tuple[float, str]], warm_up: int) -> float:
@@ -38,6 +40,18 @@ class Ratio:
     def interval(self) -> str:
         """The interval in words."""
         return f"95 % interval {self.low:.3f} to {self.high:.3f}"
+
+
+def in_pairs(count: int, ours: Callable[[], T], theirs: Callable[[], T]) -> list[tuple[T, T]]:
+    """Measures both `count` times, in turns the one and the other first: the machine's speed drifts."""
+    pairs = []
+    for number in range(count):
+        if number % 2:
+            other = theirs()
+            pairs.append((ours(), other))
+        else:
+            pairs.append((ours(), theirs()))
+    return pairs
 
 
 def paired(pairs: Sequence[tuple[float, float]], seed: int = 1) -> Ratio:

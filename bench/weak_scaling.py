@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from bench import rate
 from bench.figure import Figure, Measured
 from bench.workers import lines_of_first
@@ -10,7 +12,7 @@ _PAIRS = 7
 
 
 def _measure() -> Measured:
-    found = rate.paired([(_rate(2), _rate(1)) for _ in range(_PAIRS)])
+    found = rate.paired(rate.in_pairs(_PAIRS, partial(_rate, 2), partial(_rate, 1)))
     return Measured(
         found.median,
         f"a dense network with 6.6 MB of gradients: two workers {found.first:.2f} steps/s, one {found.second:.2f} "

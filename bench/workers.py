@@ -6,8 +6,9 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from bench.by_hand import Line, free_ports
@@ -35,16 +36,28 @@ def lines_of_first(
         for place, pin in zip(places, pinned, strict=True)
     }
     first = processes[awaited, 0]
+    limit = threading.Timer(_LIMIT_SECONDS, _kill, [processes.values()])
+    limit.start()
     try:
         lines = [(time.monotonic(), line) for line in first.stdout or ()]
-        codes = [each.wait(_LIMIT_SECONDS) for (kind, _), each in processes.items() if kind == awaited]
+        codes = [each.wait() for (kind, _), each in processes.items() if kind == awaited]
     finally:
-        for process in processes.values():
-            process.kill()
-            process.wait()
+        limit.cancel()
+        _kill(processes.values())
     if any(codes):
         raise Fault(f"{program} {' '.join(words)}: its processes ended with {codes}; their errors are above")
     return lines
+
+
+def environment() -> dict[str, str]:
+    """Of programs that use the library from the checkout."""
+    return {**os.environ, "PYTHONPATH": str(PROJECT / "runtime"), "TF_CPP_MIN_LOG_LEVEL": "2"}
+
+
+def _kill(processes: Iterable[subprocess.Popen[str]]) -> None:
+    for process in processes:
+        process.kill()
+        process.wait()
 
 
 def _pinned(count: int) -> list[tuple[str, ...]]:
@@ -58,9 +71,7 @@ def _pinned(count: int) -> list[tuple[str, ...]]:
 def _start(
     command: Sequence[str], cluster: Mapping[str, list[str]], kind: str, index: int, *, heard: bool
 ) -> subprocess.Popen[str]:
-    settings = {"PYTHONPATH": str(PROJECT / "runtime"), "TF_CPP_MIN_LOG_LEVEL": "2"}
+    settings = environment()
     if sum(map(len, cluster.values())) > 1:
         settings["TF_CONFIG"] = json.dumps({"cluster": cluster, "task": {"type": kind, "index": index}})
-    return subprocess.Popen(
-        command, env={**os.environ, **settings}, stdout=subprocess.PIPE if heard else subprocess.DEVNULL, text=True
-    )
+    return subprocess.Popen(command, env=settings, stdout=subprocess.PIPE if heard else subprocess.DEVNULL, text=True)
