@@ -38,7 +38,7 @@ class Place:
             if task.get("type") != "chief" or len(cluster.get("chief", [])) != 1:
                 raise ValueError(
                     f"TF_CONFIG: task {task} of a cluster with parameter servers; only its one chief runs a program, "
-                    "the others run tensorplane.server"
+                    "the others run tensorplane.parameter_server.server"
                 )
             return cls(servers=servers)
         if set(cluster) - {"chief", "worker"}:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import os
 
-_STEPS = "TENSORPLANE_STEPS"
+VARIABLE = "TENSORPLANE_STEPS"
+"""Variable with the file of the record, set by the launcher."""
 _WIDTH = 32
 
 
@@ -24,7 +25,7 @@ def done(step: int | None = None) -> None:
 
 def _note(state: str) -> None:
     """Overwrite the record in one write: it comes at each step, and a kill must not leave half of one."""
-    if path := os.environ.get(_STEPS):
+    if path := os.environ.get(VARIABLE):
         os.pwrite(_file(path), state.ljust(_WIDTH).encode(), 0)
 
 

@@ -12,6 +12,7 @@ It starts the command in its container, so it only requires the standard library
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import signal
@@ -29,36 +30,30 @@ from typing import IO, TextIO
 _LIBRARY = str(Path(__file__).absolute().parents[1])
 sys.path.insert(0, _LIBRARY)
 
-from tensorplane import lineage, on_success, published  # noqa: E402
+from tensorplane import first_step, gpus, lineage, on_success, published  # noqa: E402
 from tensorplane.checkpoints.run_folder import RunFolder, TakenOver  # noqa: E402
 from tensorplane.failures import MOST, Failure, Failures  # noqa: E402
 from tensorplane.on_success import OnSuccess  # noqa: E402
 from tensorplane.publish import is_superseded  # noqa: E402
 from tensorplane.run_deadline import RunDeadline  # noqa: E402
+from tensorplane.stop import EXIT_SAVED  # noqa: E402
 from tensorplane.version import __version__  # noqa: E402
 from tensorplane.working_directory import enter_copy  # noqa: E402
 
 EXIT_SAME = 78
 """Exit code if restarts would not help: EX_CONFIG of sysexits.h."""
-GPUS = "TENSORPLANE_GPUS"
-"""Variable with the number of GPUs that the pod requests; not set without GPUs (`gpus.py`)."""
-EXIT_FEWER = 3
-"""Exit code of `gpus.py` if TensorFlow sees fewer."""
-EXIT_SAVED = 75
-"""Exit code of a pod that was asked to stop and can resume (`stop.py`)."""
 RUN = "TENSORPLANE_RUN"
 """Variable with the folder of the run's checkpoints; not set without `checkpoints` (`run_folder.py`)."""
 WRITES = "TENSORPLANE_WRITES"
 """Variable that is set in the role whose first pod writes the checkpoints."""
 INDEX = "JOB_COMPLETION_INDEX"
 """Variable with the pod's index in its role, set by Kubernetes."""
-STEPS = "TENSORPLANE_STEPS"
-"""Variable with the file to which the library writes its progress (`first_step.py`)."""
 _UNKNOWN_SECONDS = 120
 """Without the library, the first step is unknown: failures in this time count as before it."""
 _BEFORE, _SOON = "before its first step", "within two minutes of its start"
 _CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
 """Signals with which the command's own machine code ends it."""
+_NO_PROGRAM = (errno.ENOENT, errno.EACCES, errno.ENOEXEC, errno.ENOTDIR)
 _PAUSE_SECONDS = 5
 _TAIL_BYTES = 8192
 # Errors of peers and storage that may be temporary: restarts are for them.
@@ -120,7 +115,14 @@ class _Launcher:
 
     def run(self, command: Sequence[str], steps: Path) -> _Ended:
         """Run the job's command, unless TensorFlow sees too few GPUs or the pod was asked to stop before."""
-        return self._without_gpus(command[0]) or self._run(command, steps)
+        try:
+            return self._without_gpus(command[0]) or self._run(command, steps)
+        except OSError as error:
+            if error.errno not in _NO_PROGRAM:
+                raise
+            line = f"command: {command[0]} cannot be started in this image ({error.strerror}); correct command or image"
+            _say(line)
+            return _Ended(EXIT_SAME, line.encode(), early=_BEFORE)
 
     def execute(self, command: Sequence[str], environment: Mapping[str, str]) -> tuple[int, bytes]:
         """Run a command to its end. Returns its exit code and the last line of its standard error."""
@@ -138,7 +140,7 @@ class _Launcher:
 
     def _without_gpus(self, python: str) -> _Ended | None:
         """How the pod ends if TensorFlow sees fewer GPUs than it requests; None if it sees all."""
-        if GPUS not in os.environ:
+        if gpus.VARIABLE not in os.environ:
             return None
         path = os.pathsep.join(filter(None, (_LIBRARY, os.environ.get("PYTHONPATH"))))
         self._child = subprocess.Popen(
@@ -152,17 +154,17 @@ class _Launcher:
         line, errors = self._child.communicate()
         if self.stopped:
             return _Ended(EXIT_SAVED, b"", early=_BEFORE)
-        if self._child.returncode != EXIT_FEWER:
+        if self._child.returncode != gpus.EXIT_FEWER:
             return None
         # TensorFlow's errors name the missing libraries.
         sys.stderr.buffer.write(errors[-_TAIL_BYTES:] + line)
         sys.stderr.buffer.flush()
-        return _Ended(EXIT_FEWER, line.strip(), early=_BEFORE)
+        return _Ended(gpus.EXIT_FEWER, line.strip(), early=_BEFORE)
 
     def _run(self, command: Sequence[str], steps: Path) -> _Ended:
         steps.unlink(missing_ok=True)
         began = time.monotonic()
-        code, last = self.execute(command, {**os.environ, STEPS: str(steps)})
+        code, last = self.execute(command, {**os.environ, first_step.VARIABLE: str(steps)})
         progress = steps.read_text().strip() if steps.exists() else ""
         early = _BEFORE if progress == "expected" else ""
         step = int(number) if (number := progress.removeprefix("done ")).isdecimal() else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -101,10 +102,23 @@ def _next(write: Callable[[Path], object], base: Path, run: str) -> int:
     (draft / _RUN).parent.mkdir(exist_ok=True)
     (draft / _RUN).write_text(run)
     _flush(draft)
-    # A rename never replaces a folder with content: the second publisher gets an error.
-    draft.rename(base / str(last + 1))
+    version = _renamed(draft, base, last + 1)
     disk.flush(base)
-    return last + 1
+    return version
+
+
+def _renamed(draft: Path, base: Path, version: int) -> int:
+    """Make the draft this version, or a later one if another run publishes at the same time."""
+    while True:
+        try:
+            # A rename never replaces a folder with content.
+            draft.rename(base / str(version))
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+            version += 1
+        else:
+            return version
 
 
 def is_superseded(base: Path, *, run: str) -> bool:

@@ -25,4 +25,7 @@ class Schedule:
 
     def is_due(self, step: int, checkpoints: Checkpointer) -> bool:
         """Whether to save after `step`."""
-        return step % self.save_every == 0 if self.save_every else checkpoints.due(step)
+        if every := self.save_every:
+            # Loops may not stop at its multiples.
+            return step // every > checkpoints.last // every
+        return checkpoints.due(step)

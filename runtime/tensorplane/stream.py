@@ -12,6 +12,7 @@ import numpy as np
 import tensorflow as tf
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
+from tensorplane.data.order import share_of
 from tensorplane.declared_streams import DeclaredStream
 from tensorplane.log import say
 
@@ -133,8 +134,7 @@ def batches(
     Workers share the partitions. A batch waits for its last record; `stopping` ends the wait and the data.
     """
     replicas = strategy.num_replicas_in_sync
-    if global_batch % replicas:
-        raise ValueError(f"a global batch of {global_batch} cannot be shared by {replicas} replicas")
+    size = share_of(global_batch, replicas)
     offsets = position.offsets.numpy()
     with position.topic.consumer() as consumer:
         begin = _begin(position.topic, consumer, offsets)
@@ -143,9 +143,11 @@ def batches(
         workers, worker = context.num_input_pipelines, context.input_pipeline_id
         mine = sorted(begin)[worker::workers]
         if not mine:
-            raise StreamError(f"topic {position.topic.name}: {len(begin)} partitions are too few for {workers} workers")
+            raise StreamError(
+                f"topic {position.topic.name}: {len(begin)} partitions are too few for {workers} workers; "
+                f"train with {len(begin)} workers or fewer, or add partitions"
+            )
         reader = _Reader(position.topic, {partition: begin[partition] for partition in mine}, offsets, stopping)
-        size = global_batch // replicas
         dataset = tf.data.Dataset.from_generator(
             lambda: reader.read(size, count * replicas // workers),
             output_signature=(tf.TensorSpec([size], tf.string), tf.TensorSpec(offsets.shape, tf.int64)),
@@ -250,6 +252,6 @@ def _answer(ask: Callable[[], T]) -> T:
 
 def _explained(topic: Topic, partition: int | None, error: KafkaError) -> StreamError:
     if error.code() == KafkaError._AUTO_OFFSET_RESET:
-        why = f"retention deleted records before they were read ({error.str()})"
+        why = f"retention deleted records before they were read ({error.str()}); reset the group or start a new run"
         return StreamError(f"topic {topic.name}, partition {partition}: {why}")
     return StreamError(f"topic {topic.name}: {error.str()}")

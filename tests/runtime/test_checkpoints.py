@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tensorflow as tf
@@ -15,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tensorplane.checkpoints import host_copy
-from tensorplane.checkpoints.checkpointer import Checkpointer, Checkpoints, UnreadableCheckpoints
+from tensorplane.checkpoints.checkpointer import Checkpointer, Checkpoints, OtherModel, UnreadableCheckpoints
 from tensorplane.checkpoints.files import CheckpointFiles
 from tensorplane.checkpoints.run_folder import RunFolder, TakenOver
 from tensorplane.cluster import Place
@@ -239,7 +240,10 @@ def test_without_a_folder_nothing_is_saved_and_one_line_says_so(
     assert not checkpoints.due(1000)
     checkpoints.save(1000)
     checkpoints.close()
-    assert capsys.readouterr().out == "tensorplane: CHECKPOINT_DIR is not set; this run saves no checkpoints\n"
+    assert capsys.readouterr().out == (
+        "tensorplane: CHECKPOINT_DIR is not set, so this run saves no checkpoints; "
+        "set checkpoints in the job's settings, or pass folder\n"
+    )
 
 
 def test_callback_sees_the_saved_state(tmp_path: Path) -> None:
@@ -288,3 +292,36 @@ def test_tensorflow_without_its_private_parts_saves_in_the_call(
     again = _State()
     assert again.checkpointer(tmp_path).restore() == 2
     assert again.bits == _trained(2)
+
+
+@pytest.mark.parametrize("below", ["", "second-model"])
+def test_a_writer_that_wakes_up_late_does_not_create_its_folder_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, below: str
+) -> None:
+    run = RunFolder(tmp_path / "digits-1")
+    former = run.take_over("1.0")
+    run.take_over("1.0")
+    monkeypatch.setenv("TENSORPLANE_RUN", str(tmp_path / "digits-1"))
+    monkeypatch.setenv("CHECKPOINT_DIR", str(former))
+    with pytest.raises(TakenOver):
+        Checkpointer(former / below, Place(), step=tf.Variable(0))
+    assert not former.parent.exists()
+    current = run.take_over("1.0")
+    monkeypatch.setenv("CHECKPOINT_DIR", str(current))
+    Checkpointer(current / below, Place(), step=tf.Variable(0)).close()
+    assert (current / below).is_dir()
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [{}, {"weights": [7]}, {"weights": [1000], "more": [1]}],
+    ids=["less", "another shape", "more"],
+)
+def test_the_checkpoint_of_another_model_is_one_line_with_a_remedy(
+    tmp_path: Path, shapes: dict[str, list[int]]
+) -> None:
+    _with_checkpoints(tmp_path, 5)
+    state: dict[str, Any] = {name: tf.Variable(tf.zeros(shape)) for name, shape in shapes.items()}
+    checkpoints = Checkpointer(tmp_path, Place(), step=tf.Variable(0, dtype=tf.int64), **state)
+    with pytest.raises(OtherModel, match=r"ckpt-5: the checkpoint is of another model .*; restore the former program"):
+        checkpoints.restore()

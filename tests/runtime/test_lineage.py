@@ -159,3 +159,11 @@ def test_the_chief_publishes_when_the_other_workers_have_left(tmp_path: Path) ->
         for worker in workers:
             worker.kill()
             worker.wait()
+
+
+def test_two_runs_that_publish_at_once_get_a_version_each(tmp_path: Path) -> None:
+    def slow(folder: Path) -> None:
+        assert tensorplane.publish(lambda other: other.mkdir(), tmp_path, run="other") == 1
+        folder.mkdir()
+
+    assert tensorplane.publish(slow, tmp_path, run="slow") == 2

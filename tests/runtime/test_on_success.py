@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tensorplane import launch, publish
+from tensorplane import launch, publish, stop
 from tensorplane.publish import copy_newest
 from tests.runtime.launching import LIBRARY
 from tests.support.waiting import PATIENT_SECONDS, eventually
@@ -166,7 +166,7 @@ def test_asked_to_stop_meanwhile_it_is_done_by_the_next_pod(job: Job) -> None:
     with subprocess.Popen(waits, env=job.environment(**job.checkpoints)) as child:
         eventually(began.exists)
         child.send_signal(signal.SIGTERM)
-        assert child.wait(PATIENT_SECONDS) == launch.EXIT_SAVED
+        assert child.wait(PATIENT_SECONDS) == stop.EXIT_SAVED
     assert job.run(job.arguments(job.counts), **job.checkpoints).returncode == 0
     assert (job.count("trained"), job.count("done")) == (1, 1)
 

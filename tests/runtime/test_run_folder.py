@@ -78,6 +78,15 @@ def test_a_file_that_a_former_writer_holds_open_is_no_checkpoint(tmp_path: Path)
     assert not (current / "ckpt").exists()
 
 
+def test_a_folder_beside_the_writers_is_no_writer(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path / "digits-1")
+    (run.take_over("1.0") / "checkpoint").write_text("100")
+    # As an earlier version of the library left it, whose former writer woke up late.
+    (tmp_path / ".digits-1" / "0" / "digits-1").mkdir(parents=True)
+    assert (run.take_over("1.1") / "checkpoint").read_text() == "100"
+    assert (tmp_path / "digits-1" / "checkpoint").read_text() == "100"
+
+
 def test_a_finished_run_says_so(tmp_path: Path) -> None:
     run = RunFolder(tmp_path / "digits-1")
     assert not run.finished

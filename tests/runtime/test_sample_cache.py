@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -14,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tensorplane.data.sample_cache import SampleCache
+from tests.runtime.launching import LIBRARY
 
 _EXAMPLES, _BYTES = 12, 5
 
@@ -141,3 +144,29 @@ def test_drafts_of_workers_that_were_killed_are_removed_after_an_hour(tmp_path: 
         path.unlink()
     paused.flush()
     assert _fill(paused, 3) == [], "a writer that was away for so long still reads what it wrote"
+
+
+def test_a_cache_that_cannot_be_read_is_told_once_and_its_samples_are_decoded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cache = _cache(tmp_path)
+    _fill(cache, 1)
+
+    def stale(*_: object) -> int:
+        raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
+
+    monkeypatch.setattr(os, "preadv", stale)
+    assert [_fill(cache, 1, 2), _fill(cache, 1, 2)] == [[1, 2], [1, 2]]
+    (told,) = capsys.readouterr().out.splitlines()
+    assert told.startswith(f'tensorplane: cache="{tmp_path}: Stale file handle; training continues')
+
+
+def test_a_process_that_ends_leaves_its_last_samples_to_others(tmp_path: Path) -> None:
+    program = (
+        "import sys, numpy; from pathlib import Path; from tensorplane.data.sample_cache import SampleCache;"
+        f"cache = SampleCache(Path(sys.argv[1]), {_EXAMPLES}, {_BYTES});"
+        f"cache.write(numpy.array([3]), numpy.zeros((1, {_BYTES}), numpy.uint8))"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(LIBRARY)}
+    subprocess.run([sys.executable, "-c", program, str(tmp_path)], env=environment, check=True)
+    assert _cache(tmp_path).missing == _EXAMPLES - 1

@@ -24,6 +24,8 @@ from tensorplane.parameter_server.servers import is_parameter_server
 
 FOLDER, STEPS = "CHECKPOINT_DIR", "CHECKPOINT_STEPS"
 """Variables with the run's folder and `checkpoints.everySteps`, set in pods."""
+RUN = "TENSORPLANE_RUN"
+"""Variable that is set in pods of a job with `checkpoints` (`launch.py`)."""
 _EVERY_STEPS = 100
 """Where neither the program nor the settings say."""
 _NONE = -1
@@ -79,15 +81,19 @@ class Checkpointer:
         self._writing: Future[None] | None = None
         self._last, self._next = 0, self._every
         if self._place.is_chief:
-            if found:
-                found.mkdir(parents=True, exist_ok=True)
+            if self._files:
+                self._files.create(_folder_of_run())
             else:
-                print(f"tensorplane: {FOLDER} is not set; this run saves no checkpoints", flush=True)
+                print(
+                    f"tensorplane: {FOLDER} is not set, so this run saves no checkpoints; "
+                    "set checkpoints in the job's settings, or pass folder",
+                    flush=True,
+                )
 
     def restore(self) -> int | None:
         """Restore the newest checkpoint that all workers can read, and return its step; None if there is none.
 
-        Objects without a counterpart in the checkpoint, or the reverse, are an error: the program has changed.
+        Raises OtherModel if objects have no counterpart in the checkpoint, or the reverse: the program has changed.
         """
         if (files := self._files) is None or (step := self._newest_readable(files)) is None:
             return None
@@ -96,7 +102,14 @@ class Checkpointer:
         if self._seeds and not _has_seeds(prefix):
             # Of an earlier version of the library.
             checkpoint = tf.train.Checkpoint(**self._state)
-        checkpoint.restore(prefix).assert_consumed()
+        try:
+            checkpoint.restore(prefix).assert_consumed()
+        except (AssertionError, ValueError) as error:
+            raise OtherModel(
+                f"{prefix}: the checkpoint is of another model or optimizer than the program's "
+                f"({str(error).splitlines()[0][:200]}); "
+                "restore the former program, or set attempt in the job's settings to train from the beginning"
+            ) from error
         self._last, self._next = step, self._after(step)
         return step
 
@@ -105,6 +118,11 @@ class Checkpointer:
         if self._measured:
             self._measured.reached(step, writing=bool(self._writing and not self._writing.done()))
         return self._files is not None and step >= self._next
+
+    @property
+    def last(self) -> int:
+        """The step that was saved or restored last; 0 at first."""
+        return self._last
 
     @property
     def next_due(self) -> int:
@@ -192,6 +210,11 @@ class Checkpointer:
         return None if mine == _NONE else mine
 
 
+def _folder_of_run() -> Path | None:
+    """The folder that the launcher has created for this run; None outside a job with `checkpoints`."""
+    return Path(os.environ[FOLDER]) if os.environ.get(RUN) and os.environ.get(FOLDER) else None
+
+
 def _seeds(state: dict[str, Any]) -> dict[str, list[Any]]:
     """The seeds to save with this state. None of asynchronous workers, which draw from them in any order."""
     models = seed_generators.models_among(state.values())
@@ -233,6 +256,10 @@ def _newest_up_to(most: int | None, files: CheckpointFiles) -> int:
 
 class UnreadableCheckpoints(RuntimeError):
     """There are checkpoints, but not one that all workers can read. To begin again would silently lose the run."""
+
+
+class OtherModel(RuntimeError):
+    """The checkpoint has other variables than the program."""
 
 
 class Checkpoints(Checkpointer):

@@ -32,6 +32,19 @@ class CheckpointFiles:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
+    def create(self, run: Path | None) -> None:
+        """Create the folder. Below `run`, which the launcher has created, raises TakenOver if `run` has gone.
+
+        A folder that another gang has taken over is never created again.
+        """
+        if run is None or not self.folder.is_relative_to(run):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            return
+        with self._unless_taken():
+            run.stat()
+            for folder in (*reversed(self.folder.relative_to(run).parents), self.folder.relative_to(run)):
+                (run / folder).mkdir(exist_ok=True)
+
     def steps(self) -> list[int]:
         """The steps that have a checkpoint, the newest first."""
         if not self.folder.is_dir():
@@ -54,10 +67,7 @@ class CheckpointFiles:
         return None
 
     def put(self, step: int, write: Callable[[Path], None]) -> None:
-        """Add the checkpoint that `write` puts at the prefix it is given. Raises TakenOver if the folder has gone.
-
-        A folder that another gang has taken over is never created again.
-        """
+        """Add the checkpoint that `write` puts at the prefix it is given. Raises TakenOver if the folder has gone."""
         drafts = self.folder / _DRAFTS
         target = self.prefix(step)
         with self._unless_taken():

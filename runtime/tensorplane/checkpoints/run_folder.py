@@ -77,7 +77,7 @@ class RunFolder:
         For its writer. Raises TakenOver as `finish`.
         """
         found = self._record(folder).get("began")
-        if not isinstance(found, int | float):
+        if not isinstance(found, (int, float)):
             found = time.time()
             self._note(folder, began=found)
         return float(found)
@@ -91,16 +91,25 @@ class RunFolder:
         self._note(folder, doneAfter=identity)
 
     def _claimed(self) -> Path:
-        """Rename the only folder in `_writers`. Of two callers, the later one owns it."""
+        """Rename the folder of the former writer. Of two callers, the later one owns it."""
         own = self._writers / uuid.uuid4().hex
         for _ in range(_ATTEMPTS):
             if not self._writers.exists():
                 self._begin()
             with contextlib.suppress(FileNotFoundError):
-                (former,) = self._writers.iterdir()
-                former.rename(own)
+                self._current().rename(own)
                 return own
         raise TakenOver(f"{self._path}: other gangs keep taking this run over")
+
+    def _current(self) -> Path:
+        """The folder of the newest writer. Raises FileNotFoundError while it is being renamed.
+
+        A listing may show its former name too; only the newest writer's folder has the run's record.
+        """
+        folders = list(self._writers.iterdir())
+        if not folders:
+            raise FileNotFoundError(self._writers)
+        return max(folders, key=lambda folder: _starts(self._record(folder / self._path.name)))
 
     def _begin(self) -> None:
         """Create `_writers` with one folder, atomically: only one of two callers creates it."""
@@ -119,7 +128,7 @@ class RunFolder:
         while not folder.exists():
             # A later caller may have created its link before this one replaced it.
             with contextlib.suppress(FileNotFoundError):
-                (current,) = self._writers.iterdir()
+                current = self._current()
                 self._link_to(current / self._path.name, draft)
                 if current.exists():
                     raise self._taken_over

@@ -27,9 +27,7 @@ class Order:
 
     def share(self, replicas: int) -> int:
         """Examples of each replica in one step. Raises ValueError if the replicas cannot share a batch equally."""
-        if self.global_batch % replicas:
-            raise ValueError(f"a global batch of {self.global_batch} cannot be shared by {replicas} replicas")
-        return self.global_batch // replicas
+        return share_of(self.global_batch, replicas)
 
     def at(self, position: tf.Tensor) -> tf.Tensor:
         """The examples at these positions in the endless sequence of all epochs."""
@@ -60,6 +58,15 @@ class Order:
             return numbers.map(batch).prefetch(8)
 
         return strategy.distribute_datasets_from_function(pipeline)
+
+
+def share_of(global_batch: int, replicas: int) -> int:
+    """Examples of each replica. Raises ValueError if the replicas cannot share a batch equally."""
+    share, rest = divmod(global_batch, replicas)
+    if rest:
+        nearest = " or ".join(str(each * replicas) for each in (share, share + 1) if each)
+        raise ValueError(f"global_batch: {global_batch} is not a multiple of {replicas} replicas; set {nearest}")
+    return share
 
 
 def shard(dataset: tf.data.Dataset, place: Place | None = None) -> tf.data.Dataset:

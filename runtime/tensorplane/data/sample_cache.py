@@ -13,6 +13,7 @@ decoded again. It only requires NumPy.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import threading
@@ -54,6 +55,8 @@ class SampleCache:
         folder.mkdir(parents=True, exist_ok=True)
         _remove_abandoned(folder)
         self._look()
+        # The last samples that this process decodes, which no later read publishes.
+        atexit.register(self._end)
 
     @property
     def missing(self) -> int:
@@ -63,11 +66,23 @@ class SampleCache:
     def read(self, indices: np.ndarray, epoch: int) -> tuple[np.ndarray, np.ndarray]:
         """Which of the samples are there, and the records of those.
 
-        With the first read of a later `epoch`, this worker has decoded its part: the draft becomes a segment.
+        With the first read of a later `epoch`, this worker has decoded its part: the draft becomes a segment. After a
+        failure, which one line reports, no sample is there.
         """
+        try:
+            return self._read(indices, epoch)
+        except OSError as error:
+            with self._lock:
+                self._file[:] = -1
+                if not self._failed:
+                    self._fail(error)
+            return np.zeros(len(indices), bool), np.empty((0, self._size), np.uint8)
+
+    def _read(self, indices: np.ndarray, epoch: int) -> tuple[np.ndarray, np.ndarray]:
         with self._lock:
             self._end_draft(epoch)
-            if self._clock() - self._looked >= _LOOK_SECONDS and np.any(self._file[indices] < 0):
+            late = self._clock() - self._looked >= _LOOK_SECONDS
+            if late and not self._failed and np.any(self._file[indices] < 0):
                 self._look()
             files, rows = self._file[indices], self._row[indices]
             handles = [self._files[file] if file >= 0 else -1 for file in files.tolist()]
@@ -99,6 +114,13 @@ class SampleCache:
         """Make what this process has written visible to others."""
         with self._lock:
             self._publish()
+
+    def _end(self) -> None:
+        # Nobody trains any more whom a failure would concern.
+        with self._lock, contextlib.suppress(OSError):
+            if self._draft:
+                self._draft.publish()
+                self._draft = None
 
     def _end_draft(self, epoch: int) -> None:
         later, self._epoch = epoch > self._epoch, max(epoch, self._epoch)
