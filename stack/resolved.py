@@ -71,15 +71,16 @@ class ResolvedStack:
         return {name: folder for name, one in self.config.workloads.items() if (folder := one.models_read)}
 
     @property
-    def gpus_without_queue(self) -> dict[str, dict[str, int]]:
-        """The GPUs that workloads without a queue may hold, by flavor and by workload."""
-        found: dict[str, dict[str, int]] = {}
+    def gpus_without_queue(self) -> dict[str, dict[Key, int]]:
+        """The GPUs that workloads without a queue may hold, by flavor and by the path of the pods' resources."""
+        found: dict[str, dict[Key, int]] = {}
         for name, workload in self.config.workloads.items():
             for pods in workload.unqueued():
+                at = ("workloads", name, *pods.at)
                 may = unqueued.kinds_of(pods.resources, self.fleet, self.flavors, interruptible=pods.interruptible)
                 for flavor in may:
                     held = found.setdefault(flavor, {})
-                    held[name] = held.get(name, 0) + pods.gpus
+                    held[at] = held.get(at, 0) + pods.gpus
         return found
 
 

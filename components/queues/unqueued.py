@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from components.base.faults import Fault
+from components.base.faults import Fault, Key
 from components.base.labels import ACCELERATOR
 from components.base.model import Resources
 from components.node_groups import placement
@@ -30,33 +30,36 @@ def kinds_of(resources: Resources, fleet: Fleet, flavors: Mapping[str, Flavor], 
 
 
 def faults(
-    held: Mapping[str, Mapping[str, int]], queues: Mapping[str, QueueArgs], flavors: Mapping[str, Flavor]
+    held: Mapping[str, Mapping[Key, int]], queues: Mapping[str, QueueArgs], flavors: Mapping[str, Flavor]
 ) -> Iterator[Fault]:
-    """Quotas that leave too little for the workloads without a queue. `held`: the most GPUs of each workload, by
-    flavor; a workload that may use several flavors is under each."""
-    times = Counter(name for workloads in held.values() for name in workloads)
+    """Quotas that leave too little for the workloads without a queue. `held`: the most GPUs of pods by flavor and by
+    the path of their resources; pods that may use several flavors are under each."""
+    times = Counter(at for pods in held.values() for at in pods)
     scarce: set[str] = set()
-    for kind, workloads in held.items():
+    for kind, pods in held.items():
         most = flavors[kind].gpus_max if kind in flavors else None
         quotas = {name: args.gpus[kind] for name, args in queues.items() if args.gpus.get(kind)}
-        queued, certain = sum(quotas.values()), {name: gpus for name, gpus in workloads.items() if times[name] == 1}
+        queued, certain = sum(quotas.values()), {at: gpus for at, gpus in pods.items() if times[at] == 1}
         # Quotas above the capacity are reported by another check.
         if most is None or not quotas or queued > most:
             continue
         if queued + sum(certain.values()) > most:
             yield _too_little(kind, quotas, certain, most)
-        elif queued + sum(workloads.values()) > most:
+        elif queued + sum(pods.values()) > most:
             scarce.add(kind)
-    for name in (name for name, count in times.items() if count > 1):
-        kinds = [kind for kind, workloads in held.items() if name in workloads]
+    for at in (at for at, count in times.items() if count > 1):
+        kinds = [kind for kind, pods in held.items() if at in pods]
         if taken := [kind for kind in kinds if kind in scarce]:
             accelerators = {kind: flavors[kind].labels[ACCELERATOR] for kind in kinds}
             free = {accelerators[kind] for kind in kinds if kind not in scarce}
-            yield _undecided(name, taken, sorted(free - {accelerators[kind] for kind in taken}))
+            yield _undecided(at, taken, sorted(free - {accelerators[kind] for kind in taken}))
 
 
-def _too_little(kind: str, quotas: Mapping[str, int], workloads: Mapping[str, int], most: int) -> Fault:
-    queued, unqueued = sum(quotas.values()), sum(workloads.values())
+def _too_little(kind: str, quotas: Mapping[str, int], pods: Mapping[Key, int], most: int) -> Fault:
+    queued, unqueued = sum(quotas.values()), sum(pods.values())
+    workloads: Counter[str] = Counter()
+    for (_, name, *_rest), gpus in pods.items():
+        workloads[name] += gpus
     largest = max(quotas, key=lambda name: quotas[name])
     parts = ", ".join(f"{name} {gpus}" for name, gpus in workloads.items())
     reason = f"the queues' quotas are {queued} {kind}, and workloads without a queue use up to {unqueued} ({parts})"
@@ -67,12 +70,12 @@ def _too_little(kind: str, quotas: Mapping[str, int], workloads: Mapping[str, in
     )
 
 
-def _undecided(name: str, taken: Sequence[str], free: Sequence[str]) -> Fault:
-    """A workload that may take GPUs which are guaranteed to a queue, because the scheduler uses any idle one. `free`:
-    accelerators with enough GPUs for both."""
+def _undecided(at: Key, taken: Sequence[str], free: Sequence[str]) -> Fault:
+    """Pods that may take GPUs which are guaranteed to a queue, because the scheduler uses any idle one. `at`: the path
+    of their resources. `free`: accelerators with enough GPUs for both."""
     reason = (
         f"leaves open which GPUs: pods without a queue can take {', '.join(taken)} GPUs that are guaranteed to queues"
     )
     remedy = f"set it to one of {', '.join(free)}" if free else "lower the queues' gpus, or raise max of a node group"
-    given = (("nodeGroups",), ("queues",), ("workloads", name))
-    return Fault(("workloads", name, "resources", "accelerator"), f"{reason}; {remedy}", given=given)
+    given = (("nodeGroups",), ("queues",), at[:2])
+    return Fault((*at, "accelerator"), f"{reason}; {remedy}", given=given)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.faults import faults_of
+from tests.support.rendering import GPU_IMAGE
 
 GROUPS = {"old": {"accelerator": "t4", "min": 0, "max": 4}, "new": {"accelerator": "h100-80gb", "perNode": 8, "max": 1}}
 
@@ -58,6 +59,40 @@ def test_a_workload_that_may_take_what_a_queue_is_sure_of_names_its_card() -> No
     assert faults_of(tree({"t4": 4, "h100-80gb": 8}, {"gpus": 1})) == [
         f"{line} t4, h100-80gb GPUs that are guaranteed to queues; lower the queues' gpus, or raise max of a node group"
     ]
+
+
+def job(evaluator: dict[str, Any]) -> dict[str, Any]:
+    """A queue, and a job beside it whose worker uses H100 and whose evaluator uses other GPUs."""
+    found = tree({"t4": 3, "h100-80gb": 6}, {})
+    found["workloads"] = {
+        "job": {
+            "kind": "trainingJob",
+            "command": ["python3", "-c", "pass"],
+            "image": GPU_IMAGE,
+            "strategy": {"kind": "multiWorkerMirrored", "workers": 2, "evaluator": {"resources": evaluator}},
+            "resources": {"gpus": 1, "accelerator": "h100-80gb"},
+            "volumes": {"models": "/models"},
+            "checkpoints": {"volume": "models"},
+        }
+    }
+    return found
+
+
+def test_roles_of_a_job_may_use_different_accelerators() -> None:
+    assert faults_of(job({"gpus": 1, "accelerator": "t4"})) == []
+
+
+def test_only_the_role_that_leaves_its_accelerator_open_is_reported() -> None:
+    settings = job({"gpus": 1})
+    settings["queues"]["research"]["gpus"]["t4"] = 4
+    (line,) = faults_of(settings)
+    at = "tensorplane:workloads.job.strategy.evaluator.resources.accelerator"
+    assert line.startswith(f"{at}: leaves open which GPUs: pods without a queue can take ")
+
+
+def test_roles_of_a_job_count_together_where_they_use_the_same_accelerator() -> None:
+    (line,) = faults_of(job({"gpus": 1, "accelerator": "h100-80gb"}))
+    assert "workloads without a queue use up to 3 (job 3), but the node groups have at most 8; set 5 or less" in line
 
 
 def test_a_quota_that_is_too_large_by_itself_is_said_once() -> None:
