@@ -17,10 +17,10 @@ def asked(settings: StackSettings) -> list[list[str]]:
 
 
 def locked(settings: StackSettings) -> list[tuple[str, ...]]:
-    """The locked sets among them; the check of the settings names the others."""
+    """What the locked sets among them add to the training image; the check of the settings names the others."""
     try:
         lock = package_lock.read(settings.project)
     except ValueError:
         return []
-    sets = [lock.locked(packages) for packages in asked(settings)]
+    sets = [package_lock.added(lock.locked(packages) or (), settings.project) for packages in asked(settings)]
     return list(dict.fromkeys(lines for lines in sets if lines))

@@ -16,12 +16,14 @@ import yaml
 FILE = "packages.lock"
 REMEDY = "run: tensorplane image lock"
 _HEADER = """\
-# Versions and SHA-256 of the jobs' `packages`, beside those of the training image. Check it in.
+# Versions and SHA-256 of the jobs' `packages`, and of what they require beside TensorFlow. Check it in.
 # Written by `tensorplane image lock`; do not edit.
 """
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)", re.MULTILINE)
 _TAG_LENGTH = 12
 _FOR_CPUS = "tensorflow-cpu"
+NOT_OF_TENSORFLOW = frozenset({"tf-keras", "tensorboard", "markdown", "werkzeug", "markupsafe", "pillow"})
+"""The training image's own packages that TensorFlow does not require: its public image lacks them."""
 
 
 @dataclass(frozen=True)
@@ -75,8 +77,15 @@ def pins(project: Path) -> dict[str, str]:
 
 
 def against(project: Path) -> str:
-    """A hash of the training image's own packages."""
-    return hashlib.sha256(json.dumps(pins(project), sort_keys=True).encode()).hexdigest()[:_TAG_LENGTH]
+    """A hash of the training image's own packages, and of those among them that a lock contains."""
+    decisive = [pins(project), sorted(NOT_OF_TENSORFLOW)]
+    return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()[:_TAG_LENGTH]
+
+
+def added(lines: Iterable[str], project: Path) -> tuple[str, ...]:
+    """The lines of a locked set that the project's own training image does not contain already."""
+    own = {f"{name}=={version}" for name, version in pins(project).items()}
+    return tuple(line for line in lines if line.split()[0] not in own)
 
 
 def image(base: str, lines: Iterable[str]) -> str:

@@ -12,8 +12,8 @@ def locked(packages: Sequence[str]) -> tuple[str, ...]:
 
 
 def image(base: str, packages: Sequence[str]) -> str:
-    """The image that adds the locked packages to the image `base`.
+    """The image that adds the locked packages to `base`, the project's own training image.
 
     `base` itself for packages that are not locked: the checks refuse them.
     """
-    return package_lock.image(base, locked(packages))
+    return package_lock.image(base, package_lock.added(locked(packages), PROJECT))

@@ -17,6 +17,7 @@ from embedded.images.scratch import scratch
 from embedded.images.training import BASE
 from embedded.step import Step
 from embedded.tasks import command
+from stack_file import package_lock
 
 # Other machines on which the same lock should work: TensorFlow's wheels exist for these.
 _OTHER_PYTHONS = ("3.11", "3.12", "3.13")
@@ -43,7 +44,8 @@ class _Target:
 
 
 def resolve(packages: Sequence[str], pins: Mapping[str, str], step: Step, keep: Iterable[str] = ()) -> tuple[str, ...]:
-    """The packages with all that they require, beside the image's own `pins`: lines of a requirements file, sorted.
+    """The packages with all that they require, in versions that fit the image's own `pins`: lines of a requirements
+    file, sorted, without TensorFlow and what it requires, which every image has.
 
     `keep`: an earlier result, whose versions are taken again where they still fit. A Fault says what contradicts.
     Conditions on the version of Python are evaluated with this machine's.
@@ -60,7 +62,7 @@ def resolve(packages: Sequence[str], pins: Mapping[str, str], step: Step, keep: 
         if not earlier:
             raise
         found = _report(packages, own, target, step)
-    held = {_canonical(name) for name in pins}
+    held = {_canonical(name) for name in pins} - package_lock.NOT_OF_TENSORFLOW
     added = {name: item for name, item in found.items() if _canonical(name.partition("==")[0]) not in held}
     return tuple(sorted(earlier.get(name) or _line(name, item, target, step) for name, item in added.items()))
 

@@ -44,7 +44,8 @@ def _image(name: str | None, resolved: Sequence[str], *, gpu: bool) -> Image:
     if gpu and oci.architecture() != "amd64":
         raise Fault("--gpu: TensorFlow's wheels for GPUs exist for x86-64 only; build it on such a machine")
     base = training.gpu_image() if gpu else training.image()
-    image = package_layer.image(resolved, base) if resolved else base
+    added = package_lock.added(resolved, PROJECT)
+    image = package_layer.image(added, base) if added else base
     return image.named(name) if name else image
 
 

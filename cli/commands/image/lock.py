@@ -20,7 +20,7 @@ def run(args: argparse.Namespace) -> None:
         lock = locked(_asked(), step, upgrade=args.upgrade)
     package_lock.write(PROJECT, lock)
     for request, lines in lock.sets.items():
-        print(f"{request}: {', '.join(line.split()[0] for line in lines) or 'in the training image already'}")
+        print(f"{request}: {', '.join(line.split()[0] for line in lines) or 'in every TensorFlow image already'}")
     print(f"{package_lock.FILE}: {len(lock.sets)} sets. Check it in, then deploy with: make up")
 
 

@@ -25,6 +25,8 @@ config:
 @pytest.fixture
 def settings(tmp_path: Path) -> StackSettings:
     (tmp_path / "Pulumi.mine.yaml").write_text(STACK)
+    (tmp_path / "runtime").mkdir()
+    (tmp_path / "runtime" / "requirements.txt").write_text("tf-keras==2.21.0\n")
     return StackSettings("mine", tmp_path / "home", project=tmp_path)
 
 
@@ -32,9 +34,13 @@ def test_jobs_that_ask_for_the_same_share_a_set(settings: StackSettings) -> None
     assert package_sets.asked(settings) == [["six", "humanize"], ["pandas"]]
 
 
-def test_only_locked_sets_are_built(settings: StackSettings, tmp_path: Path) -> None:
+def test_only_what_locked_sets_add_to_the_image_is_built(settings: StackSettings, tmp_path: Path) -> None:
     assert package_sets.locked(settings) == []
     package_lock.write(tmp_path, PackageLock("x", {"humanize, six": ("six==1 --hash=sha256:a",)}))
+    assert package_sets.locked(settings) == [("six==1 --hash=sha256:a",)]
+    keras = "tf-keras==2.21.0 --hash=sha256:b"
+    sets = {"humanize, six": (keras, "six==1 --hash=sha256:a"), "pandas": (keras,)}
+    package_lock.write(tmp_path, PackageLock("x", sets))
     assert package_sets.locked(settings) == [("six==1 --hash=sha256:a",)]
     (tmp_path / package_lock.FILE).write_text("")
     assert package_sets.locked(settings) == []

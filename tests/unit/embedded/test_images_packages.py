@@ -5,16 +5,23 @@ from __future__ import annotations
 import io
 import json
 import tarfile
+from importlib import metadata
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from embedded import images
 from embedded.fault import Fault
 from embedded.images import add_ons, archive, oci, package_layer, package_resolution, training
 from embedded.images import layer as layers
 from embedded.images.layer import Layer
+from embedded.paths import PROJECT
+from embedded.step import Step
+from stack_file import package_lock
 
 LOCKED = ("humanize==4.9.0 --hash=sha256:aa",)
 
@@ -126,3 +133,33 @@ def test_a_contradiction_is_one_line_with_both_sides() -> None:
     other = "ERROR: Could not find a version that satisfies x (from versions: none)\nERROR: No matching distribution\n"
     assert package_resolution.reason(other).startswith("packages: Could not find a version that satisfies x")
     assert package_resolution.reason("Killed") == ""
+
+
+def _required(name: str, found: set[str]) -> set[str]:
+    """A package and all that it requires, on this machine."""
+    if name not in found:
+        found.add(name)
+        for requirement in map(Requirement, metadata.requires(name) or ()):
+            if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+                _required(canonicalize_name(requirement.name), found)
+    return found
+
+
+def test_a_lock_has_all_that_tensorflow_s_public_image_lacks() -> None:
+    own = set(package_lock.pins(PROJECT))
+    assert own - {"tensorflow"} - _required("tensorflow-cpu", set()) == package_lock.NOT_OF_TENSORFLOW
+
+
+def test_packages_of_the_training_image_alone_are_locked_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pins = {"tensorflow": "2.21.0", "numpy": "2.4.6", "tf-keras": "2.21.0"}
+    wheel = {"url": "https://index.example/x-none-any.whl", "archive_info": {"hashes": {"sha256": "aa"}}}
+    found = {f"{name}=={version}": {"download_info": wheel} for name, version in {**pins, "humanize": "4.9.0"}.items()}
+    monkeypatch.setattr(package_resolution, "_report", lambda *_: found)
+    extracted = SimpleNamespace(extract=lambda _: None)
+    monkeypatch.setattr(package_resolution, "BASE", SimpleNamespace(layer=lambda _: extracted))
+    monkeypatch.setattr(package_resolution, "BasePython", lambda _: SimpleNamespace(version="3.11"))
+    lines = package_resolution.resolve(["tf-keras"], pins, Step("lock"))
+    assert lines == ("humanize==4.9.0 --hash=sha256:aa", "tf-keras==2.21.0 --hash=sha256:aa")
+    (tmp_path / "runtime").mkdir()
+    (tmp_path / "runtime" / "requirements.txt").write_text("".join(f"{n}=={v}\n" for n, v in pins.items()))
+    assert package_lock.added(lines, tmp_path) == lines[:1]

@@ -7,14 +7,19 @@ from typing import Any
 
 import pytest
 
+import stack
+from components.base.settings import Settings
 from stack_file import package_lock
 from stack_file.package_lock import PackageLock
 from tests.support.faults import dev, faults_of
 from workloads import packages
 from workloads.checks import packages as checks
+from workloads.job_facts import facts_of
+from workloads.settings.training_job import JobSettings
 
 PINS = {"numpy": "2.4.6", "tf-keras": "2.21.0"}
 LOCKED = ("pandas==2.2.3 --hash=sha256:aa",)
+OF_THE_IMAGE = "tf-keras==2.21.0 --hash=sha256:bb"
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +27,9 @@ def project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A project whose lock has pandas."""
     (tmp_path / "runtime").mkdir()
     (tmp_path / "runtime" / "requirements.txt").write_text("".join(f"{n}=={v}\n" for n, v in PINS.items()))
-    package_lock.write(tmp_path, PackageLock(package_lock.against(tmp_path), {"pandas==2.2.3": LOCKED}))
+    package_lock.write(
+        tmp_path, PackageLock(package_lock.against(tmp_path), {"pandas==2.2.3": LOCKED, "tf-keras": (OF_THE_IMAGE,)})
+    )
     for module in (checks, packages):
         monkeypatch.setattr(module, "PROJECT", tmp_path)
     return tmp_path
@@ -123,3 +130,14 @@ def test_the_image_is_named_by_the_locked_set() -> None:
     name = packages.image("tensorplane.local/train:2.21.0", ["pandas==2.2.3"])
     assert name == package_lock.image("tensorplane.local/train:2.21.0", LOCKED)
     assert packages.image("tensorplane.local/train:2.21.0", []) == "tensorplane.local/train:2.21.0"
+
+
+def test_packages_of_the_training_image_are_installed_where_its_public_one_lacks_them() -> None:
+    name = "tensorplane.local/train:2.21.0"
+    assert packages.image(name, ["tf-keras"]) == name
+    settings = JobSettings.model_validate(
+        {"strategy": {"kind": "single"}, "command": ["python3"], "packages": ["tf-keras"]}
+    )
+    for cluster, installed in (({"kind": "embedded"}, ()), (ELSEWHERE, (OF_THE_IMAGE,))):
+        platform = stack.load(Settings({"cluster": cluster})).platform
+        assert facts_of("job", settings, platform).packages == installed
