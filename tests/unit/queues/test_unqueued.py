@@ -82,6 +82,13 @@ def test_roles_of_a_job_may_use_different_accelerators() -> None:
     assert faults_of(job({"gpus": 1, "accelerator": "t4"})) == []
 
 
+def test_a_role_that_names_its_accelerator_leaves_nothing_open() -> None:
+    settings = job({"gpus": 1, "accelerator": "t4"})
+    settings["queues"]["research"]["gpus"]["t4"] = 4
+    (line,) = faults_of(settings)
+    assert "the queues' quotas are 4 t4, and workloads without a queue use up to 1 (job 1)" in line
+
+
 def test_only_the_role_that_leaves_its_accelerator_open_is_reported() -> None:
     settings = job({"gpus": 1})
     settings["queues"]["research"]["gpus"]["t4"] = 4
