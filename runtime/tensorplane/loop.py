@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -12,10 +11,10 @@ from tensorplane import first_step
 from tensorplane.checkpoints.checkpointer import Checkpointer
 from tensorplane.cluster import Place
 from tensorplane.input_wait import timed
-from tensorplane.log import say
+from tensorplane.log import say as say  # programs of deployed runs import it from here
 from tensorplane.progress import Progress
 from tensorplane.schedule import Schedule
-from tensorplane.stop import EXIT_SAVED, StopRequest
+from tensorplane.stop import StopRequest, leave
 from tensorplane.watchdog import watched
 
 
@@ -59,9 +58,7 @@ class Loop:
                     if not stop.came:
                         raise
                     # The stop request ended the data within these steps, so the last save is the result.
-                    checkpoints.flush()
-                    self._say(stopped=step)
-                    sys.exit(EXIT_SAVED)
+                    leave(step, checkpoints.flush, is_chief=self._place.is_chief)
                 self._step.assign_add(count)
                 step += count
                 first_step.done(step)
@@ -69,9 +66,7 @@ class Loop:
                 if schedule.is_due(step, checkpoints) or asked or step == schedule.steps:
                     checkpoints.save(step)
                 if asked and step < schedule.steps:
-                    checkpoints.flush()
-                    self._say(stopped=step)
-                    sys.exit(EXIT_SAVED)
+                    leave(step, checkpoints.flush, is_chief=self._place.is_chief)
             checkpoints.flush()
 
     def _steps(self, iterator: Any, count: tf.Tensor, stop: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
@@ -92,7 +87,3 @@ class Loop:
         mine = tf.stack([self._loss.read_value(), stop])
         context = tf.distribute.get_replica_context()
         return context.all_reduce(tf.distribute.ReduceOp.SUM, mine)
-
-    def _say(self, **facts: object) -> None:
-        if self._place.is_chief:
-            say(**facts)

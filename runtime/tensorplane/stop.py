@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import NoReturn
+
+from tensorplane.log import say
 
 EXIT_SAVED = 75
 """Exit code of a run that was asked to stop and can resume from its checkpoint: EX_TEMPFAIL of sysexits.h."""
@@ -17,44 +21,58 @@ class StopRequest:
     """Whether SIGTERM was received. While nothing is unsaved, SIGTERM ends the process at once.
 
     A thread waits for the signal, because a handler in Python would only run when the call into TensorFlow returns.
-    If this is created before TensorFlow is imported, all threads block the signal. Otherwise Python's own part of the
-    handler, which runs in any thread, wakes the waiting one; TensorFlow replaces it when workers connect, and
-    `deferred` installs it again: enter it after the strategy was created, in the main thread.
+    If the first request is created before TensorFlow is imported, all threads block the signal. Otherwise Python's own
+    part of the handler, which runs in any thread, wakes the waiting one; TensorFlow replaces it when workers connect,
+    and `deferred` installs it again: enter it after the strategy was created, in the main thread.
     TensorFlow holds the interpreter while it waits for other workers; there, SIGTERM waits or SIGKILL comes first, and
     nothing is lost.
+
+    All requests of a process are the same one, so a program may create several, and `fit` its own.
     """
 
     def __init__(self) -> None:
-        self._came = threading.Event()
-        self._unsaved = threading.Event()
+        self._sigterm = _of_process()
+
+    @property
+    def came(self) -> bool:
+        return self._sigterm.came.is_set()
+
+    @contextmanager
+    def deferred(self) -> Iterator[None]:
+        """In this block, the caller checks `came` and saves."""
+        self._sigterm.handle()
+        self._sigterm.unsaved(1)
+        try:
+            yield
+        finally:
+            self._sigterm.unsaved(-1)
+
+
+class _Sigterm:
+    """The signal, as this process receives it, and how many blocks have something unsaved."""
+
+    def __init__(self) -> None:
+        self.came = threading.Event()
+        self._blocks, self._lock = 0, threading.Lock()
         self._wakeup: int | None = None
         if "tensorflow" in sys.modules:
             self._wakeup, writes = os.pipe()
             os.set_blocking(writes, False)
             signal.set_wakeup_fd(writes, warn_on_full_buffer=False)
-            self._handle()
+            self.handle()
         else:
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
         threading.Thread(target=self._wait, name="sigterm", daemon=True).start()
 
-    @property
-    def came(self) -> bool:
-        return self._came.is_set()
-
-    @contextmanager
-    def deferred(self) -> Iterator[None]:
-        """In this block, the caller checks `came` and saves."""
-        self._handle()
-        self._unsaved.set()
-        try:
-            yield
-        finally:
-            self._unsaved.clear()
-
-    def _handle(self) -> None:
+    def handle(self) -> None:
         """Have SIGTERM wake the waiting thread, instead of TensorFlow's handler."""
-        if getattr(self, "_wakeup", None) is not None and threading.current_thread() is threading.main_thread():
+        if self._wakeup is not None and threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, lambda number, frame: None)
+
+    def unsaved(self, more: int) -> None:
+        """A block begins, or ends."""
+        with self._lock:
+            self._blocks += more
 
     def _wait(self) -> None:
         if self._wakeup is None:
@@ -62,6 +80,18 @@ class StopRequest:
         else:
             while signal.SIGTERM not in os.read(self._wakeup, 64):
                 pass
-        self._came.set()
-        if not self._unsaved.is_set():
-            os._exit(EXIT_SAVED)
+        self.came.set()
+        with self._lock:
+            if not self._blocks:
+                os._exit(EXIT_SAVED)
+
+
+_of_process = functools.cache(_Sigterm)
+
+
+def leave(step: int, flush: Callable[[], object], *, is_chief: bool = True) -> NoReturn:
+    """End the process with 75, once `flush` has the save of `step` on disk. The chief says at which step."""
+    flush()
+    if is_chief:
+        say(stopped=step)
+    sys.exit(EXIT_SAVED)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,9 +20,15 @@ class _Stop(StopRequest):
     """A request that came, or did not. The real one would block SIGTERM in every program that the tests start."""
 
     def __init__(self, *, came: bool) -> None:
-        self._came, self._unsaved = threading.Event(), threading.Event()
-        if came:
-            self._came.set()
+        self._request_came = came
+
+    @property
+    def came(self) -> bool:
+        return self._request_came
+
+    @contextmanager
+    def deferred(self) -> Iterator[None]:
+        yield
 
 
 def _run(folder: Path, *, examples: int, came: bool) -> list[int]:
