@@ -108,7 +108,10 @@ class TestTiers:
     @pytest.mark.parametrize(
         ("settings", "faults"),
         [
-            (tree({"tier": 2020}, queue=None), []),
+            (
+                tree({"tier": 2020}, queue=None),
+                ["tensorplane:queues.training.gpus.a100-80gb: the queues' quotas are 16 a100-80gb, and workloads"],
+            ),
             (
                 tree({"tier": 2020, "orNewer": True}, queue=None),
                 ["accelerator: is a100-80gb, h100-80gb, but without a queue workers could get different ones and wait"],
@@ -128,7 +131,8 @@ class TestTiers:
     )
     def test_tiers_that_cannot_work_are_refused(self, settings: dict[str, Any], faults: list[str]) -> None:
         found = [line.removeprefix("tensorplane:workloads.job.resources.") for line in faults_of(settings)]
-        assert [line[: len(start)] for line, start in zip(found, faults, strict=False)] == faults, found
+        assert len(found) == len(faults), found
+        assert [line[: len(start)] for line, start in zip(found, faults, strict=True)] == faults, found
 
     def test_without_node_groups_there_are_no_tiers(self) -> None:
         settings = tree({"tier": 2020})
