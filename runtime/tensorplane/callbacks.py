@@ -62,6 +62,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         watch_uncaught()
         self._iterator = epochs.newest[self.model]
         self._step = self._epoch = self._in_epoch = 0
+        self._position = (0, 0)
         self._kept: np.ndarray | None = None
         self._reported: tuple[int, dict[str, float]] | None = None
         self._unreminded = False
@@ -103,7 +104,8 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         self._unreminded = True
         self.model._initial_epoch = self.params["epochs"] if at["finished"] else at["epoch"]
         if not at["finished"]:
-            self._iterator.start_at(at["step_in_epoch"], at["iterators"], at["taken"])
+            self._position = at["iterators"], at["taken"]
+            self._iterator.start_at(at["step_in_epoch"], *self._position)
         self._say(resumed=self.resumed)
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
@@ -119,6 +121,8 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         length = self._iterator.num_batches
         self._in_epoch = batch + 1 if length is None else min(batch + 1, length)
         self._step = self._began + self._in_epoch
+        # Not asked for later: Keras makes the next epoch's iterator before it validates.
+        self._position = self._iterator.position
         first_step.done(self._step)
         # The end of the epoch reports and saves for its last step.
         if self._in_epoch == length:
@@ -127,7 +131,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
             self._report(logs)
         asked = self._exchange.agreed()
         if asked or self._checkpoints.due(self._step):
-            self._save(step_in_epoch=self._in_epoch, position=self._iterator.position)
+            self._save(step_in_epoch=self._in_epoch, position=self._position)
         if asked:
             self._exit()
 
@@ -137,7 +141,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
 
     def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
         if self._exchange.agreed():
-            self._save(step_in_epoch=self._in_epoch, position=self._iterator.position)
+            self._save(step_in_epoch=self._in_epoch, position=self._position)
             self._exit()
 
     def on_test_end(self, logs: Any = None) -> None:

@@ -1,0 +1,79 @@
+"""A `fit` in this process that is asked to stop, and is called again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tensorplane
+from tensorplane import callbacks
+from tensorplane.stop import EXIT_SAVED, StopRequest
+from tests.runtime import two_replicas
+
+_X = np.random.default_rng(0).normal(size=(20, 3)).astype("float32")
+_Y = _X[:, :1] * 2
+
+
+class _At(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no types
+    """Calls a function at the given call of a method."""
+
+    def __init__(self, method: str, number: int, act: Callable[[], None]) -> None:
+        super().__init__()
+        left = [number]
+
+        def called(*_: Any, **__: Any) -> None:
+            left[0] -= 1
+            if left[0] == 0:
+                act()
+
+        setattr(self, method, called)
+
+
+@pytest.fixture
+def stop(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """What `came` says; SIGTERM itself would come once for all tests."""
+    came: list[bool] = []
+    monkeypatch.setattr(StopRequest, "came", property(lambda self: bool(came)))
+    return came
+
+
+def _model(strategy: tf.distribute.Strategy) -> Any:
+    keras.utils.set_random_seed(1)
+    with strategy.scope():
+        model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(4, "tanh"), keras.layers.Dense(1)])
+        model.compile(keras.optimizers.Adam(0.05), "mse")
+    return model
+
+
+def _fit(folder: Path, strategy: tf.distribute.Strategy, *others: Any) -> np.ndarray:
+    """The weights after three epochs of four steps, with validation."""
+    model = _model(strategy)
+    data = tf.data.Dataset.from_tensor_slices((_X, _Y)).shuffle(20, seed=3).batch(5)
+    validation = tf.data.Dataset.from_tensor_slices((_X, _Y)).batch(5)
+    tensorplane.fit(model, data, epochs=3, validation_data=validation, callbacks=others, folder=folder)
+    return np.concatenate([weight.ravel() for weight in model.get_weights()])
+
+
+@pytest.mark.parametrize("replicas", [1, 2])
+@pytest.mark.parametrize(
+    ("method", "number"),
+    [("on_train_batch_end", 4), ("on_test_batch_end", 2), ("on_train_batch_end", 7), ("on_test_batch_end", 8)],
+)
+def test_stop_at_an_epochs_end_and_in_validation_changes_no_bit(
+    tmp_path: Path, stop: list[bool], method: str, number: int, replicas: int
+) -> None:
+    strategy = two_replicas.strategy() if replicas == 2 else tf.distribute.get_strategy()
+    whole = _fit(tmp_path / "whole", strategy)
+    with pytest.raises(SystemExit) as ended:
+        _fit(tmp_path / "run", strategy, _At(method, number, lambda: stop.append(True)))
+    assert ended.value.code == EXIT_SAVED
+    stop.clear()
+    # As in another process.
+    callbacks._used.clear()
+    assert np.array_equal(_fit(tmp_path / "run", strategy), whole)
