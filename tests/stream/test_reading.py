@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -28,12 +29,22 @@ def here(broker: Broker, topic: str) -> Topic:
 
 
 def _numbers(
-    position: Position, count: int, *, batch: int = 5, advance: bool = True, strategy: Any = None, stop: bool = False
+    position: Position,
+    count: int,
+    *,
+    batch: int = 5,
+    advance: bool = True,
+    strategy: Any = None,
+    stop_after: float = math.inf,
 ) -> list[int]:
-    """What `count` batches hold; each is trained on, as far as `advance` goes."""
+    """What `count` batches hold; each is trained on, as far as `advance` goes. `stop_after`: so many numbers."""
     read: list[int] = []
     strategy = strategy or tf.distribute.get_strategy()
-    data = batches(position, strategy, tf.strings.to_number, global_batch=batch, count=count, stopping=lambda: stop)
+
+    def stopping() -> bool:
+        return len(read) >= stop_after
+
+    data = batches(position, strategy, tf.strings.to_number, global_batch=batch, count=count, stopping=stopping)
     for values, moved in data:
         read += [int(value) for value in values.numpy()]
         if advance:
@@ -155,7 +166,7 @@ def test_where_no_record_comes_a_request_to_stop_ends_the_data(broker: Broker, h
     broker.create(here.name)
     broker.produce(here.name, map(str, range(12)))
     position = Position(here)
-    assert _numbers(position, 100, stop=True) == list(range(10))
+    assert _numbers(position, 100, stop_after=10) == list(range(10))
     assert position.offsets.numpy()[0] == 10, "what did not fill a batch is read again"
 
 
