@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +46,13 @@ def _fill(cache: SampleCache, *wanted: int, epoch: int = 0) -> list[int]:
     if len(missing):
         cache.write(missing, _records(missing))
     return [int(each) for each in missing]
+
+
+def _failing(number: int) -> Callable[..., int]:
+    def call(*_: object) -> int:
+        raise OSError(number, os.strerror(number))
+
+    return call
 
 
 _ACTIONS: st.SearchStrategy[tuple[str, list[int]]] = st.one_of(
@@ -112,10 +120,7 @@ def test_a_full_volume_is_told_once_and_training_continues(
     cache = _cache(tmp_path)
     _fill(cache, 1)
 
-    def full(*_: object) -> int:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(os, "pwrite", full)
+    monkeypatch.setattr(os, "pwrite", _failing(errno.ENOSPC))
     assert [_fill(cache, 1, 2), _fill(cache, 1, 2)] == [[2], [2]]
     line = f'tensorplane: cache="{tmp_path}: No space left on device; training continues and decodes what is not'
     (told,) = capsys.readouterr().out.splitlines()
@@ -152,10 +157,7 @@ def test_a_cache_that_cannot_be_read_is_told_once_and_its_samples_are_decoded(
     cache = _cache(tmp_path)
     _fill(cache, 1)
 
-    def stale(*_: object) -> int:
-        raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
-
-    monkeypatch.setattr(os, "preadv", stale)
+    monkeypatch.setattr(os, "preadv", _failing(errno.ESTALE))
     assert [_fill(cache, 1, 2), _fill(cache, 1, 2)] == [[1, 2], [1, 2]]
     (told,) = capsys.readouterr().out.splitlines()
     assert told.startswith(f'tensorplane: cache="{tmp_path}: Stale file handle; training continues')
