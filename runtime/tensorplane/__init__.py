@@ -6,9 +6,9 @@ require Kafka's client, are in `tensorplane.stream`.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from tensorplane import lazy
 from tensorplane.log import say
 from tensorplane.publish import publish
 from tensorplane.stop import EXIT_SAVED, StopRequest
@@ -44,7 +44,8 @@ if TYPE_CHECKING:
     from tensorplane.loop import Loop
     from tensorplane.schedule import Schedule
 else:
-    _NEED_TENSORFLOW = {
+    _homes = {
+        "callbacks": "callbacks",
         "Checkpointer": "checkpoints.checkpointer",
         "Checkpoints": "checkpoints.checkpointer",
         "Place": "cluster",
@@ -57,11 +58,4 @@ else:
         "strategy": "cluster",
         "verify": "keras.self_check",
     }
-    _MODULES = ("callbacks",)
-
-    def __getattr__(name: str) -> object:
-        if name in _MODULES:
-            return import_module(f"{__name__}.{name}")
-        if name not in _NEED_TENSORFLOW:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(f"{__name__}.{_NEED_TENSORFLOW[name]}"), name)
+    __getattr__ = lazy.names(__name__, _homes)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import keras
 import numpy as np
@@ -18,7 +17,7 @@ from tensorplane.keras import epochs, repair, steps
 from tensorplane.keras.fit_state import FitState, LocalMetrics, plain
 from tensorplane.log import say
 from tensorplane.progress import Progress
-from tensorplane.stop import EXIT_SAVED, StopRequest
+from tensorplane.stop import StopRequest, leave
 from tensorplane.watchdog import watch_uncaught
 
 _used: set[Path] = set()
@@ -133,7 +132,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         if asked or self._checkpoints.due(self._step):
             self._save(step_in_epoch=self._in_epoch, position=self._position)
         if asked:
-            self._exit()
+            self._leave()
 
     def on_test_begin(self, logs: Any = None) -> None:
         # Validation counts with the same metrics.
@@ -142,7 +141,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
     def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
         if self._exchange.agreed():
             self._save(step_in_epoch=self._in_epoch, position=self._position)
-            self._exit()
+            self._leave()
 
     def on_test_end(self, logs: Any = None) -> None:
         self._kept = None
@@ -155,7 +154,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
             self._epoch = epoch + 1
             self._save(step_in_epoch=0, position=self._iterator.next_position)
             if asked:
-                self._exit()
+                self._leave()
 
     def on_train_end(self, logs: Any = None) -> None:
         if self._unreminded:
@@ -185,10 +184,8 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         self._state.remember(self._others, self._initial)
         self._checkpoints.save(self._step)
 
-    def _exit(self) -> None:
-        self._checkpoints.flush()
-        self._say(stopped=self._step)
-        sys.exit(EXIT_SAVED)
+    def _leave(self) -> NoReturn:
+        leave(self._step, self._checkpoints.flush, is_chief=self._place.is_chief)
 
     def _report(self, logs: Any) -> None:
         values = {name: float(value) for name, value in (logs or {}).items() if np.ndim(value) == 0}

@@ -31,7 +31,7 @@ _LIBRARY = str(Path(__file__).absolute().parents[1])
 sys.path.insert(0, _LIBRARY)
 
 from tensorplane import first_step, gpus, lineage, on_success, published  # noqa: E402
-from tensorplane.checkpoints.run_folder import RunFolder, TakenOver  # noqa: E402
+from tensorplane.checkpoints.run_folder import RUN, RunFolder, TakenOver  # noqa: E402
 from tensorplane.failures import MOST, Failure, Failures  # noqa: E402
 from tensorplane.on_success import OnSuccess  # noqa: E402
 from tensorplane.publish import is_superseded  # noqa: E402
@@ -42,8 +42,6 @@ from tensorplane.working_directory import enter_copy  # noqa: E402
 
 EXIT_SAME = 78
 """Exit code if restarts would not help: EX_CONFIG of sysexits.h."""
-RUN = "TENSORPLANE_RUN"
-"""Variable with the folder of the run's checkpoints; not set without `checkpoints` (`run_folder.py`)."""
 WRITES = "TENSORPLANE_WRITES"
 """Variable that is set in the role whose first pod writes the checkpoints."""
 INDEX = "JOB_COMPLETION_INDEX"

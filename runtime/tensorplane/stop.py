@@ -87,6 +87,8 @@ class _Sigterm:
 
 
 _of_process = functools.cache(_Sigterm)
+# A forked child does not have the thread that waits.
+os.register_at_fork(after_in_child=_of_process.cache_clear)
 
 
 def leave(step: int, flush: Callable[[], object], *, is_chief: bool = True) -> NoReturn:

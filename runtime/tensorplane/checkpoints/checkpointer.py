@@ -17,6 +17,7 @@ from tensorplane.checkpoints.agreement import Agreement
 from tensorplane.checkpoints.files import CheckpointFiles
 from tensorplane.checkpoints.host_copy import HostCopy
 from tensorplane.checkpoints.interval import MeasuredInterval
+from tensorplane.checkpoints.run_folder import RUN
 from tensorplane.cluster import Place
 from tensorplane.keras import seed_generators
 from tensorplane.log import say
@@ -24,8 +25,6 @@ from tensorplane.parameter_server.servers import is_parameter_server
 
 FOLDER, STEPS = "CHECKPOINT_DIR", "CHECKPOINT_STEPS"
 """Variables with the run's folder and `checkpoints.everySteps`, set in pods."""
-RUN = "TENSORPLANE_RUN"
-"""Variable that is set in pods of a job with `checkpoints` (`launch.py`)."""
 _EVERY_STEPS = 100
 """Where neither the program nor the settings say."""
 _NONE = -1

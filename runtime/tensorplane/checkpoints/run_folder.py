@@ -24,6 +24,8 @@ from typing import Any
 
 from tensorplane.checkpoints import disk
 
+RUN = "TENSORPLANE_RUN"
+"""Variable with the folder of the run's checkpoints, in pods of a job with `checkpoints`."""
 RECORD = "run.json"
 """File in a run's folder: the version of the library that ran it last, whether it has finished, and what it has done
 then."""

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from tensorplane import lazy
 
 __all__ = ["Order", "shard"]
 
 if TYPE_CHECKING:
     from tensorplane.data.order import Order, shard
 else:
-
-    def __getattr__(name: str) -> object:
-        # The servers start faster without what programs use.
-        if name not in __all__:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module("tensorplane.data.order"), name)
+    # The servers start faster without what programs use.
+    __getattr__ = lazy.names(__name__, dict.fromkeys(__all__, "order"))

@@ -17,6 +17,7 @@ from pathlib import Path
 # another folder, hence no `resolve`.
 sys.path.insert(0, str(Path(__file__).absolute().parents[2]))
 
+from tensorplane.checkpoints.run_folder import RUN
 from tensorplane.stop import EXIT_SAVED, StopRequest
 
 _POLL_SECONDS = 0.2
@@ -24,7 +25,7 @@ _POLL_SECONDS = 0.2
 
 def journal_of(environment: Mapping[str, str]) -> Path:
     """Folder of the journal. Journals of other Jobs, of gangs before a restart, are deleted."""
-    run = environment.get("TENSORPLANE_RUN")
+    run = environment.get(RUN)
     if run is None:
         return Path("/tmp/tensorplane-data-service")  # noqa: S108
     journals, own = Path(run).with_name(f".data-service-{Path(run).name}"), environment["TENSORPLANE_JOB"]

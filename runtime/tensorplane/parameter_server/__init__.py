@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from tensorplane import lazy
 
 __all__ = ["ByStep", "strategy", "train"]
 
 if TYPE_CHECKING:
     from tensorplane.parameter_server.training import ByStep, strategy, train
 else:
-
-    def __getattr__(name: str) -> object:
-        # Modules that only need to know whether there are servers import less.
-        if name not in __all__:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module("tensorplane.parameter_server.training"), name)
+    # Modules that only need to know whether there are servers import less.
+    __getattr__ = lazy.names(__name__, dict.fromkeys(__all__, "training"))

@@ -14,14 +14,16 @@ def install(index: int) -> None:
     """Add `device_filters` to the sessions of this worker that have none, on the servers of a cluster."""
     from tensorflow.core.protobuf.config_pb2 import ConfigProto
     from tensorflow.python.client.session import BaseSession
+    from tensorflow.python.eager import context
 
     original: Callable[..., None] = BaseSession.__init__
 
     def filtered(self: Any, target: Any = "", graph: Any = None, config: Any = None) -> None:
         if str(target).startswith("grpc://") and (config is None or isinstance(config, ConfigProto)):
-            config = config or ConfigProto()
-            if not config.device_filters:
-                config = ConfigProto.FromString(config.SerializeToString())
+            # Without a config, a session takes that of the process, with its threads and GPU options.
+            given = config or context.context().config
+            if not given.device_filters:
+                config = ConfigProto.FromString(given.SerializeToString())
                 config.device_filters.extend(["/job:ps", f"/job:worker/task:{index}"])
         original(self, target, graph, config)
 

@@ -12,9 +12,9 @@ from tensorplane.checkpoints.checkpointer import Checkpointer
 from tensorplane.cluster import Place
 from tensorplane.data.order import Order
 from tensorplane.parameter_server.servers import ByStep
-from tensorplane.parameter_server.training import Calls, coordinated, leave_if_asked, on_worker, pause_after
+from tensorplane.parameter_server.training import Calls, coordinated, on_worker, pause_after
 from tensorplane.progress import Progress
-from tensorplane.stop import StopRequest
+from tensorplane.stop import StopRequest, leave
 
 _LOG_EVERY = 50
 
@@ -72,9 +72,11 @@ def fit(
             model.optimizer.iterations.assign(int(step))
             if int(step) % steps_each == 0:
                 _end_epoch(model, of, calls, hooks, epoch, validation_data)
-            if checkpoints.due(int(step)) or asked() or int(step) == steps:
+            leaves = asked() and int(step) < steps
+            if checkpoints.due(int(step)) or leaves or int(step) == steps:
                 checkpoints.save(int(step))
-            leave_if_asked(asked, int(step), steps, checkpoints)
+            if leaves:
+                leave(int(step), checkpoints.flush)
         checkpoints.flush()
         hooks.on_train_end()
     return model.history

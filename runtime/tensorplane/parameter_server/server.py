@@ -1,6 +1,6 @@
 """The program of the ps and worker pods of a parameter-server job: TensorFlow's server, without code of the user.
 
-    python -m tensorplane.server        # its task and cluster from TF_CONFIG
+    python -m tensorplane.parameter_server.server        # its task and cluster from TF_CONFIG
 
 The chief and a server exchange two notes through the server's memory (`ram://`), which needs no further port: the chief
 reads `STATE`, so it notices a silent server and one that was asked to stop, and writes `VERDICT` when it ends.

@@ -1,7 +1,7 @@
 """Asynchronous training: the chief hands out steps, workers compute them, parameter servers hold the variables.
 
-`train` is the loop with `ClusterCoordinator` as one call; workers and servers run `tensorplane.server`, without code of
-the user. `Loop` calls it in jobs with parameter servers.
+`train` is the loop with `ClusterCoordinator` as one call; workers and servers run `server.py`, without code of the
+user. `Loop` calls it in jobs with parameter servers.
 """
 
 from __future__ import annotations
@@ -19,12 +19,11 @@ import tensorflow as tf
 from tensorplane import first_step
 from tensorplane.checkpoints.checkpointer import Checkpointer
 from tensorplane.cluster import Place
-from tensorplane.log import say
 from tensorplane.parameter_server import server, servers, shards
 from tensorplane.parameter_server.servers import ByStep, strategy
 from tensorplane.progress import Progress
 from tensorplane.schedule import Schedule
-from tensorplane.stop import EXIT_SAVED, StopRequest
+from tensorplane.stop import EXIT_SAVED, StopRequest, leave
 
 __all__ = ["ByStep", "strategy", "train"]
 
@@ -73,9 +72,11 @@ def train(
         while (at := int(step)) < schedule.steps:
             to = min(pause_after(at, schedule.next_look(at, checkpoints)), schedule.steps)
             step.assign(calls.run(at, to, steps_per_call, schedule.log_every, asked))
-            if schedule.is_due(int(step), checkpoints) or asked() or int(step) == schedule.steps:
+            leaves = asked() and int(step) < schedule.steps
+            if schedule.is_due(int(step), checkpoints) or leaves or int(step) == schedule.steps:
                 checkpoints.save(int(step))
-            leave_if_asked(asked, int(step), schedule.steps, checkpoints)
+            if leaves:
+                leave(int(step), checkpoints.flush)
         checkpoints.flush()
 
 
@@ -106,14 +107,6 @@ def pause_after(step: int, look: int) -> int:
     Not after every step, as other loops look whose interval is measured: workers would wait for each other each time.
     """
     return look if look > step + 1 else step + _LEAST_STEPS
-
-
-def leave_if_asked(asked: Callable[[], bool], step: int, steps: int, checkpoints: Checkpointer) -> None:
-    """End the program with 75 if it was asked to stop before the last step, whose state is saved."""
-    if asked() and step < steps:
-        checkpoints.flush()
-        say(stopped=step)
-        sys.exit(EXIT_SAVED)
 
 
 class Calls:
