@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tensorplane import launch, publish, stop
+from tensorplane.checkpoints.run_folder import RUN
 from tensorplane.publish import copy_newest
 from tests.runtime.launching import LIBRARY
 from tests.support.waiting import PATIENT_SECONDS, eventually
@@ -35,7 +36,7 @@ class Job:
     def __init__(self, folder: Path) -> None:
         self.folder, self.models, self.served = folder, folder / "models", folder / "served"
         (folder / "train.py").write_text(_TRAINS)
-        self.checkpoints = {launch.RUN: str(folder / "digits-1"), launch.WRITES: "true"}
+        self.checkpoints = {RUN: str(folder / "digits-1"), launch.WRITES: "true"}
 
     def arguments(self, hook: str = "", *, publishes: bool = False) -> list[str]:
         """The launcher's, as a job's manifest has them."""

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tensorplane import launch
+from tensorplane.checkpoints.run_folder import RUN
 from tensorplane.stop import EXIT_SAVED
 from tests.runtime.counting_proxy import proxy
 from tests.runtime.launching import LIBRARY
@@ -168,7 +169,7 @@ Loop(strategy, place, train_step, step).run(ByStep(lambda number: (number,)), Sc
 def test_poison_step_ends_the_job_the_third_time(servers: Servers, tmp_path: Path, fails: str, reason: str) -> None:
     (tmp_path / "train.py").write_text(_POISON.replace("FAILS", fails))
     argv = [sys.executable, "-I", str(LIBRARY / "tensorplane" / "launch.py"), sys.executable, "train.py"]
-    variables = {**environment(servers.cluster), launch.RUN: str(tmp_path / "run"), launch.WRITES: "true"}
+    variables = {**environment(servers.cluster), RUN: str(tmp_path / "run"), launch.WRITES: "true"}
     codes = []
     for attempt in range(3):
         if attempt:

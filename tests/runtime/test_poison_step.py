@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tensorplane import launch
+from tensorplane.checkpoints.run_folder import RUN
 from tensorplane.failures import Failure, Failures
 from tests.runtime.launching import LIBRARY
 from tests.support.waiting import PATIENT_SECONDS
@@ -22,7 +23,7 @@ def _start(folder: Path, step: int, failure: str, *, pod: int = 0) -> subprocess
     """One start of a pod whose command reaches a step and then does `failure`."""
     (folder / "train.py").write_text(f"{_AT_STEP}first_step.done({step})\n{failure}\n")
     argv = [sys.executable, "-I", str(LIBRARY / "tensorplane" / "launch.py"), sys.executable, str(folder / "train.py")]
-    environment = {launch.RUN: str(folder / "digits-1"), "JOB_COMPLETION_INDEX": str(pod), launch.WRITES: "true"}
+    environment = {RUN: str(folder / "digits-1"), "JOB_COMPLETION_INDEX": str(pod), launch.WRITES: "true"}
     return subprocess.run(argv, capture_output=True, text=True, timeout=PATIENT_SECONDS, env=environment)
 
 
