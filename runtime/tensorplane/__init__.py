@@ -58,4 +58,4 @@ else:
         "strategy": "cluster",
         "verify": "keras.self_check",
     }
-    __getattr__ = lazy.names(__name__, _homes)
+    __getattr__ = lazy.names("tensorplane", _homes)

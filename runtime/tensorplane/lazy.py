@@ -7,7 +7,11 @@ from importlib import import_module
 
 
 def names(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
-    """The package's `__getattr__`. `homes`: each name's module in the package; a module is its own home."""
+    """The package's `__getattr__`. `homes`: each name's module in the package; a module is its own home.
+
+    `package` is written out and not `__name__`: under the library's former name (`runtime`) both names
+    give the same classes.
+    """
 
     def imported(name: str) -> object:
         if name not in homes:

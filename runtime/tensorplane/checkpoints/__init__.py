@@ -12,4 +12,4 @@ if TYPE_CHECKING:
     from tensorplane.checkpoints.checkpointer import Checkpointer, Checkpoints, UnreadableCheckpoints
 else:
     # The launcher imports `run_folder`, without TensorFlow.
-    __getattr__ = lazy.names(__name__, dict.fromkeys(__all__, "checkpointer"))
+    __getattr__ = lazy.names("tensorplane.checkpoints", dict.fromkeys(__all__, "checkpointer"))

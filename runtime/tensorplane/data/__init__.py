@@ -12,4 +12,4 @@ if TYPE_CHECKING:
     from tensorplane.data.order import Order, shard
 else:
     # The servers start faster without what programs use.
-    __getattr__ = lazy.names(__name__, dict.fromkeys(__all__, "order"))
+    __getattr__ = lazy.names("tensorplane.data", dict.fromkeys(__all__, "order"))

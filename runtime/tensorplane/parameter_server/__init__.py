@@ -12,4 +12,4 @@ if TYPE_CHECKING:
     from tensorplane.parameter_server.training import ByStep, strategy, train
 else:
     # Modules that only need to know whether there are servers import less.
-    __getattr__ = lazy.names(__name__, dict.fromkeys(__all__, "training"))
+    __getattr__ = lazy.names("tensorplane.parameter_server", dict.fromkeys(__all__, "training"))
