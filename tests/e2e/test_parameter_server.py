@@ -40,6 +40,13 @@ class _Pods:
             labels += f",jobset.sigs.k8s.io/replicatedjob-name={role}"
         return {pod["metadata"]["name"]: pod for pod in self.kube.items(self.path, labelSelector=labels)}
 
+    def story(self) -> str:
+        """Each pod's state and log, for a failed assertion."""
+        return "\n".join(
+            f"{name}: {pod['status']}\n{self.kube.text(f'{self.path}/{name}/log') or ''}"
+            for name, pod in self.of().items()
+        )
+
     def log(self, pattern: str, role: str = "chief") -> re.Match[str]:
         """Waits for a line of a pod of the role."""
 
@@ -63,8 +70,8 @@ def test_a_killed_worker_is_replaced_alone_and_all_end_with_the_chief(deployed: 
     # No grace: what a node that dies does to its pods.
     deployed.kube.delete(f"{pods.path}/{victim}", gracePeriodSeconds="0")
     eventually(lambda: len(set(pods.of("worker")) - {victim}) == 2 and victim not in pods.of("worker"))
-    others = set(before) - {victim}
-    assert others <= set(pods.of()), "no other pod was replaced"
+    replaced = set(before) - {victim} - set(pods.of())
+    assert not replaced, pods.story()
 
     accuracy = float(pods.log(r"accuracy=(\S+)").group(1))
     assert accuracy >= 0.95
