@@ -11,6 +11,7 @@ from components.base.labels import JOB_SET_NAME, NAME, SIMULATED, SIMULATED_VALU
 from driver import advice, failures
 from driver.kube import Kube
 from driver.runs import log_line
+from driver.runs.job_set import JobSet
 from driver.stack_settings import STACK
 from embedded.fault import Fault
 from embedded.step import Step
@@ -165,10 +166,11 @@ def training(api: Kube, outputs: Outputs, step: Step, stack: str = STACK) -> Non
     while True:
         if failure := _failure(api, outputs.namespace, outputs.job_set, stack):
             raise Fault(*failure)
-        if _condition(api.get(_path(outputs.namespace, outputs.job_set)) or {}, "Completed"):
+        job_set = api.get(_path(outputs.namespace, outputs.job_set)) or {}
+        if _condition(job_set, "Completed"):
             return
         pods = _pods(api, outputs.namespace, outputs.job_set)
-        step.note(state := _training_state(api, outputs, pods))
+        step.note(state := _training_state(api, outputs, JobSet(job_set).writer, pods))
         reason = failures.cannot_start(pods)
         if failing.is_spent(bool(reason)):
             raise Fault(_unable(outputs.namespace, outputs.job_set, reason))
@@ -224,13 +226,14 @@ def _pods(api: Kube, namespace: str, run: str) -> list[dict[str, Any]]:
     return api.items(f"/api/v1/namespaces/{namespace}/pods", labelSelector=selector)
 
 
-def _training_state(api: Kube, outputs: Outputs, pods: list[dict[str, Any]]) -> str:
+def _training_state(api: Kube, outputs: Outputs, chief: str, pods: list[dict[str, Any]]) -> str:
+    """What the chief said last. `chief`: prefix of its pod's name."""
     if not pods:
         return f"waiting in queue {outputs.queue}" if outputs.queue else "its pods do not exist yet"
     running = [pod for pod in pods if pod["status"].get("phase") == "Running"]
-    first = next((pod for pod in running if pod["metadata"]["name"].startswith(f"{outputs.job_set}-worker-0-0")), None)
+    first = next((pod for pod in running if chief and pod["metadata"]["name"].startswith(chief)), None)
     said = log_line.newest(_log(api, outputs, first, _LINES)) if first else ""
-    return said or f"{len(running)} of {len(pods)} workers running{_reason(pods)}"
+    return said or f"{len(running)} of {len(pods)} pods running{_reason(pods)}"
 
 
 def _reason(pods: list[dict[str, Any]]) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from components.base import names
 from components.base.faults import Fault, Key, unknown_name
 from components.clusters.settings import ClusterArgs
 from components.queues import DEFAULT
@@ -36,6 +37,7 @@ def faults(settings: JobSettings, name: str, at: Key, declared: Declared) -> Ite
             at, f"the name has {len(name)} characters; shorten it to {longest}, so that its pods' names stay valid"
         )
     yield from strategy.faults(settings, at)
+    yield from process.cluster(f"{name}-{names.digest(name)}", settings.roles(), at)
     pods = pod_sets.of(settings)
     # TPUs have checks of their own, because workloads without strategy tpu cannot request them.
     without_tpus = [of_role for role, of_role in zip(settings.roles(), pods, strict=True) if not role.topology]

@@ -60,11 +60,13 @@ class ParameterServer(Strategy):
 
     def faults(self, resources: Resources) -> Iterator[tuple[Key, str]]:
         if resources.gpus > 1:
-            reason = f"{resources.gpus}, but a worker of strategy parameterServer uses one GPU"
+            reason = f"is {resources.gpus}, but a worker of strategy parameterServer uses one GPU"
             yield ("resources", "gpus"), f"{reason}; set gpus: 1 and more strategy.workers"
         if self.server_resources.gpus:
-            reason = f"{self.server_resources.gpus}, but parameter servers compute on CPUs"
+            reason = f"is {self.server_resources.gpus}, but parameter servers compute on CPUs"
             yield ("strategy", "serverResources", "gpus"), f"{reason}; remove it"
+        if self.chief.gpus:
+            yield ("strategy", "chief", "gpus"), f"is {self.chief.gpus}, but the chief computes no steps; remove it"
         if self.mode == "betweenGraph" and "chief" in self.model_fields_set:
             yield ("strategy", "chief"), "mode betweenGraph has no chief pod, its first worker is the chief; remove it"
 

@@ -18,12 +18,21 @@ _MOST_ON_ONE_MACHINE = {2: 8, 3: 4}
 _IN_A_SLICE = 4
 """Chips of each machine of a slice of several."""
 
+_MOST_CHIPS = 9216
+"""Chips of the largest slice on GKE: TPU7x, 16x24x24."""
+
 _TOPOLOGY = re.compile(r"[1-9][0-9]{0,2}(x[1-9][0-9]{0,2}){1,2}")
+
+
+def _chips(topology: str) -> int:
+    return math.prod(map(int, topology.split("x")))
 
 
 def _topology(value: str) -> str:
     if not _TOPOLOGY.fullmatch(value):
         refuse("the numbers of chips in two or three dimensions, such as 2x4 or 4x4x8")
+    if _chips(value) > _MOST_CHIPS:
+        refuse(f"a slice of at most {_MOST_CHIPS:,} chips")
     return value
 
 
@@ -45,7 +54,7 @@ class Tpu(Strategy):
     @property
     def chips(self) -> int:
         """Chips of the slice."""
-        return math.prod(map(int, self.topology.split("x")))
+        return _chips(self.topology)
 
     @property
     def _of_each(self) -> int:

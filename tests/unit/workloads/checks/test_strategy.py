@@ -45,11 +45,20 @@ def test_a_variable_of_the_cluster_needs_a_strategy_that_has_it(
 @pytest.mark.parametrize(
     ("strategy", "settings", "expected"),
     [
-        ({}, {"resources": {"gpus": 2}}, "resources.gpus: 2, but a worker of strategy parameterServer uses one GPU; "),
+        (
+            {},
+            {"resources": {"gpus": 2}},
+            "resources.gpus: is 2, but a worker of strategy parameterServer uses one GPU; ",
+        ),
         (
             {"serverResources": {"gpus": 1}},
             {},
-            "strategy.serverResources.gpus: 1, but parameter servers compute on CPUs; remove it",
+            "strategy.serverResources.gpus: is 1, but parameter servers compute on CPUs; remove it",
+        ),
+        (
+            {"chief": {"gpus": 1}},
+            {},
+            "strategy.chief.gpus: is 1, but the chief computes no steps; remove it",
         ),
         (
             {"mode": "betweenGraph", "chief": {"cpus": 2}},
@@ -64,6 +73,21 @@ def test_parameter_server_jobs_refuse_what_their_pods_cannot_use(
     gpus = {"cluster": {"kind": "existing", "context": "gpus"}}
     faults = faults_of(gpus | job({"kind": "parameterServer", **strategy}, image="own", **settings))
     assert any(f"workloads.train.{expected}" in fault for fault in faults), faults
+
+
+@pytest.mark.parametrize(("workers", "faulty"), [(500, False), (1000, True)])
+def test_a_cluster_that_one_variable_cannot_list_is_refused(workers: int, faulty: bool) -> None:
+    (made,) = job({"kind": "parameterServer", "workers": workers, "servers": 1000})["workloads"].values()
+    found = faults_of({"workloads": {"recommender-of-products": made}})
+    listed = [fault for fault in found if "TF_CONFIG" in fault]
+    assert bool(listed) is faulty, found
+    assert all("strategy.workers: TF_CONFIG of 2001 pods has 1" in fault for fault in listed), listed
+
+
+def test_a_tpu_slice_beyond_all_that_exist_is_refused() -> None:
+    (fault,) = faults_of(job({"kind": "tpu", "topology": "999x999x999"}))
+    assert "strategy.topology" in fault
+    assert "a slice of at most 9,216 chips" in fault
 
 
 def test_servers_of_another_command_than_python_are_refused() -> None:
