@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -52,6 +53,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         self._place = Place.current(environment)
         self._place.check_trains()
         self._stopping = StopRequest()
+        self._training = ExitStack()
         self.resumed: int | None = None
         """The step from which this `fit` continued; None if it started from the beginning."""
         repair.install()
@@ -65,10 +67,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         self._kept: np.ndarray | None = None
         self._reported: tuple[int, dict[str, float]] | None = None
         self._unreminded = False
-        self._deferred = self._stopping.deferred()
         self._exchange = steps.exchange_of(self.model)
-        self._exchange.mine = lambda: self._stopping.came
-        self._exchange.counting = True
         epochs.build(self.model)
         self._metrics = LocalMetrics(self.model)
         self._state = FitState()
@@ -86,7 +85,10 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
             self._continue(self._folder)
         length = self._iterator.num_batches
         self._progress = Progress(self._place, self._step, length and length * self.params["epochs"])
-        self._deferred.__enter__()
+        # SIGTERM is deferred until the last save is on disk.
+        self._training.enter_context(self._stopping.deferred())
+        self._training.enter_context(self._exchange.watching(self._stopping))
+        self._training.callback(self._checkpoints.close)
 
     def _continue(self, folder: Path) -> None:
         if folder in _used:
@@ -161,10 +163,12 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
             self._remind()
         else:
             self._save(step_in_epoch=0, position=(0, 0), finished=True)
-        self._checkpoints.close()
         self.model._initial_epoch = None
-        self._exchange.counting = False
-        self._deferred.__exit__(None, None, None)
+        self.close()
+
+    def close(self) -> None:
+        """End what the training began. `fit` of Keras does not call `on_train_end` when it fails."""
+        self._training.close()
 
     def _remind(self) -> None:
         self._unreminded = False

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 
@@ -29,15 +33,42 @@ def _keras_of(model: Any) -> Any:
 def _outside_strategies(keras: Any, model: Any) -> Any:
     """A copy with ordinary variables, because some distributed ones are read from all workers.
 
-    A model with code of its own cannot be copied from its configuration, and is exported as it is.
+    A model with code of its own cannot be copied from its configuration, and is exported as it is. Losses and metrics
+    are not copied: a model server needs none.
     """
     if not any(isinstance(variable, tf.distribute.DistributedValues) for variable in _variables(model)):
         return model
     if not getattr(model, "inputs", None):
         return model
-    copy = keras.models.clone_model(model)
-    copy.set_weights(model.get_weights())
+    with _uncompiled(model):
+        copy = keras.models.clone_model(model)
+    for layer, twin in zip(model._flatten_layers(), copy._flatten_layers(), strict=True):
+        _give_state(layer, twin)
     return copy
+
+
+@contextmanager
+def _uncompiled(model: Any) -> Iterator[None]:
+    """In this block, `clone_model` does not compile the copy, for which it would have to know the user's losses."""
+    compiled = getattr(model, "compiled", False)
+    if compiled:
+        model.compiled = False
+    try:
+        yield
+    finally:
+        if compiled:
+            model.compiled = True
+
+
+def _give_state(layer: Any, twin: Any) -> None:
+    """Copy what Keras saves of one layer: its weights, and what it has adapted to, such as a vocabulary."""
+    weights: dict[str, Any] = {}
+    layer.save_own_variables(weights)
+    twin.load_own_variables({name: np.asarray(value) for name, value in weights.items()})
+    if hasattr(layer, "save_assets"):
+        with tempfile.TemporaryDirectory() as folder:
+            layer.save_assets(folder)
+            twin.load_assets(folder)
 
 
 def _variables(model: Any) -> list[Any]:

@@ -77,3 +77,42 @@ def test_stop_at_an_epochs_end_and_in_validation_changes_no_bit(
     # As in another process.
     callbacks._used.clear()
     assert np.array_equal(_fit(tmp_path / "run", strategy), whole)
+
+
+def _inputs_fit(folder: Path, *others: Any) -> tuple[list[int], np.ndarray]:
+    """The examples that a fit of `tensorplane.dataset` decodes, and the weights after two epochs of eight steps."""
+    decoded: list[int] = []
+
+    def seen_by_python(number: np.ndarray) -> np.ndarray:
+        decoded.append(int(number))
+        return number
+
+    def load(index: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        seen = tf.numpy_function(seen_by_python, [index], tf.int64)
+        value = tf.ensure_shape(tf.cast(seen, tf.float32), [])
+        return tf.stack([value, 1.0, -value]) / 40, tf.reshape(value, [1]) / 40
+
+    model = _model(tf.distribute.get_strategy())
+    data = tensorplane.dataset(40, load, global_batch=5, seed=3)
+    tensorplane.fit(model, data, epochs=2, callbacks=others, folder=folder)
+    return decoded, np.concatenate([weight.ravel() for weight in model.get_weights()])
+
+
+def test_a_resumed_fit_decodes_nothing_that_it_has_trained_on(tmp_path: Path, stop: list[bool]) -> None:
+    _, whole = _inputs_fit(tmp_path / "whole")
+    with pytest.raises(SystemExit):
+        _inputs_fit(tmp_path / "run", _At("on_train_batch_end", 12, lambda: stop.append(True)))
+    stop.clear()
+    callbacks._used.clear()
+    decoded, weights = _inputs_fit(tmp_path / "run")
+    assert np.array_equal(weights, whole)
+    assert len(decoded) < 12 * 5, "four steps, and what is read ahead"
+
+
+def test_sigterm_ends_a_program_whose_fit_has_failed(tmp_path: Path) -> None:
+    def fail() -> None:
+        raise ValueError("of the program")
+
+    with pytest.raises(ValueError, match="of the program"):
+        _fit(tmp_path, tf.distribute.get_strategy(), _At("on_train_batch_end", 2, fail))
+    assert StopRequest()._sigterm._blocks == 0, "nothing defers it"

@@ -114,7 +114,10 @@ class Inputs:
             joined = chunks.batch(share // chunk, drop_remainder=True)
             return joined.map(lambda *sample: tf.nest.map_structure(_joined, _packed(sample))).prefetch(_PREFETCH)
 
-        return strategy.distribute_datasets_from_function(pipeline)
+        data = strategy.distribute_datasets_from_function(pipeline)
+        # A fit that resumes does not read what it has trained on.
+        data.from_step = lambda step: self.batches(strategy, first_step=first_step + step)
+        return data
 
     def _samples(self, position: tf.Tensor) -> Any:
         indices = self.order.at(position)

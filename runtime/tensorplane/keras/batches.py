@@ -23,7 +23,7 @@ class Batches:
     """The batches of this process. It is iterated once an epoch, or once in all if the data never end."""
 
     def __init__(self, dataset: Any, strategy: tf.distribute.Strategy) -> None:
-        """`dataset`: of global batches, or already distributed."""
+        """`dataset`: of global batches, or already distributed. Of `Inputs.batches`, it can begin at any step."""
         self._strategy = strategy
         self._replicas = Replicas.of(strategy)
         self._shared = not isinstance(dataset, tf.distribute.DistributedDataset) and several(strategy)
@@ -77,12 +77,15 @@ class Batches:
         return (self._replicas.first, self._replicas.local) if self._shared else None
 
     def _iterator(self, skip: int) -> Any:
-        if isinstance(self._dataset, tf.data.Dataset):
-            dataset = self._dataset.skip(skip) if skip else self._dataset
+        dataset = self._dataset
+        if skip and hasattr(dataset, "from_step"):
+            dataset, skip = dataset.from_step(skip), 0
+        if isinstance(dataset, tf.data.Dataset):
+            dataset = dataset.skip(skip) if skip else dataset
             if self._meter:
                 return iter(self._meter.over(dataset, rows))
             return iter(_parts_of(dataset, self._replicas) if self._shared else dataset)
-        iterator = iter(self._dataset)
+        iterator = iter(dataset)
         for _ in range(skip):
             next(iterator)
         return iterator

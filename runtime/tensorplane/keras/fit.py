@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import keras
 import numpy as np
 import tensorflow as tf
 
@@ -40,7 +43,12 @@ def fit(
     if is_parameter_server(model.distribute_strategy):
         from tensorplane.parameter_server import fit
 
-        return fit.fit(model, x, y, callbacks=callbacks, folder=folder, every_steps=every_steps, **keywords)
+        return fit.fit(model, x, y, callbacks=callbacks, folder=folder, every_steps=every_steps, name=name, **keywords)
+    if not isinstance(model, keras.Model):
+        raise ValueError(
+            f"model: a {type(model).__module__}.{type(model).__name__} is not a model of Keras 3; "
+            "call its own fit, which trains on several workers too"
+        )
     resume = Resume(folder, every_steps=every_steps, name=name)
     if _are_arrays(x):
         x, keywords = _dataset(x, y, keywords)
@@ -55,7 +63,7 @@ def fit(
         )
     # Keras warns of `shuffle` for a dataset.
     keywords["shuffle"] = False
-    with watched():
+    with watched(), closing(resume):
         return model.fit(x, y, callbacks=[*callbacks, resume], verbose=verbose, **keywords)
 
 
@@ -69,15 +77,30 @@ def _dataset(x: Any, y: Any, keywords: dict[str, Any]) -> tuple[tf.data.Dataset,
     rest = dict(keywords)
     weight, size = rest.pop("sample_weight", None), rest.pop("batch_size", None) or 32
     shuffle, split = rest.pop("shuffle", True), rest.pop("validation_split", 0.0)
+    if y is None and weight is not None:
+        raise ValueError("sample_weight: given without y, which it would be taken for; pass y")
     whole = tuple(part for part in (x, y, weight) if part is not None)
-    count = len(tf.nest.flatten(x)[0])
-    end = count - int(count * split)
+    count = _samples(whole)
+    end = math.floor(count * (1 - split))
+    if not 0 < end <= count - bool(split):
+        raise ValueError(f"validation_split: {split} leaves nothing of {count} samples to train on or to validate with")
+    rest["validation_batch_size"] = rest.get("validation_batch_size") or size
+    with tf.device("CPU:0"):
+        # Not on the GPU, whose memory they would fill.
+        arrays = tf.nest.map_structure(tf.convert_to_tensor, whole)
     if split:
-        held = tf.data.Dataset.from_tensor_slices(tf.nest.map_structure(lambda array: array[end:], whole))
-        rest.setdefault("validation_data", held.batch(rest.get("validation_batch_size") or size))
+        held = tf.data.Dataset.from_tensor_slices(tf.nest.map_structure(lambda array: array[end:], arrays))
+        rest.setdefault("validation_data", held.batch(rest["validation_batch_size"]))
     order = tf.data.Dataset.range(end)
     if shuffle:
         order = order.shuffle(end, seed=seeds.of_run())
-    arrays = tf.nest.map_structure(tf.convert_to_tensor, whole)
     data = order.batch(size).map(lambda rows: tf.nest.map_structure(lambda array: tf.gather(array, rows), arrays))
     return data.prefetch(tf.data.AUTOTUNE), rest
+
+
+def _samples(arrays: Any) -> int:
+    """How many samples the arrays have."""
+    lengths = [len(array) for array in tf.nest.flatten(arrays)]
+    if len(set(lengths)) > 1:
+        raise ValueError(f"x, y: have {', '.join(map(str, lengths))} samples; pass the same number of each")
+    return lengths[0]

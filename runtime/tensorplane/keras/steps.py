@@ -18,6 +18,7 @@ import tensorflow as tf
 from tensorplane.input_wait import timed
 from tensorplane.keras.batches import Batch, BatchIterator, rows, rows_of, take
 from tensorplane.keras.replicas import share, sharing, summed
+from tensorplane.stop import StopRequest
 
 Step = Callable[[Any], Any]
 
@@ -33,6 +34,17 @@ class Exchange:
         self._newest: tf.Tensor | None = None
         self._unread: list[tf.Tensor] = []
         self._counted = np.zeros(2)
+
+    @contextmanager
+    def watching(self, stopping: StopRequest) -> Iterator[None]:
+        """In this block, `agreed` and `taken` are called."""
+        self.mine, self.counting = (lambda: stopping.came), True
+        try:
+            yield
+        finally:
+            # The exchange outlives the callback, which refers to the model.
+            self.mine, self.counting = (lambda: False), False
+            self._unread.clear()
 
     def executed(self, facts: tf.Tensor, *, training: bool) -> None:
         """Note the facts of an execution, without waiting for its end: the numbers of `_FACTS`."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import tensorflow as tf
 
-from tensorplane.checkpoints.checkpointer import Checkpointer
+from tensorplane.checkpoints.checkpointer import FOLDER, Checkpointer
 from tensorplane.cluster import Place
+from tensorplane.data.dataset import Inputs
 from tensorplane.data.order import Order
 from tensorplane.parameter_server.servers import ByStep
 from tensorplane.parameter_server.training import Calls, coordinated, on_worker, pause_after
@@ -31,8 +33,10 @@ def fit(
     callbacks: Sequence[Any] = (),
     folder: Path | str | None = None,
     every_steps: int | None = None,
+    name: str = "",
     seed: int = 0,
     steps_per_call: int = 10,
+    **others: Any,
 ) -> Any:
     """Train a model that was built and compiled in the strategy's scope. Returns Keras' History.
 
@@ -42,16 +46,21 @@ def fit(
     - `callbacks`: those that act at the ends of epochs and of the training. Methods for batches are not called, because
       workers train on batches at the same time.
     - `folder`, `every_steps`: of checkpoints, as for `Checkpointer`. Arrays resume exactly; of a data set, each worker
-      skips as many batches as were trained on.
+      skips as many batches as were trained on. Callbacks begin anew.
+    - `name`: of this `fit` in a program that calls several; each needs its own.
     - `seed` decides the order of arrays.
 
-    Raises ValueError for a model that is not built or compiled. At SIGTERM the program exits with 75 after a save.
+    Raises ValueError for a model that is not built or compiled, and for keywords that only other strategies know. At
+    SIGTERM the program exits with 75 after a save.
     """
+    if others:
+        raise ValueError(f"fit: {', '.join(others)} is not known with parameter servers; remove it")
     of = model.distribute_strategy
+    evaluate = None if validation_data is None else _evaluation(model, of, validation_data)
     batches, spec, steps_each = _data(x, y, batch_size, seed, steps_per_epoch)
     _build(model, of, spec)
     step = tf.Variable(0, dtype=tf.int64)
-    checkpoints = Checkpointer(Path(folder) if folder else None, every_steps=every_steps, model=model, step=step)
+    checkpoints = Checkpointer(_folder(folder, name), every_steps=every_steps, model=model, step=step)
     checkpoints.restore()
     steps = epochs * steps_each
     calls = Calls(of, _train_step(model), step, batches, Progress(Place.current(), int(step), steps))
@@ -71,15 +80,21 @@ def fit(
             step.assign(calls.run(at, to, steps_per_call, _LOG_EVERY, asked))
             model.optimizer.iterations.assign(int(step))
             if int(step) % steps_each == 0:
-                _end_epoch(model, of, calls, hooks, epoch, validation_data)
-            leaves = asked() and int(step) < steps
-            if checkpoints.due(int(step)) or leaves or int(step) == steps:
+                _end_epoch(model, calls, hooks, epoch, evaluate)
+            ends = int(step) == steps or model.stop_training
+            leaves = asked() and not ends
+            if checkpoints.due(int(step)) or leaves or ends:
                 checkpoints.save(int(step))
             if leaves:
                 leave(int(step), checkpoints.flush)
         checkpoints.flush()
         hooks.on_train_end()
     return model.history
+
+
+def _folder(folder: Path | str | None, name: str) -> Path | None:
+    base = folder or os.environ.get(FOLDER)
+    return Path(base) / name if base else None
 
 
 def _data(x: Any, y: Any, batch_size: int, seed: int, steps_per_epoch: int | None) -> tuple[Any, Any, int]:
@@ -93,6 +108,10 @@ def _data(x: Any, y: Any, batch_size: int, seed: int, steps_per_epoch: int | Non
         if not steps_per_epoch:
             raise ValueError("steps_per_epoch: required with a function that returns a data set")
         return x, x(tf.distribute.InputContext(1, 0, 1)).element_spec, steps_per_epoch
+    if isinstance(x, Inputs):
+        raise ValueError(
+            "x: workers of a parameter-server job cannot read the cache of tensorplane.dataset; pass arrays"
+        )
     arrays = tf.nest.map_structure(tf.convert_to_tensor, (x,) if y is None else (x, y))
     order = Order(len(tf.nest.flatten(arrays)[0]), batch_size, seed)
 
@@ -123,10 +142,10 @@ def _train_step(model: Any) -> Callable[..., tf.Tensor]:
     return train_step
 
 
-def _end_epoch(model: Any, of: Any, calls: Calls, hooks: Any, epoch: int, validation: tf.data.Dataset | None) -> None:
+def _end_epoch(model: Any, calls: Calls, hooks: Any, epoch: int, evaluate: Callable[[], None] | None) -> None:
     logs = _results(model)
-    if validation is not None:
-        calls.once(_evaluation(model, of, validation))
+    if evaluate is not None:
+        calls.once(evaluate)
         logs |= {f"val_{name}": value for name, value in _results(model).items()}
     hooks.on_epoch_end(epoch, logs)
 

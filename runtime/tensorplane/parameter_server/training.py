@@ -129,6 +129,7 @@ class Calls:
             on_workers = self._coordinator.create_per_worker_dataset(_shares(batches, self._workers, step))
             self._iterators = [iter(on_workers)]
         self._call = tf.function(self._compute)
+        self._traced: dict[Callable[[], None], Any] = {}
 
     def run(self, at: int, to: int, each: int, log_every: int, asked: Callable[[], bool]) -> int:
         """Compute the steps from `at` to `to`, and log. Returns the step that is complete; less if `asked`."""
@@ -152,13 +153,15 @@ class Calls:
         return next_first
 
     def once(self, function: Callable[[], None]) -> None:
-        """Compute a function on one worker."""
+        """Compute a function on one worker. It is traced at the first call."""
 
         def compute() -> None:
             with shards.local_copies():
                 function()
 
-        self._coordinator.schedule(tf.function(compute))
+        if function not in self._traced:
+            self._traced[function] = tf.function(compute)
+        self._coordinator.schedule(self._traced[function])
         self._coordinator.join()
 
     def _schedule(self, first: int, end: int) -> Any:

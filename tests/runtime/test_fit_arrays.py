@@ -1,0 +1,54 @@
+"""`fit` takes arrays as Keras' own does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+import tf_keras  # type: ignore[import-untyped]
+
+import tensorplane
+
+_X = np.arange(10, dtype="float32").reshape(10, 1)
+_Y = 2 * _X
+
+
+def _model() -> Any:
+    keras.utils.set_random_seed(1)
+    model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1)])
+    model.compile(keras.optimizers.SGD(1e-3), "mse")
+    return model
+
+
+@pytest.mark.parametrize("split", [0.25, 0.3, 0.5])
+def test_the_same_samples_are_held_out(split: float) -> None:
+    keywords: dict[str, Any] = {"batch_size": 4, "epochs": 2, "validation_split": split, "shuffle": False}
+    own = tensorplane.fit(_model(), _X, _Y, **keywords).history
+    keras_own = _model().fit(_X, _Y, verbose=0, **keywords).history
+    assert own.keys() == keras_own.keys()
+    for name, values in keras_own.items():
+        assert own[name] == pytest.approx(values, rel=1e-5), name
+
+
+@pytest.mark.parametrize(
+    ("arguments", "keywords", "says"),
+    [
+        ((_X, _Y[:9]), {}, "x, y: have 10, 9 samples; pass the same number of each"),
+        ((_X,), {"sample_weight": np.ones(10)}, "sample_weight: given without y"),
+        ((_X, _Y), {"validation_split": 0.99}, "validation_split: 0.99 leaves nothing"),
+    ],
+)
+def test_arrays_that_keras_refuses_are_refused(arguments: Any, keywords: Any, says: str) -> None:
+    with pytest.raises(ValueError):
+        _model().fit(*arguments, verbose=0, **keywords)
+    with pytest.raises(ValueError, match=says):
+        tensorplane.fit(_model(), *arguments, **keywords)
+
+
+def test_a_model_of_another_keras_is_refused_in_one_line() -> None:
+    model = tf_keras.Sequential([tf_keras.layers.Dense(1)])
+    with pytest.raises(ValueError, match=r"model: a tf_keras.*is not a model of Keras 3; call its own fit"):
+        tensorplane.fit(model, tf.constant(_X), tf.constant(_Y))
