@@ -21,6 +21,8 @@ _VARIES = re.compile(r"0x[0-9a-f]+|\d+")
 """Parts of a message that differ between two runs of the same failure: addresses, process ids, ports, times."""
 _STATUS = re.compile(r"(?:, )?grpc_status:\d+(?:, )?")
 """gRPC, through which errors of parameter-server workers come, prints it before or after the message."""
+_NODE = re.compile(r"Error received from peer.*?\{\{node ([^}]+)\}\}")
+"""The operation of such an error. The rest depends on which servers were waiting for it, and how they were told."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,9 @@ class Failure:
     @classmethod
     def of(cls, code: int, last: bytes, step: int) -> Failure:
         """The failure of a command with this exit code and this last line of standard error."""
-        return cls(code, _VARIES.sub("#", _STATUS.sub("", last.decode(errors="replace")))[:500], step)
+        text = last.decode(errors="replace")
+        stable = node[1] if (node := _NODE.search(text)) else _VARIES.sub("#", _STATUS.sub("", text))
+        return cls(code, stable[:500], step)
 
 
 class Failures:

@@ -6,8 +6,10 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -51,16 +53,28 @@ class Workers:
 
     def until(self, pattern: str) -> str:
         """Reads the chief's lines up to one that matches."""
-        for line in self.processes[0].stdout or ():
-            self.lines.append(line)
-            if re.search(pattern, line):
-                return line
+        with self._in_time():
+            for line in self.processes[0].stdout or ():
+                self.lines.append(line)
+                if re.search(pattern, line):
+                    return line
         raise AssertionError(f"no line matched {pattern!r}:\n{''.join(self.lines)}")
 
     def finish(self) -> list[int]:
         """Reads to the end; the exit codes."""
-        self.lines.extend(self.processes[0].stdout or ())
+        with self._in_time():
+            self.lines.extend(self.processes[0].stdout or ())
         return [process.wait(PATIENT_SECONDS) for process in self.processes]
+
+    @contextmanager
+    def _in_time(self) -> Iterator[None]:
+        """Ends a chief that hangs in this block: with PYTHONFAULTHANDLER, its lines then end with its stacks."""
+        timer = threading.Timer(PATIENT_SECONDS, self.processes[0].send_signal, [signal.SIGABRT])
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
 
     @property
     def output(self) -> str:
@@ -105,6 +119,7 @@ class Program:
                     "PATH": os.environ["PATH"],
                     "PYTHONPATH": str(LIBRARY),
                     "TF_CPP_MIN_LOG_LEVEL": "2",
+                    "PYTHONFAULTHANDLER": "1",
                     "MODEL_DIR": str(self.folder / "models" / run),
                     "CHECKPOINT_DIR": str(self.checkpoints(run)),
                     "GO": str(go),

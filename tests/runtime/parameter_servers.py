@@ -99,6 +99,7 @@ def environment(of: Mapping[str, list[str]], kind: str = "chief", index: int = 0
         "PATH": os.environ["PATH"],
         "PYTHONPATH": str(LIBRARY),
         "TF_CPP_MIN_LOG_LEVEL": "2",
+        "PYTHONFAULTHANDLER": "1",
         "TF_CONFIG": json.dumps({"cluster": of, "task": {"type": kind, "index": index}}),
     }
 

@@ -80,6 +80,34 @@ def test_sigterm_of_a_parameter_server_loses_no_step(servers: Servers, tmp_path:
     assert servers.code(("ps", 0)) == EXIT_SAVED
 
 
+_IDLE = """
+import time
+from tensorplane import Place, StopRequest
+from tensorplane.parameter_server.training import coordinated
+
+with coordinated(Place.current().strategy(), StopRequest()):
+    print("idle", flush=True)
+    time.sleep(SECONDS)
+"""
+
+
+def test_lost_server_is_noticed_without_a_step_that_fails(servers: Servers, tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", _IDLE.replace("SECONDS", str(PATIENT_SECONDS))],
+        cwd=tmp_path,
+        env=environment(servers.cluster),
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as chief:
+        assert chief.stdout
+        assert chief.stdout.readline() == "idle\n"
+        servers.kill(("ps", 1))
+        _, errors = chief.communicate()
+    assert chief.returncode == EXIT_SAVED, errors
+    assert "tensorplane: lost=ps:1 silent" in errors
+
+
 _FIT = """
 import keras
 import tensorflow as tf
@@ -170,7 +198,7 @@ def test_poison_step_ends_the_job_the_third_time(servers: Servers, tmp_path: Pat
     (tmp_path / "train.py").write_text(_POISON.replace("FAILS", fails))
     argv = [sys.executable, "-I", str(LIBRARY / "tensorplane" / "launch.py"), sys.executable, "train.py"]
     variables = {**environment(servers.cluster), RUN: str(tmp_path / "run"), launch.WRITES: "true"}
-    codes = []
+    codes, stories = [], []
     for attempt in range(3):
         if attempt:
             servers.restart()
@@ -178,7 +206,9 @@ def test_poison_step_ends_the_job_the_third_time(servers: Servers, tmp_path: Pat
             argv, cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=PATIENT_SECONDS
         )
         codes.append(done.returncode)
-    assert codes == [1, 1, launch.EXIT_SAME], done.stderr
+        record = next((tmp_path / "run").glob("failure-*.json"), None)
+        stories.append(f"{done.stderr}\n{record and record.read_text()}")
+    assert codes == [1, 1, launch.EXIT_SAME], "\n".join(stories)
     last = done.stderr.splitlines()[-1]
     assert last.startswith("tensorplane: after step 100 it failed 3 times in a row with the same last line;"), last
     assert reason in done.stderr

@@ -100,12 +100,12 @@ class ByStep:
 
 
 class Watch:
-    """Polls all servers while the chief trains: one that is silent ends the chief, and the job restarts."""
+    """Polls all servers while the chief trains: a silent one or a lost ps ends the chief, and the job restarts."""
 
     def __init__(self, of: Any) -> None:
         self._devices = _devices(of)
         self._asked: dict[str, float] = {}
-        """When each server was asked that has not answered yet."""
+        """When each server was asked that has not answered since."""
         self._end = threading.Event()
         for device in self._servers:
             with tf.device(device):
@@ -140,15 +140,27 @@ class Watch:
 
     def _poll(self, device: str) -> None:
         while not self._end.wait(_POLL_SECONDS):
-            self._asked[device] = time.monotonic()
-            try:
-                with tf.device(device):
-                    state = tf.io.read_file(server.STATE).numpy().decode()
-                self.stopping = self.stopping or (device in self._servers and server.STOPPING in state)
-            except tf.errors.OpError:
-                # A server that is gone is the coordinator's to handle; one without the note is a server of the user.
-                pass
-            self._asked.pop(device, None)
+            self._asked.setdefault(device, time.monotonic())
+            if self._answers(device):
+                self._asked.pop(device)
+
+    def _answers(self, device: str) -> bool:
+        """Ask one server. False for a ps that has ended or lost its variables: the step's error may never come."""
+        is_ps = device in self._servers
+        try:
+            with tf.device(device):
+                if is_ps:
+                    tf.io.read_file(server.CHIEF).numpy()
+        except tf.errors.OpError:
+            return False
+        try:
+            with tf.device(device):
+                state = tf.io.read_file(server.STATE).numpy().decode()
+        except tf.errors.OpError:
+            # A worker that is gone is the coordinator's to handle; one without the note is a server of the user.
+            return True
+        self.stopping = self.stopping or (is_ps and server.STOPPING in state)
+        return True
 
     def _judge(self) -> None:
         while not self._end.wait(_POLL_SECONDS):

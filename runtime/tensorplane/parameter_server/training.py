@@ -129,23 +129,31 @@ class Calls:
             on_workers = self._coordinator.create_per_worker_dataset(_shares(batches, self._workers, step))
             self._iterators = [iter(on_workers)]
         self._call = tf.function(self._compute)
+        self._began = False
+        """Whether a step of this process is complete."""
         self._traced: dict[Callable[[], None], Any] = {}
 
     def run(self, at: int, to: int, each: int, log_every: int, asked: Callable[[], bool]) -> int:
         """Compute the steps from `at` to `to`, and log. Returns the step that is complete; less if `asked`."""
         waiting: collections.deque[tuple[int, Any]] = collections.deque()
         next_first, logged = at, at
+        if self._began:
+            first_step.done(at)
         while waiting or (next_first < to and not asked()):
-            while next_first < to and len(waiting) < _CALLS_AHEAD * self._workers and not asked():
-                end = min(next_first + each, to)
+            # The first step alone: an error cancels all other calls, and would hide that this one was completed.
+            ahead, steps = (_CALLS_AHEAD * self._workers, each) if self._began else (1, 1)
+            while next_first < to and len(waiting) < ahead and not asked():
+                end = min(next_first + steps, to)
                 waiting.append((end, self._schedule(next_first, end)))
                 next_first = end
             if not waiting:
                 break
             end, value = waiting.popleft()
             loss = self._result(value)
-            # Calls end in any order; a run that fails and resumes comes back to this pause, and then fails after it.
-            first_step.done(at)
+            if not self._began:
+                # Calls end in any order: a run that fails and resumes comes back to this pause, and fails after it.
+                first_step.done(at)
+                self._began = True
             if end - logged >= log_every or end == to:
                 self._progress.report(end, loss=loss)
                 logged = end

@@ -91,15 +91,15 @@ class TestTiers:
     def test_it_is_resolved_wherever_resources_are(self) -> None:
         settings = tree("h100-80gb")
         job = settings["workloads"]["job"]
-        chief = {"cpus": 1, "gpus": 1, "accelerator": {"tier": 2018}}
-        job["strategy"] = {"kind": "parameterServer", "chief": chief, "evaluator": {"resources": chief}}
+        evaluator = {"resources": {"cpus": 1, "gpus": 1, "accelerator": {"tier": 2018}}}
+        job["strategy"] = {"kind": "parameterServer", "evaluator": evaluator}
         job |= {"volumes": {"models": "/models"}, "checkpoints": {"volume": "models"}}
         del job["queue"]
         job["resources"] = {"cpus": 8, "gpus": 1, "accelerator": {"tier": 2022}}
         settings |= {"volumes": {"models": {"sizeGib": 10, "backend": {"kind": "efs"}}}, "queues": {}}
         found = stack.load(Settings(settings)).config.workloads["job"].pod_sets()
         assert {each.role: each.resources.accelerators for each in found} == {
-            "chief": ("t4",),
+            "chief": (),
             "worker": ("h100-80gb",),
             "ps": (),
             "evaluator": ("t4",),
