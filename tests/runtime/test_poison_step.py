@@ -92,3 +92,13 @@ def test_order_in_which_grpc_prints_an_error_makes_no_difference() -> None:
     )
     other = b':UNKNOWN:Error received from peer  {grpc_message:"bad [130]", grpc_status:3} [Op:__inference__compute_95]'
     assert Failure.of(1, first, 100) == Failure.of(1, other, 100)
+
+
+def test_operation_identifies_an_error_of_several_servers() -> None:
+    alone = b':UNKNOWN:Error received from peer  {grpc_status:5, grpc_message:"/x; No such file [[{{node while/Read}}]]"}'
+    several = (
+        b':UNKNOWN:Error received from peer  {grpc_message:"2 root error(s) found. (0) NOT_FOUND: /x; No such file'
+        b' [[{{node while/Read}}]] [[while/body/_1/while/StringToNumber/_16]] (1) NOT_FOUND: /x"}'
+    )
+    other = alone.replace(b"while/Read", b"while/Write")
+    assert Failure.of(1, alone, 100) == Failure.of(1, several, 100) != Failure.of(1, other, 100)
