@@ -95,7 +95,7 @@ def test_order_in_which_grpc_prints_an_error_makes_no_difference() -> None:
 
 
 def test_operation_identifies_an_error_of_several_servers() -> None:
-    alone = b':UNKNOWN:Error received from peer  {grpc_status:5, grpc_message:"/x; No such file [[{{node while/Read}}]]"}'
+    alone = b':UNKNOWN:Error received from peer  {grpc_status:5, grpc_message:"/x; No file [[{{node while/Read}}]]"}'
     several = (
         b':UNKNOWN:Error received from peer  {grpc_message:"2 root error(s) found. (0) NOT_FOUND: /x; No such file'
         b' [[{{node while/Read}}]] [[while/body/_1/while/StringToNumber/_16]] (1) NOT_FOUND: /x"}'
