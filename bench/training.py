@@ -57,8 +57,14 @@ def _measure() -> Measured:
             alone, while_alone = _by_hand(program, script, f"alone-{attempt}")
             instance.start()
             bench.wait_for_controllers()
-            with_cluster, while_running = _by_hand(program, script, f"with-cluster-{attempt}")
-            through, while_through = _through_tensorplane(bench, f"run-{attempt}", folder)
+            ways = {
+                "with-cluster": lambda run: _by_hand(program, script, run),
+                "through": lambda run: _through_tensorplane(bench, run, folder),
+            }
+            # The order alternates, so that a machine whose speed changes favours neither.
+            order = list(ways) if attempt % 2 else list(reversed(ways))
+            found = {way: ways[way](f"{way}-{attempt}") for way in order}
+            (with_cluster, while_running), (through, while_through) = found["with-cluster"], found["through"]
             others = max(while_alone, while_running, while_through)
             counts = others <= OTHERS_LIMIT
             rounds += [_Round(through, with_cluster, alone)] if counts else []
