@@ -69,10 +69,14 @@ def main(names: list[str]) -> int:
         return 1
     console = terminal.console()
     rows: list[tuple[Figure, Measured]] = []
+    chosen = names or [one.name for one in FIGURES.values() if not one.by_name]
     try:
         with instance.alone():
-            for name in names or [one.name for one in FIGURES.values() if not one.by_name]:
-                rows.append(_measure(FIGURES[name], console))
+            for name in chosen:
+                try:
+                    rows.append(_measure(FIGURES[name], console))
+                except Fault as fault:
+                    print(*(f"{name}: {line}" for line in fault.lines), sep="\n", file=sys.stderr)
     except Fault as fault:
         print(*fault.lines, sep="\n", file=sys.stderr)
         return 1
@@ -82,7 +86,7 @@ def main(names: list[str]) -> int:
     finally:
         if rows:
             figure.show(console, rows)
-    return 0
+    return 0 if len(rows) == len(chosen) else 1
 
 
 def _measure(one: Figure, console: Console) -> tuple[Figure, Measured]:

@@ -1,6 +1,6 @@
 """Measures the input pipeline here and prints JSON: run by `bench/input_pipeline.py` in a process of its own.
 
-The examples are JPEG files of 512 x 512 pixels, decoded and reduced to 96 x 96, as an image classifier reads them.
+The examples are JPEG files of 768 x 768 pixels, decoded and reduced to 96 x 96, as an image classifier reads them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tensorflow import keras
 import tensorplane
 
 EXAMPLES, BATCH, ROUNDS = 512, 32, 7
-_SIDE, _KEPT = 512, 96
+_SIDE, _KEPT = 768, 96
 _WARM_UP_STEPS, _STEPS = 16, 48
 
 
@@ -39,7 +39,7 @@ def _examples(folder: Path) -> list[str]:
     chance = np.random.default_rng(1)
     paths = []
     for number in range(EXAMPLES):
-        coarse = chance.integers(0, 255, (50, 50, 3), np.uint8)
+        coarse = chance.integers(0, 255, (75, 75, 3), np.uint8)
         image = tf.cast(tf.image.resize(coarse, [_SIDE, _SIDE]), tf.uint8)
         path = folder / f"{number}.jpg"
         path.write_bytes(tf.io.encode_jpeg(image, quality=95).numpy())
