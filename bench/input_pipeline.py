@@ -1,8 +1,8 @@
 """The library's input pipeline, compared with a naive `Dataset.map`, where decoding takes over 2 ms.
 
 TensorFlow makes a plain `map` parallel by default, so the figures compare with a `map` of one sample at a time and give
-the rate of the default beside it. A pipeline tuned by hand, with parallel `map`, `cache` and `prefetch`, is measured beside them: it has no random order
-after a restart, and its cache is of one process.
+the rate of the default beside it. A pipeline tuned by hand, with parallel `map`, `cache` and `prefetch`, is measured
+beside them: it has no random order after a restart, and its cache is of one process.
 """
 
 from __future__ import annotations
