@@ -1,7 +1,9 @@
-"""A training of steps of some 100 ms and 48 MB of state, which saves as its arguments say. Prints its times as JSON.
+"""A training of steps of 100 to 300 ms with 48 MB of state, timed at several checkpoint intervals. Prints JSON.
 
-`checkpoint_program.py FOLDER SECONDS STEPS MINUTES`: STEPS between saves, or MINUTES between interruptions; 0 and 0 for
-none. One process: what a save costs does not depend on the number of workers, of which one writes.
+`checkpoint_program.py FOLDER ROUNDS MINUTES INTERVAL...`: each round trains a segment with each INTERVAL, in steps; 0
+saves nothing. With MINUTES between interruptions, the interval that the library computes for them is a further one; 0
+for none. All segments are of one process and alternate, since the speed of two processes differs by more than a
+checkpoint costs. One worker is enough: of several, one writes.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import tensorflow as tf
@@ -16,13 +19,15 @@ import tensorflow as tf
 from tensorplane import Checkpointer, Place
 
 _WARM_UP = 20
+_SEGMENT_STEPS = 40
+_COMPUTE_SECONDS = 40.0
 
 
-def main(folder: str, seconds: str, steps: str, minutes: str) -> None:
+def main(folder: str, rounds: str, minutes: str, *intervals: str) -> None:
     tf.config.threading.set_intra_op_parallelism_threads(1)
     weights = [tf.Variable(tf.random.stateless_normal([2000, 1000], [1, layer]) / 50) for layer in range(2)]
     slots = [[tf.Variable(tf.zeros_like(each)) for each in weights] for _ in range(2)]
-    batch = tf.random.stateless_normal([250, 2000], [2, 2])
+    batch = tf.random.stateless_normal([1500, 2000], [2, 2])
 
     def train() -> None:
         with tf.GradientTape() as tape:
@@ -33,23 +38,45 @@ def main(folder: str, seconds: str, steps: str, minutes: str) -> None:
             each.assign_sub(1e-4 * first / (tf.sqrt(second) + 1e-7))
 
     step = tf.function(train)
-    how = {"every_steps": int(steps) or None, "interruption_minutes": float(minutes) or None}
-    checkpoints = Checkpointer(Path(folder), Place(), weights=weights, slots=slots, **how)  # type: ignore[arg-type]
-    saves = int(steps) or float(minutes)
-    number = saved = last = 0
-    began = time.monotonic()
-    while number <= _WARM_UP or time.monotonic() - began < float(seconds):
-        if number == _WARM_UP:
-            began, saved = time.monotonic(), 0
+    state = {"weights": weights, "slots": slots}
+    for _ in range(_WARM_UP):
+        step()
+    wanted = [int(each) for each in intervals]
+    computed = _computed(Path(folder) / "computed", float(minutes), step, state) if float(minutes) else 0
+    if computed and computed not in wanted:
+        wanted.append(computed)
+    checkpoints = Checkpointer(Path(folder) / "swept", Place(), every_steps=1, **state)
+    seconds: dict[int, list[float]] = {interval: [] for interval in wanted}
+    for number in range(int(rounds)):
+        for interval in wanted if number % 2 else reversed(wanted):
+            seconds[interval].append(_segment(checkpoints, interval, step))
+    checkpoints.close()
+    print(json.dumps({"computed": computed, "step_seconds": seconds}))
+
+
+def _computed(folder: Path, minutes: float, step: Callable[[], None], state: dict[str, object]) -> int:
+    """The interval after some time of training as a user's loop trains."""
+    checkpoints = Checkpointer(folder, Place(), interruption_minutes=minutes, **state)
+    number, began = 0, time.monotonic()
+    while time.monotonic() - began < _COMPUTE_SECONDS:
         step()
         number += 1
-        if saves and checkpoints.due(number):
+        if checkpoints.due(number):
             checkpoints.save(number)
-            saved, last = saved + 1, number
+    checkpoints.close()
+    return checkpoints.next_due - checkpoints.last
+
+
+def _segment(checkpoints: Checkpointer, interval: int, step: Callable[[], None]) -> float:
+    """Seconds per step. Each save comes before its steps, so that all it costs falls into the segment."""
+    count = interval * max(1, round(_SEGMENT_STEPS / interval)) if interval else _SEGMENT_STEPS
+    began = time.monotonic()
+    for number in range(count):
+        if interval and number % interval == 0:
+            checkpoints.save(checkpoints.last + 1)
+        step()
     checkpoints.flush()
-    spent = time.monotonic() - began
-    facts = {"steps": number - _WARM_UP, "seconds": spent, "saves": saved, "interval": checkpoints.next_due - last}
-    print(json.dumps(facts))
+    return (time.monotonic() - began) / count
 
 
 if __name__ == "__main__":

@@ -8,17 +8,16 @@ import statistics
 import subprocess
 import sys
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
-from bench import rate, workers
+from bench import workers
 from bench.figure import Figure, Measured
 from embedded.images.scratch import scratch
 
-_ROUNDS = 5
-_SECONDS = 20.0
 _LOST_STEPS = 10
+_OVERHEAD_ROUNDS = 12
 _SWEPT = (1, 2, 3, 5, 8, 13, 20, 40)
+_SWEEP_ROUNDS = 5
 _MINUTES = 0.5
 _RESTART_SECONDS = 10.0
 _INTERRUPTIONS = 20_000
@@ -28,49 +27,54 @@ _INTERRUPTIONS = 20_000
 class _Trained:
     """One process of `checkpoint_program.py`."""
 
-    step_seconds: float
-    """Mean, with what saves cost."""
-    interval: int
+    computed: int
+    """The interval that the library computed, in steps; 0 if it was not asked."""
+    rounds: dict[int, list[float]]
+    """Seconds per step in each round, with what saves cost, by interval in steps; 0 is without saves."""
+
+    def added(self, interval: int) -> float:
+        """The share that saves add to a step: the median of its rounds, each against the same round without saves."""
+        return statistics.median(
+            saving / without - 1 for saving, without in zip(self.rounds[interval], self.rounds[0], strict=True)
+        )
+
+    @property
+    def step_seconds(self) -> float:
+        """Without saves."""
+        return statistics.median(self.rounds[0])
 
 
-def _train(folder: Path, *, steps: int = 0, minutes: float = 0) -> _Trained:
+def _train(rounds: int, minutes: float, *intervals: int) -> _Trained:
     program = Path(__file__).with_name("checkpoint_program.py")
-    argv = [
-        sys.executable,
-        str(program),
-        str(folder / f"run-{steps}-{minutes}"),
-        str(_SECONDS),
-        str(steps),
-        str(minutes),
-    ]
-    done = subprocess.run(argv, env=workers.environment(), check=True, capture_output=True, text=True)
+    with scratch("bench") as folder:
+        argv = [sys.executable, str(program), str(folder), str(rounds), str(minutes), "0", *map(str, intervals)]
+        done = subprocess.run(argv, env=workers.environment(), check=True, stdout=subprocess.PIPE, text=True)
     facts = json.loads(done.stdout.splitlines()[-1])
-    return _Trained(facts["seconds"] / facts["steps"], facts["interval"])
+    return _Trained(facts["computed"], {int(steps): found for steps, found in facts["step_seconds"].items()})
 
 
 def _overhead() -> Measured:
-    """In pairs, because the machine's speed varies."""
-    with scratch("bench") as folder:
-        pairs = rate.in_pairs(_ROUNDS, partial(_train, folder, steps=_LOST_STEPS), partial(_train, folder))
-    share = statistics.median(saving.step_seconds / without.step_seconds - 1 for saving, without in pairs)
-    without = statistics.median(each.step_seconds for _, each in pairs)
+    trained = _train(_OVERHEAD_ROUNDS, 0, _LOST_STEPS)
+    added = trained.added(_LOST_STEPS)
     return Measured(
-        100 * share,
-        f"without checkpoints {1000 * without:.0f} ms a step; 48 MB every {_LOST_STEPS} steps, "
-        f"median of {_ROUNDS} pairs",
+        100 * added,
+        f"without checkpoints {1000 * trained.step_seconds:.0f} ms a step; 48 MB every {_LOST_STEPS} steps, "
+        f"{1000 * added * trained.step_seconds * _LOST_STEPS:.0f} ms each; median of {_OVERHEAD_ROUNDS} rounds",
     )
 
 
 def _computed() -> Measured:
     """Measured times of each interval, and the same drawn interruptions for all."""
-    with scratch("bench") as folder:
-        computed = _train(folder, minutes=_MINUTES).interval
-        intervals = sorted({*_SWEPT, computed})
-        rates = {steps: _goodput(steps, _train(folder, steps=steps).step_seconds) for steps in intervals}
+    trained = _train(_SWEEP_ROUNDS, _MINUTES, *_SWEPT)
+    rates = {
+        steps: _goodput(steps, trained.step_seconds * (1 + trained.added(steps))) for steps in trained.rounds if steps
+    }
     best = max(rates, key=lambda steps: rates[steps])
+    swept = " ".join(f"{steps}:{rate / rates[best]:.3f}" for steps, rate in sorted(rates.items()))
     return Measured(
-        rates[computed] / rates[best],
-        f"every {computed} steps computed, best swept {best}; one interruption in {60 * _MINUTES:.0f} s",
+        rates[trained.computed] / rates[best],
+        f"every {trained.computed} steps computed, best swept {best} ({swept}); "
+        f"one interruption in {60 * _MINUTES:.0f} s",
     )
 
 
