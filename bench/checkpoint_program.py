@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import tensorflow as tf
 
@@ -38,7 +39,7 @@ def main(folder: str, rounds: str, minutes: str, *intervals: str) -> None:
             each.assign_sub(1e-4 * first / (tf.sqrt(second) + 1e-7))
 
     step = tf.function(train)
-    state = {"weights": weights, "slots": slots}
+    state: dict[str, Any] = {"weights": weights, "slots": slots}
     for _ in range(_WARM_UP):
         step()
     wanted = [int(each) for each in intervals]
@@ -54,7 +55,7 @@ def main(folder: str, rounds: str, minutes: str, *intervals: str) -> None:
     print(json.dumps({"computed": computed, "step_seconds": seconds}))
 
 
-def _computed(folder: Path, minutes: float, step: Callable[[], None], state: dict[str, object]) -> int:
+def _computed(folder: Path, minutes: float, step: Callable[[], None], state: dict[str, Any]) -> int:
     """The interval after some time of training as a user's loop trains."""
     checkpoints = Checkpointer(folder, Place(), interruption_minutes=minutes, **state)
     number, began = 0, time.monotonic()
