@@ -327,3 +327,13 @@ def test_a_writer_that_wakes_up_late_changes_nothing(tmp_path: Path) -> None:
     assert "FileNotFoundError" in said
     assert (tmp_path / "digits-1" / "checkpoint").read_text() == "1"
     assert not (tmp_path / "digits-1" / "run.json").read_text().count("finished")
+
+
+@pytest.mark.parametrize(("own", "expected"), [(None, str(32 << 20)), ("1000", "1000")])
+def test_the_command_keeps_its_memory_unless_told_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: str | None, expected: str
+) -> None:
+    if own:
+        monkeypatch.setenv("MALLOC_MMAP_THRESHOLD_", own)
+    program = "import os; print('threshold', os.environ['MALLOC_MMAP_THRESHOLD_'])"
+    assert f"threshold {expected}" in _run(tmp_path, program).stdout
