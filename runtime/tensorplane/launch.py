@@ -4,8 +4,9 @@ A failure that comes back at the same step of the run after restarts ends the jo
 
 Before, it checks that TensorFlow sees the pod's GPUs, because TensorFlow silently falls back to CPUs. In the pod that
 writes checkpoints, it first becomes the run's only writer; a finished run is not run again. The command starts in a
-copy of the mounted files that can be written, because programs save into their working directory. In the job's first
-pod, the success of the command is followed by what `on_success.py` describes.
+copy of the mounted files that can be written, because programs save into their working directory. What it prints is
+kept beside the checkpoints, too. In the job's first pod, the success of the command is followed by what `on_success.py`
+describes.
 
 It starts the command in its container, so it only requires the standard library of any Python 3.
 """
@@ -33,6 +34,7 @@ sys.path.insert(0, _LIBRARY)
 from tensorplane import first_step, gpus, lineage, on_success, published  # noqa: E402
 from tensorplane.checkpoints.run_folder import RUN, RunFolder, TakenOver  # noqa: E402
 from tensorplane.failures import MOST, Failure, Failures  # noqa: E402
+from tensorplane.kept_log import KeptLog  # noqa: E402
 from tensorplane.on_success import OnSuccess  # noqa: E402
 from tensorplane.publish import is_superseded  # noqa: E402
 from tensorplane.run_deadline import RunDeadline  # noqa: E402
@@ -103,6 +105,7 @@ class _Launcher:
 
     def __init__(self) -> None:
         self._child: subprocess.Popen[bytes] | None = None
+        self._kept = KeptLog.of_pod()
         self.stopped = False
         for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
             signal.signal(name, self._pass_on)
@@ -131,15 +134,21 @@ class _Launcher:
 
     def execute(self, command: Sequence[str], environment: Mapping[str, str]) -> tuple[int, bytes]:
         """Run a command to its end. Returns its exit code and the last line of its standard error."""
-        self._child = subprocess.Popen(command, stderr=subprocess.PIPE, env=environment, bufsize=0)
+        pipe = subprocess.PIPE
+        self._child = subprocess.Popen(command, stdout=pipe, stderr=pipe, env=environment, bufsize=0)
         if self.stopped:
             self._child.terminate()
         tail = bytearray()
-        relay = threading.Thread(target=_relay, args=(self._child.stderr, tail), daemon=True)
-        relay.start()
+        relays = [
+            threading.Thread(target=self._relay, args=(self._child.stdout, sys.stdout, bytearray()), daemon=True),
+            threading.Thread(target=self._relay, args=(self._child.stderr, sys.stderr, tail), daemon=True),
+        ]
+        for relay in relays:
+            relay.start()
         code = self._child.wait()
-        # A process that outlives the command may hold its standard error open.
-        relay.join(2)
+        for relay in relays:
+            # A process that outlives the command may hold its output open.
+            relay.join(2)
         lines = [line.strip() for line in bytes(tail).splitlines() if line.strip()]
         return code if code >= 0 else 128 - code, lines[-1] if lines else b""
 
@@ -166,6 +175,19 @@ class _Launcher:
         sys.stderr.buffer.flush()
         return _Ended(gpus.EXIT_FEWER, line.strip(), early=_BEFORE)
 
+    def close(self) -> None:
+        """Complete what is kept of the command's lines."""
+        self._kept.close()
+
+    def _relay(self, stream: IO[bytes], to: TextIO, tail: bytearray) -> None:
+        """Pass on what the command prints, and keep it; `tail`: its end."""
+        while chunk := stream.read(65536):
+            to.buffer.write(chunk)
+            to.buffer.flush()
+            self._kept.write(chunk)
+            tail += chunk
+            del tail[:-_TAIL_BYTES]
+
     def _run(self, command: Sequence[str], steps: Path) -> _Ended:
         steps.unlink(missing_ok=True)
         began = time.monotonic()
@@ -179,18 +201,18 @@ class _Launcher:
         return _Ended(code, last, early, step)
 
 
-def _relay(stream: IO[bytes], tail: bytearray) -> None:
-    while chunk := stream.read(65536):
-        sys.stderr.buffer.write(chunk)
-        sys.stderr.buffer.flush()
-        tail += chunk
-        del tail[:-_TAIL_BYTES]
-
-
 def main(arguments: Sequence[str], steps: Path) -> int:
     """The exit code of the run: 0 if it has already finished, else the command's, or EXIT_SAME."""
+    launcher = _Launcher()
+    try:
+        return _code(launcher, arguments, steps)
+    finally:
+        launcher.close()
+
+
+def _code(launcher: _Launcher, arguments: Sequence[str], steps: Path) -> int:
     then, command = on_success.split(arguments)
-    is_first, launcher = os.environ.get(INDEX, "0") == "0", _Launcher()
+    is_first = os.environ.get(INDEX, "0") == "0"
     if RUN not in os.environ:
         code = _launched(launcher, command, steps).code
         return code or (_done(launcher, then) if is_first else 0)

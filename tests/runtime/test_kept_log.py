@@ -1,0 +1,75 @@
+"""What the command prints is kept beside the checkpoints, and the volume can never stop the training."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tensorplane import kept_log
+from tensorplane.kept_log import KeptLog
+from tests.support.rendering import PROJECT
+
+PRINTS = "import sys; print('to standard output'); print('to standard error', file=sys.stderr); sys.exit({code})"
+
+
+def _launch(folder: Path, code: int = 0, **more: str) -> subprocess.CompletedProcess[str]:
+    launch = PROJECT / "runtime" / "tensorplane" / "launch.py"
+    environment = {"PATH": os.environ["PATH"], "TENSORPLANE_RUN": str(folder / "checkpoints" / "digits-1"), **more}
+    (folder / "checkpoints").mkdir(exist_ok=True)
+    argv = [sys.executable, "-I", str(launch), sys.executable, "-c", PRINTS.format(code=code)]
+    return subprocess.run(argv, env=environment, cwd=folder, capture_output=True, text=True, timeout=60)
+
+
+def _kept(folder: Path) -> dict[str, str]:
+    logs = folder / "checkpoints" / "logs" / "digits-1"
+    return {path.name: path.read_text() for path in sorted(logs.glob("*"))}
+
+
+def test_both_streams_are_kept_and_passed_on(tmp_path: Path) -> None:
+    done = _launch(tmp_path, TF_JOB_NAME="chief", JOB_COMPLETION_INDEX="0")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "to standard output\n", "to standard error\n")
+    (kept,) = _kept(tmp_path).items()
+    assert kept[0] == "chief-0.1.log"
+    assert sorted(kept[1].splitlines()) == ["to standard error", "to standard output"]
+
+
+def test_each_start_has_a_file_of_its_own(tmp_path: Path) -> None:
+    for code in (75, 0):
+        assert _launch(tmp_path, code, JOB_COMPLETION_INDEX="1").returncode == code
+    assert list(_kept(tmp_path)) == ["worker-1.1.log", "worker-1.2.log"]
+
+
+def test_a_volume_that_refuses_stops_nothing(tmp_path: Path) -> None:
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "checkpoints" / "logs").write_text("a file where the folder would be")
+    done = _launch(tmp_path)
+    assert (done.returncode, done.stdout) == (0, "to standard output\n")
+
+
+def test_a_full_volume_stops_nothing() -> None:
+    log = KeptLog(Path("/dev/full"))
+    for _ in range(1000):
+        log.write(b"x" * 1000)
+    log.close()
+
+
+def test_a_slow_volume_costs_lines_and_not_time(tmp_path: Path) -> None:
+    fifo = tmp_path / "hangs"
+    os.mkfifo(fifo)
+    log = KeptLog(fifo)  # opening it waits for a reader
+    for _ in range(10_000):
+        log.write(b"x" * 1000)
+
+
+def test_a_large_log_keeps_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept_log, "_MOST_BYTES", 1000)
+    log = KeptLog(tmp_path / "worker-0.1.log")
+    for number in range(35):
+        log.write(f"{number:99}\n".encode())
+    log.close()
+    kept = (tmp_path / "worker-0.1.log.old").read_text() + (tmp_path / "worker-0.1.log").read_text()
+    assert [int(line) for line in kept.splitlines()] == list(range(20, 35))
