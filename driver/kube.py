@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +67,17 @@ class Kube:
         except client.ApiException:
             return ""
 
+    def lines(self, path: str, **query: str) -> Iterator[str]:
+        """The lines of a log as they come, until the server ends it; what was read stays if it cannot be read on."""
+        with contextlib.suppress(client.ApiException, urllib3.exceptions.HTTPError, Fault):
+            answer = self._call("GET", path, query, seconds=None)
+            rest = b""
+            for part in answer.stream(decode_content=True):
+                *whole, rest = (rest + part).split(b"\n")
+                yield from (line.decode(errors="replace") for line in whole)
+            if rest:
+                yield rest.decode(errors="replace")
+
     def service(self, namespace: str, name: str, port: int, path: str, body: Any = None) -> tuple[int, Any]:
         """Status and JSON answer of an HTTP service in the cluster, asked through the API server's proxy."""
         at = f"/api/v1/namespaces/{namespace}/services/http:{name}:{port}/proxy{path}"
@@ -74,6 +87,17 @@ class Kube:
             return int(error.status or 0), error.body
         return answer.status, json.loads(answer.data)
 
+    def apply(self, path: str, thing: dict[str, Any], manager: str, *, dry_run: bool = False) -> dict[str, Any]:
+        """Server-side apply of one object at its path; the object as it is then. A Fault with the server's reason."""
+        query = {"fieldManager": manager, "force": "true", **({"dryRun": "All"} if dry_run else {})}
+        try:
+            # JSON is YAML.
+            answer = self._call("PATCH", path, query, thing, content="application/apply-patch+yaml")
+        except client.ApiException as error:
+            raise Fault(f"{thing['kind']} {thing['metadata']['name']}: {_message(error)}") from None
+        applied: dict[str, Any] = json.loads(answer.data)
+        return applied
+
     def delete(self, path: str, **query: str) -> None:
         """Delete one object; no error if it does not exist."""
         try:
@@ -82,18 +106,27 @@ class Kube:
             if error.status != 404:
                 raise Fault(f"DELETE {path}: {_message(error)}") from None
 
-    def _call(self, method: str, path: str, query: dict[str, str], body: Any = None) -> urllib3.HTTPResponse:
+    def _call(
+        self,
+        method: str,
+        path: str,
+        query: dict[str, str],
+        body: Any = None,
+        seconds: float | None = 30,
+        content: str = "application/json",
+    ) -> urllib3.HTTPResponse:
+        """`seconds`: how long the server may be silent; None: for ever."""
         try:
             answer: urllib3.HTTPResponse = self._api.call_api(
                 path,
                 method,
                 query_params=list(query.items()),
-                header_params={"Accept": "application/json, */*", "Content-Type": "application/json"},
+                header_params={"Accept": "application/json, */*", "Content-Type": content},
                 body=body,
                 auth_settings=["BearerToken"],
                 _preload_content=False,
                 _return_http_data_only=True,
-                _request_timeout=30,
+                _request_timeout=seconds,
             )
         except urllib3.exceptions.HTTPError as error:
             raise Fault(f"The cluster does not answer ({error}). {self._remedy}") from None

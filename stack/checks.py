@@ -86,6 +86,7 @@ def _workloads(resolved: ResolvedStack, settings: Settings, rooms: Mapping[str, 
         queues=_declared(settings, "queues", config.queues),
         rooms=rooms,
         models={**{name: None for name, one in workloads.items() if one is None}, **resolved.models},
+        project=resolved.project,
     )
     yield from workload_check.faults(_workloads_by_path(config), config.streams, declared)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from components import gpu_runtime
 from components.base.faults import Fault, Key
@@ -36,9 +37,13 @@ class ResolvedStack:
     """Faults of the node groups. A stack with faults is never built."""
     secret: frozenset[Key] = frozenset()
     """Encrypted settings."""
+    project: Path | None = None
+    """The folder that the paths of workloads' files are relative to; None: this project."""
 
     @classmethod
-    def of(cls, config: StackConfig, secret: frozenset[Key] = frozenset()) -> "ResolvedStack":
+    def of(
+        cls, config: StackConfig, secret: frozenset[Key] = frozenset(), project: Path | None = None
+    ) -> "ResolvedStack":
         """Resolve settings with valid types; they may still contradict each other."""
         machines, wrong = fleets.of(config.node_groups, config.cluster.site)
         wrong += config.cluster.check(machines.groups)
@@ -49,7 +54,7 @@ class ResolvedStack:
         found = {} if wrong else flavors.of(fleet, own_nodes=own_nodes, levels=tuple(levels.values()))
         quotas = {name: quota.of(args, found) for name, args in config.queues.items()} if found else {}
         rooms = room.of(config.queues, quotas, fleet, levels) if found else {}
-        return cls(config, fleet, levels, found, quotas, rooms, tuple(wrong), secret)
+        return cls(config, fleet, levels, found, quotas, rooms, tuple(wrong), secret, project)
 
     @property
     def platform(self) -> PlatformSettings:
@@ -63,6 +68,7 @@ class ResolvedStack:
             config.streams,
             self.rooms,
             self.models,
+            self.project,
         )
 
     @property

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pulumi
@@ -39,6 +40,8 @@ class Declared:
     """Quotas of the queues, without those that failed validation."""
     models: Mapping[str, Location | None]
     """The folders of the model servers, by server."""
+    project: Path | None = None
+    """The folder that the paths of `script` and `files` are relative to; None: this project."""
 
     @property
     def records(self) -> dict[str, str]:

@@ -22,7 +22,7 @@ def facts_of(name: str, settings: JobSettings, platform: PlatformSettings, in_se
         volumes={volume: references.mountable(volume, platform) for volume in settings.volumes},
         streams={stream: references.client(stream, use, platform) for stream, use in settings.streams.items()},
         queue_labels=job_labels(platform.namespace, settings.queue) if settings.queue else {},
-        files=sources.read(settings.sources),
+        files=sources.read(settings.sources, platform.project),
         library=sources.library(),
         in_secret=in_secret,
         packages=() if platform.cluster.images.built_here else packages.locked(settings.packages),

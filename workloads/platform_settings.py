@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from components.clusters.settings import ClusterArgs
 from components.node_groups.fleet import Fleet
@@ -25,3 +26,5 @@ class PlatformSettings:
     """What each queue can admit, by queue."""
     models: Mapping[str, Location]
     """The folders of the model servers, by server."""
+    project: Path | None = None
+    """The folder that the paths of `script` and `files` are relative to; None: this project."""

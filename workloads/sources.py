@@ -12,30 +12,31 @@ MOST_FILES = 5000
 """Maximum number of files of one folder: a larger one holds data or an environment, not code."""
 
 
-def read(files: Mapping[str, str]) -> dict[str, bytes]:
-    """The contents of a `files` map, by path in the pod."""
-    return {target: path.read_bytes() for target, path in expanded(files).items()}
+def read(files: Mapping[str, str], project: Path | None = None) -> dict[str, bytes]:
+    """The contents of a `files` map, by path in the pod. `project`: the folder that its paths are relative to,
+    by default this project."""
+    return {target: path.read_bytes() for target, path in expanded(files, project).items()}
 
 
-def expanded(files: Mapping[str, str]) -> dict[str, Path]:
+def expanded(files: Mapping[str, str], project: Path | None = None) -> dict[str, Path]:
     """Every file of a `files` map: its local path by its path in the pod. Raises OSError if a source is missing."""
-    return {path: local for target, source in files.items() for path, local in found(target, source)}
+    return {path: local for target, source in files.items() for path, local in found(target, source, project)}
 
 
-def found(target: str, source: str) -> Iterator[tuple[str, Path]]:
+def found(target: str, source: str, project: Path | None = None) -> Iterator[tuple[str, Path]]:
     """The files of one entry, by path in the pod: one file, or those of a folder. Raises OSError if there is none."""
-    local = located(source)
+    local = located(source, project)
     if not local.is_dir():
         yield target, local
         return
     prefix = "" if target == FOLDER else f"{target}/"
-    inside = sorted(_below(local))
+    inside = sorted(_below(local, (project or PROJECT).resolve()))
     if not inside:
         raise FileNotFoundError("the folder has no files; hidden files and caches do not count")
     yield from ((f"{prefix}{path.relative_to(local).as_posix()}", path) for path in inside)
 
 
-def _below(folder: Path) -> Iterator[Path]:
+def _below(folder: Path, project: Path) -> Iterator[Path]:
     """The files of a folder, without those that no pod needs. Links to files of the project are followed."""
     count = 0
     for at, folders, names in os.walk(folder):
@@ -44,7 +45,7 @@ def _below(folder: Path) -> Iterator[Path]:
             if (Path(at) / name).is_symlink():
                 raise OSError(f"{name} is a symlink to a folder; name the folder that it points to in `files`")
         for path in (Path(at) / name for name in names if not _is_junk(name)):
-            if path.is_symlink() and not path.resolve().is_relative_to(PROJECT.resolve()):
+            if path.is_symlink() and not path.resolve().is_relative_to(project):
                 raise OSError(f"{path.relative_to(folder)} is a symlink to a file outside the project; copy the file")
             if not path.is_file():
                 raise OSError(f"{path.relative_to(folder)} is a broken symlink or not a regular file; remove it")
@@ -66,10 +67,10 @@ def library() -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in modules}
 
 
-def located(source: str) -> Path:
+def located(source: str, project: Path | None = None) -> Path:
     """Local path of a source. A package is located without importing it, because TensorFlow takes seconds."""
     if not source.startswith(PACKAGE):
-        return PROJECT / source
+        return (project or PROJECT) / source
     package, _, inside = source.removeprefix(PACKAGE).partition("/")
     try:
         spec = importlib.util.find_spec(package)

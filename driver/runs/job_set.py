@@ -53,6 +53,17 @@ class JobSet:
         return f"{self.name}-{deciding[0]}-0-0-" if deciding else ""
 
     @property
+    def command(self) -> tuple[str, ...]:
+        """The command of the settings, without tensorplane's launcher before it."""
+        words = [str(word) for word in next(self._containers, {}).get("command") or ()]
+        starts = [at for at, word in enumerate(words) if word.endswith(_LAUNCHERS)]
+        return tuple(_without_launcher(words[starts[0] + 1 :]) if starts else words)
+
+    def value(self, variable: str) -> str:
+        """The value of a variable; empty if it is not set, or in a Secret."""
+        return _text(self._values.get(variable))
+
+    @property
     def variables(self) -> dict[str, Any]:
         """The variables of the settings and their values; None for one in a Secret."""
         return {name: value for name, value in self._values.items() if name not in OWN}
@@ -64,7 +75,7 @@ class JobSet:
     @property
     def volumes(self) -> list[tuple[str, str]]:
         """Claims and their mount paths."""
-        pod = next(self._pods, {})
+        pod = next(self.pods, {})
         claims = {
             each["name"]: each["persistentVolumeClaim"]["claimName"]
             for each in pod.get("volumes") or ()
@@ -99,12 +110,13 @@ class JobSet:
         return {each["name"]: each.get("value") for each in variables}
 
     @property
-    def _pods(self) -> Iterator[Object]:
+    def pods(self) -> Iterator[Object]:
+        """The pod's spec of each role."""
         return (job["template"]["spec"] for job in self._roles.values())
 
     @property
     def _containers(self) -> Iterator[Object]:
-        return (pod["containers"][0] for pod in self._pods)
+        return (pod["containers"][0] for pod in self.pods)
 
 
 def _accelerators(pod: Object) -> Iterator[tuple[str, str]]:
@@ -125,3 +137,10 @@ def plain(value: Any) -> Object:
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
+
+
+def _without_launcher(words: list[str]) -> list[str]:
+    """The launcher's arguments without its own options (`workloads/manifests/launcher.py`)."""
+    while words and words[0] in ("--on-success", "--publish-to"):
+        words = words[2 + (int(words[1]) if words[0] == "--on-success" else 0) :]
+    return words

@@ -24,22 +24,25 @@ class _Entry:
     named: str
     """The file or folder that the setting names: the source, or the script in it."""
 
-    def found(self) -> dict[str, Path]:
+    def found(self, project: Path | None) -> dict[str, Path]:
         """Its files by path in the pod. Raises OSError with the reason if there are none."""
-        local = sources.located(self.named)
+        local = sources.located(self.named, project)
         if not local.exists():
             raise FileNotFoundError(f"no such file; correct the path, which is relative to the project{_near(local)}")
-        return dict(sources.found(self.target, self.source))
+        return dict(sources.found(self.target, self.source, project))
 
 
-def faults(script: str | None, files: Mapping[str, str], at: Key) -> Iterator[Fault]:
-    """Faults of a job's files: missing sources, one path twice, paths inside files, total size. `at`: its path."""
+def faults(script: str | None, files: Mapping[str, str], at: Key, project: Path | None) -> Iterator[Fault]:
+    """Faults of a job's files: missing sources, one path twice, paths inside files, total size. `at`: its path.
+
+    `project`: the folder that the sources are relative to; None: this project.
+    """
     local: dict[str, Path] = {}
     origin: dict[str, Key] = {}
     for entry in _entries(script, files):
         key = (*at, *entry.key)
         try:
-            found = entry.found()
+            found = entry.found(project)
         except OSError as error:
             yield Fault(key, f"{entry.named}: {error.strerror or error}")
             continue
@@ -53,12 +56,12 @@ def faults(script: str | None, files: Mapping[str, str], at: Key) -> Iterator[Fa
     yield from _too_large(local, at)
 
 
-def paths(script: str | None, files: Mapping[str, str]) -> list[str]:
+def paths(script: str | None, files: Mapping[str, str], project: Path | None) -> list[str]:
     """Paths of all files in the pod; of a missing source, its own."""
     found: list[str] = []
     for entry in _entries(script, files):
         try:
-            found += entry.found()
+            found += entry.found(project)
         except OSError:
             found.append(entry.target)
     return found

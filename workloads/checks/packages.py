@@ -21,7 +21,7 @@ def faults(settings: JobSettings, at: Key, cluster: ClusterArgs) -> Iterator[Fau
         reason = "is set, and so is image, which must contain all packages; remove one of them"
         yield Fault(where, reason, given=((*at, "image"),))
     elif missing := [] if cluster.images.built_here else list(_missing(settings)):
-        build = "tensorplane image build --push REGISTRY/NAME:TAG --packages " + " ".join(settings.packages)
+        build = "tensorplane image build --push REGISTRY/NAME:TAG " + " ".join(settings.packages)
         reason = f"is set, and on this cluster the pods install them; {' and '.join(missing)}"
         given = (("cluster",), (*at, "checkpoints"), (*at, "egress"))
         yield Fault(where, f"{reason}, or set image, built with: {build}", given=given)

@@ -63,7 +63,7 @@ def _program(settings: JobSettings, at: Key, declared: Declared) -> Iterator[Fau
     """Faults of command, variables and files."""
     simulated = bool(declared.cluster.own_nodes and declared.fleet.groups)
     known = not simulated and (settings.image is None or bool(settings.sources))
-    there = files.paths(settings.script, settings.files)
+    there = files.paths(settings.script, settings.files, declared.project)
     for where, stated in strategy.commands(settings):
         yield from command.faults(stated, there, at, (*at, *where), known=known)
     yield from script.faults(settings, at)
@@ -72,7 +72,7 @@ def _program(settings: JobSettings, at: Key, declared: Declared) -> Iterator[Fau
     then = settings.on_success.command if settings.on_success else None
     yield from process.check([*settings.program, *(then or ())], settings.env, at)
     yield from _variables(settings, (*at, "env"))
-    yield from files.faults(settings.script, settings.files, at)
+    yield from files.faults(settings.script, settings.files, at, declared.project)
 
 
 def _variables(settings: JobSettings, at: Key) -> Iterator[Fault]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from components.base.labels import NAME
+from components.base.labels import MANAGED_BY, NAME, TENSORPLANE
 from components.base.labels import labels as labels_of
 from workloads.manifests.files import Bundle
 from workloads.settings.egress import INTERNET, Destination
@@ -22,11 +22,13 @@ class Identity:
     namespace: str
     part: str
     """Its part of the stack: training or serving."""
+    managed_by: str = TENSORPLANE[MANAGED_BY]
+    """What creates the objects."""
 
     @property
     def labels(self) -> dict[str, str]:
         """Labels of the workload's objects and pods."""
-        return labels_of(self.name, self.part)
+        return {**labels_of(self.name, self.part), MANAGED_BY: self.managed_by}
 
     @property
     def selector(self) -> dict[str, str]:

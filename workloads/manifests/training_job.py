@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from components import versions
+from components.base.labels import MANAGED_BY, TENSORPLANE
 from components.base.names import digest_of
 from components.catalog import GPU_RESOURCE
 from workloads.manifests import data_service, job_set, launcher, lineage, mounts, objects, pod, run, tf_config, tpu
@@ -65,11 +66,13 @@ class Facts:
     """Lines of a requirements file, with hashes: packages that the pods install on a volume."""
     publish_to: Location | None = None
     """The folder of the model server to which the settings publish."""
+    managed_by: str = TENSORPLANE[MANAGED_BY]
+    """What creates the objects, as their label says."""
 
     @property
     def identity(self) -> Identity:
         """The owner of the job's objects."""
-        return Identity(self.name, self.namespace, "training")
+        return Identity(self.name, self.namespace, "training", self.managed_by)
 
     def bundles(self) -> dict[str, list[Bundle]]:
         """The job's files, by mount path: one ConfigMap, or the parts of an archive."""

@@ -150,7 +150,7 @@ class TestScript:
         assert alone == ["args: are the arguments of script, which is not set; add them to command"]
 
     def test_a_file_of_another_source_with_its_name(self) -> None:
-        assert self.of(script="examples/digits/train.py", files={"data.py": "cli/command.py"}) == [
+        assert self.of(script="examples/digits/train.py", files={"data.py": "cli/options.py"}) == [
             "files.data.py: data.py is also in script; rename or remove one of them"
         ]
 

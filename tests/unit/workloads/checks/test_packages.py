@@ -108,9 +108,7 @@ ELSEWHERE = {"kind": "existing", "context": "research"}
 def test_elsewhere_the_pods_need_a_volume_and_an_index(more: dict[str, Any], missing: str) -> None:
     [line] = [line for line in elsewhere(**more) if ".packages: " in line]
     assert f"packages: is set, and on this cluster the pods install them; {missing}" in line
-    assert line.endswith(
-        "or set image, built with: tensorplane image build --push REGISTRY/NAME:TAG --packages pandas==2.2.3"
-    )
+    assert line.endswith("or set image, built with: tensorplane image build --push REGISTRY/NAME:TAG pandas==2.2.3")
 
 
 def elsewhere(**more: Any) -> list[str]:
