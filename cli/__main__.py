@@ -2,37 +2,44 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
-from collections.abc import Iterable
+from collections.abc import Sequence
+
+import click
 
 from cli import registry
 from embedded.fault import Fault
+from embedded.paths import PROJECT
 
 
-def parser(names: Iterable[str]) -> argparse.ArgumentParser:
-    """The parser of these commands."""
-    made = argparse.ArgumentParser(prog="tensorplane", description="Questions about a stack of tensorplane.")
-    commands = made.add_subparsers(dest="command", required=True)
-    for name in names:
-        command = registry.load(name)
-        of_command = commands.add_parser(name, help=command.help, epilog=command.epilog)
-        command.arguments(of_command)
-        of_command.set_defaults(run=command.run)
-    return made
+@click.group(cls=registry.Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=lambda *of: _version(*of))
+def tensorplane() -> None:
+    """TensorFlow on Kubernetes: what a stack declares, and what runs there."""
 
 
-def main() -> int:
-    """Run the command; returns 0 on success, 1 after faults (printed, a line each), 130 after Ctrl-C."""
-    names = registry.names()
-    # Help and unknown commands need all of them.
-    args = parser([name for name in names if name in sys.argv[1:2]] or names).parse_args()
+def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        import tomllib
+
+        about = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+        click.echo(f"tensorplane {about['version']}")
+        ctx.exit()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns 0 on success, 1 after faults (printed, a line each), 2 for a usage that does not exist,
+    130 after Ctrl-C.
+    """
     try:
-        return int(args.run(args))
+        return int(tensorplane.main(arguments, prog_name="tensorplane", standalone_mode=False) or 0)
     except Fault as fault:
         print(*fault.lines, sep="\n", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (KeyboardInterrupt, click.Abort):
         print("Interrupted; nothing was changed.", file=sys.stderr)
         return 130
 

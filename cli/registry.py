@@ -1,12 +1,17 @@
-"""The commands: every module and package in `cli/commands`."""
+"""The commands: every module and package in `cli/commands`.
+
+`cli/commands/NAME.py` or `cli/commands/NAME/__init__.py` has `command`, a Click command. `tensorplane --help` imports
+them all, so what a command depends on is imported when it runs: importing the stack takes a second.
+"""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
 
+import click
+
 from cli import commands
-from cli.command import Command
 
 
 def names() -> list[str]:
@@ -14,7 +19,17 @@ def names() -> list[str]:
     return sorted(module.name for module in pkgutil.iter_modules(commands.__path__))
 
 
-def load(name: str) -> Command:
+def load(name: str) -> click.Command:
     """Import a command."""
-    command: Command = importlib.import_module(f"{commands.__name__}.{name}").COMMAND
+    command: click.Command = importlib.import_module(f"{commands.__name__}.{name}").command
     return command
+
+
+class Commands(click.Group):
+    """All of them; each is imported when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return names()
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return load(cmd_name) if cmd_name in names() else None

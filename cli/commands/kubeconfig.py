@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 
-from cli.command import Command, add_stack, context
+import click
+
+from cli import options
 
 
 def kubeconfig(stack: str, context: str) -> str:
@@ -43,26 +44,19 @@ def write(text: str, file: Path) -> None:
         raise Fault(f"{file}: {error.strerror}; choose another file with --output") from None
 
 
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    add_stack(parser)
-    parser.add_argument(
-        "--output", type=Path, metavar="FILE", help="file to write, readable only by its owner (mode 0600)"
-    )
-
-
-def _run(args: argparse.Namespace) -> int:
+@click.command("kubeconfig")
+@options.stack
+@click.option("--output", type=Path, metavar="FILE", help="File to write, readable only by its owner (mode 0600).")
+def command(stack: str, output: Path | None) -> None:
+    """The kubeconfig of a stack's cluster."""
     from embedded.fault import Fault
 
-    if args.output is None and sys.stdout.isatty():
+    if output is None and sys.stdout.isatty():
         raise Fault("--output: missing, and credentials are not printed to a terminal; name a file, or pipe the output")
-    text = kubeconfig(args.stack, context())
-    if args.output is None:
+    text = kubeconfig(stack, options.context())
+    if output is None:
         print(text, end="" if text.endswith("\n") else "\n")
-        return 0
-    file = args.output.expanduser()
+        return
+    file = output.expanduser()
     write(text, file)
-    print(f"{file}: the kubeconfig of stack {args.stack}; use it with: export KUBECONFIG={file}")
-    return 0
-
-
-COMMAND = Command("the kubeconfig of a stack's cluster", _arguments, _run)
+    print(f"{file}: the kubeconfig of stack {stack}; use it with: export KUBECONFIG={file}")

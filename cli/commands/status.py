@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
+import click
 
-from cli.command import Command, add_stack, context
+from cli import options
 
 
-def _run(args: argparse.Namespace) -> int:
+@click.command("status")
+@options.stack
+def command(stack: str) -> None:
+    """Nodes, pods, volumes, queues and URLs of a stack's cluster."""
     from driver import status
 
-    status.status(context(), args.stack)
-    return 0
-
-
-COMMAND = Command("nodes, pods, volumes, queues and URLs of a stack's cluster", add_stack, _run)
+    status.status(options.context(), stack)

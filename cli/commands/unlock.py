@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
+import click
 
-from cli.command import Command, add_stack, context
+from cli import options
 
 
 def unlock(stack: str, context: str) -> str:
@@ -24,9 +24,8 @@ def unlock(stack: str, context: str) -> str:
     return "\n".join(locks.break_stale(backend, stack)) or f"stack {stack}: no lock"
 
 
-def _run(args: argparse.Namespace) -> int:
-    print(unlock(args.stack, context()))
-    return 0
-
-
-COMMAND = Command("remove the lock that a killed `pulumi` left on a stack", add_stack, _run)
+@click.command("unlock")
+@options.stack
+def command(stack: str) -> None:
+    """Remove the lock that a killed `pulumi` left on a stack."""
+    print(unlock(stack, options.context()))

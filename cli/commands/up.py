@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
+import click
 
-from cli.command import Command, add_stack, context
+from cli import options
 
 
-def _run(args: argparse.Namespace) -> int:
+@click.command("up")
+@options.stack
+def command(stack: str) -> int:
+    """Deploy a stack, with the embedded cluster where the stack is on it."""
     from driver import exit_codes, up
 
-    return exit_codes.run(lambda: up.up(context(), args.stack))
-
-
-COMMAND = Command("deploy a stack, with the embedded cluster where the stack is on it", add_stack, _run)
+    return exit_codes.run(lambda: up.up(options.context(), stack))

@@ -14,3 +14,9 @@ def age(then: datetime | None, now: datetime) -> str:
     seconds = max(int((now - then).total_seconds()), 0)
     unit, length = next((each for each in _UNITS if seconds >= 2 * each[1]), _UNITS[-1])
     return f"{seconds // length} {unit}"
+
+
+def duration(seconds: float) -> str:
+    """A duration in the largest unit of which there are at least two, rounded up: 90 min, 36 h, 14 d."""
+    unit, length = next((each for each in _UNITS if seconds >= 2 * each[1]), _UNITS[-1])
+    return f"{-(-int(seconds) // length)} {unit}"

@@ -6,18 +6,16 @@ Nothing is run but `--help`. A program that no test of this project has is for r
 
 from __future__ import annotations
 
-import argparse
-import contextlib
 import functools
-import io
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
+
+import click
 
 from bench.__main__ import FIGURES
 from cli import __main__ as tensorplane
-from cli import registry
 from tests.support.documented import PROJECT, Command
 
 _ORDINARY = ". [ cat cd cp curl diff echo export git grep mkdir openssl pip printf pytest read shred umask"
@@ -64,25 +62,20 @@ def _make(command: Command) -> Iterator[str]:
 
 
 def _tensorplane(command: Command) -> Iterator[str]:
-    said = io.StringIO()
+    found: click.Command = tensorplane.tensorplane
+    words = list(command.words[1:])
     try:
-        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
-            if not (command.inline and _is_known(command.words[1:])):
-                _tensorplane_parser().parse_args(command.words[1:])
-    except SystemExit as error:
-        if error.code:
-            yield said.getvalue().strip().splitlines()[-1]
-
-
-def _tensorplane_parser() -> argparse.ArgumentParser:
-    return tensorplane.parser(registry.names())
-
-
-def _is_known(words: Sequence[str]) -> bool:
-    """Whether a command in a sentence, maybe without what it needs, has only words that the parser knows."""
-    [commands] = [each for each in _tensorplane_parser()._actions if isinstance(each, argparse._SubParsersAction)]
-    found = commands.choices.get(words[0])
-    return found is not None and {word for word in words if word.startswith("--")} <= set(found._option_string_actions)
+        while isinstance(found, click.Group) and words:
+            context = click.Context(found)
+            _, chosen, words = found.resolve_command(context, words)
+            found = chosen or found
+        # In a sentence, a command may lack what it needs.
+        with click.Context(found, resilient_parsing=command.inline) as context:
+            found.parse_args(context, words)
+    except click.exceptions.Exit:
+        return
+    except click.ClickException as error:
+        yield error.format_message()
 
 
 def _python(command: Command) -> Iterator[str]:

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import argparse
+import click
 
-from cli.command import Command, add_stack, context
-
-
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    add_stack(parser)
-    parser.add_argument(
-        "--cluster", action="store_true", help="also compare with the stack's cluster: classes, snapshots, sizes, nodes"
-    )
+from cli import options
 
 
-def _run(args: argparse.Namespace) -> int:
+@click.command("check")
+@options.stack
+@click.option(
+    "--cluster", is_flag=True, help="Also compare with the stack's cluster: classes, snapshots, sizes, nodes."
+)
+def command(stack: str, cluster: bool) -> None:
+    """What is wrong with a stack's settings, a line each."""
     from cli import stack_config
     from cli.commands.check import settings
 
-    file, compare = stack_config.file(args.stack), None
-    if args.cluster:
+    file, compare = stack_config.file(stack), None
+    if cluster:
         # The client of Kubernetes' API takes as long to import as the check of the settings takes.
-        from cli.commands.check import cluster
+        from cli.commands.check import cluster as against
 
-        compare = cluster.comparison(args.stack, context())
+        compare = against.comparison(stack, options.context())
     print(settings.run(file, compare))
-    return 0
-
-
-COMMAND = Command("what is wrong with a stack's settings, a line each", _arguments, _run)

@@ -2,44 +2,57 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
-from cli.command import Command
+import click
 
 
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", required=True)
-    _lock(actions.add_parser("lock", help="resolve the jobs' packages to versions and hashes, in packages.lock"))
-    _build(actions.add_parser("build", help="the training image with packages, as an archive or in a registry"))
-    _load(actions.add_parser("load", help="import an archive, of any language's image, into the embedded cluster"))
+@click.group("image")
+def command() -> None:
+    """Images of training jobs: lock packages, build, push, load."""
 
 
-def _lock(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--upgrade", action="store_true", help="take the newest versions, also of what is locked")
+@command.command("lock")
+@click.option("--upgrade", is_flag=True, help="Take the newest versions, also of what is locked.")
+def _lock(upgrade: bool) -> None:
+    """Resolve the jobs' packages to versions and hashes, in packages.lock."""
+    from cli.commands.image import lock
+
+    lock.run(upgrade=upgrade)
 
 
-def _build(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--packages", nargs="+", default=[], metavar="PACKAGE", help="such as pandas==2.2.3")
-    parser.add_argument("--requirements", type=Path, metavar="FILE", help="packages as pip's requirements file")
-    parser.add_argument("--gpu", action="store_true", help="for NVIDIA GPUs: about 3.5 GB of TensorFlow and CUDA")
-    parser.add_argument("--lock", type=Path, metavar="FILE", help="write the resolved packages, for --requirements")
-    parser.add_argument("--push", metavar="REF", help="push it: registry.example/team/train:1")
-    parser.add_argument("--output", type=Path, metavar="ARCHIVE", help="write it as an OCI archive")
-    parser.add_argument("--name", metavar="REF", help="its name in the archive (default: that of --push)")
+@command.command("build")
+@click.argument("packages", nargs=-1, metavar="[PACKAGE]...")
+@click.option("--requirements", type=Path, metavar="FILE", help="Packages as pip's requirements file.")
+@click.option("--gpu", is_flag=True, help="For NVIDIA GPUs: about 3.5 GB of TensorFlow and CUDA.")
+@click.option("--lock", type=Path, metavar="FILE", help="Write the resolved packages, for --requirements.")
+@click.option("--push", metavar="REF", help="Push it: registry.example/team/train:1.")
+@click.option("--output", type=Path, metavar="ARCHIVE", help="Write it as an OCI archive.")
+@click.option("--name", metavar="REF", help="Its name in the archive (default: that of --push).")
+def _build(
+    packages: tuple[str, ...],
+    requirements: Path | None,
+    gpu: bool,
+    lock: Path | None,
+    push: str | None,
+    output: Path | None,
+    name: str | None,
+) -> None:
+    """The training image with packages, such as pandas==2.2.3, as an archive or in a registry."""
+    from cli.commands.image import build
+
+    wanted = [*packages, *build.requirements(requirements)]
+    build.run(build.Build(wanted, gpu=gpu, lock=lock, push=push, output=output, name=name))
 
 
-def _load(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("archive", type=Path, help="an OCI archive, or that of `docker save`")
-    parser.add_argument("--name", metavar="REF", help="the image's name for pods, if the archive has none")
+@command.command("load")
+@click.argument("archive", type=Path)
+@click.option("--name", metavar="REF", help="The image's name for pods, if the archive has none.")
+def _load(archive: Path, name: str | None) -> None:
+    """Import an archive, of any language's image, into the embedded cluster.
 
+    ARCHIVE is an OCI archive, or that of `docker save`.
+    """
+    from cli.commands.image import load
 
-def _run(args: argparse.Namespace) -> int:
-    from cli.commands.image import build, load, lock
-
-    actions = {"lock": lock.run, "build": build.run, "load": load.run}
-    actions[args.action](args)
-    return 0
-
-
-COMMAND = Command("images of training jobs: lock packages, build, push, load", _arguments, _run)
+    load.run(archive, name)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from driver import terminal
@@ -16,28 +16,40 @@ from embedded.step import Step
 from stack_file import package_lock
 
 
-def run(args: argparse.Namespace) -> None:
+@dataclass(frozen=True)
+class Build:
+    """What is built, and where it goes."""
+
+    packages: Sequence[str]
+    gpu: bool = False
+    lock: Path | None = None
+    """Where the resolved packages are written."""
+    push: str | None = None
+    output: Path | None = None
+    name: str | None = None
+
+
+def run(wanted: Build) -> None:
     """Build it, and write or push it, or both."""
-    if not args.push and not args.output:
+    if not wanted.push and not wanted.output:
         raise Fault("image build: names no destination; add --push REF or --output ARCHIVE")
-    destination = registry.Destination.of(args.push) if args.push else None
-    packages = [*args.packages, *requirements(args.requirements)]
+    destination = registry.Destination.of(wanted.push) if wanted.push else None
     with Progress(terminal.console()) as progress, progress.step("image") as step:
-        resolved = locked(packages, step)
-        image = _image(args.name or args.push, resolved, gpu=args.gpu)
+        resolved = locked(wanted.packages, step)
+        image = _image(wanted.name or wanted.push, resolved, gpu=wanted.gpu)
         layers = [recipe.layer(step) for recipe in image.recipes]
         config = image.config(layers)
-        if args.output:
-            step.note(f"writing {args.output}")
-            oci.write(args.output, image.name, config, layers)
+        if wanted.output:
+            step.note(f"writing {wanted.output}")
+            oci.write(wanted.output, image.name, config, layers)
         digest = registry.push(destination, config, layers, step) if destination else ""
-    if args.lock:
-        args.lock.write_text("".join(f"{line}\n" for line in resolved))
-        print(f"{args.lock}: the packages with versions and hashes; build the same again with --requirements")
-    if args.output:
-        print(f"{args.output}: image {image.name}; load it with: tensorplane image load {args.output}")
+    if wanted.lock:
+        wanted.lock.write_text("".join(f"{line}\n" for line in resolved))
+        print(f"{wanted.lock}: the packages with versions and hashes; build the same again with --requirements")
+    if wanted.output:
+        print(f"{wanted.output}: image {image.name}; load it with: tensorplane image load {wanted.output}")
     if destination:
-        print(f"{args.push}@{digest}")
+        print(f"{wanted.push}@{digest}")
 
 
 def _image(name: str | None, resolved: Sequence[str], *, gpu: bool) -> Image:

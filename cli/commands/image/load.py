@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
+from pathlib import Path
 
 from driver import terminal
 from embedded import cluster
@@ -12,13 +12,13 @@ from embedded.paths import Instance
 from embedded.progress import Progress
 
 
-def run(args: argparse.Namespace) -> None:
+def run(file: Path, name: str | None) -> None:
     """Import it into the running cluster, under the names that pods use."""
-    names = [archive.full(args.name)] if args.name else archive.names(args.archive)
+    names = [archive.full(name)] if name else archive.names(file)
     if not names:
-        raise Fault(f"{args.archive}: names no image; set a name with --name, such as --name team/trainer:1")
+        raise Fault(f"{file}: names no image; set a name with --name, such as --name team/trainer:1")
     instance = Instance.current()
     with Progress(terminal.console()) as progress, progress.step("load image") as step:
-        cluster.load_archive(instance, args.archive, names, step, rename=bool(args.name))
-    for name in names:
-        print(f"{name}: in the embedded cluster; set it as `image` of a workload")
+        cluster.load_archive(instance, file, names, step, rename=bool(name))
+    for each in names:
+        print(f"{each}: in the embedded cluster; set it as `image` of a workload")

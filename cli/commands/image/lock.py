@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
-
 from driver import package_sets, terminal
 from driver.stack_settings import StackSettings, stack_names
 from embedded.images import package_resolution
@@ -14,10 +12,10 @@ from stack_file import package_lock
 from stack_file.package_lock import PackageLock
 
 
-def run(args: argparse.Namespace) -> None:
+def run(*, upgrade: bool) -> None:
     """Write the lock. Versions that are locked stay, unless `--upgrade`, or they no longer fit the training image."""
     with Progress(terminal.console()) as progress, progress.step("lock packages") as step:
-        lock = locked(_asked(), step, upgrade=args.upgrade)
+        lock = locked(_asked(), step, upgrade=upgrade)
     package_lock.write(PROJECT, lock)
     for request, lines in lock.sets.items():
         print(f"{request}: {', '.join(line.split()[0] for line in lines) or 'in every TensorFlow image already'}")

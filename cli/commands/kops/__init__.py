@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
+import click
 
-from cli.command import Command, add_stack
-
-
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    add_stack(parser)
-    parser.add_argument("--cluster", help="the cluster's name in kops (default: the name of the context)")
-    parser.add_argument("--image", help="image of the nodes (default: kops' own)")
-    parser.add_argument("--driver", help="Ubuntu's package with the GPU driver (default: kops' own)")
+from cli import options
 
 
-def _run(args: argparse.Namespace) -> int:
+@click.command("kops")
+@options.stack
+@click.option("--cluster", help="The cluster's name in kops (default: the name of the context).")
+@click.option("--image", help="Image of the nodes (default: kops' own).")
+@click.option("--driver", help="Ubuntu's package with the GPU driver (default: kops' own).")
+def command(stack: str, cluster: str | None, image: str | None, driver: str | None) -> None:
+    """A stack's node groups as kops' InstanceGroups, as YAML."""
     from cli import stack_config
     from cli.commands.kops import instance_groups
 
-    choice = instance_groups.Choice(args.cluster, args.image, args.driver)
-    print(instance_groups.text(stack_config.file(args.stack), choice), end="")
-    return 0
-
-
-COMMAND = Command("a stack's node groups as kops' InstanceGroups, as YAML", _arguments, _run)
+    print(instance_groups.text(stack_config.file(stack), instance_groups.Choice(cluster, image, driver)), end="")

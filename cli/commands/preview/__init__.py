@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
-from cli.command import Command, add_stack, context
+import click
+
+from cli import options
 
 
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    add_stack(parser)
-    parser.add_argument("--report", type=Path, default=Path("preview.md"), help="path of the Markdown report")
-
-
-def _run(args: argparse.Namespace) -> int:
+@click.command("preview")
+@options.stack
+@click.option(
+    "--report", type=Path, default="preview.md", show_default=True, metavar="FILE", help="Path of the Markdown report."
+)
+def command(stack: str, report: Path) -> int:
+    """What `pulumi up` would change, with the policies' verdicts."""
     from cli.commands.preview import show
     from driver import terminal
 
-    return show.run(args.stack, context(), args.report, terminal.console())
-
-
-COMMAND = Command("what `pulumi up` would change, with the policies' verdicts", _arguments, _run)
+    return show.run(stack, options.context(), report, terminal.console())

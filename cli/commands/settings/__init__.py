@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
-
-from cli.command import Command
+import click
 
 
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("page", nargs="?", default="", help="one of them, such as queues, cluster-eks (default: all)")
+@click.command("settings")
+@click.argument("page", default="")
+def command(page: str) -> None:
+    """Every key of a stack's settings, as Markdown.
 
-
-def _run(args: argparse.Namespace) -> int:
+    PAGE is one of docs/settings, such as queues or cluster-eks (default: all).
+    """
     from cli.commands.settings import reference
     from embedded.fault import Fault
 
     pages = reference.pages()
-    if args.page and args.page not in pages:
-        raise Fault(f"page {args.page} does not exist; choose one of {', '.join(sorted(pages))}")
-    print("\n".join([pages[args.page]] if args.page else pages.values()), end="")
-    return 0
-
-
-COMMAND = Command("every key of a stack's settings, as Markdown", _arguments, _run)
+    if page and page not in pages:
+        raise Fault(f"page {page} does not exist; choose one of {', '.join(sorted(pages))}")
+    print("\n".join([pages[page]] if page else pages.values()), end="")

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
+import click
 
-from cli.command import Command, add_json, add_stack
-
-
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    add_stack(parser)
-    add_json(parser)
+from cli import options
 
 
-def _run(args: argparse.Namespace) -> int:
+@click.command("tiers")
+@options.stack
+@options.as_json()
+def command(stack: str, as_json: bool) -> None:
+    """Which queue gets which flavors: guaranteed, borrowable, never; from the settings alone."""
     from cli import stack_config
     from cli.commands.tiers import query
     from driver import terminal
 
-    query.run(stack_config.file(args.stack), terminal.console(), as_json=args.json)
-    return 0
-
-
-COMMAND = Command(
-    "which queue gets which flavors: guaranteed, borrowable, never; from the settings alone", _arguments, _run
-)
+    query.run(stack_config.file(stack), terminal.console(), as_json=as_json)

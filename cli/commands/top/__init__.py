@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import argparse
+import click
 
-from cli.command import Command, add_json, add_stack, context
-
-
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    add_stack(parser)
-    parser.add_argument("--history", default="3", metavar="HOURS", help="how far back; 0 for no plot (default: 3)")
-    add_json(parser)
+from cli import options
 
 
-def _run(args: argparse.Namespace) -> int:
+@click.command("top")
+@options.stack
+@click.option(
+    "--history", default="3", show_default=True, metavar="HOURS", help="How far back the plot goes; 0 for no plot."
+)
+@options.as_json()
+def command(stack: str, history: str, as_json: bool) -> None:
+    """Who has which accelerators now, by flavor, queue and namespace; and how many jobs waited, as a plot.
+
+    The history comes from the Workloads that still exist: deleted ones are missing, and of one that was evicted several
+    times only the last is known. Prometheus has the full history.
+    """
     from cli.commands.top import query
     from driver import terminal
 
-    query.run(query.Question(args.stack, context(), args.history, args.json), terminal.console())
-    return 0
-
-
-COMMAND = Command(
-    "who has which accelerators now, by flavor, queue and namespace; and how many jobs waited, as a plot",
-    _arguments,
-    _run,
-    epilog="The history comes from the Workloads that still exist: deleted ones are missing, and of one that was"
-    " evicted several times only the last is known. Prometheus has the full history.",
-)
+    query.run(query.Question(stack, options.context(), history, as_json), terminal.console())

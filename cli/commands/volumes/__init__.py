@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import argparse
+import click
 
-from cli.command import Command, add_json, add_stack, context
-
-
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", nargs="?", help="a volume, to list its snapshots")
-    add_stack(parser)
-    add_json(parser)
-    parser.add_argument(
-        "--bring-back",
-        action="store_true",
-        help="print the objects that restore VolumeSnapshotContent NAME as a snapshot",
-    )
+from cli import options
 
 
-def _run(args: argparse.Namespace) -> int:
+@click.command("volumes")
+@click.argument("name", required=False)
+@options.stack
+@options.as_json()
+@click.option(
+    "--bring-back", is_flag=True, help="Print the objects that restore VolumeSnapshotContent NAME as a snapshot."
+)
+def command(name: str | None, stack: str, as_json: bool, bring_back: bool) -> None:
+    """Volumes, snapshots, mirrors, and data left from deleted volumes.
+
+    With NAME, the snapshots of this volume.
+    """
     from cli.commands.volumes import query
     from driver import terminal
 
-    question = query.Question(args.stack, context(), args.name, args.json, args.bring_back)
-    query.run(question, terminal.console())
-    return 0
-
-
-COMMAND = Command("volumes, snapshots, mirrors, and data left from deleted volumes", _arguments, _run)
+    query.run(query.Question(stack, options.context(), name, as_json, bring_back), terminal.console())

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
+import click
 
-from cli.command import Command, add_json, add_stack, context
-
-
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("job", help="a training job of the stack, a JobSet's name, or NAMESPACE/NAME of a team's")
-    add_stack(parser)
-    add_json(parser)
+from cli import options
 
 
-def _run(args: argparse.Namespace) -> int:
+@click.command("why")
+@click.argument("job")
+@options.stack
+@options.as_json()
+def command(job: str, stack: str, as_json: bool) -> None:
+    """Why a job waits, runs or was stopped, and what would let it start.
+
+    JOB is a training job of the stack, a JobSet's name, or NAMESPACE/NAME of a team's.
+    """
     from cli.commands.why import query
     from driver import terminal
 
-    query.run(query.Question(args.job, args.stack, context(), args.json), terminal.console())
-    return 0
-
-
-COMMAND = Command("why a job waits, runs or was stopped, and what would let it start", _arguments, _run)
+    query.run(query.Question(job, stack, options.context(), as_json), terminal.console())

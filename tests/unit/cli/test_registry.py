@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -14,15 +15,17 @@ from cli.commands.preview import order, sections
 from embedded.paths import PROJECT
 
 PLAIN = """
-from cli.command import Command, add_stack
+import click
+
+from cli import options
 
 
-def _run(args):
-    print(f"hello {args.stack}")
+@click.command("hello")
+@options.stack
+def command(stack):
+    'Says hello.'
+    print(f"hello {stack}")
     return 3
-
-
-COMMAND = Command("says hello", add_stack, _run)
 """
 
 
@@ -31,27 +34,48 @@ def test_a_file_in_commands_is_a_command(
 ) -> None:
     (tmp_path / "hello.py").write_text(PLAIN)
     monkeypatch.setattr(commands, "__path__", [*commands.__path__, str(tmp_path)])
-    monkeypatch.setattr(sys, "argv", ["tensorplane", "hello", "--stack", "prod"])
     assert "hello" in registry.names()
-    assert tensorplane.main() == 3
+    assert tensorplane.main(["hello", "--stack", "prod"]) == 3
     assert capsys.readouterr().out == "hello prod\n"
-    assert "says hello" in tensorplane.parser(registry.names()).format_help()
+    assert tensorplane.main(["--help"]) == 0
+    assert "Says hello." in capsys.readouterr().out
 
 
 def test_help_and_parsing_import_neither_the_stack_nor_a_client() -> None:
-    program = "import sys; from cli import __main__ as m, registry; m.parser(registry.names()); print(*sys.modules)"
+    program = "import sys; from cli import __main__ as m; m.main(['--help']); print(*sys.modules, file=sys.stderr)"
     shown = subprocess.run([sys.executable, "-c", program], cwd=PROJECT, capture_output=True, text=True, check=True)
-    modules = set(shown.stdout.split())
+    modules = set(shown.stderr.split())
     assert {f"cli.commands.{name}" for name in registry.names()} <= modules
     assert not {"stack", "pulumi", "components", "kubernetes", "rich", "yaml"} & modules
 
 
 def test_a_command_imports_no_other() -> None:
-    program = "import sys; from cli import __main__ as m; sys.argv = ['', 'catalog', '--json']; m.main();"
+    program = "import sys; from cli import __main__ as m; m.main(['catalog', '--json']);"
     program += "print(*sys.modules, file=sys.stderr)"
     shown = subprocess.run([sys.executable, "-c", program], cwd=PROJECT, capture_output=True, text=True, check=True)
     found = {name.split(".")[2] for name in shown.stderr.split() if name.startswith("cli.commands.")}
     assert found == {"catalog"}
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["chek"], "No such command 'chek'"),
+        (["check", "--stak", "dev"], "No such option '--stak'. Did you mean '--stack'?"),
+        (["why"], "Missing argument 'JOB'"),
+    ],
+)
+def test_a_usage_that_does_not_exist_is_one_line(
+    words: list[str], expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert tensorplane.main(words) == 2
+    assert expected in capsys.readouterr().err
+
+
+def test_the_version_is_that_of_the_project(capsys: pytest.CaptureFixture[str]) -> None:
+    assert tensorplane.main(["--version"]) == 0
+    version = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["version"]
+    assert capsys.readouterr().out == f"tensorplane {version}\n"
 
 
 def test_the_report_of_a_preview_has_every_section() -> None:

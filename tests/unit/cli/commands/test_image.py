@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from cli.__main__ import parser
 from cli.commands.image import build, lock
 from embedded.fault import Fault
 from embedded.images import package_resolution
@@ -63,14 +62,9 @@ def test_for_another_training_image_earlier_versions_are_preferred(kept: list[tu
     assert kept == [OLD]
 
 
-def _build(*words: str) -> None:
-    args = parser(["image"]).parse_args(["image", "build", *words])
-    build.run(args)
-
-
 def test_a_build_without_destination_is_refused() -> None:
     with pytest.raises(Fault, match="add --push REF or --output ARCHIVE"):
-        _build("--packages", "six")
+        build.run(build.Build(["six"]))
 
 
 def test_packages_with_hashes_are_taken_as_they_are(kept: list[tuple[str, ...]]) -> None:

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import argparse
-
 import pytest
 
-from cli.commands.settings import COMMAND, reference
-from embedded.fault import Fault
-
-
-def run(page: str) -> int:
-    return COMMAND.run(argparse.Namespace(page=page))
+from cli.__main__ import main
+from cli.commands.settings import reference
 
 
 def test_one_page_is_printed_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("queues") == 0
+    assert main(["settings", "queues"]) == 0
     assert capsys.readouterr().out == reference.pages()["queues"]
 
 
 def test_without_a_page_all_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("") == 0
+    assert main(["settings"]) == 0
     text = capsys.readouterr().out
     assert all(page in text for page in reference.pages().values())
 
 
-def test_an_unknown_page_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(Fault, match="page queue does not exist; choose one of README, cluster-aks"):
-        run("queue")
+def test_an_unknown_page_is_refused_with_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["settings", "queue"]) == 1
+    assert "page queue does not exist; choose one of README, cluster-aks" in capsys.readouterr().err
 
 
 def test_a_link_to_another_page_names_its_file() -> None:

@@ -15,6 +15,7 @@ from cli.commands.top import rows
 from cli.commands.why import answer as why_answer
 from cli.commands.why import pods as why_pods
 from cli.commands.why import query, shortage, verdict, waiting
+from cli.jobs.named import named
 from cli.kueue import flavor_match, quota_tree, unqueued
 from cli.kueue import workloads as queue_work
 from cli.kueue.facts import Details, Facts
@@ -310,7 +311,7 @@ def test_gpus_of_pods_without_a_queue_are_reported() -> None:
     ],
 )
 def test_a_job_is_named_by_workload_run_or_namespace(job: str, name: str) -> None:
-    assert query.named(WAITING, job, {})["metadata"]["name"] == name
+    assert named(WAITING.job_sets, WAITING.namespace, job, {})["metadata"]["name"] == name
 
 
 @pytest.mark.parametrize(
@@ -330,4 +331,4 @@ def test_a_job_is_named_by_workload_run_or_namespace(job: str, name: str) -> Non
 def test_a_job_that_is_not_there_is_one_line(job: str, stack: str, context: str, line: str) -> None:
     declared = {"later": {"kind": "trainingJob"}, "server": {"kind": "modelServer"}}
     with pytest.raises(Fault, match=line):
-        query.named(WAITING, job, declared, stack, context)
+        named(WAITING.job_sets, WAITING.namespace, job, declared, stack, context)

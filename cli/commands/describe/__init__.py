@@ -1,0 +1,22 @@
+"""`tensorplane describe JOB`: everything about one training job, with its curves."""
+
+from __future__ import annotations
+
+import click
+
+from cli import options
+
+
+@click.command("describe")
+@click.argument("job")
+@options.stack
+@options.as_json()
+def command(job: str, stack: str, as_json: bool) -> None:
+    """One training job: state and reason, pods, folders, GPU-hours, and its loss and speed as a plot.
+
+    JOB is a training job of the stack, a JobSet's name, or NAMESPACE/NAME of a team's.
+    """
+    from cli.commands.describe import query
+    from driver import terminal
+
+    query.run(query.Question(job, stack, options.context(), as_json), terminal.console())

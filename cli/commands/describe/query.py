@@ -1,0 +1,151 @@
+"""Everything about one job: why it is in its state, its pods, its folders, and its curves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from cli import cluster_api
+from cli.api_values import Object, moment
+from cli.commands.logs import lines, pods
+from cli.commands.why import query as why
+from cli.commands.why.answer import Answer
+from cli.jobs import curves, listed
+from cli.jobs.curves import Point
+from cli.jobs.listed import Job
+from cli.jobs.named import named
+from cli.kueue import facts as queue_facts
+from cli.kueue import workloads
+from cli.kueue.facts import Facts
+from cli.output.numbers import NOTHING
+from cli.output.tables import table
+from cli.output.times import age
+from components import versions
+from components.base.labels import JOB_SET_NAME
+from driver.kube import Kube
+from driver.runs.job_set import JobSet
+from driver.stack_settings import StackSettings
+from driver.status_tables import pod_state
+from driver.target import Target
+
+_FOLDERS = {"MODEL_DIR": "model", "CHECKPOINT_DIR": "checkpoints", "TENSORBOARD_DIR": "TensorBoard"}
+
+
+@dataclass(frozen=True)
+class Question:
+    """The command's arguments."""
+
+    job: str
+    stack: str
+    context: str = ""
+    as_json: bool = False
+
+
+@dataclass(frozen=True)
+class Described:
+    """What is known of a job."""
+
+    job: Job
+    why: Answer
+    command: tuple[str, ...]
+    folders: Mapping[str, str]
+    """Paths in the pods."""
+    pods: tuple[Object, ...]
+    points: tuple[Point, ...]
+
+    def plain(self) -> dict[str, Any]:
+        """Every fact, for programs."""
+        job = {**asdict(self.job), "created": str(self.job.created), "ended": self.job.ended and str(self.job.ended)}
+        there = [{"name": pod["metadata"]["name"], "state": pod_state(pod)} for pod in self.pods]
+        return {**asdict(self), "job": job, "pods": there}
+
+
+def run(question: Question, console: Console) -> None:
+    """Asks the stack's cluster, and prints."""
+    target = Target.of(question.context, stack=question.stack)
+    settings = StackSettings(question.stack, target.home)
+    settings.source()
+    api, declared, now = cluster_api.reached(target), settings.section("workloads"), datetime.now(UTC)
+    found = ask(api, settings.namespace, question, declared, now)
+    if question.as_json:
+        print(json.dumps(found.plain(), indent=2))
+    else:
+        show(found, console, now)
+
+
+def ask(api: Kube, namespace: str, question: Question, declared: Mapping[str, Any], now: datetime) -> Described:
+    """What a cluster knows of a job. `namespace`: the stack's own. `declared`: the workloads of its settings."""
+    job_sets = api.items(f"/apis/{versions.JOBSET_API}/jobsets")
+    job_set = named(job_sets, namespace, question.job, declared, question.stack, question.context)
+    about, shown = job_set["metadata"], JobSet(job_set)
+    inside = f"/api/v1/namespaces/{about['namespace']}/pods"
+    there = sorted(api.items(inside, labelSelector=f"{JOB_SET_NAME}={about['name']}"), key=pods.place)
+    chief = next((pod["metadata"]["name"] for pod in there if pod["metadata"]["name"].startswith(shown.writer)), None)
+    log = api.text(f"{inside}/{chief}/log").splitlines() if chief and shown.writer else []
+    answer = why.ask(
+        api,
+        namespace,
+        f"{about['namespace']}/{about['name']}",
+        declared,
+        stack=question.stack,
+        context=question.context,
+    )
+    return Described(
+        _listed(api, job_set, now),
+        answer,
+        shown.command,
+        {name: shown.value(variable) for variable, name in _FOLDERS.items() if shown.value(variable)},
+        tuple(there),
+        tuple(curves.points(log)),
+    )
+
+
+def _listed(api: Kube, job_set: Object, now: datetime) -> Job:
+    inside = f"{queue_facts.KUEUE}/namespaces/{job_set['metadata']['namespace']}"
+    facts = Facts("", local_queues=api.items(f"{inside}/localqueues"), workloads=api.items(f"{inside}/workloads"))
+    flavors = workloads.flavor_names(api.items(f"{queue_facts.KUEUE}/resourceflavors"))
+    (found,) = listed.jobs([job_set], workloads.works(facts), flavors, now)
+    return found
+
+
+def show(found: Described, console: Console, now: datetime) -> None:
+    """Everything for people."""
+    why.show(found.why, console)
+    console.print("", table(("", ""), list(_facts(found).items())))
+    if found.pods:
+        rows = [(lines.name(pods.place(pod)), *_pod(pod, now)) for pod in found.pods]
+        console.print(table(("pod", "state", "node", "age"), rows))
+    drawn = curves.draw(found.points, console.width)
+    if drawn:
+        console.print("")
+    for line in drawn:
+        console.print(Text(line.rstrip(), no_wrap=True, overflow="crop"))
+
+
+def _facts(found: Described) -> dict[str, str]:
+    job = found.job
+    return {
+        "job": job.name,
+        "run": job.run,
+        "namespace": job.namespace,
+        "queue": job.queue or NOTHING,
+        "flavors": ", ".join(job.flavors) or NOTHING,
+        "command": " ".join(found.command),
+        **found.folders,
+        **({"GPUs": str(job.gpus), "GPU-hours": f"{job.gpu_hours:.1f}"} if job.gpus else {}),
+        "restarts": str(job.restarts),
+    }
+
+
+def _pod(pod: Object, now: datetime) -> tuple[str, str, str]:
+    return (
+        pod_state(pod),
+        pod["spec"].get("nodeName") or NOTHING,
+        age(moment(pod["metadata"]["creationTimestamp"]), now),
+    )

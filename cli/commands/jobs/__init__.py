@@ -1,0 +1,19 @@
+"""`tensorplane jobs`: all training jobs, with their place in the queue, progress and cost."""
+
+from __future__ import annotations
+
+import click
+
+from cli import options
+
+
+@click.command("jobs")
+@options.stack
+@click.option("--all", "everything", is_flag=True, help="All jobs that have ended, not only the newest.")
+@options.as_json()
+def command(stack: str, everything: bool, as_json: bool) -> None:
+    """Training jobs of all stacks and teams in the cluster: state, place in the queue, progress, GPU-hours, cost."""
+    from cli.commands.jobs import query
+    from driver import terminal
+
+    query.run(query.Question(stack, options.context(), everything, as_json), terminal.console())

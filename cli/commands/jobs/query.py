@@ -1,0 +1,99 @@
+"""Asks a cluster which training jobs there are, and how far they are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from rich.console import Console
+from rich.text import Text
+
+from cli import cluster_api
+from cli.api_values import Object
+from cli.commands.jobs import tables
+from cli.commands.jobs.tables import Row
+from cli.jobs import listed, progress
+from cli.jobs.listed import Job
+from cli.jobs.progress import Progress
+from cli.kueue import facts as queue_facts
+from cli.kueue import workloads
+from cli.kueue.workloads import Work
+from components import versions
+from driver.kube import Kube
+from driver.stack_settings import StackSettings
+from driver.target import Target
+
+_JOB_SETS = f"/apis/{versions.JOBSET_API}/jobsets"
+_ENDED = 20
+"""Ended jobs that are shown."""
+_FOLLOWED = 50
+"""Running jobs whose logs are read for their progress."""
+_AT_ONCE = 16
+
+
+@dataclass(frozen=True)
+class Question:
+    """The command's arguments."""
+
+    stack: str
+    context: str = ""
+    everything: bool = False
+    as_json: bool = False
+
+
+def run(question: Question, console: Console) -> None:
+    """Asks the stack's cluster, and prints."""
+    target = Target.of(question.context, stack=question.stack)
+    StackSettings(question.stack, target.home).source()
+    rows = ask(cluster_api.reached(target), datetime.now(UTC))
+    shown = rows if question.everything else _newest(rows)
+    if question.as_json:
+        print(json.dumps([row.plain() for row in shown], indent=2))
+        return
+    if not rows:
+        console.print("No training job is in the cluster; start one with: tensorplane run -- python train.py")
+        return
+    console.print(tables.render(shown, datetime.now(UTC), console.width))
+    if hidden := len(rows) - len(shown):
+        console.print(Text(f"{hidden} more have ended; list them with --all", style="dim"))
+
+
+def ask(api: Kube, now: datetime) -> list[Row]:
+    """Every job of the cluster."""
+    job_sets = api.items(_JOB_SETS)
+    kueue = queue_facts.KUEUE
+    facts = queue_facts.Facts(
+        "", local_queues=api.items(f"{kueue}/localqueues"), workloads=api.items(f"{kueue}/workloads")
+    )
+    works = workloads.works(facts)
+    flavors = workloads.flavor_names(api.items(f"{kueue}/resourceflavors"))
+    jobs = listed.jobs(job_sets, works, flavors, now)
+    places = _places(api, works)
+    reached = _progress(api, jobs, {one["metadata"]["uid"]: one for one in job_sets})
+    return [Row(job, places.get(job.uid), reached.get(job.uid, Progress())) for job in jobs]
+
+
+def _places(api: Kube, works: Sequence[Work]) -> dict[str, tuple[int, int]]:
+    """By UID of a waiting job: its place in Kueue's order, from 1, and how many wait in its ClusterQueue."""
+    queues = {work.cluster_queue for work in works if work.state == "waiting" and work.cluster_queue}
+    found: dict[str, tuple[int, int]] = {}
+    for queue in sorted(queues):
+        order = queue_facts.waiting(api, queue) or []
+        found |= {uid: (place, len(order)) for place, uid in enumerate(order, 1)}
+    return found
+
+
+def _progress(api: Kube, jobs: Sequence[Job], job_sets: Mapping[str, Object]) -> dict[str, Progress]:
+    """The progress of running jobs, by UID; of very many, the oldest ones."""
+    running = [job.uid for job in jobs if job.state == "running"][:_FOLLOWED]
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        found = pool.map(lambda uid: progress.of(api, job_sets[uid]), running)
+    return dict(zip(running, found, strict=True))
+
+
+def _newest(rows: Sequence[Row]) -> list[Row]:
+    alive = [row for row in rows if row.job.ended is None]
+    return [*alive, *[row for row in rows if row.job.ended is not None][:_ENDED]]

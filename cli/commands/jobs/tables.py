@@ -1,0 +1,87 @@
+"""Training jobs as a table for the terminal, and as plain values for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from rich.console import RenderableType
+
+from cli.jobs.listed import Job
+from cli.jobs.progress import Progress
+from cli.output.numbers import NOTHING, ordinal
+from cli.output.tables import table
+from cli.output.times import age, duration
+
+_NARROW = 110
+"""Terminals below this width get fewer columns."""
+_STYLES = {"running": "green", "waiting": "yellow", "starting": "yellow", "failed": "red", "finished": "dim"}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A job, its place in Kueue's order and the number of jobs that wait there, and its progress."""
+
+    job: Job
+    place: tuple[int, int] | None
+    progress: Progress
+
+    def plain(self) -> dict[str, Any]:
+        """Every fact, for programs."""
+        times = {
+            key: then and then.isoformat() for key, then in (("created", self.job.created), ("ended", self.job.ended))
+        }
+        return {**asdict(self.job), **times, "place": self.place and self.place[0], **asdict(self.progress)}
+
+
+def render(rows: Sequence[Row], now: datetime, width: int) -> RenderableType:
+    """The table, in a terminal of this width."""
+    columns: dict[str, list[str]] = {
+        "job": [row.job.name for row in rows],
+        "state": [row.job.state for row in rows],
+        "where": [_where(row) for row in rows],
+        "step": [_step(row.progress) for row in rows],
+        "loss": [NOTHING if row.progress.loss is None else f"{row.progress.loss:.4g}" for row in rows],
+        "steps/s": [_rate(row.progress.steps_per_second) for row in rows],
+        "ETA": [NOTHING if row.progress.eta_seconds is None else duration(row.progress.eta_seconds) for row in rows],
+        "pods": [str(row.job.pods) for row in rows],
+        "GPUs": [str(row.job.gpus) if row.job.gpus else NOTHING for row in rows],
+        "GPU-hours": [f"{row.job.gpu_hours:.1f}" if row.job.gpus else NOTHING for row in rows],
+        "restarts": [str(row.job.restarts) if row.job.restarts else NOTHING for row in rows],
+        "age": [age(row.job.created, now) for row in rows],
+        "namespace": [row.job.namespace for row in rows],
+    }
+    hidden = {"steps/s", "pods", "GPU-hours", "loss", "namespace"} if width < _NARROW else set[str]()
+    kept = {name: cells for name, cells in columns.items() if name not in hidden and _says_something(name, cells)}
+    right = [name for name in kept if name not in ("job", "state", "where", "namespace")]
+    return table(tuple(kept), list(zip(*kept.values(), strict=True)), right=right, unwrapped=("state",), styles=_STYLES)
+
+
+def _says_something(name: str, cells: Sequence[str]) -> bool:
+    """A column of dashes is left out; one namespace is that of all."""
+    return len(set(cells)) > 1 if name == "namespace" else set(cells) != {NOTHING}
+
+
+def _where(row: Row) -> str:
+    """Its flavors, or its place in the queue."""
+    job = row.job
+    if job.ended:
+        return NOTHING
+    if job.state == "waiting":
+        if not row.place:
+            return f"queue {job.queue}" if job.queue else NOTHING
+        place, of = row.place
+        return f"{ordinal(place)} of {of} in {job.queue}"
+    return ", ".join(job.flavors) or NOTHING
+
+
+def _step(progress: Progress) -> str:
+    if progress.step is None:
+        return NOTHING
+    return f"{progress.step:,}/{progress.steps:,}" if progress.steps else f"{progress.step:,}"
+
+
+def _rate(steps_per_second: float | None) -> str:
+    return NOTHING if steps_per_second is None else f"{steps_per_second:,.1f}"

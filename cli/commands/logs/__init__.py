@@ -1,0 +1,32 @@
+"""`tensorplane logs JOB`: what the pods of a training job print."""
+
+from __future__ import annotations
+
+import click
+
+from cli import options
+
+
+@click.command("logs")
+@click.argument("job")
+@options.stack
+@click.option("-f", "--follow", is_flag=True, help="Print new lines as they come, until the job has ended.")
+@click.option("--role", metavar="ROLE", help="Only pods of this role: worker, chief, ps, evaluator.")
+@click.option("--index", type=click.IntRange(min=0), help="Only the pod of this index within its role.")
+@click.option("--previous", is_flag=True, help="The start of the pods before the last one.")
+@click.option("--tail", type=click.IntRange(min=1), metavar="LINES", help="Only the last lines of each pod.")
+def command(
+    job: str, stack: str, follow: bool, role: str | None, index: int | None, previous: bool, tail: int | None
+) -> None:
+    """What the pods of a training job print, with each pod's role and index before its lines.
+
+    Of a failed job, the reason comes first. Jobs with checkpoints keep the lines of deleted pods on their volume.
+
+    JOB is a training job of the stack, a JobSet's name, or NAMESPACE/NAME of a team's.
+    """
+    from cli.commands.logs import query
+    from cli.commands.logs.pods import Choice
+    from driver import terminal
+
+    choice = Choice(role, index, previous, tail)
+    query.run(query.Question(job, stack, options.context(), choice, follow), terminal.console())

@@ -1,0 +1,50 @@
+"""What is said of a job around its lines: its pods, their names, why it failed, why there are no lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from cli.api_values import Object
+from cli.commands.logs import lines
+from cli.commands.logs.pods import Choice
+from cli.kueue.facts import condition
+from components.base.labels import JOB_SET_NAME
+from driver import failures
+from driver.kube import Kube
+
+
+def of_job(api: Kube, job_set: Object) -> list[Object]:
+    """The job's pods."""
+    about = job_set["metadata"]
+    return api.items(f"/api/v1/namespaces/{about['namespace']}/pods", labelSelector=f"{JOB_SET_NAME}={about['name']}")
+
+
+def wide(places: Iterable[tuple[str, int]]) -> int:
+    """Characters of the longest prefix; 0 for a job of one pod."""
+    names = set(map(lines.name, places))
+    return max(map(len, names)) if len(names) > 1 else 0
+
+
+def reason(job_set: Object, there: Sequence[Object], console: Console) -> None:
+    """Why a failed job failed, before its lines."""
+    if condition(job_set, "Failed").holds:
+        found = failures.first(there) or [failures.without_pods(job_set)]
+        console.print(Text(found[0], style="bold red"))
+        console.print(*(Text(line, style="red") for line in found[1:]), sep="\n")
+
+
+def nothing(job_set: Object, there: Sequence[Object], choice: Choice) -> str:
+    """Why there are no lines."""
+    name = job_set["metadata"]["name"]
+    if choice.previous:
+        return f"{name}: no earlier start of its pods is kept; jobs with `checkpoints` and a Python command keep them"
+    if any(condition(job_set, kind).holds for kind in ("Completed", "Failed")):
+        return (
+            f"{name}: has ended, and its pods are deleted; jobs with `checkpoints` and a Python command keep their logs"
+        )
+    if job_set["spec"].get("suspend"):
+        return f"{name}: waits in its queue, so it has no pods; see why with: tensorplane why {name}"
+    return f"{name}: none of its {len(there)} pods has started; see why with: tensorplane why {name}"

@@ -1,0 +1,34 @@
+"""A line of a pod's log for people: after the pod's role and index, in a color of their own."""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+_COLORS = ("cyan", "magenta", "green", "yellow", "blue", "bright_cyan", "bright_magenta", "bright_green")
+
+
+class Prefixes:
+    """The prefixes of a job's pods, all of one width. The first pods get the first colors."""
+
+    def __init__(self, wide: int) -> None:
+        """`wide`: characters of the longest name of a pod's place; 0 for no prefix, as for one pod."""
+        self._wide = wide
+        self._colors: dict[tuple[str, int], str] = {}
+
+    def widen(self, wide: int) -> None:
+        """Makes room for the names of pods that were not known before."""
+        self._wide = max(self._wide, wide)
+
+    def line(self, place: tuple[str, int], text: str) -> Text:
+        """The line with its prefix. Escape sequences of the program itself pass, without effect beyond the line."""
+        shown = Text.from_ansi(text)
+        if not self._wide:
+            return shown
+        color = self._colors.setdefault(place, _COLORS[len(self._colors) % len(_COLORS)])
+        return Text.assemble((f"{name(place):<{self._wide}} │ ", color), shown)
+
+
+def name(place: tuple[str, int]) -> str:
+    """A pod's place in words: worker-0."""
+    role, index = place
+    return f"{role}-{index}"

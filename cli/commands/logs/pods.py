@@ -1,0 +1,58 @@
+"""The pods of a job whose lines are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cli.api_values import Object
+from components.base.faults import did_you_mean
+from embedded.fault import Fault
+
+_ROLE = "jobset.sigs.k8s.io/replicatedjob-name"
+_INDEX = "batch.kubernetes.io/job-completion-index"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which lines of which pods."""
+
+    role: str | None = None
+    """None: all roles."""
+    index: int | None = None
+    """Within the role; None: all."""
+    previous: bool = False
+    """Those of the start before the last one."""
+    tail: int | None = None
+    """The last lines of each pod; None: all."""
+
+    @property
+    def query(self) -> dict[str, str]:
+        """The parameters of the API's request."""
+        return {} if self.tail is None else {"tailLines": str(self.tail)}
+
+
+def place(pod: Object) -> tuple[str, int]:
+    """A pod's role, and its index within it."""
+    labels = pod["metadata"].get("labels") or {}
+    return str(labels.get(_ROLE, "pod")), int(labels.get(_INDEX, 0))
+
+
+def chosen(pods: Sequence[Object], choice: Choice) -> list[Object]:
+    """The pods of this choice, by role and index. A Fault if the job has pods, but none of this role or index."""
+    roles = sorted({place(pod)[0] for pod in pods})
+    if choice.role and roles and choice.role not in roles:
+        have = f"{', '.join(roles)}{did_you_mean(choice.role, roles)}"
+        raise Fault(f"--role: the job has no role {choice.role}; it has {have}")
+    found = [pod for pod in pods if not choice.role or place(pod)[0] == choice.role]
+    indices = {place(pod)[1] for pod in found}
+    if choice.index is not None and found and choice.index not in indices:
+        raise Fault(f"--index: no pod has index {choice.index}; the last one is {max(indices)}")
+    found = [pod for pod in found if choice.index is None or place(pod)[1] == choice.index]
+    return sorted(found, key=lambda pod: (place(pod), str(pod["metadata"]["creationTimestamp"])))
+
+
+def has_started(pod: Object) -> bool:
+    """Whether its container has run, so that it has a log."""
+    states = [each.get("state") or {} for each in (pod.get("status") or {}).get("containerStatuses") or ()]
+    return any("running" in state or "terminated" in state for state in states)

@@ -1,0 +1,116 @@
+"""Starts a job and follows it: its place in the queue, then its lines, then its end."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import yaml
+from rich.console import Console
+from rich.text import Text
+
+from cli import cluster_api
+from cli.api_values import Object
+from cli.commands.logs import follow
+from cli.commands.logs.pods import Choice
+from cli.commands.run import plan, submission
+from cli.commands.run.asked import Job
+from cli.commands.run.plan import Planned
+from cli.commands.why import query as why
+from cli.kueue.facts import condition
+from cli.output.numbers import unit_price
+from components.base.plural import counted
+from components.cost import HourlyUsd
+from driver.kube import Kube
+from driver.target import Target
+from embedded.fault import Fault
+
+_LOOK_SECONDS = 1.0
+_ATTEMPTS = 1000
+
+
+@dataclass(frozen=True)
+class Question:
+    """The command's arguments."""
+
+    job: Job
+    stack: str
+    context: str = ""
+    again: bool = False
+    dry_run: bool = False
+    detach: bool = False
+
+
+def run(question: Question, console: Console) -> None:
+    """Submits the job, and follows it unless that is not wanted. A Fault if it is refused, or fails."""
+    planned = plan.planned(question.job, question.stack)
+    if question.dry_run:
+        print(yaml.safe_dump_all(planned.manifest.objects, sort_keys=False), end="")
+        return
+    api = cluster_api.reached(Target.of(question.context, stack=question.stack))
+    planned = _attempt(api, planned, question) if question.again else planned
+    before = submission.existing(api, planned)
+    job_set = submission.submit(api, planned)
+    for line in _told(planned, before):
+        console.print(Text(line))
+    if question.detach:
+        console.print(Text(f"Follow it with: tensorplane logs -f {planned.run}", style="dim"))
+        return
+    try:
+        _wait(api, job_set, question, console)
+        follow.until_end(api, job_set, Choice(), console)
+    except KeyboardInterrupt:
+        console.print(Text(f"\n{planned.run} goes on. Follow it: tensorplane logs -f {planned.run}"))
+        console.print(Text(f"Stop it: tensorplane cancel {planned.run}"))
+        raise SystemExit(130) from None
+
+
+def _attempt(api: Kube, planned: Planned, question: Question) -> Planned:
+    """The first attempt that was not submitted yet."""
+    for attempt in range(2, _ATTEMPTS):
+        if submission.existing(api, planned) is None:
+            return planned
+        planned = plan.planned(question.job, question.stack, attempt)
+    raise Fault(f"--again: {question.job.name} has run {_ATTEMPTS} times; choose another --name")
+
+
+def _told(planned: Planned, before: Object | None) -> list[str]:
+    """What was submitted, and what it costs."""
+    gpus = f", {counted(planned.gpus, 'GPU')}" if planned.gpus else ""
+    asks = f"{counted(planned.pods, 'pod')}{gpus}, {_price(planned.hourly)}"
+    if before is None:
+        return [f"{planned.run}: submitted to {planned.namespace}: {asks}"]
+    ended = next(
+        (
+            word
+            for kind, word in (("Completed", "has finished"), ("Failed", "has failed"))
+            if condition(before, kind).holds
+        ),
+        "",
+    )
+    if ended:
+        return [f"{planned.run}: the same command with the same files {ended} already; run it once more with --again"]
+    return [f"{planned.run}: is submitted already: {asks}"]
+
+
+def _price(hourly: HourlyUsd | None) -> str:
+    if hourly is None:
+        return "price unknown"
+    low, high = unit_price(hourly.low), unit_price(hourly.high)
+    return f"about ${low} per hour" if low == high else f"about ${low} to ${high} per hour"
+
+
+def _wait(api: Kube, job_set: Object, question: Question, console: Console) -> None:
+    """Until its pods may start: why it waits, whenever that changes and has not passed a moment later."""
+    about, told, before = job_set["metadata"], "", ""
+    name = f"{about['namespace']}/{about['name']}"
+    while True:
+        found = why.ask(api, about["namespace"], name, {}, stack=question.stack, context=question.context)
+        if found.state not in ("waiting", "stuck"):
+            return
+        now = "\n".join([*found.lines, *found.after])
+        if now == before and now != told:
+            why.show(found, console)
+            told = now
+        before = now
+        time.sleep(_LOOK_SECONDS)

@@ -1,0 +1,1 @@
+"""Training jobs in a cluster, as the commands about them see them: which there are, which one a name means."""

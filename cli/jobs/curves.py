@@ -1,0 +1,69 @@
+"""Loss and speed of a run over its steps, from the lines of its chief's log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from driver.runs import log_line
+
+_HEIGHT = 12
+_LEAST_POINTS = 3
+_NARROW = 60
+
+
+@dataclass(frozen=True)
+class Point:
+    """One report of the library."""
+
+    step: int
+    loss: float | None
+    steps_per_second: float
+
+
+def points(lines: Iterable[str]) -> list[Point]:
+    """The reports among these lines. After a restart, steps that were trained again replace the former ones."""
+    found: dict[int, Point] = {}
+    for line in lines:
+        facts = log_line.facts(line)
+        if "steps_per_second" not in facts or not facts.get("step", "").isdecimal():
+            continue
+        step = int(facts["step"])
+        found = {at: point for at, point in found.items() if at < step}
+        found[step] = Point(step, _decimal(facts.get("loss")), float(facts["steps_per_second"]))
+    return list(found.values())
+
+
+def draw(found: Sequence[Point], width: int) -> list[str]:
+    """Loss and speed as two plots beside each other, or below each other in a narrow terminal."""
+    losses = [(point.step, point.loss) for point in found if point.loss is not None]
+    plots = [
+        _plot(series, title, width if width < 2 * _NARROW else width // 2)
+        for series, title in ((losses, "loss"), ([(point.step, point.steps_per_second) for point in found], "steps/s"))
+        if len(series) >= _LEAST_POINTS
+    ]
+    if len(plots) == 2 and width >= 2 * _NARROW:
+        return [f"{left}{right}" for left, right in zip(*plots, strict=True)]
+    return [line for plot in plots for line in plot]
+
+
+def _plot(series: Sequence[tuple[int, float]], title: str, width: int) -> list[str]:
+    # Imported here, so that other commands need not load it.
+    import plotext
+
+    plotext.clear_figure()
+    plotext.limit_size(False, False)
+    plotext.theme("clear")
+    plotext.plot_size(width, _HEIGHT)
+    plotext.plot([step for step, _ in series], [value for _, value in series], marker="braille")
+    plotext.title(title)
+    plotext.xlabel("step")
+    text: str = plotext.uncolorize(plotext.build())
+    return [line.ljust(width) for line in text.splitlines()]
+
+
+def _decimal(text: str | None) -> float | None:
+    try:
+        return float(text) if text else None
+    except ValueError:
+        return None

@@ -1,0 +1,87 @@
+"""Which job a name means: a workload of the stack, a run, or NAMESPACE/RUN of a team's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from cli.api_values import Object
+from components.base.faults import did_you_mean
+from components.base.labels import NAME
+from driver import advice
+from driver.stack_settings import STACK, StackSettings, stack_names
+from embedded.fault import Fault
+
+
+def named(
+    job_sets: Sequence[Object],
+    namespace: str,
+    job: str,
+    declared: Mapping[str, Any],
+    stack: str = STACK,
+    context: str = "",
+) -> Object:
+    """The job's JobSet; of several runs the newest. A Fault if there is none.
+
+    `namespace`: the stack's own. `declared`: the workloads of the settings of `stack`.
+    """
+    runs = sorted(job_sets, key=lambda one: str(one["metadata"]["creationTimestamp"]), reverse=True)
+    for name_of in (_workload, _plain, _full):
+        for one in runs:
+            if name_of(one, namespace) == job:
+                return one
+    kind = (declared.get(job) or {}).get("kind") if isinstance(declared.get(job), Mapping) else None
+    if kind and kind != "trainingJob":
+        status = advice.pods(stack, context)
+        raise Fault(f"{job} is a {kind}, which needs no queue; see its pods with: {status}")
+    if kind:
+        raise Fault(f"{job} is declared but not in the cluster; deploy it with: {advice.deploy(stack, context)}")
+    names = sorted({shown(one, namespace) for one in runs} | _training(declared))
+    have = f"{', '.join(names) or 'none'}{did_you_mean(job, names)}"
+    raise Fault(f"{job or 'JOB'}: stack {stack} has no such job; it has {have}{_of_another(job, stack)}")
+
+
+def _of_another(job: str, stack: str) -> str:
+    """The commands for the other stacks of the project: those that declare the job, else any."""
+    others = [name for name in stack_names() if name != stack]
+    declaring = [name for name in others if job in _declared(name)]
+    if not others:
+        return ""
+    if declaring:
+        asks = (f"{advice.make('why', name)} JOB={job}" for name in declaring)
+        return f"; declared in {', '.join(declaring)}: {', '.join(asks)}"
+    return f"; for another stack ({', '.join(others)}), add STACK=NAME"
+
+
+def _declared(stack: str) -> Mapping[str, Any]:
+    try:
+        return StackSettings(stack, Path()).section("workloads")
+    except Fault:
+        # A file that cannot be read does not answer whether its stack declares the job.
+        return {}
+
+
+def _workload(one: Object, namespace: str) -> str:
+    """The name in the settings, of the stack's own jobs."""
+    inside = one["metadata"]["namespace"] == namespace
+    return str((one["metadata"].get("labels") or {}).get(NAME, "")) if inside else ""
+
+
+def _plain(one: Object, _: str) -> str:
+    return str(one["metadata"]["name"])
+
+
+def _full(one: Object, _: str) -> str:
+    return f"{one['metadata']['namespace']}/{one['metadata']['name']}"
+
+
+def shown(one: Object, namespace: str) -> str:
+    """A job's name, as seen from a namespace."""
+    if one["metadata"]["namespace"] == namespace:
+        return _workload(one, namespace) or _plain(one, namespace)
+    return _full(one, namespace)
+
+
+def _training(declared: Mapping[str, Any]) -> set[str]:
+    return {name for name, one in declared.items() if isinstance(one, Mapping) and one.get("kind") == "trainingJob"}

@@ -1,0 +1,60 @@
+"""How far a running job is: the newest progress that its chief has printed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cli.api_values import Object
+from components.base.labels import JOB_SET_NAME
+from driver.kube import Kube
+from driver.runs import log_line
+from driver.runs.job_set import JobSet
+
+_LINES = 20
+"""Last lines of the log among which to look."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The library's last report."""
+
+    step: int | None = None
+    steps: int | None = None
+    """Of the whole run, if known."""
+    loss: float | None = None
+    steps_per_second: float | None = None
+    eta_seconds: int | None = None
+
+
+def of(api: Kube, job_set: Object) -> Progress:
+    """The progress of a job with running pods; empty if its chief has not reported any."""
+    about = job_set["metadata"]
+    inside, chief = f"/api/v1/namespaces/{about['namespace']}/pods", JobSet(job_set).writer
+    pods = api.items(inside, labelSelector=f"{JOB_SET_NAME}={about['name']}", fieldSelector="status.phase=Running")
+    names = [pod["metadata"]["name"] for pod in pods]
+    name = next((name for name in names if chief and name.startswith(chief)), None)
+    return read(api.text(f"{inside}/{name}/log", tailLines=str(_LINES)).splitlines()) if name else Progress()
+
+
+def read(lines: Sequence[str]) -> Progress:
+    """The newest report among these lines of a log."""
+    report = next((found for line in reversed(lines) if "steps_per_second" in (found := log_line.facts(line))), {})
+    return Progress(
+        step=_number(report.get("step")),
+        steps=_number(report.get("steps")),
+        loss=_decimal(report.get("loss")),
+        steps_per_second=_decimal(report.get("steps_per_second")),
+        eta_seconds=_number(report.get("eta_seconds")),
+    )
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text and text.isdecimal() else None
+
+
+def _decimal(text: str | None) -> float | None:
+    try:
+        return float(text) if text else None
+    except ValueError:
+        return None

@@ -1,0 +1,33 @@
+"""Options that several commands have, and what replaces the context of a stack's file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def stack(command: _Command) -> _Command:
+    """`--stack`, as the parameter `stack`."""
+    text = "Name of a Pulumi.<stack>.yaml."
+    return click.option("--stack", default="dev", show_default=True, help=text, shell_complete=_stacks)(command)
+
+
+def _stacks(_: click.Context, __: click.Parameter, begun: str) -> list[str]:
+    from driver.stack_settings import stack_names
+
+    return [name for name in stack_names() if name.startswith(begun)]
+
+
+def as_json(text: str = "Every fact, for programs.") -> Callable[[_Command], _Command]:
+    """`--json`, as the parameter `as_json`."""
+    return click.option("--json", "as_json", is_flag=True, help=text)
+
+
+def context() -> str:
+    """The kubeconfig context that replaces the one in the stack's file; empty if none is set."""
+    return os.environ.get("TENSORPLANE_CONTEXT", "")
