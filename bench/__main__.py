@@ -10,6 +10,7 @@ from rich.console import Console
 from bench import (
     check,
     checkpoints,
+    command_line,
     figure,
     fit_speed,
     goodput,
@@ -42,6 +43,7 @@ FIGURES = {
         throughput,
         training,
         checkpoints,
+        command_line,
         check,
         graph,
         simulated_fleet,
