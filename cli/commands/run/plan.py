@@ -54,11 +54,8 @@ def planned(job: Job, stack_name: str, attempt: int = 1) -> Planned:
     if not isinstance(settings, TrainingJobArgs):
         raise TypeError(f"{job.name} is a {settings.kind}: the command makes training jobs only")
     if settings.packages and settings.image is None and resolved.config.cluster.images.built_here:
-        raise Fault(
-            f"{job.place(('packages',))}: are in the images that `make up` builds for the stack's own jobs; build one"
-            " with: tensorplane image build PACKAGE --output ARCHIVE, load it with: tensorplane image load ARCHIVE, and set"
-            f" {job.place(('image',))}"
-        )
+        remedy = f"build an image with `tensorplane image build`, load it, and set {job.place(('image',))}"
+        raise Fault(f"{job.place(('packages',))}: only the stack's own jobs get packages on this cluster; {remedy}")
     image = settings.image or settings.default_image(resolved.config.cluster.images)
     if not isinstance(image, str):
         raise Fault(
