@@ -19,6 +19,7 @@ from bench.figure import Figure, Measured
 from bench.instance import Running
 from cli.commands.run import asked, plan
 from cli.commands.run.asked import Given
+from cli.commands.run.platform import Platform
 from components import versions
 from embedded.fault import Fault
 from embedded.paths import PROJECT
@@ -77,7 +78,7 @@ def _many_jobs() -> Measured:
     """The whole command, with a thousand jobs in a queue."""
     with _person() as (bench, folder):
         job = asked.job("many", None, ("python", "-c", "pass"), Given(queue="training"))
-        job_set = plan.planned(job, "dev").manifest.job_set
+        job_set = plan.planned(job, Platform.of_stack("dev")).manifest.job_set
         namespace = job_set["metadata"]["namespace"]
         for number in range(_JOBS):
             one = copy.deepcopy(job_set)

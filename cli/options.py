@@ -23,6 +23,12 @@ def _stacks(_: click.Context, __: click.Parameter, begun: str) -> list[str]:
     return [name for name in stack_names() if name.startswith(begun)]
 
 
+def team(command: _Command) -> _Command:
+    """`--team`, as the parameter `team`."""
+    text = "A team that you are a member of, with the cluster and namespace of your kubeconfig, instead of a stack."
+    return click.option("--team", metavar="TEAM", help=text)(command)
+
+
 def as_json(text: str = "Every fact, for programs.") -> Callable[[_Command], _Command]:
     """`--json`, as the parameter `as_json`."""
     return click.option("--json", "as_json", is_flag=True, help=text)

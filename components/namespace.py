@@ -51,7 +51,7 @@ class Namespace(pulumi.ComponentResource):
         self.plain_name = name
         self.name = namespace.metadata["name"]
         self._policy("default-deny", {"pod_selector": {}, "policy_types": ["Ingress", "Egress"]})
-        self._policy("allow-dns", {"pod_selector": {}, "policy_types": ["Egress"], "egress": [_DNS]})
+        self._policy("allow-dns", {"pod_selector": {}, "policy_types": ["Egress"], "egress": [DNS]})
         self.register_outputs(dict(facts.Namespace(name=self.name)))
 
     def _policy(self, name: str, spec: "k8s.networking.v1.NetworkPolicySpecArgsDict") -> None:
@@ -63,7 +63,7 @@ class Namespace(pulumi.ComponentResource):
         )
 
 
-_DNS: "k8s.networking.v1.NetworkPolicyEgressRuleArgsDict" = {
+DNS: "k8s.networking.v1.NetworkPolicyEgressRuleArgsDict" = {
     "to": [
         {"namespace_selector": {"match_labels": {NAMESPACE_NAME: "kube-system"}}},
         {"ip_block": {"cidr": _NODE_LOCAL_DNS}},

@@ -14,11 +14,11 @@ from components.controllers.base import Demand
 from components.controllers.component import Controller
 from components.gpu_runtime import GpuRuntime
 from components.namespace import Namespace
-from components.queues import Queue, admission, dashboard, team
+from components.queues import Queue, admission, dashboard, members, team
 from components.queues.quota_return import QuotaReturn
 from components.streams.create import streams_of
 from components.volumes.create import volumes_of
-from stack import checks
+from stack import checks, published
 from stack.resolved import ResolvedStack
 from stack.settings import StackConfig
 from workloads import deployed_runs
@@ -104,6 +104,8 @@ def _scheduling(
     kueue = [installed["kueue"]] if "kueue" in installed else []
     ready = pulumi.ResourceOptions.merge(inside, pulumi.ResourceOptions(depends_on=kueue)) if kueue else inside
     teams = team.declare(config.teams, inside)
+    members.allow(config.teams, teams, namespace.plain_name, inside, certified=config.cluster.certifies_members)
+    published.declare(resolved, teams, inside)
     needed = [
         *queue.declare_flavors(resolved.flavors, namespace, ready),
         *queue.declare_cohorts(config.cohorts, namespace, ready),

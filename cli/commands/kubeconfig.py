@@ -31,6 +31,39 @@ def kubeconfig(stack: str, context: str) -> str:
     return target.instance.kubeconfig.read_text()
 
 
+def of_team(stack: str, team: str, context: str) -> str:
+    """The content for the members of a team. A Fault if the stack has no such team, or issues no certificates."""
+    from components.base.faults import did_you_mean
+    from components.queues import members
+    from driver.stack_settings import StackSettings
+    from driver.target import Target
+    from embedded.cluster import kubeconfig as of_cluster
+    from embedded.cluster.places import Places
+    from embedded.fault import Fault
+
+    target = Target.of(context, stack=stack)
+    settings = StackSettings(stack, target.home)
+    settings.source()
+    teams = settings.section("teams")
+    if team not in teams:
+        have = f"{', '.join(teams) or 'none'}{did_you_mean(team, teams)}"
+        raise Fault(f"--team: stack {stack} has no team {team}; it has {have}")
+    args = teams[team] or {}
+    namespace = str(args.get("namespace") or team)
+    if not args.get("members"):
+        raise Fault(f"--team: team {team} has no members; name them in tensorplane:teams.{team}.members, and deploy")
+    if not target.embedded:
+        raise Fault(
+            f"--team: members authenticate as this cluster's cloud or identity provider names them; give them a"
+            f" kubeconfig of the cluster whose context has namespace {namespace}"
+        )
+    if not target.instance.kubeconfig.exists():
+        raise Fault(f"stack {stack}: the embedded cluster was never started; start it with: make up")
+    group = members.group(settings.namespace, team)
+    keys = Places(target.instance).keys
+    return of_cluster.of_member(target.instance, keys, team, group, namespace).decode()
+
+
 def write(text: str, file: Path) -> None:
     """Write it so that only its owner can read it."""
     from embedded.fault import Fault
@@ -46,17 +79,19 @@ def write(text: str, file: Path) -> None:
 
 @click.command("kubeconfig")
 @options.stack
+@click.option("--team", metavar="TEAM", help="For the members of this team: its namespace, and what they may do there.")
 @click.option("--output", type=Path, metavar="FILE", help="File to write, readable only by its owner (mode 0600).")
-def command(stack: str, output: Path | None) -> None:
+def command(stack: str, team: str | None, output: Path | None) -> None:
     """The kubeconfig of a stack's cluster."""
     from embedded.fault import Fault
 
     if output is None and sys.stdout.isatty():
         raise Fault("--output: missing, and credentials are not printed to a terminal; name a file, or pipe the output")
-    text = kubeconfig(stack, options.context())
+    text = of_team(stack, team, options.context()) if team else kubeconfig(stack, options.context())
     if output is None:
         print(text, end="" if text.endswith("\n") else "\n")
         return
     file = output.expanduser()
     write(text, file)
-    print(f"{file}: the kubeconfig of stack {stack}; use it with: export KUBECONFIG={file}")
+    whose = f"team {team}" if team else f"stack {stack}"
+    print(f"{file}: the kubeconfig of {whose}; use it with: export KUBECONFIG={file}")

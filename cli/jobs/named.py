@@ -14,6 +14,16 @@ from driver.stack_settings import STACK, StackSettings, stack_names
 from embedded.fault import Fault
 
 
+def newest(job_sets: Sequence[Object], namespace: str, job: str) -> Object | None:
+    """The JobSet that a name means; of several runs the newest. `namespace`: where names are those of workloads."""
+    runs = sorted(job_sets, key=lambda one: str(one["metadata"]["creationTimestamp"]), reverse=True)
+    for name_of in (_workload, _plain, _full):
+        for one in runs:
+            if name_of(one, namespace) == job:
+                return one
+    return None
+
+
 def named(
     job_sets: Sequence[Object],
     namespace: str,
@@ -26,18 +36,15 @@ def named(
 
     `namespace`: the stack's own. `declared`: the workloads of the settings of `stack`.
     """
-    runs = sorted(job_sets, key=lambda one: str(one["metadata"]["creationTimestamp"]), reverse=True)
-    for name_of in (_workload, _plain, _full):
-        for one in runs:
-            if name_of(one, namespace) == job:
-                return one
+    if found := newest(job_sets, namespace, job):
+        return found
     kind = (declared.get(job) or {}).get("kind") if isinstance(declared.get(job), Mapping) else None
     if kind and kind != "trainingJob":
         status = advice.pods(stack, context)
         raise Fault(f"{job} is a {kind}, which needs no queue; see its pods with: {status}")
     if kind:
         raise Fault(f"{job} is declared but not in the cluster; deploy it with: {advice.deploy(stack, context)}")
-    names = sorted({shown(one, namespace) for one in runs} | _training(declared))
+    names = sorted({shown(one, namespace) for one in job_sets} | _training(declared))
     have = f"{', '.join(names) or 'none'}{did_you_mean(job, names)}"
     raise Fault(f"{job or 'JOB'}: stack {stack} has no such job; it has {have}{_of_another(job, stack)}")
 

@@ -45,6 +45,8 @@ class ClusterArgs(Variant, family=True):
     gpu_support: ClassVar[GpuSupport] = GpuSupport(("present", "plugin", "operator"))
     """GPU components that the cluster brings. By default unknown; a second device plugin would advertise every GPU
     twice."""
+    certifies_members: ClassVar[bool] = False
+    """Whether its certificates name teams, as groups of their members: `tensorplane kubeconfig --team` issues them."""
     network_levels: ClassVar[Mapping[str, str]] = topology.LEVELS
     """Node label of each topology level, from wide to narrow, keyed by level."""
     effects: ClassVar[Effects | None] = None

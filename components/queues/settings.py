@@ -1,10 +1,11 @@
 """Settings of queues, of the cohorts in which they lend to each other, and of the teams that use them."""
 
+import re
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
-from components.base.model import Model, Name, NonEmptyStr, refuse
+from components.base.model import Line, Model, Name, NonEmptyStr, refuse
 from components.queues.flavors import ANY
 
 Priority = Literal["low", "normal", "high"]
@@ -68,6 +69,20 @@ class CohortArgs(Model):
     """Fair sharing weight among cohorts."""
 
 
+_MEMBER = re.compile(r"(group|user):(?!system:)\S(.*\S)?")
+_MOST_MEMBERS = 1000
+
+
+def _member(value: str) -> str:
+    if not _MEMBER.fullmatch(value):
+        refuse("group:NAME or user:NAME, as the cluster's authentication names them, and not one of Kubernetes' own")
+    return value
+
+
+Member = Annotated[Line, AfterValidator(_member)]
+"""A group or a user of the cluster."""
+
+
 class TeamArgs(Model):
     """Settings of a team: a namespace with queues."""
 
@@ -76,6 +91,10 @@ class TeamArgs(Model):
     create: bool = True
     """Whether the stack creates the namespace. An existing one must have the label `app.kubernetes.io/part-of:
     tensorplane`, with which Kueue selects the namespaces that it manages."""
+    members: Annotated[tuple[Member, ...], Field(max_length=_MOST_MEMBERS)] = ()
+    """Who may run jobs in the namespace: `group:NAME` and `user:NAME`, as the cluster's authentication names them. They
+    may create, see and stop jobs there and read what the queues have, nothing else. With members, pods of the namespace
+    connect only to each other and to DNS."""
     retain: bool = True
     """Whether deletion of a created namespace is refused. Set it to false and deploy before you remove the team; the
     namespace is then deleted with everything in it."""

@@ -16,9 +16,17 @@ def server(instance: Instance) -> str:
     return f"https://{instance.node_ip}:6443"
 
 
-def render(instance: Instance, keys: Path, user: str) -> bytes:
-    """The kubeconfig of one of `pki.leaves`."""
+def of_member(instance: Instance, keys: Path, team: str, group: str, namespace: str) -> bytes:
+    """The kubeconfig of a team's members: a certificate for the team's group, and its namespace."""
+    user = f"team-{team}"
+    pki.ensure(keys, [*pki.leaves(instance), pki.Leaf(user, "ca", f"member of {group}", group)])
+    return render(instance, keys, user, namespace)
+
+
+def render(instance: Instance, keys: Path, user: str, namespace: str | None = None) -> bytes:
+    """The kubeconfig of one of `pki.leaves`. `namespace`: that of requests that name none."""
     name = instance.namespace
+    inside = {"namespace": namespace} if namespace else {}
     pem = keys / f"{user}.pem"
     authority = _text((keys / "ca.crt").read_bytes())
     content = {
@@ -34,7 +42,7 @@ def render(instance: Instance, keys: Path, user: str) -> bytes:
                 },
             }
         ],
-        "contexts": [{"name": name, "context": {"cluster": name, "user": f"{name}-{user}"}}],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": f"{name}-{user}", **inside}}],
         "current-context": name,
     }
     return yaml.safe_dump(content, sort_keys=False).encode()

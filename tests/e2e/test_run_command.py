@@ -64,7 +64,9 @@ class Person:
 
     def jobs(self) -> dict[str, dict[str, Any]]:
         """Its own jobs by run."""
-        return {job["run"]: job for job in json.loads(self("jobs", "--all", "--json")) if job["name"] != "digits"}
+        listed = json.loads(self("jobs", "--all", "--json"))
+        own = [job for job in listed if job["namespace"] == "tensorplane-dev" and job["name"] != "digits"]
+        return {job["run"]: job for job in own}
 
 
 @pytest.fixture

@@ -66,6 +66,8 @@ class Facts:
     """Lines of a requirements file, with hashes: packages that the pods install on a volume."""
     publish_to: Location | None = None
     """The folder of the model server to which the settings publish."""
+    account: str | None = None
+    """The pods' service account; None: one of the job's own, with its name."""
     managed_by: str = TENSORPLANE[MANAGED_BY]
     """What creates the objects, as their label says."""
 
@@ -221,7 +223,7 @@ def _template(
         shared_memory=role.resources.gpus > 1,
     )
     return pod.template(
-        owner.name,
+        facts.account or owner.name,
         {**owner.labels, **of_streams.labels},
         container,
         annotations=placement.annotations,

@@ -11,7 +11,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from cli import cluster_api
+from cli.access import Access
 from cli.api_values import Object, moment
 from cli.commands.logs import lines, pods
 from cli.commands.why import query as why
@@ -19,20 +19,16 @@ from cli.commands.why.answer import Answer
 from cli.jobs import curves, listed
 from cli.jobs.curves import Point
 from cli.jobs.listed import Job
-from cli.jobs.named import named
 from cli.kueue import facts as queue_facts
 from cli.kueue import workloads
 from cli.kueue.facts import Facts
 from cli.output.numbers import NOTHING
 from cli.output.tables import table
 from cli.output.times import age
-from components import versions
 from components.base.labels import JOB_SET_NAME
 from driver.kube import Kube
 from driver.runs.job_set import JobSet
-from driver.stack_settings import StackSettings
 from driver.status_tables import pod_state
-from driver.target import Target
 
 _FOLDERS = {"MODEL_DIR": "model", "CHECKPOINT_DIR": "checkpoints", "TENSORBOARD_DIR": "TensorBoard"}
 
@@ -43,6 +39,7 @@ class Question:
 
     job: str
     stack: str
+    team: str | None = None
     context: str = ""
     as_json: bool = False
 
@@ -68,37 +65,24 @@ class Described:
 
 def run(question: Question, console: Console) -> None:
     """Asks the stack's cluster, and prints."""
-    target = Target.of(question.context, stack=question.stack)
-    settings = StackSettings(question.stack, target.home)
-    settings.source()
-    api, declared, now = cluster_api.reached(target), settings.section("workloads"), datetime.now(UTC)
-    found = ask(api, settings.namespace, question, declared, now)
+    access, now = Access.of(question.stack, question.team, question.context), datetime.now(UTC)
+    found = ask(access, access.job(question.job), now)
     if question.as_json:
         print(json.dumps(found.plain(), indent=2))
     else:
         show(found, console, now)
 
 
-def ask(api: Kube, namespace: str, question: Question, declared: Mapping[str, Any], now: datetime) -> Described:
-    """What a cluster knows of a job. `namespace`: the stack's own. `declared`: the workloads of its settings."""
-    job_sets = api.items(f"/apis/{versions.JOBSET_API}/jobsets")
-    job_set = named(job_sets, namespace, question.job, declared, question.stack, question.context)
-    about, shown = job_set["metadata"], JobSet(job_set)
+def ask(access: Access, job_set: Object, now: datetime) -> Described:
+    """What a cluster knows of a job."""
+    api, about, shown = access.api, job_set["metadata"], JobSet(job_set)
     inside = f"/api/v1/namespaces/{about['namespace']}/pods"
     there = sorted(api.items(inside, labelSelector=f"{JOB_SET_NAME}={about['name']}"), key=pods.place)
     chief = next((pod["metadata"]["name"] for pod in there if pod["metadata"]["name"].startswith(shown.writer)), None)
     log = api.text(f"{inside}/{chief}/log").splitlines() if chief and shown.writer else []
-    answer = why.ask(
-        api,
-        namespace,
-        f"{about['namespace']}/{about['name']}",
-        declared,
-        stack=question.stack,
-        context=question.context,
-    )
     return Described(
         _listed(api, job_set, now),
-        answer,
+        why.explained(access, job_set),
         shown.command,
         {name: shown.value(variable) for variable, name in _FOLDERS.items() if shown.value(variable)},
         tuple(there),

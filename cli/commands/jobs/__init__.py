@@ -9,11 +9,12 @@ from cli import options
 
 @click.command("jobs")
 @options.stack
+@options.team
 @click.option("--all", "everything", is_flag=True, help="All jobs that have ended, not only the newest.")
 @options.as_json()
-def command(stack: str, everything: bool, as_json: bool) -> None:
+def command(stack: str, team: str | None, everything: bool, as_json: bool) -> None:
     """Training jobs of all stacks and teams in the cluster: state, place in the queue, progress, GPU-hours, cost."""
     from cli.commands.jobs import query
     from driver import terminal
 
-    query.run(query.Question(stack, options.context(), everything, as_json), terminal.console())
+    query.run(query.Question(stack, team, options.context(), everything, as_json), terminal.console())

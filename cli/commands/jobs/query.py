@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from rich.console import Console
 from rich.text import Text
 
-from cli import cluster_api
+from cli.access import Access
 from cli.api_values import Object
 from cli.commands.jobs import tables
 from cli.commands.jobs.tables import Row
@@ -21,12 +21,8 @@ from cli.jobs.progress import Progress
 from cli.kueue import facts as queue_facts
 from cli.kueue import workloads
 from cli.kueue.workloads import Work
-from components import versions
 from driver.kube import Kube
-from driver.stack_settings import StackSettings
-from driver.target import Target
 
-_JOB_SETS = f"/apis/{versions.JOBSET_API}/jobsets"
 _ENDED = 20
 """Ended jobs that are shown."""
 _FOLLOWED = 50
@@ -39,6 +35,7 @@ class Question:
     """The command's arguments."""
 
     stack: str
+    team: str | None = None
     context: str = ""
     everything: bool = False
     as_json: bool = False
@@ -46,28 +43,24 @@ class Question:
 
 def run(question: Question, console: Console) -> None:
     """Asks the stack's cluster, and prints."""
-    target = Target.of(question.context, stack=question.stack)
-    StackSettings(question.stack, target.home).source()
-    rows = ask(cluster_api.reached(target), datetime.now(UTC))
+    rows = ask(Access.of(question.stack, question.team, question.context), datetime.now(UTC))
     shown = rows if question.everything else _newest(rows)
     if question.as_json:
         print(json.dumps([row.plain() for row in shown], indent=2))
         return
     if not rows:
-        console.print("No training job is in the cluster; start one with: tensorplane run -- python train.py")
+        console.print("There is no training job; start one with: tensorplane run -- python train.py")
         return
     console.print(tables.render(shown, datetime.now(UTC), console.width))
     if hidden := len(rows) - len(shown):
         console.print(Text(f"{hidden} more have ended; list them with --all", style="dim"))
 
 
-def ask(api: Kube, now: datetime) -> list[Row]:
-    """Every job of the cluster."""
-    job_sets = api.items(_JOB_SETS)
-    kueue = queue_facts.KUEUE
-    facts = queue_facts.Facts(
-        "", local_queues=api.items(f"{kueue}/localqueues"), workloads=api.items(f"{kueue}/workloads")
-    )
+def ask(access: Access, now: datetime) -> list[Row]:
+    """Every job of the cluster, or of a team."""
+    api, job_sets, kueue = access.api, access.job_sets(), queue_facts.KUEUE
+    local_queues, admitted = access.items(kueue, "localqueues"), access.items(kueue, "workloads")
+    facts = queue_facts.Facts("", local_queues=local_queues, workloads=admitted)
     works = workloads.works(facts)
     flavors = workloads.flavor_names(api.items(f"{kueue}/resourceflavors"))
     jobs = listed.jobs(job_sets, works, flavors, now)

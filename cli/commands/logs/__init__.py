@@ -10,13 +10,21 @@ from cli import options
 @click.command("logs")
 @click.argument("job")
 @options.stack
+@options.team
 @click.option("-f", "--follow", is_flag=True, help="Print new lines as they come, until the job has ended.")
 @click.option("--role", metavar="ROLE", help="Only pods of this role: worker, chief, ps, evaluator.")
 @click.option("--index", type=click.IntRange(min=0), help="Only the pod of this index within its role.")
 @click.option("--previous", is_flag=True, help="The start of the pods before the last one.")
 @click.option("--tail", type=click.IntRange(min=1), metavar="LINES", help="Only the last lines of each pod.")
 def command(
-    job: str, stack: str, follow: bool, role: str | None, index: int | None, previous: bool, tail: int | None
+    job: str,
+    stack: str,
+    team: str | None,
+    follow: bool,
+    role: str | None,
+    index: int | None,
+    previous: bool,
+    tail: int | None,
 ) -> None:
     """What the pods of a training job print, with each pod's role and index before its lines.
 
@@ -29,4 +37,4 @@ def command(
     from driver import terminal
 
     choice = Choice(role, index, previous, tail)
-    query.run(query.Question(job, stack, options.context(), choice, follow), terminal.console())
+    query.run(query.Question(job, stack, team, options.context(), choice, follow), terminal.console())

@@ -6,18 +6,12 @@ from dataclasses import dataclass, field
 
 from rich.console import Console
 
-from cli import cluster_api
+from cli.access import Access
 from cli.api_values import Object
 from cli.commands.logs import around, follow, kept, lines, pods
 from cli.commands.logs.pods import Choice
-from cli.jobs.named import named
-from components import versions
 from driver.kube import Kube
-from driver.stack_settings import StackSettings
-from driver.target import Target
 from embedded.fault import Fault
-
-_JOB_SETS = f"/apis/{versions.JOBSET_API}"
 
 
 @dataclass(frozen=True)
@@ -26,6 +20,7 @@ class Question:
 
     job: str
     stack: str
+    team: str | None = None
     context: str = ""
     choice: Choice = field(default_factory=Choice)
     follow: bool = False
@@ -33,16 +28,12 @@ class Question:
 
 def run(question: Question, console: Console) -> None:
     """Prints the reason of a failure, then the lines."""
-    target = Target.of(question.context, stack=question.stack)
-    settings = StackSettings(question.stack, target.home)
-    settings.source()
-    api = cluster_api.reached(target)
-    job_sets, declared = api.items(f"{_JOB_SETS}/jobsets"), settings.section("workloads")
-    job_set = named(job_sets, settings.namespace, question.job, declared, question.stack, question.context)
+    access = Access.of(question.stack, question.team, question.context)
+    job_set = access.job(question.job)
     if question.follow:
-        follow.until_end(api, job_set, question.choice, console)
+        follow.until_end(access.api, job_set, question.choice, console)
     else:
-        show(api, job_set, question.choice, console)
+        show(access.api, job_set, question.choice, console)
 
 
 def show(api: Kube, job_set: Object, choice: Choice, console: Console) -> None:

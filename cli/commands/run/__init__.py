@@ -11,6 +11,7 @@ from cli import options
 
 @click.command("run")
 @options.stack
+@options.team
 @click.option("--name", help="Name of the job (default: that of the script, or of the file).")
 @click.option("-f", "--file", type=Path, metavar="JOB.yaml", help="The job's settings, as below `workloads: NAME:`.")
 @click.option("--queue", metavar="QUEUE", help="Queue that admits the job.")
@@ -30,6 +31,7 @@ from cli import options
 @click.argument("command_line", nargs=-1, metavar="[-- COMMAND...]", type=click.UNPROCESSED)
 def command(
     stack: str,
+    team: str | None,
     name: str | None,
     file: Path | None,
     again: bool,
@@ -52,5 +54,5 @@ def command(
     from driver import terminal
 
     job = asked.job(name, file, command_line, asked.Given.of(given))
-    question = query.Question(job, stack, options.context(), again=again, dry_run=dry_run, detach=detach)
+    question = query.Question(job, stack, team, options.context(), again=again, dry_run=dry_run, detach=detach)
     query.run(question, terminal.console())

@@ -5,24 +5,25 @@ from __future__ import annotations
 import dataclasses
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
 import pulumi
 
 import stack
 import stack_file
-from cli import stack_config
 from cli.commands.run.asked import Job
+from cli.commands.run.platform import Platform
 from components import cost
-from components.base.settings import Settings
 from components.cost import HourlyUsd
-from driver.stack_settings import read
 from embedded.fault import Fault
 from stack import ResolvedStack
 from workloads import pod_sets
 from workloads.job_facts import facts_of
 from workloads.kinds.training_job import TrainingJobArgs
+from workloads.manifests.objects import Manifest
 from workloads.manifests.training_job import JobManifest, plan
+
+_OF_TEAMS = ("ConfigMap",)
+_OWNED = ("ServiceAccount", "ConfigMap", "NetworkPolicy")
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,13 @@ class Planned:
     gpus: int
     hourly: HourlyUsd | None
     """None: a price is unknown."""
+    team: str = ""
+
+    @property
+    def objects(self) -> list[Manifest]:
+        """The JobSet first, and what it owns; in a team's namespace only what its members may create."""
+        owned = [each for each in self.manifest.objects if each["kind"] in (_OF_TEAMS if self.team else _OWNED)]
+        return [self.manifest.job_set, *owned]
 
     @property
     def run(self) -> str:
@@ -43,13 +51,12 @@ class Planned:
         return self.manifest.run.name
 
 
-def planned(job: Job, stack_name: str, attempt: int = 1) -> Planned:
+def planned(job: Job, platform: Platform, attempt: int = 1) -> Planned:
     """The objects of a job on a stack. A Fault with every mistake in the job's settings, a line each.
 
     `attempt`: how often the same job is to run from the beginning.
     """
-    file = stack_config.file(stack_name)
-    resolved = _resolved(job, file, attempt)
+    resolved = _of_team(job, platform, attempt) if platform.team else _resolved(job, platform, attempt)
     settings = resolved.config.workloads[job.name]
     if not isinstance(settings, TrainingJobArgs):
         raise TypeError(f"{job.name} is a {settings.kind}: the command makes training jobs only")
@@ -62,6 +69,9 @@ def planned(job: Job, stack_name: str, attempt: int = 1) -> Planned:
             f"{job.place(('image',))}: missing, and cluster {resolved.config.cluster.kind} has no default; set it"
         )
     facts = dataclasses.replace(facts_of(job.name, settings, resolved.platform), managed_by="tensorplane")
+    if platform.team:
+        # Members create no service accounts and no network policies: those of the namespace apply.
+        facts = dataclasses.replace(facts, namespace=platform.namespace, account="default")
     pods = pod_sets.of(settings)
     return Planned(
         plan(settings, facts, image=image),
@@ -70,13 +80,30 @@ def planned(job: Job, stack_name: str, attempt: int = 1) -> Planned:
         sum(each.count for each in pods),
         sum(each.gpus for each in pods),
         cost.of(pods, resolved.fleet),
+        platform.team,
     )
 
 
-def _resolved(job: Job, file: Path, attempt: int) -> ResolvedStack:
+def _of_team(job: Job, platform: Platform, attempt: int) -> ResolvedStack:
+    """The same for a team's job. A Fault, with all others, if it is in no queue of the team's."""
+    declared = platform.settings.tree.get("queues") or {}
+    queues = [name for name, args in declared.items() if platform.team in args.get("teams", ())]
+    queue, place = job.settings.get("queue"), job.place(("queue",))
+    if queue in queues:
+        return _resolved(job, platform, attempt)
+    what = f"{queue} is no queue of team {platform.team}" if queue else "missing, and a team's jobs wait in a queue"
+    lines = [f"{place}: {what}; choose one of {', '.join(queues) or 'none'}"]
+    try:
+        _resolved(job, platform, attempt)
+    except Fault as others:
+        lines += [line for line in others.lines if not line.startswith(f"{place}: ")]
+    raise Fault(*lines)
+
+
+def _resolved(job: Job, platform: Platform, attempt: int) -> ResolvedStack:
     """The stack with the job among its workloads."""
-    of_stack = Settings.of_file(read(file))
-    pulumi.runtime.configure(pulumi.runtime.Settings(project=stack_file.PROJECT, stack=file.name.split(".")[1]))
+    of_stack = platform.settings
+    pulumi.runtime.configure(pulumi.runtime.Settings(project=stack_file.PROJECT, stack=platform.stack))
     declared = of_stack.tree.get("workloads") or {}
     if job.name in declared:
         raise Fault(f"--name: {job.name} is a workload of the stack, which pulumi deploys; choose another name")

@@ -9,20 +9,20 @@ import yaml
 from rich.console import Console
 from rich.text import Text
 
-from cli import cluster_api
+from cli.access import Access
 from cli.api_values import Object
 from cli.commands.logs import follow
 from cli.commands.logs.pods import Choice
 from cli.commands.run import plan, submission
 from cli.commands.run.asked import Job
 from cli.commands.run.plan import Planned
+from cli.commands.run.platform import Platform
 from cli.commands.why import query as why
 from cli.kueue.facts import condition
 from cli.output.numbers import unit_price
 from components.base.plural import counted
 from components.cost import HourlyUsd
 from driver.kube import Kube
-from driver.target import Target
 from embedded.fault import Fault
 
 _LOOK_SECONDS = 1.0
@@ -35,20 +35,29 @@ class Question:
 
     job: Job
     stack: str
+    team: str | None = None
     context: str = ""
     again: bool = False
     dry_run: bool = False
     detach: bool = False
 
+    @property
+    def access(self) -> Access:
+        """The cluster that answers."""
+        return Access.of(self.stack, self.team, self.context)
+
 
 def run(question: Question, console: Console) -> None:
     """Submits the job, and follows it unless that is not wanted. A Fault if it is refused, or fails."""
-    planned = plan.planned(question.job, question.stack)
+    access = None if question.dry_run and not question.team else question.access
+    platform = Platform.of_team(access) if access and access.team else Platform.of_stack(question.stack)
+    planned = plan.planned(question.job, platform)
     if question.dry_run:
-        print(yaml.safe_dump_all(planned.manifest.objects, sort_keys=False), end="")
+        print(yaml.safe_dump_all(planned.objects, sort_keys=False), end="")
         return
-    api = cluster_api.reached(Target.of(question.context, stack=question.stack))
-    planned = _attempt(api, planned, question) if question.again else planned
+    access = access or question.access
+    api = access.api
+    planned = _attempt(api, planned, question.job, platform) if question.again else planned
     before = submission.existing(api, planned)
     job_set = submission.submit(api, planned)
     for line in _told(planned, before):
@@ -57,7 +66,7 @@ def run(question: Question, console: Console) -> None:
         console.print(Text(f"Follow it with: tensorplane logs -f {planned.run}", style="dim"))
         return
     try:
-        _wait(api, job_set, question, console)
+        _wait(access, job_set, console)
         follow.until_end(api, job_set, Choice(), console)
     except KeyboardInterrupt:
         console.print(Text(f"\n{planned.run} goes on. Follow it: tensorplane logs -f {planned.run}"))
@@ -65,13 +74,13 @@ def run(question: Question, console: Console) -> None:
         raise SystemExit(130) from None
 
 
-def _attempt(api: Kube, planned: Planned, question: Question) -> Planned:
+def _attempt(api: Kube, planned: Planned, job: Job, platform: Platform) -> Planned:
     """The first attempt that was not submitted yet."""
     for attempt in range(2, _ATTEMPTS):
         if submission.existing(api, planned) is None:
             return planned
-        planned = plan.planned(question.job, question.stack, attempt)
-    raise Fault(f"--again: {question.job.name} has run {_ATTEMPTS} times; choose another --name")
+        planned = plan.planned(job, platform, attempt)
+    raise Fault(f"--again: {job.name} has run {_ATTEMPTS} times; choose another --name")
 
 
 def _told(planned: Planned, before: Object | None) -> list[str]:
@@ -100,12 +109,11 @@ def _price(hourly: HourlyUsd | None) -> str:
     return f"about ${low} per hour" if low == high else f"about ${low} to ${high} per hour"
 
 
-def _wait(api: Kube, job_set: Object, question: Question, console: Console) -> None:
+def _wait(access: Access, job_set: Object, console: Console) -> None:
     """Until its pods may start: why it waits, whenever that changes and has not passed a moment later."""
-    about, told, before = job_set["metadata"], "", ""
-    name = f"{about['namespace']}/{about['name']}"
+    told = before = ""
     while True:
-        found = why.ask(api, about["namespace"], name, {}, stack=question.stack, context=question.context)
+        found = why.explained(access, job_set)
         if found.state not in ("waiting", "stuck"):
             return
         now = "\n".join([*found.lines, *found.after])

@@ -36,15 +36,9 @@ def submit(api: Kube, planned: Planned) -> Object:
     """
     manager = f"tensorplane-run-{planned.run}"
     job_set = existing(api, planned) or api.apply(_path(planned.manifest.job_set), planned.manifest.job_set, manager)
-    for thing in planned.manifest.objects:
-        if thing["kind"] != "JobSet":
-            api.apply(_path(thing), _owned(thing, job_set), manager)
+    for thing in planned.objects[1:]:
+        api.apply(_path(thing), _owned(thing, job_set), manager)
     return job_set
-
-
-def try_out(api: Kube, planned: Planned) -> None:
-    """Ask the API server whether it would accept the job, without creating it. A Fault with its reason."""
-    api.apply(_path(planned.manifest.job_set), planned.manifest.job_set, "tensorplane-run", dry_run=True)
 
 
 def _owned(thing: Object, job_set: Object) -> Object:

@@ -10,8 +10,9 @@ from cli import options
 @click.command("why")
 @click.argument("job")
 @options.stack
+@options.team
 @options.as_json()
-def command(job: str, stack: str, as_json: bool) -> None:
+def command(job: str, stack: str, team: str | None, as_json: bool) -> None:
     """Why a job waits, runs or was stopped, and what would let it start.
 
     JOB is a training job of the stack, a JobSet's name, or NAMESPACE/NAME of a team's.
@@ -19,4 +20,4 @@ def command(job: str, stack: str, as_json: bool) -> None:
     from cli.commands.why import query
     from driver import terminal
 
-    query.run(query.Question(job, stack, options.context(), as_json), terminal.console())
+    query.run(query.Question(job, stack, team, options.context(), as_json), terminal.console())

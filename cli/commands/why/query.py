@@ -11,7 +11,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from cli import cluster_api
+from cli.access import Access
+from cli.api_values import Object
 from cli.commands.why import verdict
 from cli.commands.why.answer import Answer, Asked
 from cli.jobs.named import named
@@ -20,8 +21,7 @@ from cli.kueue import quota_tree, workloads
 from cli.output.tables import table
 from driver import advice
 from driver.kube import Kube
-from driver.stack_settings import STACK, StackSettings
-from driver.target import Target
+from driver.stack_settings import STACK
 
 
 @dataclass(frozen=True)
@@ -31,21 +31,26 @@ class Question:
     job: str
     """A workload of the stack, a JobSet's name, or namespace/name of a team's."""
     stack: str
+    team: str | None = None
     context: str = ""
     as_json: bool = False
 
 
 def run(question: Question, console: Console) -> None:
     """Asks the stack's cluster, and prints."""
-    target = Target.of(question.context, stack=question.stack)
-    settings = StackSettings(question.stack, target.home)
-    settings.source()
-    api, declared = cluster_api.reached(target), settings.section("workloads")
-    found = ask(api, settings.namespace, question.job, declared, stack=question.stack, context=question.context)
+    access = Access.of(question.stack, question.team, question.context)
+    found = explained(access, access.job(question.job))
     if question.as_json:
         print(json.dumps(asdict(found), indent=2))
     else:
         show(found, console)
+
+
+def explained(access: Access, job_set: Object) -> Answer:
+    """The answer for a job that was found. What a team's members may not read is no news to them."""
+    name = f"{job_set['metadata']['namespace']}/{job_set['metadata']['name']}"
+    found = ask(access.api, access.namespace, name, access.declared, stack=access.stack, context=access.context)
+    return replace(found, notes=()) if access.team else found
 
 
 def show(found: Answer, console: Console) -> None:

@@ -40,6 +40,7 @@ class Embedded(ClusterArgs):
     storage_is_its_own: ClassVar[bool] = True
     stream_broker: ClassVar[str | None] = "embedded"
     own_nodes: ClassVar[bool] = True
+    certifies_members: ClassVar[bool] = True
     node_traits: ClassVar[NodeTraits] = NodeTraits(taints=(simulated_nodes.TAINT,))
     gpu_support: ClassVar[GpuSupport] = GpuSupport(("plugin", "present"), simulated=True)
 

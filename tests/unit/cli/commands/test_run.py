@@ -9,6 +9,7 @@ import pytest
 
 from cli.commands.run import asked, plan, submission
 from cli.commands.run.asked import Given
+from cli.commands.run.platform import Platform
 from embedded.fault import Fault
 
 PYTHON = ("python", "train.py", "--epochs", "3")
@@ -101,7 +102,7 @@ class TestFile:
 
 
 def _planned(**given: Any) -> plan.Planned:
-    return plan.planned(asked.job(None, None, PYTHON, Given(**given)), "dev")
+    return plan.planned(asked.job(None, None, PYTHON, Given(**given)), Platform.of_stack("dev"))
 
 
 class TestPlan:
@@ -140,7 +141,7 @@ class TestPlan:
 
     def test_a_name_of_the_stack_is_refused(self, mine: Path) -> None:
         with pytest.raises(Fault, match="--name: digits is a workload of the stack"):
-            plan.planned(asked.job("digits", None, PYTHON, Given()), "dev")
+            plan.planned(asked.job("digits", None, PYTHON, Given()), Platform.of_stack("dev"))
 
 
 class Api:

@@ -1,0 +1,84 @@
+"""Whose jobs a command is about: those of a stack, for who deploys it, or those of a team, for its members."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kubernetes import config
+
+from cli import cluster_api
+from cli.api_values import Object
+from cli.jobs import named
+from components import versions
+from components.base.faults import did_you_mean
+from driver.kube import Kube
+from driver.stack_settings import StackSettings
+from driver.target import Target
+from embedded.fault import Fault
+
+_JOB_SETS = f"/apis/{versions.JOBSET_API}"
+
+
+@dataclass(frozen=True)
+class Access:
+    """A cluster, and the part of it that a command is about."""
+
+    api: Kube
+    namespace: str
+    """The stack's own, or the team's."""
+    stack: str = ""
+    """Empty for a team."""
+    team: str = ""
+    """Empty for a stack."""
+    declared: Mapping[str, Any] = field(default_factory=dict)
+    """The workloads of the stack's settings."""
+    context: str = ""
+    """The context that replaces the one in the stack's file, or the current one."""
+
+    @classmethod
+    def of(cls, stack: str, team: str | None, context: str) -> Access:
+        """A stack's, or with `team` that of the current context of the user's kubeconfig."""
+        if team:
+            return cls(Kube.of(None, context or None), _namespace(team, context), team=team, context=context)
+        target = Target.of(context, stack=stack)
+        settings = StackSettings(stack, target.home)
+        settings.source()
+        api, declared = cluster_api.reached(target), settings.section("workloads")
+        return cls(api, settings.namespace, stack=stack, declared=declared, context=context)
+
+    def items(self, group: str, kind: str) -> list[Object]:
+        """All objects of a kind, for a team those of its namespace. `group`: the path of the API's group."""
+        return self.api.items(f"{group}/namespaces/{self.namespace}/{kind}" if self.team else f"{group}/{kind}")
+
+    def job(self, name: str) -> Object:
+        """The JobSet that a name means; of several runs the newest. A Fault if there is none."""
+        there = self.job_sets()
+        if not self.team:
+            return named.named(there, self.namespace, name, self.declared, self.stack, self.context)
+        if found := named.newest(there, self.namespace, name):
+            return found
+        names = sorted({named.shown(one, self.namespace) for one in there})
+        have = f"{', '.join(names) or 'none'}{did_you_mean(name, names)}"
+        raise Fault(f"{name}: team {self.team} has no such job; it has {have}")
+
+    def job_sets(self) -> list[Object]:
+        """The JobSets of the cluster, for a team those of its namespace."""
+        return self.items(_JOB_SETS, "jobsets")
+
+
+def _namespace(team: str, context: str) -> str:
+    """The namespace of a context of the user's kubeconfig; a Fault if it names none."""
+    try:
+        contexts, current = config.list_kube_config_contexts()
+    except config.ConfigException as error:
+        raise Fault(f"--team: {error}; set KUBECONFIG to the file of `tensorplane kubeconfig --team {team}`") from None
+    chosen = next((one for one in contexts if one["name"] == context), None) if context else current
+    namespace = ((chosen or {}).get("context") or {}).get("namespace")
+    if not namespace:
+        raise Fault(
+            f"--team: the context of your kubeconfig names no namespace; set that of team {team} with: kubectl config"
+            " set-context --current --namespace NAMESPACE"
+        )
+    return str(namespace)

@@ -1,0 +1,41 @@
+"""The settings by which a job is checked and planned: a stack's file, or what the stack has published for a team."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from cli import stack_config
+from cli.access import Access
+from components.base.settings import Settings
+from driver.stack_settings import read
+from embedded.fault import Fault
+from stack import published
+
+
+@dataclass(frozen=True)
+class Platform:
+    """A stack, as one of its jobs sees it."""
+
+    stack: str
+    settings: Settings
+    team: str = ""
+    """The team whose job it is; empty for the stack's own."""
+    namespace: str = ""
+    """The team's."""
+
+    @classmethod
+    def of_stack(cls, stack: str) -> Platform:
+        """That of a stack's file, for who deploys it."""
+        return cls(stack, Settings.of_file(read(stack_config.file(stack))))
+
+    @classmethod
+    def of_team(cls, access: Access) -> Platform:
+        """The published one, in the team's namespace. A Fault if the stack has none for it."""
+        path = f"/api/v1/namespaces/{access.namespace}/configmaps/{published.NAME}"
+        found = (access.api.get(path) or {}).get("data") or {}
+        if found.get(published.TEAM) != access.team:
+            of = f"of team {found[published.TEAM]}" if published.TEAM in found else "of no team with members"
+            raise Fault(f"--team: namespace {access.namespace} is {of}; use the kubeconfig of team {access.team}")
+        tree = json.loads(found[published.SETTINGS])
+        return cls(found[published.STACK], Settings(tree), access.team, access.namespace)

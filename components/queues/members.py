@@ -1,0 +1,94 @@
+"""What the members of a team may do: create, see and stop jobs in its namespace, and read the queues; nothing else."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components.base.labels import labels
+from components.namespace import DNS
+from components.queues.settings import TeamArgs
+
+_READ = ["get", "list", "watch"]
+_RBAC = "rbac.authorization.k8s.io"
+RULES: Sequence[Mapping[str, Any]] = (
+    # `patch` and `create` are what server-side apply of a new object requires.
+    {"api_groups": ["jobset.x-k8s.io"], "resources": ["jobsets"], "verbs": [*_READ, "create", "patch", "delete"]},
+    {"api_groups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "create", "patch"]},
+    {"api_groups": [""], "resources": ["pods", "events"], "verbs": _READ},
+    {"api_groups": [""], "resources": ["pods/log"], "verbs": ["get"]},
+    {"api_groups": ["kueue.x-k8s.io"], "resources": ["workloads", "localqueues"], "verbs": _READ},
+)
+"""In the team's namespace."""
+CLUSTER_RULES: Sequence[Mapping[str, Any]] = (
+    {
+        "api_groups": ["kueue.x-k8s.io"],
+        "resources": ["clusterqueues", "cohorts", "resourceflavors", "workloadpriorityclasses"],
+        "verbs": _READ,
+    },
+    {
+        "api_groups": ["visibility.kueue.x-k8s.io"],
+        "resources": ["clusterqueues/pendingworkloads"],
+        "verbs": ["get"],
+    },
+)
+"""In the cluster: what the queues have, and who waits in them."""
+
+
+def allow(
+    teams: Mapping[str, TeamArgs],
+    namespaces: Mapping[str, pulumi.Input[str]],
+    stack: str,
+    opts: pulumi.ResourceOptions,
+    *,
+    certified: bool,
+) -> None:
+    """Create the roles and their bindings. `namespaces`: those of the teams. `stack`: the stack's namespace.
+
+    `certified`: whether the cluster's certificates name the teams, as those of `tensorplane kubeconfig --team` do.
+    """
+    subjects = {name: _subjects(name, args, stack, certified) for name, args in teams.items() if args.members}
+    for team, members in subjects.items():
+        about: Any = {"name": "team-members", "namespace": namespaces[team], "labels": labels(team, "queue")}
+        rules: Any = [dict(rule) for rule in RULES]
+        role = k8s.rbac.v1.Role(f"{team}-members", metadata=about, rules=rules, opts=opts)
+        reference: Any = {"api_group": _RBAC, "kind": "Role", "name": role.metadata["name"]}
+        k8s.rbac.v1.RoleBinding(f"{team}-members", metadata=about, role_ref=reference, subjects=members, opts=opts)
+        _isolate(team, namespaces[team], opts)
+    if subjects:
+        _everywhere(stack, [each for members in subjects.values() for each in members], opts)
+
+
+def group(stack: str, team: str) -> str:
+    """The group in the certificates of a team's members. `stack`: the stack's namespace."""
+    return f"{stack}:{team}"
+
+
+def _subjects(team: str, args: TeamArgs, stack: str, certified: bool) -> list[Any]:
+    named = [member.partition(":")[::2] for member in args.members]
+    found = [{"api_group": _RBAC, "kind": kind.capitalize(), "name": name} for kind, name in named]
+    own = [{"api_group": _RBAC, "kind": "Group", "name": group(stack, team)}] if certified else []
+    return [*found, *own]
+
+
+def _everywhere(stack: str, members: list[Any], opts: pulumi.ResourceOptions) -> None:
+    name = f"{stack}-team-members"
+    about: Any = {"name": name, "labels": labels(stack, "queue")}
+    rules: Any = [dict(rule) for rule in CLUSTER_RULES]
+    role = k8s.rbac.v1.ClusterRole(name, metadata=about, rules=rules, opts=opts)
+    reference: Any = {"api_group": _RBAC, "kind": "ClusterRole", "name": role.metadata["name"]}
+    k8s.rbac.v1.ClusterRoleBinding(name, metadata=about, role_ref=reference, subjects=members, opts=opts)
+
+
+def _isolate(team: str, namespace: pulumi.Input[str], opts: pulumi.ResourceOptions) -> None:
+    """Pods of the namespace connect to each other and to DNS."""
+    peers: Any = {"pod_selector": {}}
+    spec: Any = {
+        "pod_selector": {},
+        "policy_types": ["Ingress", "Egress"],
+        "ingress": [{"from_": [peers]}],
+        "egress": [{"to": [peers]}, DNS],
+    }
+    about: Any = {"name": "team", "namespace": namespace, "labels": labels(team, "network")}
+    k8s.networking.v1.NetworkPolicy(f"{team}-team", metadata=about, spec=spec, opts=opts)

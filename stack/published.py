@@ -1,0 +1,59 @@
+"""What a team's members may know of the stack: the settings by which their jobs are checked and planned.
+
+They are in a ConfigMap of the team's namespace, so that `tensorplane run --team` needs no file of this project's.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components.base.labels import labels
+from stack.resolved import ResolvedStack
+
+NAME = "tensorplane-platform"
+SETTINGS, STACK, TEAM = "settings", "stack", "team"
+"""Keys of the ConfigMap: the settings as JSON, and the names of the stack and of the team."""
+_SECTIONS = ("cluster", "nodeGroups", "gpuRuntime", "controllers", "queues", "cohorts", "topology", "teams")
+"""Volumes and streams are in the stack's namespace, where a team's jobs cannot reach them."""
+
+
+def declare(resolved: ResolvedStack, namespaces: Mapping[str, pulumi.Input[str]], opts: pulumi.ResourceOptions) -> None:
+    """Create the ConfigMap of each team with members. `namespaces`: those of the teams."""
+    for team, args in resolved.config.teams.items():
+        if args.members:
+            k8s.core.v1.ConfigMap(
+                f"{team}-{NAME}",
+                metadata={"name": NAME, "namespace": namespaces[team], "labels": labels(team, "queue")},
+                data={
+                    SETTINGS: json.dumps(tree(resolved), sort_keys=True),
+                    STACK: pulumi.get_stack(),
+                    TEAM: team,
+                },
+                opts=opts,
+            )
+
+
+def tree(resolved: ResolvedStack) -> dict[str, Any]:
+    """The published settings, without encrypted ones."""
+    config = resolved.config
+    found: dict[str, Any] = config.model_dump(
+        mode="json", by_alias=True, exclude_unset=True, include={_field(section) for section in _SECTIONS}
+    )
+    for path in resolved.secret:
+        _remove(found, path)
+    return {**found, "namespace": config.namespace_name}
+
+
+def _field(section: str) -> str:
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in section)
+
+
+def _remove(tree: Any, path: tuple[str, ...]) -> None:
+    *above, last = path
+    for key in above:
+        tree = tree.get(key) if isinstance(tree, dict) else None
+    if isinstance(tree, dict):
+        tree.pop(last, None)
