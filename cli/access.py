@@ -11,8 +11,10 @@ from kubernetes import config
 from cli import cluster_api
 from cli.api_values import Object
 from cli.jobs import named
+from cli.kueue.facts import condition
 from components import versions
 from components.base.faults import did_you_mean
+from driver import advice
 from driver.kube import Kube
 from driver.stack_settings import StackSettings
 from driver.target import Target
@@ -48,13 +50,22 @@ class Access:
         api, declared = cluster_api.reached(target), settings.section("workloads")
         return cls(api, settings.namespace, stack=stack, declared=declared, context=context)
 
+    def command(self, words: str) -> str:
+        """A command of `tensorplane` about the same jobs, for messages."""
+        return f"tensorplane {words} --team {self.team}" if self.team else advice.tensorplane(words, self.stack)
+
     def items(self, group: str, kind: str) -> list[Object]:
         """All objects of a kind, for a team those of its namespace. `group`: the path of the API's group."""
         return self.api.items(f"{group}/namespaces/{self.namespace}/{kind}" if self.team else f"{group}/{kind}")
 
-    def job(self, name: str) -> Object:
-        """The JobSet that a name means; of several runs the newest. A Fault if there is none."""
+    def job(self, name: str, *, alive: bool = False) -> Object:
+        """The JobSet that a name means; of several runs the newest, with `alive` one that has not ended if there is
+        any. A Fault if there is none.
+        """
         there = self.job_sets()
+        running = [one for one in there if not any(condition(one, kind).holds for kind in ("Completed", "Failed"))]
+        if alive and (found := named.newest(running, self.namespace, name)):
+            return found
         if not self.team:
             return named.named(there, self.namespace, name, self.declared, self.stack, self.context)
         if found := named.newest(there, self.namespace, name):

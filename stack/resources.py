@@ -82,8 +82,9 @@ def _extended(config: StackConfig) -> frozenset[str]:
 
 
 def _controllers_of(config: StackConfig) -> frozenset[str]:
-    """The controllers of the workloads' objects."""
-    return frozenset[str]().union(*(workload.controllers for workload in config.workloads.values()))
+    """The controllers of the workloads' objects, and of the jobs that members of teams create."""
+    of_members = frozenset({"jobset"}) if any(args.members for args in config.teams.values()) else frozenset[str]()
+    return of_members.union(*(workload.controllers for workload in config.workloads.values()))
 
 
 def _scheduling(

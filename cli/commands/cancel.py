@@ -10,13 +10,15 @@ from cli import options
 def cancel(job: str, stack: str, team: str | None, context: str) -> str:
     """Delete the JobSet of a job that has not ended, and say what stays. A Fault if it has ended."""
     from cli.access import Access
+    from cli.jobs import named
     from cli.kueue.facts import condition
     from components import versions
+    from driver import advice
     from driver.runs.job_set import JobSet
     from embedded.fault import Fault
 
     access = Access.of(stack, team, context)
-    job_set = access.job(job)
+    job_set = access.job(job, alive=True)
     about = job_set["metadata"]
     for kind, word in (("Completed", "finished"), ("Failed", "failed")):
         if condition(job_set, kind).holds:
@@ -26,7 +28,11 @@ def cancel(job: str, stack: str, team: str | None, context: str) -> str:
     access.api.delete(path, propagationPolicy="Foreground")
     grace = max((int(each.get("terminationGracePeriodSeconds", 30)) for each in JobSet(job_set).pods), default=0)
     stays = "; its checkpoints stay" if JobSet(job_set).has_checkpoints else ""
-    return f"{about['name']}: cancelled; its pods have {grace} s to save and end{stays}"
+    told = f"{about['name']}: cancelled; its pods have {grace} s to save and end{stays}"
+    if named.shown(job_set, access.namespace) in access.declared:
+        again = advice.refresh(access.stack, context)
+        told += f"\nThe stack declares it: remove it from the settings, or create it again with: {again}"
+    return told
 
 
 @click.command("cancel")

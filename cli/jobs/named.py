@@ -50,15 +50,15 @@ def named(
 
 
 def _of_another(job: str, stack: str) -> str:
-    """The commands for the other stacks of the project: those that declare the job, else any."""
+    """How to ask the other stacks of the project: those that declare the job, else any."""
     others = [name for name in stack_names() if name != stack]
     declaring = [name for name in others if job in _declared(name)]
     if not others:
         return ""
     if declaring:
-        asks = (f"{advice.make('why', name)} JOB={job}" for name in declaring)
-        return f"; declared in {', '.join(declaring)}: {', '.join(asks)}"
-    return f"; for another stack ({', '.join(others)}), add STACK=NAME"
+        asks = (f"--stack {name} (make: STACK={name})" for name in declaring)
+        return f"; declared in {', '.join(declaring)}: add {' or '.join(asks)}"
+    return f"; for another stack ({', '.join(others)}), add --stack NAME (make: STACK=NAME)"
 
 
 def _declared(stack: str) -> Mapping[str, Any]:

@@ -116,6 +116,9 @@ def test_several_workers_have_prefixed_lines_and_can_be_cancelled(person: Person
     assert f"{run}: cancelled; its pods have 30 s to save and end" in person("cancel", run)
     shown, _ = follower.communicate(timeout=60)
     assert f"{run}: was deleted" in shown
+    again = person("run", *_SMALL, "--workers", "2", "--detach", "--", "python", "waits.py")
+    assert f"{run}: submitted" in again, "it waits until the cancelled one is gone"
+    person("cancel", run)
     eventually(lambda: run not in person.jobs(), 60)
     of_job = f"app.kubernetes.io/name={run.rpartition('-')[0]}"
     for kind in ("api/v1/{}/configmaps", "api/v1/{}/serviceaccounts", "apis/networking.k8s.io/v1/{}/networkpolicies"):

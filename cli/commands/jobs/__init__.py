@@ -13,7 +13,7 @@ from cli import options
 @click.option("--all", "everything", is_flag=True, help="All jobs that have ended, not only the newest.")
 @options.as_json()
 def command(stack: str, team: str | None, everything: bool, as_json: bool) -> None:
-    """Training jobs of all stacks and teams in the cluster: state, place in the queue, progress, GPU-hours, cost."""
+    """Training jobs of all stacks and teams in the cluster: state, place in the queue, progress, GPU-hours."""
     from cli.commands.jobs import query
     from driver import terminal
 

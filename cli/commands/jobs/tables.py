@@ -39,7 +39,7 @@ class Row:
 def render(rows: Sequence[Row], now: datetime, width: int) -> RenderableType:
     """The table, in a terminal of this width."""
     columns: dict[str, list[str]] = {
-        "job": [row.job.name for row in rows],
+        "job": [row.job.run for row in rows],
         "state": [row.job.state for row in rows],
         "where": [_where(row) for row in rows],
         "step": [_step(row.progress) for row in rows],
@@ -53,10 +53,18 @@ def render(rows: Sequence[Row], now: datetime, width: int) -> RenderableType:
         "age": [age(row.job.created, now) for row in rows],
         "namespace": [row.job.namespace for row in rows],
     }
-    hidden = {"steps/s", "pods", "GPU-hours", "loss", "namespace"} if width < _NARROW else set[str]()
+    hidden = (
+        {"steps/s", "pods", "GPUs", "GPU-hours", "loss", "restarts", "namespace"} if width < _NARROW else set[str]()
+    )
     kept = {name: cells for name, cells in columns.items() if name not in hidden and _says_something(name, cells)}
     right = [name for name in kept if name not in ("job", "state", "where", "namespace")]
-    return table(tuple(kept), list(zip(*kept.values(), strict=True)), right=right, unwrapped=("state",), styles=_STYLES)
+    return table(
+        tuple(kept),
+        list(zip(*kept.values(), strict=True)),
+        right=right,
+        unwrapped=("job", "state", "step"),
+        styles=_STYLES,
+    )
 
 
 def _says_something(name: str, cells: Sequence[str]) -> bool:

@@ -36,8 +36,8 @@ def reason(job_set: Object, there: Sequence[Object], console: Console) -> None:
         console.print(*(Text(line, style="red") for line in found[1:]), sep="\n")
 
 
-def nothing(job_set: Object, there: Sequence[Object], choice: Choice) -> str:
-    """Why there are no lines."""
+def nothing(job_set: Object, there: Sequence[Object], choice: Choice, why: str) -> str:
+    """Why there are no lines. `why`: the command that explains the job."""
     name = job_set["metadata"]["name"]
     if choice.previous:
         return f"{name}: no earlier start of its pods is kept; jobs with `checkpoints` and a Python command keep them"
@@ -46,5 +46,5 @@ def nothing(job_set: Object, there: Sequence[Object], choice: Choice) -> str:
             f"{name}: has ended, and its pods are deleted; jobs with `checkpoints` and a Python command keep their logs"
         )
     if job_set["spec"].get("suspend"):
-        return f"{name}: waits in its queue, so it has no pods; see why with: tensorplane why {name}"
-    return f"{name}: none of its {len(there)} pods has started; see why with: tensorplane why {name}"
+        return f"{name}: waits in its queue, so it has no pods; see why with: {why}"
+    return f"{name}: none of its {len(there)} pods has started; see why with: {why}"

@@ -33,11 +33,15 @@ def run(question: Question, console: Console) -> None:
     if question.follow:
         follow.until_end(access.api, job_set, question.choice, console)
     else:
-        show(access.api, job_set, question.choice, console)
+        why = access.command(f"why {job_set['metadata']['name']}")
+        show(access.api, job_set, question.choice, console, why)
 
 
-def show(api: Kube, job_set: Object, choice: Choice, console: Console) -> None:
-    """The lines that there are, of deleted pods too if the job has kept them. A Fault if there are none."""
+def show(api: Kube, job_set: Object, choice: Choice, console: Console, why: str) -> None:
+    """The lines that there are, of deleted pods too if the job has kept them. A Fault if there are none.
+
+    `why`: the command that explains the job.
+    """
     there = around.of_job(api, job_set)
     around.reason(job_set, there, console)
     started = [pod for pod in pods.chosen(there, choice) if pods.has_started(pod)]
@@ -45,7 +49,7 @@ def show(api: Kube, job_set: Object, choice: Choice, console: Console) -> None:
     if not found:
         found = kept.lines(api, job_set, choice)
     if not found:
-        raise Fault(around.nothing(job_set, there, choice))
+        raise Fault(around.nothing(job_set, there, choice, why))
     prefixes = lines.Prefixes(around.wide(found))
     for place, of_pod in found.items():
         for line in of_pod:

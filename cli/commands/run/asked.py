@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -21,6 +22,8 @@ FLAGS = {
     ("resources", "cpus"): "--cpus",
     ("resources", "memoryGib"): "--memory-gib",
     ("volumes",): "--volume",
+    ("model",): "--volume",
+    ("files",): "files of this folder",
     ("env",): "--env",
     ("packages",): "--package",
     ("image",): "--image",
@@ -87,13 +90,22 @@ def job(name: str | None, file: Path | None, command: Sequence[str], given: Give
         # In images, Python is python3.
         settings["command"] = ["python3" if _PYTHON.fullmatch(command[0]) else command[0], *command[1:]]
     settings = _with(settings, given)
-    if file is None or command:
-        settings.setdefault("files", _SOURCE_OF_ALL)
+    settings.setdefault("files", _SOURCE_OF_ALL)
     settings.setdefault("strategy", {"kind": "single"})
     settings["kind"] = "trainingJob"
     named = name or (file.stem if file else _named(command))
     _outputs(named, settings)
-    return Job(named, settings, (file.parent if file else Path()).resolve(), file)
+    folder = (file.parent if file else Path()).resolve()
+    _keep_credentials(folder)
+    return Job(named, settings, folder, file)
+
+
+def _keep_credentials(folder: Path) -> None:
+    """A Fault if the kubeconfig is among the files that the job gets: everybody who may read it could use it."""
+    for name in filter(None, os.environ.get("KUBECONFIG", "").split(os.pathsep)):
+        path = Path(name).expanduser().resolve()
+        if path.is_relative_to(folder) and not any(part.startswith(".") for part in path.relative_to(folder).parts):
+            raise Fault(f"KUBECONFIG: {path} is among the files that the job gets; move it, for example to ~/.kube")
 
 
 def _of_file(file: Path) -> dict[str, Any]:

@@ -32,7 +32,6 @@ class Planned:
 
     manifest: JobManifest
     namespace: str
-    queue: str | None
     pods: int
     gpus: int
     hourly: HourlyUsd | None
@@ -68,6 +67,8 @@ def planned(job: Job, platform: Platform, attempt: int = 1) -> Planned:
         raise Fault(
             f"{job.place(('image',))}: missing, and cluster {resolved.config.cluster.kind} has no default; set it"
         )
+    if platform.team and settings.egress:
+        raise Fault(f"{job.place(('egress',))}: pods of a team connect only to each other and to DNS; remove it")
     facts = dataclasses.replace(facts_of(job.name, settings, resolved.platform), managed_by="tensorplane")
     if platform.team:
         # Members create no service accounts and no network policies: those of the namespace apply.
@@ -76,7 +77,6 @@ def planned(job: Job, platform: Platform, attempt: int = 1) -> Planned:
     return Planned(
         plan(settings, facts, image=image),
         facts.namespace,
-        settings.queue,
         sum(each.count for each in pods),
         sum(each.gpus for each in pods),
         cost.of(pods, resolved.fleet),

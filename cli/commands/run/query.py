@@ -17,16 +17,15 @@ from cli.commands.run import plan, submission
 from cli.commands.run.asked import Job
 from cli.commands.run.plan import Planned
 from cli.commands.run.platform import Platform
+from cli.commands.run.submission import Submitted
 from cli.commands.why import query as why
-from cli.kueue.facts import condition
 from cli.output.numbers import unit_price
 from components.base.plural import counted
 from components.cost import HourlyUsd
-from driver.kube import Kube
+from driver.runs.job_set import JobSet
 from embedded.fault import Fault
 
 _LOOK_SECONDS = 1.0
-_ATTEMPTS = 1000
 
 
 @dataclass(frozen=True)
@@ -56,50 +55,41 @@ def run(question: Question, console: Console) -> None:
         print(yaml.safe_dump_all(planned.objects, sort_keys=False), end="")
         return
     access = access or question.access
-    api = access.api
-    planned = _attempt(api, planned, question.job, platform) if question.again else planned
-    before = submission.existing(api, planned)
-    job_set = submission.submit(api, planned)
-    for line in _told(planned, before):
-        console.print(Text(line))
+    if question.again:
+        submission.check_none_runs(access.api, planned)
+        # Another attempt than any before, also than one whose objects were deleted.
+        planned = plan.planned(question.job, platform, attempt=int(time.time()))
+    try:
+        submitted = submission.submit(access.api, planned)
+    except KeyboardInterrupt:
+        raise Fault(f"{planned.run}: interrupted; run the same command to complete it, or cancel it") from None
+    console.print(Text(_told(planned, submitted)))
+    if submitted.came == "finished":
+        return
     if question.detach:
-        console.print(Text(f"Follow it with: tensorplane logs -f {planned.run}", style="dim"))
+        console.print(Text(f"Follow it with: {access.command(f'logs -f {planned.run}')}", style="dim"))
         return
     try:
-        _wait(access, job_set, console)
-        follow.until_end(api, job_set, Choice(), console)
+        _wait(access, submitted.job_set, console)
+        follow.until_end(access.api, submitted.job_set, Choice(), console)
     except KeyboardInterrupt:
-        console.print(Text(f"\n{planned.run} goes on. Follow it: tensorplane logs -f {planned.run}"))
-        console.print(Text(f"Stop it: tensorplane cancel {planned.run}"))
+        console.print(Text(f"\n{planned.run} goes on. Follow it: {access.command(f'logs -f {planned.run}')}"))
+        console.print(Text(f"Stop it: {access.command(f'cancel {planned.run}')}"))
         raise SystemExit(130) from None
 
 
-def _attempt(api: Kube, planned: Planned, job: Job, platform: Platform) -> Planned:
-    """The first attempt that was not submitted yet."""
-    for attempt in range(2, _ATTEMPTS):
-        if submission.existing(api, planned) is None:
-            return planned
-        planned = plan.planned(job, platform, attempt)
-    raise Fault(f"--again: {job.name} has run {_ATTEMPTS} times; choose another --name")
-
-
-def _told(planned: Planned, before: Object | None) -> list[str]:
+def _told(planned: Planned, submitted: Submitted) -> str:
     """What was submitted, and what it costs."""
     gpus = f", {counted(planned.gpus, 'GPU')}" if planned.gpus else ""
     asks = f"{counted(planned.pods, 'pod')}{gpus}, {_price(planned.hourly)}"
-    if before is None:
-        return [f"{planned.run}: submitted to {planned.namespace}: {asks}"]
-    ended = next(
-        (
-            word
-            for kind, word in (("Completed", "has finished"), ("Failed", "has failed"))
-            if condition(before, kind).holds
-        ),
-        "",
-    )
-    if ended:
-        return [f"{planned.run}: the same command with the same files {ended} already; run it once more with --again"]
-    return [f"{planned.run}: is submitted already: {asks}"]
+    resumes = JobSet(planned.manifest.job_set).has_checkpoints
+    what = {
+        "new": f"submitted to {planned.namespace}: {asks}",
+        "there": f"is submitted already: {asks}",
+        "finished": "the same command with the same files has finished already; run it once more with --again",
+        "continued": f"{'goes on from its checkpoints' if resumes else 'starts again'}: {asks}",
+    }
+    return f"{planned.run}: {what[submitted.came]}"
 
 
 def _price(hourly: HourlyUsd | None) -> str:

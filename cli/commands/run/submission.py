@@ -2,43 +2,109 @@
 
 from __future__ import annotations
 
-from typing import Any
+import time
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from cli.api_values import Object
 from cli.commands.run.plan import Planned
+from cli.kueue.facts import condition
 from components import versions
+from components.base.labels import DOMAIN, MANAGED_BY, NAME
 from driver.kube import Kube
+from embedded.fault import Fault
 
+MANAGER = "tensorplane"
+"""Value of the label `managed-by` on objects of this command."""
+_SETTINGS = f"{DOMAIN}/settings"
+"""Annotation of a JobSet: the hash of what was asked for, to compare with what is asked for now."""
+_JOB_SETS = f"/apis/{versions.JOBSET_API}"
 _PATHS = {
-    "JobSet": f"/apis/{versions.JOBSET_API}",
-    "NetworkPolicy": "/apis/networking.k8s.io/v1",
-    "ConfigMap": "/api/v1",
-    "ServiceAccount": "/api/v1",
+    "JobSet": (_JOB_SETS, "jobsets"),
+    "NetworkPolicy": ("/apis/networking.k8s.io/v1", "networkpolicies"),
+    "ConfigMap": ("/api/v1", "configmaps"),
+    "ServiceAccount": ("/api/v1", "serviceaccounts"),
 }
-_PLURALS = {
-    "JobSet": "jobsets",
-    "NetworkPolicy": "networkpolicies",
-    "ConfigMap": "configmaps",
-    "ServiceAccount": "serviceaccounts",
-}
+_GONE_SECONDS = 600.0
+_LOOK_SECONDS = 0.5
+
+Came = Literal["new", "there", "finished", "continued"]
 
 
-def existing(api: Kube, planned: Planned) -> Object | None:
-    """The JobSet of this run, if it was submitted before."""
-    return api.get(_path(planned.manifest.job_set))
+@dataclass(frozen=True)
+class Submitted:
+    """A job in the cluster."""
+
+    job_set: Object
+    came: Came
+    """Whether it is new, was there already, had finished with the same settings, or goes on after an end."""
 
 
-def submit(api: Kube, planned: Planned) -> Object:
+def submit(api: Kube, planned: Planned) -> Submitted:
     """Create what is missing. Interrupted at any point and run again, it completes the same objects.
 
     The JobSet comes first: whatever else exists is deleted with it. Its pods wait for what they mount, which is there a
-    moment later.
+    moment later. A run that has failed, or that has finished with other settings, goes on where it ended. A Fault if it
+    runs with other settings.
     """
-    manager = f"tensorplane-run-{planned.run}"
-    job_set = existing(api, planned) or api.apply(_path(planned.manifest.job_set), planned.manifest.job_set, manager)
+    path = _path(planned.manifest.job_set)
+    before = _settled(api, path)
+    came: Came = "new"
+    if before is not None:
+        came = _came(before, planned)
+        if came == "finished":
+            return Submitted(before, came)
+        if came == "continued":
+            api.delete(path, propagationPolicy="Foreground")
+            before = _settled(api, path)
+    manager = f"{MANAGER}-run-{planned.run}"
+    job_set = before or api.apply(path, _noted(planned), manager)
     for thing in planned.objects[1:]:
         api.apply(_path(thing), _owned(thing, job_set), manager)
-    return job_set
+    return Submitted(job_set, came)
+
+
+def check_none_runs(api: Kube, planned: Planned) -> None:
+    """A Fault if another run of the same job has not ended."""
+    about = planned.manifest.job_set["metadata"]
+    labels = f"{NAME}={about['labels'][NAME]},{MANAGED_BY}={MANAGER}"
+    for one in api.items(f"{_JOB_SETS}/namespaces/{about['namespace']}/jobsets", labelSelector=labels):
+        if not _ended(one):
+            raise Fault(f"--again: {one['metadata']['name']} has not ended; cancel it first, or set another --name")
+
+
+def _settled(api: Kube, path: str) -> Object | None:
+    """The object, once it is not being deleted any more."""
+    end = time.monotonic() + _GONE_SECONDS
+    while (found := api.get(path)) and found["metadata"].get("deletionTimestamp"):
+        if time.monotonic() > end:
+            raise Fault(f"{found['metadata']['name']}: is being cancelled, and its pods do not end; try again later")
+        time.sleep(_LOOK_SECONDS)
+    return found
+
+
+def _came(before: Object, planned: Planned) -> Came:
+    is_same = (before["metadata"].get("annotations") or {}).get(_SETTINGS) == planned.manifest.run.manifest
+    if condition(before, "Completed").holds:
+        return "finished" if is_same else "continued"
+    if condition(before, "Failed").holds:
+        return "continued"
+    if is_same:
+        return "there"
+    raise Fault(
+        f"{planned.run}: has not ended, and was submitted with another size, queue or other settings that do not decide"
+        " its result; cancel it, then run the same command: it goes on from its checkpoints"
+    )
+
+
+def _ended(job_set: Object) -> bool:
+    return any(condition(job_set, kind).holds for kind in ("Completed", "Failed"))
+
+
+def _noted(planned: Planned) -> Object:
+    """The JobSet with what it was asked for."""
+    job_set = planned.manifest.job_set
+    return {**job_set, "metadata": {**job_set["metadata"], "annotations": {_SETTINGS: planned.manifest.run.manifest}}}
 
 
 def _owned(thing: Object, job_set: Object) -> Object:
@@ -52,5 +118,5 @@ def _owned(thing: Object, job_set: Object) -> Object:
 
 
 def _path(thing: Object) -> str:
-    about, kind = thing["metadata"], thing["kind"]
-    return f"{_PATHS[kind]}/namespaces/{about['namespace']}/{_PLURALS[kind]}/{about['name']}"
+    about, (group, plural) = thing["metadata"], _PATHS[thing["kind"]]
+    return f"{group}/namespaces/{about['namespace']}/{plural}/{about['name']}"

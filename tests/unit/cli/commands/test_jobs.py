@@ -53,7 +53,10 @@ def _shown(rows: list[Row], width: int) -> str:
 def test_a_wide_terminal_has_every_fact_on_one_line_each() -> None:
     lines = _shown(ROWS, 160).splitlines()
     assert len(lines) == 1 + len(ROWS)
-    assert " ".join(lines[1].split()) == "speech running h100-80gb 12,000/50,000 0.4321 7.5 85 min 4 32 12.5 - 5 h"
+    assert (
+        " ".join(lines[1].split())
+        == "speech-0a1b2c3d running h100-80gb 12,000/50,000 0.4321 7.5 85 min 4 32 12.5 - 5 h"
+    )
     assert "3rd of 7 in research" in lines[3]
     assert "namespace" not in lines[0], "it is the same everywhere"
 

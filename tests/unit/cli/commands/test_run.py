@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from cli.commands.run import asked, plan, submission
 from cli.commands.run.asked import Given
 from cli.commands.run.platform import Platform
+from driver.kube import Kube
 from embedded.fault import Fault
 
 PYTHON = ("python", "train.py", "--epochs", "3")
@@ -85,6 +86,7 @@ class TestFile:
         assert job.settings == {
             "kind": "trainingJob",
             "script": "train.py",
+            "files": {".": "."},
             "strategy": {"kind": "multiWorkerMirrored", "workers": 4},
             "resources": {"cpus": 2, "memoryGib": 8},
         }
@@ -108,7 +110,7 @@ def _planned(**given: Any) -> plan.Planned:
 class TestPlan:
     def test_it_is_planned_as_the_stacks_own_jobs(self, mine: Path) -> None:
         found = _planned(queue="training", workers=2, cpus=0.2, memory_gib=1, volumes=("models:/models",))
-        assert (found.namespace, found.queue, found.pods, found.gpus) == ("tensorplane-dev", "training", 2, 0)
+        assert (found.namespace, found.pods, found.gpus) == ("tensorplane-dev", 2, 0)
         assert found.run.startswith("train-")
         job_set = found.manifest.job_set
         assert job_set["metadata"]["labels"]["app.kubernetes.io/managed-by"] == "tensorplane"
@@ -150,11 +152,19 @@ class Api:
     def __init__(self, fails_after: int = 99) -> None:
         self.things: dict[str, dict[str, Any]] = {}
         self.left = fails_after
+        self.deleted: list[str] = []
 
     def get(self, path: str, **_: str) -> Any:
         return self.things.get(path)
 
-    def apply(self, path: str, thing: dict[str, Any], manager: str, *, dry_run: bool = False) -> dict[str, Any]:
+    def items(self, path: str, **_: str) -> Any:
+        return [thing for at, thing in self.things.items() if at.startswith(f"{path}/")]
+
+    def delete(self, path: str, **_: str) -> None:
+        self.deleted.append(path)
+        del self.things[path]
+
+    def apply(self, path: str, thing: dict[str, Any], manager: str) -> dict[str, Any]:
         if not self.left:
             raise KeyboardInterrupt
         self.left -= 1
@@ -162,11 +172,20 @@ class Api:
         self.things[path] = {**thing, "metadata": {**thing["metadata"], "uid": before["metadata"]["uid"]}}
         return self.things[path]
 
+    def end(self, kind: str) -> None:
+        """The only JobSet ends."""
+        (job_set,) = [thing for thing in self.things.values() if thing["kind"] == "JobSet"]
+        job_set["status"] = {"conditions": [{"type": kind, "status": "True"}]}
+
+
+def _submit(api: Api, planned: plan.Planned) -> submission.Submitted:
+    return submission.submit(cast(Kube, api), planned)
+
 
 class TestSubmission:
     def test_the_job_set_owns_all_else(self, mine: Path) -> None:
         api = Api()
-        job_set = submission.submit(api, _planned(queue="training"))  # type: ignore[arg-type]
+        job_set = _submit(api, _planned(queue="training")).job_set
         others = [thing for thing in api.things.values() if thing["kind"] != "JobSet"]
         assert {thing["kind"] for thing in others} == {"ServiceAccount", "ConfigMap", "NetworkPolicy"}
         for thing in others:
@@ -176,13 +195,61 @@ class TestSubmission:
     @pytest.mark.parametrize("after", range(5))
     def test_killed_anywhere_it_leaves_nothing_without_owner_and_is_completed(self, after: int, mine: Path) -> None:
         planned, whole, api = _planned(queue="training"), Api(), Api(after)
-        submission.submit(whole, planned)  # type: ignore[arg-type]
+        _submit(whole, planned)
         with pytest.raises(KeyboardInterrupt):
-            submission.submit(api, planned)  # type: ignore[arg-type]
+            _submit(api, planned)
         assert all(thing["kind"] == "JobSet" or thing["metadata"]["ownerReferences"] for thing in api.things.values())
         api.left = 99
-        submission.submit(api, planned)  # type: ignore[arg-type]
+        _submit(api, planned)
         assert set(api.things) == set(whole.things)
+
+    def test_the_same_command_again_is_the_same_job(self, mine: Path) -> None:
+        api, planned = Api(), _planned(queue="training")
+        assert [_submit(api, planned).came for _ in range(2)] == ["new", "there"]
+        api.end("Completed")
+        assert _submit(api, planned).came == "finished"
+        assert api.deleted == []
+
+    def test_another_size_of_a_job_that_runs_is_refused(self, mine: Path) -> None:
+        api = Api()
+        _submit(api, _planned(queue="training"))
+        with pytest.raises(Fault, match=r"has not ended, and was submitted with another size.*cancel it"):
+            _submit(api, _planned(queue="training", cpus=0.5))
+
+    @pytest.mark.parametrize(
+        ("end", "given"), [("Failed", {}), ("Completed", {"cpus": 0.5}), ("Failed", {"cpus": 0.5})]
+    )
+    def test_what_has_failed_or_gets_other_settings_goes_on(self, mine: Path, end: str, given: dict[str, Any]) -> None:
+        api = Api()
+        _submit(api, _planned(queue="training"))
+        api.end(end)
+        assert _submit(api, _planned(queue="training", **given)).came == "continued"
+        assert len(api.deleted) == 1
+
+    def test_a_job_that_is_being_cancelled_is_created_again_once_it_is_gone(
+        self, mine: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        api, planned = Api(), _planned(queue="training")
+        job_set = _submit(api, planned).job_set
+        job_set["metadata"]["deletionTimestamp"] = "2026-11-25T10:00:00Z"
+        monkeypatch.setattr("time.sleep", lambda _: api.things.clear())
+        assert _submit(api, planned).came == "new"
+
+    def test_it_is_not_trained_again_beside_itself(self, mine: Path) -> None:
+        api, planned = Api(), _planned(queue="training")
+        _submit(api, planned)
+        with pytest.raises(Fault, match=rf"--again: {planned.run} has not ended; cancel it first"):
+            submission.check_none_runs(cast(Kube, api), planned)
+        api.end("Failed")
+        submission.check_none_runs(cast(Kube, api), planned)
+
+
+def test_credentials_are_not_among_the_files_of_a_job(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(mine / "vision.kubeconfig"))
+    with pytest.raises(Fault, match=r"KUBECONFIG: .*vision\.kubeconfig is among the files that the job gets; move it"):
+        asked.job(None, None, PYTHON, Given())
+    monkeypatch.setenv("KUBECONFIG", str(mine / ".kube" / "config"))
+    assert asked.job(None, None, PYTHON, Given()).name == "train"
 
 
 def test_the_command_line_reaches_the_job(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:

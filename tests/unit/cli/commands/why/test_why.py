@@ -317,9 +317,9 @@ def test_a_job_is_named_by_workload_run_or_namespace(job: str, name: str) -> Non
 @pytest.mark.parametrize(
     ("job", "stack", "context", "line"),
     [("serch", "dev", "", r"serch: stack dev has no such job; it has big, .*vision/low3-aaaa \(did you mean search\?\)"
-      r"; for another stack \(.*prod.*\), add STACK=NAME$"),
+      r"; for another stack \(.*prod.*\), add --stack NAME .make: STACK=NAME.$"),
      ("digits", "prod", "", r"stack prod has no such job; it has .*; declared in dev, .*staging: "
-      r"make why JOB=digits, .*make why STACK=staging JOB=digits"),
+      r"add --stack dev .*or --stack staging"),
      ("later", "dev", "", r"later is declared but not in the cluster; deploy it with: make up$"),
      ("later", "dev", "kind", r"not in the cluster; deploy it with: make up CONTEXT=kind$"),
      ("later", "prod", "", r"not in the cluster; deploy it with: make up STACK=prod$"),
