@@ -87,7 +87,7 @@ def test_a_member_runs_watches_and_stops_jobs(member: Member) -> None:
     run = re.findall(r"^(train-\w+): submitted to vision: 1 pod", told, re.MULTILINE)[0]
     assert "\ntrained\n" in told
     assert told.rstrip().endswith(f"{run}: finished")
-    assert re.search(r"^train +finished", member("jobs"), re.MULTILINE)
+    assert re.search(rf"^{run} +finished", member("jobs"), re.MULTILINE)
     assert member("logs", run) == "trained\n"
     assert "finished" in member("why", run)
     assert "python3 train.py" in member("describe", run)
