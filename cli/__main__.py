@@ -12,12 +12,6 @@ from embedded.fault import Fault
 from embedded.paths import PROJECT
 
 
-@click.group(cls=registry.Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=lambda *of: _version(*of))
-def tensorplane() -> None:
-    """TensorFlow on Kubernetes: what a stack declares, and what runs there."""
-
-
 def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted:
         import tomllib
@@ -25,6 +19,12 @@ def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
         about = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
         click.echo(f"tensorplane {about['version']}")
         ctx.exit()
+
+
+@click.group(cls=registry.Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version)
+def tensorplane() -> None:
+    """TensorFlow on Kubernetes: what a stack declares, and what runs there."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

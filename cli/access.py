@@ -10,17 +10,13 @@ from kubernetes import config
 
 from cli import cluster_api
 from cli.api_values import Object
-from cli.jobs import named
-from cli.kueue.facts import condition
-from components import versions
+from cli.jobs import in_cluster, named
 from components.base.faults import did_you_mean
 from driver import advice
 from driver.kube import Kube
 from driver.stack_settings import StackSettings
 from driver.target import Target
 from embedded.fault import Fault
-
-_JOB_SETS = f"/apis/{versions.JOBSET_API}"
 
 
 @dataclass(frozen=True)
@@ -63,7 +59,7 @@ class Access:
         any. A Fault if there is none.
         """
         there = self.job_sets()
-        running = [one for one in there if not any(condition(one, kind).holds for kind in ("Completed", "Failed"))]
+        running = [one for one in there if not in_cluster.ended(one)]
         if alive and (found := named.newest(running, self.namespace, name)):
             return found
         if not self.team:
@@ -76,7 +72,7 @@ class Access:
 
     def job_sets(self) -> list[Object]:
         """The JobSets of the cluster, for a team those of its namespace."""
-        return self.items(_JOB_SETS, "jobsets")
+        return self.items(in_cluster.JOB_SETS, "jobsets")
 
 
 def _namespace(team: str, context: str) -> str:

@@ -16,7 +16,7 @@ from stack.resolved import ResolvedStack
 NAME = "tensorplane-platform"
 SETTINGS, STACK, TEAM = "settings", "stack", "team"
 """Keys of the ConfigMap: the settings as JSON, and the names of the stack and of the team."""
-_SECTIONS = ("cluster", "nodeGroups", "gpuRuntime", "controllers", "queues", "cohorts", "topology", "teams")
+_SECTIONS = {"cluster", "node_groups", "gpu_runtime", "controllers", "queues", "cohorts", "topology", "teams"}
 """Volumes and streams are in the stack's namespace, where a team's jobs cannot reach them."""
 
 
@@ -39,16 +39,10 @@ def declare(resolved: ResolvedStack, namespaces: Mapping[str, pulumi.Input[str]]
 def tree(resolved: ResolvedStack) -> dict[str, Any]:
     """The published settings, without encrypted ones."""
     config = resolved.config
-    found: dict[str, Any] = config.model_dump(
-        mode="json", by_alias=True, exclude_unset=True, include={_field(section) for section in _SECTIONS}
-    )
+    found: dict[str, Any] = config.model_dump(mode="json", by_alias=True, exclude_unset=True, include=_SECTIONS)
     for path in resolved.secret:
         _remove(found, path)
     return {**found, "namespace": config.namespace_name}
-
-
-def _field(section: str) -> str:
-    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in section)
 
 
 def _remove(tree: Any, path: tuple[str, ...]) -> None:

@@ -10,9 +10,7 @@ from cli import options
 def cancel(job: str, stack: str, team: str | None, context: str) -> str:
     """Delete the JobSet of a job that has not ended, and say what stays. A Fault if it has ended."""
     from cli.access import Access
-    from cli.jobs import named
-    from cli.kueue.facts import condition
-    from components import versions
+    from cli.jobs import in_cluster, named
     from driver import advice
     from driver.runs.job_set import JobSet
     from embedded.fault import Fault
@@ -20,12 +18,10 @@ def cancel(job: str, stack: str, team: str | None, context: str) -> str:
     access = Access.of(stack, team, context)
     job_set = access.job(job, alive=True)
     about = job_set["metadata"]
-    for kind, word in (("Completed", "finished"), ("Failed", "failed")):
-        if condition(job_set, kind).holds:
-            raise Fault(f"{about['name']}: has {word} already, so there is nothing to cancel")
+    if word := in_cluster.ended(job_set):
+        raise Fault(f"{about['name']}: has {word} already, so there is nothing to cancel")
     # In the foreground: the JobSet is there, and its GPUs count, until its pods have ended.
-    path = f"/apis/{versions.JOBSET_API}/namespaces/{about['namespace']}/jobsets/{about['name']}"
-    access.api.delete(path, propagationPolicy="Foreground")
+    access.api.delete(in_cluster.path(job_set), propagationPolicy="Foreground")
     grace = max((int(each.get("terminationGracePeriodSeconds", 30)) for each in JobSet(job_set).pods), default=0)
     stays = "; its checkpoints stay" if JobSet(job_set).has_checkpoints else ""
     told = f"{about['name']}: cancelled; its pods have {grace} s to save and end{stays}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from cli.jobs.progress import decimal
 from driver.runs import log_line
 
 _HEIGHT = 12
@@ -30,7 +31,7 @@ def points(lines: Iterable[str]) -> list[Point]:
             continue
         step = int(facts["step"])
         found = {at: point for at, point in found.items() if at < step}
-        found[step] = Point(step, _decimal(facts.get("loss")), float(facts["steps_per_second"]))
+        found[step] = Point(step, decimal(facts.get("loss")), float(facts["steps_per_second"]))
     return list(found.values())
 
 
@@ -60,10 +61,3 @@ def _plot(series: Sequence[tuple[int, float]], title: str, width: int) -> list[s
     plotext.xlabel("step")
     text: str = plotext.uncolorize(plotext.build())
     return [line.ljust(width) for line in text.splitlines()]
-
-
-def _decimal(text: str | None) -> float | None:
-    try:
-        return float(text) if text else None
-    except ValueError:
-        return None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cli.api_values import Object
-from components.base.labels import JOB_SET_NAME
+from cli.jobs import in_cluster
 from driver.kube import Kube
 from driver.runs import log_line
 from driver.runs.job_set import JobSet
@@ -31,8 +31,8 @@ def of(api: Kube, job_set: Object) -> Progress:
     """The progress of a job with running pods; empty if its chief has not reported any."""
     about = job_set["metadata"]
     inside, chief = f"/api/v1/namespaces/{about['namespace']}/pods", JobSet(job_set).writer
-    pods = api.items(inside, labelSelector=f"{JOB_SET_NAME}={about['name']}", fieldSelector="status.phase=Running")
-    names = [pod["metadata"]["name"] for pod in pods]
+    running = in_cluster.pods(api, job_set, fieldSelector="status.phase=Running")
+    names = [pod["metadata"]["name"] for pod in running]
     name = next((name for name in names if chief and name.startswith(chief)), None)
     return read(api.text(f"{inside}/{name}/log", tailLines=str(_LINES)).splitlines()) if name else Progress()
 
@@ -43,8 +43,8 @@ def read(lines: Sequence[str]) -> Progress:
     return Progress(
         step=_number(report.get("step")),
         steps=_number(report.get("steps")),
-        loss=_decimal(report.get("loss")),
-        steps_per_second=_decimal(report.get("steps_per_second")),
+        loss=decimal(report.get("loss")),
+        steps_per_second=decimal(report.get("steps_per_second")),
         eta_seconds=_number(report.get("eta_seconds")),
     )
 
@@ -53,7 +53,8 @@ def _number(text: str | None) -> int | None:
     return int(text) if text and text.isdecimal() else None
 
 
-def _decimal(text: str | None) -> float | None:
+def decimal(text: str | None) -> float | None:
+    """A number of a report; None if it is missing or none."""
     try:
         return float(text) if text else None
     except ValueError:

@@ -16,7 +16,7 @@ from cli.api_values import Object, moment
 from cli.commands.logs import lines, pods
 from cli.commands.why import query as why
 from cli.commands.why.answer import Answer
-from cli.jobs import curves, listed
+from cli.jobs import curves, in_cluster, listed
 from cli.jobs.curves import Point
 from cli.jobs.listed import Job
 from cli.kueue import facts as queue_facts
@@ -25,7 +25,6 @@ from cli.kueue.facts import Facts
 from cli.output.numbers import NOTHING
 from cli.output.tables import table
 from cli.output.times import age
-from components.base.labels import JOB_SET_NAME
 from driver.kube import Kube
 from driver.runs.job_set import JobSet
 from driver.status_tables import pod_state
@@ -77,7 +76,7 @@ def ask(access: Access, job_set: Object, now: datetime) -> Described:
     """What a cluster knows of a job."""
     api, about, shown = access.api, job_set["metadata"], JobSet(job_set)
     inside = f"/api/v1/namespaces/{about['namespace']}/pods"
-    there = sorted(api.items(inside, labelSelector=f"{JOB_SET_NAME}={about['name']}"), key=pods.place)
+    there = sorted(in_cluster.pods(api, job_set), key=pods.place)
     chief = next((pod["metadata"]["name"] for pod in there if pod["metadata"]["name"].startswith(shown.writer)), None)
     log = api.text(f"{inside}/{chief}/log").splitlines() if chief and shown.writer else []
     return Described(

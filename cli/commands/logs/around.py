@@ -1,4 +1,4 @@
-"""What is said of a job around its lines: its pods, their names, why it failed, why there are no lines."""
+"""What is said of a job around its lines: the names of its pods, why it failed, why there are no lines."""
 
 from __future__ import annotations
 
@@ -10,16 +10,8 @@ from rich.text import Text
 from cli.api_values import Object
 from cli.commands.logs import lines
 from cli.commands.logs.pods import Choice
-from cli.kueue.facts import condition
-from components.base.labels import JOB_SET_NAME
+from cli.jobs import in_cluster
 from driver import failures
-from driver.kube import Kube
-
-
-def of_job(api: Kube, job_set: Object) -> list[Object]:
-    """The job's pods."""
-    about = job_set["metadata"]
-    return api.items(f"/api/v1/namespaces/{about['namespace']}/pods", labelSelector=f"{JOB_SET_NAME}={about['name']}")
 
 
 def wide(places: Iterable[tuple[str, int]]) -> int:
@@ -30,7 +22,7 @@ def wide(places: Iterable[tuple[str, int]]) -> int:
 
 def reason(job_set: Object, there: Sequence[Object], console: Console) -> None:
     """Why a failed job failed, before its lines."""
-    if condition(job_set, "Failed").holds:
+    if in_cluster.ended(job_set) == "failed":
         found = failures.first(there) or [failures.without_pods(job_set)]
         console.print(Text(found[0], style="bold red"))
         console.print(*(Text(line, style="red") for line in found[1:]), sep="\n")
@@ -41,7 +33,7 @@ def nothing(job_set: Object, there: Sequence[Object], choice: Choice, why: str) 
     name = job_set["metadata"]["name"]
     if choice.previous:
         return f"{name}: no earlier start of its pods is kept; jobs with `checkpoints` and a Python command keep them"
-    if any(condition(job_set, kind).holds for kind in ("Completed", "Failed")):
+    if in_cluster.ended(job_set):
         return (
             f"{name}: has ended, and its pods are deleted; jobs with `checkpoints` and a Python command keep their logs"
         )

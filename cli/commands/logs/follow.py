@@ -12,8 +12,7 @@ from rich.console import Console
 from cli.api_values import Object
 from cli.commands.logs import around, lines, pods
 from cli.commands.logs.pods import Choice
-from cli.kueue.facts import condition
-from components import versions
+from cli.jobs import in_cluster
 from driver.kube import Kube
 from embedded.fault import Fault
 
@@ -27,17 +26,16 @@ _Line = tuple[tuple[str, int], str]
 
 def until_end(api: Kube, job_set: Object, choice: Choice, console: Console) -> None:
     """Prints lines as they come, then how the job ended. A Fault if it failed."""
-    about = job_set["metadata"]
-    path = f"/apis/{versions.JOBSET_API}/namespaces/{about['namespace']}/jobsets/{about['name']}"
+    path = in_cluster.path(job_set)
     came: queue.SimpleQueue[_Line] = queue.SimpleQueue()
     followed = _Followed(api, choice, came.put)
     prefixes, ended = lines.Prefixes(0), False
     while not ended:
         if (found := api.get(path)) is None:
-            raise Fault(f"{about['name']}: was deleted")
+            raise Fault(f"{job_set['metadata']['name']}: was deleted")
         current = found
-        ended = any(condition(current, kind).holds for kind in ("Completed", "Failed"))
-        there = around.of_job(api, current)
+        ended = bool(in_cluster.ended(current))
+        there = in_cluster.pods(api, current)
         prefixes.widen(around.wide(map(pods.place, there)))
         followed.start([pod for pod in pods.chosen(there, choice) if pods.has_started(pod)])
         _print(came, console, prefixes, _LOOK_SECONDS)
@@ -61,7 +59,7 @@ def _print(came: queue.SimpleQueue[_Line], console: Console, prefixes: lines.Pre
 
 def _tell_end(job_set: Object, there: list[Object], console: Console) -> None:
     name = job_set["metadata"]["name"]
-    if condition(job_set, "Failed").holds:
+    if in_cluster.ended(job_set) == "failed":
         around.reason(job_set, there, console)
         raise Fault(f"{name}: failed")
     console.print(f"{name}: finished", style="bold green")

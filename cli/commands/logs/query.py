@@ -10,6 +10,7 @@ from cli.access import Access
 from cli.api_values import Object
 from cli.commands.logs import around, follow, kept, lines, pods
 from cli.commands.logs.pods import Choice
+from cli.jobs import in_cluster
 from driver.kube import Kube
 from embedded.fault import Fault
 
@@ -42,7 +43,7 @@ def show(api: Kube, job_set: Object, choice: Choice, console: Console, why: str)
 
     `why`: the command that explains the job.
     """
-    there = around.of_job(api, job_set)
+    there = in_cluster.pods(api, job_set)
     around.reason(job_set, there, console)
     started = [pod for pod in pods.chosen(there, choice) if pods.has_started(pod)]
     found = {} if choice.previous else {pods.place(pod): _lines(api, pod, choice) for pod in started}

@@ -22,9 +22,6 @@ from workloads.kinds.training_job import TrainingJobArgs
 from workloads.manifests.objects import Manifest
 from workloads.manifests.training_job import JobManifest, plan
 
-_OF_TEAMS = ("ConfigMap",)
-_OWNED = ("ServiceAccount", "ConfigMap", "NetworkPolicy")
-
 
 @dataclass(frozen=True)
 class Planned:
@@ -41,8 +38,10 @@ class Planned:
     @property
     def objects(self) -> list[Manifest]:
         """The JobSet first, and what it owns; in a team's namespace only what its members may create."""
-        owned = [each for each in self.manifest.objects if each["kind"] in (_OF_TEAMS if self.team else _OWNED)]
-        return [self.manifest.job_set, *owned]
+        made = self.manifest
+        if self.team:
+            return [made.job_set, *made.config_maps]
+        return [made.job_set, made.service_account, *made.config_maps, *made.network_policies]
 
     @property
     def run(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from cli.api_values import Object
 from cli.commands.run.plan import Planned
-from cli.kueue.facts import condition
+from cli.jobs import in_cluster
 from components import versions
 from components.base.labels import DOMAIN, MANAGED_BY, NAME
 from driver.kube import Kube
@@ -18,9 +18,8 @@ MANAGER = "tensorplane"
 """Value of the label `managed-by` on objects of this command."""
 _SETTINGS = f"{DOMAIN}/settings"
 """Annotation of a JobSet: the hash of what was asked for, to compare with what is asked for now."""
-_JOB_SETS = f"/apis/{versions.JOBSET_API}"
 _PATHS = {
-    "JobSet": (_JOB_SETS, "jobsets"),
+    "JobSet": (in_cluster.JOB_SETS, "jobsets"),
     "NetworkPolicy": ("/apis/networking.k8s.io/v1", "networkpolicies"),
     "ConfigMap": ("/api/v1", "configmaps"),
     "ServiceAccount": ("/api/v1", "serviceaccounts"),
@@ -68,8 +67,8 @@ def check_none_runs(api: Kube, planned: Planned) -> None:
     """A Fault if another run of the same job has not ended."""
     about = planned.manifest.job_set["metadata"]
     labels = f"{NAME}={about['labels'][NAME]},{MANAGED_BY}={MANAGER}"
-    for one in api.items(f"{_JOB_SETS}/namespaces/{about['namespace']}/jobsets", labelSelector=labels):
-        if not _ended(one):
+    for one in api.items(f"{in_cluster.JOB_SETS}/namespaces/{about['namespace']}/jobsets", labelSelector=labels):
+        if not in_cluster.ended(one):
             raise Fault(f"--again: {one['metadata']['name']} has not ended; cancel it first, or set another --name")
 
 
@@ -85,20 +84,14 @@ def _settled(api: Kube, path: str) -> Object | None:
 
 def _came(before: Object, planned: Planned) -> Came:
     is_same = (before["metadata"].get("annotations") or {}).get(_SETTINGS) == planned.manifest.run.manifest
-    if condition(before, "Completed").holds:
-        return "finished" if is_same else "continued"
-    if condition(before, "Failed").holds:
-        return "continued"
+    if ended := in_cluster.ended(before):
+        return "finished" if is_same and ended == "finished" else "continued"
     if is_same:
         return "there"
     raise Fault(
         f"{planned.run}: has not ended, and was submitted with another size, queue or other settings that do not decide"
         " its result; cancel it, then run the same command: it goes on from its checkpoints"
     )
-
-
-def _ended(job_set: Object) -> bool:
-    return any(condition(job_set, kind).holds for kind in ("Completed", "Failed"))
 
 
 def _noted(planned: Planned) -> Object:

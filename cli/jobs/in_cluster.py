@@ -1,0 +1,31 @@
+"""A job's objects in the cluster: the path of its JobSet, its pods, and whether it has ended."""
+
+from __future__ import annotations
+
+from cli.api_values import Object
+from cli.kueue.facts import condition
+from components import versions
+from components.base.labels import JOB_SET_NAME
+from driver.kube import Kube
+
+JOB_SETS = f"/apis/{versions.JOBSET_API}"
+"""Path of the API's group."""
+_ENDS = {"Completed": "finished", "Failed": "failed"}
+
+
+def path(job_set: Object) -> str:
+    """The path of a JobSet, by its metadata."""
+    about = job_set["metadata"]
+    return f"{JOB_SETS}/namespaces/{about['namespace']}/jobsets/{about['name']}"
+
+
+def ended(job_set: Object) -> str:
+    """How a job has ended: finished or failed; empty if it has not."""
+    return next((word for kind, word in _ENDS.items() if condition(job_set, kind).holds), "")
+
+
+def pods(api: Kube, job_set: Object, **query: str) -> list[Object]:
+    """The pods of a job. `query`: further parameters of the list."""
+    about = job_set["metadata"]
+    selector = f"{JOB_SET_NAME}={about['name']}"
+    return api.items(f"/api/v1/namespaces/{about['namespace']}/pods", labelSelector=selector, **query)
