@@ -33,17 +33,6 @@ _FOLDERS = {"MODEL_DIR": "model", "CHECKPOINT_DIR": "checkpoints", "TENSORBOARD_
 
 
 @dataclass(frozen=True)
-class Question:
-    """The command's arguments."""
-
-    job: str
-    stack: str
-    team: str | None = None
-    context: str = ""
-    as_json: bool = False
-
-
-@dataclass(frozen=True)
 class Described:
     """What is known of a job."""
 
@@ -62,11 +51,11 @@ class Described:
         return {**asdict(self), "job": job, "pods": there}
 
 
-def run(question: Question, console: Console) -> None:
-    """Asks the stack's cluster, and prints."""
-    access, now = Access.of(question.stack, question.team, question.context), datetime.now(UTC)
-    found = ask(access, access.job(question.job), now)
-    if question.as_json:
+def run(access: Access, job: str, console: Console, *, as_json: bool) -> None:
+    """Asks the cluster about a job, and prints."""
+    now = datetime.now(UTC)
+    found = ask(access, access.job(job), now)
+    if as_json:
         print(json.dumps(found.plain(), indent=2))
     else:
         show(found, console, now)

@@ -14,7 +14,9 @@ from cli import options
 @options.as_json()
 def command(stack: str, team: str | None, everything: bool, as_json: bool) -> None:
     """Training jobs of all stacks and teams in the cluster: state, place in the queue, progress, GPU-hours."""
+    from cli.access import Access
     from cli.commands.jobs import query
     from driver import terminal
 
-    query.run(query.Question(stack, team, options.context(), everything, as_json), terminal.console())
+    access = Access.of(stack, team, options.context())
+    query.run(access, terminal.console(), everything=everything, as_json=as_json)

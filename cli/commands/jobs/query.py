@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from rich.console import Console
@@ -30,22 +29,11 @@ _FOLLOWED = 50
 _AT_ONCE = 16
 
 
-@dataclass(frozen=True)
-class Question:
-    """The command's arguments."""
-
-    stack: str
-    team: str | None = None
-    context: str = ""
-    everything: bool = False
-    as_json: bool = False
-
-
-def run(question: Question, console: Console) -> None:
-    """Asks the stack's cluster, and prints."""
-    rows = ask(Access.of(question.stack, question.team, question.context), datetime.now(UTC))
-    shown = rows if question.everything else _newest(rows)
-    if question.as_json:
+def run(access: Access, console: Console, *, everything: bool, as_json: bool) -> None:
+    """Asks the cluster, and prints."""
+    rows = ask(access, datetime.now(UTC))
+    shown = rows if everything else _newest(rows)
+    if as_json:
         print(json.dumps([row.plain() for row in shown], indent=2))
         return
     if not rows:

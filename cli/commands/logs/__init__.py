@@ -32,9 +32,11 @@ def command(
 
     JOB is a training job of the stack, a JobSet's name, or NAMESPACE/NAME of a team's.
     """
+    from cli.access import Access
     from cli.commands.logs import query
     from cli.commands.logs.pods import Choice
     from driver import terminal
 
     choice = Choice(role, index, previous, tail)
-    query.run(query.Question(job, stack, team, options.context(), choice, follow), terminal.console())
+    access = Access.of(stack, team, options.context())
+    query.run(access, job, choice, terminal.console(), follows=follow)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from rich.console import Console
 
 from cli.access import Access
@@ -15,27 +13,14 @@ from driver.kube import Kube
 from embedded.fault import Fault
 
 
-@dataclass(frozen=True)
-class Question:
-    """The command's arguments."""
-
-    job: str
-    stack: str
-    team: str | None = None
-    context: str = ""
-    choice: Choice = field(default_factory=Choice)
-    follow: bool = False
-
-
-def run(question: Question, console: Console) -> None:
+def run(access: Access, job: str, choice: Choice, console: Console, *, follows: bool) -> None:
     """Prints the reason of a failure, then the lines."""
-    access = Access.of(question.stack, question.team, question.context)
-    job_set = access.job(question.job)
-    if question.follow:
-        follow.until_end(access.api, job_set, question.choice, console)
+    job_set = access.job(job)
+    if follows:
+        follow.until_end(access.api, job_set, choice, console)
     else:
         why = access.command(f"why {job_set['metadata']['name']}")
-        show(access.api, job_set, question.choice, console, why)
+        show(access.api, job_set, choice, console, why)
 
 
 def show(api: Kube, job_set: Object, choice: Choice, console: Console, why: str) -> None:

@@ -17,7 +17,9 @@ def command(job: str, stack: str, team: str | None, as_json: bool) -> None:
 
     JOB is a training job of the stack, a JobSet's name, or NAMESPACE/NAME of a team's.
     """
+    from cli.access import Access
     from cli.commands.why import query
     from driver import terminal
 
-    query.run(query.Question(job, stack, team, options.context(), as_json), terminal.console())
+    access = Access.of(stack, team, options.context())
+    query.run(access, job, terminal.console(), as_json=as_json)

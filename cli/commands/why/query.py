@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -24,23 +24,10 @@ from driver.kube import Kube
 from driver.stack_settings import STACK
 
 
-@dataclass(frozen=True)
-class Question:
-    """The command's arguments."""
-
-    job: str
-    """A workload of the stack, a JobSet's name, or namespace/name of a team's."""
-    stack: str
-    team: str | None = None
-    context: str = ""
-    as_json: bool = False
-
-
-def run(question: Question, console: Console) -> None:
-    """Asks the stack's cluster, and prints."""
-    access = Access.of(question.stack, question.team, question.context)
-    found = explained(access, access.job(question.job))
-    if question.as_json:
+def run(access: Access, job: str, console: Console, *, as_json: bool) -> None:
+    """Asks the cluster about a job, and prints."""
+    found = explained(access, access.job(job))
+    if as_json:
         print(json.dumps(asdict(found), indent=2))
     else:
         show(found, console)
