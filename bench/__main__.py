@@ -23,8 +23,11 @@ from bench import (
     pods,
     queue_layouts,
     quiet,
+    serving,
     simulated_fleet,
     snapshots,
+    sweep_overhead,
+    sweeps,
     throughput,
     training,
     weak_scaling,
@@ -53,6 +56,9 @@ FIGURES = {
         goodput,
         fit_speed,
         parameter_server,
+        sweeps,
+        sweep_overhead,
+        serving,
     )
     for one in module.FIGURES
 }

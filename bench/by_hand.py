@@ -17,6 +17,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from bench import image_root
 from embedded.images import training
 from embedded.images.oci import NONROOT
 from embedded.progress import Progress
@@ -26,9 +27,6 @@ from workloads import sources
 
 _APP = Path("opt/tensorplane/app")
 _LIBRARY = Path("opt/tensorplane/lib")
-_FOLDERS = ("proc", "dev", "tmp")
-# The mounts, and what the program starts, end with its namespaces.
-_ENTER = 'mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && exec chroot --userspec={user}:{user} "$0" "$@"'
 WORKERS = 2
 
 Line = tuple[float, str]
@@ -39,11 +37,7 @@ class Program:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        for recipe in training.image().recipes:
-            recipe.layer(Step("image")).extract(root)
-        for name in _FOLDERS:
-            (root / name).mkdir(exist_ok=True)
-        (root / "tmp").chmod(0o1777)
+        image_root.extract(training.image(), root)
 
     def add(self, files: dict[str, Path]) -> None:
         """Copies the program's files and tensorplane's library to their paths in pods."""
@@ -84,15 +78,8 @@ class Program:
             "HOME": "/tmp",  # noqa: S108  # inside the image, as in a pod
             "USER": "tensorplane",
         }
-        enter = _ENTER.format(user=NONROOT)
-        command(
-            [
-                *("unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", enter, self._root),
-                *("/bin/busybox", "env", "-i", *(f"{name}={value}" for name, value in environment.items())),
-                *("/usr/bin/python3", f"/{_APP}/{script}"),
-            ],
-            watch=listener,
-        )
+        argv = ("/usr/bin/python3", f"/{_APP}/{script}")
+        command(image_root.command(self._root, environment, argv), watch=listener)
 
 
 def _stamping(lines: list[Line]) -> Callable[[str], None]:

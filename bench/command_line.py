@@ -7,7 +7,6 @@ import json
 import os
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -22,7 +21,7 @@ from cli.commands.run.asked import Given
 from cli.commands.run.platform import Platform
 from components import versions
 from embedded.fault import Fault
-from embedded.paths import PROJECT
+from embedded.hosts import launchers
 
 _RUNS, _LISTS, _JOBS, _PODS = 7, 5, 1000, 16
 _PAUSE_SECONDS = 3.0
@@ -47,10 +46,10 @@ def _person() -> Iterator[tuple[Running, Path]]:
 
 
 def _started(folder: Path, *words: str) -> subprocess.Popen[str]:
-    code = f"import sys; sys.path.insert(0, {str(PROJECT)!r}); from cli.__main__ import main; sys.exit(main())"
     environment = {**os.environ, "TENSORPLANE_INSTANCE": instance.BENCH.name}
-    argv = [sys.executable, "-P", "-c", code, *words]
-    return subprocess.Popen(argv, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        launchers.argv("cli", *words), cwd=folder, env=environment, stdout=subprocess.PIPE, text=True
+    )
 
 
 def _output(folder: Path, *words: str) -> str:

@@ -1,11 +1,12 @@
 """One worker of `bench/weak_scaling.py`: trains a dense network on random numbers through the library's `Loop`.
 
 Its 1.6 million weights are 6.6 MB of gradients in each step; the batch of each worker is the same for any number of
-workers. The chief prints its steps per second after the warm-up.
+workers, the first argument. The chief prints its steps per second after the warm-up.
 """
 
 from __future__ import annotations
 
+import sys
 import time
 
 from tensorplane import StopRequest
@@ -17,16 +18,16 @@ from tensorflow import keras  # noqa: E402
 
 from tensorplane import Checkpointer, Loop, Order, Place, Schedule  # noqa: E402
 
-_BATCH, _WARM_UP, _STEPS, _WIDTH = 1024, 5, 25, 900
+_WARM_UP, _STEPS, _WIDTH = 5, 25, 900
 
 
-def main() -> float:
-    """Steps per second."""
+def main(batch: int) -> float:
+    """Steps per second; `batch`: examples of each worker in a step."""
     tf.config.threading.set_intra_op_parallelism_threads(1)
     keras.utils.set_random_seed(1)
     place = Place.current()
     strategy = place.strategy()
-    order = Order(examples=1 << 16, global_batch=_BATCH * place.workers, seed=1)
+    order = Order(examples=1 << 16, global_batch=batch * place.workers, seed=1)
     with strategy.scope():
         layers = [keras.layers.Dense(_WIDTH, activation="relu") for _ in range(3)]
         model = keras.Sequential([keras.Input((64,)), *layers, keras.layers.Dense(1)])
@@ -41,7 +42,7 @@ def main() -> float:
         return loss
 
     def example(indices: tf.Tensor) -> tuple[tf.Tensor]:
-        return (tf.random.stateless_normal([_BATCH, 64], tf.stack([indices[0], 1])),)
+        return (tf.random.stateless_normal([batch, 64], tf.stack([indices[0], 1])),)
 
     loop = Loop(strategy, place, train_step, step)
     checkpoints = Checkpointer(None, place, model=model)
@@ -55,4 +56,4 @@ def main() -> float:
 
 
 if __name__ == "__main__":
-    print("rate", main(), flush=True)
+    print("rate", main(int(sys.argv[1])), flush=True)

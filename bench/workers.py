@@ -16,6 +16,8 @@ from embedded.fault import Fault
 from embedded.paths import PROJECT
 
 _LIMIT_SECONDS = 300
+MALLOC = {"MALLOC_MMAP_THRESHOLD_": 32 << 20, "MALLOC_TRIM_THRESHOLD_": 64 << 20, "MALLOC_TOP_PAD_": 16 << 20}
+"""What the launcher of a job's pod sets for its program."""
 
 
 def lines_of_first(
@@ -51,7 +53,8 @@ def lines_of_first(
 
 def environment() -> dict[str, str]:
     """Of programs that use the library from the checkout."""
-    return {**os.environ, "PYTHONPATH": str(PROJECT / "runtime"), "TF_CPP_MIN_LOG_LEVEL": "2"}
+    malloc = {name: str(size) for name, size in MALLOC.items()}
+    return {**os.environ, **malloc, "PYTHONPATH": str(PROJECT / "runtime"), "TF_CPP_MIN_LOG_LEVEL": "2"}
 
 
 def _kill(processes: Iterable[subprocess.Popen[str]]) -> None:

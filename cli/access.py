@@ -18,6 +18,8 @@ from driver.stack_settings import StackSettings
 from driver.target import Target
 from embedded.fault import Fault
 
+_START = "If it is an embedded cluster, start it with: make up"
+
 
 @dataclass(frozen=True)
 class Access:
@@ -39,7 +41,9 @@ class Access:
     def of(cls, stack: str, team: str | None, context: str) -> Access:
         """A stack's, or with `team` that of the current context of the user's kubeconfig."""
         if team:
-            return cls(Kube.of(None, context or None), _namespace(team, context), team=team, context=context)
+            return cls(
+                Kube.of(None, context or None, remedy=_START), _namespace(team, context), team=team, context=context
+            )
         target = Target.of(context, stack=stack)
         settings = StackSettings(stack, target.home)
         settings.source()

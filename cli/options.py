@@ -23,6 +23,27 @@ def _stacks(_: click.Context, __: click.Parameter, begun: str) -> list[str]:
     return [name for name in stack_names() if name.startswith(begun)]
 
 
+def served(*, required: bool = True) -> Callable[[_Command], _Command]:
+    """The argument SERVER[/MODEL], as the parameter `target`."""
+    name = "SERVER[/MODEL]" if required else "[SERVER[/MODEL]]"
+    return click.argument("target", metavar=name, required=required, shell_complete=_models)
+
+
+def _models(context: click.Context, _: click.Parameter, begun: str) -> list[str]:
+    """The servers of the stack's file, and the models of those that have several."""
+    from driver.stack_settings import StackSettings
+    from embedded.paths import Instance
+
+    declared = StackSettings(context.params.get("stack") or "dev", Instance.current().stacks).section("workloads")
+    found = [
+        target
+        for name, args in declared.items()
+        if args.get("kind") == "modelServer"
+        for target in (name, *(f"{name}/{model}" for model in args.get("models") or ()))
+    ]
+    return [target for target in found if target.startswith(begun)]
+
+
 def team(command: _Command) -> _Command:
     """`--team`, as the parameter `team`."""
     text = "A team that you are a member of, with the cluster and namespace of your kubeconfig, instead of a stack."

@@ -2,16 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import pulumi
 import pulumi_kubernetes as k8s
 
+from components.agent_code import API_SERVER_PORTS as API_SERVER_PORTS
+from components.agent_code import Resources as Resources
+from components.agent_code import command
+from components.agent_code import files as files
 from components.base import names, restricted
 from components.base.labels import COMPONENT, SKIP_AWAIT, TENSORPLANE, labels
 
-API_SERVER_PORTS = (443, 6443)
-"""The API server's ports: of its Service, and its own. No selector of a network policy matches its address."""
 API_SERVER: "list[k8s.networking.v1.NetworkPolicyPortArgsDict]" = [
     {"protocol": "TCP", "port": port} for port in API_SERVER_PORTS
 ]
@@ -23,24 +24,7 @@ JOB_NAME: "k8s.core.v1.EnvVarArgsDict" = {
 """The variable with the name of the pod's Job, which for a CronJob's ends with the minute that it was due."""
 _CODE = "/opt/tensorplane/lib"
 _TMP = "/tmp"  # noqa: S108  # a volume of the pod's own
-_PROJECT = Path(__file__).resolve().parents[1]
 _SECONDS_TO_START = 600
-
-
-def files(program: str) -> dict[str, str]:
-    """The code that pods of an agent mount, by path: its folder of `agents/`, and the modules that all agents share."""
-    agents = _PROJECT / "agents"
-    found = sorted([*agents.glob("*.py"), *(agents / program).glob("*.py")])
-    return {path.relative_to(_PROJECT).as_posix(): path.read_text() for path in found}
-
-
-@dataclass(frozen=True)
-class Resources:
-    """CPU and memory that the container requests, and the memory at which it is killed, as Kubernetes quantities."""
-
-    cpu: str
-    memory: str
-    memory_limit: str
 
 
 @dataclass(frozen=True)
@@ -108,37 +92,50 @@ class Agent:
         env: "Sequence[k8s.core.v1.EnvVarArgsDict]" = (),
         mounts: Sequence[Mount] = (),
         tmp_mib: int | None = None,
+        http_port: int | None = None,
     ) -> "k8s.core.v1.PodSpecArgsDict":
-        """A pod that runs the program. `tmp_mib`: size of an in-memory /tmp, also HOME; none by default."""
+        """A pod that runs the program.
+
+        `tmp_mib`: size of an in-memory /tmp, also HOME; none by default. `http_port`: where it answers GET / once it is
+        ready; by default it is ready at once.
+        """
         home: list[k8s.core.v1.EnvVarArgsDict] = [{"name": "HOME", "value": _TMP}] if tmp_mib else []
         every = [self._code, *mounts, *([_tmp(tmp_mib)] if tmp_mib else [])]
+        container: k8s.core.v1.ContainerArgsDict = {
+            "name": "main",
+            "image": self._image,
+            "image_pull_policy": "IfNotPresent",
+            "command": [*command(self._program), *arguments],
+            "env": [*home, *_FIND_CODE, *env],
+            "resources": {
+                "requests": {"cpu": self._resources.cpu, "memory": self._resources.memory},
+                "limits": {"memory": self._resources.memory_limit},
+            },
+            "security_context": restricted.CONTAINER,
+            "volume_mounts": [_mounted(each) for each in every],
+        }
+        if http_port:
+            container["readiness_probe"] = {"http_get": {"path": "/", "port": http_port}, "period_seconds": 10}
         pod: k8s.core.v1.PodSpecArgsDict = {
             "enable_service_links": False,
             "security_context": restricted.pod(self._user),
-            "containers": [
-                {
-                    "name": "main",
-                    "image": self._image,
-                    "image_pull_policy": "IfNotPresent",
-                    "command": ["python3", "-m", f"agents.{self._program}", *arguments],
-                    "env": [*home, *_FIND_CODE, *env],
-                    "resources": {
-                        "requests": {"cpu": self._resources.cpu, "memory": self._resources.memory},
-                        "limits": {"memory": self._resources.memory_limit},
-                    },
-                    "security_context": restricted.CONTAINER,
-                    "volume_mounts": [_mounted(each) for each in every],
-                }
-            ],
+            "containers": [container],
             "volumes": [each.volume for each in every],
         }
         if self._shared:
             return {**pod, "service_account_name": self._name}
         return {**pod, "automount_service_account_token": False}
 
-    def deployment(self, pod: "k8s.core.v1.PodSpecArgsDict") -> "k8s.apps.v1.Deployment":
+    def deployment(
+        self,
+        pod: "k8s.core.v1.PodSpecArgsDict",
+        *,
+        pod_labels: Mapping[str, str] | None = None,
+        needed: Sequence[pulumi.Resource] = (),
+    ) -> "k8s.apps.v1.Deployment":
         """Run one pod at all times. It gets no time to stop: its state must be in the cluster."""
         selector = labels(self._name, self._component)
+        template: k8s.meta.v1.ObjectMetaArgsDict = {"labels": {**selector, **(pod_labels or {})}}
         return k8s.apps.v1.Deployment(
             self._resource_name,
             # An update does not wait for it: workloads run without it.
@@ -147,9 +144,9 @@ class Agent:
                 "replicas": 1,
                 "strategy": {"type": "Recreate"},
                 "selector": {"match_labels": selector},
-                "template": {"metadata": {"labels": selector}, "spec": {**pod, "termination_grace_period_seconds": 1}},
+                "template": {"metadata": template, "spec": {**pod, "termination_grace_period_seconds": 1}},
             },
-            opts=self._after(self._shared),
+            opts=self._after([*self._shared, *needed]),
         )
 
     def cron_job(

@@ -93,6 +93,24 @@ VOLSYNC = Chart(
     image="quay.io/backube/volsync",
     repository="https://backube.github.io/helm-charts",
 )
+# The newest one that Go's checksum database can verify, for the embedded cluster. Chart 3.12.2 installs it.
+METRICS_SERVER = Chart(
+    name="metrics-server",
+    namespace="kube-system",
+    version="3.12.2",
+    reference="metrics-server",
+    image="registry.k8s.io/metrics-server/metrics-server",
+    tag="v0.7.2",
+    repository="https://kubernetes-sigs.github.io/metrics-server/",
+)
+KEDA = Chart(
+    name="keda",
+    namespace="keda",
+    version="2.17.2",
+    reference="keda",
+    image="ghcr.io/kedacore/keda",
+    repository="https://kedacore.github.io/charts",
+)
 # 0.20.0 is newer, but Go's module proxy, where the embedded cluster gets the chart from, does not serve it.
 DEVICE_PLUGIN = Chart(
     name="nvidia-device-plugin",

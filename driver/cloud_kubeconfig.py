@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+import yaml
+
 from driver import advice
 from driver.stack_settings import call
 from embedded import toolchain
@@ -24,3 +26,13 @@ def of_stack(stack: str, environment: Mapping[str, str]) -> str:
     if not (found := json.loads(outputs).get("kubeconfig")):
         raise Fault(f"stack {stack}: its cluster does not exist yet; create it with: {advice.deploy(stack)}")
     return str(found)
+
+
+def of_member(stack: str, team: str, namespace: str, environment: Mapping[str, str]) -> str:
+    """The one for a team's members, with the team's namespace. It has no credentials: the cloud's client logs in
+    whoever uses it."""
+    found = json.loads(of_stack(stack, environment))
+    (context,) = found["contexts"]
+    name = f"{context['name']}-{team}"
+    own = {"name": name, "context": {**context["context"], "namespace": namespace}}
+    return yaml.safe_dump({**found, "current-context": name, "contexts": [own]}, sort_keys=False)

@@ -144,6 +144,13 @@ def again(job_set: Object, pods: Iterable[Object], deploy: str, refresh: str) ->
     return f"{advice} ({_DOCS})"
 
 
+AGAIN = (
+    "Correct the cause, then run the same command again. Changed files start a new run; unchanged ones continue from "
+    "the last checkpoint, and with --again from the beginning."
+)
+"""How to run a failed run of `tensorplane run` again."""
+
+
 def gone(refresh: str) -> str:
     """How to run a run again after somebody deleted its JobSet."""
     return f"To run it again, from its checkpoints if it has any: {refresh} ({_DOCS})"

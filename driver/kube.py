@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,14 @@ from typing import Any
 import urllib3
 import yaml
 from kubernetes import client, config
+from kubernetes.stream import ws_client
+from websocket import WebSocket, WebSocketBadStatusException, WebSocketException
 
 from embedded.fault import Fault
 
 START = "Start it with: make up"
 """The remedy if the embedded cluster does not answer."""
+_OBJECT = re.compile(r"^(<[^>]*>|[\w.]+\([^()]*\)): ")
 _LOOK = "Look with: kubectl cluster-info"
 
 
@@ -78,11 +82,16 @@ class Kube:
             if rest:
                 yield rest.decode(errors="replace")
 
-    def service(self, namespace: str, name: str, port: int, path: str, body: Any = None) -> tuple[int, Any]:
-        """Status and JSON answer of an HTTP service in the cluster, asked through the API server's proxy."""
+    def service(
+        self, namespace: str, name: str, port: int, path: str, body: Any = None, *, seconds: float = 30
+    ) -> tuple[int, Any]:
+        """Status and JSON answer of an HTTP service in the cluster, asked through the API server's proxy.
+
+        An error's answer is text. `seconds`: how long the service may be silent.
+        """
         at = f"/api/v1/namespaces/{namespace}/services/http:{name}:{port}/proxy{path}"
         try:
-            answer = self._call("GET" if body is None else "POST", at, {}, body)
+            answer = self._call("GET" if body is None else "POST", at, {}, body, seconds)
         except client.ApiException as error:
             return int(error.status or 0), error.body
         return answer.status, json.loads(answer.data)
@@ -97,6 +106,20 @@ class Kube:
             raise Fault(f"{thing['kind']} {thing['metadata']['name']}: {_message(error)}") from None
         applied: dict[str, Any] = json.loads(answer.data)
         return applied
+
+    def websocket(self, path: str, **query: str | list[str]) -> WebSocket:
+        """A WebSocket to a subresource of a pod: exec, portforward. A Fault with the server's reason."""
+        headers: dict[str, str] = {}
+        self._api.update_params_for_auth(headers, [], ["BearerToken"])
+        address = f"{self._api.configuration.host}{path}"
+        try:
+            url = ws_client.get_websocket_url(address, list(query.items()))
+            opened: WebSocket = ws_client.create_websocket(self._api.configuration, url, headers)
+        except WebSocketBadStatusException as error:
+            raise Fault(f"{path}: {_of_body(error.resp_body) or f'the server answers {error.status_code}'}") from None
+        except (OSError, WebSocketException) as error:
+            raise Fault(f"The cluster does not answer ({error}). {self._remedy}") from None
+        return opened
 
     def delete(self, path: str, **query: str) -> None:
         """Delete one object; no error if it does not exist."""
@@ -129,12 +152,23 @@ class Kube:
                 _request_timeout=seconds,
             )
         except urllib3.exceptions.HTTPError as error:
-            raise Fault(f"The cluster does not answer ({error}). {self._remedy}") from None
+            where = self._api.configuration.host.partition("://")[2]
+            raise Fault(f"The cluster does not answer ({where}: {_cause(error)}). {self._remedy}") from None
         return answer
 
 
+def _cause(error: urllib3.exceptions.HTTPError) -> str:
+    """Without the names of Python's classes and objects."""
+    return _OBJECT.sub("", str(getattr(error, "reason", None) or error))
+
+
 def _message(error: client.ApiException) -> str:
+    return _of_body(error.body) or f"{error.status} {error.reason}"
+
+
+def _of_body(body: Any) -> str:
+    """The server's message in the body of its answer; empty if there is none."""
     try:
-        return str(json.loads(error.body)["message"])
+        return str(json.loads(body)["message"])
     except (TypeError, ValueError, KeyError):
-        return f"{error.status} {error.reason}"
+        return ""

@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -50,15 +50,27 @@ class StackSettings:
         return self.folder / f"Pulumi.{self.name}.yaml"
 
     def section(self, name: str) -> dict[str, Any]:
-        """One section under `tensorplane:`, unchecked: the stack's program checks it."""
-        found = read(self.project / self.file.name).section(name)
+        """One section under `tensorplane:`, unchecked: the stack's program checks it. A workload stack has the sections
+        of its platform, apart from its own workloads."""
+        found = (self if name == "workloads" else self.of_platform)._written.section(name)
         return found if isinstance(found, dict) else {}
 
     @property
     def namespace(self) -> str:
         """The namespace of the stack's objects, as the stack's program derives it."""
-        named = read(self.project / self.file.name).section("namespace")
-        return named if isinstance(named, str) else f"tensorplane-{self.name}"
+        of = self.of_platform
+        named = of._written.section("namespace")
+        return named if isinstance(named, str) else f"tensorplane-{of.name}"
+
+    @property
+    def of_platform(self) -> StackSettings:
+        """The settings of the stack with the platform: those that `platform` names, else these."""
+        named = self._written.section("platform")
+        return replace(self, name=named) if isinstance(named, str) and named else self
+
+    @property
+    def _written(self) -> StackFile:
+        return read(self.project / self.file.name)
 
     def source(self) -> Path:
         """The project's file. A Fault if it does not exist."""

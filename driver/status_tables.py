@@ -15,6 +15,7 @@ from components.base.labels import ACCELERATOR, JOB_SET_NAME, NO_ACCELERATOR, SI
 from components.base.quantities import GIB, amount
 from components.catalog import GPU_RESOURCE, TPU_RESOURCE
 from driver import failures
+from driver.fitted_table import FittedTable
 from driver.kube import Kube
 from driver.runs import published
 from driver.service_urls import urls
@@ -24,6 +25,8 @@ Object = dict[str, Any]
 _JOB_SETS = "/apis/jobset.x-k8s.io/v1alpha2/jobsets"
 _QUEUES = "/apis/kueue.x-k8s.io"
 _RUN_COLUMNS = ("namespace", "run", "state", "restarts", "age", "result")
+_LEAST = ("version", "cluster queue", "restarts", "age", "memory", "port", "ready")
+"""Columns that are left out on a narrow terminal, the least important first."""
 _NODE_COLUMNS = ("name", "state", "version", "processors", "memory", "accelerators")
 
 
@@ -74,9 +77,9 @@ def render(facts: Facts, now: datetime.datetime, *, routed: bool) -> RenderableT
 
 
 def _table(title: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", header_style="dim", box=None, pad_edge=False)
+    table = FittedTable(title=title, least=_LEAST)
     for column in columns:
-        table.add_column(column, no_wrap=column in ("name", "URL"), overflow="fold")
+        table.add_column(column, overflow="ellipsis")
     for row in sorted(rows):
         table.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in row))
     return table

@@ -85,6 +85,7 @@ class Target:
         if self.embedded:
             return Kube.of(self.instance.kubeconfig, remedy=START)
         if self.cloud:
-            access = cloud_kubeconfig.of_stack(self.stack, self.environment())
-            return Kube.of_text(access, remedy=f"Look with: {advice.kubeconfig(self.stack)}")
+            creator = StackSettings(self.stack, self.instance.stacks).of_platform.name
+            access = cloud_kubeconfig.of_stack(creator, self.environment())
+            return Kube.of_text(access, remedy=f"Look with: {advice.kubeconfig(creator)}")
         return Kube.of(self.kubeconfig, self.context)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from rich.console import Console
@@ -10,5 +11,8 @@ _PLAIN_WIDTH = 140
 
 
 def console() -> Console:
-    """As wide as the terminal; wider in a pipe or a log, so that tables do not break words."""
-    return Console(highlight=False, width=None if sys.stdout.isatty() else _PLAIN_WIDTH)
+    """As wide as COLUMNS, else as the terminal; wide in a pipe or a log, where only tables are fitted."""
+    piped = not sys.stdout.isatty()
+    # Console itself reads COLUMNS.
+    named = os.environ.get("COLUMNS", "").isdigit()
+    return Console(highlight=False, width=_PLAIN_WIDTH if piped and not named else None, soft_wrap=piped)

@@ -13,6 +13,7 @@ from embedded.hosts import launchers, policy_environment, shell
 from embedded.paths import Instance
 from embedded.progress import Progress
 from embedded.tasks import run_all
+from embedded.toolchain import go_module
 
 
 def prepare(*, everything: bool, python: Literal["stacks", "tests"] | None) -> None:
@@ -22,12 +23,17 @@ def prepare(*, everything: bool, python: Literal["stacks", "tests"] | None) -> N
     """
     tests = everything or python == "tests"
     tasks = toolchain.tasks(
-        cluster=everything, pulumi=python is None, simulated_nodes=everything, storage=everything, tests=tests
+        cluster=everything,
+        pulumi=python is None,
+        simulated_nodes=everything,
+        storage=everything,
+        metrics_server=everything,
+        tests=tests,
     )
     if python is None:
         tasks.append(policy_environment.task())
     if everything:
-        tasks += images.tasks(streams=True)
+        tasks += images.tasks(streams=True, metrics_server=True)
     with Progress(terminal.console()) as progress:
         run_all(tasks, progress)
     if python is None:
@@ -40,4 +46,5 @@ def make_pulumi_work_here() -> None:
     cli = toolchain.tools().path("pulumi")
     launchers.install(venv / "bin", pulumi=cli)
     launchers.install_command(venv / "bin")
+    launchers.link_kubectl(venv / "bin", go_module.kubernetes().path("kubectl"))
     shell.activate(venv, home=Target.of("", Instance()).home, pulumi=cli)

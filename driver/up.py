@@ -55,10 +55,17 @@ def _update(target: Target, stack: Stack, step: Step, show: Callable[[str], None
     """Deploy if the settings fit the cluster's volumes; returns the number of resources per operation."""
     api, settings = _api(target), stack.settings
     claims = api.items(missing_claims.CLAIMS.format(settings.namespace)) if api else []
-    if api and live_volumes.decide(settings.section("volumes"), claims):
+    if api and (_meets_others(target, settings) or live_volumes.decide(settings.section("volumes"), claims)):
         _checked(target, "--cluster")
     stack.prepare(step)
     return stack.up(step, api, show, previewed=bool(target.cloud))
+
+
+def _meets_others(target: Target, settings: StackSettings) -> bool:
+    """Whether what other stacks have on the cluster decides if the settings fit: a platform, or promised GPUs."""
+    queues = settings.section("queues").values()
+    promises = any(isinstance(queue, dict) and queue.get("gpus") for queue in queues)
+    return settings.of_platform != settings or bool(target.context and promises)
 
 
 def _api(target: Target) -> Kube | None:
@@ -101,7 +108,14 @@ def _follow(
 
 def _tasks(target: Target) -> list[Task]:
     simulated, streams = target.embedded and _simulates_nodes(target), _has_streams(target)
-    tasks = toolchain.tasks(cluster=target.embedded, pulumi=True, simulated_nodes=simulated, storage=target.embedded)
+    scaled = target.embedded and _scales_on_cpu(target)
+    tasks = toolchain.tasks(
+        cluster=target.embedded,
+        pulumi=True,
+        simulated_nodes=simulated,
+        storage=target.embedded,
+        metrics_server=scaled,
+    )
     check = Task("settings", partial(_check_settings, target), after=("python packages",))
     if target.cloud:
         # The preview before the update runs the policies.
@@ -109,9 +123,18 @@ def _tasks(target: Target) -> list[Task]:
     if not target.embedded:
         return [*tasks, check]
     packages = package_sets.locked(StackSettings(target.stack, target.home))
-    archives = images.tasks(streams=streams, packages=packages)
+    archives = images.tasks(streams=streams, metrics_server=scaled, packages=packages)
     tasks += archives
-    add_ons = ("debian packages", "kubernetes", "containerd", "csi", "kwok", "gpu charts", "image add-ons")
+    add_ons = (
+        "debian packages",
+        "kubernetes",
+        "containerd",
+        "csi",
+        "kwok",
+        "metrics-server",
+        "gpu charts",
+        "image add-ons",
+    )
     start = partial(cluster.start, target.instance, simulated_nodes=simulated, storage=True)
     images_built = tuple(task.name for task in archives)
     return [
@@ -120,7 +143,9 @@ def _tasks(target: Target) -> list[Task]:
         Task("cluster", start, after=(check.name, *add_ons)),
         Task(
             "load images",
-            lambda step: cluster.load_images(target.instance, step, streams=streams, packages=packages),
+            lambda step: cluster.load_images(
+                target.instance, step, streams=streams, metrics_server=scaled, packages=packages
+            ),
             after=("cluster", *images_built),
         ),
     ]
@@ -135,6 +160,12 @@ def _simulates_nodes(target: Target) -> bool:
 def _has_streams(target: Target) -> bool:
     # The broker's image is built and imported only for a stack with streams.
     return bool(StackSettings(target.stack, target.home).section("streams"))
+
+
+def _scales_on_cpu(target: Target) -> bool:
+    # metrics-server is compiled only for a stack with a server that scales on CPU.
+    workloads = StackSettings(target.stack, target.home).section("workloads")
+    return any(isinstance(one, dict) and one.get("scaling") for one in workloads.values())
 
 
 def _check_settings(target: Target, step: Step) -> None:

@@ -32,9 +32,10 @@ SERVING_SECONDS = 180
 
 @dataclass(frozen=True)
 class Outputs:
-    """The stack's outputs that the driver reads: the names of one job and one server."""
+    """The stack's outputs that the driver reads: the names of one job, one server and one of its models."""
 
     namespace: str
+    job_namespace: str
     job_set: str
     queue: str
     deployment: str
@@ -48,19 +49,26 @@ class Outputs:
         workloads = outputs["workloads"]
         names = pair or (_first(workloads, TRAINING_JOB), _first(workloads, MODEL_SERVER))
         job, server = (workloads[name] for name in names)
+        model, rest = next(iter(server["models"].items()))
         return cls(
             namespace=outputs["namespace"],
+            job_namespace=_namespace(job, outputs),
             job_set=job["jobSet"],
             queue=job["queue"],
             deployment=server["deployment"],
             service=server["service"],
-            model=server["model"],
-            urls={"REST": server["rest"], "gRPC": server["grpc"]},
+            model=model,
+            urls={"REST": rest, "gRPC": server["grpc"], **({"page": server["page"]} if "page" in server else {})},
         )
 
 
 def _first(workloads: dict[str, Any], kind: str) -> str:
     return next(name for name, workload in workloads.items() if workload["kind"] == kind)
+
+
+def _namespace(job: dict[str, Any], outputs: dict[str, Any]) -> str:
+    """The namespace of a job: the stack's, or that of its team. Stacks of former versions do not tell it."""
+    return str(job.get("namespace", outputs["namespace"]))
 
 
 def has_job(outputs: dict[str, Any]) -> bool:
@@ -90,7 +98,7 @@ def jobs(api: Kube, outputs: dict[str, Any], stack: str = STACK) -> None:
     An update does not report them while their settings are unchanged. `outputs`: those of `pulumi stack output`.
     """
     found = [workload for workload in outputs["workloads"].values() if workload["kind"] == TRAINING_JOB]
-    faults = [line for job in found for line in _failure(api, outputs["namespace"], job["jobSet"], stack)]
+    faults = [line for job in found for line in _failure(api, _namespace(job, outputs), job["jobSet"], stack)]
     if faults:
         raise Fault(*faults)
 
@@ -113,13 +121,14 @@ def wait_for_start(api: Kube, outputs: dict[str, Any], step: Step) -> None:
 
     `outputs`: those of `pulumi stack output`.
     """
-    namespace = outputs["namespace"]
-    runs = [each["jobSet"] for each in outputs["workloads"].values() if each["kind"] == TRAINING_JOB]
+    jobs = [each for each in outputs["workloads"].values() if each["kind"] == TRAINING_JOB]
+    runs = {each["jobSet"]: _namespace(each, outputs) for each in jobs}
     starting, failing = _Patience(_START_SECONDS), _Patience(_PULL_SECONDS)
     while True:
-        pods = {run: _pods(api, namespace, run) for run in runs if _is_active(api.get(_path(namespace, run)) or {})}
+        active = {run: at for run, at in runs.items() if _is_active(api.get(_path(at, run)) or {})}
+        pods = {run: _pods(api, at, run) for run, at in active.items()}
         reasons = {run: failures.cannot_start(each) for run, each in pods.items()}
-        faults = [_unable(namespace, run, reason) for run, reason in reasons.items() if reason]
+        faults = [_unable(runs[run], run, reason) for run, reason in reasons.items() if reason]
         waiting = [run for run, each in pods.items() if not each or any(map(_is_starting, each))]
         step.note(next(filter(None, reasons.values()), f"{len(waiting)} of {len(runs)} jobs starting"))
         if failing.is_spent(bool(faults)):
@@ -164,16 +173,16 @@ def training(api: Kube, outputs: Outputs, step: Step, stack: str = STACK) -> Non
     """
     idle, failing = _Patience(TRAINING_SECONDS), _Patience(_PULL_SECONDS)
     while True:
-        if failure := _failure(api, outputs.namespace, outputs.job_set, stack):
+        if failure := _failure(api, outputs.job_namespace, outputs.job_set, stack):
             raise Fault(*failure)
-        job_set = api.get(_path(outputs.namespace, outputs.job_set)) or {}
+        job_set = api.get(_path(outputs.job_namespace, outputs.job_set)) or {}
         if _condition(job_set, "Completed"):
             return
-        pods = _pods(api, outputs.namespace, outputs.job_set)
+        pods = _pods(api, outputs.job_namespace, outputs.job_set)
         step.note(state := _training_state(api, outputs, JobSet(job_set).writer, pods))
         reason = failures.cannot_start(pods)
         if failing.is_spent(bool(reason)):
-            raise Fault(_unable(outputs.namespace, outputs.job_set, reason))
+            raise Fault(_unable(outputs.job_namespace, outputs.job_set, reason))
         if idle.is_spent(all(pod["status"].get("phase") != "Running" for pod in pods)):
             raise Fault(
                 f"training job {outputs.job_set}: {state} (no pod of it has run for {TRAINING_SECONDS} s). It keeps "
@@ -254,5 +263,5 @@ def _waiting(api: Kube, outputs: Outputs, selector: str) -> str:
 
 
 def _log(api: Kube, outputs: Outputs, pod: dict[str, Any], lines: int) -> list[str]:
-    path = f"/api/v1/namespaces/{outputs.namespace}/pods/{pod['metadata']['name']}/log"
+    path = f"/api/v1/namespaces/{outputs.job_namespace}/pods/{pod['metadata']['name']}/log"
     return [line for line in api.text(path, tailLines=str(lines)).splitlines() if line.strip()]

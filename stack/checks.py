@@ -19,13 +19,22 @@ from components.queues import unqueued
 from components.queues.room import Room
 from components.streams import checks as stream_checks
 from components.volumes import checks as volume_check
+from components.volumes import teams as team_volumes
 from components.volumes.mirrors import volsync
+from stack import team_members
 from stack.resolved import ResolvedStack
 from stack.settings import StackConfig
 from workloads.base import Declared, WorkloadArgs
 from workloads.checks import workloads as workload_check
 
 T = TypeVar("T")
+
+_CONTROLLERS = {
+    "jobset": ("JobSet", "jobs", "jobset"),
+    "keda": ("KEDA", "model server that scales by metrics", "keda"),
+    "metrics_server": ("metrics-server", "model server that scales on cpu", "metricsServer"),
+}
+"""Controllers of workloads: the name, what uses it, and its key in the settings."""
 
 
 def faults(resolved: ResolvedStack, settings: Settings) -> Iterator[Fault]:
@@ -42,7 +51,12 @@ def faults(resolved: ResolvedStack, settings: Settings) -> Iterator[Fault]:
     volumes = _declared(settings, "volumes", config.volumes)
     yield from volume_check.faults(config.volumes, volumes, config.cluster)
     yield from stream_checks.faults(config.streams, volumes, config.cluster)
+    records = {one.volume for one in config.streams.values() if one.volume and one.is_on_the_volume(config.cluster)}
+    yield from team_volumes.faults(
+        {name: args.volumes for name, args in config.teams.items()}, volumes, records, config.cluster
+    )
     yield from _default_queue(config)
+    yield from team_members.faults(config)
     flavors = None if resolved.faults else resolved.flavors
     yield from queue_topology.faults(config.topology or (), config.cluster.network_levels, resolved.fleet.groups)
     queues = list(queue_check.faults(config.queues, config.cohorts, config.teams, flavors))
@@ -54,11 +68,16 @@ def faults(resolved: ResolvedStack, settings: Settings) -> Iterator[Fault]:
     yield from _workloads(
         resolved, settings, {name: room for name, room in resolved.rooms.items() if name not in faulty}
     )
+    if config.platform:
+        yield from _of_workload_stack(resolved, config.platform)
 
 
 def notes(resolved: ResolvedStack) -> Iterator[Note]:
     """Notes about settings without faults. Teams have jobs that no settings declare."""
     config, fleet = resolved.config, resolved.fleet
+    yield from workload_check.notes(_by_path(resolved.workloads), config.cluster, fleet)
+    if config.platform:
+        return
     if config.workloads and not config.teams:
         pods = [pods for workload in config.workloads.values() for pods in workload.pod_sets()]
         yield from unreached.notes(fleet, {(each.resources.node_group, each.interruptible) for each in pods})
@@ -66,7 +85,6 @@ def notes(resolved: ResolvedStack) -> Iterator[Note]:
     yield from queue_check.notes(config.queues, teams=config.teams, cohorts=config.cohorts, topology=config.topology)
     yield from volume_check.notes(config.volumes, config.cluster)
     yield from stream_checks.notes(config.streams, config.cluster)
-    yield from workload_check.notes(_workloads_by_path(config), config.cluster, fleet)
 
 
 def _is_given(cluster: ClusterArgs, settings: Settings) -> bool:
@@ -85,14 +103,32 @@ def _workloads(resolved: ResolvedStack, settings: Settings, rooms: Mapping[str, 
         streams=_declared(settings, "streams", config.streams),
         queues=_declared(settings, "queues", config.queues),
         rooms=rooms,
+        teams=_declared(settings, "teams", config.teams),
         models={**{name: None for name, one in workloads.items() if one is None}, **resolved.models},
+        prometheus=config.controllers,
+        workloads=frozenset(workloads),
         project=resolved.project,
     )
-    yield from workload_check.faults(_workloads_by_path(config), config.streams, declared)
+    yield from workload_check.faults(_by_path(config.workloads), config.streams, declared)
 
 
-def _workloads_by_path(config: StackConfig) -> dict[Key, WorkloadArgs]:
-    return {("workloads", name): workload for name, workload in config.workloads.items()}
+def _by_path(workloads: Mapping[str, WorkloadArgs]) -> dict[Key, WorkloadArgs]:
+    return {("workloads", name): workload for name, workload in workloads.items()}
+
+
+def _of_workload_stack(resolved: ResolvedStack, platform: str) -> Iterator[Fault]:
+    """What a workload may do only in the stack of its platform, whose policies and quotas name its own workloads."""
+    for name, workload in resolved.workloads.items():
+        for controller in sorted(workload.controllers - (resolved.on.controllers if resolved.on else set())):
+            title, user, key = _CONTROLLERS[controller]
+            reason = f"is a {workload.kind}, but stack {platform} installs no {title}, because it has no {user} itself"
+            remedy = f"set controllers: {{{key}: chart}} in Pulumi.{platform}.yaml"
+            yield Fault(("workloads", name), f"{reason}; {remedy}")
+        for pods in workload.unqueued():
+            if pods.gpus:
+                reason = f"only workloads of platform {platform} itself hold GPUs without a queue"
+                remedy = f"set queue to one of its queues, or declare the workload in Pulumi.{platform}.yaml"
+                yield Fault(("workloads", name, *pods.at), f"{reason}; {remedy}")
 
 
 def _namespace(config: StackConfig) -> Iterator[Fault]:

@@ -1,5 +1,6 @@
 """The running stack's settings, read, checked and resolved, or every fault in them at once."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,9 +8,11 @@ import pulumi
 
 from components.base import consequences, faults
 from components.base import settings as stack_settings
+from components.base.faults import Fault
 from components.base.settings import Settings
 from components.clusters.override import with_context
-from stack import checks
+from stack import checks, platform_stack
+from stack.platform_stack import Joined
 from stack.resolved import ResolvedStack
 from stack.settings import StackConfig
 
@@ -19,20 +22,43 @@ def load(settings: Settings | None = None, project: Path | None = None) -> Resol
 
     `project`: the folder that the paths of workloads' files are relative to, by default this project.
     """
-    running, settings = settings is None, settings or Settings.of_stack()
+    running, own = settings is None, settings or Settings.of_stack()
+    resolved = _on_platform(own, project) if platform_stack.is_named(own) else _checked(own, project)
+    if running and (nothing := own.declares_nothing()):
+        raise pulumi.RunError(nothing)
+    return resolved
+
+
+def _on_platform(own: Settings, project: Path | None) -> ResolvedStack:
+    """A workload stack, on the platform that it names."""
+    platform = platform_stack.settings_of(own)
+    try:
+        config = _checked(platform, None).config
+    except pulumi.RunError as error:
+        name = own.tree[platform_stack.PLATFORM]
+        raise pulumi.RunError("\n".join(f"stack {name}: {line}" for line in str(error).splitlines())) from None
+    return _checked(own, project, platform_stack.joined(own, platform, config))
+
+
+def _checked(own: Settings, project: Path | None, joined: Joined | None = None) -> ResolvedStack:
+    """The resolved settings of one stack; of a workload stack, together with those of its platform."""
+    settings = joined.settings if joined else own
     settings = replace(settings, tree=with_context(settings.tree))
     config, found = stack_settings.validated(StackConfig, settings)
     found += stack_settings.misread(config, settings.rewritten, found)
     found += stack_settings.empty(config, settings.tree, found)
-    resolved = ResolvedStack.of(config, settings.secret, project)
+    resolved = ResolvedStack.of(config, settings.secret, project, joined.on if joined else None)
     beyond = faults.certain(checks.faults(resolved, settings), settings.unread)
     for key in ("cluster", "gpuRuntime"):
         if settings.tree.get(key) is None:
             beyond = consequences.of_default((key,), beyond)
     wrong = consequences.own_causes(found, beyond)
     words = settings.secret_words()
+    if joined:
+        between: Iterable[Fault] = joined.faults
+    else:
+        between = platform_stack.shared_names(config.workloads, pulumi.get_stack(), own.folder)
+    found = [*between, *found]
     fault_lines = [*faults.hiding(found, (), words), *faults.hiding(wrong, settings.secret, words)]
     faults.stop([*settings.wrong, *fault_lines])
-    if running and (nothing := settings.declares_nothing()):
-        raise pulumi.RunError(nothing)
     return resolved

@@ -17,7 +17,10 @@ NAME = "tensorplane-platform"
 SETTINGS, STACK, TEAM = "settings", "stack", "team"
 """Keys of the ConfigMap: the settings as JSON, and the names of the stack and of the team."""
 _SECTIONS = {"cluster", "node_groups", "gpu_runtime", "controllers", "queues", "cohorts", "topology", "teams"}
-"""Volumes and streams are in the stack's namespace, where a team's jobs cannot reach them."""
+"""Streams are in the stack's namespace, where a team's jobs cannot reach them."""
+_OF_VOLUMES = {"size_gib", "backend", "access_modes", "path"}
+"""Who else may mount a volume, and how it is saved, is the stack's concern."""
+_OF_SERVERS = {"kind", "model", "resources"}
 
 
 def declare(resolved: ResolvedStack, namespaces: Mapping[str, pulumi.Input[str]], opts: pulumi.ResourceOptions) -> None:
@@ -28,7 +31,7 @@ def declare(resolved: ResolvedStack, namespaces: Mapping[str, pulumi.Input[str]]
                 f"{team}-{NAME}",
                 metadata={"name": NAME, "namespace": namespaces[team], "labels": labels(team, "queue")},
                 data={
-                    SETTINGS: json.dumps(tree(resolved), sort_keys=True),
+                    SETTINGS: json.dumps(tree(resolved, team), sort_keys=True),
                     STACK: pulumi.get_stack(),
                     TEAM: team,
                 },
@@ -36,13 +39,39 @@ def declare(resolved: ResolvedStack, namespaces: Mapping[str, pulumi.Input[str]]
             )
 
 
-def tree(resolved: ResolvedStack) -> dict[str, Any]:
-    """The published settings, without encrypted ones."""
+def servers(resolved: ResolvedStack, team: str) -> list[str]:
+    """The model servers to which a team can publish."""
+    own = resolved.config.teams[team].volumes
+    return [
+        name
+        for name, folder in resolved.models.items()
+        if own.get(folder.volume) == "readWrite" and name in resolved.config.workloads
+    ]
+
+
+def tree(resolved: ResolvedStack, team: str) -> dict[str, Any]:
+    """The published settings, without encrypted ones, with the volumes that the team has and the model servers to which
+    it can publish."""
     config = resolved.config
-    found: dict[str, Any] = config.model_dump(mode="json", by_alias=True, exclude_unset=True, include=_SECTIONS)
+    own = config.teams[team].volumes
+    found: dict[str, Any] = config.model_dump(
+        mode="json",
+        by_alias=True,
+        exclude_unset=True,
+        include={
+            **dict.fromkeys(_SECTIONS, True),
+            "volumes": dict.fromkeys(own, _OF_VOLUMES),
+            "workloads": dict.fromkeys(servers(resolved, team), _OF_SERVERS),
+        },
+    )
     for path in resolved.secret:
         _remove(found, path)
-    return {**found, "namespace": config.namespace_name}
+    for name, args in found.get("teams", {}).items():
+        if name != team:
+            # They name people, and volumes that this team does not have.
+            for private in ("members", "volumes"):
+                args.pop(private, None)
+    return {**{key: value for key, value in found.items() if value != {}}, "namespace": config.namespace_name}
 
 
 def _remove(tree: Any, path: tuple[str, ...]) -> None:

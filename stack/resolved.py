@@ -14,8 +14,19 @@ from components.queues.quota import Quota
 from components.queues.room import Room
 from stack.settings import StackConfig
 from workloads import tiers
+from workloads.base import WorkloadArgs
 from workloads.platform_settings import PlatformSettings
 from workloads.settings.mounts import Location
+
+
+@dataclass(frozen=True)
+class PlatformStack:
+    """What a workload stack knows of the stack that it names as its platform."""
+
+    workloads: frozenset[str]
+    """Names of its own workloads."""
+    controllers: frozenset[str]
+    """Names of the controllers for workloads that its cluster has."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +50,16 @@ class ResolvedStack:
     """Encrypted settings."""
     project: Path | None = None
     """The folder that the paths of workloads' files are relative to; None: this project."""
+    on: PlatformStack | None = None
+    """Of a workload stack: the stack of its platform. None for a stack with its own platform."""
 
     @classmethod
     def of(
-        cls, config: StackConfig, secret: frozenset[Key] = frozenset(), project: Path | None = None
+        cls,
+        config: StackConfig,
+        secret: frozenset[Key] = frozenset(),
+        project: Path | None = None,
+        on: PlatformStack | None = None,
     ) -> "ResolvedStack":
         """Resolve settings with valid types; they may still contradict each other."""
         machines, wrong = fleets.of(config.node_groups, config.cluster.site)
@@ -54,7 +71,13 @@ class ResolvedStack:
         found = {} if wrong else flavors.of(fleet, own_nodes=own_nodes, levels=tuple(levels.values()))
         quotas = {name: quota.of(args, found) for name, args in config.queues.items()} if found else {}
         rooms = room.of(config.queues, quotas, fleet, levels) if found else {}
-        return cls(config, fleet, levels, found, quotas, rooms, tuple(wrong), secret, project)
+        return cls(config, fleet, levels, found, quotas, rooms, tuple(wrong), secret, project, on)
+
+    @property
+    def workloads(self) -> dict[str, WorkloadArgs]:
+        """The workloads that the stack itself declares."""
+        of_platform = self.on.workloads if self.on else ()
+        return {name: one for name, one in self.config.workloads.items() if name not in of_platform}
 
     @property
     def platform(self) -> PlatformSettings:
@@ -68,13 +91,31 @@ class ResolvedStack:
             config.streams,
             self.rooms,
             self.models,
+            self.model_names,
+            {name: args.namespace or name for name, args in config.teams.items()},
+            config.controllers,
             self.project,
         )
 
     @property
     def models(self) -> dict[str, Location]:
-        """The folders of the model servers, by server."""
-        return {name: folder for name, one in self.config.workloads.items() if (folder := one.models_read)}
+        """The folders of the model servers: by server, and by server and model where it has several."""
+        return {
+            name if len(one.models_read) == 1 else f"{name}/{key[-1]}": folder
+            for name, one in self.config.workloads.items()
+            for key, folder in one.models_read.items()
+        }
+
+    @property
+    def model_names(self) -> dict[str, str]:
+        """The models' names for clients, by the keys of `models`."""
+        return {
+            name if len(one.models_read) == 1 else f"{name}/{key[-1]}": folder.path.rpartition("/")[2]
+            if key == ("model",)
+            else key[-1]
+            for name, one in self.config.workloads.items()
+            for key, folder in one.models_read.items()
+        }
 
     @property
     def gpus_without_queue(self) -> dict[str, dict[Key, int]]:

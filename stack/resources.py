@@ -14,15 +14,17 @@ from components.controllers.base import Demand
 from components.controllers.component import Controller
 from components.gpu_runtime import GpuRuntime
 from components.namespace import Namespace
-from components.queues import Queue, admission, dashboard, members, team
+from components.queues import Queue, admission, dashboard, team, training_dashboard
 from components.queues.quota_return import QuotaReturn
 from components.streams.create import streams_of
+from components.volumes import teams as team_volumes
+from components.volumes.component import Volume
 from components.volumes.create import volumes_of
-from stack import checks, published
+from stack import checks, published, team_members, team_servers, workload_stack
 from stack.resolved import ResolvedStack
 from stack.settings import StackConfig
 from workloads import deployed_runs
-from workloads.base import Platform, Workload
+from workloads.base import Platform, Space, Workload
 
 
 def build(resolved: ResolvedStack) -> Mapping[str, Any]:
@@ -30,6 +32,8 @@ def build(resolved: ResolvedStack) -> Mapping[str, Any]:
     config = resolved.config
     for note in checks.notes(resolved):
         pulumi.log.warn(str(note))
+    if config.platform:
+        return workload_stack.build(resolved, config.platform)
     cluster = Cluster("cluster", config.cluster, resolved.fleet)
     inside = pulumi.ResourceOptions(provider=cluster.provider)
     _gpu_runtime(config, cluster, inside)
@@ -39,7 +43,7 @@ def build(resolved: ResolvedStack) -> Mapping[str, Any]:
     installed = controllers.install(config.controllers, _demand(config, cluster), cluster=cluster, opts=inside)
     movers = [installed["volsync"]] if "volsync" in installed else []
     volumes = volumes_of(config.volumes, cluster=cluster, namespace=namespace, movers=movers, opts=inside)
-    needed_by_jobs, queues = _scheduling(resolved, cluster, namespace, installed, inside)
+    needed_by_jobs, queues, teams = _scheduling(resolved, cluster, namespace, installed, volumes, inside)
     streams = streams_of(
         config.streams,
         cluster=cluster,
@@ -51,7 +55,7 @@ def build(resolved: ResolvedStack) -> Mapping[str, Any]:
     )
     runs = deployed_runs.recorded(config.workloads)
     platform = Platform(
-        cluster, namespace, volumes, streams, queues, resolved.platform, needed_by_jobs, runs, resolved.secret
+        cluster, namespace, volumes, streams, queues, teams, resolved.platform, needed_by_jobs, runs, resolved.secret
     )
     workloads = {
         name: args.build(name, ("workloads", name), platform, inside) for name, args in config.workloads.items()
@@ -70,7 +74,8 @@ def _demand(config: StackConfig, cluster: Cluster) -> Demand:
         queues=config.queues,
         cohorts=config.cohorts,
         volumes=config.volumes,
-        workloads=_controllers_of(config),
+        workloads=config.controllers_of_workloads,
+        of_cluster=config.cluster.controllers,
         uncounted=cluster.network_resources | _extended(config),
     )
 
@@ -81,32 +86,34 @@ def _extended(config: StackConfig) -> frozenset[str]:
     return frozenset(name for pods in pod_sets for name in pods.resources.extended)
 
 
-def _controllers_of(config: StackConfig) -> frozenset[str]:
-    """The controllers of the workloads' objects, and of the jobs that members of teams create."""
-    of_members = frozenset({"jobset"}) if any(args.members for args in config.teams.values()) else frozenset[str]()
-    return of_members.union(*(workload.controllers for workload in config.workloads.values()))
-
-
 def _scheduling(
     resolved: ResolvedStack,
     cluster: Cluster,
     namespace: Namespace,
     installed: Mapping[str, Controller],
+    volumes: Mapping[str, Volume],
     inside: pulumi.ResourceOptions,
-) -> tuple[list[pulumi.Resource], dict[str, Queue]]:
-    """What must be ready before a job is created, and the queues. Without jobs, no controller is installed."""
+) -> tuple[list[pulumi.Resource], dict[str, Queue], dict[str, Space]]:
+    """What jobs need, the queues and the teams. Without jobs, no controller is installed."""
     config = resolved.config
     needed_by_jobs: list[pulumi.Resource] = [
-        installed[name] for name in sorted(_controllers_of(config)) if name in installed
+        installed[name] for name in sorted(config.controllers_of_workloads) if name in installed
     ]
+    everywhere = [namespace.plain_name, *(args.namespace or name for name, args in config.teams.items())]
+    if config.controllers.training_dashboard:
+        training_dashboard.declare(everywhere, namespace, inside)
     if not config.queues:
-        return needed_by_jobs, {}
+        return needed_by_jobs, {}, {}
     # In parallel with JobSet: Kueue waits for JobSet's API by itself.
     kueue = [installed["kueue"]] if "kueue" in installed else []
     ready = pulumi.ResourceOptions.merge(inside, pulumi.ResourceOptions(depends_on=kueue)) if kueue else inside
     teams = team.declare(config.teams, inside)
-    members.allow(config.teams, teams, namespace.plain_name, inside, certified=config.cluster.certifies_members)
+    team_members.allow(config, cluster, teams, inside)
+    claims = team_volumes.declare(
+        {name: args.volumes for name, args in config.teams.items()}, teams, volumes, namespace.plain_name, inside
+    )
     published.declare(resolved, teams, inside)
+    team_servers.allow(resolved, namespace, inside)
     needed = [
         *queue.declare_flavors(resolved.flavors, namespace, ready),
         *queue.declare_cohorts(config.cohorts, namespace, ready),
@@ -122,9 +129,9 @@ def _scheduling(
     if spaces.gpus and config.controllers.kueue == "chart":
         QuotaReturn(cluster=cluster, namespace=namespace, teams=teams, opts=after)
     if config.controllers.kueue_dashboard:
-        everywhere = [namespace.plain_name, *(args.namespace or name for name, args in config.teams.items())]
         dashboard.declare(list(config.queues), everywhere, namespace, inside)
-    return needed_by_jobs, queues
+    of_teams = {name: Space(args.namespace or name, teams[name], claims[name]) for name, args in config.teams.items()}
+    return needed_by_jobs, queues, of_teams
 
 
 def _limits(
@@ -139,7 +146,8 @@ def _limits(
     own = team.gpus_at_most(config.queues, quotas, None) + unqueued
     team.limit(namespace.plain_name, namespace.name, own, inside)
     for name, inside_team in teams.items():
-        team.limit(name, inside_team, team.gpus_at_most(config.queues, quotas, name), inside)
+        offered, wanted = team.gpus_at_most(config.queues, quotas, name), config.teams[name].gpus
+        team.limit(name, inside_team, offered if wanted is None else wanted, inside)
 
 
 def _spaces(resolved: ResolvedStack) -> admission.Spaces:

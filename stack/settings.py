@@ -16,11 +16,17 @@ from components.streams.settings import StreamArgs
 from components.volumes.settings import VolumeArgs
 from workloads.kinds import WorkloadArgs
 
+_FOR_OTHERS = frozenset({"jobset", "keda", "metrics_server"})
+"""Controllers whose objects workloads of other stacks create."""
+
 
 class StackConfig(Model):
     """Everything under `tensorplane:` in Pulumi.<stack>.yaml. Maps are keyed by name; other settings refer to
     the name."""
 
+    platform: NonEmptyStr | None = None
+    """Stack of this project whose cluster, queues and volumes the workloads use. Only `workloads` can then be set
+    besides."""
     cluster: Annotated[ClusterArgs, Field(default_factory=Embedded)]
     """The cluster: `embedded` (on this machine), `existing` (a context of your kubeconfig), or a new one in a cloud."""
     node_groups: Annotated[dict[Name, NodeGroupArgs], Field(default_factory=dict)]
@@ -30,7 +36,8 @@ class StackConfig(Model):
     namespace: Name | None = None
     """Namespace of the stack's objects; `tensorplane-<stack>` by default."""
     controllers: ControllersArgs = ControllersArgs()
-    """Which controllers (Kueue, JobSet, VolSync) the stack installs."""
+    """Which controllers (Kueue, JobSet, VolSync, KEDA, metrics-server) the stack installs, and the cluster's
+    Prometheus."""
     volumes: Annotated[dict[Name, VolumeArgs], Field(default_factory=dict)]
     """Persistent storage, which outlives the workloads that mount it."""
     streams: Annotated[dict[Name, StreamArgs], Field(default_factory=dict)]
@@ -47,9 +54,23 @@ class StackConfig(Model):
     teams: Annotated[dict[Name, TeamArgs], Field(default_factory=dict)]
     """Additional namespaces with queues."""
     workloads: Annotated[dict[Name, WorkloadArgs], Field(default_factory=dict)]
-    """Training jobs and model servers."""
+    """Training jobs, sweeps, model servers, scorers, notebooks and TensorBoards."""
 
     @property
     def namespace_name(self) -> str:
         """The namespace in use."""
         return self.namespace or f"tensorplane-{pulumi.get_stack()}"
+
+    @property
+    def controllers_of_workloads(self) -> frozenset[str]:
+        """The controllers of the workloads' objects, and of others': of jobs of members of teams, and those that the
+        settings name, for workload stacks."""
+        asked = _FOR_OTHERS & self.controllers.model_fields_set
+        of_members = frozenset({"jobset"} if any(one.members for one in self.teams.values()) else ())
+        return (asked | of_members).union(*(workload.controllers for workload in self.workloads.values()))
+
+    @property
+    def cluster_controllers(self) -> frozenset[str]:
+        """The controllers for workloads that the cluster has, from the stack or otherwise."""
+        present = frozenset(name for name in _FOR_OTHERS if getattr(self.controllers, name) == "present")
+        return present | self.cluster.controllers | self.controllers_of_workloads

@@ -56,6 +56,8 @@ class StackFile:
     """What Pulumi refuses or silently misreads, a line each."""
     rewritten: Mapping[Key, str] = field(default_factory=dict)
     """Numbers whose text Pulumi changes, such as 1.10, as they are written."""
+    folder: Path | None = None
+    """Where the file is, beside those of the project's other stacks."""
 
     def section(self, name: str) -> Any:
         """One section under the project's prefix; None if it is absent."""
@@ -72,7 +74,8 @@ def read(file: Path) -> StackFile:
         raise Unreadable(f"{file.name}: {error.strerror or error}") from None
     try:
         found = _read(text)
-        return replace(found, name=file.name, faults=tuple(f"{file.name}: {fault}" for fault in found.faults))
+        faults = tuple(f"{file.name}: {fault}" for fault in found.faults)
+        return replace(found, name=file.name, folder=file.parent, faults=faults)
     except yaml.MarkedYAMLError as error:
         line, message = yaml_errors.explain(error, text)
         raise Unreadable(f"{file.name}, line {line}: {message}") from None

@@ -9,6 +9,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from components.base.names import digest
 from embedded.images.scratch import scratch
 from embedded.paths import PROJECT, cache
 
@@ -19,22 +20,25 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("any machine")
 
 
+_ONLY_OF_SERVING = ("tensorflow-serving-api==", "grpcio-health-checking==")
+
+
 @pytest.fixture(scope="session")
 def stubs() -> Path:
-    """A folder with tensorflow-serving-api.
+    """A folder with what the serving stand-in has, and the project's environment has not.
 
-    It asks for the package `tensorflow`, whose files would lie over those of `tensorflow-cpu` in the project's
-    environment. So it is installed alone, once, into the cache.
+    tensorflow-serving-api asks for the package `tensorflow`, whose files would lie over those of `tensorflow-cpu` in
+    the project's environment. So they are installed alone, once, into the cache.
     """
     lines = (PROJECT / "embedded/images/serving/requirements.txt").read_text().splitlines()
-    pin = next(line.split()[0] for line in lines if line.startswith("tensorflow-serving-api=="))
-    folder = cache() / "test-packages" / pin
+    pins = [line.split()[0] for line in lines if line.startswith(_ONLY_OF_SERVING)]
+    folder = cache() / "test-packages" / digest("\n".join(pins))
     if not folder.exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
         with scratch("test-packages") as work:
             target = work / "packages"
             subprocess.run(
-                [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", target, pin], check=True
+                [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", target, *pins], check=True
             )
             target.replace(folder)
     if str(folder) not in sys.path:

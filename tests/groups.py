@@ -45,10 +45,12 @@ GROUPS: Mapping[str, Group] = {
             "provider",
             "hosts",
             "gpu",
+            "serving",
+            "toolchain",
         ),
         "",
     ),
-    "queues": Group(("queues", "simulated_fleet", "e2e", "serving", "toolchain"), "-2"),
+    "queues": Group(("queues", "simulated_fleet", "e2e"), "-2"),
     # Its clusters wait for most of their time, so it has the library's tests too.
     "data": Group(("storage", "stream", "csi", "cluster", "runtime"), "-3"),
 }

@@ -1,9 +1,9 @@
 """The family of workloads: what each kind declares, and what it may refer to."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import pulumi
 
@@ -13,10 +13,12 @@ from components.base.family import Variant
 from components.base.faults import Fault, Key
 from components.clusters.component import Cluster
 from components.clusters.settings import ClusterArgs
+from components.controllers.prometheus import PrometheusArgs
 from components.namespace import Namespace
 from components.node_groups.fleet import Fleet
 from components.queues import Queue, QueueArgs
 from components.queues.room import PodSet, Room
+from components.queues.settings import TeamArgs
 from components.streams.component import Stream
 from components.streams.settings import StreamArgs
 from components.volumes.component import Volume
@@ -24,6 +26,8 @@ from components.volumes.settings import VolumeArgs
 from workloads.manifests.run import Recorded
 from workloads.platform_settings import PlatformSettings
 from workloads.settings.mounts import Location
+
+Created = TypeVar("Created", bound=pulumi.Resource)
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,10 @@ class Declared:
     """Quotas of the queues, without those that failed validation."""
     models: Mapping[str, Location | None]
     """The folders of the model servers, by server."""
+    teams: Mapping[str, TeamArgs | None]
+    prometheus: PrometheusArgs
+    workloads: frozenset[str]
+    """Names of all workloads."""
     project: Path | None = None
     """The folder that the paths of `script` and `files` are relative to; None: this project."""
 
@@ -54,14 +62,27 @@ class Declared:
 
 
 @dataclass(frozen=True)
+class Space:
+    """A namespace other than the stack's own, for workloads of the stack in it."""
+
+    plain_name: str
+    name: pulumi.Input[str]
+    volumes: Mapping[str, pulumi.Resource] = field(default_factory=dict)
+    """The claims of its volumes that this stack creates, by volume."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Labels of the stack's objects in it."""
+
+
+@dataclass(frozen=True)
 class Platform:
     """The platform that workloads run on."""
 
     cluster: Cluster
-    namespace: Namespace
+    namespace: Namespace | Space
     volumes: Mapping[str, Volume]
     streams: Mapping[str, Stream]
     queues: Mapping[str, Queue]
+    teams: Mapping[str, Space]
     settings: PlatformSettings
     """Its settings."""
     controllers: Sequence[pulumi.Resource]
@@ -93,6 +114,11 @@ class Platform:
         return pulumi.Output.secret(value) if secret else pulumi.Output.from_input(value)
 
 
+def created(resources: Mapping[str, Created], names: Iterable[str]) -> list[Created]:
+    """Those of these names that this stack creates, in order; another stack's exist already."""
+    return [resources[name] for name in sorted(names) if name in resources]
+
+
 class WorkloadArgs(Variant, family=True):
     """Settings of one workload."""
 
@@ -102,10 +128,13 @@ class WorkloadArgs(Variant, family=True):
     """Whether its pods run until it is removed from the settings."""
     has_runs: ClassVar[bool] = False
     """Whether it runs to completion, so that a deployment must know the run of the previous one."""
-    controllers: ClassVar[frozenset[str]] = frozenset()
-    """Names of the controllers whose objects it creates."""
     accepts_clients: ClassVar[bool] = False
     """Whether it has a NetworkPolicy for its clients."""
+
+    @property
+    def controllers(self) -> frozenset[str]:
+        """Names of the controllers whose objects it creates."""
+        return frozenset()
 
     @property
     def named_image(self) -> Any:
@@ -127,9 +156,9 @@ class WorkloadArgs(Variant, family=True):
         return None
 
     @property
-    def models_read(self) -> Location | None:
-        """Folder from which it serves models."""
-        return None
+    def models_read(self) -> Mapping[Key, Location]:
+        """Folders from which it serves models, by the key of each relative to the workload."""
+        return {}
 
     @property
     def gpus_without_queue(self) -> int:
@@ -146,6 +175,10 @@ class WorkloadArgs(Variant, family=True):
 
     def mounts(self) -> Mapping[str, Key]:
         """The volumes that its pods mount, with the key of each mount relative to the workload."""
+        return {}
+
+    def queues(self) -> Mapping[str, Key]:
+        """The queue that its pods wait in, with the key that names it relative to the workload."""
         return {}
 
     def check(self, name: str, at: Key, declared: Declared) -> Iterator[Fault]:

@@ -9,15 +9,22 @@ from workloads.platform_settings import PlatformSettings
 from workloads.settings.training_job import JobSettings
 
 
-def facts_of(name: str, settings: JobSettings, platform: PlatformSettings, in_secret: Collection[str] = ()) -> Facts:
+def facts_of(
+    name: str,
+    settings: JobSettings,
+    platform: PlatformSettings,
+    in_secret: Collection[str] = (),
+    *,
+    team: str | None = None,
+) -> Facts:
     """Facts for the plan of a job of this name. It reads the job's files and tensorplane's library from this machine.
 
-    `in_secret`: the variables whose values are in a Secret.
+    `in_secret`: the variables whose values are in a Secret. `team`: in whose namespace it runs, instead of the stack's.
     """
     room = platform.rooms.get(settings.queue or "")
     return Facts(
         name,
-        platform.namespace,
+        platform.teams[team] if team else platform.namespace,
         placement=placement.of(settings, platform.cluster, platform.fleet, room),
         volumes={volume: references.mountable(volume, platform) for volume in settings.volumes},
         streams={stream: references.client(stream, use, platform) for stream, use in settings.streams.items()},

@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pulumi
 import pulumi_kubernetes as k8s
 
 from components.namespace import Namespace
+from workloads.base import Space
 from workloads.manifests import objects
 from workloads.manifests.files import Bundle
 from workloads.manifests.objects import Identity, Manifest
@@ -19,7 +21,7 @@ class Owner:
 
     component: pulumi.ComponentResource
     name: str
-    namespace: Namespace
+    namespace: Namespace | Space
     part: str
 
     @property
@@ -31,6 +33,10 @@ class Owner:
     def labels(self) -> dict[str, str]:
         """Labels of the workload's objects and pods."""
         return self.identity.labels
+
+    @property
+    def _of_space(self) -> Mapping[str, str]:
+        return self.namespace.labels if isinstance(self.namespace, Space) else {}
 
     @property
     def selector(self) -> dict[str, str]:
@@ -48,7 +54,7 @@ class Owner:
         made: k8s.meta.v1.ObjectMetaArgsDict = {
             "name": name or self.name,
             "namespace": self.namespace.name,
-            "labels": {**self.labels, **(labels or {})},
+            "labels": {**self.labels, **self._of_space, **(labels or {})},
         }
         if annotations:
             made["annotations"] = annotations
@@ -57,7 +63,7 @@ class Owner:
     def _of(self, manifest: Manifest) -> "k8s.meta.v1.ObjectMetaArgsDict":
         """A manifest's metadata with the namespace's Output, so that the object depends on the namespace."""
         made = manifest["metadata"]
-        return {"name": made["name"], "namespace": self.namespace.name, "labels": made["labels"]}
+        return {"name": made["name"], "namespace": self.namespace.name, "labels": {**made["labels"], **self._of_space}}
 
     @property
     def inside(self) -> pulumi.ResourceOptions:
@@ -109,9 +115,15 @@ class Owner:
         """Allow connections of the pods to these addresses."""
         return self._policy(objects.allow_egress(self.identity, destinations))
 
-    def allow_clients(self, ports: Sequence[int]) -> "k8s.networking.v1.NetworkPolicy":
-        """Allow all clients in the cluster's network to connect to these ports."""
-        return self._policy(objects.allow_clients(self.identity, ports))
+    def allow_clients(
+        self, ports: Sequence[int], sources: Sequence[Mapping[str, Any]] | None = None
+    ) -> "k8s.networking.v1.NetworkPolicy":
+        """Allow clients to connect to these ports. `sources`: peers of a NetworkPolicy; by default all."""
+        return self._policy(objects.allow_clients(self.identity, ports, sources))
+
+    def allow_server(self, server: str, port: int) -> "k8s.networking.v1.NetworkPolicy":
+        """Allow connections of the pods to those of another workload."""
+        return self._policy(objects.allow_server(self.identity, server, port))
 
     def _policy(self, made: Manifest) -> "k8s.networking.v1.NetworkPolicy":
         name = made["metadata"]["name"]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from components.clusters.settings import ClusterArgs
+from components.controllers.prometheus import PrometheusArgs
 from components.node_groups.fleet import Fleet
 from components.queues.room import Room
 from components.streams.settings import StreamArgs
@@ -26,5 +27,10 @@ class PlatformSettings:
     """What each queue can admit, by queue."""
     models: Mapping[str, Location]
     """The folders of the model servers, by server."""
+    model_names: Mapping[str, str]
+    """Names of the models for clients, by the same keys."""
+    teams: Mapping[str, str]
+    """The namespaces of the teams, by team."""
+    prometheus: PrometheusArgs
     project: Path | None = None
     """The folder that the paths of `script` and `files` are relative to; None: this project."""

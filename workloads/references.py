@@ -16,9 +16,9 @@ def mountable(name: str, platform: PlatformSettings) -> Mountable:
     return Mountable(name, args.path, one_node, dict(metadata.labels), dict(metadata.annotations))
 
 
-def client(name: str, use: StreamUseArgs, platform: PlatformSettings) -> streams.Client:
-    """A stream that a workload reads or writes."""
-    args, folder = platform.streams[name], streams.folder(name)
+def client(name: str, use: StreamUseArgs, platform: PlatformSettings, *, known_as: str | None = None) -> streams.Client:
+    """A stream that a workload reads or writes. `known_as`: its name in the pods; by default its own."""
+    args, folder = platform.streams[name], streams.folder(known_as or name)
     access = args.access(name, use.client, platform.cluster, platform.namespace)
     return streams.Client(
         access.bootstrap,

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
 import click
 
 from cli import options
+
+if TYPE_CHECKING:
+    from driver.runs.job_set import JobSet
 
 
 def cancel(job: str, stack: str, team: str | None, context: str) -> str:
     """Delete the JobSet of a job that has not ended, and say what stays. A Fault if it has ended."""
     from cli.access import Access
     from cli.jobs import in_cluster, named
+    from cli.kueue import workloads
     from driver import advice
     from driver.runs.job_set import JobSet
     from embedded.fault import Fault
@@ -22,13 +29,29 @@ def cancel(job: str, stack: str, team: str | None, context: str) -> str:
         raise Fault(f"{about['name']}: has {word} already, so there is nothing to cancel")
     # In the foreground: the JobSet is there, and its GPUs count, until its pods have ended.
     access.api.delete(in_cluster.path(job_set), propagationPolicy="Foreground")
-    grace = max((int(each.get("terminationGracePeriodSeconds", 30)) for each in JobSet(job_set).pods), default=0)
-    stays = "; its checkpoints stay" if JobSet(job_set).has_checkpoints else ""
-    told = f"{about['name']}: cancelled; its pods have {grace} s to save and end{stays}"
-    if named.shown(job_set, access.namespace) in access.declared:
+    if in_cluster.is_sweep(job_set):
+        return f"{about['name']}: cancelled, and its trials with it; the same command continues it from its study"
+    queue = workloads.queue_of(job_set)
+    # Kueue holds it back: it has no pods.
+    waits = queue is not None and bool(job_set["spec"].get("suspend"))
+    told = f"{about['name']}: {f'removed from queue {queue}' if waits else _stopped(JobSet(job_set))}"
+    if not access.team and not waits and (kept := JobSet(job_set).kept_lines):
+        told += f"\nIts lines are kept: {access.command(f'cp {kept} .')}"
+    name = named.shown(job_set, access.namespace)
+    declared = access.declared.get(name)
+    if isinstance(declared, Mapping) and declared.get("kind") == "notebook":
+        told += f"\nStart it again with: {access.command(f'notebook {name}')}"
+    elif name in access.declared:
         again = advice.refresh(access.stack, context)
         told += f"\nThe stack declares it: remove it from the settings, or create it again with: {again}"
     return told
+
+
+def _stopped(job_set: JobSet) -> str:
+    """What becomes of a job with pods."""
+    grace = max((int(each.get("terminationGracePeriodSeconds", 30)) for each in job_set.pods), default=0)
+    stays = "; its checkpoints stay" if job_set.has_checkpoints else ""
+    return f"cancelled; its pods have {grace} s to save and end{stays}"
 
 
 @click.command("cancel")

@@ -32,9 +32,10 @@ def kubeconfig(stack: str, context: str) -> str:
 
 
 def of_team(stack: str, team: str, context: str) -> str:
-    """The content for the members of a team. A Fault if the stack has no such team, or issues no certificates."""
+    """The content for the members of a team. A Fault if the stack has no such team, or did not create its cluster."""
     from components.base.faults import did_you_mean
     from components.queues import members
+    from driver import cloud_kubeconfig
     from driver.stack_settings import StackSettings
     from driver.target import Target
     from embedded.cluster import kubeconfig as of_cluster
@@ -52,10 +53,12 @@ def of_team(stack: str, team: str, context: str) -> str:
     namespace = str(args.get("namespace") or team)
     if not args.get("members"):
         raise Fault(f"--team: team {team} has no members; name them in tensorplane:teams.{team}.members, and deploy")
-    if not target.embedded:
+    if target.cloud:
+        return cloud_kubeconfig.of_member(settings.of_platform.name, team, namespace, target.environment())
+    if target.context:
         raise Fault(
-            f"--team: members authenticate as this cluster's cloud or identity provider names them; give them a"
-            f" kubeconfig of the cluster whose context has namespace {namespace}"
+            f"--team: members authenticate as this cluster's identity provider names them; give them a kubeconfig of"
+            f" the cluster whose context has namespace {namespace}"
         )
     if not target.instance.kubeconfig.exists():
         raise Fault(f"stack {stack}: the embedded cluster was never started; start it with: make up")

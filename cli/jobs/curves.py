@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from cli.jobs.progress import decimal
+from cli.output import plots
 from driver.runs import log_line
 
 _HEIGHT = 12
@@ -38,26 +40,20 @@ def points(lines: Iterable[str]) -> list[Point]:
 def draw(found: Sequence[Point], width: int) -> list[str]:
     """Loss and speed as two plots beside each other, or below each other in a narrow terminal."""
     losses = [(point.step, point.loss) for point in found if point.loss is not None]
-    plots = [
+    drawn = [
         _plot(series, title, width if width < 2 * _NARROW else width // 2)
         for series, title in ((losses, "loss"), ([(point.step, point.steps_per_second) for point in found], "steps/s"))
         if len(series) >= _LEAST_POINTS
     ]
-    if len(plots) == 2 and width >= 2 * _NARROW:
-        return [f"{left}{right}" for left, right in zip(*plots, strict=True)]
-    return [line for plot in plots for line in plot]
+    if len(drawn) == 2 and width >= 2 * _NARROW:
+        return [f"{left}{right}" for left, right in zip(*drawn, strict=True)]
+    return [line for plot in drawn for line in plot]
 
 
 def _plot(series: Sequence[tuple[int, float]], title: str, width: int) -> list[str]:
-    # Imported here, so that other commands need not load it.
-    import plotext
+    def draw(plot: Any) -> None:
+        plot.plot([step for step, _ in series], [value for _, value in series], marker="braille")
+        plot.title(title)
+        plot.xlabel("step")
 
-    plotext.clear_figure()
-    plotext.limit_size(False, False)
-    plotext.theme("clear")
-    plotext.plot_size(width, _HEIGHT)
-    plotext.plot([step for step, _ in series], [value for _, value in series], marker="braille")
-    plotext.title(title)
-    plotext.xlabel("step")
-    text: str = plotext.uncolorize(plotext.build())
-    return [line.ljust(width) for line in text.splitlines()]
+    return [line.ljust(width) for line in plots.lines(width, _HEIGHT, draw)]

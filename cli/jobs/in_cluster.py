@@ -5,11 +5,14 @@ from __future__ import annotations
 from cli.api_values import Object
 from cli.kueue.facts import condition
 from components import versions
-from components.base.labels import JOB_SET_NAME
+from components.base.labels import COMPONENT, JOB_SET_NAME
+from components.sweep_shape import CONTROLLER
 from driver.kube import Kube
 
 JOB_SETS = f"/apis/{versions.JOBSET_API}"
 """Path of the API's group."""
+MANAGER = "tensorplane"
+"""Value of the label `managed-by` on the objects of jobs that `tensorplane run` creates."""
 _ENDS = {"Completed": "finished", "Failed": "failed"}
 
 
@@ -22,6 +25,11 @@ def path(job_set: Object) -> str:
 def ended(job_set: Object) -> str:
     """How a job has ended: finished or failed; empty if it has not."""
     return next((word for kind, word in _ENDS.items() if condition(job_set, kind).holds), "")
+
+
+def is_sweep(job_set: Object) -> bool:
+    """Whether it is the controller of a sweep that a person submitted."""
+    return (job_set["metadata"].get("labels") or {}).get(COMPONENT) == CONTROLLER
 
 
 def pods(api: Kube, job_set: Object, **query: str) -> list[Object]:

@@ -8,10 +8,12 @@ from datetime import datetime
 from typing import Literal
 
 from cli.api_values import Object, moment
-from cli.kueue import workloads
+from cli.kueue import prices, workloads
 from cli.kueue.facts import condition
+from cli.kueue.prices import Prices
 from cli.kueue.workloads import Work
 from components.base.labels import NAME
+from components.base.price import Usd
 from components.catalog import GPU_RESOURCE
 
 State = Literal["waiting", "starting", "running", "finished", "failed"]
@@ -38,14 +40,18 @@ class Job:
     ended: datetime | None
     gpu_hours: float
     """So far, those of earlier admissions included."""
+    usd: Usd | None
+    """What it has cost so far; None if the prices of its nodes are unknown."""
 
 
-def jobs(
-    job_sets: Sequence[Object], works: Sequence[Work], flavor_names: Mapping[str, str], now: datetime
-) -> list[Job]:
-    """The jobs of these JobSets: running and waiting ones from old to new, then ended ones from new to old."""
+def jobs(job_sets: Sequence[Object], works: Sequence[Work], flavors: Sequence[Object], now: datetime) -> list[Job]:
+    """The jobs of these JobSets: running and waiting ones from old to new, then ended ones from new to old.
+
+    `flavors`: the ResourceFlavors.
+    """
     by_owner = {work.owner: work for work in works}
-    found = [_job(one, by_owner.get(one["metadata"]["uid"]), flavor_names, now) for one in job_sets]
+    names, costs = workloads.flavor_names(flavors), prices.of(flavors)
+    found = [_job(one, by_owner.get(one["metadata"]["uid"]), names, costs, now) for one in job_sets]
     alive = [job for job in found if job.ended is None]
     ended = [job for job in found if job.ended is not None]
     order = {"running": 0, "starting": 1, "waiting": 2}
@@ -53,11 +59,13 @@ def jobs(
     return alive + sorted(ended, key=lambda job: (_time(job.ended), job.run), reverse=True)
 
 
-def _job(job_set: Object, work: Work | None, flavor_names: Mapping[str, str], now: datetime) -> Job:
+def _job(job_set: Object, work: Work | None, flavor_names: Mapping[str, str], costs: Prices, now: datetime) -> Job:
     about, status = job_set["metadata"], job_set.get("status") or {}
     state, ended = _state(job_set, work)
     pods = _pods(job_set)
     gpus = sum(count * workloads.requests(pod).get(GPU_RESOURCE, 0) for count, pod in pods)
+    hours = _seconds(job_set, work, ended or now) / 3600
+    hourly = prices.hourly(work, costs) if work else None
     held = () if ended else tuple(flavor_names.get(name, name) for name in sorted(work.held)) if work else ()
     return Job(
         name=(about.get("labels") or {}).get(NAME, about["name"]),
@@ -72,7 +80,8 @@ def _job(job_set: Object, work: Work | None, flavor_names: Mapping[str, str], no
         restarts=int(status.get("restarts") or 0),
         created=moment(about["creationTimestamp"]),
         ended=ended,
-        gpu_hours=round(gpus * _seconds(job_set, work, ended or now) / 3600, 2),
+        gpu_hours=round(gpus * hours, 2),
+        usd=hourly * hours if hourly else None,
     )
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from cli.api_values import Object
+from cli.jobs import in_cluster
 from components.base.faults import did_you_mean
-from components.base.labels import NAME
+from components.base.labels import MANAGED_BY, NAME
 from driver import advice
 from driver.stack_settings import STACK, StackSettings, stack_names
 from embedded.fault import Fault
@@ -16,12 +17,17 @@ from embedded.fault import Fault
 
 def newest(job_sets: Sequence[Object], namespace: str, job: str) -> Object | None:
     """The JobSet that a name means; of several runs the newest. `namespace`: where names are those of workloads."""
-    runs = sorted(job_sets, key=lambda one: str(one["metadata"]["creationTimestamp"]), reverse=True)
+    runs = sorted(job_sets, key=_order, reverse=True)
     for name_of in (_workload, _plain, _full):
         for one in runs:
             if name_of(one, namespace) == job:
                 return one
     return None
+
+
+def _order(one: Object) -> tuple[bool, str]:
+    """A sweep before its trials, which have its name, too."""
+    return in_cluster.is_sweep(one), str(one["metadata"]["creationTimestamp"])
 
 
 def named(
@@ -36,9 +42,11 @@ def named(
 
     `namespace`: the stack's own. `declared`: the workloads of the settings of `stack`.
     """
-    if found := newest(job_sets, namespace, job):
+    if found := newest(job_sets, namespace, job) or _of_team(job_sets, job, declared):
         return found
     kind = (declared.get(job) or {}).get("kind") if isinstance(declared.get(job), Mapping) else None
+    if kind == "notebook":
+        raise Fault(f"{job}: does not run; start it with: {advice.tensorplane(f'notebook {job}', stack)}")
     if kind and kind != "trainingJob":
         status = advice.pods(stack, context)
         raise Fault(f"{job} is a {kind}, which needs no queue; see its pods with: {status}")
@@ -47,6 +55,19 @@ def named(
     names = sorted({shown(one, namespace) for one in job_sets} | _training(declared))
     have = f"{', '.join(names) or 'none'}{did_you_mean(job, names)}"
     raise Fault(f"{job or 'JOB'}: stack {stack} has no such job; it has {have}{_of_another(job, stack)}")
+
+
+def _of_team(job_sets: Sequence[Object], job: str, declared: Mapping[str, Any]) -> Object | None:
+    """The newest run of a workload that the settings declare in a team's namespace."""
+    about = declared.get(job)
+    if not isinstance(about, Mapping) or not about.get("team"):
+        return None
+    own = [one for one in job_sets if (one["metadata"].get("labels") or {}).get(MANAGED_BY) != in_cluster.MANAGER]
+    return next((found for each in _namespaces(own) if (found := newest(own, each, job))), None)
+
+
+def _namespaces(job_sets: Sequence[Object]) -> list[str]:
+    return sorted({one["metadata"]["namespace"] for one in job_sets})
 
 
 def _of_another(job: str, stack: str) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cli.api_values import Object
 from cli.jobs import in_cluster
+from components.sweep_shape import RESULTS_SUFFIX
 from driver.kube import Kube
 from driver.runs import log_line
 from driver.runs.job_set import JobSet
@@ -17,7 +19,7 @@ _LINES = 20
 
 @dataclass(frozen=True)
 class Progress:
-    """The library's last report."""
+    """The library's last report; of a sweep, the trials that have ended instead of steps."""
 
     step: int | None = None
     steps: int | None = None
@@ -29,12 +31,23 @@ class Progress:
 
 def of(api: Kube, job_set: Object) -> Progress:
     """The progress of a job with running pods; empty if its chief has not reported any."""
+    if in_cluster.is_sweep(job_set):
+        return _of_sweep(api, job_set)
     about = job_set["metadata"]
     inside, chief = f"/api/v1/namespaces/{about['namespace']}/pods", JobSet(job_set).writer
     running = in_cluster.pods(api, job_set, fieldSelector="status.phase=Running")
     names = [pod["metadata"]["name"] for pod in running]
     name = next((name for name in names if chief and name.startswith(chief)), None)
     return read(api.text(f"{inside}/{name}/log", tailLines=str(_LINES)).splitlines()) if name else Progress()
+
+
+def _of_sweep(api: Kube, job_set: Object) -> Progress:
+    """How many of a sweep's trials have ended."""
+    about = job_set["metadata"]
+    path = f"/api/v1/namespaces/{about['namespace']}/configmaps/{about['name']}{RESULTS_SUFFIX}"
+    found = json.loads(((api.get(path) or {}).get("data") or {}).get("results.json", "{}"))
+    ended = [one for one in found.get("trials", ()) if one["state"] != "open"]
+    return Progress(step=len(ended), steps=found["planned"]) if found else Progress()
 
 
 def read(lines: Sequence[str]) -> Progress:

@@ -80,6 +80,14 @@ class Work:
         return int(sum(pods.together.get(GPU_RESOURCE, 0) for pods in self.pods))
 
     @property
+    def flavors(self) -> dict[str, set[str]]:
+        """The flavors that it was admitted to last, by role."""
+        admission = (self.thing.get("status") or {}).get("admission") or {}
+        return {
+            each["name"]: set((each.get("flavors") or {}).values()) for each in admission.get("podSetAssignments", ())
+        }
+
+    @property
     def admitted_by(self) -> str:
         """The ClusterQueue that has reserved its quota; empty without a reservation."""
         return str(((self.thing.get("status") or {}).get("admission") or {}).get("clusterQueue", ""))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from components.base.price import Usd
+
 NOTHING = "-"
 
 
@@ -29,6 +31,14 @@ def unit_price(dollars: float | None) -> str:
 def cost(dollars: float | None) -> str:
     """The hourly price of many machines, in cents."""
     return NOTHING if dollars is None else f"{dollars:,.2f}"
+
+
+def spent(usd: Usd | None) -> str:
+    """Dollars in cents, or from and to where the nodes differ in price."""
+    if usd is None:
+        return NOTHING
+    low, high = f"${usd.low:,.2f}", f"${usd.high:,.2f}"
+    return low if low == high else f"{low} to {high}"
 
 
 def ordinal(number: int) -> str:

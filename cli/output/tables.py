@@ -8,6 +8,8 @@ from typing import Literal
 from rich.table import Table
 from rich.text import Text
 
+from driver.fitted_table import FittedTable
+
 Cell = str | Text
 
 
@@ -19,16 +21,20 @@ def table(
     unwrapped: Collection[str] = (),
     styles: Mapping[str, str] | None = None,
     narrow: bool = False,
+    least: Sequence[str] = (),
 ) -> Table:
     """A table in the terminal's width, the first column in bold.
 
     `right`: headings of the columns of numbers. `unwrapped`: headings of the columns that are never wrapped.
     `styles`: styles of cells, by text. `narrow`: one space between columns, for tables with many columns.
+    `least`: headings of the columns that a narrow terminal leaves out, the least important first; with it, words that
+    still do not fit are shortened, and else folded.
     """
-    made = Table(box=None, pad_edge=False, collapse_padding=narrow, header_style="dim")
+    made = FittedTable(narrow=narrow, least=least)
+    overflow: Literal["ellipsis", "fold"] = "ellipsis" if least else "fold"
     for heading in headings:
         justify: Literal["left", "right"] = "right" if heading in right else "left"
-        made.add_column(heading, justify=justify, overflow="fold", no_wrap=heading in unwrapped)
+        made.add_column(heading, justify=justify, overflow=overflow, no_wrap=heading in unwrapped)
     for name, *rest in rows:
         made.add_row(_text(name, "bold"), *(_text(cell, (styles or {}).get(str(cell), "")) for cell in rest))
     return made

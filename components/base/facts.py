@@ -23,10 +23,14 @@ MODEL_SERVER = "tensorplane:index:ModelServer"
 MOVERS = "tensorplane:index:Movers"
 NAMESPACE = "tensorplane:index:Namespace"
 NODE_GROUP = "tensorplane:index:NodeGroup"
+NOTEBOOK = "tensorplane:index:Notebook"
 QUEUE = "tensorplane:index:Queue"
 QUOTA_RETURN = "tensorplane:index:QuotaReturn"
+SCORER = "tensorplane:index:Scorer"
 SNAPSHOTTER = "tensorplane:index:Snapshotter"
 STREAM = "tensorplane:index:Stream"
+SWEEP = "tensorplane:index:Sweep"
+TENSORBOARD = "tensorplane:index:TensorBoard"
 TRAINING_JOB = "tensorplane:index:TrainingJob"
 VOLUME = "tensorplane:index:Volume"
 
@@ -82,9 +86,13 @@ class GpuRuntime(TypedDict):
 class ModelServer(TypedDict):
     """A model server."""
 
-    model: str
+    models: list[str]
+    """Names of its models."""
+    serves: dict[str, str]
+    """What is served of each model, in words, for previews."""
     image: pulumi.Input[Any]
     replicas: int
+    """The most, where it scales."""
     gpus: int
     """Of all replicas."""
 
@@ -95,12 +103,13 @@ class ModelServerOutputs(TypedDict):
     kind: str
     deployment: pulumi.Input[str]
     service: pulumi.Input[str]
-    model: str
-    rest: pulumi.Input[str]
-    """URL of its REST API."""
+    models: dict[str, pulumi.Input[str]]
+    """URLs of the models' REST API, by model."""
     grpc: pulumi.Input[str]
     """Host and port of its gRPC API."""
     gpus: int
+    page: NotRequired[pulumi.Input[str]]
+    """URL of its web page, if it has one."""
 
 
 class Namespace(TypedDict):
@@ -127,6 +136,21 @@ class NodeGroup(TypedDict):
     labels: dict[str, str]
     taints: list[str]
     """As `key=value:effect`."""
+
+
+class Notebook(TypedDict):
+    """A notebook. Its GPUs are those that it uses while it runs."""
+
+    queue: str | None
+    gpus: int
+
+
+class NotebookOutputs(TypedDict):
+    """A notebook once it is declared."""
+
+    kind: str
+    queue: str | None
+    gpus: int
 
 
 class QueueFlavor(TypedDict):
@@ -178,6 +202,28 @@ class QuotaReturn(TypedDict):
     teams: list[str]
 
 
+class Scorer(TypedDict):
+    """A scorer."""
+
+    server: str
+    """Its model server, or SERVER/MODEL."""
+    image: pulumi.Input[Any]
+    replicas: int
+    """The most, where it scales."""
+    gpus: int
+
+
+class ScorerOutputs(TypedDict):
+    """A scorer once it exists."""
+
+    kind: str
+    deployment: pulumi.Input[str]
+    input: str
+    """Its topic, as STREAM/TOPIC."""
+    output: str
+    gpus: int
+
+
 class Snapshotter(TypedDict):
     """The agent that takes scheduled snapshots."""
 
@@ -199,6 +245,25 @@ class StreamOutputs(TypedDict):
     groups: list[str]
 
 
+class TensorBoard(TypedDict):
+    """A TensorBoard."""
+
+    volume: str
+    path: str
+    """Folder of the event files on the volume."""
+    image: pulumi.Input[Any]
+    gpus: int
+
+
+class TensorBoardOutputs(TypedDict):
+    """A TensorBoard once it exists."""
+
+    kind: str
+    deployment: pulumi.Input[str]
+    volume: str
+    gpus: int
+
+
 class Preemption(TypedDict):
     """What a preemption of the job stops, and how much work it loses."""
 
@@ -209,6 +274,29 @@ class Preemption(TypedDict):
     steps: int | None
     """Steps between two checkpoints; None if the job computes them."""
     pods: int
+    gpus: int
+
+
+class Sweep(TypedDict):
+    """A sweep. Counts are of as many trials as may run at once."""
+
+    trials: int
+    parallel: int
+    image: pulumi.Input[Any]
+    queue: str | None
+    pods: int
+    cpus: float
+    memoryGib: float
+    gpus: int
+
+
+class SweepOutputs(TypedDict):
+    """A sweep once it exists."""
+
+    kind: str
+    run: pulumi.Input[str]
+    queue: str | None
+    trials: int
     gpus: int
 
 
@@ -242,6 +330,7 @@ class TrainingJobOutputs(TypedDict):
     """A training job once it exists."""
 
     kind: str
+    namespace: str
     jobSet: pulumi.Input[str]
     run: pulumi.Input[Run]
     queue: str | None

@@ -17,6 +17,8 @@ def labels(name: str, component: str) -> dict[str, str]:
 
 
 DOMAIN = "tensorplane.dev"
+STACK = f"{DOMAIN}/stack"
+"""Label of the objects of a workload stack: the stack's name."""
 NODE_GROUP = f"{DOMAIN}/node-group"
 FLAVOR = f"{DOMAIN}/flavor"
 ACCELERATOR = f"{DOMAIN}/accelerator"
@@ -25,6 +27,15 @@ NO_ACCELERATOR = "none"
 PRODUCT = f"{DOMAIN}/product"
 GENERATION = f"{DOMAIN}/generation"
 TIER = f"{DOMAIN}/tier"
+NODE_PRICES = f"{DOMAIN}/node-prices"
+"""Annotation of a ResourceFlavor: the prices of its nodes, as JSON."""
+TRIAL = f"{DOMAIN}/trial"
+"""Annotation of a sweep's results: the volumes, the model's folder and the queue of its trials, as JSON."""
+TRACK = f"{DOMAIN}/track"
+"""Label of the pods of a model server's canary, and of no others."""
+CANARY = "canary"
+ADMITTED = f"{DOMAIN}/admitted"
+"""Readiness gate of a canary's pods."""
 SPOT = f"{DOMAIN}/spot"
 """Label and taint of spot nodes."""
 
@@ -41,6 +52,7 @@ SKIP_AWAIT = "pulumi.com/skipAwait"
 
 PROMETHEUS_SCRAPE = "prometheus.io/scrape"
 PROMETHEUS_PORT = "prometheus.io/port"
+PROMETHEUS_PATH = "prometheus.io/path"
 
 GPU_PRESENT = "nvidia.com/gpu.present"
 PLUGIN_CONFIG = "nvidia.com/device-plugin.config"

@@ -45,6 +45,8 @@ class Settings:
     """Faults of the file outside the tree, one line each."""
     rewritten: Mapping[Key, str] = field(default_factory=dict)
     """Numbers that Pulumi formats differently, as they were written."""
+    folder: Path | None = None
+    """Where the files of the project's stacks are; None: the settings refer to no other stack's."""
 
     @classmethod
     def of_stack(cls) -> "Settings":
@@ -55,7 +57,7 @@ class Settings:
         wrong += _of_providers(stored.keys() & _in_clear().keys()) if _of_providers(stored) else ()
         concealed = {key: tree[key] for key in tree if pulumi_config.is_config_secret(f"{stack_file.PROJECT}:{key}")}
         clear = _own(_in_clear())[0] if concealed else {}
-        return cls(tree, frozenset(_not_in(clear, concealed)), wrong)
+        return cls(tree, frozenset(_not_in(clear, concealed)), wrong, folder=Path())
 
     @classmethod
     def of_file(cls, file: StackFile) -> "Settings":
@@ -69,7 +71,8 @@ class Settings:
             if key not in allowed
         ]
         rewritten = {(own.removeprefix(_PREFIX), *rest): text for (own, *rest), text in file.rewritten.items()}
-        return cls(tree, frozenset(stack_file.encrypted(tree)), (*file.faults, *unknown, *wrong), rewritten)
+        wrong = (*file.faults, *unknown, *wrong)
+        return cls(tree, frozenset(stack_file.encrypted(tree)), wrong, rewritten, file.folder)
 
     def declares_nothing(self) -> str:
         """Why an update must not continue because nothing is declared; else empty."""

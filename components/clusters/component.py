@@ -14,17 +14,29 @@ class Cluster(pulumi.ComponentResource):
     """Path or content of the kubeconfig; None means kubectl's default."""
 
     def __init__(
-        self, name: str, args: ClusterArgs, fleet: Fleet, *, opts: pulumi.ResourceOptions | None = None
+        self,
+        name: str,
+        args: ClusterArgs,
+        fleet: Fleet,
+        *,
+        platform: str | None = None,
+        opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        super().__init__(facts.CLUSTER, name, dict(_facts(args, fleet)), opts)
-        connection = args.connect(name, fleet.groups, pulumi.ResourceOptions(parent=self))
+        """`platform`: the stack that has the cluster and its node groups; None: this one."""
+        registered = _facts(args, fleet if platform is None else None)
+        super().__init__(facts.CLUSTER, name, dict(registered), opts)
+        inside = pulumi.ResourceOptions(parent=self)
+        if platform is None:
+            connection = args.connect(name, fleet.groups, inside)
+        else:
+            connection = args.reach(name, platform, inside)
         self.name = name
         self.fleet = fleet
         self.args = args
         self.provider = connection.provider
         self.kubeconfig = connection.kubeconfig
         self.native = connection.native
-        made: facts.ClusterOutputs = {**_facts(args, fleet), "kubeconfig": self.kubeconfig}
+        made: facts.ClusterOutputs = {**registered, "kubeconfig": self.kubeconfig}
         self.register_outputs(dict(made))
 
     @property
@@ -35,9 +47,9 @@ class Cluster(pulumi.ComponentResource):
         )
 
 
-def _facts(args: ClusterArgs, fleet: Fleet) -> facts.Cluster:
+def _facts(args: ClusterArgs, fleet: Fleet | None) -> facts.Cluster:
     """Facts about the cluster and its node groups for policies; nothing about nodes without node groups."""
     cluster = facts.Cluster(kind=args.kind, factsVersion=facts.VERSION)
-    if not fleet.groups:
+    if fleet is None or not fleet.groups:
         return cluster
     return {**cluster, "gpusMax": fleet.gpus_max, "hourlyUsdMax": fleet.hourly_usd_max}

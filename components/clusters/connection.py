@@ -14,3 +14,24 @@ class Connection:
     provider: "k8s.Provider"
     kubeconfig: pulumi.Output[str | None]
     native: Any = None
+
+
+def cluster_provider(
+    name: str,
+    kubeconfig: pulumi.Input[str | None],
+    cluster: pulumi.Input[str] | None,
+    opts: pulumi.ResourceOptions,
+    *,
+    context: str | None = None,
+) -> "k8s.Provider":
+    """The provider of all objects in a cluster. `cluster`: what identifies it, so that a changed kubeconfig, token or
+    certificate replaces nothing."""
+    return k8s.Provider(
+        name,
+        kubeconfig=kubeconfig,
+        context=context,
+        cluster_identifier=cluster,
+        # Immutable ConfigMaps are named by their content; others are there to be changed in place.
+        enable_config_map_mutable=True,
+        opts=opts,
+    )

@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import pulumi
-import pulumi_kubernetes as k8s
 
 from components import catalog
 from components.base.faults import Fault, did_you_mean
 from components.base.model import NonEmptyStr, OneOf
 from components.catalog import Cloud
-from components.clusters.connection import Connection
+from components.clusters.connection import Connection, cluster_provider
 from components.clusters.settings import ClusterArgs
 from components.node_groups.component import NodeGroup
 from components.node_groups.shape import Shape
@@ -61,16 +60,16 @@ class Existing(ClusterArgs):
             yield Fault(path, f"unknown region {self.region!r}; choose one of {', '.join(sorted(known))}{near}")
 
     def connect(self, name: str, groups: Mapping[str, Shape], opts: pulumi.ResourceOptions) -> Connection:
-        path = str(Path(self.kubeconfig).expanduser()) if self.kubeconfig else None
-        provider = k8s.Provider(
-            name,
-            kubeconfig=path,
-            context=self.context,
-            # The context identifies the cluster, so that a changed token replaces nothing.
-            cluster_identifier=self.context,
-            opts=opts,
-        )
+        connection = self._connection(name, opts)
         for shape in groups.values():
             # The nodes exist; the group only describes them.
             NodeGroup(shape, opts).done()
+        return connection
+
+    def reach(self, name: str, platform: str, opts: pulumi.ResourceOptions) -> Connection:
+        return self._connection(name, opts)
+
+    def _connection(self, name: str, opts: pulumi.ResourceOptions) -> Connection:
+        path = str(Path(self.kubeconfig).expanduser()) if self.kubeconfig else None
+        provider = cluster_provider(name, path, self.context, opts, context=self.context)
         return Connection(provider, pulumi.Output.from_input(path))

@@ -1,17 +1,17 @@
 """Base settings of all kinds of clusters."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pulumi
 import pulumi_kubernetes as k8s
 
 from components import versions
 from components.base.family import Variant
-from components.base.faults import Fault, Note
+from components.base.faults import Fault, Key, Note
 from components.catalog import Cloud
-from components.clusters.connection import Connection
+from components.clusters.connection import Connection, cluster_provider
 from components.clusters.effects import Effects
 from components.clusters.gpu_support import GpuSupport
 from components.node_groups.shape import Shape
@@ -45,8 +45,14 @@ class ClusterArgs(Variant, family=True):
     gpu_support: ClassVar[GpuSupport] = GpuSupport(("present", "plugin", "operator"))
     """GPU components that the cluster brings. By default unknown; a second device plugin would advertise every GPU
     twice."""
-    certifies_members: ClassVar[bool] = False
-    """Whether its certificates name teams, as groups of their members: `tensorplane kubeconfig --team` issues them."""
+    controllers: ClassVar[frozenset[str]] = frozenset()
+    """Names of the controllers that it comes with, which no stack installs."""
+    load_balancers: ClassVar[bool] = True
+    """Whether Services of type LoadBalancer get one."""
+    missing_controllers: ClassVar[Mapping[str, str]] = {}
+    """Controllers that it cannot run: their titles, by name."""
+    api_server_is_private: ClassVar[bool] = False
+    """Whether its pods reach the API server at a private address (RFC 1918 or 6598), whatever endpoint others use."""
     network_levels: ClassVar[Mapping[str, str]] = topology.LEVELS
     """Node label of each topology level, from wide to narrow, keyed by level."""
     effects: ClassVar[Effects | None] = None
@@ -137,6 +143,28 @@ class ClusterArgs(Variant, family=True):
         """
         raise NotImplementedError
 
+    def reach(self, name: str, platform: str, opts: pulumi.ResourceOptions) -> Connection:
+        """Create a provider for the cluster that another stack of this project created, from that stack's outputs."""
+        full = f"{pulumi.get_organization()}/{pulumi.get_project()}/{platform}"
+        outputs = pulumi.StackReference("platform", stack_name=full, opts=pulumi.ResourceOptions(parent=opts.parent))
+        # It is a secret there, but what marks it is only known once it is read.
+        kubeconfig: pulumi.Output[str | None] = pulumi.Output.secret(outputs.require_output("kubeconfig"))
+        provider = cluster_provider(name, kubeconfig, self.cluster_name, opts)
+        return Connection(provider, kubeconfig)
+
+    def check_members(self, members: Mapping[Key, str]) -> Iterator[Fault]:
+        """Faults of members of teams, `group:NAME` or `user:NAME` by their paths in the settings."""
+        yield from ()
+
+    def subjects(self, members: Sequence[str], group: str) -> Sequence[str]:
+        """The groups and users of Kubernetes that the members of a team are; the same by default. `group`: the one for
+        members whom the cluster authenticates under no name of their own."""
+        return members
+
+    def admit(self, native: Any, teams: Mapping[str, Sequence[str]]) -> None:
+        """Let members of teams reach a created cluster and log in. `native`: what `connect` created. `teams`: members,
+        by the team's group."""
+
     def chart(self, chart: versions.Chart) -> dict[str, str]:
         """Inputs of a Helm release for the source of its chart."""
         return {"chart": chart.reference, "version": chart.version}
@@ -144,6 +172,10 @@ class ClusterArgs(Variant, family=True):
     def address(self, service: "k8s.core.v1.Service") -> pulumi.Output[str]:
         """Host under which a Service is reachable; its DNS name inside the cluster by default."""
         return pulumi.Output.format("{0}.{1}.svc", service.metadata["name"], service.metadata["namespace"])
+
+    def load_balancer(self, *, public: bool) -> Mapping[str, str] | None:
+        """Annotations of a Service for a load balancer with an internal or a public address; None if unknown."""
+        return None
 
     @property
     def images(self) -> versions.Images:

@@ -22,6 +22,8 @@ class Demand:
     volumes: Mapping[str, VolumeArgs]
     workloads: frozenset[str]
     """Names of the controllers whose objects the workloads create."""
+    of_cluster: frozenset[str]
+    """Names of the controllers that the kind of cluster comes with."""
     uncounted: frozenset[str]
     """Extended resources that no queue has a quota of, such as those for the network between nodes."""
 
@@ -47,4 +49,5 @@ class ControllerKind:
 
     def installs(self, settings: Any, demand: Demand) -> bool:
         """Whether the stack installs it: something requires it, and the cluster does not have it."""
-        return getattr(settings, self.name) == "chart" and self.needed(demand)
+        is_wanted = getattr(settings, self.name) == "chart" and self.name not in demand.of_cluster
+        return is_wanted and self.needed(demand)

@@ -12,7 +12,12 @@ class JobSetArgs(Model):
     """Whether the stack installs JobSet."""
 
     jobset: Source = "chart"
-    """`chart` installs the JobSet version that tensorplane pins; `present` uses the JobSet of the cluster."""
+    """`chart` installs the JobSet version that tensorplane pins; `present` uses the JobSet of the cluster. By default,
+    `chart` if the stack has training jobs or teams with members; where only `tensorplane run` or workload stacks create
+    jobs, set it."""
+    training_dashboard: bool = False
+    """Whether to create a Grafana dashboard of the stack's training jobs, as a ConfigMap with the label of Grafana's
+    sidecar."""
 
 
 def values() -> dict[str, Any]:

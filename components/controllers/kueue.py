@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from typing import Any, Literal
 
 from components.base.faults import Fault
-from components.base.labels import PROMETHEUS_PORT, PROMETHEUS_SCRAPE
+from components.base.labels import PROMETHEUS_PATH, PROMETHEUS_PORT, PROMETHEUS_SCRAPE
 from components.base.model import Model
 from components.controllers.base import ControllerKind, Demand, Source
 from components.controllers.component import image
@@ -40,7 +40,7 @@ _SCRAPED = {
     PROMETHEUS_SCRAPE: "true",
     "prometheus.io/scheme": "https",
     PROMETHEUS_PORT: str(_METRICS_PORT),
-    "prometheus.io/path": "/metrics",
+    PROMETHEUS_PATH: "/metrics",
 }
 
 

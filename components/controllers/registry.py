@@ -11,6 +11,7 @@ from components.base.faults import Fault
 from components.clusters.component import Cluster
 from components.controllers.base import ControllerKind, Demand
 from components.controllers.component import Controller
+from components.controllers.prometheus import PrometheusArgs
 
 
 def _found() -> Iterator[ControllerKind]:
@@ -26,8 +27,9 @@ CONTROLLERS = {kind.name: kind for kind in _found()}
 """The controllers, by key in the settings."""
 
 
-class ControllersArgs(*(kind.settings for kind in reversed(CONTROLLERS.values()))):  # type: ignore[misc]
-    """Which controllers the stack installs. A controller that the stack does not use is never installed."""
+class ControllersArgs(PrometheusArgs, *(kind.settings for kind in reversed(CONTROLLERS.values()))):  # type: ignore[misc]
+    """Which controllers the stack installs, and the cluster's Prometheus. A controller that the stack does not use is
+    never installed."""
 
 
 def faults(settings: ControllersArgs) -> Iterator[Fault]:

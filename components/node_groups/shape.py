@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from components.base.labels import FLAVOR
+from components.base.price import NodePrice
 from components.catalog import Accelerator, Machine
 from components.node_groups.settings import NodeGroupArgs, TaintArgs
 from components.node_groups.taint import Taint, keeps_out
@@ -52,6 +53,14 @@ class Shape:
     def accelerators_max(self) -> int:
         """Accelerators of the full group."""
         return self.per_node * self.args.max
+
+    @property
+    def price(self) -> NodePrice | None:
+        """The price of one node, to be shared between pods; None if the catalog has none."""
+        if self.hourly_usd is None or self.machine is None:
+            return None
+        counted = self.resources.get(self.accelerator.resource) if self.accelerator else None
+        return NodePrice(self.hourly_usd, self.machine.vcpus, self.machine.memory_gib, counted or self.per_node)
 
     @property
     def hourly_usd_max(self) -> float | None:

@@ -1,5 +1,6 @@
 """Queues that share the cluster between jobs: Kueue's objects from a few settings and the node groups."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import pulumi_kubernetes as k8s
 from components import versions
 from components.base import facts
 from components.base.custom_resource import TopLevelResource
-from components.base.labels import NAMESPACE_NAME, PRIORITY_LABEL, QUEUE_LABEL, labels
+from components.base.labels import NAMESPACE_NAME, NODE_PRICES, PRIORITY_LABEL, QUEUE_LABEL, labels
 from components.namespace import Namespace
 from components.node_groups.labels import CPU
 from components.queues import quota, topology
@@ -192,7 +193,10 @@ def declare_flavors(
 def _declare(flavor: Flavor, namespace: Namespace, opts: pulumi.ResourceOptions) -> pulumi.Resource:
     stack = namespace.plain_name
     name = cluster_wide_name(stack, flavor.object_name)
-    return _kueue("ResourceFlavor", name, labels(stack, "queue"), flavor_spec(flavor, stack), opts)
+    # `tensorplane jobs` reads what jobs cost from the cluster, also those of other stacks.
+    prices = json.dumps([price.plain() for price in flavor.prices])
+    notes = {NODE_PRICES: prices} if flavor.prices else None
+    return _kueue("ResourceFlavor", name, labels(stack, "queue"), flavor_spec(flavor, stack), opts, notes)
 
 
 def flavor_spec(flavor: Flavor, stack: str) -> dict[str, Any]:
@@ -231,13 +235,18 @@ def declare_cohorts(
 
 
 def _kueue(
-    kind: str, name: str, object_labels: dict[str, str], spec: dict[str, Any], opts: pulumi.ResourceOptions
+    kind: str,
+    name: str,
+    object_labels: dict[str, str],
+    spec: dict[str, Any],
+    opts: pulumi.ResourceOptions,
+    annotations: dict[str, str] | None = None,
 ) -> "k8s.apiextensions.CustomResource":
     return k8s.apiextensions.CustomResource(
         name,
         api_version=versions.KUEUE_API,
         kind=kind,
-        metadata={"name": name, "labels": object_labels},
+        metadata={"name": name, "labels": object_labels, **({"annotations": annotations} if annotations else {})},
         spec=spec,
         opts=opts,
     )

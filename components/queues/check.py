@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from components.base.faults import Fault, Key, Note, did_you_mean, unknown_name
 from components.namespace import namespace_owner
 from components.node_groups.labels import CPU
-from components.queues import lending, quota
+from components.queues import lending, quota, team
 from components.queues.flavors import ANY, Flavor
 from components.queues.quota import Quota
 from components.queues.settings import ALONE, CohortArgs, QueueArgs, TeamArgs
@@ -32,7 +32,9 @@ def faults(
     if flavors is not None:
         yield from _taints(flavors) if queues else ()
         yield from _sums(queues, flavors)
-        yield from _reach(queues, {name: quota.of(args, flavors) for name, args in queues.items()})
+        quotas = {name: quota.of(args, flavors) for name, args in queues.items()}
+        yield from _reach(queues, quotas)
+        yield from _team_gpus(queues, quotas, teams)
     yield from _namespaces(teams)
 
 
@@ -67,9 +69,9 @@ def _names(
             yield Fault((*at, "weight"), f"is set, but cohort {ALONE} shares nothing; remove it")
     elif args.cohort is not None and args.cohort not in cohorts:
         yield unknown_name((*at, "cohort"), "cohort", args.cohort, [*cohorts, ALONE])
-    for team in args.teams:
-        if team not in teams:
-            yield unknown_name((*at, "teams"), "team", team, teams)
+    for name in args.teams:
+        if name not in teams:
+            yield unknown_name((*at, "teams"), "team", name, teams)
 
 
 def _kinds(at: Key, args: QueueArgs, flavors: Mapping[str, Flavor]) -> Iterator[Fault]:
@@ -168,6 +170,17 @@ def _reach(queues: Mapping[str, QueueArgs], quotas: Mapping[str, list[Quota]]) -
                 continue
             given = (*_NO_GROUPS, ("queues",), ("cohorts",))
             yield Fault(("queues", name, "mayBorrow", kind), reason, given=given)
+
+
+def _team_gpus(
+    queues: Mapping[str, QueueArgs], quotas: Mapping[str, list[Quota]], teams: Mapping[str, TeamArgs]
+) -> Iterator[Fault]:
+    """Limits of teams above what their queues offer, which would limit nothing."""
+    for name, args in teams.items():
+        most = team.gpus_at_most(queues, quotas, name)
+        if args.gpus is not None and args.gpus > most:
+            reason = f"is {args.gpus}, but the queues of team {name} offer {most}; set {most} or less, or remove it"
+            yield Fault(("teams", name, "gpus"), reason, given=(*_NO_GROUPS, ("queues",)))
 
 
 def _cohorts(cohorts: Mapping[str, CohortArgs]) -> Iterator[Fault]:

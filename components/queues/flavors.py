@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from components import catalog
 from components.base.labels import ACCELERATOR, FLAVOR, NO_ACCELERATOR, PLUGIN_CONFIG
+from components.base.price import NodePrice
 from components.node_groups import node_size
 from components.node_groups.fleet import Fleet
 from components.node_groups.labels import CPU
@@ -52,6 +53,8 @@ class Flavor:
     spot: bool = False
     levels: tuple[str, ...] = ()
     """Node labels of the topology's levels, from wide to narrow; empty without topology-aware scheduling."""
+    prices: tuple[NodePrice, ...] = ()
+    """Those of its node groups, different ones; empty if one is unknown."""
 
     @property
     def object_name(self) -> str:
@@ -112,6 +115,7 @@ def _flavor(name: str, shapes: Sequence[Shape], levels: tuple[str, ...]) -> Flav
             memory_gib_max=(
                 sum(size.memory_gib * count for size, count in zip(known, counts, strict=True)) if all_known else None
             ),
+            prices=_prices(shapes),
         )
     accelerator = first.accelerator
     gpus = [shape.resources[accelerator.resource] for shape in shapes]
@@ -135,7 +139,13 @@ def _flavor(name: str, shapes: Sequence[Shape], levels: tuple[str, ...]) -> Flav
         shared=first.args.sharing is not None,
         spot=first.args.spot,
         levels=levels,
+        prices=_prices(shapes),
     )
+
+
+def _prices(shapes: Iterable[Shape]) -> tuple[NodePrice, ...]:
+    found = [shape.price for shape in shapes]
+    return tuple(dict.fromkeys(price for price in found if price)) if all(found) else ()
 
 
 def _by_nature(taints: Iterable[Taint], shapes: Iterable[Shape]) -> tuple[Taint, ...]:

@@ -8,10 +8,9 @@ import pulumi_kubernetes as k8s
 
 from components.base.labels import labels
 from components.namespace import DNS
-from components.queues.settings import TeamArgs
 
 _READ = ["get", "list", "watch"]
-_RBAC = "rbac.authorization.k8s.io"
+RBAC = "rbac.authorization.k8s.io"
 RULES: Sequence[Mapping[str, Any]] = (
     # `patch` and `create` are what server-side apply of a new object requires.
     {"api_groups": ["jobset.x-k8s.io"], "resources": ["jobsets"], "verbs": [*_READ, "create", "patch", "delete"]},
@@ -37,23 +36,19 @@ CLUSTER_RULES: Sequence[Mapping[str, Any]] = (
 
 
 def allow(
-    teams: Mapping[str, TeamArgs],
+    teams: Mapping[str, Sequence[str]],
     namespaces: Mapping[str, pulumi.Input[str]],
     stack: str,
     opts: pulumi.ResourceOptions,
-    *,
-    certified: bool,
 ) -> None:
-    """Create the roles and their bindings. `namespaces`: those of the teams. `stack`: the stack's namespace.
-
-    `certified`: whether the cluster's certificates name the teams, as those of `tensorplane kubeconfig --team` do.
-    """
-    subjects = {name: _subjects(name, args, stack, certified) for name, args in teams.items() if args.members}
+    """Create the roles and their bindings. `teams`: each one's members as Kubernetes knows them, `group:NAME` and
+    `user:NAME`. `namespaces`: those of the teams. `stack`: the stack's namespace."""
+    subjects = {team: [subject(member) for member in members] for team, members in teams.items()}
     for team, members in subjects.items():
         about: Any = {"name": "team-members", "namespace": namespaces[team], "labels": labels(team, "queue")}
         rules: Any = [dict(rule) for rule in RULES]
         role = k8s.rbac.v1.Role(f"{team}-members", metadata=about, rules=rules, opts=opts)
-        reference: Any = {"api_group": _RBAC, "kind": "Role", "name": role.metadata["name"]}
+        reference: Any = {"api_group": RBAC, "kind": "Role", "name": role.metadata["name"]}
         k8s.rbac.v1.RoleBinding(f"{team}-members", metadata=about, role_ref=reference, subjects=members, opts=opts)
         _isolate(team, namespaces[team], opts)
     if subjects:
@@ -61,15 +56,14 @@ def allow(
 
 
 def group(stack: str, team: str) -> str:
-    """The group in the certificates of a team's members. `stack`: the stack's namespace."""
+    """The group of a team's members where the stack decides who is in which. `stack`: the stack's namespace."""
     return f"{stack}:{team}"
 
 
-def _subjects(team: str, args: TeamArgs, stack: str, certified: bool) -> list[Any]:
-    named = [member.partition(":")[::2] for member in args.members]
-    found = [{"api_group": _RBAC, "kind": kind.capitalize(), "name": name} for kind, name in named]
-    own = [{"api_group": _RBAC, "kind": "Group", "name": group(stack, team)}] if certified else []
-    return [*found, *own]
+def subject(member: str) -> Any:
+    """The subject of role bindings for a member, `group:NAME` or `user:NAME`."""
+    kind, _, name = member.partition(":")
+    return {"api_group": RBAC, "kind": kind.capitalize(), "name": name}
 
 
 def _everywhere(stack: str, members: list[Any], opts: pulumi.ResourceOptions) -> None:
@@ -77,7 +71,7 @@ def _everywhere(stack: str, members: list[Any], opts: pulumi.ResourceOptions) ->
     about: Any = {"name": name, "labels": labels(stack, "queue")}
     rules: Any = [dict(rule) for rule in CLUSTER_RULES]
     role = k8s.rbac.v1.ClusterRole(name, metadata=about, rules=rules, opts=opts)
-    reference: Any = {"api_group": _RBAC, "kind": "ClusterRole", "name": role.metadata["name"]}
+    reference: Any = {"api_group": RBAC, "kind": "ClusterRole", "name": role.metadata["name"]}
     k8s.rbac.v1.ClusterRoleBinding(name, metadata=about, role_ref=reference, subjects=members, opts=opts)
 
 

@@ -83,6 +83,10 @@ Member = Annotated[Line, AfterValidator(_member)]
 """A group or a user of the cluster."""
 
 
+TeamAccess = Literal["readOnly", "readWrite"]
+"""What a team's pods may do with a volume of the stack."""
+
+
 class TeamArgs(Model):
     """Settings of a team: a namespace with queues."""
 
@@ -92,9 +96,16 @@ class TeamArgs(Model):
     """Whether the stack creates the namespace. An existing one must have the label `app.kubernetes.io/part-of:
     tensorplane`, with which Kueue selects the namespaces that it manages."""
     members: Annotated[tuple[Member, ...], Field(max_length=_MOST_MEMBERS)] = ()
-    """Who may run jobs in the namespace: `group:NAME` and `user:NAME`, as the cluster's authentication names them. They
-    may create, see and stop jobs there and read what the queues have, nothing else. With members, pods of the namespace
-    connect only to each other and to DNS."""
+    """Who may run jobs in the namespace: `group:NAME` and `user:NAME`, as the cluster's authentication names them. On
+    EKS, `user:` also takes the ARN of an IAM role or user. They may create, see and stop jobs there and read what the
+    queues have, nothing else. With members, pods of the namespace connect only to each other and to DNS,
+    and those of a sweep's controller to the API server."""
+    volumes: Annotated[dict[Name, TeamAccess], Field(default_factory=dict)]
+    """Volumes of the stack that pods of the namespace may mount by their names, and how: `readOnly` or `readWrite`.
+    """
+    gpus: Annotated[int, Field(ge=0, le=_MOST_GPUS)] | None = None
+    """The most GPUs that pods of the namespace hold at a time, of all flavors together; by default all that its queues
+    offer."""
     retain: bool = True
     """Whether deletion of a created namespace is refused. Set it to false and deploy before you remove the team; the
     namespace is then deleted with everything in it."""

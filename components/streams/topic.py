@@ -39,6 +39,9 @@ class TopicArgs(Model):
     """Hours to keep a record; `null` keeps records forever."""
     retention_gib: Annotated[float, Field(gt=0)] | None = None
     """Maximum size of a partition in GiB; the oldest records are deleted first. Unlimited by default."""
+    compacted: bool = False
+    """Whether Kafka deletes a record once a later one has the same key. Records without a key are then refused;
+    retention applies too."""
 
     def copies(self, brokers: int | None) -> int:
         """Replicas of each partition on this number of brokers."""
@@ -54,11 +57,12 @@ class TopicArgs(Model):
         """The spec of a KafkaTopic on this number of brokers."""
         hours, gib = self.retention_hours, self.retention_gib
         copies = self.copies(brokers)
+        expires = hours is not None or gib is not None
         return {
             "partitions": self.partitions,
             "replicas": copies,
             "config": {
-                "cleanup.policy": "delete",
+                "cleanup.policy": _cleanup(compacted=self.compacted, expires=expires),
                 "retention.ms": -1 if hours is None else math.ceil(hours * _MILLISECONDS),
                 "retention.bytes": -1 if gib is None else math.ceil(gib * GIB),
                 # A record is acknowledged once this number of replicas has it.
@@ -67,3 +71,10 @@ class TopicArgs(Model):
                 "unclean.leader.election.enable": False,
             },
         }
+
+
+def _cleanup(*, compacted: bool, expires: bool) -> str:
+    """Kafka's policies for old records, in the order in which Kafka lists them."""
+    if not compacted:
+        return "delete"
+    return "compact,delete" if expires else "compact"

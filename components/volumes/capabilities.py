@@ -43,6 +43,8 @@ class Capabilities:
     """What enforces the size."""
     cache: str | None = None
     """Where the cache for repeated reads is."""
+    teams: bool = False
+    """Whether teams' namespaces can have it: a second PersistentVolume with the same source, on the same node too."""
     outside: str | None = None
     """How machines outside the cluster access it."""
     min_gib: float = 0
@@ -112,6 +114,7 @@ _FEATURES: Mapping[str, Callable[[Capabilities], str | None]] = {
     "checkpoints": lambda row: "yes" if row.rename else None,
     "size enforced by": lambda row: row.quota,
     "cache": lambda row: row.cache,
+    "teams": lambda row: "yes" if row.teams else None,
 }
 _PROPERTIES: Mapping[str, Callable[[Capabilities], str | None]] = {
     "size": sizes,

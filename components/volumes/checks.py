@@ -240,6 +240,11 @@ def that_share(cluster: ClusterArgs) -> str:
     )
 
 
+def that_teams_mount(cluster: ClusterArgs) -> str:
+    """Backends on this kind of cluster whose volumes teams' namespaces can have, as a remedy."""
+    return _have([kind for kind, row in rows().items() if row.teams], cluster)
+
+
 def rows() -> dict[str, Capabilities]:
     """The capability matrix: a row for each kind of backend."""
     return {kind: cast(type[Backend], variant).capabilities for kind, variant in sorted(Backend.variants.items())}

@@ -53,6 +53,7 @@ class Volume(pulumi.ComponentResource):
             before_delete=[before_deletion] if args.saved_before_deletion(cluster.args) else None,
         )
         self.claim = backend.provision(request, keep)
+        self.size_gib = args.size_gib
         self.claim_name = name
         """Name of the claim in the stack's namespace."""
         if args.readers is not None or args.writers is not None:

@@ -85,6 +85,13 @@ class JobSet:
         return sorted((claims[each["name"]], each["mountPath"]) for each in mounts if each["name"] in claims)
 
     @property
+    def kept_lines(self) -> str:
+        """Where the launcher keeps what the pods print, as VOLUME:/PATH; empty if it does not."""
+        folder, _, run = self.value("TENSORPLANE_RUN").rpartition("/")
+        found = [(claim, at) for claim, at in self.volumes if f"{folder}/".startswith(f"{at}/")]
+        return next((f"{claim}:{folder.removeprefix(at)}/logs/{run}" for claim, at in found), "")
+
+    @property
     def size(self) -> dict[str, str]:
         """What decides the order of summation: the number of pods, and the accelerators of each."""
         found = {}

@@ -51,15 +51,35 @@ def stores_volumes(instance: Instance) -> bool:
 
 
 def load_images(
-    instance: Instance, step: Step, *, streams: bool = False, packages: Iterable[tuple[str, ...]] = ()
+    instance: Instance,
+    step: Step,
+    *,
+    streams: bool = False,
+    metrics_server: bool = False,
+    packages: Iterable[tuple[str, ...]] = (),
 ) -> None:
     """Imports every locally built image that the running cluster lacks.
 
-    With `streams`, the image of the streams' broker is one of them. `packages`: locked sets on the training image.
+    With `streams`, the image of the streams' broker is one of them, with `metrics_server` that of autoscalers.
+    `packages`: locked sets on the training image.
     """
     from embedded.cluster import image_store
 
-    image_store.load_all(instance, step, streams=streams, packages=tuple(packages))
+    image_store.load_all(instance, step, streams=streams, metrics_server=metrics_server, packages=tuple(packages))
+
+
+def has_image(instance: Instance, name: str) -> bool:
+    """Whether the running cluster has an image of this full name."""
+    from embedded.cluster import image_store
+
+    return name in image_store.names(instance)
+
+
+def load_packages(instance: Instance, step: Step, packages: tuple[str, ...]) -> None:
+    """Imports the training image with a locked set of packages into the running cluster, which has the image below."""
+    from embedded.cluster import image_store
+
+    image_store.load_packages(instance, step, packages)
 
 
 def load_archive(instance: Instance, archive: Path, names: Iterable[str], step: Step, *, rename: bool = False) -> None:

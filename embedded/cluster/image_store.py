@@ -12,6 +12,7 @@ from embedded.cluster.host import run
 from embedded.cluster.places import Places
 from embedded.cluster.processes import Alive
 from embedded.fault import Fault
+from embedded.images import package_layer
 from embedded.paths import Instance
 from embedded.step import Step
 from embedded.tasks import command
@@ -84,19 +85,36 @@ def _built(archives: Mapping[str, Path], name: str) -> Path:
 
 
 def load_all(
-    instance: Instance, step: Step, *, streams: bool = False, packages: Sequence[images.Locked] = ()
+    instance: Instance,
+    step: Step,
+    *,
+    streams: bool = False,
+    metrics_server: bool = False,
+    packages: Sequence[images.Locked] = (),
 ) -> list[str]:
     """Imports every locally built image that the cluster lacks; returns the imported names.
 
-    With `streams`, the image of the streams' broker is one of them. `packages`: locked sets on the training image.
+    With `streams`, the image of the streams' broker is one of them, with `metrics_server` that of autoscalers.
+    `packages`: locked sets on the training image.
     """
-    store, base = _of(instance), images.archives(streams=streams)
-    every = images.archives(streams=streams, packages=packages)
+    store, base = _of(instance), images.archives(streams=streams, metrics_server=metrics_server)
+    every = images.archives(streams=streams, metrics_server=metrics_server, packages=packages)
     # Images with packages have the layers of the training image.
     return [
         *store.load_from(every, base, step),
         *store.load_from(every, [name for name in every if name not in base], step),
     ]
+
+
+def load_packages(instance: Instance, step: Step, packages: images.Locked) -> None:
+    """Imports the training image with these packages, if the cluster lacks it."""
+    image = package_layer.image(packages)
+    _of(instance).load_from({image.name: image.archive}, [image.name], step)
+
+
+def names(instance: Instance) -> set[str]:
+    """Full names of the images that the cluster has."""
+    return set(_of(instance).digests())
 
 
 def load_archive(instance: Instance, archive: Path, names: Sequence[str], step: Step, *, rename: bool) -> None:

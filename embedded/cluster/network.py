@@ -16,6 +16,8 @@ from embedded.paths import Instance
 BRIDGE = "pods0"
 UPLINK = "uplink"
 _NAMED = Path("/run/netns")
+_SANDBOX_ID = 64
+"""Length of a sandbox's ID, in hexadecimal digits."""
 
 # The host may open connections into the cluster; nothing inside may open one to the host or beyond it. A machine that
 # routes through this host is not the host, so only the host's own end of the pair is let in.
@@ -93,9 +95,10 @@ def delete(instance: Instance) -> None:
         run("umount", str(_NAMED))
 
 
-def notes(instance: Instance) -> list[Path]:
-    """The cached results of the network plugins' library for the instance's pods."""
-    return list(CNI_NOTES.glob(f"{instance.namespace}-*"))
+def notes(instance: Instance, folder: Path = CNI_NOTES) -> list[Path]:
+    """The cached results of the network plugins' library for the instance's pods: network, sandbox, interface."""
+    # Another instance's name may begin with this one's.
+    return list(folder.glob(f"{instance.namespace}-{'[0-9a-f]' * _SANDBOX_ID}-*"))
 
 
 def mounts() -> list[str]:

@@ -6,8 +6,10 @@ import shutil
 import time
 from pathlib import Path
 
+from embedded.cluster.host import run
 from embedded.cluster.places import Places
-from embedded.csi import pool
+from embedded.csi import mounts, pool
+from embedded.fault import Fault
 
 _GIB = 1 << 30
 _SHARE = 0.9
@@ -28,9 +30,13 @@ def _gib(file: Path) -> int:
 
 def loop_devices(at: Places, blocks: Path = Path("/sys/block")) -> list[str]:
     """Loop devices that have one of the files open."""
+    return sorted(device for file in (at.pool_file, at.mirror_file) for device in _devices(file, blocks))
+
+
+def _devices(file: Path, blocks: Path = Path("/sys/block")) -> list[str]:
     # The kernel knows no symbolic links.
-    ours = {str(file.resolve()) for file in (at.pool_file, at.mirror_file)}
-    return sorted(path.parts[-3] for path in blocks.glob("loop*/loop/backing_file") if _backing(path) in ours)
+    ours = str(file.resolve())
+    return [path.parts[-3] for path in blocks.glob("loop*/loop/backing_file") if _backing(path) == ours]
 
 
 def _backing(path: Path) -> str:
@@ -38,6 +44,30 @@ def _backing(path: Path) -> str:
         return path.read_text().rstrip("\n")
     except OSError:
         return ""  # it was just released
+
+
+def mount_volume(at: Places, volume: str, folder: Path, *, read_only: bool) -> None:
+    """Mounts one volume on this machine itself, outside the instance's mount namespace. `volume`: its ID."""
+    devices = _devices(at.pool_file)
+    if not devices:
+        # Without btrfs on this machine, the pool is an ordinary folder.
+        raise Fault(
+            f"the cluster's volumes have no file system of their own here; this one is {at.pool}/volumes/{volume}"
+        )
+    options = f"subvol=/volumes/{volume},nosuid,nodev,{'ro' if read_only else 'rw'}"
+    run("mount", "-t", "btrfs", "-o", options, "--", f"/dev/{devices[0]}", str(folder))
+
+
+def unmount_volumes(at: Places) -> None:
+    """Unmounts the volumes that are mounted on this machine itself. A Fault if a program uses one."""
+    ours = {f"/dev/{device}" for device in loop_devices(at)}
+    for mount in reversed(mounts.every()):
+        if mount.source in ours:
+            try:
+                run("umount", "--", str(mount.folder))
+            except Fault as fault:
+                remedy = f"end what uses it, which `fuser -vm {mount.folder}` lists"
+                raise Fault(f"{mount.folder}: a volume is mounted there ({fault.lines[0]}); {remedy}") from None
 
 
 def wait_until_released(at: Places, timeout: float = 30) -> None:

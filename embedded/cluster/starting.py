@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -47,11 +48,23 @@ def _start(at: Places, step: Step, *, simulated_nodes: bool, storage: bool) -> N
         _refuse_other_home(at, alive)
     step.note("certificates and configuration")
     wanted = configuration.write(at, simulated_nodes=simulated_nodes, storage=storage)
-    as_wanted = alive and alive.identity(at).get("fingerprint") == wanted.fingerprint and network.is_whole(at.instance)
-    if alive is None or not as_wanted:
+    outdated = _outdated(at, alive, wanted) if alive else ""
+    if outdated:
+        print(f"The cluster restarts: {outdated}.", file=sys.stderr, flush=True)
+    if alive is None or outdated:
         stopping.clean(at.instance)
         alive = _launch(at, wanted)
     _converge(at, alive, wanted, step)
+
+
+def _outdated(at: Places, alive: Alive, wanted: Configuration) -> str:
+    """Why a running cluster has to restart; empty if it does not."""
+    fingerprint = alive.identity(at).get("fingerprint")
+    if not fingerprint:
+        return "its start was interrupted"
+    if fingerprint != wanted.fingerprint:
+        return "its configuration, its programs or its code changed since it started"
+    return "" if network.is_whole(at.instance) else "the host lost its routes to it"
 
 
 def _check_space(at: Places) -> None:

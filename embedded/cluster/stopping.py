@@ -38,6 +38,7 @@ def clean(instance: Instance) -> None:
     All at once, without terminating pods first: etcd and containerd survive it like a power failure, and a worker's
     last checkpoint is complete.
     """
+    pool.unmount_volumes(Places(instance))
     processes.kill(instance)
     pool.wait_until_released(Places(instance))
     network.delete(instance)

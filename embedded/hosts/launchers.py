@@ -48,18 +48,36 @@ def install_command(bin_dir: Path) -> None:
     write(bin_dir / "tensorplane", "cli", note="`make up` writes it")
 
 
+def link_kubectl(bin_dir: Path, built: Path) -> None:
+    """Links the cluster's kubectl into `bin_dir`, if it is built and the machine has none of its own."""
+    link = bin_dir / "kubectl"
+    if plugins.on_path("kubectl", but_not_in=bin_dir) or not built.exists():
+        if link.is_symlink():
+            link.unlink()
+    elif link.is_symlink() or not link.exists():
+        draft = bin_dir / ".kubectl.draft"
+        draft.unlink(missing_ok=True)
+        draft.symlink_to(built)
+        draft.rename(link)
+
+
 def write(launcher: Path, module: str, *arguments: str, note: str) -> None:
     """Writes a launcher of one of this project's modules; `arguments` precede those of its caller."""
     whole_file.write(launcher, _script(module, arguments, note), mode=0o755)
 
 
-def _script(module: str, arguments: tuple[str, ...], note: str) -> str:
+def argv(module: str, *arguments: str) -> list[str]:
+    """What runs one of this project's modules, in any folder."""
     # The project is only on this process's path: a PYTHONPATH would also affect the user's program and policy packs.
     # `-P` keeps the CLI's working directory from shadowing modules.
     code = (
         f"import runpy, sys; sys.path.insert(0, {str(PROJECT)!r}); runpy.run_module({module!r}, {{}}, '__main__', True)"
     )
-    start = shlex.join([sys.executable, "-P", "-c", code, *arguments])
+    return [sys.executable, "-P", "-c", code, *arguments]
+
+
+def _script(module: str, arguments: tuple[str, ...], note: str) -> str:
+    start = shlex.join(argv(module, *arguments))
     return f'#!/bin/sh\n{plugins.MARK}: {note}\nexec {start} "$@"\n'
 
 

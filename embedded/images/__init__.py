@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
@@ -20,14 +20,20 @@ Locked = tuple[str, ...]
 """A locked set of packages: lines of a requirements file, with hashes."""
 
 
-def tasks(*, streams: bool = False, packages: Iterable[Locked] = ()) -> list[Task]:
+def tasks(*, streams: bool = False, metrics_server: bool = False, packages: Iterable[Locked] = ()) -> list[Task]:
     """The tasks that build missing images; none if all are in the cache.
 
-    With `streams`, also that of their broker. `packages`: locked sets that jobs add to the training image.
+    With `streams`, also that of their broker, with `metrics_server` that of autoscalers.
+    `packages`: locked sets that jobs add to the training image.
     """
     images = {name: image for name, image in _python_images().items() if not image.archive.exists()}
     needed = {recipe.name for image in images.values() for recipe in image.recipes if not recipe.cached()}
-    missing = [] if _cached_add_ons() else [Task("image add-ons", _build_add_ons, after=("kubernetes",))]
+    missing = (
+        [] if _is_cached(_add_ons) else [Task("image add-ons", partial(_build_all, _add_ons), after=("kubernetes",))]
+    )
+    if metrics_server and not _is_cached(_autoscaling):
+        build = partial(_build_all, _autoscaling)
+        missing.append(Task("image metrics-server", build, after=("kubernetes", "metrics-server")))
     if training.BASE.name in needed:
         missing.append(Task("image base", partial(_layer, training.BASE)))
     if training.TENSORFLOW.name in needed:
@@ -43,9 +49,12 @@ def tasks(*, streams: bool = False, packages: Iterable[Locked] = ()) -> list[Tas
     return missing
 
 
-def archives(*, streams: bool = False, packages: Iterable[Locked] = ()) -> dict[str, Path]:
+def archives(
+    *, streams: bool = False, metrics_server: bool = False, packages: Iterable[Locked] = ()
+) -> dict[str, Path]:
     """Each image's OCI archive, by the image's name, in the order in which they can be imported."""
-    more = [*([kafka_image.image()] if streams else []), *map(package_layer.image, packages)]
+    more = [*([kafka_image.image()] if streams else []), *(_autoscaling() if metrics_server else [])]
+    more += map(package_layer.image, packages)
     return {image.name: image.archive for image in (*add_ons.images(), *_python_images().values(), *more)}
 
 
@@ -53,15 +62,23 @@ def _python_images() -> dict[str, Image]:
     return {"image train": training.image(), "image serving": serving_image.image()}
 
 
-def _cached_add_ons() -> bool:
+def _add_ons() -> list[Image]:
+    return add_ons.images()
+
+
+def _autoscaling() -> list[Image]:
+    return [add_ons.metrics_server()]
+
+
+def _is_cached(images: Callable[[], list[Image]]) -> bool:
     try:
-        return all(image.archive.exists() for image in add_ons.images())
+        return all(image.archive.exists() for image in images())
     except Fault:  # a program that goes into an image is not built yet
         return False
 
 
-def _build_add_ons(step: Step) -> None:
-    for image in add_ons.images():
+def _build_all(images: Callable[[], list[Image]], step: Step) -> None:
+    for image in images():
         image.build(step)
 
 

@@ -9,10 +9,10 @@ from embedded.images import debian
 from embedded.images.layer import Recipe
 from embedded.images.oci import Image
 from embedded.step import Step
-from embedded.toolchain import tools
-from embedded.toolchain.go_module import kubernetes, required
+from embedded.toolchain import go_module, tools
+from embedded.toolchain.go_module import required
 
-_MODULE = kubernetes().source
+_MODULE = go_module.kubernetes().source
 # Upstream's images start their program from this path, which upstream's manifests and charts may name.
 _PROGRAMS = {
     f"tensorplane.local/coredns:{required(_MODULE, 'github.com/coredns/coredns')}": ("coredns", "/coredns"),
@@ -30,6 +30,12 @@ PAUSE = Image(
 def images() -> list[Image]:
     """All of them. A Fault names the program that is not built yet."""
     return [PAUSE, *(_program(name, program, path) for name, (program, path) in _PROGRAMS.items())]
+
+
+def metrics_server() -> Image:
+    """That of metrics-server, for stacks with model servers that scale on CPU. The same Fault."""
+    version = required(go_module.metrics_server().source, "sigs.k8s.io/metrics-server")
+    return _program(f"registry.k8s.io/metrics-server/metrics-server:{version}", "metrics-server", "/metrics-server")
 
 
 def _program(name: str, program: str, path: str) -> Image:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
@@ -24,7 +25,13 @@ class Tools:
 
     def __init__(self) -> None:
         self._kubernetes = go_module.kubernetes()
-        self._modules = (self._kubernetes, go_module.containerd(), go_module.csi(), go_module.kwok())
+        self._modules = (
+            self._kubernetes,
+            go_module.containerd(),
+            go_module.csi(),
+            go_module.kwok(),
+            go_module.metrics_server(),
+        )
 
     def path(self, program: str) -> Path:
         """The program's file. A Fault if it is not installed."""
@@ -47,6 +54,12 @@ class Tools:
         if charts.is_missing():
             raise Fault("chart of NVIDIA's device plugin: not downloaded yet; run `make up`")
         return charts.folder()
+
+    @property
+    def autoscaler_charts(self) -> Path | None:
+        """Folder with the chart `metrics-server`; None where no stack has needed it yet."""
+        folder = go_module.metrics_server().folder / "charts"
+        return folder if folder.exists() else None
 
     @property
     def snapshot_kinds(self) -> Path:
@@ -72,16 +85,28 @@ def tools() -> Tools:
 
 
 def tasks(
-    *, cluster: bool, pulumi: bool, simulated_nodes: bool = False, storage: bool = False, tests: bool = False
+    *,
+    cluster: bool,
+    pulumi: bool,
+    simulated_nodes: bool = False,
+    storage: bool = False,
+    metrics_server: bool = False,
+    tests: bool = False,
 ) -> list[Task]:
     """The tasks that get missing tools: of the embedded cluster, of `pulumi up`, or only Python packages.
 
-    `simulated_nodes` adds the cluster's tools for simulated nodes with GPUs, `storage` those of the CSI driver, and
-    `tests` the Python packages of the tests.
+    `simulated_nodes` adds the cluster's tools for simulated nodes with GPUs, `storage` those of the CSI driver,
+    `metrics_server` that of autoscalers, and `tests` the Python packages and the browser of the tests.
     """
-    wanted = _cluster_tasks(simulated_nodes=simulated_nodes, storage=storage) if cluster else []
+    programs = debian.PROGRAMS | (debian.STORAGE if storage else {}) | (debian.BROWSER if tests else {})
+    wanted = _cluster_tasks(programs, simulated_nodes=simulated_nodes, storage=storage) if cluster else []
     if pulumi:
         wanted += _pulumi_tasks(with_helm=not cluster)
+    server = go_module.metrics_server()
+    if metrics_server and not server.is_built:
+        if not golang.find() and not any(task.name == "go" for task in wanted):
+            wanted.append(Task("go", _get_go))
+        wanted.append(_build_task(server))
     if cluster and tests and kafka.is_missing():
         # Both call apt, which allows one reader of its lists at a time.
         wanted.append(Task("kafka", _get_kafka, after=("debian packages",)))
@@ -91,8 +116,7 @@ def tasks(
     return wanted
 
 
-def _cluster_tasks(*, simulated_nodes: bool, storage: bool) -> list[Task]:
-    programs = debian.PROGRAMS | (debian.STORAGE if storage else {})
+def _cluster_tasks(programs: Mapping[str, str], *, simulated_nodes: bool, storage: bool) -> list[Task]:
     install = partial(debian.install, programs=programs)
     found = [Task("debian packages", install)] if debian.missing(programs) else []
     needed = [go_module.kubernetes(), go_module.containerd()]

@@ -24,6 +24,8 @@ PROGRAMS = {
 """Program -> its package."""
 STORAGE = {"mkfs.btrfs": "btrfs-progs"}
 """The same, for the CSI driver's pool."""
+BROWSER = {"chromium": "chromium"}
+"""The same, for the tests of web pages."""
 
 LISTS = Path("/var/lib/apt/lists")
 _STALE_SECONDS = 7 * 24 * 3600

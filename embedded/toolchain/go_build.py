@@ -17,7 +17,7 @@ from embedded.toolchain.golang import Go
 from embedded.toolchain.places import made_whole
 
 # Builds on the critical path come first: images and the cluster need Kubernetes, `pulumi up` comes last.
-_ORDER = ("kubernetes", "containerd", "csi", "kwok", "helm", "pulumi")
+_ORDER = ("kubernetes", "containerd", "csi", "kwok", "metrics-server", "helm", "pulumi")
 
 
 class _Turns:

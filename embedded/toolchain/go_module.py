@@ -131,6 +131,18 @@ def kwok() -> GoModule:
     return GoModule("kwok", source, versions=(f"sigs.k8s.io/kwok/pkg/consts.Version={version}",))
 
 
+def metrics_server() -> GoModule:
+    """metrics-server with its chart: only for stacks with model servers that scale on CPU."""
+    source = MODULES / "metrics-server"
+    version = required(source, "sigs.k8s.io/metrics-server")
+    return GoModule(
+        "metrics-server",
+        source,
+        versions=(f"sigs.k8s.io/metrics-server/pkg/version.gitVersion={version}",),
+        charts=("sigs.k8s.io/metrics-server",),
+    )
+
+
 def csi() -> GoModule:
     """The CSI sidecar controllers, which turn claims and snapshots into calls of a driver, and their CRDs."""
     return GoModule("csi", MODULES / "csi", crds=("github.com/kubernetes-csi/external-snapshotter/client/v8",))

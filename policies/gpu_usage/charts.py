@@ -17,6 +17,8 @@ OWN = frozenset(
         "oci://public.ecr.aws/karpenter/karpenter",
         "oci://public.ecr.aws/karpenter/karpenter-crd",
         "oci://mcr.microsoft.com/microsoft.azuremanagedlustre/azurelustre-csi-driver",
+        "https://kubernetes-sigs.github.io/metrics-server/metrics-server",
+        "https://kedacore.github.io/charts/keda",
         "https://backube.github.io/helm-charts/volsync",
         "https://nvidia.github.io/k8s-device-plugin/nvidia-device-plugin",
         "https://nvidia.github.io/dcgm-exporter/helm-charts/dcgm-exporter",
@@ -26,7 +28,7 @@ OWN = frozenset(
     }
 )
 # The same, built for the embedded cluster.
-_BUILT = re.compile(r"/.*/charts/(kueue|jobset|volsync|nvidia-device-plugin)")
+_BUILT = re.compile(r"/.*/charts/(kueue|jobset|volsync|nvidia-device-plugin|metrics-server|keda)")
 # Inputs with additional values that no policy sees.
 _HIDDEN = ("valueYamlFiles", "postrender")
 _COMPONENTS = re.compile(r"kubernetes:(yaml(/v2)?:Config(File|Group)|kustomize(/v2)?:Directory|helm\.sh/v\d:Chart)")

@@ -16,8 +16,11 @@ from gpu_usage.manifest import Manifest, UncountableError, plain, read, whole_nu
 WORKLOADS = frozenset(
     {
         "tensorplane:index:ModelServer",
+        "tensorplane:index:Notebook",
         "tensorplane:index:Pipeline",
+        "tensorplane:index:Scorer",
         "tensorplane:index:Sweep",
+        "tensorplane:index:TensorBoard",
         "tensorplane:index:TrainingJob",
     }
 )

@@ -26,6 +26,7 @@ __all__ = [
     "callbacks",
     "dataset",
     "fit",
+    "follow",
     "publish",
     "say",
     "shard",
@@ -36,6 +37,7 @@ __all__ = [
 if TYPE_CHECKING:
     from tensorplane import callbacks
     from tensorplane.checkpoints.checkpointer import Checkpointer, Checkpoints
+    from tensorplane.checkpoints.follow import follow
     from tensorplane.cluster import Place, strategy
     from tensorplane.data.dataset import dataset
     from tensorplane.data.order import Order, shard
@@ -55,6 +57,7 @@ else:
         "dataset": "data.dataset",
         "shard": "data.order",
         "fit": "keras.fit",
+        "follow": "checkpoints.follow",
         "strategy": "cluster",
         "verify": "keras.self_check",
     }

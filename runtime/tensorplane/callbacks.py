@@ -27,11 +27,14 @@ _used: set[Path] = set()
 class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no types
     """Saves while Keras' `fit` trains, and continues an interrupted `fit` where its last checkpoint was.
 
-    Put it last among the callbacks. A resumed `fit` ends with the bits of one that was never interrupted: weights,
-    optimizer, metrics, random seeds, the state of other callbacks, and the position in the data are restored. At
-    SIGTERM, all workers save after the same step and exit with code 75. With the same code and one line they exit if
-    another worker does not answer.
+    It runs after the other callbacks, wherever it is among them. A resumed `fit` ends with the bits of one that was
+    never interrupted: weights, optimizer, metrics, random seeds, the state of other callbacks, Keras' History too, and
+    the position in the data are restored. At SIGTERM, all workers save after the same step and exit with code 75. With
+    the same code and one line they exit if another worker does not answer.
     """
+
+    saves_others = True
+    """Read by the repair of Keras, which runs it last."""
 
     def __init__(
         self,

@@ -19,7 +19,8 @@ def timed(get: Callable[[], Any]) -> tuple[Any, tf.Tensor]:
     began = tf.timestamp()
     with tf.control_dependencies([began]):
         batch = get()
-    with tf.control_dependencies(tf.nest.flatten(batch, expand_composites=True)):
+    read = [part for part in tf.nest.flatten(batch, expand_composites=True) if part is not None]
+    with tf.control_dependencies(read):
         return batch, tf.timestamp() - began
 
 

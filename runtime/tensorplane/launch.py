@@ -53,7 +53,7 @@ _UNKNOWN_SECONDS = 120
 _BEFORE, _SOON = "before its first step", "within two minutes of its start"
 _CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
 """Signals with which the command's own machine code ends it."""
-_MALLOC = {"MALLOC_MMAP_THRESHOLD_": 32 << 20, "MALLOC_TRIM_THRESHOLD_": 64 << 20, "MALLOC_TOP_PAD_": 16 << 20}
+MALLOC = {"MALLOC_MMAP_THRESHOLD_": 32 << 20, "MALLOC_TRIM_THRESHOLD_": 64 << 20, "MALLOC_TOP_PAD_": 16 << 20}
 """Settings of glibc's malloc for the command, unless it has its own.
 
 By default, each step of TensorFlow returns memory to the kernel and gets it back, zeroed and charged to the pod's
@@ -191,7 +191,7 @@ class _Launcher:
     def _run(self, command: Sequence[str], steps: Path) -> _Ended:
         steps.unlink(missing_ok=True)
         began = time.monotonic()
-        malloc = {name: str(size) for name, size in _MALLOC.items()}
+        malloc = {name: str(size) for name, size in MALLOC.items()}
         code, last = self.execute(command, {**malloc, **os.environ, first_step.VARIABLE: str(steps)})
         progress = steps.read_text().strip() if steps.exists() else ""
         early = _BEFORE if progress == "expected" else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -46,14 +47,14 @@ class Loop:
 
             training.train(self._strategy, self._train_step, self._step, batches, schedule, checkpoints, stop)
             return
-        iterator = iter(batches)
+        iterators = [iter(batches)]
         progress = Progress(self._place, int(self._step), schedule.steps)
         with stop.deferred(), watched():
             while (step := int(self._step)) < schedule.steps:
                 look = schedule.next_look(step, checkpoints)
                 count = min(look, step - step % schedule.log_every + schedule.log_every, schedule.steps) - step
                 try:
-                    loss, waited, asked = self._advance(iterator, tf.constant(count), tf.constant(float(stop.came)))
+                    loss, waited, asked = self._advance(iterators[0], tf.constant(count), tf.constant(float(stop.came)))
                 except tf.errors.OutOfRangeError:
                     if not stop.came:
                         raise
@@ -68,6 +69,7 @@ class Loop:
                 if asked and step < schedule.steps:
                     leave(step, checkpoints.flush, is_chief=self._place.is_chief)
             checkpoints.flush()
+        _delete_later(iterators)
 
     def _steps(self, iterator: Any, count: tf.Tensor, stop: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         waited = tf.constant(0.0, tf.float64)
@@ -87,3 +89,13 @@ class Loop:
         mine = tf.stack([self._loss.read_value(), stop])
         context = tf.distribute.get_replica_context()
         return context.all_reduce(tf.distribute.ReduceOp.SUM, mine)
+
+
+def _delete_later(iterators: list[Any]) -> None:
+    """Delete iterators without waiting for their end, as long as the program has something else to do.
+
+    TensorFlow can miss that a pipeline's tuner is cancelled. The deletion then lasts until the tuner next wakes: about
+    as long as the iterator has existed, at most a minute. The program's end waits for this thread: one that is inside
+    TensorFlow when the interpreter ends would abort the process.
+    """
+    threading.Thread(target=iterators.clear).start()

@@ -94,6 +94,9 @@ EXAMPLES_PER_SECOND = Gauge("tensorplane_examples_per_second", "Examples of all 
 CHECKPOINT_SECONDS = Summary("tensorplane_checkpoint_seconds", "Time for which saving a checkpoint halts the training.")
 INPUT_WAIT_SECONDS = Counter("tensorplane_input_wait_seconds_total", "Time that steps have waited for their input.")
 RESTARTS = Gauge("tensorplane_restarts", "Starts of the run's gang before this one.")
+SCORED = Counter("tensorplane_scored_total", "Records that a scorer has given a result since it started.")
+REFUSED = Counter("tensorplane_refused_total", "Results of a scorer with an error, among those it has given.")
+LAG = Gauge("tensorplane_scorer_lag", "Records without a result in the partitions of this pod of a scorer.")
 _ALL = (STEPS, STEP, STEP_SECONDS, LOSS, EXAMPLES_PER_SECOND, CHECKPOINT_SECONDS, INPUT_WAIT_SECONDS, RESTARTS)
 
 

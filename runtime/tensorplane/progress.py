@@ -16,8 +16,11 @@ from tensorplane.log import Pace, say
 
 TENSORBOARD = "TENSORBOARD_DIR"
 """Variable with the folder for TensorBoard's event files; not set, none are written."""
+_MOST_STEPS = 10**12
 EVERY_SECONDS = 2.0
 """Shortest time between two lines, for loops that ask `due`."""
+RUNGS = "TENSORPLANE_RUNGS"
+"""Variable of a sweep's trials: the first step at which trials are compared, and the factor to the next, as `100:3`."""
 _SCALAR = tf.compat.v1.SummaryMetadata(
     plugin_data=tf.compat.v1.SummaryMetadata.PluginData(plugin_name="scalars"), data_class=1
 )
@@ -39,6 +42,7 @@ class Progress:
         """`step`: completed steps of the run. `steps`: of the whole run, if known. `examples_per_step`: global."""
         self._place, self._step, self._steps, self._examples = place, step, steps, examples_per_step
         self._pace, self._clock = Pace(step, steps, clock), clock
+        self._rungs = _rungs(environment.get(RUNGS, ""), steps)
         metrics.serve(environment)
         metrics.STEP.set(step)
         if run := environment.get("CHECKPOINT_DIR"):
@@ -47,8 +51,9 @@ class Progress:
         self._scalars = Scalars(Path(folder)) if folder else None
 
     def due(self, step: int) -> bool:
-        """Whether to report this step: the first, the last, and others every two seconds."""
-        return step == self._steps or self._pace.first or self._pace.seconds >= EVERY_SECONDS
+        """Whether to report this step: the first, the last, those at which trials are compared, and others every two
+        seconds."""
+        return step == self._steps or step in self._rungs or self._pace.first or self._pace.seconds >= EVERY_SECONDS
 
     def report(self, step: int, *, waited_seconds: float = 0.0, examples_taken: float = 0.0, **scalars: float) -> None:
         """Report all steps up to `step`, with the loss and other scalars of the last one.
@@ -73,6 +78,17 @@ class Progress:
             say(step=step, **{name: f"{value:.6f}" for name, value in scalars.items()}, **facts)
         if self._scalars:
             self._scalars.write(step, {**scalars, "steps_per_second": rate})
+
+
+def _rungs(text: str, steps: int | None) -> frozenset[int]:
+    """The steps at which trials of a sweep are compared."""
+    if not text:
+        return frozenset()
+    first, factor = map(int, text.split(":"))
+    found = [first]
+    while found[-1] < (steps or _MOST_STEPS):
+        found.append(found[-1] * factor)
+    return frozenset(found)
 
 
 class Scalars:

@@ -61,7 +61,8 @@ def _writer(model: Any) -> Callable[[Path], object] | None:
 
 def _model_dir() -> Path:
     if not (found := os.environ.get("MODEL_DIR")):
-        raise ValueError("base: MODEL_DIR is not set; name the folder below which to publish versions of the model")
+        remedy = "pass a folder, or give the job a `model` (`tensorplane run`: --volume VOLUME:/PATH)"
+        raise ValueError(f"base: missing, and MODEL_DIR is not set; {remedy}")
     return Path(found)
 
 

@@ -95,7 +95,9 @@ class Running:
     def __init__(self, kube: Kube, stack: Stack) -> None:
         outputs = stack.outputs()
         self._kube, self.namespace = kube, str(outputs["namespace"])
-        self.runs: Mapping[str, str] = {name: each["jobSet"] for name, each in outputs["workloads"].items()}
+        self.runs: Mapping[str, str] = {
+            name: each["jobSet"] for name, each in outputs["workloads"].items() if "jobSet" in each
+        }
         self.pods_path = f"/api/v1/namespaces/{self.namespace}/pods"
 
     def pods(self, job: str) -> dict[str, dict[str, Any]]:
@@ -122,9 +124,18 @@ class Running:
                 return None
             return Ended("Completed" in kinds, status.get("restarts", 0), self.logs(job))
 
-        found = eventually(look, seconds, about=lambda: f"{job}: {self.logs(job)}")
+        found = eventually(look, seconds, about=lambda: f"{job}: {self.logs(job)} {self._conditions(job)}")
         assert found
         return found
+
+    def _conditions(self, job: str) -> list[str]:
+        """What Kueue says of it, and of the others: a job without pods waits for them."""
+        workloads = self._kube.items("/apis/kueue.x-k8s.io/v1beta2/workloads")
+        return [
+            f"{one['metadata']['name']}: {each['type']} {each['status']}, {each['message']}"
+            for one in workloads
+            for each in one.get("status", {}).get("conditions", ())
+        ]
 
     def logs(self, job: str) -> dict[str, str]:
         return {task: self.log(pod) for task, pod in sorted(self.pods(job).items())}

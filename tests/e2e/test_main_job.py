@@ -40,6 +40,20 @@ def test_the_printed_rest_url_answers_this_machine(served: Deployed) -> None:
     assert [version["state"] for version in status["model_version_status"]] == ["AVAILABLE"]
 
 
+def test_the_printed_page_classifies_a_digit_that_is_drawn_with_the_mouse(served: Deployed) -> None:
+    # Imported here: only this test needs a browser.
+    from playwright.sync_api import expect
+
+    from tests.support import browser
+
+    url = served.outputs.urls["page"]
+    browser.answers(url)
+    with browser.page(url) as page:
+        expect(page.locator("#signature")).to_contain_text("(any, 8, 8)")
+        browser.draw(page, browser.SEVEN)
+        expect(page.locator("#answer")).to_have_text("7")
+
+
 def test_the_printed_grpc_address_answers_this_machine(served: Deployed, stubs: Path) -> None:
     # Imported here: the stubs bring TensorFlow along.
     import grpc

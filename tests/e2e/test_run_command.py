@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from embedded.paths import PROJECT
 from tests.e2e.conftest import Deployed
+from tests.support import command
 from tests.support.waiting import eventually
 
 TRAINS = """
@@ -42,7 +40,6 @@ if not marker.exists():
     sys.exit(75)
 marker.unlink()
 """
-_LIMIT_SECONDS = 120
 
 
 @dataclass(frozen=True)
@@ -51,16 +48,8 @@ class Person:
 
     folder: Path
 
-    def argv(self, *words: str) -> list[str]:
-        code = f"import sys; sys.path.insert(0, {str(PROJECT)!r}); from cli.__main__ import main; sys.exit(main())"
-        return [sys.executable, "-P", "-c", code, *words]
-
     def __call__(self, *words: str, code: int = 0) -> str:
-        done = subprocess.run(
-            self.argv(*words), cwd=self.folder, env=os.environ, capture_output=True, text=True, timeout=_LIMIT_SECONDS
-        )
-        assert done.returncode == code, done.stdout + done.stderr
-        return done.stdout + done.stderr
+        return command.output(self.folder, *words, code=code)
 
     def jobs(self) -> dict[str, dict[str, Any]]:
         """Its own jobs by run."""
@@ -86,7 +75,8 @@ _SMALL = ("--queue", "training", "--cpus", "0.1", "--memory-gib", "0.25")
 
 def test_a_command_runs_to_its_end_and_its_lines_are_seen(person: Person) -> None:
     told = person("run", *_SMALL, "--volume", "models:/models", "--", "python", "train.py", "--epochs", "3")
-    run = re.findall(r"^(train-\w+): submitted to tensorplane-dev: 1 pod, price unknown$", told, re.MULTILINE)[0]
+    asks = "1 pod, price unknown; goes on from its checkpoints if it has any"
+    run = re.findall(rf"^(train-\w+): submitted to tensorplane-dev: {asks}$", told, re.MULTILINE)[0]
     assert "epochs 3 in app" in told
     assert "tensorplane: step=5 steps=5 loss=0.200" in told
     assert told.rstrip().endswith(f"{run}: finished")
@@ -110,7 +100,7 @@ def test_several_workers_have_prefixed_lines_and_can_be_cancelled(person: Person
     assert person("logs", run, "--index", "1") == "waiting\n", "lines of one pod have no prefix"
     assert "the job has no role ps; it has worker" in person("logs", run, "--role", "ps", code=1)
     follower = subprocess.Popen(
-        person.argv("logs", "-f", run), cwd=person.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        command.argv("logs", "-f", run), cwd=person.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
     time.sleep(2)
     assert f"{run}: cancelled; its pods have 30 s to save and end" in person("cancel", run)

@@ -77,6 +77,24 @@ def test_a_file_that_is_not_ours_stays(bin_dir: Path) -> None:
     assert foreign.read_text() == "#!/bin/sh\nexit 0\n"
 
 
+def test_kubectl_is_that_of_the_cluster_unless_the_machine_has_one(
+    bin_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link, built = bin_dir / "kubectl", tmp_path / "tools" / "kubectl"
+    monkeypatch.setenv("PATH", str(tmp_path / "own"))
+    launchers.link_kubectl(bin_dir, built)
+    assert not link.is_symlink(), "it is not built yet"
+    program(built)
+    launchers.link_kubectl(bin_dir, built)
+    assert link.resolve() == built
+    other = program(tmp_path / "newer" / "kubectl")
+    launchers.link_kubectl(bin_dir, other)
+    assert link.resolve() == other
+    program(tmp_path / "own" / "kubectl")
+    launchers.link_kubectl(bin_dir, other)
+    assert not link.is_symlink()
+
+
 def test_the_command_answers_in_any_folder(tmp_path: Path) -> None:
     launchers.install_command(tmp_path)
     asked = [str(tmp_path / "tensorplane"), "catalog", "--accelerator", "t4", "--cloud", "eks"]

@@ -1,14 +1,15 @@
 """Runs `train.py` in this folder and ends it as FAULT says: at a step, inside a save, or after a time.
 
-FAULT is `step:120` (its line has just been printed), `save:3:5` (before the fifth call to the file system of the third
-save), `write:2` (when the second save has written its files, none of them in place) or `time:0.8` (seconds after the
-first step). The end is a SIGKILL, which the process cannot answer.
+FAULT is `step:120` (its line has just been printed, or a later one's), `save:3:5` (before the fifth call to the file
+system of the third save, or at its end if it has fewer), `write:2` (when the second save has written its files, none of
+them in place) or `time:0.8` (seconds after the first step). The end is a SIGKILL, which the process cannot answer.
 """
 
 from __future__ import annotations
 
 import builtins
 import os
+import re
 import runpy
 import signal
 import threading
@@ -34,7 +35,11 @@ def _in_lines(act: Callable[[str], None]) -> None:
 
 
 def _at_step(step: str) -> None:
-    _in_lines(lambda line: _end() if f" step={step} " in line and "loss=" in line else None)
+    def act(line: str) -> None:
+        if (found := re.search(r" step=(\d+) loss=", line)) and int(found[1]) >= int(step):
+            _end()
+
+    _in_lines(act)
 
 
 def _after(seconds: str) -> None:
@@ -53,6 +58,8 @@ def _in_save(save: str, call: str) -> None:
         saves, calls = saves + 1, 0
         inside.now = saves == int(save)
         put(files, *options)
+        if inside.now:
+            _end()
 
     def counted(real: Callable[..., Any]) -> Callable[..., Any]:
         def end_or_call(*options: Any, **named: Any) -> Any:

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import keras
+import numpy as np
 import pytest
 import tensorflow as tf
 from hypothesis import given, settings
@@ -18,6 +20,7 @@ from hypothesis import strategies as st
 from tensorplane.checkpoints import host_copy
 from tensorplane.checkpoints.checkpointer import Checkpointer, Checkpoints, OtherModel, UnreadableCheckpoints
 from tensorplane.checkpoints.files import CheckpointFiles
+from tensorplane.checkpoints.follow import follow
 from tensorplane.checkpoints.run_folder import RunFolder, TakenOver
 from tensorplane.cluster import Place
 
@@ -266,6 +269,21 @@ def test_checkpoints_of_earlier_versions_are_continued(tmp_path: Path) -> None:
     current = _State()
     assert current.checkpointer(tmp_path).restore() == 6
     assert current.bits == _trained(6)
+
+
+def test_the_weights_of_each_new_checkpoint_are_followed(tmp_path: Path) -> None:
+    trained, other = (keras.Sequential([keras.Input((1,)), keras.layers.Dense(units)]) for units in (1, 2))
+    read = keras.models.clone_model(trained)
+    step = tf.Variable(0)
+    saving = Checkpointer(tmp_path, Place(), asynchronous=False, model=trained, step=step)
+    followed = follow(read, tmp_path, look_seconds=0.01)
+    for number in (5, 9):
+        trained.set_weights([np.full((1, 1), number), np.zeros(1)])
+        saving.save(number)
+        assert next(followed) == number
+        assert read.get_weights()[0] == number
+    with pytest.raises(OtherModel, match="ckpt-9: "):
+        next(follow(other, tmp_path))
 
 
 def test_programs_of_earlier_versions_save_at_once_and_restore_to_a_truth(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 
 import pytest
 import tensorflow as tf
@@ -55,3 +56,25 @@ def test_data_that_ends_at_a_request_to_stop_is_an_end_that_goes_on_later(tmp_pa
 
 def test_each_save_is_told(tmp_path: Path) -> None:
     assert _run(tmp_path, examples=20, came=False) == [4, 8, 12, 16, 20]
+
+
+def test_training_returns_while_the_pipeline_has_not_ended(tmp_path: Path) -> None:
+    ending, may_end = Event(), Event()
+
+    def examples() -> Iterator[tuple[int]]:
+        try:
+            while True:
+                yield (1,)
+        finally:
+            ending.set()
+            may_end.wait()
+
+    step = tf.Variable(0, dtype=tf.int64)
+    loop = Loop(tf.distribute.get_strategy(), Place(), lambda number: tf.cast(number, tf.float32), step)
+    data = tf.data.Dataset.from_generator(examples, output_signature=(tf.TensorSpec([], tf.int64),))
+    try:
+        loop.run(data, Schedule(20), Checkpoints(tmp_path, Place(), step=step), _Stop(came=False))
+        assert ending.wait(60)
+    finally:
+        may_end.set()
+    assert int(step) == 20

@@ -16,7 +16,7 @@ from embedded.paths import PROJECT
 from tests.runtime.launching import LIBRARY, environments
 from tests.support.waiting import PATIENT_SECONDS
 
-ONE_PROCESS, TWO_WORKERS = range(2)
+ONE_PROCESS, TWO_WORKERS, EVALUATOR = range(3)
 KERAS_FIT, LOOP, INPUT = range(3)
 
 
@@ -76,6 +76,15 @@ def test_the_guides_program_trains_on_two_workers_and_publishes(tmp_path: Path) 
     assert "step=" not in other, "the chief alone prints progress"
     model = tf.saved_model.load(str(tmp_path / "models" / "1"))
     assert float(model.serve(tf.constant([[1.0]]))[0, 0]) == pytest.approx(4, abs=1), "3 x + 1, after five epochs"
+
+
+def test_the_guides_evaluator_measures_what_is_trained(tmp_path: Path) -> None:
+    _outputs(_program("training.md", TWO_WORKERS), tmp_path)
+    # It goes on until its pod is ended.
+    once = _program("training.md", EVALUATOR) + "    break\n"
+    (output,) = _outputs(once, tmp_path)
+    (loss,) = re.findall(r"^tensorplane: step=80 held_out_loss=([\d.]+)", output, re.MULTILINE)
+    assert float(loss) < 1
 
 
 def test_the_loop_trains_and_publishes(tmp_path: Path) -> None:

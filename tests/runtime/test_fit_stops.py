@@ -79,6 +79,22 @@ def test_stop_at_an_epochs_end_and_in_validation_changes_no_bit(
     assert np.array_equal(_fit(tmp_path / "run", strategy), whole)
 
 
+def test_a_fit_killed_after_the_save_of_an_epochs_end_keeps_the_epochs_history(tmp_path: Path) -> None:
+    def fit(*others: Any) -> list[float]:
+        data = tf.data.Dataset.from_tensor_slices((_X, _Y)).batch(5)
+        model = _model(tf.distribute.get_strategy())
+        history = tensorplane.fit(model, data, epochs=3, folder=tmp_path, every_steps=4, callbacks=others)
+        return list(history.history["loss"])
+
+    def fail() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(_At("on_train_batch_end", 10, fail))
+    callbacks._used.clear()
+    assert len(fit(_At("on_train_batch_end", 0, fail))) == 3
+
+
 def _inputs_fit(folder: Path, *others: Any) -> tuple[list[int], np.ndarray]:
     """The examples that a fit of `tensorplane.dataset` decodes, and the weights after two epochs of eight steps."""
     decoded: list[int] = []

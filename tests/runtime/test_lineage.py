@@ -93,7 +93,7 @@ def test_a_module_of_tensorflow_is_published(tmp_path: Path) -> None:
 
 
 def test_without_a_folder_the_line_names_the_variable() -> None:
-    with pytest.raises(ValueError, match="base: MODEL_DIR is not set"):
+    with pytest.raises(ValueError, match=r"MODEL_DIR is not set; .*`tensorplane run`: --volume"):
         tensorplane.publish(_model())
 
 

@@ -85,6 +85,13 @@ def test_a_loop_that_asks_reports_the_first_and_the_last_step_and_one_in_two_sec
     assert reported == [1, 17, 33, 49, 65, 81, 97, 100]
 
 
+@pytest.mark.parametrize("steps", [60, None])
+def test_a_trial_of_a_sweep_also_reports_where_trials_are_compared(steps: int | None) -> None:
+    progress = _progress(_Clock(), {"TENSORPLANE_RUNGS": "10:3"}, steps=steps)
+    progress.report(1)
+    assert {step for step in range(2, 60) if progress.due(step)} == {10, 30}
+
+
 def test_only_the_chief_prints(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     clock = _Clock()
     for index in (1, 0):

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -106,6 +106,98 @@ def test_lost_server_is_noticed_without_a_step_that_fails(servers: Servers, tmp_
         _, errors = chief.communicate()
     assert chief.returncode == EXIT_SAVED, errors
     assert "tensorplane: lost=ps:1 silent" in errors
+
+
+_READS = """
+import time
+import tensorflow as tf
+from tensorplane import Place, StopRequest
+from tensorplane.parameter_server import servers
+from tensorplane.parameter_server.training import coordinated
+
+servers._POLL_SECONDS = 0.0005
+strategy = Place.current().strategy()
+with strategy.scope():
+    weight = tf.Variable(0.0)
+with coordinated(strategy, StopRequest()):
+    print("reads", flush=True)
+    input()
+    until = time.monotonic() + 3
+    while time.monotonic() < until:
+        weight.assign_add(1.0)
+        weight.numpy()
+"""
+
+
+def test_error_of_a_poll_does_not_reach_the_training(servers: Servers, tmp_path: Path) -> None:
+    with _chief(_READS, servers, tmp_path, until="reads") as chief:
+        servers.kill(("worker", 1))
+        assert servers.code(("worker", 1)) == -signal.SIGKILL
+        output, _ = chief.communicate("\n")
+    assert chief.returncode == 0, output
+
+
+_COPIES = """
+import time
+from pathlib import Path
+import tensorflow as tf
+from tensorflow.python.distribute.coordinator import values
+from tensorplane import Checkpointer, Loop, Place, Schedule, StopRequest
+from tensorplane.parameter_server import ByStep
+
+copy = values.RemoteValueImpl._copy_to_local
+
+def held(value):
+    if value._values is not None and "/job:worker/replica:0/task:1/" in value._values.device:
+        print("copies", flush=True)
+        while not Path("lost").exists():
+            time.sleep(0.01)
+    return copy(value)
+
+values.RemoteValueImpl._copy_to_local = held
+place = Place.current()
+strategy = place.strategy()
+with strategy.scope():
+    weight = tf.Variable(0.0)
+step = tf.Variable(0, dtype=tf.int64)
+
+def train_step(number):
+    return weight.assign_add(1.0).read_value()
+
+Loop(strategy, place, train_step, step).run(ByStep(lambda number: (number,)), Schedule(200), Checkpointer(None, place),
+    StopRequest())
+print(int(step))
+"""
+
+
+def test_worker_lost_between_its_step_and_the_copy_of_its_result(servers: Servers, tmp_path: Path) -> None:
+    with _chief(_COPIES, servers, tmp_path, until="copies") as chief:
+        servers.kill(("worker", 1))
+        assert servers.code(("worker", 1)) == -signal.SIGKILL
+        (tmp_path / "lost").touch()
+        output, _ = chief.communicate()
+    assert chief.returncode == 0, output
+    assert "\n200\n" in output
+
+
+@contextmanager
+def _chief(program: str, servers: Servers, folder: Path, *, until: str) -> Iterator[subprocess.Popen[str]]:
+    """This program as the chief, once it has printed this line."""
+    with subprocess.Popen(
+        [sys.executable, "-c", program],
+        cwd=folder,
+        env=environment(servers.cluster),
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    ) as chief:
+        assert chief.stdout
+        try:
+            assert any(line == f"{until}\n" for line in chief.stdout), f"the chief ended before the line {until}"
+            yield chief
+        finally:
+            chief.kill()
 
 
 _FIT = """

@@ -65,6 +65,10 @@ class Server:
         self.process, self.log = process, log
         self.grpc_address, self.rest = f"127.0.0.1:{grpc_port}", f"http://127.0.0.1:{rest_port}"
 
+    def text(self, path: str) -> str:
+        with urllib.request.urlopen(self.rest + path, timeout=PATIENT_SECONDS) as answer:
+            return str(answer.read().decode())
+
     def get(self, path: str) -> tuple[int, Any]:
         return self._ask(urllib.request.Request(self.rest + path))
 
@@ -120,13 +124,13 @@ def environment(packages: Path, base: Path) -> dict[str, str]:
 
 
 @contextmanager
-def running(packages: Path, base: Path) -> Iterator[Server]:
+def running(packages: Path, base: Path, *flags: str) -> Iterator[Server]:
     """A stand-in over the models below `base`, stopped at the end."""
     grpc_port, rest_port = free_ports(2)
     log = base / "server.log"
     with log.open("w") as sink:
         process = subprocess.Popen(
-            arguments(f"--port={grpc_port}", f"--rest_api_port={rest_port}"),
+            arguments(f"--port={grpc_port}", f"--rest_api_port={rest_port}", *flags),
             env=environment(packages, base),
             stdout=sink,
             stderr=subprocess.STDOUT,

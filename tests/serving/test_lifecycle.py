@@ -83,7 +83,7 @@ def _asked_while(server: Server, change: Callable[[], None]) -> list[tuple[int, 
     return answers
 
 
-@pytest.mark.parametrize("flag", ["--model_config_file=/etc/models", "--enable_batching", "--modelname=digits"])
+@pytest.mark.parametrize("flag", ["--ssl_config_file=/etc/ssl", "--modelname=digits"])
 def test_a_flag_that_is_not_honoured_is_refused_by_name(stubs: Path, tmp_path: Path, flag: str) -> None:
     done = subprocess.run(
         arguments(flag), env=environment(stubs, tmp_path), capture_output=True, text=True, timeout=PATIENT_SECONDS

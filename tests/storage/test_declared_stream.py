@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from components import versions
-from driver import deploy, linked_project
-from driver.deploy import open_stack
-from driver.target import Target
-from embedded.cluster import processes
-from embedded.cluster.image_store import ImageStore
-from embedded.cluster.places import Places
-from embedded.images import kafka_image
-from embedded.step import Step
 from tests.storage.claims import Claims
-from tests.storage.declared import pulumi
-from tests.support.waiting import eventually
+from tests.storage.streaming import Stack
 
 NAMESPACE = "tensorplane-streams"
 NUMBERS = 600
@@ -65,66 +53,10 @@ _SETTINGS: dict[str, Any] = {
 }
 
 
-class Stack:
-    """The stack on the tests' cluster, and what its pods say."""
-
-    def __init__(self, claims: Claims, folder: Path) -> None:
-        self.kube = claims.kube
-        self.namespace = NAMESPACE
-        self._folder, self._instance = folder, claims.instance
-        alive = processes.find(claims.instance)
-        assert alive
-        kafka_image.image().build(Step("the broker's image"))
-        jobset = f"{versions.JOBSET.image}:{versions.JOBSET.image_tag}"
-        wanted = (versions.EMBEDDED_IMAGES.train, versions.EMBEDDED_KAFKA, jobset)
-        ImageStore(Places(claims.instance), alive).load(wanted, Step("images"))
-
-    def up(self, settings: dict[str, Any]) -> dict[str, int]:
-        """`pulumi up`; what it changed."""
-        return self._with(settings).up(Step("pulumi up"))
-
-    def up_as_found(self, settings: dict[str, Any]) -> None:
-        """`pulumi up` that looks first at what is there."""
-        done = pulumi(self._with(settings), "up", "--refresh")
-        assert done.returncode == 0, done.stdout + done.stderr
-
-    def _with(self, settings: dict[str, Any]) -> deploy.Stack:
-        text = yaml.safe_dump({"config": {f"tensorplane:{key}": value for key, value in settings.items()}})
-        opened = open_stack(Target("", self._instance))
-        stack = linked_project.with_settings(opened, self._folder, text)
-        stack.prepare(Step("pulumi up"))
-        return stack
-
-    def newest(self, name: str) -> str:
-        """The newest pod of this name; empty before there is one."""
-        path = f"/api/v1/namespaces/{self.namespace}/pods"
-        pods = self.kube.items(path, labelSelector=f"app.kubernetes.io/name={name}")
-        newest = max(pods, key=lambda pod: str(pod["metadata"]["creationTimestamp"]), default=None)
-        return str(newest["metadata"]["name"]) if newest else ""
-
-    def said(self, name: str, pattern: str, *, not_by: str = "") -> re.Match[str]:
-        """Waits for a line of the newest pod of this name, other than the pod `not_by`."""
-
-        def log() -> str:
-            pod = self.newest(name)
-            asks = pod and pod != not_by
-            return self.kube.text(f"/api/v1/namespaces/{self.namespace}/pods/{pod}/log") if asks else ""
-
-        found = eventually(lambda: re.search(pattern, log()), about=log)
-        assert found
-        return found
-
-    def kill(self, name: str) -> str:
-        """Ends the newest pod of this name as a node that dies does; its name."""
-        pod = self.newest(name)
-        self.kube.delete(f"/api/v1/namespaces/{self.namespace}/pods/{pod}", gracePeriodSeconds="0")
-        return pod
-
-
 @pytest.fixture
 def stack(claims: Claims, tmp_path: Path) -> Stack:
     """The stack, with the images that it needs."""
-    return Stack(claims, tmp_path)
+    return Stack(claims, tmp_path, NAMESPACE)
 
 
 def test_reader_and_broker_are_killed_and_each_record_counts_once(stack: Stack) -> None:

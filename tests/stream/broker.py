@@ -61,10 +61,10 @@ class Broker:
         for made in admin.create_topics([NewTopic(topic, partitions, 1)]).values():
             made.result()
 
-    def produce(self, topic: str, values: Iterable[str], partitions: int = 1) -> None:
-        """Records in turn over the partitions, acknowledged when this returns."""
+    def produce(self, topic: str, values: Iterable[str], partitions: int = 1, *, first: int = 0) -> None:
+        """Records in turn over the partitions, acknowledged when this returns. `first`: number of the first one."""
         producer = Producer({"bootstrap.servers": self.bootstrap, "enable.idempotence": True, "linger.ms": 5})
-        for number, value in enumerate(values):
+        for number, value in enumerate(values, first):
             producer.produce(topic, value.encode(), partition=number % partitions)
         assert producer.flush(PATIENT_SECONDS) == 0
 

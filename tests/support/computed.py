@@ -53,7 +53,12 @@ ADDED: dict[str, Callable[[str, State], dict[str, Any]]] = {
     # The stack has not been deployed.
     "pulumi:pulumi:StackReference": lambda name, inputs: {"outputs": {}, "secretOutputNames": []},
     "kubernetes:core/v1:PersistentVolumeClaim": lambda name, inputs: {
-        "metadata": {**inputs["metadata"], "uid": f"{name}-uid"}
+        "metadata": {**inputs["metadata"], "uid": f"{name}-uid"},
+        "spec": {"volumeName": f"pvc-{name}", **inputs["spec"]},
+    },
+    # What is read, not declared, has no inputs: the volume of a claim.
+    "kubernetes:core/v1:PersistentVolume": lambda name, inputs: {
+        "spec": inputs.get("spec") or {"csi": {"driver": "csi.example", "volumeHandle": f"{name}-handle"}}
     },
     "kubernetes:core/v1:Service": lambda name, inputs: {"spec": {**inputs["spec"], "clusterIP": "10.0.0.10"}},
     "kubernetes:core/v1:Secret": lambda name, inputs: {"metadata": {"name": f"{name}-1a2b3c4d", **inputs["metadata"]}},

@@ -1,7 +1,7 @@
 """The stack built under Pulumi mocks: what it asked the engine to register."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -155,4 +155,6 @@ def run(program: Program) -> Rendered:
 
 def settings_of(path: Path) -> Settings:
     """The settings in a stack's file, as Pulumi would hand them over."""
-    return Settings.of_file(stack_file.read(path))
+    settings = Settings.of_file(stack_file.read(path))
+    # An example is a stack of this project, once its file is copied there.
+    return replace(settings, folder=PROJECT if path.parent == PROJECT / "examples" else settings.folder)

@@ -56,6 +56,11 @@ def test_simulated_nodes_are_built_where_they_are_wanted(own_cache: Path, only_o
     left = [task.name for task in tasks(cluster=True, pulumi=False, simulated_nodes=True)]
     assert left == ["debian packages", "go", "kwok", "gpu charts"]
     assert [task.name for task in tasks(cluster=True, pulumi=False)] == ["debian packages"]
+    assert [task.name for task in tasks(cluster=True, pulumi=False, metrics_server=True)] == [
+        "debian packages",
+        "go",
+        "metrics-server",
+    ]
 
 
 def test_an_existing_cluster_needs_the_cli_and_helm_alone(own_cache: Path, only_on_path: Callable[..., Path]) -> None:

@@ -4,10 +4,14 @@ import re
 from collections.abc import Iterator, Sequence
 
 from components.base.faults import Fault, Key
+from components.base.model import NAME_LIMIT
+from components.model_page import NAME_SUFFIX
 from components.queues.room import PodSet
 from workloads.base import Declared
-from workloads.checks import mounts, resources, streams
+from workloads.checks import canary, exposure, mounts, resources, scaling, streams
+from workloads.settings.batching import BatchingArgs
 from workloads.settings.model_server import ServerSettings
+from workloads.settings.served_model import ServedModel
 
 _NO_PART_OF_A_URL = re.compile(r"[:%?#\s]")
 
@@ -18,14 +22,69 @@ def faults(
     """Every fault. `name`: of the server and its service account. `at`: the path of its settings."""
     yield from resources.faults(pod_sets, at, declared)
     yield from resources.count_faults(pod_sets, at, declared)
-    where, volume = (*at, "model", "volume"), settings.model.volume
-    yield from mounts.check_volume(volume, where, declared.volumes)
-    yield from mounts.check_access(name, volume, where, declared.volumes, read_only=True)
-    yield from mounts.check_stream(volume, where, declared.records)
-    if _NO_PART_OF_A_URL.search(settings.model_name):
-        reason = f"the model name {settings.model_name!r} cannot be part of a TensorFlow Serving URL"
-        yield Fault((*at, "model", "path"), f"{reason}; use a last path element without spaces and : % ? #")
+    if not settings.served:
+        reason = "required setting is missing: the model; set it, or models for several"
+        yield Fault((*at, "model"), reason)
+    if settings.model and settings.models:
+        yield Fault((*at, "models"), "conflicts with model; remove one of them", given=((*at, "model"),))
+    for model, served in settings.served.items():
+        yield from _model(model, served, name, (*at, *settings.key_of(model)), declared)
+    yield from canary.faults(settings, name, at, declared)
+    if settings.batching:
+        yield from _batching(settings.batching, (*at, "batching"))
+    if settings.gpu_memory_fraction and not settings.resources.gpus:
+        reason = "is set, but the server has no GPU; set resources.gpus, or remove it"
+        yield Fault((*at, "gpuMemoryFraction"), reason, given=((*at, "resources"),))
+    yield from exposure.faults(settings, name, at, declared)
+    yield from _page(settings, name, at)
+    yield from scaling.faults(settings, at, declared)
     yield from streams.check(settings.streams, (*at, "streams"), declared.streams)
-    if settings.streams and settings.image is None:
+    yield from _of_streams(settings, at)
+
+
+def _page(settings: ServerSettings, name: str, at: Key) -> Iterator[Fault]:
+    longest = NAME_LIMIT - len(NAME_SUFFIX)
+    if settings.page and len(name) > longest:
+        reason = f"the name has {len(name)} characters; shorten it to {longest}, or remove page"
+        yield Fault(at, f"{reason}, whose Service is named {name}{NAME_SUFFIX}", given=((*at, "page"),))
+
+
+def _of_streams(settings: ServerSettings, at: Key) -> Iterator[Fault]:
+    """Faults of a server that reads streams: its image is no TensorFlow Serving."""
+    if not settings.streams:
+        return
+    if settings.image is None:
         reason = "is set, but TensorFlow Serving does not read streams; set an `image` that does"
         yield Fault((*at, "streams"), reason, given=((*at, "image"),))
+    canary_key = next((settings.key_of(name) for name, model in settings.served.items() if model.canary), None)
+    conflicts: dict[Key, bool] = {("models",): bool(settings.models), ("batching",): settings.batching is not None}
+    if canary_key:
+        conflicts[(*canary_key, "canary")] = True
+    for key, is_set in conflicts.items():
+        if is_set:
+            reason = "is set, but an image that reads streams gets no configuration of TensorFlow Serving"
+            yield Fault((*at, *key), f"{reason}; remove it or streams", given=((*at, "streams"),))
+
+
+def _model(model: str, served: ServedModel, server: str, at: Key, declared: Declared) -> Iterator[Fault]:
+    where, volume = (*at, "volume"), served.volume
+    yield from mounts.check_volume(volume, where, declared.volumes)
+    yield from mounts.check_access(server, volume, where, declared.volumes, read_only=True)
+    yield from mounts.check_stream(volume, where, declared.records)
+    if _NO_PART_OF_A_URL.search(model):
+        reason = f"the model name {model!r} cannot be part of a TensorFlow Serving URL"
+        yield Fault((*at, "path"), f"{reason}; use a last path element without spaces and : % ? #")
+    specific = served.versions.specific
+    for label, version in served.labels.items():
+        if specific is not None and version not in specific:
+            served_ones = ", ".join(map(str, sorted(specific)))
+            reason = f"is version {version}, which is not served; choose one of {served_ones}, or add it to versions"
+            yield Fault((*at, "labels", label), reason, given=((*at, "versions"),))
+
+
+def _batching(batching: BatchingArgs, at: Key) -> Iterator[Fault]:
+    sizes, most = batching.allowed_batch_sizes, batching.max_batch_size
+    if sizes and (sizes != sorted(set(sizes)) or sizes[-1] != most):
+        good = sorted({*(size for size in sizes if size < most), most})
+        reason = f"sizes must ascend to maxBatchSize, which is {most}; use {good}"
+        yield Fault((*at, "allowedBatchSizes"), reason, given=((*at, "maxBatchSize"),))

@@ -50,7 +50,7 @@ def check(
         yield from check_volume(volume, (*at, volume), declared)
         yield from check_access(account, volume, (*at, volume), declared, read_only=mount.read_only)
         if not mount.read_only:
-            yield from _no_mirror(volume, (*at, volume), declared)
+            yield from check_mirror(volume, (*at, volume), declared)
         yield from check_stream(volume, (*at, volume), records)
         if (args := declared.get(volume)) and args.access_modes == ["ReadOnlyMany"] and not mount.read_only:
             reason = f"volume {volume} is read-only; set readOnly: true"
@@ -79,7 +79,7 @@ def _inside_each_other(mounted: Mapping[str, str], at: Key) -> Iterator[Fault]:
             yield Fault((*at, volume), f"{reason}; use a path outside it, such as /{volume}", given=given)
 
 
-def _no_mirror(name: str, at: Key, declared: Mapping[str, VolumeArgs | None]) -> Iterator[Fault]:
+def check_mirror(name: str, at: Key, declared: Mapping[str, VolumeArgs | None]) -> Iterator[Fault]:
     """Fault of a writable mount of a mirror, which VolSync overwrites."""
     volume, sender = declared.get(name), volsync.sender_to(name, declared)
     if sender and sender != name:

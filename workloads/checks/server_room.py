@@ -24,13 +24,14 @@ def faults(workloads: Mapping[Key, WorkloadArgs], fleet: Fleet) -> Iterator[Faul
         total = sum(held[at] for at in inside)
         if total > room and all(held[at] <= room for at in inside):
             largest = max(inside, key=lambda at: held[at])
+            key = pods[largest][0].count_at
             names = ", ".join(at[-1] for at in inside)
             reason = f"servers {names} use {counted(total, 'GPU')} at once, but node groups"
             given = (("nodeGroups",), *inside)
             yield Fault(
-                (*largest, "replicas"),
-                f"{reason} {', '.join(sorted(among))} have at most {room}; lower replicas, or raise max of a node "
-                f"group",
+                (*largest, *key),
+                f"{reason} {', '.join(sorted(among))} have at most {room}; lower {'.'.join(key)}, or raise max "
+                f"of a node group",
                 given=given,
             )
             return

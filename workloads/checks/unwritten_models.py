@@ -13,13 +13,13 @@ def notes(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Note]:
     for workload in workloads.values():
         if place := workload.models_written:
             written.setdefault(place.volume, set()).add(place.path)
-    for at, workload in workloads.items():
-        place = workload.models_read
-        if place is None or place.volume not in written or at[-1] in published:
+    read = [(at, key, place) for at, one in workloads.items() for key, place in one.models_read.items()]
+    for at, key, place in read:
+        if place.volume not in written or published & {at[-1], f"{at[-1]}/{key[-1]}"}:
             continue
         paths, path = written[place.volume], place.path
         # A job's code may write to other folders on the volume.
         if not any(f"{path}/".startswith(f"{one}/") for one in paths):
             reason = f"no job of the stack writes models to {path} on volume {place.volume}"
             near = did_you_mean(path, paths) or f" (jobs write to {', '.join(sorted(paths))})"
-            yield Note((*at, "model", "path"), f"{reason}{near}; the server waits until a model appears there")
+            yield Note((*at, *key, "path"), f"{reason}{near}; the server waits until a model appears there")

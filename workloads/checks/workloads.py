@@ -4,10 +4,23 @@ from collections.abc import Iterator, Mapping
 
 from components.base.faults import Fault, Key, Note
 from components.clusters.settings import ClusterArgs
+from components.model_page import NAME_SUFFIX as PAGE_SUFFIX
 from components.node_groups.fleet import Fleet
 from components.streams.settings import StreamArgs
+from components.sweep_shape import NAME_SUFFIX as CONTROLLER_SUFFIX
 from workloads.base import Declared, WorkloadArgs
-from workloads.checks import architecture, gpu_support, one_node, one_zone, server_room, stream_names, unwritten_models
+from workloads.checks import (
+    architecture,
+    canary,
+    gpu_support,
+    one_node,
+    one_zone,
+    scorer,
+    server_room,
+    stream_names,
+    unwritten_models,
+)
+from workloads.settings.model_server import ServerSettings
 
 _ACCOUNT_OF_EVERY_NAMESPACE = "default"
 
@@ -21,8 +34,17 @@ def faults(
     for at, workload in workloads.items():
         if at[-1] == _ACCOUNT_OF_EVERY_NAMESPACE:
             yield Fault(at, "is also the name of a service account of every namespace; use another name")
+        sweep = at[-1].removesuffix(CONTROLLER_SUFFIX)
+        if sweep != at[-1] and (other := workloads.get((*at[:-1], sweep))) and other.kind == "sweep":
+            yield Fault(at, f"is also the name of the controller of sweep {sweep}; use another name")
+        yield from canary.name_faults(at, workloads)
+        server = at[-1].removesuffix(PAGE_SUFFIX)
+        if server != at[-1] and _has_page(workloads.get((*at[:-1], server))):
+            reason = f"is also the name of the page of model server {server}; use another name"
+            yield Fault(at, reason, given=((*at[:-1], server, "page"),))
         own += workload.check(at[-1], at, declared)
     yield from own
+    yield from scorer.faults_between(workloads)
     yield from server_room.faults(workloads, declared.fleet)
     yield from architecture.faults(workloads, declared.cluster, declared.fleet)
     apart = list(one_node.faults(workloads, declared))
@@ -31,8 +53,13 @@ def faults(
     yield from (fault for fault in one_zone.faults(workloads, declared) if fault.path not in of_one_node)
 
 
+def _has_page(workload: WorkloadArgs | None) -> bool:
+    return isinstance(workload, ServerSettings) and workload.page is not None
+
+
 def notes(workloads: Mapping[Key, WorkloadArgs], cluster: ClusterArgs, fleet: Fleet) -> Iterator[Note]:
     """Notes about workloads without faults."""
     yield from unwritten_models.notes(workloads)
+    yield from canary.notes(workloads)
     yield from architecture.notes(workloads, cluster, fleet)
     yield from gpu_support.notes(workloads, fleet)

@@ -9,12 +9,14 @@ import pulumi_kubernetes as k8s
 from components import versions
 from components.base import facts as registered
 from components.base.faults import Fault, Key
+from components.base.model import Name
 from components.queues.room import PodSet
 from workloads import deployed_runs, packages, pod_sets
-from workloads.base import Declared, Platform, Workload, WorkloadArgs
-from workloads.checks import queueing
+from workloads.base import Declared, Platform, Workload, WorkloadArgs, created
+from workloads.checks import of_team, queueing
 from workloads.checks import training_job as checks
 from workloads.job_facts import facts_of
+from workloads.manifests import metrics
 from workloads.manifests.training_job import JobManifest, plan
 from workloads.owner import Owner
 from workloads.role import total
@@ -27,9 +29,15 @@ class TrainingJobArgs(JobSettings, WorkloadArgs):
     or workers continues it."""
 
     kind: Literal["trainingJob"] = "trainingJob"
+    team: Name | None = None
+    """A team in whose namespace the job runs, in one of its queues and with its volumes, instead of the stack's
+    namespace."""
 
     has_runs: ClassVar[bool] = True
-    controllers: ClassVar[frozenset[str]] = frozenset({"jobset"})
+
+    @property
+    def controllers(self) -> frozenset[str]:
+        return frozenset({"jobset"})
 
     @property
     def named_image(self) -> Any:
@@ -57,8 +65,13 @@ class TrainingJobArgs(JobSettings, WorkloadArgs):
     def mounts(self) -> Mapping[str, Key]:
         return {volume: ("volumes", volume) for volume in self.volumes}
 
+    def queues(self) -> Mapping[str, Key]:
+        return {self.queue: ("queue",)} if self.queue else {}
+
     def check(self, name: str, at: Key, declared: Declared) -> Iterator[Fault]:
         yield from checks.faults(self, name, at, declared)
+        if self.team:
+            yield from of_team.faults(self, self.team, at, declared)
 
     def build(self, name: str, at: Key, platform: Platform, opts: pulumi.ResourceOptions) -> "TrainingJob":
         return TrainingJob(name, self, at=at, platform=platform, opts=opts)
@@ -80,11 +93,12 @@ class TrainingJob(Workload):
         image = platform.guarded(at, args.image or args.default_image(platform.cluster.args.images))
         props = _props(args, image, platform)
         super().__init__(registered.TRAINING_JOB, name, dict(props), opts)
-        owner = Owner(self, name, platform.namespace, "training")
+        space = platform.teams[args.team] if args.team else platform
+        owner = Owner(self, name, platform.teams[args.team] if args.team else platform.namespace, "training")
         hidden = platform.secret_env(at, args.env)
         values = {key: cast(pulumi.Input[str], args.env[key]) for key in sorted(hidden)}
         secret = owner.secret(f"{name}-env", values) if values else None
-        known = facts_of(name, args, platform.settings, hidden)
+        known = facts_of(name, args, platform.settings, hidden, team=args.team)
         recorded = platform.runs.apply(lambda runs: runs.get(name))
         made = pulumi.Output.all(image=image, secret=secret and secret.metadata["name"], recorded=recorded).apply(
             lambda resolved: plan(args, known, **resolved)
@@ -98,10 +112,11 @@ class TrainingJob(Workload):
             owner.service_account(),
             owner.allow_peers(),
             *([owner.allow_egress(args.egress)] if args.egress else []),
-            *(platform.volumes[volume] for volume in sorted(args.volumes)),
-            *(platform.streams[stream] for stream in sorted(args.streams)),
+            *([owner.allow_clients([port])] if (port := metrics.port(args)) else []),
+            *created(space.volumes, args.volumes),
+            *created(platform.streams, args.streams),
             *platform.controllers,
-            *([platform.queues[args.queue]] if args.queue else []),
+            *created(platform.queues, [args.queue] if args.queue else []),
         ]
         _job_set(
             name,
@@ -112,6 +127,7 @@ class TrainingJob(Workload):
         self.gpus = props["gpus"]
         self.outputs = registered.TrainingJobOutputs(
             kind=args.kind,
+            namespace=known.namespace,
             jobSet=run,
             run=made.apply(lambda manifest: deployed_runs.fact(manifest.run)),
             queue=args.queue,

@@ -1,20 +1,90 @@
 """The pods of a model server."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
-from workloads.manifests import pod
+from components.base.labels import HOSTNAME, ZONE
+from workloads.manifests import pod, serving_config
+from workloads.manifests.files import Bundle, bundle
 from workloads.manifests.mounts import Mountable
 from workloads.manifests.objects import Identity
 from workloads.manifests.streams import InPod
 from workloads.settings.model_server import ServerSettings
+from workloads.settings.mounts import Location
+from workloads.settings.served_model import ServedModel
 
 GRACE_SECONDS = 30
 """Seconds for a server that gets SIGTERM to answer the requests that it has accepted, before SIGKILL."""
 GRPC_PORT = 8500
 REST_PORT = 8501
+MODELS_FILE, OPTIONS = "/etc/tensorplane/models", "/etc/tensorplane/options"
+"""Folders of the model config file, which the server reads again when it changes, and of files that it reads once."""
 _ROOT = "/models"
-"""Mount path of the model's volume."""
+"""Each volume is mounted in a folder of it with the volume's name."""
+_RELOAD_SECONDS = 1
+_PROBE_SECONDS = 5
+_START_SECONDS = 30 * 24 * 3600
+"""TensorFlow Serving answers nothing, and its health service neither, until each model has a first version."""
+_HANGING_SECONDS = 60
+"""A server that does not answer for so long is restarted."""
+_DRAIN_SECONDS = 10
+"""Seconds until a stopping pod gets SIGTERM, at which TensorFlow Serving ends at once: by then, no client connects to
+the pod any more, and the requests that it has accepted are answered."""
+
+
+PART = "serving"
+"""Component label of the objects of model servers."""
+MODELS = "models.config"
+"""Key of the model config file in its ConfigMap."""
+_MONITORING, _BATCHING = "monitoring.config", "batching.config"
+
+
+@dataclass(frozen=True)
+class ConfigFiles:
+    """The files that TensorFlow Serving's flags name."""
+
+    models: str
+    """Name of the ConfigMap with the model config file. It is changed in place."""
+    once: Bundle
+    """The files that the server reads at its start; other files are another ConfigMap, and so other pods."""
+
+
+def config_files(owner: Identity, settings: ServerSettings) -> ConfigFiles:
+    """The ConfigMaps of a server."""
+    once = {_MONITORING: serving_config.monitoring()}
+    if settings.batching:
+        once[_BATCHING] = serving_config.batching(settings.batching, settings.resources.cpus)
+    options = bundle(f"{owner.name}-options", {name: text.encode() for name, text in once.items()})
+    # With a canary, its controller writes the file of these pods, which Pulumi then leaves as it is.
+    track = "stable" if settings.with_canary else None
+    return ConfigFiles(models_map(owner.name, track), options)
+
+
+def models_map(server: str, track: str | None = None) -> str:
+    """Name of the ConfigMap with a server's model config file; with a canary, each track has one."""
+    return f"{server}-{track}-models" if track else f"{server}-models"
+
+
+def model_config(settings: ServerSettings) -> dict[str, str]:
+    """Data of the ConfigMap with the model config file."""
+    return {MODELS: config_text(settings.served)}
+
+
+def config_text(served: Mapping[str, ServedModel]) -> str:
+    """The model config file of these models."""
+    return serving_config.models({name: folder_of(model) for name, model in served.items()}, served)
+
+
+def folder_of(location: Location) -> str:
+    """A model's folder in the pods."""
+    return f"{root_of(location.volume)}/{location.path}"
+
+
+def root_of(volume: str) -> str:
+    """Where the pods mount a volume."""
+    return f"{_ROOT}/{volume}"
 
 
 def pods(
@@ -22,30 +92,98 @@ def pods(
     settings: ServerSettings,
     image: str,
     *,
-    models: Mountable,
+    files: ConfigFiles | None,
+    models: Mapping[str, Mountable],
     of_streams: InPod,
     placement: Mapping[str, Any],
+    annotations: Mapping[str, str] = MappingProxyType({}),
+    labels: Mapping[str, str] = MappingProxyType({}),
+    readiness_gates: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """The template of the server's pods. `models`: the volume with the models; `placement`: node selection."""
-    # The image appends the model's name.
-    base_path = f"{_ROOT}/{settings.model.path}".rpartition("/")[0]
+    """The template of the server's pods.
+
+    `files`: None for a server of another API; `models`: the volumes with the models; `placement`: node selection;
+    `labels`: more of them; `readiness_gates`: conditions that a controller sets before a pod gets requests.
+    """
+    first = next(iter(settings.served))
     container = pod.Container(
         image=image,
+        args=_flags(settings) if files else (),
         resources=settings.resources,
         env=[
-            *pod.variables({"MODEL_NAME": settings.model_name, "MODEL_BASE_PATH": base_path}),
+            *pod.variables({"MODEL_NAME": first, "MODEL_BASE_PATH": _base_path(settings.served[first])}),
             *of_streams.env,
         ],
         ports={"grpc": GRPC_PORT, "rest": REST_PORT},
-        volumes=[models.at(_ROOT, read_only=True)],
+        files={OPTIONS: files.once} if files else {},
+        config_maps={MODELS_FILE: files.models} if files else {},
+        volumes=[volume.at(root_of(name), read_only=True) for name, volume in sorted(models.items())],
         secrets=of_streams.secrets,
-        # Ready once a version is loaded. No liveness probe: a server without a model must not be restarted.
+        # Ready once a version is loaded; a server that waits for its first one must not be restarted.
+        startup=_health(_START_SECONDS) if files else None,
+        liveness=_health(_HANGING_SECONDS) if files else None,
         readiness={
-            "httpGet": {"path": f"/v1/models/{settings.model_name}/metadata", "port": "rest"},
+            "httpGet": {"path": f"/v1/models/{first}/metadata", "port": "rest"},
             "periodSeconds": 2,
             "timeoutSeconds": 5,
             "failureThreshold": 3,
         },
+        drain_seconds=_DRAIN_SECONDS,
     )
-    labels = {**owner.labels, **of_streams.labels}
-    return pod.template(owner.name, labels, container, grace_seconds=GRACE_SECONDS, placement=placement)
+    all_labels = {**owner.labels, **of_streams.labels, **labels}
+    spread = {"topologySpreadConstraints": _spread(owner)} if settings.most_replicas > 1 else {}
+    gates = {"readinessGates": [{"conditionType": gate} for gate in readiness_gates]} if readiness_gates else {}
+    return pod.template(
+        owner.name,
+        all_labels,
+        container,
+        grace_seconds=GRACE_SECONDS + _DRAIN_SECONDS,
+        placement={**spread, **gates, **placement},
+        annotations=annotations,
+    )
+
+
+def _base_path(model: ServedModel) -> str:
+    """The image appends the model's name."""
+    return folder_of(model).rpartition("/")[0]
+
+
+def _health(seconds: int) -> dict[str, Any]:
+    return {
+        "grpc": {"port": GRPC_PORT},
+        "periodSeconds": _PROBE_SECONDS,
+        "timeoutSeconds": _PROBE_SECONDS,
+        "failureThreshold": seconds // _PROBE_SECONDS,
+    }
+
+
+def _flags(settings: ServerSettings) -> list[str]:
+    flags = [
+        f"--model_config_file={MODELS_FILE}/{MODELS}",
+        f"--model_config_file_poll_wait_seconds={_RELOAD_SECONDS}",
+        # A label may be declared before its version is published.
+        "--allow_version_labels_for_unavailable_models=true",
+        f"--monitoring_config_file={OPTIONS}/{_MONITORING}",
+        "--enable_grpc_healthcheck_service=true",
+    ]
+    if settings.with_canary:
+        # A version that cannot be loaded is rolled back at once, and not after five more attempts in as many minutes.
+        flags.append("--max_num_load_retries=0")
+    if settings.batching:
+        flags += ["--enable_batching=true", f"--batching_parameters_file={OPTIONS}/{_BATCHING}"]
+    if settings.gpu_memory_fraction:
+        flags.append(f"--per_process_gpu_memory_fraction={settings.gpu_memory_fraction:g}")
+    return flags
+
+
+def _spread(owner: Identity) -> list[dict[str, Any]]:
+    """Replicas on different nodes and in different zones where there are any."""
+    return [
+        {
+            "maxSkew": 1,
+            "topologyKey": level,
+            "whenUnsatisfiable": "ScheduleAnyway",
+            "labelSelector": {"matchLabels": owner.selector},
+        }
+        for level in (ZONE, HOSTNAME)
+    ]

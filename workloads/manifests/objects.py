@@ -90,10 +90,21 @@ _PUBLIC: Sequence[Mapping[str, Any]] = (
 )
 
 
-def allow_clients(owner: Identity, ports: Sequence[int]) -> Manifest:
-    """Allows all clients in the cluster's network to connect to these ports."""
+def allow_clients(
+    owner: Identity, ports: Sequence[int], sources: Sequence[Mapping[str, Any]] | None = None
+) -> Manifest:
+    """Allows clients to connect to these ports. `sources`: peers of a NetworkPolicy; by default all."""
     allowed = [{"protocol": "TCP", "port": port} for port in ports]
-    return _policy(owner, "clients", ["Ingress"], {"ingress": [{"ports": allowed}]})
+    rule = {"ports": allowed, **({} if sources is None else {"from": list(sources)})}
+    # A rule from nobody would allow everybody.
+    return _policy(owner, "clients", ["Ingress"], {"ingress": [] if sources == [] else [rule]})
+
+
+def allow_server(owner: Identity, server: str, port: int) -> Manifest:
+    """Allows connections of the pods to those of another workload of the namespace."""
+    to = {"podSelector": {"matchLabels": {NAME: server}}}
+    rule = {"to": [to], "ports": [{"protocol": "TCP", "port": port}]}
+    return _policy(owner, "server", ["Egress"], {"egress": [rule]})
 
 
 def _policy(owner: Identity, suffix: str, types: Sequence[str], rules: Mapping[str, Any]) -> Manifest:

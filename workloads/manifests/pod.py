@@ -65,6 +65,7 @@ class Container:
     image: str
     resources: Resources
     command: Sequence[str] = ()
+    args: Sequence[str] = ()
     env: Sequence[Mapping[str, Any]] = ()
     ports: Mapping[str, int] = field(default_factory=dict)
     volumes: Sequence[VolumeMount] = ()
@@ -78,7 +79,14 @@ class Container:
     """Installed with the image's Python and the library before the container starts."""
     secrets: Mapping[str, SecretFiles] = field(default_factory=dict)
     """Files of Secrets by mount path."""
+    config_maps: Mapping[str, str] = field(default_factory=dict)
+    """Names of ConfigMaps by mount path."""
     readiness: Mapping[str, Any] | None = None
+    liveness: Mapping[str, Any] | None = None
+    startup: Mapping[str, Any] | None = None
+    """Before it succeeds once, the other probes wait."""
+    drain_seconds: int = 0
+    """Seconds between the pod's deletion and SIGTERM."""
     accelerator_resource: str = GPU_RESOURCE
     """The extended resource of its accelerators."""
     network: Mapping[str, str] = field(default_factory=dict)
@@ -153,12 +161,16 @@ def _container(container: Container) -> dict[str, Any]:
     }
     if container.command:
         made["command"] = list(container.command)
+    if container.args:
+        made["args"] = list(container.args)
+    if container.drain_seconds:
+        made["lifecycle"] = {"preStop": {"sleep": {"seconds": container.drain_seconds}}}
     if APP in (*container.files, *container.archives):
         made["workingDir"] = APP
     if container.ports:
         made["ports"] = [{"name": name, "containerPort": port} for name, port in container.ports.items()]
-    if container.readiness:
-        made["readinessProbe"] = dict(container.readiness)
+    probes = {"startup": container.startup, "readiness": container.readiness, "liveness": container.liveness}
+    made |= {f"{kind}Probe": dict(probe) for kind, probe in probes.items() if probe}
     return made
 
 
@@ -228,6 +240,7 @@ def _mounts(container: Container) -> list[dict[str, Any]]:
         *({"name": _files_name(at), "mountPath": at, "readOnly": True} for at in container.files),
         *({"name": _files_name(at), "mountPath": at, "readOnly": True} for at in container.archives),
         *({"name": f"secret-{index}", "mountPath": at, "readOnly": True} for index, at in enumerate(container.secrets)),
+        *({"name": _files_name(at), "mountPath": at, "readOnly": True} for at in container.config_maps),
         *(
             {"name": f"volume-{index}", "mountPath": mount.path, **_read_only(mount)}
             for index, mount in enumerate(container.volumes)
@@ -245,6 +258,7 @@ def _volumes(container: Container) -> list[dict[str, Any]]:
         ),
         *({"name": _files_name(at), "emptyDir": {}} for at in container.archives),
         *({"name": _parts_name(at), "projected": _projected(parts)} for at, parts in container.archives.items()),
+        *({"name": _files_name(at), "configMap": {"name": name}} for at, name in container.config_maps.items()),
         *(
             {"name": f"secret-{index}", "secret": _secret(files)}
             for index, files in enumerate(container.secrets.values())

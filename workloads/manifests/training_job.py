@@ -16,7 +16,19 @@ from components import versions
 from components.base.labels import MANAGED_BY, TENSORPLANE
 from components.base.names import digest_of
 from components.catalog import GPU_RESOURCE
-from workloads.manifests import data_service, job_set, launcher, lineage, mounts, objects, pod, run, tf_config, tpu
+from workloads.manifests import (
+    data_service,
+    job_set,
+    launcher,
+    lineage,
+    metrics,
+    mounts,
+    objects,
+    pod,
+    run,
+    tf_config,
+    tpu,
+)
 from workloads.manifests.files import Bundle, bundle, bundles, fits_one
 from workloads.manifests.mounts import Mountable
 from workloads.manifests.objects import Identity, Manifest
@@ -66,6 +78,8 @@ class Facts:
     """Lines of a requirements file, with hashes: packages that the pods install on a volume."""
     publish_to: Location | None = None
     """The folder of the model server to which the settings publish."""
+    publisher: str | None = None
+    """The run in whose name the job publishes; None: its own."""
     account: str | None = None
     """The pods' service account; None: one of the job's own, with its name."""
     managed_by: str = TENSORPLANE[MANAGED_BY]
@@ -145,8 +159,9 @@ def plan(
         network_policies=[
             objects.allow_peers(owner),
             *([objects.allow_egress(owner, settings.egress)] if settings.egress else []),
+            *([objects.allow_clients(owner, [port])] if (port := metrics.port(settings)) else []),
         ],
-        job_set=job_set_with([*lineage.variables(owner.name, name, decisive), *variables]),
+        job_set=job_set_with([*lineage.variables(owner.name, facts.publisher or name, decisive), *variables]),
         run=Recorded(name, decisive.hashes, manifest, run.keeps(name, manifest, recorded)),
     )
 
@@ -226,7 +241,7 @@ def _template(
         facts.account or owner.name,
         {**owner.labels, **of_streams.labels},
         container,
-        annotations=placement.annotations,
+        annotations={**placement.annotations, **metrics.annotations(settings)},
         grace_seconds=settings.grace_seconds,
         restart_policy="Never",
         placement=_placed(placement, role),

@@ -1,12 +1,17 @@
 """Settings of a model server, without the workload's kind."""
 
+from collections.abc import Mapping
 from typing import Annotated
 
 from pydantic import Field
 
 from components.base.image import Image
 from components.base.model import In, Model, Name, Resources
-from workloads.settings.mounts import Location
+from workloads.settings.batching import BatchingArgs
+from workloads.settings.exposure import ClientArgs, ExposureArgs
+from workloads.settings.model_page import ModelPageArgs
+from workloads.settings.scaling import ScalingArgs
+from workloads.settings.served_model import ServedModel
 from workloads.settings.streams import StreamUseArgs
 
 
@@ -15,16 +20,49 @@ class ServerSettings(Model):
 
     resources: Resources = Resources()
     """Resources of each pod."""
-    model: Location
-    """Folder of the model's numbered versions. The last element of its path is the model's name for clients."""
+    model: ServedModel | None = None
+    """The model. The last element of its path is its name for clients."""
+    models: Annotated[dict[Name, ServedModel], Field(default_factory=dict)]
+    """Several models instead of `model`, by their names for clients."""
+    batching: BatchingArgs | None = None
+    """Compute requests of several clients together: more requests per second, and each one waits longer. Off by
+    default; `{}` has defaults for a processor."""
+    gpu_memory_fraction: Annotated[float, Field(gt=0, le=1)] | None = None
+    """Part of the GPU's memory that the server reserves, for a GPU that several pods share; by default all of it."""
     replicas: Annotated[int, Field(ge=1, le=1000)] = 1
     """Number of server pods."""
+    scaling: ScalingArgs | None = None
+    """Instead of `replicas`: as many pods as the load requires."""
     image: In[Image] | None = None
     """Container image that serves TensorFlow Serving's API; tensorflow/serving by default, a stand-in on `embedded`."""
+    expose: ExposureArgs | None = None
+    """How clients outside of the cluster's network reach the server; by default, only those inside do."""
+    clients: tuple[ClientArgs, ...] | None = None
+    """The only pods that may connect: `[{workload: web}, {namespace: shop}]`. By default all of the cluster's
+    network."""
+    page: ModelPageArgs | None = None
+    """A web page for people who try the model in a browser; none by default. `{}` has the defaults."""
     streams: Annotated[dict[Name, StreamUseArgs], Field(default_factory=dict)]
     """Streams that a custom `image` reads or writes: `events: {group: ranker}`. The variable STREAMS describes them."""
 
     @property
-    def model_name(self) -> str:
-        """The model's name in URLs."""
-        return self.model.path.rsplit("/", 1)[-1]
+    def served(self) -> Mapping[str, ServedModel]:
+        """The models by their names in URLs."""
+        return {self.model.path.rpartition("/")[2]: self.model} if self.model else self.models
+
+    @property
+    def most_replicas(self) -> int:
+        """The most pods, without those of a rolling update. Canary pods start beside all replicas."""
+        if self.scaling:
+            return self.scaling.max
+        canary = next((model.canary for model in self.served.values() if model.canary), None)
+        return self.replicas + (canary.replicas(self.replicas) if canary else 0)
+
+    def key_of(self, name: str) -> tuple[str, ...]:
+        """Where the settings have a model."""
+        return ("model",) if self.model else ("models", name)
+
+    @property
+    def with_canary(self) -> str | None:
+        """The model whose new versions are tried by a canary; the checks allow one."""
+        return next((name for name, model in self.served.items() if model.canary), None)

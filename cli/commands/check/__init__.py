@@ -10,7 +10,7 @@ from cli import options
 @click.command("check")
 @options.stack
 @click.option(
-    "--cluster", is_flag=True, help="Also compare with the stack's cluster: classes, snapshots, sizes, nodes."
+    "--cluster", is_flag=True, help="Also compare with the stack's cluster: classes, snapshots, sizes, nodes, quotas."
 )
 def command(stack: str, cluster: bool) -> None:
     """What is wrong with a stack's settings, a line each."""

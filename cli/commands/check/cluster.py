@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from cli.commands.check import node_sizes, volumes
+from cli.commands.check import node_sizes, platform, promises, volumes
 from driver.kube import Kube
 from driver.target import Target
 from embedded.fault import Fault
@@ -21,8 +21,11 @@ def compare(resolved: ResolvedStack, api: Kube) -> None:
     """Raise a Fault with a line for each setting that does not match the cluster."""
     config = resolved.config
     wrong = [
-        *volumes.faults(config.volumes, config.cluster, config.namespace_name, api),
+        *platform.faults(resolved, api),
+        *promises.live(resolved, api),
         *node_sizes.faults(resolved, api),
     ]
+    if not config.platform:
+        wrong += volumes.faults(config.volumes, config.cluster, config.namespace_name, api)
     if lines := [str(fault) for fault in wrong]:
         raise Fault(*lines)

@@ -16,10 +16,10 @@ _NODES = "/api/v1/nodes"
 def faults(resolved: ResolvedStack, api: Kube) -> Iterator[Fault]:
     """A fault per processor or memory setting. Other clusters, and simulated groups, may get larger nodes."""
     config = resolved.config
-    if not config.cluster.own_nodes or resolved.fleet.groups or not config.workloads:
+    if not config.cluster.own_nodes or resolved.fleet.groups or not resolved.workloads:
         return
     rooms = [_room(node) for node in api.items(_NODES)]
-    for name, pods in ((name, pods) for name, workload in config.workloads.items() for pods in workload.pod_sets()):
+    for name, pods in ((name, pods) for name, workload in resolved.workloads.items() for pods in workload.pod_sets()):
         asked = pods.resources
         needs = quantities.millicores(asked.cpus), quantities.mebibytes(asked.memory_gib)
         if rooms and not any(_holds(room, needs) for room in rooms):

@@ -22,7 +22,7 @@ from cli.jobs.listed import Job
 from cli.kueue import facts as queue_facts
 from cli.kueue import workloads
 from cli.kueue.facts import Facts
-from cli.output.numbers import NOTHING
+from cli.output.numbers import NOTHING, spent
 from cli.output.tables import table
 from cli.output.times import age
 from driver.kube import Kube
@@ -81,7 +81,7 @@ def ask(access: Access, job_set: Object, now: datetime) -> Described:
 def _listed(api: Kube, job_set: Object, now: datetime) -> Job:
     inside = f"{queue_facts.KUEUE}/namespaces/{job_set['metadata']['namespace']}"
     facts = Facts("", local_queues=api.items(f"{inside}/localqueues"), workloads=api.items(f"{inside}/workloads"))
-    flavors = workloads.flavor_names(api.items(f"{queue_facts.KUEUE}/resourceflavors"))
+    flavors = api.items(f"{queue_facts.KUEUE}/resourceflavors")
     (found,) = listed.jobs([job_set], workloads.works(facts), flavors, now)
     return found
 
@@ -111,6 +111,7 @@ def _facts(found: Described) -> dict[str, str]:
         "command": " ".join(found.command),
         **found.folders,
         **({"GPUs": str(job.gpus), "GPU-hours": f"{job.gpu_hours:.1f}"} if job.gpus else {}),
+        **({"cost so far": spent(job.usd)} if job.usd else {}),
         "restarts": str(job.restarts),
     }
 

@@ -11,7 +11,7 @@ from rich.console import RenderableType
 
 from cli.jobs.listed import Job
 from cli.jobs.progress import Progress
-from cli.output.numbers import NOTHING, ordinal
+from cli.output.numbers import NOTHING, ordinal, spent
 from cli.output.tables import table
 from cli.output.times import age, duration
 
@@ -49,13 +49,15 @@ def render(rows: Sequence[Row], now: datetime, width: int) -> RenderableType:
         "pods": [str(row.job.pods) for row in rows],
         "GPUs": [str(row.job.gpus) if row.job.gpus else NOTHING for row in rows],
         "GPU-hours": [f"{row.job.gpu_hours:.1f}" if row.job.gpus else NOTHING for row in rows],
+        "cost": [spent(row.job.usd) for row in rows],
         "restarts": [str(row.job.restarts) if row.job.restarts else NOTHING for row in rows],
         "age": [age(row.job.created, now) for row in rows],
         "namespace": [row.job.namespace for row in rows],
     }
-    hidden = (
-        {"steps/s", "pods", "GPUs", "GPU-hours", "loss", "restarts", "namespace"} if width < _NARROW else set[str]()
-    )
+    hidden = {"steps/s", "pods", "GPUs", "GPU-hours", "cost", "loss", "restarts"} if width < _NARROW else set[str]()
+    runs = columns["job"]
+    if width < _NARROW and len(set(runs)) == len(runs):
+        hidden.add("namespace")
     kept = {name: cells for name, cells in columns.items() if name not in hidden and _says_something(name, cells)}
     right = [name for name in kept if name not in ("job", "state", "where", "namespace")]
     return table(
@@ -64,6 +66,7 @@ def render(rows: Sequence[Row], now: datetime, width: int) -> RenderableType:
         right=right,
         unwrapped=("job", "state", "step"),
         styles=_STYLES,
+        least=("age", "ETA", "where"),
     )
 
 

@@ -14,6 +14,8 @@ from cli.commands.logs import around, lines, pods
 from cli.commands.logs.pods import Choice
 from cli.jobs import in_cluster
 from driver.kube import Kube
+from driver.runs import published
+from driver.runs.job_set import JobSet
 from embedded.fault import Fault
 
 _LOOK_SECONDS = 0.5
@@ -62,7 +64,13 @@ def _tell_end(job_set: Object, there: list[Object], console: Console) -> None:
     if in_cluster.ended(job_set) == "failed":
         around.reason(job_set, there, console)
         raise Fault(f"{name}: failed")
-    console.print(f"{name}: finished", style="bold green")
+    console.print(f"{name}: finished{_model(job_set, there)}", style="bold green", highlight=False, soft_wrap=True)
+
+
+def _model(job_set: Object, there: list[Object]) -> str:
+    """Where the model is that it has published."""
+    model, folder = published.of(there), JobSet(job_set).value("MODEL_DIR")
+    return f"; model version {model.version.rpartition('/')[2]} in {folder}" if model and folder else ""
 
 
 class _Followed:

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import re
 import time
-import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from cli.api_values import Object
 from cli.commands.logs.pods import Choice
-from components.base.labels import NAME, labels
+from cli.jobs import pod_of_job
 from driver.kube import Kube
 from driver.runs.job_set import JobSet
 from embedded.fault import Fault
@@ -89,43 +88,5 @@ def _printed(api: Kube, job_set: Object, folder: str) -> str:
 
 def reader(job_set: Object, folder: str) -> Object:
     """A pod of the job's that prints the files of a folder, and can do nothing else."""
-    about = job_set["metadata"]
-    spec = job_set["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
-    container = spec["containers"][0]
-    mounts = [each for each in container.get("volumeMounts") or () if _is_below(folder, each["mountPath"])]
-    names = {each["name"] for each in mounts}
-    small = {"cpu": "50m", "memory": "64Mi"}
-    kept: Mapping[str, object] = {key: spec[key] for key in _KEPT if key in spec}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {
-            "name": f"{about['name']}-logs-{uuid.uuid4().hex[:5]}",
-            "namespace": about["namespace"],
-            "labels": labels((about.get("labels") or {}).get(NAME, about["name"]), "logs"),
-        },
-        "spec": {
-            **kept,
-            "restartPolicy": "Never",
-            "automountServiceAccountToken": False,
-            "volumes": [each for each in spec.get("volumes") or () if each["name"] in names],
-            "containers": [
-                {
-                    "name": "logs",
-                    "image": container["image"],
-                    "command": ["python3", "-I", "-c", _PROGRAM, folder, str(_MOST_BYTES)],
-                    "resources": {"requests": small, "limits": {"memory": small["memory"]}},
-                    "securityContext": container.get("securityContext") or {},
-                    "volumeMounts": [{**each, "readOnly": True} for each in mounts],
-                }
-            ],
-        },
-    }
-
-
-_KEPT = ("securityContext", "serviceAccountName", "tolerations", "nodeSelector", "affinity", "imagePullSecrets")
-"""What decides where a pod may run, and as whom."""
-
-
-def _is_below(folder: str, mount: str) -> bool:
-    return folder == mount or folder.startswith(f"{mount.rstrip('/')}/")
+    command = ["python3", "-I", "-c", _PROGRAM, folder, str(_MOST_BYTES)]
+    return pod_of_job.reading(job_set, folder, "logs", command, memory="64Mi")

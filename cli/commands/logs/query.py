@@ -20,11 +20,13 @@ def run(access: Access, job: str, choice: Choice, console: Console, *, follows: 
         follow.until_end(access.api, job_set, choice, console)
     else:
         why = access.command(f"why {job_set['metadata']['name']}")
-        show(access.api, job_set, choice, console, why)
+        # Kept lines are read by a pod, which members of teams may not create.
+        show(access.api, job_set, choice, console, why, reads_kept=not access.team)
 
 
-def show(api: Kube, job_set: Object, choice: Choice, console: Console, why: str) -> None:
-    """The lines that there are, of deleted pods too if the job has kept them. A Fault if there are none.
+def show(api: Kube, job_set: Object, choice: Choice, console: Console, why: str, *, reads_kept: bool = True) -> None:
+    """The lines that there are, with `reads_kept` of deleted pods too if the job has kept them. A Fault if there are
+    none.
 
     `why`: the command that explains the job.
     """
@@ -32,7 +34,7 @@ def show(api: Kube, job_set: Object, choice: Choice, console: Console, why: str)
     around.reason(job_set, there, console)
     started = [pod for pod in pods.chosen(there, choice) if pods.has_started(pod)]
     found = {} if choice.previous else {pods.place(pod): _lines(api, pod, choice) for pod in started}
-    if not found:
+    if not found and reads_kept:
         found = kept.lines(api, job_set, choice)
     if not found:
         raise Fault(around.nothing(job_set, there, choice, why))

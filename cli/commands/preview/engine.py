@@ -129,7 +129,8 @@ def opened(stack: str, context: str) -> Iterator[Preview]:
     _compare(settings, target)
     environment = target.environment()
     with ExitStack() as passing:
-        stays = settings.has_stack(pulumi, environment)
+        # The kubeconfig of a platform in a cloud is in the backend that has its stack.
+        stays = settings.has_stack(pulumi, environment) or (bool(target.cloud) and settings.of_platform != settings)
         if not stays:
             home = Path(passing.enter_context(tempfile.TemporaryDirectory(prefix="tensorplane-preview-")))
             settings, environment = replace(settings, home=home), {**environment, **_own_state(home)}

@@ -20,7 +20,7 @@ from cli import options
 @click.option("--per-worker", type=click.IntRange(min=0), metavar="N", help="GPUs of each pod.")
 @click.option("--cpus", type=float, metavar="N", help="CPU cores of each pod (default: 1).")
 @click.option("--memory-gib", type=float, metavar="GIB", help="Memory of each pod (default: 2).")
-@click.option("--volume", "volumes", multiple=True, metavar="NAME[:PATH]", help="Volume, and where pods see it.")
+@click.option("--volume", "volumes", multiple=True, metavar="NAME[:PATH[:ro]]", help="Volume, and where pods see it.")
 @click.option("--env", "variables", multiple=True, metavar="NAME=VALUE", help="Environment variable of the pods.")
 @click.option("--package", "packages", multiple=True, metavar="PACKAGE", help="Python package, such as pandas==2.2.3.")
 @click.option("--image", metavar="REF", help="Container image (default: TensorFlow's).")
@@ -53,6 +53,6 @@ def command(
     from cli.commands.run import asked, query
     from driver import terminal
 
-    job = asked.job(name, file, command_line, asked.Given.of(given))
+    job = asked.job(name, file, command_line, asked.Given.of(given), team=team)
     question = query.Question(job, stack, team, options.context(), again=again, dry_run=dry_run, detach=detach)
     query.run(question, terminal.console())

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import yaml
 
+from cli.commands.run import outputs
 from components.base.names import shorten
 from embedded.fault import Fault
 
@@ -23,6 +24,7 @@ FLAGS = {
     ("resources", "memoryGib"): "--memory-gib",
     ("volumes",): "--volume",
     ("model",): "--volume",
+    ("tensorboard",): "--volume",
     ("files",): "files of this folder",
     ("env",): "--env",
     ("packages",): "--package",
@@ -68,6 +70,22 @@ class Job:
     """The folder that its files are relative to."""
     file: Path | None = None
     """Where the settings come from; None: the command line."""
+    part: str = ""
+    """The key of the settings that has those of a training job: `trial` of a sweep; empty: they are these."""
+
+    @property
+    def training(self) -> Mapping[str, Any]:
+        """The settings of the training job."""
+        return section(self.settings, self.part) if self.part else self.settings
+
+    def with_training(self, **changed: Any) -> Job:
+        """The same with other settings of the training job."""
+        settings = {**self.training, **changed}
+        return replace(self, settings={**self.settings, self.part: settings} if self.part else settings)
+
+    def place_of(self, *key: str) -> str:
+        """How a message names a key of the training job's settings."""
+        return self.place((self.part, *key) if self.part else key)
 
     def place(self, key: Sequence[str]) -> str:
         """How a message names a key of the settings."""
@@ -78,26 +96,39 @@ class Job:
         return ".".join((str(self.file), *key) if self.file else key)
 
 
-def job(name: str | None, file: Path | None, command: Sequence[str], given: Given) -> Job:
-    """The job. A Fault if neither a command nor a file says what to run, or if the file cannot be read."""
+def job(name: str | None, file: Path | None, command: Sequence[str], given: Given, *, team: str | None = None) -> Job:
+    """The job. A Fault if neither a command nor a file says what to run, or if the file cannot be read.
+
+    `team`: whose job it is; None for the stack's own.
+    """
     if not command and file is None:
         raise Fault(
             "COMMAND: missing; add it after --, as in: tensorplane run -- python train.py; or name a file with -f"
         )
-    settings = _of_file(file) if file else {}
+    settings = of_file(file) if file else {}
     if command:
         settings.pop("script", None)
         # In images, Python is python3.
         settings["command"] = ["python3" if _PYTHON.fullmatch(command[0]) else command[0], *command[1:]]
-    settings = _with(settings, given)
-    settings.setdefault("files", _SOURCE_OF_ALL)
-    settings.setdefault("strategy", {"kind": "single"})
-    settings["kind"] = "trainingJob"
     named = name or (file.stem if file else _named(command))
-    _outputs(named, settings)
+    settings = {**completed(named, _with(settings, given), team), "kind": "trainingJob"}
+    return Job(named, settings, folder_of(file), file)
+
+
+def completed(name: str, settings: Mapping[str, Any], team: str | None) -> dict[str, Any]:
+    """The settings of a training job, with the files of its folder, one pod, and its outputs on its first volume.
+
+    Those of a team's job are below a folder of the team, because other teams may have jobs of the same name.
+    """
+    found = {"files": _SOURCE_OF_ALL, "strategy": {"kind": "single"}, **settings}
+    return outputs.placed(name, found, team)
+
+
+def folder_of(file: Path | None) -> Path:
+    """The folder whose files a job gets. A Fault if credentials are among them."""
     folder = (file.parent if file else Path()).resolve()
     _keep_credentials(folder)
-    return Job(named, settings, folder, file)
+    return folder
 
 
 def _keep_credentials(folder: Path) -> None:
@@ -108,7 +139,8 @@ def _keep_credentials(folder: Path) -> None:
             raise Fault(f"KUBECONFIG: {path} is among the files that the job gets; move it, for example to ~/.kube")
 
 
-def _of_file(file: Path) -> dict[str, Any]:
+def of_file(file: Path) -> dict[str, Any]:
+    """The map in a file. A Fault if it cannot be read, or has none."""
     try:
         found = yaml.safe_load(file.read_text())
     except (OSError, UnicodeDecodeError) as error:
@@ -136,13 +168,13 @@ def _with(settings: Mapping[str, Any], given: Given) -> dict[str, Any]:
         "image": given.image,
         "packages": list(given.packages),
         "resources": {
-            **_map(found, "resources"),
+            **section(found, "resources"),
             **{name: each for name, each in resources.items() if each is not None},
         },
-        "volumes": {**_map(found, "volumes"), **dict(map(_volume, given.volumes))},
-        "env": {**_map(found, "env"), **dict(map(_variable, given.variables))},
-        "onSuccess": {**_map(found, "onSuccess"), **({"publish": given.publish} if given.publish else {})},
-        "strategy": _strategy(_map(found, "strategy"), given),
+        "volumes": {**section(found, "volumes"), **dict(map(_volume, given.volumes))},
+        "env": {**section(found, "env"), **dict(map(_variable, given.variables))},
+        "onSuccess": {**section(found, "onSuccess"), **({"publish": given.publish} if given.publish else {})},
+        "strategy": _strategy(section(found, "strategy"), given),
     }.items():
         if value:
             found[key] = value
@@ -160,15 +192,16 @@ def _strategy(stated: Mapping[str, Any], given: Given) -> dict[str, Any] | None:
     return {"kind": "mirrored" if (given.per_worker or 0) > 1 else "single"}
 
 
-def _map(settings: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+def section(settings: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     """A section of the settings; empty if it is missing, or no map, which the check of the settings reports."""
     found = settings.get(key)
     return found if isinstance(found, Mapping) else {}
 
 
-def _volume(text: str) -> tuple[str, str | None]:
-    name, _, path = text.partition(":")
-    return name, path or None
+def _volume(text: str) -> tuple[str, str | dict[str, Any] | None]:
+    name, _, rest = text.partition(":")
+    path = rest.removesuffix(":ro")
+    return name, {"path": path, "readOnly": True} if path != rest else path or None
 
 
 def _variable(text: str) -> tuple[str, str]:
@@ -183,12 +216,3 @@ def _named(command: Sequence[str]) -> str:
     words = [word for word in command if not word.startswith("-")]
     stem = PurePosixPath(next((word for word in words if word.endswith(".py")), words[0] if words else "job")).stem
     return shorten(re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-") or "job", 20)
-
-
-def _outputs(name: str, settings: dict[str, Any]) -> None:
-    """Model and checkpoints on the first volume that pods may write to, unless the settings say where."""
-    for volume, mount in (settings.get("volumes") or {}).items():
-        if not (isinstance(mount, Mapping) and mount.get("readOnly")):
-            settings.setdefault("model", {"volume": volume, "path": name})
-            settings.setdefault("checkpoints", {"volume": volume})
-            return

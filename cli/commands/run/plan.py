@@ -10,17 +10,22 @@ import pulumi
 
 import stack
 import stack_file
+from cli.commands.run import of_team
 from cli.commands.run.asked import Job
 from cli.commands.run.platform import Platform
+from cli.jobs import in_cluster
 from components import cost
-from components.cost import HourlyUsd
+from components.base.price import Usd
 from embedded.fault import Fault
 from stack import ResolvedStack
 from workloads import pod_sets
 from workloads.job_facts import facts_of
 from workloads.kinds.training_job import TrainingJobArgs
 from workloads.manifests.objects import Manifest
-from workloads.manifests.training_job import JobManifest, plan
+from workloads.manifests.training_job import Facts, JobManifest, plan
+from workloads.settings.training_job import JobSettings
+
+_JOBS = frozenset({"trainingJob", "sweep"})
 
 
 @dataclass(frozen=True)
@@ -31,7 +36,7 @@ class Planned:
     namespace: str
     pods: int
     gpus: int
-    hourly: HourlyUsd | None
+    hourly: Usd | None
     """None: a price is unknown."""
     team: str = ""
 
@@ -48,70 +53,104 @@ class Planned:
         """The name of its JobSet."""
         return self.manifest.run.name
 
+    @property
+    def settings(self) -> str:
+        """A hash of what was asked for."""
+        return self.manifest.run.manifest
 
-def planned(job: Job, platform: Platform, attempt: int = 1) -> Planned:
+
+def planned(job: Job, platform: Platform, attempt: int = 1, publisher: str | None = None) -> Planned:
     """The objects of a job on a stack. A Fault with every mistake in the job's settings, a line each.
 
-    `attempt`: how often the same job is to run from the beginning.
+    `attempt`: how often the same job is to run from the beginning. `publisher`: the run in whose name it publishes, by
+    default its own.
     """
-    resolved = _of_team(job, platform, attempt) if platform.team else _resolved(job, platform, attempt)
-    settings = resolved.config.workloads[job.name]
+    found = resolved(job, platform, attempt)
+    settings = found.config.workloads[job.name]
     if not isinstance(settings, TrainingJobArgs):
         raise TypeError(f"{job.name} is a {settings.kind}: the command makes training jobs only")
-    if settings.packages and settings.image is None and resolved.config.cluster.images.built_here:
-        remedy = f"build an image with `tensorplane image build`, load it, and set {job.place(('image',))}"
-        raise Fault(f"{job.place(('packages',))}: only the stack's own jobs get packages on this cluster; {remedy}")
-    image = settings.image or settings.default_image(resolved.config.cluster.images)
-    if not isinstance(image, str):
-        raise Fault(
-            f"{job.place(('image',))}: missing, and cluster {resolved.config.cluster.kind} has no default; set it"
-        )
-    if platform.team and settings.egress:
-        raise Fault(f"{job.place(('egress',))}: pods of a team connect only to each other and to DNS; remove it")
-    facts = dataclasses.replace(facts_of(job.name, settings, resolved.platform), managed_by="tensorplane")
-    if platform.team:
-        # Members create no service accounts and no network policies: those of the namespace apply.
-        facts = dataclasses.replace(facts, namespace=platform.namespace, account="default")
+    default = settings.default_image(found.config.cluster.images)
+    image = image_of(job, settings, default, found)
+    check_egress(job, settings, platform)
+    facts = facts_for(job, settings, found, platform, team=settings.team)
+    facts = dataclasses.replace(facts, publisher=publisher)
     pods = pod_sets.of(settings)
+    gpus = sum(each.gpus for each in pods)
+    of_team.check_gpus(job, platform, gpus)
     return Planned(
         plan(settings, facts, image=image),
         facts.namespace,
         sum(each.count for each in pods),
-        sum(each.gpus for each in pods),
-        cost.of(pods, resolved.fleet),
+        gpus,
+        cost.of(pods, found.fleet),
         platform.team,
     )
 
 
-def _of_team(job: Job, platform: Platform, attempt: int) -> ResolvedStack:
-    """The same for a team's job. A Fault, with all others, if it is in no queue of the team's."""
-    declared = platform.settings.tree.get("queues") or {}
-    queues = [name for name, args in declared.items() if platform.team in args.get("teams", ())]
-    queue, place = job.settings.get("queue"), job.place(("queue",))
-    if queue in queues:
-        return _resolved(job, platform, attempt)
-    what = f"{queue} is no queue of team {platform.team}" if queue else "missing, and a team's jobs wait in a queue"
-    lines = [f"{place}: {what}; choose one of {', '.join(queues) or 'none'}"]
+def image_of(job: Job, settings: JobSettings, default: str | None, found: ResolvedStack) -> str:
+    """The image of a training job's pods. A Fault if it cannot have one. `default`: if the settings name none."""
+    images = found.config.cluster.images
+    if settings.packages and settings.image is None and images.built_here:
+        remedy = f"build an image with `tensorplane image build`, load it, and set {job.place_of('image')}"
+        reason = "only the stack's own jobs get packages on this cluster"
+        raise Fault(f"{job.place_of('packages')}: {reason}; {remedy}")
+    image = settings.image or default
+    if not isinstance(image, str):
+        kind = found.config.cluster.kind
+        raise Fault(f"{job.place_of('image')}: missing, and cluster {kind} has no default; set it")
+    return image
+
+
+def check_egress(job: Job, settings: JobSettings, platform: Platform) -> None:
+    """A Fault if a team's job asks for connections that its namespace does not allow."""
+    if platform.team and settings.egress:
+        raise Fault(f"{job.place_of('egress')}: pods of a team connect only to each other and to DNS; remove it")
+
+
+def facts_for(
+    job: Job, settings: JobSettings, found: ResolvedStack, platform: Platform, *, team: str | None = None
+) -> Facts:
+    """The facts by which a person's job is planned. `team`: the one that its settings name."""
+    facts = facts_of(job.name, settings, found.platform, team=team)
+    facts = dataclasses.replace(facts, managed_by=in_cluster.MANAGER)
+    if platform.team:
+        # Members create no service accounts and no network policies: those of the namespace apply.
+        facts = dataclasses.replace(facts, namespace=platform.namespace, account="default")
+    return facts
+
+
+def resolved(job: Job, platform: Platform, attempt: int = 1) -> ResolvedStack:
+    """The stack with the job among its workloads. A Fault with every mistake in the job's settings."""
+    if platform.team and not job.training.get("queue") and len(platform.queues) == 1:
+        job = job.with_training(queue=platform.queues[0])
+    if attempt > 1:
+        job = job.with_training(attempt=attempt)
+    return _of_team(job, platform) if platform.team else _of_stack(job, platform)
+
+
+def _of_team(job: Job, platform: Platform) -> ResolvedStack:
+    """The same for a team's job. A Fault, with all others, if it asks for what the team does not have."""
+    own = of_team.faults(job, platform)
     try:
-        _resolved(job, platform, attempt)
+        found = _of_stack(job, platform)
     except Fault as others:
-        lines += [line for line in others.lines if not line.startswith(f"{place}: ")]
-    raise Fault(*lines)
+        # What the team does not have is told once, as its members see it.
+        told = tuple(f"{place}: " for place in own)
+        raise Fault(*own.values(), *(line for line in others.lines if not line.startswith(told))) from None
+    if own:
+        raise Fault(*own.values())
+    return found
 
 
-def _resolved(job: Job, platform: Platform, attempt: int) -> ResolvedStack:
-    """The stack with the job among its workloads."""
+def _of_stack(job: Job, platform: Platform) -> ResolvedStack:
     of_stack = platform.settings
     pulumi.runtime.configure(pulumi.runtime.Settings(project=stack_file.PROJECT, stack=platform.stack))
     declared = of_stack.tree.get("workloads") or {}
     if job.name in declared:
         raise Fault(f"--name: {job.name} is a workload of the stack, which pulumi deploys; choose another name")
-    own = {**job.settings, **({"attempt": attempt} if attempt > 1 else {})}
     # The stack's own jobs are checked when it is deployed; its servers are what a job may publish to.
-    servers = {
-        name: one for name, one in declared.items() if isinstance(one, dict) and one.get("kind") != "trainingJob"
-    }
-    tree = {**of_stack.tree, "workloads": {**servers, job.name: own}}
+    servers = {name: one for name, one in declared.items() if isinstance(one, dict) and one.get("kind") not in _JOBS}
+    tree = {**of_stack.tree, "workloads": {**servers, job.name: job.settings}}
     try:
         return stack.load(dataclasses.replace(of_stack, tree=tree), job.folder)
     except pulumi.RunError as error:
@@ -124,4 +163,6 @@ def _told(line: str, job: Job) -> str:
     prefix = f"{stack_file.PROJECT}:workloads.{job.name}"
     if not colon or not key.startswith(prefix):
         return line
+    if key == prefix:
+        return f"--name: {rest}"
     return f"{job.place(re.split(r'[.]', key.removeprefix(prefix).lstrip('.')))}: {rest}"

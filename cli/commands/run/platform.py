@@ -24,6 +24,12 @@ class Platform:
     namespace: str = ""
     """The team's."""
 
+    @property
+    def queues(self) -> list[str]:
+        """Names of the team's queues."""
+        declared = self.settings.tree.get("queues") or {}
+        return [name for name, args in declared.items() if self.team in args.get("teams", ())]
+
     @classmethod
     def of_stack(cls, stack: str) -> Platform:
         """That of a stack's file, for who deploys it."""
@@ -35,7 +41,9 @@ class Platform:
         path = f"/api/v1/namespaces/{access.namespace}/configmaps/{published.NAME}"
         found = (access.api.get(path) or {}).get("data") or {}
         if found.get(published.TEAM) != access.team:
-            of = f"of team {found[published.TEAM]}" if published.TEAM in found else "of no team with members"
-            raise Fault(f"--team: namespace {access.namespace} is {of}; use the kubeconfig of team {access.team}")
+            use = f"use the kubeconfig of team {access.team}"
+            if own := found.get(published.TEAM):
+                raise Fault(f"--team: your kubeconfig is that of team {own}; set --team {own}, or {use}")
+            raise Fault(f"--team: namespace {access.namespace} is of no team with members; {use}")
         tree = json.loads(found[published.SETTINGS])
         return cls(found[published.STACK], Settings(tree), access.team, access.namespace)

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from cli.api_values import Object
-from cli.commands.run.plan import Planned
 from cli.jobs import in_cluster
 from components import versions
 from components.base.labels import DOMAIN, MANAGED_BY, NAME
 from driver.kube import Kube
 from embedded.fault import Fault
 
-MANAGER = "tensorplane"
-"""Value of the label `managed-by` on objects of this command."""
 _SETTINGS = f"{DOMAIN}/settings"
 """Annotation of a JobSet: the hash of what was asked for, to compare with what is asked for now."""
 _PATHS = {
@@ -23,11 +20,30 @@ _PATHS = {
     "NetworkPolicy": ("/apis/networking.k8s.io/v1", "networkpolicies"),
     "ConfigMap": ("/api/v1", "configmaps"),
     "ServiceAccount": ("/api/v1", "serviceaccounts"),
+    "Role": ("/apis/rbac.authorization.k8s.io/v1", "roles"),
+    "RoleBinding": ("/apis/rbac.authorization.k8s.io/v1", "rolebindings"),
 }
 _GONE_SECONDS = 600.0
 _LOOK_SECONDS = 0.5
 
-Came = Literal["new", "there", "finished", "continued"]
+
+class Planned(Protocol):
+    """What a person submits: a job, or a sweep."""
+
+    @property
+    def run(self) -> str:
+        """Name of its run and JobSet."""
+
+    @property
+    def objects(self) -> list[Object]:
+        """The JobSet first, and what it owns."""
+
+    @property
+    def settings(self) -> str:
+        """A hash of what was asked for."""
+
+
+Came = Literal["new", "there", "finished", "changed", "continued"]
 
 
 @dataclass(frozen=True)
@@ -36,7 +52,7 @@ class Submitted:
 
     job_set: Object
     came: Came
-    """Whether it is new, was there already, had finished with the same settings, or goes on after an end."""
+    """Whether it is new, was there already, had finished with the same settings or with changed ones, or had failed."""
 
 
 def submit(api: Kube, planned: Planned) -> Submitted:
@@ -46,27 +62,27 @@ def submit(api: Kube, planned: Planned) -> Submitted:
     moment later. A run that has failed, or that has finished with other settings, goes on where it ended. A Fault if it
     runs with other settings.
     """
-    path = _path(planned.manifest.job_set)
+    path = _path(planned.objects[0])
     before = _settled(api, path)
     came: Came = "new"
     if before is not None:
         came = _came(before, planned)
         if came == "finished":
             return Submitted(before, came)
-        if came == "continued":
+        if came in ("changed", "continued"):
             api.delete(path, propagationPolicy="Foreground")
             before = _settled(api, path)
-    manager = f"{MANAGER}-run-{planned.run}"
+    manager = f"{in_cluster.MANAGER}-run-{planned.run}"
     job_set = before or api.apply(path, _noted(planned), manager)
     for thing in planned.objects[1:]:
-        api.apply(_path(thing), _owned(thing, job_set), manager)
+        api.apply(_path(thing), owned(thing, job_set), manager)
     return Submitted(job_set, came)
 
 
 def check_none_runs(api: Kube, planned: Planned) -> None:
     """A Fault if another run of the same job has not ended."""
-    about = planned.manifest.job_set["metadata"]
-    labels = f"{NAME}={about['labels'][NAME]},{MANAGED_BY}={MANAGER}"
+    about = planned.objects[0]["metadata"]
+    labels = f"{NAME}={about['labels'][NAME]},{MANAGED_BY}={in_cluster.MANAGER}"
     for one in api.items(f"{in_cluster.JOB_SETS}/namespaces/{about['namespace']}/jobsets", labelSelector=labels):
         if not in_cluster.ended(one):
             raise Fault(f"--again: {one['metadata']['name']} has not ended; cancel it first, or set another --name")
@@ -83,9 +99,9 @@ def _settled(api: Kube, path: str) -> Object | None:
 
 
 def _came(before: Object, planned: Planned) -> Came:
-    is_same = (before["metadata"].get("annotations") or {}).get(_SETTINGS) == planned.manifest.run.manifest
+    is_same = (before["metadata"].get("annotations") or {}).get(_SETTINGS) == planned.settings
     if ended := in_cluster.ended(before):
-        return "finished" if is_same and ended == "finished" else "continued"
+        return "continued" if ended == "failed" else "finished" if is_same else "changed"
     if is_same:
         return "there"
     raise Fault(
@@ -96,16 +112,19 @@ def _came(before: Object, planned: Planned) -> Came:
 
 def _noted(planned: Planned) -> Object:
     """The JobSet with what it was asked for."""
-    job_set = planned.manifest.job_set
-    return {**job_set, "metadata": {**job_set["metadata"], "annotations": {_SETTINGS: planned.manifest.run.manifest}}}
+    job_set = planned.objects[0]
+    return {**job_set, "metadata": {**job_set["metadata"], "annotations": {_SETTINGS: planned.settings}}}
 
 
-def _owned(thing: Object, job_set: Object) -> Object:
+def owned(thing: Object, job_set: Object) -> Object:
+    """An object that is deleted with the JobSet."""
     owner: dict[str, Any] = {
         "apiVersion": versions.JOBSET_API,
         "kind": "JobSet",
         "name": job_set["metadata"]["name"],
         "uid": job_set["metadata"]["uid"],
+        # The JobSet is there until all of it is gone, so that the next submission meets nothing that is being deleted.
+        "blockOwnerDeletion": True,
     }
     return {**thing, "metadata": {**thing["metadata"], "ownerReferences": [owner]}}
 

@@ -64,7 +64,7 @@ def default(field: FieldInfo) -> str:
 
 def kind(model: type[Model]) -> str:
     """The kind of a variant; empty for other models."""
-    return str(model.model_fields["kind"].default) if "kind" in model.model_fields else ""
+    return str(get_args(model.model_fields["kind"].annotation)[0]) if "kind" in model.model_fields else ""
 
 
 def _values(annotation: Any, place: Place, link: Link) -> Values:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from typing import Any
 
 from cli.commands.top.history import Point
+from cli.output import plots
 
 _HEIGHT = 9
 _TICKS = 5
@@ -14,28 +16,25 @@ _DAY = 86400
 
 
 def draw(points: Sequence[Point], width: int) -> Iterator[str]:
-    """GPUs in use, and below them the waiting jobs, over the same time."""
+    """GPUs in use, if there were any, and below them the waiting jobs, over the same time."""
     size = min(width, _WIDEST)
-    yield from _plot("GPUs in use", points, [point.gpus for point in points], size)
+    if any(point.gpus for point in points):
+        yield from _plot("GPUs in use", points, [point.gpus for point in points], size)
     yield from _plot("jobs waiting", points, [point.waiting for point in points], size)
 
 
 def _plot(title: str, points: Sequence[Point], values: Sequence[int], width: int) -> Iterator[str]:
-    # Imported here, so that other commands need not load it.
-    import plotext
-
     times, steps = _steps([point.at for point in points], values)
     most = max(*values, 1)
-    plotext.clear_figure()
-    plotext.limit_size(False, False)
-    plotext.theme("clear")
-    plotext.plot_size(width, _HEIGHT)
-    plotext.title(title)
-    plotext.plot(times, steps)
-    plotext.ylim(0, most)
-    plotext.yticks(sorted({0, most // 2, most}))
-    plotext.xticks(*_ticks(points[0].at, points[-1].at))
-    yield from (line.rstrip() for line in plotext.uncolorize(plotext.build()).splitlines())
+
+    def draw(plot: Any) -> None:
+        plot.title(title)
+        plot.plot(times, steps)
+        plot.ylim(0, most)
+        plot.yticks(sorted({0, most // 2, most}))
+        plot.xticks(*_ticks(points[0].at, points[-1].at))
+
+    yield from (line.rstrip() for line in plots.lines(width, _HEIGHT, draw))
 
 
 def _steps(moments: Sequence[datetime], values: Sequence[int]) -> tuple[list[float], list[int]]:

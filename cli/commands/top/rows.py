@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from cli.api_values import Object
 from cli.kueue import quota_tree, unqueued, workloads
 from cli.kueue.facts import Facts, condition
 from cli.kueue.quota_tree import Room
@@ -121,7 +122,7 @@ def _resources(facts: Facts, room: Room, shown: Sequence[str]) -> dict[str, str]
 
 def _flavor(flavor: str, resource: str, facts: Facts, room: Room, shown: Sequence[str], held: Sequence[Held]) -> Flavor:
     name = workloads.flavor_names(facts.flavors).get(flavor, flavor)
-    nodes = [node for node in facts.nodes if (node["metadata"].get("labels") or {}).get(FLAVOR) == name]
+    nodes = _nodes(flavor, facts)
     ready = [node for node in nodes if condition(node, "Ready").holds and not node["spec"].get("unschedulable")]
     return Flavor(
         name,
@@ -133,6 +134,17 @@ def _flavor(flavor: str, resource: str, facts: Facts, room: Room, shown: Sequenc
         sum(room.used(queue, (flavor, resource)) for queue in shown),
         sum(one.gpus for one in held if one.flavor == name and resource == GPU_RESOURCE),
     )
+
+
+def _nodes(flavor: str, facts: Facts) -> list[Object]:
+    """The nodes with a flavor's labels; of one without a label of the platform, those that belong to no other."""
+    spec: Object = next((one["spec"] for one in facts.flavors if one["metadata"]["name"] == flavor), {})
+    wanted = {FLAVOR: None, **(spec.get("nodeLabels") or {})}
+    return [
+        node
+        for node in facts.nodes
+        if all((node["metadata"].get("labels") or {}).get(key) == value for key, value in wanted.items())
+    ]
 
 
 def _queue(name: str, facts: Facts, works: Sequence[Work]) -> Queue:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -14,20 +14,26 @@ from cli.output.tables import table
 _FLAVORS = ("flavor", "nodes", "capacity", "guaranteed", "used", "unqueued", "usage")
 _SHARES = ("queue", "flavor", "used", "guaranteed", "borrowed", "lent", "jobs")
 _BAR = 16
+_LEAST = ("usage", "unqueued", "lent", "borrowed")
+"""Columns that a narrow terminal leaves out, the least important first."""
 
 
 def render(top: Top) -> RenderableType:
     """Flavors, queues, and namespaces."""
-    parts: list[RenderableType] = [table(_FLAVORS, [_flavor(flavor) for flavor in top.flavors]), ""]
-    parts.append(table(_SHARES, _queues(top)))
+    parts: list[RenderableType] = [_table(_FLAVORS, [_flavor(flavor) for flavor in top.flavors]), ""]
+    parts.append(_table(_SHARES, _queues(top)))
     if any(share.lent and share.several for share in top.shares):
         parts.append(
             Text("≤: several queues lend this flavor, and Kueue does not tell whose quota is in use.", style="dim")
         )
     names = [flavor.name for flavor in top.flavors]
     headings = ("namespace", *names, "running", "waiting", "GPUs pending")
-    parts += ["", table(headings, [_namespace(each, top.flavors) for each in top.namespaces])]
+    parts += ["", _table(headings, [_namespace(each, top.flavors) for each in top.namespaces])]
     return Group(*parts)
+
+
+def _table(headings: Sequence[str], rows: Iterable[tuple[str, ...]]) -> RenderableType:
+    return table(headings, rows, least=_LEAST)
 
 
 def _flavor(flavor: Flavor) -> tuple[str, ...]:

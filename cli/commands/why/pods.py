@@ -22,10 +22,16 @@ _NAMED = re.compile(r'^Error creating: (pods "[^"]*" is forbidden: )?')
 """The text before the reason, with a name that no pod has."""
 
 
+def all_run(details: Details) -> bool:
+    """Whether it has pods, and all of them are ready."""
+    alive = _alive(_kept(details))
+    return bool(alive) and not any(map(_holding, alive))
+
+
 def reasons(details: Details) -> tuple[str, ...]:
     """A sentence for each reason."""
-    pods = [pod for pod in details.pods if "deletionTimestamp" not in pod["metadata"]]
-    alive = [pod for pod in pods if (pod.get("status") or {}).get("phase") not in _GONE]
+    pods = _kept(details)
+    alive = _alive(pods)
     refused = tuple(_refused(details, alive))
     if not alive:
         return refused or (("It has no pods yet.",) if not pods else ())
@@ -42,6 +48,15 @@ def reasons(details: Details) -> tuple[str, ...]:
         for why, count in waiting.most_common()
     ]
     return (*refused, *lines)
+
+
+def _kept(details: Details) -> list[Object]:
+    """Pods that are not being deleted."""
+    return [pod for pod in details.pods if "deletionTimestamp" not in pod["metadata"]]
+
+
+def _alive(pods: Sequence[Object]) -> list[Object]:
+    return [pod for pod in pods if (pod.get("status") or {}).get("phase") not in _GONE]
 
 
 def _of(count: int, alive: Sequence[Object]) -> str:

@@ -7,21 +7,27 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from cli.api_values import moment
 from cli.commands.why import pods, returned_quota, waiting
 from cli.commands.why.answer import SHOWN, Answer, Asked, amounts, some
+from cli.jobs import in_cluster
 from cli.kueue import unqueued, workloads
 from cli.kueue.facts import Facts, condition
 from cli.kueue.workloads import Work
 from components.base.faults import did_you_mean
-from components.base.labels import NAME, PRIORITY_LABEL
+from components.base.labels import MANAGED_BY, NAME, PRIORITY_LABEL
 from components.catalog import GPU_RESOURCE
 from driver import failures
 from driver.runs import published
+
+_PLAIN = ("jobset completed successfully", "jobset failed due to one or more job failures")
+_POLICY = "FailJobSet failure policy action"
+"""JobSet's words about its own mechanism; how the pods ended says why."""
 
 
 def answer(asked: Asked) -> Answer:
     """Why the job is in its state."""
     for kind, state in (("Completed", "finished"), ("Failed", "failed")):
         if (ended := condition(asked.job_set, kind)).holds:
-            verdict = f"{asked.name} {state} {asked.ago(ended.since)}: {ended.message}"
+            reason = "" if ended.message in _PLAIN or _POLICY in ended.message else f": {ended.message}"
+            verdict = f"{asked.name} {state} {asked.ago(ended.since)}{reason}"
             lines = _ended_badly(asked) if state == "failed" else _ended_well(asked)
             return Answer(verdict, state, tuple(lines))
     queue = workloads.queue_of(asked.job_set)
@@ -38,12 +44,18 @@ def answer(asked: Asked) -> Answer:
 def _ended_badly(asked: Asked) -> Iterator[str]:
     about = asked.job_set["metadata"]
     yield from failures.first(asked.details.pods) or (failures.without_pods(asked.job_set),)
-    if restarts := (asked.job_set.get("status") or {}).get("restarts"):
-        yield f"It was restarted {restarts} times."
-    if about["namespace"] == asked.facts.namespace and NAME in (about.get("labels") or {}):
+    yield from _restarts(asked)
+    if (about.get("labels") or {}).get(MANAGED_BY) == in_cluster.MANAGER:
+        yield failures.AGAIN
+    elif about["namespace"] == asked.facts.namespace and NAME in (about.get("labels") or {}):
         yield failures.again(asked.job_set, asked.details.pods, asked.deploy, asked.refresh)
     else:
         yield "The settings do not declare it; its owner can delete the JobSet and create it again."
+
+
+def _restarts(asked: Asked) -> Iterator[str]:
+    if restarts := (asked.job_set.get("status") or {}).get("restarts"):
+        yield f"It was restarted {restarts} {'time' if restarts == 1 else 'times'}."
 
 
 def _ended_well(asked: Asked) -> Iterator[str]:
@@ -52,7 +64,9 @@ def _ended_well(asked: Asked) -> Iterator[str]:
 
 
 def _without_queue(asked: Asked) -> Answer:
-    found = pods.reasons(asked.details)
+    found = (*pods.reasons(asked.details), *_restarts(asked))
+    if pods.all_run(asked.details):
+        return Answer(f"{asked.name} runs, in no queue", "running", found)
     if not failures.cannot_start(asked.details.pods):
         return Answer(f"{asked.name} is in no queue; it only waits for its pods", "admitted", found)
     about = asked.job_set["metadata"]
@@ -96,7 +110,7 @@ def _admitted(asked: Asked, work: Work) -> Answer:
     where = ", ".join(f"{flavors.get(flavor, flavor)} ({amounts(held)})" for flavor, held in sorted(work.held.items()))
     verb, since = ("run", work.running.since) if work.state == "running" else ("been admitted", work.reserved.since)
     verdict = f"{asked.name} has {verb} since {asked.ago(since)} on {where}, in queue {work.queue}"
-    lines = list(_borrowing(asked, work, flavors))
+    lines = [*_borrowing(asked, work, flavors), *_restarts(asked)]
     if work.state == "admitted":
         if not work.admitted.holds:
             lines.append(f"Its quota is reserved; Kueue waits for: {work.admitted.message or 'admission checks'}")

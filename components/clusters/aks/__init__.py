@@ -1,11 +1,11 @@
 """AKS: a cluster on Azure."""
 
-from collections.abc import Iterator, Mapping
-from typing import Literal
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
 
 import pulumi
 
-from components.base.faults import Fault
+from components.base.faults import Fault, Key
 from components.clusters.aks.settings import AksSettings
 from components.clusters.aks.zones import zones_of
 from components.clusters.check_groups import missing_groups
@@ -35,3 +35,13 @@ class Aks(AksSettings):
         from components.clusters.aks import create
 
         return create.connect(self, name, groups, opts)
+
+    def check_members(self, members: Mapping[Key, str]) -> Iterator[Fault]:
+        from components.clusters.aks import check_members
+
+        yield from check_members.faults(members)
+
+    def admit(self, native: Any, teams: Mapping[str, Sequence[str]]) -> None:
+        from components.clusters.aks import members
+
+        members.grants(native, teams)

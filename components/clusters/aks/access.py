@@ -23,7 +23,7 @@ def grant(
     role: str,
     scope: pulumi.Input[str],
     principal: pulumi.Input[str],
-    kind: Literal["ServicePrincipal", "Group"] = "ServicePrincipal",
+    kind: Literal["ServicePrincipal", "Group", "User"] = "ServicePrincipal",
 ) -> authorization.RoleAssignment:
     """Assign a role. With the principal's type, Azure does not look up an identity that may be too new to be found."""
     return authorization.RoleAssignment(

@@ -2,7 +2,6 @@
 
 import importlib.util
 import re
-import uuid
 from collections.abc import Iterator
 
 import pulumi
@@ -11,6 +10,7 @@ from components import catalog, versions
 from components.base.faults import Fault, did_you_mean
 from components.base.model import is_name
 from components.clusters import allowed_cidrs, cloud_tags, offered_versions
+from components.clusters.aks.object_ids import EXAMPLE, is_object_id
 from components.clusters.aks.settings import AksSettings
 
 _SDK = "pulumi_azure_native"
@@ -27,7 +27,6 @@ _TAGS = cloud_tags.Rules(
     is_taken=lambda what, text: what == "value" or not re.search(r"[<>%&\\?/]", text),
 )
 _ADMIN_ROLE = "Azure Kubernetes Service RBAC Cluster Admin"
-_GROUP = "3f2504e0-4f89-41d3-9a0c-0305e82c3301"
 
 
 def faults(args: AksSettings) -> Iterator[Fault]:
@@ -37,8 +36,8 @@ def faults(args: AksSettings) -> Iterator[Fault]:
         yield Fault(("cluster", "kind"), reason)
     yield from _name(args)
     yield from _region(args)
-    if args.subscription and not _is_uuid(args.subscription):
-        remedy = "use an id such as 3f2504e0-4f89-41d3-9a0c-0305e82c3301 (az account list)"
+    if args.subscription and not is_object_id(args.subscription):
+        remedy = f"use an id such as {EXAMPLE} (az account list)"
         yield Fault(("cluster", "subscription"), f"{args.subscription!r} is not a subscription id; {remedy}")
     yield from _versions(args)
     yield from _zones(args)
@@ -124,18 +123,11 @@ def _admins(args: AksSettings) -> Iterator[Fault]:
     path = ("cluster", "admins")
     if not args.admins and not args.inherited_admins:
         reason = f"missing; without the role {_ADMIN_ROLE}, the API server refuses pulumi up with 403"
-        remedy = f"name an Entra group that includes everyone who deploys ({{platform: {_GROUP}}})"
+        remedy = f"name an Entra group that includes everyone who deploys ({{platform: {EXAMPLE}}})"
         yield Fault(
             path, f"{reason}; {remedy}, or set inheritedAdmins: true if the subscription already grants the role"
         )
     for name, group in args.admins.items():
-        if not _is_uuid(group):
-            remedy = f"use the object id of an Entra group, such as {_GROUP}"
+        if not is_object_id(group):
+            remedy = f"use the object id of an Entra group, such as {EXAMPLE}"
             yield Fault((*path, name), f"{group!r} is not an object id; {remedy}")
-
-
-def _is_uuid(value: str) -> bool:
-    try:
-        return str(uuid.UUID(value)) == value.lower()
-    except ValueError:
-        return False

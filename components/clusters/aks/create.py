@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 import pulumi
 import pulumi_azure_native as azure
-import pulumi_kubernetes as k8s
 from pulumi_azure_native import containerservice, resources
 
 from components.clusters.aks import access, audit, control_plane, encryption, kubeconfig, maintenance, network, roles
@@ -13,7 +12,7 @@ from components.clusters.aks.native import Native
 from components.clusters.aks.node_pools import node_pool
 from components.clusters.aks.pool_properties import system_group
 from components.clusters.aks.settings import AksSettings
-from components.clusters.connection import Connection
+from components.clusters.connection import Connection, cluster_provider
 from components.node_groups.component import NodeGroup
 from components.node_groups.shape import Shape
 
@@ -39,13 +38,8 @@ def connect(args: AksSettings, name: str, groups: Mapping[str, Shape], opts: pul
     config = kubeconfig.of(context, cluster, settled)
     # After the node groups, so that destroying the stack deletes the objects inside while there are nodes to run the
     # controllers that delete load balancers and disks.
-    inside = k8s.Provider(
-        name,
-        kubeconfig=config,
-        # The id identifies the cluster, so that a changed kubeconfig replaces nothing.
-        cluster_identifier=cluster.id,
-        opts=pulumi.ResourceOptions(parent=opts.parent, depends_on=[*pools, *settled]),
-    )
+    last = pulumi.ResourceOptions(parent=opts.parent, depends_on=[*pools, *settled])
+    inside = cluster_provider(name, config, cluster.id, last)
     return Connection(inside, config, Native(context, cluster, provider, context.group, who, nodes))
 
 

@@ -16,6 +16,9 @@ KEY_VAULT_CRYPTO_USER = "12338af0-0e69-4776-bea7-57ae8d297424"
 CLUSTER_ADMIN = "b1ff04bb-8a4e-4dc4-8eb5-8693973ce19b"
 """All rights on Kubernetes' objects (Azure Kubernetes Service RBAC Cluster Admin)."""
 
+CLUSTER_USER = "4abbcc35-e782-43d8-92c5-2d3f1bd2253f"
+"""Reads a kubeconfig without credentials, `az aks get-credentials` (Azure Kubernetes Service Cluster User Role)."""
+
 
 def definition(role: str, scope: str) -> str:
     """The role's full id in a subscription, as Azure returns it."""

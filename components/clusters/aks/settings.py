@@ -1,5 +1,6 @@
 """Settings of an AKS cluster, and properties derived from them."""
 
+from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
 import pulumi
@@ -119,6 +120,7 @@ class AksSettings(ClusterArgs):
     """Additional tags of all Azure resources."""
 
     effects: ClassVar[Effects | None] = EFFECTS
+    controllers: ClassVar[frozenset[str]] = frozenset({"metrics_server"})
     default_disks: ClassVar[str | None] = "managed disks"
     # Disks of AKS' default classes are zone-redundant in a cluster with several zones.
     disks_are_zonal: ClassVar[bool] = False
@@ -134,6 +136,9 @@ class AksSettings(ClusterArgs):
         ("plugin", "operator", "present"), driver=True, left_to_operator=True
     )
     catalog: ClassVar[Cloud | None] = "aks"
+
+    def load_balancer(self, *, public: bool) -> Mapping[str, str] | None:
+        return {} if public else {"service.beta.kubernetes.io/azure-load-balancer-internal": "true"}
 
     @property
     def place(self) -> str | None:

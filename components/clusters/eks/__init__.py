@@ -1,13 +1,14 @@
 """EKS: a cluster on AWS."""
 
-from collections.abc import Iterator, Mapping
-from typing import Literal
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
 
 import pulumi
 
-from components.base.faults import Fault, without_consequences
+from components.base.faults import Fault, Key, without_consequences
 from components.clusters.check_groups import missing_groups
 from components.clusters.connection import Connection
+from components.clusters.eks import principals
 from components.clusters.eks.settings import EksSettings
 from components.clusters.eks.zones import zones_of
 from components.node_groups.shape import Shape
@@ -37,3 +38,17 @@ class Eks(EksSettings):
         from components.clusters.eks import create
 
         return create.connect(self, name, groups, opts)
+
+    def check_members(self, members: Mapping[Key, str]) -> Iterator[Fault]:
+        from components.clusters.eks import check_members
+
+        yield from check_members.faults(self, members)
+
+    def subjects(self, members: Sequence[str], group: str) -> Sequence[str]:
+        named = [member for member in members if principals.of_member(member) is None]
+        return named if len(named) == len(members) else [*named, f"group:{group}"]
+
+    def admit(self, native: Any, teams: Mapping[str, Sequence[str]]) -> None:
+        from components.clusters.eks import members
+
+        members.entries(native, teams)

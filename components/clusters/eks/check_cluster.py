@@ -10,7 +10,7 @@ from components import catalog
 from components.base.faults import Fault, did_you_mean
 from components.base.model import NAME_RULE, is_name
 from components.clusters import cloud_tags
-from components.clusters.eks import check_addons
+from components.clusters.eks import check_addons, principals
 from components.clusters.eks.settings import EksSettings
 
 VERSIONS = ("1.31", "1.32", "1.33", "1.34", "1.35", "1.36")
@@ -20,7 +20,6 @@ _PAST_STANDARD_SUPPORT = ("1.31", "1.32", "1.33")
 _MINOR_VERSION = re.compile(r"1\.(\d{1,4})")
 _NODES_BEHIND = 3
 
-_ADMIN = re.compile(r"arn:aws[a-z-]*:iam::\d{12}:(role|user)/\S+")
 _TAGS = cloud_tags.Rules(
     "AWS",
     "tensorplane's",
@@ -101,7 +100,7 @@ def _admins(args: EksSettings) -> Iterator[Fault]:
         other = first.setdefault(arn, name)
         if other != name:
             yield Fault(("cluster", "admins", name), f"the same principal as {other}; list each role or user once")
-        elif not _ADMIN.fullmatch(arn):
+        elif not principals.is_role_or_user(arn):
             remedy = "use one such as arn:aws:iam::123456789012:role/platform"
             yield Fault(("cluster", "admins", name), f"{arn!r} is not the ARN of an IAM role or user; {remedy}")
 

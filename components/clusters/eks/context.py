@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import pulumi
 
+from components.base.labels import STACK
 from components.clusters.eks.settings import EksSettings
 
 
@@ -42,4 +43,4 @@ class Context:
 
 def tags(args: EksSettings) -> dict[str, str]:
     """Tags of all resources of a cluster."""
-    return {"tensorplane.dev/stack": pulumi.get_stack(), **dict(sorted(args.tags.items()))}
+    return {STACK: pulumi.get_stack(), **dict(sorted(args.tags.items()))}

@@ -6,6 +6,7 @@ import pulumi
 import pulumi_aws as aws
 import pulumi_kubernetes as k8s
 
+from components.clusters.connection import cluster_provider
 from components.clusters.eks.context import Context
 
 _API = "client.authentication.k8s.io/v1beta1"
@@ -51,5 +52,4 @@ def provider(
     controllers that delete load balancers and disks.
     """
     options = pulumi.ResourceOptions(parent=context.opts.parent, depends_on=before)
-    # The ARN identifies the cluster, so that a changed kubeconfig replaces nothing.
-    return k8s.Provider(context.name, kubeconfig=kubeconfig, cluster_identifier=cluster.arn, opts=options)
+    return cluster_provider(context.name, kubeconfig, cluster.arn, options)

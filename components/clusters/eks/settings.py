@@ -84,6 +84,7 @@ class EksSettings(ClusterArgs):
     tags: Annotated[dict[NonEmptyStr, Line], Field(default_factory=dict)]
     """Additional tags of all AWS resources."""
 
+    api_server_is_private: ClassVar[bool] = True
     effects: ClassVar[Effects | None] = EFFECTS
     default_disks: ClassVar[str | None] = "EBS disks"
     catalog: ClassVar[Cloud | None] = "eks"
@@ -103,6 +104,12 @@ class EksSettings(ClusterArgs):
         "leaf": "topology.k8s.aws/network-node-layer-3",
         "host": HOSTNAME,
     }
+
+    def load_balancer(self, *, public: bool) -> Mapping[str, str] | None:
+        # The first two are for the load balancers of EKS itself, the last for AWS Load Balancer Controller.
+        prefix = "service.beta.kubernetes.io/aws-load-balancer"
+        internal = {} if public else {f"{prefix}-internal": "true"}
+        return {f"{prefix}-type": "nlb", **internal, f"{prefix}-scheme": "internet-facing" if public else "internal"}
 
     @property
     def place(self) -> str | None:

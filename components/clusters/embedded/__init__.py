@@ -1,7 +1,7 @@
 """The embedded cluster, which `make up` starts on this machine. Both share its files in one folder."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -10,7 +10,7 @@ import pulumi_kubernetes as k8s
 
 from components import versions
 from components.base.faults import Fault
-from components.clusters.connection import Connection
+from components.clusters.connection import Connection, cluster_provider
 from components.clusters.embedded import simulated_nodes
 from components.clusters.gpu_support import GpuSupport
 from components.clusters.settings import ClusterArgs
@@ -40,7 +40,9 @@ class Embedded(ClusterArgs):
     storage_is_its_own: ClassVar[bool] = True
     stream_broker: ClassVar[str | None] = "embedded"
     own_nodes: ClassVar[bool] = True
-    certifies_members: ClassVar[bool] = True
+    load_balancers: ClassVar[bool] = False
+    missing_controllers: ClassVar[Mapping[str, str]] = {"keda": "KEDA"}
+    api_server_is_private: ClassVar[bool] = True
     node_traits: ClassVar[NodeTraits] = NodeTraits(taints=(simulated_nodes.TAINT,))
     gpu_support: ClassVar[GpuSupport] = GpuSupport(("plugin", "present"), simulated=True)
 
@@ -72,6 +74,13 @@ class Embedded(ClusterArgs):
         provider = _provider(name, pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=nodes)))
         return Connection(provider, pulumi.Output.from_input(str(home() / "kubeconfig")))
 
+    def reach(self, name: str, platform: str, opts: pulumi.ResourceOptions) -> Connection:
+        return Connection(_provider(name, opts), pulumi.Output.from_input(str(home() / "kubeconfig")))
+
+    def subjects(self, members: Sequence[str], group: str) -> Sequence[str]:
+        # Their certificates, of `tensorplane kubeconfig --team`, name the group.
+        return [*members, f"group:{group}"]
+
     def address(self, service: "k8s.core.v1.Service") -> pulumi.Output[str]:
         # This machine has a route to the cluster's services, and no way to resolve their names. The preview of a new
         # service has no address yet: where even the namespace is new, the API server cannot be asked for one.
@@ -88,10 +97,4 @@ class Embedded(ClusterArgs):
 
 
 def _provider(name: str, opts: pulumi.ResourceOptions) -> "k8s.Provider":
-    return k8s.Provider(
-        name,
-        kubeconfig=str(home() / "kubeconfig"),
-        # Otherwise, a renewed certificate could look like another cluster and replace everything.
-        cluster_identifier=f"embedded-{NODE}",
-        opts=opts,
-    )
+    return cluster_provider(name, str(home() / "kubeconfig"), f"embedded-{NODE}", opts)

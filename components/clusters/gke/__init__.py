@@ -1,11 +1,11 @@
 """GKE: a cluster on Google Cloud."""
 
-from collections.abc import Iterator, Mapping
-from typing import Literal
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
 
 import pulumi
 
-from components.base.faults import Fault, Note
+from components.base.faults import Fault, Key, Note
 from components.clusters.check_groups import missing_groups
 from components.clusters.connection import Connection
 from components.clusters.gke.settings import GkeSettings
@@ -23,9 +23,17 @@ class Gke(GkeSettings):
 
     def check(self, groups: Mapping[str, Shape]) -> Iterator[Fault]:
         # Imported here, because a stack on another cloud does not need it.
-        from components.clusters.gke import check_cluster, check_groups, check_network, check_rental, check_versions
+        from components.clusters.gke import (
+            check_cluster,
+            check_groups,
+            check_members,
+            check_network,
+            check_rental,
+            check_versions,
+        )
 
         yield from check_cluster.faults(self)
+        yield from check_members.of_domain(self)
         yield from check_network.faults(self, groups)
         yield from check_versions.faults(self, groups)
         yield from missing_groups(groups)
@@ -41,3 +49,13 @@ class Gke(GkeSettings):
         from components.clusters.gke import create
 
         return create.connect(self, name, groups, opts)
+
+    def check_members(self, members: Mapping[Key, str]) -> Iterator[Fault]:
+        from components.clusters.gke import check_members
+
+        yield from check_members.faults(self, members)
+
+    def admit(self, native: Any, teams: Mapping[str, Sequence[str]]) -> None:
+        from components.clusters.gke import members
+
+        members.grants(native, teams)

@@ -91,6 +91,7 @@ def create(
         control_plane_endpoints_config={"dns_endpoint_config": {"allow_external_traffic": args.endpoint.dns}},
         workload_identity_config={"workload_pool": f"{args.project}.svc.id.goog"},
         database_encryption={"state": "ENCRYPTED", "key_name": secrets_key},
+        authenticator_groups_config=_groups(args),
         enable_shielded_nodes=True,
         enable_legacy_abac=False,
         anonymous_authentication_config={"mode": "LIMITED"},
@@ -139,6 +140,10 @@ def _authorized(args: GkeSettings) -> container.ClusterMasterAuthorizedNetworksC
         "cidr_blocks": [{"cidr_block": cidr} for cidr in args.endpoint.allowed_cidrs],
         "gcp_public_cidrs_access_enabled": False,
     }
+
+
+def _groups(args: GkeSettings) -> container.ClusterAuthenticatorGroupsConfigArgsDict | None:
+    return {"security_group": f"gke-security-groups@{args.groups_domain}"} if args.groups_domain else None
 
 
 def maintenance_window(args: GkeSettings) -> container.ClusterMaintenancePolicyRecurringWindowArgsDict:

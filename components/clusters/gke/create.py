@@ -4,9 +4,8 @@ from collections.abc import Mapping
 
 import pulumi
 import pulumi_gcp as gcp
-import pulumi_kubernetes as k8s
 
-from components.clusters.connection import Connection
+from components.clusters.connection import Connection, cluster_provider
 from components.clusters.gke import (
     access,
     control_plane,
@@ -50,13 +49,8 @@ def connect(args: GkeSettings, name: str, groups: Mapping[str, Shape], opts: pul
     )
     config: pulumi.Output[str | None] = pulumi.Output.secret(kubeconfig.of(cluster, args))
     pools = _pools(args, groups, cluster, account.email, inside)
-    provider = k8s.Provider(
-        name,
-        kubeconfig=config,
-        # A changed kubeconfig must not replace objects.
-        cluster_identifier=cluster.id,
-        opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=pools)),
-    )
+    last = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=pools))
+    provider = cluster_provider(name, config, cluster.id, last)
     file_storage.storage_class(args, provider, opts)
     for shape in groups.values():
         if shape.args.provisioner == "automatic":

@@ -114,12 +114,17 @@ class GkeSettings(ClusterArgs):
     lustre: bool = False
     """Whether nodes have the Managed Lustre driver, which volumes of backend `managedLustre` require. A change upgrades
     the node pools, because the driver requires kernel modules signed by Google."""
+    groups_domain: NonEmptyStr | None = None
+    """Domain of the Google groups in `members` of teams, such as example.com. GKE looks up groups that are in the group
+    gke-security-groups of that domain."""
     deletion_protection: bool = True
     """Whether the cluster is protected from deletion. Set it to false and deploy before you destroy the stack."""
     labels: Annotated[dict[NonEmptyStr, Line], Field(default_factory=dict)]
     """Additional labels of all Google Cloud resources, for example for billing."""
 
+    api_server_is_private: ClassVar[bool] = True
     effects: ClassVar[Effects | None] = EFFECTS
+    controllers: ClassVar[frozenset[str]] = frozenset({"metrics_server"})
     default_disks: ClassVar[str | None] = "Persistent Disks"
     catalog: ClassVar[Cloud | None] = "gke"
     network_levels: ClassVar[Mapping[str, str]] = {
@@ -140,6 +145,9 @@ class GkeSettings(ClusterArgs):
     )
     # GKE installs its own device plugin on nodes with GPUs; the node pool configures sharing.
     gpu_support: ClassVar[GpuSupport] = GpuSupport(("present",), driver=True)
+
+    def load_balancer(self, *, public: bool) -> Mapping[str, str] | None:
+        return {} if public else {"networking.gke.io/load-balancer-type": "Internal"}
 
     @property
     def place(self) -> str | None:

@@ -37,6 +37,7 @@ class Embedded(Backend):
         failover="`from.mirrorOf`",
         expand=True,
         reach="node",
+        teams=True,
         quota="btrfs",
         consistency="crash-consistent",
         throughput="this machine's disk",

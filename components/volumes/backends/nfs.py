@@ -37,6 +37,7 @@ class Nfs(Backend):
     capabilities: ClassVar[Capabilities] = Capabilities(
         access_modes=("ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"),
         reach="region",
+        teams=True,
         outside="as the server allows",
         throughput="the server",
     )

@@ -22,6 +22,15 @@ class Flags:
     load_retry_interval_micros: int
     tensorflow_intra_op_parallelism: int
     tensorflow_inter_op_parallelism: int
+    model_config_file: Path | None
+    model_config_file_poll_wait_seconds: int
+    allow_version_labels_for_unavailable_models: bool
+    enable_batching: bool
+    batching_parameters_file: Path | None
+    monitoring_config_file: Path | None
+    enable_model_warmup: bool
+    enable_grpc_healthcheck_service: bool
+    per_process_gpu_memory_fraction: float
 
 
 def parse(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> Flags:
@@ -37,6 +46,15 @@ def parse(arguments: Sequence[str], environment: Mapping[str, str] = os.environ)
     parser.add_argument("--load_retry_interval_micros", type=int, default=60_000_000)
     parser.add_argument("--tensorflow_intra_op_parallelism", type=int, default=0, help="0: TensorFlow decides")
     parser.add_argument("--tensorflow_inter_op_parallelism", type=int, default=0, help="0: TensorFlow decides")
+    parser.add_argument("--model_config_file", type=Path, help="models, instead of --model_name and --model_base_path")
+    parser.add_argument("--model_config_file_poll_wait_seconds", type=int, default=0, help="0: read it once")
+    _switch(parser, "--allow_version_labels_for_unavailable_models", default=False)
+    _switch(parser, "--enable_batching", default=False)
+    parser.add_argument("--batching_parameters_file", type=Path)
+    parser.add_argument("--monitoring_config_file", type=Path)
+    _switch(parser, "--enable_model_warmup", default=True)
+    _switch(parser, "--enable_grpc_healthcheck_service", default=False)
+    parser.add_argument("--per_process_gpu_memory_fraction", type=float, default=0, help="of no effect without GPUs")
     known, unknown = parser.parse_known_args(arguments)
     if unknown:
         names = ", ".join(word.partition("=")[0] for word in unknown)
@@ -44,3 +62,14 @@ def parse(arguments: Sequence[str], environment: Mapping[str, str] = os.environ)
     if known.model_base_path is None:
         known.model_base_path = Path(environment.get("MODEL_BASE_PATH", "/models")) / name
     return Flags(**vars(known))
+
+
+def _switch(parser: argparse.ArgumentParser, name: str, *, default: bool) -> None:
+    """A flag of main.cc that may stand alone or with a value."""
+    parser.add_argument(name, type=_is_true, nargs="?", const=True, default=default, metavar="true|false")
+
+
+def _is_true(text: str) -> bool:
+    if text.lower() not in ("true", "false", "1", "0"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not true or false")
+    return text.lower() in ("true", "1")

@@ -1,4 +1,4 @@
-"""TF Serving's gRPC API. MultiInference and HandleReloadConfigRequest answer that they are not implemented."""
+"""TF Serving's gRPC API. MultiInference answers that it is not implemented."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from concurrent import futures
 from typing import Any
 
 import grpc
-import tensorflow as tf
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_health.v1.health import HealthServicer
 from tensorflow_serving.apis import (
     classification_pb2,
     get_model_metadata_pb2,
+    model_management_pb2,
     model_pb2,
     model_service_pb2_grpc,
     predict_pb2,
@@ -18,36 +20,45 @@ from tensorflow_serving.apis import (
     regression_pb2,
 )
 
-from . import inference, messages
+from . import configuration, inference, messages
+from .flags import Flags
 from .model import DEFAULT_SIGNATURE
-from .refusal import Refusal, invalid, unknown_label
-from .versions import Versions
+from .models import Models
+from .monitoring import Metrics
+from .refusal import Refusal, invalid
+from .serving import Serving
+from .versions import Wanted
 
 _THREADS = 16
 
 
-def server(versions: Versions, port: int) -> grpc.Server:
+def server(serving: Serving, asked: Flags) -> grpc.Server:
     """The server, bound to the port and not started. Raises OSError if the port is in use."""
     made = grpc.server(
         futures.ThreadPoolExecutor(_THREADS, thread_name_prefix="grpc"),
         # Without it, a second server would silently share the port. TF Serving's limit of message sizes.
         options=[("grpc.so_reuseport", 0), ("grpc.max_receive_message_length", -1)],
     )
-    prediction_service_pb2_grpc.add_PredictionServiceServicer_to_server(_Prediction(versions), made)
-    model_service_pb2_grpc.add_ModelServiceServicer_to_server(_Models(versions), made)
+    prediction_service_pb2_grpc.add_PredictionServiceServicer_to_server(
+        _Prediction(serving.models, serving.metrics), made
+    )
+    model_service_pb2_grpc.add_ModelServiceServicer_to_server(_Models(serving.models), made)
+    if asked.enable_grpc_healthcheck_service:
+        # It says that the server serves, with or without a model.
+        servicer = HealthServicer()
+        servicer.set("", health_pb2.HealthCheckResponse.SERVING)
+        health_pb2_grpc.add_HealthServicer_to_server(servicer, made)
     try:
-        made.add_insecure_port(f"0.0.0.0:{port}")
+        made.add_insecure_port(f"0.0.0.0:{asked.port}")
     except RuntimeError as error:
-        raise OSError(f"cannot listen on port {port}") from error
+        raise OSError(f"cannot listen on port {asked.port}") from error
     return made
 
 
-def _wanted(spec: model_pb2.ModelSpec) -> tuple[str, int | None]:
+def _wanted(spec: model_pb2.ModelSpec) -> Wanted:
     if not spec.name:
         raise invalid("Missing ModelSpec")
-    if spec.version_label:
-        raise unknown_label(spec.version_label)
-    return spec.name, spec.version.value if spec.HasField("version") else None
+    return Wanted(spec.name, spec.version.value if spec.HasField("version") else None, spec.version_label)
 
 
 def _answering(asked: model_pb2.ModelSpec, number: int) -> model_pb2.ModelSpec:
@@ -64,18 +75,27 @@ def _answers(method: Callable[[Any, Any], Any]) -> Callable[[Any, Any, grpc.Serv
     return guarded
 
 
-class _Prediction(prediction_service_pb2_grpc.PredictionServiceServicer):  # type: ignore[misc]  # generated, untyped
-    def __init__(self, versions: Versions) -> None:
-        self._versions = versions
+def _counted(api: str) -> Callable[[Callable[[Any, Any], Any]], Callable[[Any, Any, grpc.ServicerContext], Any]]:
+    def of(method: Callable[[Any, Any], Any]) -> Callable[[Any, Any, grpc.ServicerContext], Any]:
+        @_answers
+        def counted(self: Any, request: Any) -> Any:
+            with self._metrics.request(request.model_spec.name, api, "GRPC"):
+                return method(self, request)
 
-    @_answers
+        return counted
+
+    return of
+
+
+class _Prediction(prediction_service_pb2_grpc.PredictionServiceServicer):  # type: ignore[misc]  # generated, untyped
+    def __init__(self, models: Models, metrics: Metrics) -> None:
+        self._models, self._metrics = models, metrics
+
+    @_counted("Predict")
     def Predict(self, request: predict_pb2.PredictRequest) -> predict_pb2.PredictResponse:  # noqa: N802
-        version = self._versions.get(*_wanted(request.model_spec))
+        version = self._models.get(_wanted(request.model_spec))
         signature_name = request.model_spec.signature_name or DEFAULT_SIGNATURE
-        try:
-            inputs = {name: tf.make_ndarray(tensor) for name, tensor in request.inputs.items()}
-        except (TypeError, ValueError) as error:
-            raise invalid(f"tensor parsing error: {error}") from error
+        inputs = {name: messages.array(tensor) for name, tensor in request.inputs.items()}
         outputs = version.predict(inputs, signature_name)
         for name in request.output_filter:
             if name not in outputs:
@@ -85,19 +105,19 @@ class _Prediction(prediction_service_pb2_grpc.PredictionServiceServicer):  # typ
             response.outputs[name].CopyFrom(messages.tensor(outputs[name]))
         return response
 
-    @_answers
+    @_counted("Classify")
     def Classify(  # noqa: N802
         self, request: classification_pb2.ClassificationRequest
     ) -> classification_pb2.ClassificationResponse:
-        version = self._versions.get(*_wanted(request.model_spec))
+        version = self._models.get(_wanted(request.model_spec))
         return classification_pb2.ClassificationResponse(
             model_spec=_answering(request.model_spec, version.number),
             result=inference.classify(version, request.input, request.model_spec.signature_name),
         )
 
-    @_answers
+    @_counted("Regress")
     def Regress(self, request: regression_pb2.RegressionRequest) -> regression_pb2.RegressionResponse:  # noqa: N802
-        version = self._versions.get(*_wanted(request.model_spec))
+        version = self._models.get(_wanted(request.model_spec))
         return regression_pb2.RegressionResponse(
             model_spec=_answering(request.model_spec, version.number),
             result=inference.regress(version, request.input, request.model_spec.signature_name),
@@ -112,7 +132,7 @@ class _Prediction(prediction_service_pb2_grpc.PredictionServiceServicer):  # typ
         for field in request.metadata_field:
             if field != "signature_def":
                 raise invalid(f"Metadata field {field} is not supported")
-        version = self._versions.get(*_wanted(request.model_spec))
+        version = self._models.get(_wanted(request.model_spec))
         response = get_model_metadata_pb2.GetModelMetadataResponse(
             model_spec=messages.model_spec(request.model_spec.name, version.number)
         )
@@ -121,9 +141,18 @@ class _Prediction(prediction_service_pb2_grpc.PredictionServiceServicer):  # typ
 
 
 class _Models(model_service_pb2_grpc.ModelServiceServicer):  # type: ignore[misc]  # generated, untyped
-    def __init__(self, versions: Versions) -> None:
-        self._versions = versions
+    def __init__(self, models: Models) -> None:
+        self._models = models
 
     @_answers
     def GetModelStatus(self, request: Any) -> Any:  # noqa: N802
-        return messages.model_status(self._versions.statuses(*_wanted(request.model_spec)))
+        return messages.model_status(self._models.statuses(_wanted(request.model_spec)))
+
+    def HandleReloadConfigRequest(self, request: Any, _: grpc.ServicerContext) -> Any:  # noqa: N802
+        response = model_management_pb2.ReloadConfigResponse()
+        try:
+            self._models.replace(configuration.of(request.config))
+        except Refusal as refusal:
+            response.status.error_code = refusal.code.value[0]
+            response.status.error_message = refusal.message
+        return response

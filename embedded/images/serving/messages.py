@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import grpc
@@ -11,6 +12,7 @@ from tensorflow.core.framework import tensor_pb2
 from tensorflow_serving.apis import get_model_metadata_pb2, get_model_status_pb2, model_pb2
 
 from .model import Version
+from .refusal import invalid
 from .versions import Status
 
 # The field of a TensorProto with the values of a type. Clients read these fields, and tensor_content only on request.
@@ -24,6 +26,8 @@ _FIELDS = {
     tf.string: "string_val",
     **dict.fromkeys((tf.int32, tf.int16, tf.int8, tf.uint16, tf.uint8), "int_val"),
 }
+_MOST_REPEATED = 1 << 24
+"""Elements of a tensor whose message has fewer values."""
 
 
 def model_spec(name: str, number: int, signature_name: str = "") -> model_pb2.ModelSpec:
@@ -49,6 +53,21 @@ def signature_map(version: Version) -> get_model_metadata_pb2.SignatureDefMap:
     for name, signature in version.signature_defs.items():
         signatures.signature_def[name].CopyFrom(signature)
     return signatures
+
+
+def array(message: tensor_pb2.TensorProto) -> np.ndarray:
+    """A TensorProto as an array. A Refusal for one that is not what its type and shape say."""
+    elements = math.prod(dim.size for dim in message.tensor_shape.dim)
+    if min((dim.size for dim in message.tensor_shape.dim), default=0) < 0 or message.tensor_shape.unknown_rank:
+        raise invalid("tensor parsing error: the shape of a tensor must be known")
+    # One value may stand for all of a large tensor: a short message must not take all memory.
+    if elements > max(_MOST_REPEATED, message.ByteSize()):
+        raise invalid(f"tensor parsing error: {elements} elements are too many for the values in the message")
+    try:
+        made: np.ndarray = tf.make_ndarray(message)
+    except (KeyError, TypeError, ValueError) as error:
+        raise invalid(f"tensor parsing error: {error}") from error
+    return made
 
 
 def tensor(array: np.ndarray) -> tensor_pb2.TensorProto:

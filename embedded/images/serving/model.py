@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.core.protobuf import meta_graph_pb2, saved_model_pb2
 
+from .batching import Batches
 from .refusal import Refusal, from_tensorflow, invalid
 
 DEFAULT_SIGNATURE = "serving_default"
@@ -18,8 +19,10 @@ Arrays = dict[str, np.ndarray]
 class Version:
     """A SavedModel in memory."""
 
-    def __init__(self, folder: Path, number: int) -> None:
+    def __init__(self, folder: Path, number: int, batches: Batches | None = None) -> None:
+        """`batches`: computes requests of several clients together."""
         self.number = number
+        self._batches = batches
         self.signature_defs = _signature_defs(folder)
         self._loaded = tf.saved_model.load(str(folder), tags=["serve"])
 
@@ -39,12 +42,24 @@ class Version:
                 f"input size does not match signature: {len(inputs)}!={len(signature.inputs)} "
                 f"Sent extra: {{{','.join(extra)}}}. Missing but required: {{{','.join(missing)}}}."
             )
-        tensors = {name: _tensor(name, array, signature.inputs[name]) for name, array in inputs.items()}
+        name = signature_name or DEFAULT_SIGNATURE
+        if self._batches is None:
+            return self._compute(inputs, name)
+        for given, array in inputs.items():
+            # A wrong request must not fail the others of its batch.
+            _check_type(given, array, signature.inputs[given])
+            if wrong := _misshapen({given: array}, signature):
+                raise wrong
+        return self._batches.run((id(self), name), inputs, lambda together: self._compute(together, name))
+
+    def _compute(self, inputs: Mapping[str, np.ndarray], name: str) -> Arrays:
+        signature = self.signature_defs[name]
+        tensors = {given: _tensor(given, array, signature.inputs[given]) for given, array in inputs.items()}
         try:
-            outputs = self._loaded.signatures[signature_name or DEFAULT_SIGNATURE](**tensors)
+            outputs = self._loaded.signatures[name](**tensors)
         except tf.errors.OpError as error:
             raise _misshapen(inputs, signature) or from_tensorflow(error) from error
-        return {name: tensor.numpy() for name, tensor in outputs.items()}
+        return {output: tensor.numpy() for output, tensor in outputs.items()}
 
 
 def _misshapen(inputs: Mapping[str, np.ndarray], signature: meta_graph_pb2.SignatureDef) -> Refusal | None:
@@ -59,13 +74,17 @@ def _misshapen(inputs: Mapping[str, np.ndarray], signature: meta_graph_pb2.Signa
     return None
 
 
-def _tensor(name: str, array: np.ndarray, info: meta_graph_pb2.TensorInfo) -> tf.Tensor:
+def _check_type(name: str, array: np.ndarray, info: meta_graph_pb2.TensorInfo) -> None:
     # TensorFlow does not cast inputs with a type; JSON inputs have none, and arrive here in the signature's.
     given, wanted = tf.string if array.dtype.kind in "OSU" else tf.as_dtype(array.dtype), tf.as_dtype(info.dtype)
     if given != wanted:
         raise invalid(f"input {name} is of type {given.name}, the signature takes {wanted.name}")
+
+
+def _tensor(name: str, array: np.ndarray, info: meta_graph_pb2.TensorInfo) -> tf.Tensor:
+    _check_type(name, array, info)
     try:
-        return tf.constant(array, wanted)
+        return tf.constant(array, tf.as_dtype(info.dtype))
     except (TypeError, ValueError) as error:
         raise invalid(f"input {name}: {error}") from error
 

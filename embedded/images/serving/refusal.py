@@ -44,9 +44,14 @@ def not_found(message: str) -> Refusal:
     return Refusal(grpc.StatusCode.NOT_FOUND, message)
 
 
-def unknown_label(label: str) -> Refusal:
-    """A version label, which only a model config file can define; the stand-in reads none."""
-    return invalid(f"Unrecognized servable version label: {label}")
+def failed_precondition(message: str) -> Refusal:
+    """The request is valid, but not now."""
+    return Refusal(grpc.StatusCode.FAILED_PRECONDITION, message)
+
+
+def unavailable(message: str) -> Refusal:
+    """The server cannot answer now; a client tries again."""
+    return Refusal(grpc.StatusCode.UNAVAILABLE, message)
 
 
 def from_tensorflow(error: tf.errors.OpError) -> Refusal:

@@ -16,8 +16,11 @@ from starlette.routing import Mount
 from starlette.types import Receive, Scope, Send
 
 from . import inference, json_examples, json_tensors, messages
-from .refusal import Refusal, invalid, unknown_label
-from .versions import Versions
+from .models import Models
+from .monitoring import CONTENT_TYPE
+from .refusal import Refusal, invalid
+from .serving import Serving
+from .versions import Wanted
 
 HEADER = "X-Tensorplane-Stand-In"
 _LARGEST_UNPACKED = 100 << 20  # gzip_zlib.h, kMaxUncompressedBytes
@@ -26,14 +29,17 @@ _POST = re.compile(_MODEL + r":(?P<method>classify|regress|predict)", re.IGNOREC
 _GET = re.compile(_MODEL + r"(?:/(?P<part>metadata))?", re.IGNORECASE)
 
 
-def application(versions: Versions) -> Starlette:
+def application(serving: Serving) -> Starlette:
     """The REST API as an ASGI application. All methods get an answer in JSON."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
         body = _plain(await request.body(), request.headers.get("Content-Encoding", ""))
+        if request.method == "GET" and request.scope["path"] == serving.metrics_path:
+            await Response(serving.metrics.text(), media_type=CONTENT_TYPE)(scope, receive, send)
+            return
         # In a thread, so that a slow prediction delays no other request.
-        response = await run_in_threadpool(_respond, versions, request.method, request.scope["path"], body)
+        response = await run_in_threadpool(_respond, serving, request.method, request.scope["path"], body)
         await response(scope, receive, send)
 
     return Starlette(routes=[Mount("/", answer)])
@@ -51,57 +57,58 @@ def _plain(body: bytes, encoding: str) -> bytes:
     return plain if packed.eof else b""
 
 
-def _respond(versions: Versions, method: str, path: str, body: bytes) -> Response:
+def _respond(serving: Serving, method: str, path: str, body: bytes) -> Response:
     try:
-        status, content = 200, _answer(versions, method, path, body)
+        status, content = 200, _answer(serving, method, path, body)
     except Refusal as refusal:
         status, content = refusal.http_status, json.dumps({"error": refusal.message}).encode()
     return Response(content, status, {HEADER: "tensorflow/serving"}, "application/json")
 
 
-def _answer(versions: Versions, method: str, path: str, body: bytes) -> bytes:
+def _answer(serving: Serving, method: str, path: str, body: bytes) -> bytes:
     found = (_POST if method == "POST" else _GET).fullmatch(path)
     if not found:
         raise invalid(f"Malformed request: {method} {path}")
-    if found["label"]:
-        raise unknown_label(unquote(found["label"]))
-    name, number = unquote(found["name"]), int(found["version"]) if found["version"] else None
+    number = int(found["version"]) if found["version"] else None
+    wanted = Wanted(unquote(found["name"]), number, unquote(found["label"] or ""))
     if method == "POST":
-        return _METHODS[found["method"].lower()](versions, name, number, body)
+        api = found["method"].capitalize()
+        with serving.metrics.request(wanted.name, api, "REST"):
+            return _METHODS[api](serving.models, wanted, body)
     if found["part"]:
-        return _metadata(versions, name, number)
-    status = messages.model_status(versions.statuses(name, number))
+        return _metadata(serving.models, wanted)
+    status = messages.model_status(serving.models.statuses(wanted))
     return json.dumps(MessageToDict(status, always_print_fields_with_no_presence=True), indent=1).encode()
 
 
-def _predict(versions: Versions, name: str, number: int | None, body: bytes) -> bytes:
-    version = versions.get(name, number)
+def _predict(models: Models, wanted: Wanted, body: bytes) -> bytes:
+    version = models.get(wanted)
     document = json_tensors.parse(body)
     signature_name = document.get("signature_name", "")
     inputs, rows = json_tensors.read(document, version.signature(signature_name))
     return json_tensors.write(version.predict(inputs, signature_name), rows=rows)
 
 
-def _classify(versions: Versions, name: str, number: int | None, body: bytes) -> bytes:
+def _classify(models: Models, wanted: Wanted, body: bytes) -> bytes:
     document = json_tensors.parse(body)
     given = json_examples.read(document)
-    found = inference.classify(versions.get(name, number), given, document.get("signature_name", ""))
+    found = inference.classify(models.get(wanted), given, document.get("signature_name", ""))
     return json_examples.classified(found)
 
 
-def _regress(versions: Versions, name: str, number: int | None, body: bytes) -> bytes:
+def _regress(models: Models, wanted: Wanted, body: bytes) -> bytes:
     document = json_tensors.parse(body)
     given = json_examples.read(document)
-    found = inference.regress(versions.get(name, number), given, document.get("signature_name", ""))
+    found = inference.regress(models.get(wanted), given, document.get("signature_name", ""))
     return json_examples.regressed(found)
 
 
-_METHODS = {"predict": _predict, "classify": _classify, "regress": _regress}
+_METHODS = {"Predict": _predict, "Classify": _classify, "Regress": _regress}
 
 
-def _metadata(versions: Versions, name: str, number: int | None) -> bytes:
-    version = versions.get(name, number)
-    model, signatures = messages.model_spec(name, version.number), messages.signature_map(version)
+def _metadata(models: Models, wanted: Wanted) -> bytes:
+    version = models.get(wanted)
+    model, signatures = messages.model_spec(wanted.name, version.number), messages.signature_map(version)
     as_json = {"preserving_proto_field_name": True, "always_print_fields_with_no_presence": True}
     return json.dumps(
         {

@@ -12,7 +12,8 @@ import tensorflow as tf
 import uvicorn
 
 from . import flags, grpc_api, rest
-from .versions import Versions
+from .refusal import Refusal
+from .serving import Serving
 
 log = logging.getLogger("serving-stand-in")
 DRAIN_SECONDS = 20
@@ -24,27 +25,23 @@ def serve(asked: flags.Flags) -> int:
     log.info("this is tensorplane's stand-in for tensorflow/serving, on TensorFlow %s", tf.__version__)
     tf.config.threading.set_intra_op_parallelism_threads(asked.tensorflow_intra_op_parallelism)
     tf.config.threading.set_inter_op_parallelism_threads(asked.tensorflow_inter_op_parallelism)
-    versions = Versions(
-        asked.model_name,
-        asked.model_base_path,
-        retries=asked.max_num_load_retries,
-        retry_seconds=asked.load_retry_interval_micros / 1e6,
-    )
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    threading.Thread(
-        target=versions.watch, args=(asked.file_system_poll_wait_seconds, stop), name="watch", daemon=True
-    ).start()
     try:
-        return _run_servers(asked, versions, stop)
+        serving = Serving.of(asked)
+        serving.begin(asked, stop)
+        return _run_servers(asked, serving, stop)
+    except Refusal as refusal:
+        log.error("%s", refusal.message)
+        return 1
     except OSError as error:
         log.error("%s: another process may use it; ports are set by --port and --rest_api_port", error)
         return 1
 
 
-def _run_servers(asked: flags.Flags, versions: Versions, stop: threading.Event) -> int:
-    grpc_server = grpc_api.server(versions, asked.port) if asked.port else None
+def _run_servers(asked: flags.Flags, serving: Serving, stop: threading.Event) -> int:
+    grpc_server = grpc_api.server(serving, asked) if asked.port else None
     if grpc_server:
         grpc_server.start()
         log.info("gRPC API at port %d", asked.port)
@@ -53,7 +50,7 @@ def _run_servers(asked: flags.Flags, versions: Versions, stop: threading.Event) 
             stop.wait()
             return 0
         config = uvicorn.Config(
-            rest.application(versions),
+            rest.application(serving),
             host="0.0.0.0",  # noqa: S104 - a server in a pod is reached at the pod's address
             port=asked.rest_api_port,
             log_level="warning",

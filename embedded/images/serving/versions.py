@@ -1,4 +1,4 @@
-"""The served version: the newest in the model's folder, swapped so that one always answers."""
+"""The served versions of one model, swapped so that one always answers."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import enum
 import logging
 import threading
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from .configuration import Served
 from .model import Version
-from .refusal import not_found
+from .refusal import Refusal, failed_precondition, invalid, not_found
 
 log = logging.getLogger("serving-stand-in")
 _LARGEST = 2**63 - 1
@@ -34,79 +36,144 @@ class Status:
     error: str = ""
 
 
-class Versions:
-    """The versions of one model. TF Serving's default policy: the newest is loaded before the former is unloaded."""
+@dataclass(frozen=True)
+class Wanted:
+    """The version that a request names: by its number, by a label, or neither, for the newest."""
 
-    def __init__(self, name: str, folder: Path, *, retries: int, retry_seconds: float) -> None:
-        self.name, self._folder = name, folder
-        self._retries, self._retry_seconds = retries, retry_seconds
-        self._serving: Version | None = None
+    name: str
+    number: int | None = None
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Loading:
+    """How versions are loaded."""
+
+    load: Callable[[str, Path, int], Version]
+    """From a model's name, a version's folder and its number."""
+    retries: int
+    retry_seconds: float
+    early_labels: bool = False
+    """Whether a new label may name a version that is not available yet."""
+
+
+class Versions:
+    """The versions of one model. As TF Serving's default policy has it, new ones are loaded before old ones go."""
+
+    def __init__(self, served: Served, loading: Loading) -> None:
+        self.served = served
+        self._loading = loading
+        self._serving: Mapping[int, Version] = {}
+        self._labels: dict[str, int] = {}
         self._statuses: dict[int, Status] = {}
         self._failures: dict[int, tuple[int, float]] = {}
+        self._polling = threading.Lock()
 
-    def get(self, name: str, number: int | None = None) -> Version:
+    def get(self, wanted: Wanted) -> Version:
         """The version that answers a request. A request may finish with it after a swap."""
-        serving = self._serving
-        if name == self.name and serving is not None and number in (None, serving.number):
-            return serving
-        wanted = f"Latest({name})" if number is None else f"Specific({name}, {number})"
-        raise not_found(f"Servable not found for request: {wanted}")
+        serving, number = self._serving, self._number(wanted)
+        if number is None:
+            number = max(serving, default=None)
+        if number is not None and number in serving:
+            return serving[number]
+        raise no_servable(wanted.name, self._number(wanted))
 
-    def statuses(self, name: str, number: int | None = None) -> dict[int, Status]:
+    def statuses(self, wanted: Wanted) -> dict[int, Status]:
         """The state of each version, the newest first."""
-        known = dict(self._statuses) if name == self.name else {}
+        known, number = dict(self._statuses), self._number(wanted)
         if number is not None:
             if number not in known:
-                raise not_found(f"Could not find version {number} of model {name}")
+                raise not_found(f"Could not find version {number} of model {wanted.name}")
             return {number: known[number]}
         if not known:
-            raise not_found(f"Could not find any versions of model {name}")
+            raise not_found(f"Could not find any versions of model {wanted.name}")
         return dict(sorted(known.items(), reverse=True))
 
-    def watch(self, every_seconds: int, stop: threading.Event) -> None:
-        """Checks the folder now and then at an interval; 0 checks once."""
-        while True:
-            self.poll()
-            if not every_seconds or stop.wait(every_seconds):
-                return
+    def _number(self, wanted: Wanted) -> int | None:
+        if not wanted.label:
+            return wanted.number
+        if wanted.label not in self._labels:
+            raise invalid(f"Unrecognized servable version label: {wanted.label}")
+        return self._labels[wanted.label]
+
+    def change(self, served: Served) -> None:
+        """Serve other versions, or the same with other labels. A Refusal if a label's version is not available."""
+        self.served = served
+        self.poll()
+        self._label(served.labels)
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether the labels are those of the settings."""
+        return self._labels == self.served.labels
+
+    def _label(self, labels: Mapping[str, int]) -> None:
+        """Labels move to available versions only, so that no client's label stops answering."""
+        for label, number in labels.items():
+            early = self._loading.early_labels and label not in self._labels
+            if number not in self._serving and not early:
+                raise failed_precondition(
+                    f"Request to assign label to version {number} of model {self.served.name}, "
+                    "which is not currently available for inference"
+                )
+        self._labels = dict(labels)
 
     def poll(self) -> None:
-        """Loads and unloads versions according to the folder."""
+        """Load and unload versions according to the folder and the policy."""
+        with self._polling:
+            self._poll()
+
+    def _poll(self) -> None:
         try:
-            found = _numbered(self._folder)
+            found = _numbered(self.served.folder)
         except OSError as error:
             # A volume that is unavailable for a moment does not unload the model.
-            log.warning("cannot read %s: %s", self._folder, error.strerror)
+            log.warning("cannot read %s: %s", self.served.folder, error.strerror)
             return
-        newest = max(found, default=None)
-        old = self._serving
-        if newest == (old.number if old else None):
+        chosen = self.served.policy.choose(found)
+        if chosen == sorted(self._serving):
             return
-        if newest is not None:
-            loaded = self._load(newest, found[newest])
-            if loaded is None:
-                return
-            self._serving = loaded
-            self._statuses[newest] = Status(State.AVAILABLE)
-            log.info("serving %s version %d", self.name, newest)
-        else:
-            self._serving = None
-        if old is not None:
-            self._statuses[old.number] = Status(State.END)
-            log.info("no longer serving %s version %d", self.name, old.number)
+        loaded = {
+            number: version
+            for number in chosen
+            if (version := self._serving.get(number) or self._load(number, found[number]))
+        }
+        # The old versions stay while none of the new ones loads.
+        if chosen and not loaded:
+            return
+        gone, self._serving = set(self._serving) - set(loaded), loaded
+        for number in gone:
+            self._statuses[number] = Status(State.END)
+            log.info("no longer serving %s version %d", self.served.name, number)
+
+    def unload(self) -> None:
+        """Serve nothing more."""
+        with self._polling:
+            for number in self._serving:
+                self._statuses[number] = Status(State.END)
+            self._serving = {}
 
     def _load(self, number: int, folder: Path) -> Version | None:
         failures, last = self._failures.get(number, (0, 0.0))
-        if failures > self._retries or (failures and time.monotonic() - last < self._retry_seconds):
+        if failures > self._loading.retries or (failures and time.monotonic() - last < self._loading.retry_seconds):
             return None
         self._statuses[number] = Status(State.LOADING)
         try:
-            return Version(folder, number)
+            version = self._loading.load(self.served.name, folder, number)
         except Exception as error:  # TensorFlow may raise anything for a broken model; only that version fails
             self._failures[number] = (failures + 1, time.monotonic())
             self._statuses[number] = Status(State.END, f"{type(error).__name__}: {error}")
-            log.error("cannot load %s version %d: %s", self.name, number, error)
+            log.error("cannot load %s version %d: %s", self.served.name, number, error)
             return None
+        self._statuses[number] = Status(State.AVAILABLE)
+        log.info("serving %s version %d", self.served.name, number)
+        return version
+
+
+def no_servable(name: str, number: int | None) -> Refusal:
+    """No such model, or no such version of it."""
+    wanted = f"Latest({name})" if number is None else f"Specific({name}, {number})"
+    return not_found(f"Servable not found for request: {wanted}")
 
 
 def _numbered(folder: Path) -> dict[int, Path]:

@@ -101,13 +101,19 @@ class Checkpointer:
         if self._seeds and not _has_seeds(prefix):
             # Of an earlier version of the library.
             checkpoint = tf.train.Checkpoint(**self._state)
+        status = None
         try:
-            checkpoint.restore(prefix).assert_consumed()
+            status = checkpoint.restore(prefix)
+            status.assert_consumed()
         except (AssertionError, ValueError) as error:
+            if status:
+                # TensorFlow would list them all as the program ends, after the reason.
+                status.expect_partial()
             raise OtherModel(
                 f"{prefix}: the checkpoint is of another model or optimizer than the program's "
                 f"({str(error).splitlines()[0][:200]}); "
-                "restore the former program, or set attempt in the job's settings to train from the beginning"
+                "restore the former program, or set attempt in the job's settings to train from the beginning; "
+                "to read the weights of a model alone, use tensorplane.follow"
             ) from error
         self._last, self._next = step, self._after(step)
         return step

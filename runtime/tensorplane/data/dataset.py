@@ -110,9 +110,10 @@ class Inputs:
             numbers = tf.data.Dataset.range(first_step * local * (share // chunk), tf.int64.max)
             chunks = numbers.map(chunk_of, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
             if share == chunk:
-                return chunks.prefetch(_PREFETCH)
+                return chunks.prefetch(_PREFETCH).with_options(_one_thread_each())
             joined = chunks.batch(share // chunk, drop_remainder=True)
-            return joined.map(lambda *sample: tf.nest.map_structure(_joined, _packed(sample))).prefetch(_PREFETCH)
+            joined = joined.map(lambda *sample: tf.nest.map_structure(_joined, _packed(sample)))
+            return joined.prefetch(_PREFETCH).with_options(_one_thread_each())
 
         data = strategy.distribute_datasets_from_function(pipeline)
         # A fit that resumes does not read what it has trained on.
@@ -135,6 +136,13 @@ class Inputs:
         spec = tf.nest.map_structure(lambda each: tf.TensorSpec(each.shape[1:], each.dtype), samples)
         result = tf.function(one).get_concrete_function((spec, tf.TensorSpec([2], tf.int64))).structured_outputs
         return tf.map_fn(one, (samples, seeds), fn_output_signature=_specs(result))
+
+
+def _one_thread_each() -> tf.data.Options:
+    """Operations in one thread: chunks are decoded side by side, and threads of each operation would compete."""
+    options = tf.data.Options()
+    options.threading.max_intra_op_parallelism = 1
+    return options
 
 
 class _Loader:

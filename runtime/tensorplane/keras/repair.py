@@ -148,6 +148,8 @@ def _noted(original: Function) -> Function:
     def set_model(self: Any, model: Any) -> None:
         if model and Replicas.of(model.distribute_strategy).first:
             chief_files.leave_to_the_chief(self.callbacks)
+        # What saves the state of the others runs after them, also after Keras' History, which Keras adds at the end.
+        self.callbacks.sort(key=lambda one: getattr(one, "saves_others", False))
         original(self, model)
         if model:
             _callbacks[model] = ref(self)

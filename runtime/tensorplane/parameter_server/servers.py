@@ -148,13 +148,13 @@ class Watch:
         """Ask one server. False for a ps that has ended or lost its variables: the step's error may never come."""
         is_ps = device in self._servers
         try:
-            with tf.device(device):
+            with _own_executor(), tf.device(device):
                 if is_ps:
                     tf.io.read_file(server.CHIEF).numpy()
         except tf.errors.OpError:
             return False
         try:
-            with tf.device(device):
+            with _own_executor(), tf.device(device):
                 state = tf.io.read_file(server.STATE).numpy().decode()
         except tf.errors.OpError:
             # A worker that is gone is the coordinator's to handle; one without the note is a server of the user.
@@ -172,11 +172,29 @@ class Watch:
                     os._exit(EXIT_SAVED)
 
 
+@contextmanager
+def _own_executor() -> Iterator[None]:
+    """Keep errors of the operations in this block from other threads.
+
+    All threads share the executor of the process: an operation that fails in one of them also fails those that others
+    compute at that moment. Not public; `ClusterCoordinator` does the same for the threads of its workers.
+    """
+    from tensorflow.python.eager import context, executor
+
+    own = executor.new_executor(enable_async=False)
+    try:
+        with context.executor_scope(own):
+            yield
+    finally:
+        # Its deletion raises what is not cleared.
+        own.clear_error()
+
+
 def dismiss(of: Any, code: int) -> None:
     """Let all servers end with this exit code. Waits at most five seconds for those that do not answer."""
 
     def tell(device: str) -> None:
-        with contextlib.suppress(tf.errors.OpError), tf.device(device):
+        with contextlib.suppress(tf.errors.OpError), _own_executor(), tf.device(device):
             tf.io.write_file(server.VERDICT, str(code))
 
     threads = [threading.Thread(target=tell, args=(device,), daemon=True) for device in _devices(of)]

@@ -36,6 +36,8 @@ _LOST = (
 """Errors of a step whose parameter server is gone."""
 _PERHAPS_LOST = (tf.errors.FailedPreconditionError, tf.errors.NotFoundError)
 """Errors of a step whose parameter server is back without its variables; or of the step itself, for a missing file."""
+_PS = "/job:ps"
+"""In errors about a parameter server."""
 _CALLS_AHEAD = 4
 """Calls that are scheduled for each worker, so that none waits for the chief."""
 _LEAST_STEPS = 50
@@ -180,10 +182,14 @@ class Calls:
         """The last loss of a call. Raises the error of the call, or of the server that it needed."""
         try:
             return float(value.fetch())
-        except tf.errors.CancelledError:
-            # Another call's error cancelled it, which `join` raises.
+        except tf.errors.OpError as error:
+            if _PS in str(error):
+                # With a server gone, the other calls may never end.
+                raise
+            # Another call's error cancelled it, which `join` raises. Or its worker was lost before the value was copied
+            # from there: then another worker computes the call again, for which `join` waits.
             self._coordinator.join()
-            raise
+            return float(value.fetch())
 
     def _compute(self, *arguments: Any) -> tf.Tensor:
         *iterators, first, end = arguments

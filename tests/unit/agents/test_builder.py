@@ -56,6 +56,7 @@ def test_its_modules_are_found_where_the_pod_mounts_them(program: str, tmp_path:
         path.write_text(data[item["key"]])
     assert container["command"][:3] == ["python3", "-m", f"agents.{program}"]
     # Found, not imported: a program may begin its work, or need what only its image has, when it is imported.
+    paths = [path for path in paths if path.endswith(".py")]
     modules = [path.removesuffix(".py").replace("/", ".").removesuffix(".__init__") for path in paths]
     assert f"agents.{program}.__main__" in modules
     argv = [sys.executable, "-c", _WHERE, *modules]

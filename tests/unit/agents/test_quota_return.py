@@ -244,7 +244,7 @@ class FakeServer(ApiServer):
     refuses: int
     gone: str
 
-    def send(self, method: str, path: str, body: Any = None) -> Any:
+    def send(self, method: str, path: str, body: Any = None, *, content_type: str | None = None) -> Any:
         if method == "PATCH":
             if self.refuses:
                 raise urllib.error.HTTPError(path, self.refuses, "no", Message(), io.BytesIO())

@@ -77,6 +77,11 @@ def test_every_goal_has_a_figure() -> None:
         "input-wait": "<= 5",
         "weak-scaling": ">= 0.90",
         "run-to-first-line": "<= 6",
+        "sweep-overhead": "<= 3",
+        "serving-rate": ">= 0.95",
+        "serving-p99": "<= 1.1",
+        "serving-batching-p99": "<= 1.2",
+        "published-to-answer": "<= 3",
         "jobs-1000": "<= 2",
         "logs-lag": "<= 1",
         "kill-to-first-step": "<= 20",
@@ -94,6 +99,7 @@ def test_every_goal_has_a_figure() -> None:
         "gpu-pods-rate": ">= 0.9",
         "queue-makespan": "<= 2",
         "queue-wait": "<= 0.5",
+        "asha-time": "<= 0.40",
     }
 
 

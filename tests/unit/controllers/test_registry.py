@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import components.controllers
@@ -14,7 +15,9 @@ from components.controllers.registry import CONTROLLERS, ControllersArgs
 from components.namespace import namespace_owner
 from tests.support.rendering import PROJECT
 
-NOTHING = Demand(queues={}, cohorts={}, volumes={}, workloads=frozenset(), uncounted=frozenset())
+NOTHING = Demand(
+    queues={}, cohorts={}, volumes={}, workloads=frozenset(), of_cluster=frozenset(), uncounted=frozenset()
+)
 NEWCOMER = """
 from components import versions
 from components.base.model import Model
@@ -30,7 +33,7 @@ CONTROLLER = ControllerKind("newcomer", JOBSET, NewcomerArgs, lambda demand: Tru
 
 def test_each_controller_has_a_file_of_its_name_and_its_key() -> None:
     folder = Path(str(components.controllers.__file__)).parent
-    assert set(CONTROLLERS) == {"jobset", "kueue", "volsync"}
+    assert set(CONTROLLERS) == {"jobset", "keda", "kueue", "metrics_server", "volsync"}
     assert all((folder / f"{name}.py").exists() for name in CONTROLLERS)
     assert set(CONTROLLERS) <= set(ControllersArgs.model_fields)
 
@@ -48,10 +51,17 @@ def test_nothing_is_installed_that_nothing_needs() -> None:
 
 
 def test_a_controller_that_the_cluster_has_is_not_installed() -> None:
-    jobs = Demand(queues={}, cohorts={}, volumes={}, workloads=frozenset({"jobset"}), uncounted=frozenset())
+    jobs = replace(NOTHING, workloads=frozenset({"jobset"}))
     kind: ControllerKind = CONTROLLERS["jobset"]
     assert kind.installs(ControllersArgs(), jobs)
-    assert not kind.installs(ControllersArgs(jobset="present"), jobs)
+    assert not kind.installs(ControllersArgs.model_validate({"jobset": "present"}), jobs)
+
+
+def test_a_controller_that_the_kind_of_cluster_has_is_not_installed() -> None:
+    scaled = replace(NOTHING, workloads=frozenset({"metrics_server"}))
+    kind: ControllerKind = CONTROLLERS["metrics_server"]
+    assert kind.installs(ControllersArgs(), scaled)
+    assert not kind.installs(ControllersArgs(), replace(scaled, of_cluster=frozenset({"metrics_server"})))
 
 
 def test_a_new_file_is_a_new_controller(tmp_path: Path) -> None:
@@ -63,4 +73,4 @@ def test_a_new_file_is_a_new_controller(tmp_path: Path) -> None:
     )
     argv = [sys.executable, "-c", program, str(tmp_path)]
     shown = subprocess.run(argv, cwd=PROJECT, capture_output=True, text=True, check=True)
-    assert shown.stdout.split() == ["jobset", "kueue", "newcomer", "volsync", "chart"]
+    assert shown.stdout.split() == ["jobset", "keda", "kueue", "metrics_server", "newcomer", "volsync", "chart"]

@@ -16,7 +16,7 @@ from tests.support.checked_commands import problems
 from tests.support.documented import PAGES, PROJECT, SHELL, Command, blocks, commands, parsed, script
 
 page = pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(PROJECT)))
-_LANGUAGES = (*SHELL, "yaml", "yaml fragment", "python", "json", "text")
+_LANGUAGES = (*SHELL, "yaml", "yaml fragment", "python", "json", "text", "diff")
 
 
 def _readers(text: str) -> Iterator[str]:

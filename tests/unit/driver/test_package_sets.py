@@ -8,7 +8,8 @@ import pytest
 
 from driver import package_sets
 from driver.stack_settings import StackSettings
-from stack_file import package_lock
+from embedded.paths import PROJECT
+from stack_file import package_lock, sweep_packages
 from stack_file.package_lock import PackageLock
 
 STACK = """
@@ -28,6 +29,12 @@ def settings(tmp_path: Path) -> StackSettings:
     (tmp_path / "runtime").mkdir()
     (tmp_path / "runtime" / "requirements.txt").write_text("tf-keras==2.21.0\n")
     return StackSettings("mine", tmp_path / "home", project=tmp_path)
+
+
+def test_a_stack_whose_teams_have_members_gets_the_image_of_sweeps(settings: StackSettings, tmp_path: Path) -> None:
+    teams = "  tensorplane:teams: {vision: {members: ['user:ada']}, audio: {}}\n"
+    (tmp_path / "Pulumi.mine.yaml").write_text(STACK + teams)
+    assert package_sets.locked(settings) == [sweep_packages.lines(PROJECT)]
 
 
 def test_jobs_that_ask_for_the_same_share_a_set(settings: StackSettings) -> None:

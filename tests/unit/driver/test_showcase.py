@@ -14,7 +14,7 @@ from driver.watch import Outputs
 from embedded.fault import Fault
 from embedded.paths import PROJECT
 
-OUTPUTS = Outputs("ns", "job", "queue", "server", "server", "digits", {"REST": "http://here/v1/models/digits"})
+OUTPUTS = Outputs("ns", "ns", "job", "queue", "server", "server", "digits", {"REST": "http://here/v1/models/digits"})
 
 
 class Server:

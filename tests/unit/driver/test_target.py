@@ -161,7 +161,9 @@ def test_a_clouds_stack_is_asked_in_its_own_cluster(
     """Whatever cluster the machine's kubeconfig leads to."""
     monkeypatch.setenv("KUBECONFIG", str(_away(tmp_path)))
     _says(monkeypatch, json.dumps({"kubeconfig": _kubeconfig("http://127.0.0.1:2")}))
-    with pytest.raises(Fault, match=r"^stack prod: .*port=2.* Look with: tensorplane kubeconfig --stack prod"):
+    with pytest.raises(
+        Fault, match=r"^stack prod: .*127\.0\.0\.1:2: .* Look with: tensorplane kubeconfig --stack prod"
+    ):
         cluster_api.reached(Target("", Instance(), cloud="eks", stack="prod"))
 
 
@@ -189,3 +191,36 @@ def test_only_the_embedded_cluster_is_started_by_make_up(monkeypatch: pytest.Mon
         cluster_api.reached(own)
     with pytest.raises(Fault, match=r"The embedded cluster is stopped; start it with: make up"):
         cluster_api.reached(Target("", Instance()))
+
+
+def test_a_workload_stack_is_on_the_cluster_of_its_platform(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    platform = "config: {tensorplane:cluster: {kind: existing, context: mine}, tensorplane:namespace: ml}"
+    _settings(monkeypatch, tmp_path, platform)
+    own = "config: {platform: dev, workloads: {search: {kind: trainingJob}}}"
+    (tmp_path / "Pulumi.vision.yaml").write_text(own)
+    found = Target.of("", Instance(), stack="vision")
+    assert (found.context, found.stack) == ("mine", "vision")
+    settings = stack_settings.StackSettings("vision", tmp_path, project=tmp_path)
+    assert settings.namespace == "ml"
+    assert settings.of_platform.name == "dev"
+    assert settings.section("workloads") == {"search": {"kind": "trainingJob"}}
+    assert settings.section("volumes") == {}
+
+
+def test_its_kubeconfig_is_that_of_the_stack_which_has_the_cluster(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    _settings(monkeypatch, tmp_path, "config: {tensorplane:cluster: {kind: eks}}")
+    (tmp_path / "Pulumi.vision.yaml").write_text("config: {platform: dev}")
+    asked: list[str] = []
+
+    def of_stack(name: str, environment: object) -> str:
+        asked.append(name)
+        return "{}"
+
+    monkeypatch.setattr(cloud_kubeconfig, "of_stack", of_stack)
+    found = Target.of("", Instance(), stack="vision")
+    assert found.cloud == "eks"
+    with pytest.raises(Fault):
+        found.api()
+    assert asked == ["dev"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,7 +25,8 @@ OUTPUTS: dict[str, Any] = {
         "digits": {"kind": "trainingJob", "jobSet": "digits-1", "queue": "training"},
         "digits-server": {
             "kind": "modelServer",
-            **dict.fromkeys(("deployment", "service", "model", "rest", "grpc"), "digits"),
+            **dict.fromkeys(("deployment", "service", "grpc"), "digits"),
+            "models": {"digits": "http://digits:8501/v1/models/digits"},
         },
     },
 }
@@ -83,3 +85,20 @@ def test_what_is_followed_to_its_end(
         followed = up._follow(target, OUTPUTS, declared, progress)
     assert done == steps
     assert (followed is None) == ("training" not in steps)
+
+
+@pytest.mark.parametrize(
+    ("written", "context", "expected"),
+    [
+        ("platform: other", "", True),
+        ("queues: {train: {gpus: {l4: 8}}}", "mine", True),
+        ("queues: {train: {gpus: {l4: 8}}}", "", False),
+        ("queues: {train: {cpus: 8}}", "mine", False),
+    ],
+)
+def test_what_other_stacks_have_is_compared_before_an_update(
+    tmp_path: Path, written: str, context: str, expected: bool
+) -> None:
+    (tmp_path / "Pulumi.dev.yaml").write_text(f"config: {{{written}}}")
+    settings = stack_settings.StackSettings("dev", tmp_path, project=tmp_path)
+    assert up._meets_others(Target(context, Instance("test")), settings) is expected

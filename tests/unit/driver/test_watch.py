@@ -9,7 +9,7 @@ from rich.console import Console
 
 from driver import up, watch
 from driver.target import Target
-from driver.watch import has_job_and_server
+from driver.watch import Outputs, has_job_and_server
 from embedded.paths import Instance
 from embedded.progress import Progress
 
@@ -32,3 +32,17 @@ def test_a_stack_of_jobs_alone_is_followed_until_they_begin(monkeypatch: pytest.
     with Progress(Console(file=io.StringIO())) as progress:
         assert up._follow(Target("", Instance("test")), {"namespace": "n", "workloads": _JOB}, {}, progress) is None
     assert looked == ["jobs", "wait_for_start"]
+
+
+@pytest.mark.parametrize(("page", "last"), [({}, "gRPC"), ({"page": "http://there/"}, "page")])
+def test_the_address_of_a_servers_page_is_among_those_at_the_end(page: dict[str, str], last: str) -> None:
+    server = {
+        "kind": "modelServer",
+        "deployment": "s",
+        "service": "s",
+        "grpc": "there:8500",
+        "models": {"m": "http://m"},
+    }
+    job = {"kind": "trainingJob", "jobSet": "j", "queue": "q"}
+    outputs = Outputs.of({"namespace": "n", "workloads": {"job": job, "server": {**server, **page}}})
+    assert [*outputs.urls][-1] == last

@@ -35,7 +35,7 @@ def test_an_update_that_changes_nothing_still_tells_of_failed_jobs_and_of_those_
     watch.jobs(api_of({RUN: job_set_of("Completed"), "other-1": job_set_of()}), _OUTPUTS)
 
 
-_FOLLOWED = watch.Outputs("ml", RUN, "q", "d", "s", "m", {})
+_FOLLOWED = watch.Outputs("ml", "ml", RUN, "q", "d", "s", "m", {})
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from pathlib import Path
 
 import pytest
 
@@ -46,3 +47,11 @@ def test_another_instances_mount_is_no_residue(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(processes, "members", lambda _: set())  # a cluster of other tests may be starting or stopping
     told = [line for line in stopping.residue(Instance("test")) if line.startswith("mount ")]
     assert told == [f"mount {own}"]
+
+
+def test_another_instances_pods_are_not_this_ones(tmp_path: Path) -> None:
+    own, other = (tmp_path / f"tensorplane-{name}-{'0a' * 32}-eth0" for name in ("e2e", "e2e-3"))
+    own.touch()
+    other.touch()
+    assert network.notes(Instance("e2e"), tmp_path) == [own]
+    assert network.notes(Instance("e2e-3"), tmp_path) == [other]

@@ -57,26 +57,26 @@ def filled_in(promql: str) -> str:
 QUERIES = [(panel["title"], target) for panel in panels() for target in panel["targets"]]
 
 
-def labels_of(expr: Any) -> frozenset[str]:
+def labels_of(expr: Any, known: Mapping[str, frozenset[str]]) -> frozenset[str]:
     """The labels of what an expression comes to; fails where it names one that there is not."""
     if isinstance(expr, promql_parser.ParenExpr):
-        return labels_of(expr.expr)
+        return labels_of(expr.expr, known)
     if isinstance(expr, promql_parser.MatrixSelector):
-        return labels_of(expr.vector_selector)
+        return labels_of(expr.vector_selector, known)
     if isinstance(expr, promql_parser.VectorSelector):
-        known = metrics()[str(expr.name)]
-        assert {matcher.name for matcher in expr.matchers.matchers} <= known
-        return known
+        labels = known[str(expr.name)]
+        assert {matcher.name for matcher in expr.matchers.matchers} <= labels
+        return labels
     if isinstance(expr, promql_parser.AggregateExpr):
-        inside = labels_of(expr.expr)
+        inside = labels_of(expr.expr, known)
         by = frozenset(expr.modifier.labels) if expr.modifier else frozenset()
         assert by <= inside
         return by
     if isinstance(expr, promql_parser.BinaryExpr):
-        sides = [labels_of(side) for side in (expr.lhs, expr.rhs) if not is_constant(side)]
+        sides = [labels_of(side, known) for side in (expr.lhs, expr.rhs) if not is_constant(side)]
         return frozenset.intersection(*sides)
     assert isinstance(expr, promql_parser.Call)
-    inside = next(labels_of(arg) for arg in expr.args if not is_constant(arg))
+    inside = next(labels_of(arg, known) for arg in expr.args if not is_constant(arg))
     if expr.func.name == "label_replace":
         target, _, source = (arg.val for arg in expr.args[1:4])
         assert source in inside
@@ -91,7 +91,7 @@ def is_constant(expr: Any) -> bool:
 
 @pytest.mark.parametrize(("title", "target"), QUERIES, ids=[f"{title} {one['refId']}" for title, one in QUERIES])
 def test_every_metric_and_label_is_kueues(title: str, target: Mapping[str, Any]) -> None:
-    left = labels_of(promql_parser.parse(filled_in(target["expr"])))
+    left = labels_of(promql_parser.parse(filled_in(target["expr"])), metrics())
     assert set(re.findall(r"{{(\w+)}}", target["legendFormat"])) <= left
 
 

@@ -115,8 +115,9 @@ def test_every_fault_of_a_file_at_once() -> None:
 
 
 def test_any_two_faults_in_different_places_are_both_reported() -> None:
-    # Not those that replace a whole section, and with it the other's place, nor those about the sum of a job.
-    needing_others = ("would never start", "has no GPUs")
+    # Not those that replace a whole section or entry, and with it the other's place, nor those about the sum of a job,
+    # or the kind of the cluster.
+    needing_others = ("would never start", "has no GPUs", "use a map of settings", "have no load balancers")
     local = [m for m in MUTANTS if "/" in m.get("put", "") and not any(one in m["says"] for one in needing_others)]
     pairs = [
         (one, two)

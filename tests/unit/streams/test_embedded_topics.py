@@ -9,6 +9,7 @@ import pytest
 
 import stack
 from components.base.settings import Settings
+from components.streams.topic import TopicArgs
 from tests.support import computed, rendering
 
 _CLAIM = "kubernetes:core/v1:PersistentVolumeClaim"
@@ -42,3 +43,16 @@ def test_nothing_runs_again_while_disk_and_topics_are_the_same(monkeypatch: pyte
 def test_other_topics_are_another_job(monkeypatch: pytest.MonkeyPatch) -> None:
     more = {"topics": {"numbers": {"partitions": 9}}}
     assert _job(monkeypatch, "one")[0] != _job(monkeypatch, "one", more)[0]
+
+
+@pytest.mark.parametrize(
+    ("settings", "policy"),
+    [
+        ({}, "delete"),
+        ({"compacted": True}, "compact,delete"),
+        ({"compacted": True, "retentionHours": None}, "compact"),
+        ({"compacted": True, "retentionHours": None, "retentionGib": 1}, "compact,delete"),
+    ],
+)
+def test_a_compacted_topic_keeps_its_retention(settings: dict[str, Any], policy: str) -> None:
+    assert TopicArgs.model_validate(settings).spec(1)["config"]["cleanup.policy"] == policy

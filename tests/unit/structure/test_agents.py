@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from components import agent
+from components import agent_code
 from tests.support.rendering import PROJECT
 
-IMAGE_HOLDS = {"topics": {"confluent_kafka"}}
+IMAGE_HOLDS = {"sweep": {"optuna"}, "topics": {"confluent_kafka"}}
 """Packages of the images in which agents run, besides the standard library."""
-_BUILDER = Path("components/agent.py")
+_BUILDER = Path("components/agent_code.py")
 
 
 def problems(project: Path) -> Iterator[str]:
@@ -56,7 +56,7 @@ def _by_hand(project: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _not_mountable(project: Path, program: str) -> Iterator[str]:
-    mounted = agent.files(program)
+    mounted = agent_code.files(program)
     there = {path.relative_to(project).as_posix() for path in (project / "agents" / program).rglob("*.py")}
     yield from (f"{path} is not mounted: an agent is one folder" for path in sorted(there - set(mounted)))
     for name in ("__init__", "__main__"):
@@ -64,7 +64,7 @@ def _not_mountable(project: Path, program: str) -> Iterator[str]:
             yield f"agents/{program} has no {name}.py"
     allowed = sys.stdlib_module_names | IMAGE_HOLDS.get(program, set())
     for path, text in mounted.items():
-        for module in _imported(text):
+        for module in _imported(text) if path.endswith(".py") else ():
             as_path = module.replace(".", "/")
             ours = module.startswith("agents.") and {f"{as_path}.py", f"{as_path}/__init__.py"} & set(mounted)
             if not ours and module.partition(".")[0] not in allowed:
@@ -103,7 +103,7 @@ def test_each_agent_is_run_by_one_component_and_mountable() -> None:
         (
             "components/queues/again.py",
             'COMMAND = ["python3", "-m", "agents.topics"]',
-            "components/queues/again.py has 'agents.topics': only components/agent.py names the agents' code",
+            "components/queues/again.py has 'agents.topics': only components/agent_code.py names the agents' code",
         ),
         (
             "agents/snapshots/fresh.py",
@@ -142,7 +142,7 @@ def test_a_planted_violation_is_found(
 ) -> None:
     for folder in ("agents", "components"):
         shutil.copytree(PROJECT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__", "data"))
-    monkeypatch.setattr(agent, "_PROJECT", tmp_path)
+    monkeypatch.setattr(agent_code, "_PROJECT", tmp_path)
     assert list(problems(tmp_path)) == []
     (tmp_path / path).parent.mkdir(exist_ok=True)
     (tmp_path / path).write_text(text)

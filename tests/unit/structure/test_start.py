@@ -29,7 +29,9 @@ print(*(name for name, module in sys.modules.items() if type(module).__name__ !=
 
 def test_checking_settings_imports_no_resources_of_an_sdk() -> None:
     """They are most of the time that `tensorplane check` takes. Where one is only a type of a signature, quote it."""
-    files = [*PROJECT.glob("Pulumi.*.yaml"), *(PROJECT / "examples").glob("*.yaml")]
+    examples = (PROJECT / "examples").glob("*.yaml")
+    # A workload stack finds its platform's file only once its own is in the project.
+    files = [*PROJECT.glob("Pulumi.*.yaml"), *(each for each in examples if each.stem != "workload-stack")]
     argv = [sys.executable, "-c", CHECKS, *map(str, files)]
     shown = subprocess.run(argv, cwd=PROJECT, capture_output=True, text=True, check=True)
     loaded = {".".join(name.split(".")[:2]) for name in shown.stdout.split()}

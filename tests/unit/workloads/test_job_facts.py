@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import stack
+from components.base.labels import STACK
 from stack import ResolvedStack
 from tests.support.rendering import PROJECT, Render, Rendered, settings_of
 from workloads.job_facts import facts_of
@@ -37,7 +38,10 @@ def registered(rendered: Rendered, manifest: Mapping[str, Any]) -> Mapping[str, 
     """The object of a manifest's kind and name, as the program asked the engine to create it."""
     kind, name = manifest["kind"], manifest["metadata"]["name"]
     (found,) = (each.inputs for each in rendered.all(kind) if each.inputs["metadata"].get("name") == name)
-    return found
+    metadata = found["metadata"]
+    # A workload stack marks its objects as its own.
+    labels = {key: value for key, value in metadata["labels"].items() if key != STACK}
+    return {**found, "metadata": {**metadata, "labels": labels}}
 
 
 @pytest.mark.parametrize("path", STACKS, ids=lambda path: path.stem)

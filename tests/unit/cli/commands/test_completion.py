@@ -32,6 +32,7 @@ def test_bash_completes_commands_options_and_stacks(tmp_path: Path) -> None:
     assert _completed(tmp_path, "vol") == ["volumes"]
     assert _completed(tmp_path, "check", "--cl") == ["--cluster"]
     assert _completed(tmp_path, "check", "--stack", "stag") == ["staging"]
+    assert _completed(tmp_path, "predict", "--stack", "dev", "dig") == ["digits-server"]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -12,6 +13,7 @@ from cli.commands.jobs import tables
 from cli.commands.jobs.tables import Row
 from cli.jobs.listed import Job, State
 from cli.jobs.progress import Progress
+from components.base.price import Usd
 from tests.unit.cli.jobs.test_listed import NOW
 
 
@@ -31,6 +33,7 @@ def _row(name: str, state: State, place: tuple[int, int] | None = None, progress
         created=NOW - timedelta(hours=5),
         ended=ended,
         gpu_hours=12.5,
+        usd=Usd(49.8, 49.8),
     )
     return Row(job, place, progress or Progress())
 
@@ -55,7 +58,7 @@ def test_a_wide_terminal_has_every_fact_on_one_line_each() -> None:
     assert len(lines) == 1 + len(ROWS)
     assert (
         " ".join(lines[1].split())
-        == "speech-0a1b2c3d running h100-80gb 12,000/50,000 0.4321 7.5 85 min 4 32 12.5 - 5 h"
+        == "speech-0a1b2c3d running h100-80gb 12,000/50,000 0.4321 7.5 85 min 4 32 12.5 $49.80 - 5 h"
     )
     assert "3rd of 7 in research" in lines[3]
     assert "namespace" not in lines[0], "it is the same everywhere"
@@ -69,6 +72,15 @@ def test_a_narrow_terminal_has_fewer_columns_and_no_broken_word() -> None:
         assert word in shown
 
 
+def test_the_namespace_stays_where_two_jobs_have_the_same_name() -> None:
+    other = _row("speech", "running")
+    twin = replace(other, job=replace(other.job, namespace="tensorplane-dev-any", uid="uid-twin"))
+    for width in (80, 160):
+        shown = _shown([*ROWS, twin], width)
+        assert "tensorplane-dev-any" in shown.split(), width
+        assert max(map(len, shown.splitlines())) <= width
+
+
 def test_columns_without_a_fact_are_left_out() -> None:
     shown = _shown([_row("vision", "starting")], 160)
     assert "loss" not in shown
@@ -78,5 +90,6 @@ def test_columns_without_a_fact_are_left_out() -> None:
 def test_programs_get_every_fact() -> None:
     found = ROWS[2].plain()
     assert (found["place"], found["queue"], found["gpu_hours"]) == (3, "research", 12.5)
+    assert found["usd"] == {"low": 49.8, "high": 49.8}
     assert found["created"] == (NOW - timedelta(hours=5)).isoformat()
     assert ROWS[0].plain()["loss"] == pytest.approx(0.4321)

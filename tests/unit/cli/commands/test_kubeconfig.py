@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from cli import __main__ as tensorplane
 from cli.commands import kubeconfig
 from driver import cloud_kubeconfig
+from driver.stack_settings import StackSettings
 from embedded.fault import Fault
 from embedded.paths import Instance
 
@@ -73,3 +76,50 @@ def test_a_pipe_gets_it_and_a_terminal_does_not(
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     assert tensorplane.main() == 1
     assert capsys.readouterr().err.startswith("--output: missing, and credentials are not printed to a terminal")
+
+
+LOGIN = {"exec": {"command": "aws", "args": ["eks", "get-token", "--cluster-name", "prod"]}}
+OF_CLOUD = {
+    "apiVersion": "v1",
+    "kind": "Config",
+    "current-context": "prod",
+    "clusters": [{"name": "prod", "cluster": {"server": "https://api.example"}}],
+    "users": [{"name": "prod", "user": LOGIN}],
+    "contexts": [{"name": "prod", "context": {"cluster": "prod", "user": "prod"}}],
+}
+TEAMS = """
+config:
+  tensorplane:cluster: {kind: eks, region: us-west-2}
+  tensorplane:namespace: ml
+  tensorplane:teams:
+    vision: {namespace: pictures, members: ["user:arn:aws:iam::123456789012:role/vision"]}
+    speech: {}
+"""
+
+
+@pytest.fixture
+def teams(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stack on a cloud's cluster, with teams."""
+    sections = yaml.safe_load(TEAMS)["config"]
+    monkeypatch.setattr(StackSettings, "source", lambda self: None)
+    monkeypatch.setattr(StackSettings, "section", lambda self, name: sections.get(f"tensorplane:{name}", {}))
+    monkeypatch.setattr(StackSettings, "namespace", "ml")
+    monkeypatch.setattr(cloud_kubeconfig, "of_stack", lambda stack, environment: json.dumps(OF_CLOUD))
+
+
+@pytest.mark.usefixtures("teams")
+def test_members_on_a_cloud_log_in_by_themselves_and_are_in_their_namespace() -> None:
+    found = yaml.safe_load(kubeconfig.of_team("prod", "vision", ""))
+    assert found["contexts"] == [
+        {"name": "prod-vision", "context": {"cluster": "prod", "user": "prod", "namespace": "pictures"}}
+    ]
+    assert found["current-context"] == "prod-vision"
+    assert (found["users"], found["clusters"]) == (OF_CLOUD["users"], OF_CLOUD["clusters"])
+
+
+@pytest.mark.usefixtures("teams")
+def test_a_team_without_members_and_a_context_of_the_users_have_none() -> None:
+    with pytest.raises(Fault, match=r"^--team: team speech has no members; name them in tensorplane:teams\."):
+        kubeconfig.of_team("prod", "speech", "")
+    with pytest.raises(Fault, match="give them a kubeconfig of the cluster whose context has namespace pictures"):
+        kubeconfig.of_team("prod", "vision", "mine")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any, cast
 
 import pytest
+from rich.console import Console
 
-from cli.commands.logs import kept, pods
+from cli.commands.logs import follow, kept, pods
 from cli.commands.logs.pods import Choice
 from driver.kube import Kube
 from embedded.fault import Fault
@@ -103,18 +105,48 @@ def test_the_last_start_of_each_pod_is_shown_or_the_one_before(
     assert api.deleted == [f"/api/v1/namespaces/ml/pods/{pod['metadata']['name']}"]
 
 
-def test_the_reading_pod_only_sees_the_volume_of_the_logs_and_cannot_write() -> None:
-    pod = kept.reader(_job_set(), "/models/checkpoints/logs/train-1")
-    (container,) = pod["spec"]["containers"]
-    assert container["volumeMounts"] == [{"name": "models", "mountPath": "/models", "readOnly": True}]
-    assert [volume["name"] for volume in pod["spec"]["volumes"]] == ["models"]
-    assert pod["spec"]["serviceAccountName"] == "train"
-    assert "jobset" not in str(pod["metadata"]["labels"]), "it is no pod of the job"
-
-
 def test_without_checkpoints_nothing_is_kept() -> None:
     job_set = _job_set()
     job_set["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["containers"][0]["env"] = []
     api = Reads("")
     assert kept.lines(cast(Kube, api), job_set, Choice()) == {}
     assert api.applied == []
+
+
+def test_the_end_of_a_job_says_where_its_model_is() -> None:
+    container = {"env": [{"name": "MODEL_DIR", "value": "/models/vision/train"}]}
+    template = {"spec": {"template": {"spec": {"containers": [container]}}}}
+    job_set = {
+        "metadata": {"name": "train-1", "namespace": "vision"},
+        "spec": {"replicatedJobs": [{"name": "worker", "template": template}]},
+        "status": {"conditions": [{"type": "Completed", "status": "True"}]},
+    }
+    ended = _pod("worker", 0, "terminated")
+    api = cast(Kube, _Ended(job_set, ended))
+    told = Console(file=io.StringIO(), width=30)
+    follow.until_end(api, job_set, Choice(), told)
+    assert cast(io.StringIO, told.file).getvalue() == "train-1: finished\n"
+    message = '{"published": {"version": "train/3"}}'
+    ended["status"]["containerStatuses"] = [{"state": {"terminated": {"exitCode": 0, "message": message}}}]
+    told = Console(file=io.StringIO(), width=30)
+    follow.until_end(api, job_set, Choice(), told)
+    expected = "train-1: finished; model version 3 in /models/vision/train\n"
+    assert cast(io.StringIO, told.file).getvalue() == expected
+
+
+class _Ended:
+    """An API server with a job that has ended, and its pod, which has printed nothing."""
+
+    def __init__(self, job_set: dict[str, Any], pod: dict[str, Any]) -> None:
+        self._job_set = job_set
+        self._pod = {**pod, "metadata": {**pod["metadata"], "uid": "1", "namespace": "vision"}}
+        self._pod["status"] = pod["status"]
+
+    def get(self, path: str) -> dict[str, Any]:
+        return self._job_set
+
+    def items(self, path: str, **_: str) -> list[dict[str, Any]]:
+        return [self._pod]
+
+    def lines(self, path: str, **_: str) -> list[str]:
+        return []

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
-from cli.commands.run import asked, plan, submission
+import stack_file
+from cli.commands.run import asked, plan, query, submission
 from cli.commands.run.asked import Given
 from cli.commands.run.platform import Platform
+from cli.commands.run.submission import Came
+from components.base.settings import Settings
 from driver.kube import Kube
 from embedded.fault import Fault
+from tests.support.workload_stacks import Project
 
 PYTHON = ("python", "train.py", "--epochs", "3")
 
@@ -59,6 +64,11 @@ class TestCommandLine:
         assert found["volumes"] == {"models": "/models", "datasets": None}
         assert found["model"] == {"volume": "models", "path": "train"}
         assert found["checkpoints"] == {"volume": "models"}
+
+    def test_a_volume_with_ro_is_read_only_and_keeps_no_model(self) -> None:
+        found = _settings(volumes=("datasets:/datasets:ro", "models:/models"))
+        assert found["volumes"]["datasets"] == {"path": "/datasets", "readOnly": True}
+        assert found["model"]["volume"] == "models"
 
     @pytest.mark.parametrize(
         ("command", "name"),
@@ -145,6 +155,16 @@ class TestPlan:
         with pytest.raises(Fault, match="--name: digits is a workload of the stack"):
             plan.planned(asked.job("digits", None, PYTHON, Given()), Platform.of_stack("dev"))
 
+    def test_a_stack_of_workloads_runs_jobs_on_its_platform(self, mine: Path, tmp_path: Path) -> None:
+        project = Project(tmp_path / "project")
+        settings = Settings.of_file(stack_file.read(project.folder / "Pulumi.vision.yaml"))
+        job = asked.job("hello", None, PYTHON, Given(queue="training", cpus=0.3, memory_gib=1))
+        planned = plan.planned(job, Platform("vision", settings))
+        assert planned.namespace == "tensorplane-dev"
+        for taken, stack in (("search", "stack"), ("digits", "platform dev")):
+            with pytest.raises(Fault, match=f"^--name: .*{stack}"):
+                plan.planned(dataclasses.replace(job, name=taken), Platform("vision", settings))
+
 
 class Api:
     """An API server that keeps what is applied."""
@@ -217,14 +237,35 @@ class TestSubmission:
             _submit(api, _planned(queue="training", cpus=0.5))
 
     @pytest.mark.parametrize(
-        ("end", "given"), [("Failed", {}), ("Completed", {"cpus": 0.5}), ("Failed", {"cpus": 0.5})]
+        ("end", "given", "came"),
+        [("Failed", {}, "continued"), ("Completed", {"cpus": 0.5}, "changed"), ("Failed", {"cpus": 0.5}, "continued")],
     )
-    def test_what_has_failed_or_gets_other_settings_goes_on(self, mine: Path, end: str, given: dict[str, Any]) -> None:
+    def test_what_has_failed_or_gets_other_settings_is_submitted_again(
+        self, mine: Path, end: str, given: dict[str, Any], came: str
+    ) -> None:
         api = Api()
         _submit(api, _planned(queue="training"))
         api.end(end)
-        assert _submit(api, _planned(queue="training", **given)).came == "continued"
+        assert _submit(api, _planned(queue="training", **given)).came == came
         assert len(api.deleted) == 1
+
+    @pytest.mark.parametrize(
+        ("came", "server", "told"),
+        [
+            (
+                "new",
+                None,
+                "submitted to tensorplane-dev: 1 pod, price unknown; goes on from its checkpoints if it has any",
+            ),
+            ("continued", None, "goes on from its checkpoints: 1 pod, price unknown"),
+            ("changed", "digits-server", "has finished; publishes to digits-server: 1 pod, price unknown"),
+            ("changed", None, "has finished; is not trained again: 1 pod, price unknown"),
+        ],
+    )
+    def test_its_first_line_says_what_is_known(self, mine: Path, came: Came, server: str | None, told: str) -> None:
+        planned = _planned(queue="training", volumes=("models:/models",))
+        submitted = submission.Submitted(planned.objects[0], came)
+        assert query.told(planned, submitted, server) == f"{planned.run}: {told}"
 
     def test_a_job_that_is_being_cancelled_is_created_again_once_it_is_gone(
         self, mine: Path, monkeypatch: pytest.MonkeyPatch

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from cli.commands.top import history, query, rows
+from cli.commands.top import history, plot, query, rows
 from cli.commands.top.history import Point
 from cli.kueue import workloads as queue_work
 from cli.kueue.facts import Facts, gather
@@ -85,6 +85,20 @@ def test_kinds_go_from_old_to_new_with_the_nodes_that_are_ready() -> None:
         ("a100-80gb", 2, 2, 8, 8, 8),
         ("h100-80gb", 2, 2, 8, 8, 8),
     ]
+
+
+def test_a_flavor_without_labels_has_the_nodes_of_no_other() -> None:
+    flavors = copy.deepcopy(list(FACTS.flavors))
+    next(one for one in flavors if one["metadata"]["name"].endswith("cpu"))["spec"].pop("nodeLabels")
+    plain = {"metadata": {"name": "own", "labels": {}}, "spec": {}, "status": {"allocatable": {"cpu": "8"}}}
+    found = rows.of(replace(FACTS, flavors=flavors, nodes=[*FACTS.nodes, plain]), WORKS).flavors
+    assert next(one.nodes for one in found if one.name.endswith("cpu")) == 1
+
+
+def test_without_gpus_only_waiting_jobs_are_drawn() -> None:
+    drawn = "\n".join(plot.draw([Point(NOW - timedelta(hours=1), 2, 0), Point(NOW, 2, 0)], 80))
+    assert "GPUs in use" not in drawn
+    assert "jobs waiting" in drawn
 
 
 def test_namespaces_tell_what_their_jobs_have_and_want() -> None:

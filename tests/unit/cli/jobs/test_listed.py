@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,6 +13,7 @@ from cli.kueue import workloads
 from cli.kueue.facts import Facts
 
 NOW = datetime(2026, 11, 25, 12, 0, tzinfo=UTC)
+FLAVOR = {"metadata": {"name": "tp-t4"}, "spec": {"nodeLabels": {"tensorplane.dev/flavor": "t4"}}}
 
 
 def _at(hours: float) -> str:
@@ -65,7 +67,7 @@ def work(name: str, *, reserved: float | None = None, before: int = 0) -> dict[s
 
 def _jobs(job_sets: list[dict[str, Any]], works: list[dict[str, Any]]) -> list[listed.Job]:
     found = workloads.works(Facts("ml", workloads=works))
-    return listed.jobs(job_sets, found, {"tp-t4": "t4"}, NOW)
+    return listed.jobs(job_sets, found, [FLAVOR], NOW)
 
 
 def test_a_running_job_has_its_flavor_and_the_gpu_hours_of_all_admissions() -> None:
@@ -95,6 +97,34 @@ def test_a_job_without_a_queue_has_held_its_gpus_since_it_was_created() -> None:
     del made["metadata"]["labels"]["kueue.x-k8s.io/queue-name"]
     (job,) = _jobs([made], [])
     assert (job.state, job.queue, job.gpu_hours) == ("running", None, 80.0)
+
+
+def _priced(*usd: float) -> dict[str, Any]:
+    nodes = [{"usd": each, "cpus": 32, "memory_gib": 128, "accelerators": 4} for each in usd]
+    return {**FLAVOR, "metadata": {"name": "tp-t4", "annotations": {"tensorplane.dev/node-prices": json.dumps(nodes)}}}
+
+
+def _admitted(hours: float) -> dict[str, Any]:
+    """Two pods with 2 of a node's 4 GPUs each."""
+    made = work("a-1", reserved=hours, before=3600)
+    resources = {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"nvidia.com/gpu": "2"}}
+    template = {"spec": {"containers": [{"resources": resources}]}}
+    made["spec"]["podSets"] = [{"name": "worker", "count": 2, "template": template}]
+    made["status"]["admission"]["podSetAssignments"][0]["name"] = "worker"
+    return made
+
+
+@pytest.mark.parametrize(
+    ("flavor", "cost"),
+    [(FLAVOR, None), (_priced(4), (12, 12)), (_priced(4, 8), (12, 24))],
+    ids=["unknown", "one", "two"],
+)
+def test_the_cost_so_far_is_that_of_the_gpus_it_has_kept_from_others(
+    flavor: dict[str, Any], cost: tuple[float, float] | None
+) -> None:
+    works = workloads.works(Facts("ml", workloads=[_admitted(hours=2)]))
+    (job,) = listed.jobs([job_set("a-1", ready=1)], works, [flavor], NOW)
+    assert (job.usd and (job.usd.low, job.usd.high)) == cost
 
 
 def test_running_jobs_come_first_then_waiting_ones_then_those_that_ended_last() -> None:

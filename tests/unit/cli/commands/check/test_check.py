@@ -164,8 +164,11 @@ def test_a_folder_for_a_file(tmp_path: Path) -> None:
 
 
 def _prod_with(tmp_path: Path, **more: object) -> Path:
+    """The production stack without its team, whose jobs no settings declare."""
     settings = yaml.safe_load((PROJECT / "Pulumi.prod.yaml").read_text())
     server = {"kind": "modelServer", "model": {"volume": "models", "path": "digits"}}
+    del settings["config"]["tensorplane:queues"]["research"]["teams"]
+    del settings["config"]["tensorplane:teams"]
     settings["config"] |= {
         "tensorplane:volumes": {"models": {"sizeGib": 10, "backend": {"kind": "efs"}}},
         "tensorplane:workloads": {"digits-server": server},

@@ -68,3 +68,13 @@ def test_why_tells_what_nothing_ends() -> None:
     told, remedy = found.lines
     assert told == f"Its pod has a node but does not run: {UNPULLED.partition(': ')[2]}."
     assert remedy.endswith(f"kubectl -n ml delete jobset {RUN}")
+
+
+def test_why_tells_that_a_job_without_a_queue_runs_and_how_often_it_was_restarted() -> None:
+    running = pod_of()
+    running["spec"] = {"nodeName": "node"}
+    running["status"] = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+    asked = Asked(job_set_of(restarts=1), None, (), Facts("ml"), Details([running]), Room({}, {}, ()), NOW)
+    found = verdict.answer(asked)
+    assert (found.state, found.verdict) == ("running", f"{RUN} runs, in no queue")
+    assert found.lines == ("It was restarted 1 time.",)

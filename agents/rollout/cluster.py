@@ -1,0 +1,201 @@
+"""The objects of one rollout in the cluster: Deployments with their model config files, what it remembers, Events."""
+
+from __future__ import annotations
+
+import datetime
+import time
+import urllib.error
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from agents.api import CONFLICT, ApiServer
+from agents.rollout.decide import Track
+from agents.rollout.kept import Decision, Kept
+
+MANAGER = "tensorplane-rollout"
+TRACK = "tensorplane.dev/track"
+"""Label of the canary's pods, and of no others."""
+CANARY = "canary"
+ADMITTED = "tensorplane.dev/admitted"
+"""Readiness gate of the canary's pods: they get no requests before their version was compared with the stable one."""
+KEPT = "rollout.json"
+"""The key of what is remembered in its ConfigMap."""
+_FILE = "models.config"
+_VERSION = "tensorplane.dev/version"
+"""Annotation of a model config file and of the pods that have read it: the version, or `newest`."""
+_NEWEST = "newest"
+_PORT = 8501
+_MOST_RESTARTS = 3
+
+
+@dataclass(frozen=True)
+class Found:
+    """One pod of the server."""
+
+    name: str
+    address: str
+    """HOST:PORT of its REST API; empty without an IP address."""
+    canary: bool
+    ready: bool
+    started: bool
+    """Whether its server answers, whether or not it gets requests yet."""
+    admitted: bool
+    """Whether its readiness gate is open."""
+    failed: str
+    """Why its container keeps ending; empty if it does not."""
+    told: str
+    """The version that its annotation names."""
+
+
+@dataclass
+class Cluster:
+    """One server's objects in its namespace."""
+
+    server: ApiServer
+    namespace: str
+    name: str
+    """The server's."""
+    config: str
+    """Text of the model config file, with a placeholder for the version."""
+    placeholder: str
+    newest: str
+    """Text of the model config file that names no version."""
+    _known: dict[str, Any] = field(default_factory=dict)
+
+    def kept(self) -> Kept:
+        """What is remembered."""
+        found = self.server.send("GET", self._config_map("rollout"))
+        self._known = found
+        return Kept.read((found.get("data") or {}).get(KEPT, ""))
+
+    def keep(self, kept: Kept) -> None:
+        """Remember it. Raises OSError if another controller has changed it since `kept()`, which is then in charge."""
+        version = self._known["metadata"]["resourceVersion"]
+        body = {"metadata": {"resourceVersion": version}, "data": {KEPT: kept.text()}}
+        self._known = self.server.send("PATCH", self._config_map("rollout"), body)
+
+    def track(self, *, canary: bool) -> Track:
+        """A Deployment, without its pods."""
+        scale = self.server.send("GET", self._scale(canary=canary))
+        text = self.server.send("GET", self._config_map(_models(canary=canary)))["data"].get(_FILE, "")
+        return Track(scale["spec"].get("replicas", 0), self._version(text))
+
+    def pods(self) -> list[Found]:
+        """All pods of the server that are not being deleted."""
+        path = f"api/v1/namespaces/{self.namespace}/pods?labelSelector=app.kubernetes.io%2Fname%3D{self.name}"
+        items = self.server.send("GET", path)["items"]
+        return [_pod(each) for each in items if "deletionTimestamp" not in each["metadata"]]
+
+    def has_leaving(self, *, canary: bool) -> bool:
+        """Whether pods of a Deployment are still being deleted."""
+        label = f"app.kubernetes.io%2Fname%3D{self.name}%2C{TRACK}{'%3D' if canary else '%21%3D'}{CANARY}"
+        found = self.server.send("GET", f"api/v1/namespaces/{self.namespace}/pods?labelSelector={label}")["items"]
+        return any("deletionTimestamp" in each["metadata"] for each in found)
+
+    def configure(self, version: int | None, *, canary: bool) -> None:
+        """Write a model config file; the pods that mount it read it again."""
+        self.server.send("PATCH", self._config_map(_models(canary=canary)), {"data": {_FILE: self._text(version)}})
+
+    def hasten(self, pod: str, version: int | None) -> None:
+        """Change a pod's annotation, at which the kubelet updates its files at once instead of within a minute."""
+        annotations = {_VERSION: str(version or _NEWEST)}
+        path = f"api/v1/namespaces/{self.namespace}/pods/{pod}"
+        self.server.send("PATCH", path, {"metadata": {"annotations": annotations}})
+
+    def admit(self, pod: str) -> None:
+        """Open a pod's readiness gate."""
+        condition = {"type": ADMITTED, "status": "True", "lastTransitionTime": _text(time.time())}
+        path = f"api/v1/namespaces/{self.namespace}/pods/{pod}/status"
+        kind = "application/strategic-merge-patch+json"
+        self.server.send("PATCH", path, {"status": {"conditions": [condition]}}, content_type=kind)
+
+    def scale(self, replicas: int, *, canary: bool) -> None:
+        """Change a Deployment's replicas."""
+        path = f"{self._scale(canary=canary)}?fieldManager={MANAGER}"
+        self.server.send("PATCH", path, {"spec": {"replicas": replicas}})
+
+    def announce(self, decision: Decision) -> None:
+        """Create the decision's Event. A second one of the same decision changes nothing."""
+        at = datetime.datetime.fromtimestamp(decision.at, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        event = {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": f"{self.name}.rollout-{decision.number}", "namespace": self.namespace},
+            "involvedObject": {
+                "apiVersion": "apps/v1",
+                "kind": "Deployment",
+                "name": self.name,
+                "namespace": self.namespace,
+            },
+            "reason": decision.action,
+            "message": f"version {decision.version}: {decision.reason}",
+            "type": "Warning" if decision.action in ("RolledBack", "NotServed") else "Normal",
+            "firstTimestamp": at,
+            "lastTimestamp": at,
+            "count": 1,
+            "source": {"component": MANAGER},
+        }
+        try:
+            self.server.send("POST", f"api/v1/namespaces/{self.namespace}/events", event)
+        except urllib.error.HTTPError as error:
+            if error.code != CONFLICT:
+                raise
+
+    def told(self, version: int | None) -> str:
+        """The annotation of a pod that has been told to serve a version."""
+        return str(version or _NEWEST)
+
+    def _version(self, text: str) -> int | None:
+        before, _, after = self.config.partition(self.placeholder)
+        if not text.startswith(before) or text == self.newest:
+            return None
+        digits = text[len(before) : len(text) - len(after)]
+        return int(digits) if digits.isdecimal() else None
+
+    def _text(self, version: int | None) -> str:
+        return self.newest if version is None else self.config.replace(self.placeholder, str(version))
+
+    def _part(self, canary: bool) -> str:  # of the two tracks
+        return "canary-models" if canary else "stable-models"
+
+    def _config_map(self, part: str) -> str:
+        return f"api/v1/namespaces/{self.namespace}/configmaps/{self.name}-{part}"
+
+    def _scale(self, *, canary: bool) -> str:
+        name = f"{self.name}-canary" if canary else self.name
+        return f"apis/apps/v1/namespaces/{self.namespace}/deployments/{name}/scale"
+
+
+def _text(at: float) -> str:
+    return datetime.datetime.fromtimestamp(at, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _models(*, canary: bool) -> str:
+    return "canary-models" if canary else "stable-models"
+
+
+def _pod(found: Mapping[str, Any]) -> Found:
+    metadata, status = found["metadata"], found.get("status", {})
+    true = {each["type"] for each in status.get("conditions", ()) if each["status"] == "True"}
+    address = status.get("podIP", "")
+    return Found(
+        metadata["name"],
+        f"{address}:{_PORT}" if address else "",
+        canary=metadata.get("labels", {}).get(TRACK) == CANARY,
+        ready="Ready" in true,
+        started="ContainersReady" in true,
+        admitted=ADMITTED in true,
+        failed=_failure(status.get("containerStatuses", ())),
+        told=metadata.get("annotations", {}).get(_VERSION, ""),
+    )
+
+
+def _failure(containers: Sequence[Mapping[str, Any]]) -> str:
+    for each in containers:
+        ended = each.get("lastState", {}).get("terminated") or each.get("state", {}).get("terminated")
+        if ended and each.get("restartCount", 0) >= _MOST_RESTARTS:
+            lines = ended.get("message", "").strip().splitlines()
+            why = lines[-1][:300] if lines else f"{ended.get('reason', 'Error')}, exit code {ended.get('exitCode')}"
+            return f"its server has ended {each['restartCount']} times: {why}"
+    return ""

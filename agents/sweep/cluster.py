@@ -1,0 +1,77 @@
+"""The trials' JobSets in the cluster, and the ConfigMap with the sweep's results."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from agents.api import NOT_FOUND, ApiServer
+from agents.sweep.due import Job
+
+MANAGER = "tensorplane-sweep"
+_ENDED = {"Completed": Job.SUCCEEDED, "Failed": Job.FAILED}
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """One sweep's objects in its namespace."""
+
+    server: ApiServer
+    namespace: str
+    sweep: str
+    """The workload's name, by which its JobSets are labelled."""
+    run: str
+    """The sweep's run, after which its ConfigMap is named."""
+
+    def jobs(self) -> dict[str, Job]:
+        """The state of each JobSet, by name."""
+        # Without resourceVersion: what this process created or deleted a moment ago must be seen.
+        path = f"{self._job_sets}?labelSelector=app.kubernetes.io%2Fname%3D{self.sweep}"
+        return {each["metadata"]["name"]: _state(each) for each in self.server.send("GET", path)["items"]}
+
+    def create(self, job_set: Mapping[str, Any]) -> None:
+        """Create a JobSet by server-side apply, which does nothing if it exists. It is deleted with the results."""
+        results = self.server.send("GET", self._results)["metadata"]
+        owner: dict[str, Any] = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "name": results["name"],
+            "uid": results["uid"],
+        }
+        if results.get("ownerReferences"):
+            # A cancelled sweep is there until its trials are gone, so that the same one begins without them.
+            owner["blockOwnerDeletion"] = True
+        metadata = {**job_set["metadata"], "ownerReferences": [owner]}
+        path = f"{self._job_sets}/{metadata['name']}?fieldManager={MANAGER}"
+        self.server.send("PATCH", path, {**job_set, "metadata": metadata}, content_type=ApiServer.APPLY)
+
+    def delete(self, name: str) -> None:
+        """Delete a JobSet. It stays, as one that is being deleted, until its pods are gone."""
+        try:
+            self.server.send("DELETE", f"{self._job_sets}/{name}", {"propagationPolicy": "Foreground"})
+        except urllib.error.HTTPError as error:
+            if error.code != NOT_FOUND:
+                raise
+
+    def publish(self, results: Mapping[str, Any]) -> None:
+        """Replace the results."""
+        self.server.send("PATCH", self._results, {"data": {"results.json": json.dumps(results)}})
+
+    @property
+    def _job_sets(self) -> str:
+        return f"apis/jobset.x-k8s.io/v1alpha2/namespaces/{self.namespace}/jobsets"
+
+    @property
+    def _results(self) -> str:
+        return f"api/v1/namespaces/{self.namespace}/configmaps/{self.run}-results"
+
+
+def _state(job_set: Mapping[str, Any]) -> Job:
+    if "deletionTimestamp" in job_set["metadata"]:
+        return Job.ACTIVE
+    conditions = job_set.get("status", {}).get("conditions", ())
+    ended = (_ENDED.get(each["type"]) for each in conditions if each["status"] == "True")
+    return next((state for state in ended if state), Job.ACTIVE)

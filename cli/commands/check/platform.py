@@ -1,0 +1,50 @@
+"""Faults of a workload stack that only the cluster reveals: what its platform declares and has not deployed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from components import versions
+from components.base.faults import Fault
+from driver import advice
+from driver.kube import Kube
+from stack import ResolvedStack
+from workloads.base import WorkloadArgs
+from workloads.kinds.training_job import TrainingJobArgs
+
+_NAMESPACE = "/api/v1/namespaces/{}"
+_CLAIMS = _NAMESPACE + "/persistentvolumeclaims"
+_QUEUES = f"/apis/{versions.KUEUE_API}/namespaces/{{}}/localqueues"
+_JOB_SETS = f"/apis/{versions.JOBSET_API}"
+
+
+def faults(resolved: ResolvedStack, api: Kube) -> Iterator[Fault]:
+    """A fault per missing queue or volume; one alone if the platform is not there at all."""
+    platform, known = resolved.config.platform, resolved.platform
+    if not platform or not resolved.workloads:
+        return
+    deploy = f"deploy it with: {advice.deploy(platform)}"
+    if api.get(_NAMESPACE.format(known.namespace)) is None:
+        reason = f"{platform} is not deployed: the cluster has no namespace {known.namespace}"
+        yield Fault(("platform",), f"{reason}; {deploy}")
+        return
+    if any("jobset" in one.controllers for one in resolved.workloads.values()) and api.get(_JOB_SETS) is None:
+        yield Fault(("platform",), f"the cluster of {platform} has no JobSet, which runs the jobs; {deploy}")
+    for name, workload in resolved.workloads.items():
+        namespace = _namespace(workload, resolved)
+        have = {kind: _names(path, namespace, api) for kind, path in (("queue", _QUEUES), ("volume", _CLAIMS))}
+        used = [("queue", queue, at) for queue, at in workload.queues().items()]
+        used += [("volume", volume, at) for volume, at in workload.mounts().items()]
+        for kind, one, at in used:
+            if one not in have[kind]:
+                reason = f"{platform} declares {kind} {one}, but namespace {namespace} does not have it"
+                yield Fault(("workloads", name, *at), f"{reason}; {deploy}")
+
+
+def _namespace(workload: WorkloadArgs, resolved: ResolvedStack) -> str:
+    team = workload.team if isinstance(workload, TrainingJobArgs) else None
+    return resolved.platform.teams[team] if team else resolved.platform.namespace
+
+
+def _names(path: str, namespace: str, api: Kube) -> set[str]:
+    return {one["metadata"]["name"] for one in api.items(path.format(namespace))}

@@ -1,0 +1,60 @@
+"""What SRC and DST name: a path of this machine, or VOLUME:/PATH."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from embedded.fault import Fault
+
+_ON_VOLUME = re.compile(r"([a-z0-9][a-z0-9-]*):(.*)", re.DOTALL)
+"""As in scp: a path with a slash before its first colon is of this machine."""
+
+
+@dataclass(frozen=True)
+class OnVolume:
+    """A file or folder on a volume."""
+
+    volume: str
+    path: str
+    """Relative to the volume's root; empty for the volume itself."""
+    into: bool = False
+    """Whether it ends with a slash, so that the copy keeps its name."""
+
+    def __str__(self) -> str:
+        return f"{self.volume}:/{self.path}"
+
+
+def parsed(text: str) -> OnVolume | Path:
+    """The place that an argument names. A Fault if it leads out of the volume."""
+    found = _ON_VOLUME.fullmatch(text)
+    if not found:
+        return Path(text).expanduser()
+    parts = [part for part in found[2].split("/") if part not in ("", ".")]
+    if ".." in parts or "\0" in text:
+        raise Fault(f"{text}: has .., which may lead out of the volume; name the path from the volume's root")
+    return OnVolume(found[1], "/".join(parts), into=found[2] in ("", ".") or found[2].endswith("/"))
+
+
+def target(source: OnVolume | Path, wanted: OnVolume, text: str) -> OnVolume:
+    """Where a copy goes on a volume: to DST, or with its own name into DST if that ends with a slash."""
+    if not wanted.into or isinstance(source, OnVolume):
+        return wanted
+    name = source.resolve().name
+    if not name:
+        raise Fault(f"{text}: ends with /, and SRC has no name to keep; name the copy")
+    return OnVolume(wanted.volume, f"{wanted.path}/{name}".lstrip("/"))
+
+
+def local_target(source: OnVolume, text: str) -> Path:
+    """Where a copy goes on this machine: the same rule; `.` and `..` are folders to copy into. A Fault if it has no
+    folder to be in.
+    """
+    wanted = Path(text).expanduser()
+    if text.endswith("/") or wanted.name in ("", ".."):
+        name = source.path.rpartition("/")[2] or source.volume
+        wanted = wanted / name
+    if not wanted.parent.is_dir():
+        raise Fault(f"{text}: {wanted.parent} is no folder; create it first")
+    return wanted

@@ -1,0 +1,79 @@
+"""The pod of a copy: it mounts one volume, and waits for programs that the command runs in it."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+from typing import Any
+
+from cli.api_values import Object
+from cli.commands.cp import transfer
+from components.base.faults import Fault as SettingsFault
+from components.base.labels import labels
+from components.base.model import Resources
+from components.node_groups import placement
+from components.volumes.members import groups
+from embedded.fault import Fault
+from stack import ResolvedStack
+from workloads import references
+from workloads.base import Declared
+from workloads.checks import mounts
+from workloads.manifests import pod
+
+ROOT = "/volume"
+"""Mount path of the volume."""
+ACCOUNT = "default"
+"""The service account of every namespace, which no volume lists by itself."""
+_PROGRAM = "TENSORPLANE_COPY"
+_MOST_SECONDS = 24 * 3600
+"""A pod whose command was killed ends by itself."""
+_WAIT = f"import time; time.sleep({_MOST_SECONDS})"
+_RESOURCES = Resources(cpus=0.05, memory_gib=0.25)
+
+
+def command(verb: str, path: str) -> list[str]:
+    """What to run in the pod: one end of a copy."""
+    return ["python3", "-I", "-c", f"import os; exec(os.environ['{_PROGRAM}'])", verb, ROOT, path]
+
+
+def of(resolved: ResolvedStack, volume: str, account: str, *, read_only: bool) -> Object:
+    """The pod. A Fault if the settings do not let this service account mount the volume so."""
+    if lines := [f"{volume}: {fault.reason}" for fault in _faults(resolved, volume, account, read_only=read_only)]:
+        raise Fault(*lines)
+    container = pod.Container(
+        image=resolved.config.cluster.images.python,
+        resources=_RESOURCES,
+        command=["python3", "-I", "-c", _WAIT],
+        env=pod.variables({_PROGRAM: Path(transfer.__file__).read_text()}),
+        volumes=[references.mountable(volume, resolved.platform).at(ROOT, read_only=read_only)],
+    )
+    about = labels(f"copy-{volume}", "copy")
+    where = placement.spec(resolved.fleet, _RESOURCES, interruptible=False)
+    made = pod.template(account, about, container, grace_seconds=0, restart_policy="Never", placement=where)
+    name = {"name": f"copy-{volume}-{uuid.uuid4().hex[:5]}", "namespace": resolved.config.namespace_name}
+    spec: dict[str, Any] = {**made["spec"], "activeDeadlineSeconds": _MOST_SECONDS}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {**made["metadata"], **name}, "spec": spec}
+
+
+def _faults(resolved: ResolvedStack, volume: str, account: str, *, read_only: bool) -> list[SettingsFault]:
+    config, at = resolved.config, ("volumes", volume)
+    declared = Declared(
+        cluster=config.cluster,
+        fleet=resolved.fleet,
+        volumes=config.volumes,
+        streams=config.streams,
+        queues=config.queues,
+        rooms=resolved.rooms,
+        models={},
+        teams=config.teams,
+        prometheus=config.controllers,
+        workloads=frozenset(),
+    )
+    found = [*mounts.check_volume(volume, at, config.volumes), *mounts.check_stream(volume, at, declared.records)]
+    if not read_only:
+        found += mounts.check_mirror(volume, at, config.volumes)
+    args = config.volumes.get(volume)
+    # Of users in groups, only the API server knows.
+    if args and not groups([*(args.readers or ()), *(args.writers or ())]):
+        found += mounts.check_access(account, volume, at, config.volumes, read_only=read_only)
+    return found

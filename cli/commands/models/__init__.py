@@ -1,0 +1,25 @@
+"""`tensorplane models`: model servers, what they serve, and how fast they answer."""
+
+from __future__ import annotations
+
+import click
+
+from cli import options
+
+
+@click.command("models")
+@options.served(required=False)
+@options.stack
+@options.team
+@options.as_json()
+def command(target: str | None, stack: str, team: str | None, as_json: bool) -> None:
+    """Model servers: models, versions, labels, ready replicas, requests per second and latencies.
+
+    With SERVER/MODEL, or a SERVER of one model, its signatures as well.
+    """
+    from cli.access import Access
+    from cli.commands.models import listed
+    from driver import terminal
+
+    access = Access.of(stack, team, options.context())
+    listed.run(access, target, terminal.console(), as_json=as_json)

@@ -1,0 +1,141 @@
+"""The models of a stack's servers: versions and their states, labels, replicas, traffic."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rich.console import Console, RenderableType
+
+from cli.access import Access
+from cli.commands.models import signatures
+from cli.output.numbers import NOTHING
+from cli.output.tables import table
+from cli.serving import rest, server, traffic
+from cli.serving.server import Server
+from cli.serving.traffic import Counts, Traffic
+from embedded.fault import Fault
+from workloads.manifests import serving_config
+
+_SECONDS = 3.0
+"""Between two looks at the metrics."""
+_AT_ONCE = 16
+
+
+@dataclass(frozen=True)
+class Row:
+    """One model of a server."""
+
+    server: str
+    model: str
+    versions: Mapping[int, str]
+    """States by version, as TensorFlow Serving names them; empty if it answers nothing."""
+    labels: Mapping[str, int]
+    ready: int | None
+    """Ready pods of the server. None, as `replicas` and `traffic`, for members of a team."""
+    replicas: int | None
+    traffic: Traffic | None
+    shares: str = ""
+    """Which part of the requests each version gets, where a canary tries new ones."""
+    decision: str = ""
+    """The last decision of the canary's controller."""
+
+
+def run(access: Access, target: str | None, console: Console, *, as_json: bool) -> None:
+    """Asks the cluster, and prints. `target`: SERVER or SERVER/MODEL; None: all."""
+    found = server.chosen(access, target)
+    rows = ask(found)
+    of_one = signatures.of(*found[0]) if target and len(found) == 1 else None
+    if as_json:
+        plain = [asdict(row) for row in rows]
+        print(json.dumps(plain if of_one is None else {**plain[0], "signatures": of_one}, indent=2))
+    elif not rows:
+        console.print("There is no model server; declare a workload of kind modelServer.")
+    else:
+        console.print(render(rows))
+        if of_one is not None:
+            console.print("", signatures.render(of_one))
+
+
+def ask(found: Sequence[tuple[Server, str]]) -> list[Row]:
+    """The rows of these models."""
+    by_name = {one.name: one for one, _ in found}
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        versions = pool.map(lambda pair: _versions(*pair), found)
+        looks = dict(zip(by_name, pool.map(_looks, by_name.values()), strict=True))
+        return [
+            Row(
+                one.name,
+                model,
+                states,
+                one.models[model],
+                one.ready,
+                one.replicas,
+                None if (pods := looks[one.name]) is None else traffic.of(model, pods, _SECONDS),
+                one.rollout.shares if one.rollout else "",
+                one.rollout.last_decision if one.rollout else "",
+            )
+            for (one, model), states in zip(found, versions, strict=True)
+        ]
+
+
+def _versions(of: Server, model: str) -> dict[int, str]:
+    """The states of the versions, the newest first. Those that were unloaded in peace are left out."""
+    try:
+        states = of.ask(model)["model_version_status"]
+    except Fault:
+        return {}
+    found = {int(one["version"]): _state(one) for one in states}
+    return {version: found[version] for version in sorted(found, reverse=True) if found[version] != "END"}
+
+
+def _state(version: Mapping[str, Any]) -> str:
+    """With the reason if it could not be loaded."""
+    reason = " ".join((version.get("status") or {}).get("error_message", "").split())
+    return f"{version['state']}: {reason}" if reason else str(version["state"])
+
+
+def _looks(of: Server) -> list[tuple[dict[str, Counts], dict[str, Counts]]] | None:
+    """Two looks at the metrics of each ready pod; None if the user may not see the pods."""
+    if of.replicas is None:
+        return None
+    pods = of.pods()
+    before = [_counts(of, pod) for pod in pods]
+    time.sleep(_SECONDS if pods else 0)
+    return list(zip(before, [_counts(of, pod) for pod in pods], strict=True))
+
+
+def _counts(of: Server, pod: str) -> dict[str, Counts]:
+    """What a pod has counted; nothing if it has no metrics, or has ended by now."""
+    try:
+        status, text = rest.ask(of.api, pod, serving_config.METRICS_PATH)
+    except Fault:
+        return {}
+    return traffic.read(text.decode()) if status == 200 else {}
+
+
+def render(rows: Sequence[Row]) -> RenderableType:
+    """The table."""
+    columns = {
+        "server": [row.server for row in rows],
+        "model": [row.model for row in rows],
+        "versions": [", ".join(f"{number} {state}" for number, state in row.versions.items()) for row in rows],
+        "labels": [", ".join(f"{label}={number}" for label, number in row.labels.items()) for row in rows],
+        "traffic": [row.shares for row in rows],
+        "ready": [NOTHING if row.ready is None else f"{row.ready}/{row.replicas}" for row in rows],
+        "requests/s": [f"{row.traffic.requests_per_second:.1f}" if row.traffic else NOTHING for row in rows],
+        "p50": [_milliseconds(row.traffic.p50_ms if row.traffic else None) for row in rows],
+        "p99": [_milliseconds(row.traffic.p99_ms if row.traffic else None) for row in rows],
+        "last decision": [row.decision for row in rows],
+    }
+    shown = {name: [cell or NOTHING for cell in cells] for name, cells in columns.items()}
+    kept = {name: cells for name, cells in shown.items() if set(cells) != {NOTHING}}
+    return table(tuple(kept), list(zip(*kept.values(), strict=True)), right=("ready", "requests/s", "p50", "p99"))
+
+
+def _milliseconds(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:.3g} ms"

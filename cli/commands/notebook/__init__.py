@@ -1,0 +1,30 @@
+"""`tensorplane notebook NAME`: starts a notebook of the stack if it does not run, and opens it."""
+
+from __future__ import annotations
+
+import click
+
+from cli import options
+
+
+@click.command("notebook")
+@click.argument("name")
+@options.stack
+@click.option("--port", type=click.IntRange(1, 65535), help="Port of this machine; by default 8888, or a free one.")
+@click.option("--open", "opens", is_flag=True, help="Open it in a browser.")
+def command(name: str, stack: str, port: int | None, opens: bool) -> None:
+    """Open a notebook on a port of this machine, until Ctrl-C; it starts in its queue if it does not run.
+
+    NAME is a workload of kind `notebook`. After Ctrl-C it runs on, and ends by itself when it is idle; `tensorplane
+    cancel NAME` ends it at once.
+    """
+    from cli import stack_config
+    from cli.access import Access
+    from cli.commands.notebook import query
+    from driver import terminal
+
+    file = stack_config.file(stack)
+    query.check_readable(name, stack_config.encrypted(file, "workloads"))
+    resolved = stack_config.load(file)
+    access = Access.of(stack, None, options.context())
+    query.run(access, resolved, name, terminal.console(), port=port, opens=opens)

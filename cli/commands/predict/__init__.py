@@ -1,0 +1,42 @@
+"""`tensorplane predict SERVER`: a prediction of a deployed model."""
+
+from __future__ import annotations
+
+from typing import IO
+
+import click
+
+from cli import options
+
+
+@click.command("predict")
+@options.served()
+@click.argument("request_file", metavar="[FILE]", type=click.File("rb"), default="-")
+@options.stack
+@options.team
+@click.option("--version", type=click.IntRange(min=1), help="A version instead of the newest one that is served.")
+@click.option("--label", help="The version of this label.")
+@click.option("--signature", help="A signature instead of `serving_default`.")
+def command(
+    target: str,
+    request_file: IO[bytes],
+    stack: str,
+    team: str | None,
+    version: int | None,
+    label: str | None,
+    signature: str | None,
+) -> None:
+    """Ask a model server for predictions.
+
+    The request is JSON in FILE, or on standard input: the body of TensorFlow Serving's REST API with `instances` or
+    `inputs`, or only the list of instances. The answer is JSON. SERVER/MODEL names one of a server's several models.
+    """
+    from cli.access import Access
+    from cli.commands.predict import query
+    from embedded.fault import Fault
+
+    if version and label:
+        raise Fault("--version: conflicts with --label, which names a version as well; remove one of them")
+    asked = query.Asked(target, version, label)
+    request = query.body(request_file.read(), signature)
+    query.run(Access.of(stack, team, options.context()), asked, request)

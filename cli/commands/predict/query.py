@@ -1,0 +1,49 @@
+"""Asks a model server for a prediction."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from cli.access import Access
+from cli.serving import server
+from embedded.fault import Fault
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Of which model."""
+
+    target: str
+    """SERVER or SERVER/MODEL."""
+    version: int | None = None
+    label: str | None = None
+
+
+def run(access: Access, asked: Asked, request: dict[str, Any]) -> None:
+    """Prints the answer. A Fault with the server's reason if it refuses."""
+    found, model = server.one(access, asked.target)
+    print(json.dumps(found.ask(model, f"{_which(asked)}:predict", request)))
+
+
+def _which(asked: Asked) -> str:
+    """The part of the path that chooses a version."""
+    if asked.version:
+        return f"/versions/{asked.version}"
+    return f"/labels/{quote(asked.label, safe='')}" if asked.label else ""
+
+
+def body(text: bytes, signature: str | None) -> dict[str, Any]:
+    """The body of the request. A Fault if it is not one."""
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise Fault(f"request: is not JSON: {error}") from None
+    if isinstance(found, list):
+        found = {"instances": found}
+    if not isinstance(found, dict) or ("instances" in found) == ("inputs" in found):
+        has = f"an object with {', '.join(found) or 'no keys'}" if isinstance(found, dict) else json.dumps(found)[:40]
+        raise Fault(f"request: is {has}; give a list of instances, or an object with either instances or inputs")
+    return {**found, "signature_name": signature} if signature else found

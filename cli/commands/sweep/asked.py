@@ -1,0 +1,26 @@
+"""The sweep that a file asks for, as the settings of a workload. Pure, but for reading the file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cli.commands.run import asked
+from cli.commands.run.asked import Job
+from embedded.fault import Fault
+
+_KIND, _TRIAL = "sweep", "trial"
+
+
+def sweep(name: str | None, file: Path, *, team: str | None = None) -> Job:
+    """The sweep. Its trials get, like jobs, the files of the file's folder, and keep their outputs on the first volume.
+
+    `team`: whose it is; None for the stack's own. A Fault if the file cannot be read, or describes something else.
+    """
+    settings = asked.of_file(file)
+    if (kind := settings.get("kind", _KIND)) != _KIND:
+        raise Fault(f"{file}.kind: is {kind}; remove it, or set kind: {_KIND}")
+    named = name or file.stem
+    trial = settings.get(_TRIAL)
+    if isinstance(trial, dict):
+        settings[_TRIAL] = asked.completed(named, trial, team)
+    return Job(named, {**settings, "kind": _KIND}, asked.folder_of(file), file, part=_TRIAL)

@@ -1,0 +1,67 @@
+"""Follows a submitted sweep: a line for each trial that starts or ends, and its results at the end."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.text import Text
+
+from cli.access import Access
+from cli.api_values import Object
+from cli.commands.logs import around
+from cli.commands.sweep import results
+from cli.commands.sweep.results import Results, Trial
+from cli.jobs import in_cluster
+from components.sweep_shape import RESULTS_SUFFIX
+from embedded.fault import Fault
+
+_LOOK_SECONDS = 1.0
+_STYLES = {"open": "", "complete": "green", "pruned": "dim", "failed": "red"}
+
+
+def until_end(access: Access, job_set: Object, console: Console) -> None:
+    """Prints lines as the trials start and end. A Fault if the controller failed, or if the sweep is cancelled."""
+    told: dict[int, str] = {}
+    while True:
+        # First the end, so that the results of an ended sweep are its last ones.
+        current = access.api.get(in_cluster.path(job_set))
+        if current is None or current["metadata"].get("deletionTimestamp"):
+            raise Fault(f"{job_set['metadata']['name']}: was cancelled")
+        ended, found = in_cluster.ended(current), of_run(access, current)
+        for line in news(found, told) if found else ():
+            console.print(line)
+        if ended == "failed":
+            around.reason(current, in_cluster.pods(access.api, current), console)
+            raise Fault(f"{job_set['metadata']['name']}: its controller failed; run the same command to continue")
+        if ended and found:
+            results.show(found, console)
+            return
+        time.sleep(_LOOK_SECONDS)
+
+
+def of_run(access: Access, job_set: Object) -> Results | None:
+    """The results so far; None if there are none yet."""
+    about = job_set["metadata"]
+    path = f"/api/v1/namespaces/{about['namespace']}/configmaps/{about['name']}{RESULTS_SUFFIX}"
+    text = results.written(access.api.get(path) or {})
+    return results.read(json.loads(text)) if text else None
+
+
+def news(found: Results, told: dict[int, str]) -> Iterator[Text]:
+    """A line for each trial whose state is another than the one that was told, and notes it as told."""
+    for trial in found.trials:
+        if trial.number not in told:
+            yield Text(f"{trial.run}: starts with {results.values(trial)}")
+            told[trial.number] = "open"
+        if trial.state != told[trial.number]:
+            yield Text(f"{trial.run}: {_end(trial, found.metric)}", style=_STYLES[trial.state])
+            told[trial.number] = trial.state
+
+
+def _end(trial: Trial, metric: str) -> str:
+    steps = "" if trial.steps is None else f" after {trial.steps:,} step{'s' if trial.steps != 1 else ''}"
+    best = "" if trial.best is None else f", {metric} {trial.best:.5g}"
+    return f"{trial.state}{steps}{best}"

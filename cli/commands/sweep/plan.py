@@ -1,0 +1,143 @@
+"""The objects of a sweep that a person submits: checked and planned as the stack's own sweeps are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from cli.commands.run import of_team
+from cli.commands.run import plan as of_jobs
+from cli.commands.run.asked import Job
+from cli.commands.run.platform import Platform
+from components import cost, queues
+from components.base.model import Resources
+from components.base.names import digest_of
+from components.base.plural import counted
+from components.base.price import Usd
+from components.queues.room import PodSet
+from components.sweep_shape import ACCOUNT
+from embedded.fault import Fault
+from stack import ResolvedStack
+from workloads import pod_sets
+from workloads.kinds import sweep as of_stack
+from workloads.kinds.sweep import SweepArgs
+from workloads.manifests import mounts
+from workloads.manifests import sweep as submitted
+from workloads.manifests.objects import Manifest
+from workloads.manifests.sweep import Submitted
+from workloads.manifests.training_job import Facts, JobManifest
+
+_CONTROLLER = PodSet(submitted.ROLE, 1, Resources(cpus=0.02, memory_gib=0.1), together=False, interruptible=False)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A sweep's objects, and what as many trials ask for as run at once."""
+
+    run: str
+    objects: list[Manifest]
+    """The controller's JobSet first, and what it owns; in a team's namespace only what its members may create."""
+    settings: str
+    """A hash of what was asked for."""
+    namespace: str
+    image: str
+    """The controller's."""
+    trials: int
+    parallel: int
+    pods: int
+    gpus: int
+    hourly: Usd | None
+    """None: a price is unknown."""
+
+
+def planned(job: Job, platform: Platform, attempt: int = 1) -> Planned:
+    """The objects of a sweep. A Fault with every mistake in its settings, a line each.
+
+    `attempt`: how often the same sweep is to run from the beginning.
+    """
+    found = of_jobs.resolved(job, platform, attempt)
+    args = found.config.workloads[job.name]
+    if not isinstance(args, SweepArgs):
+        raise TypeError(f"{job.name} is a {args.kind}: the command makes sweeps only")
+    image = of_jobs.image_of(job, args.trial, args.default_image(found.config.cluster.images), found)
+    of_jobs.check_egress(job, args.trial, platform)
+    pods = args.pod_sets()
+    _check_gpus(job, platform, sum(each.gpus for each in pods), args)
+    _check_default_queue(job, platform, args, found)
+    trial = of_stack.template_settings(args)
+    facts = _without_file(job, of_jobs.facts_for(job, trial, found, platform))
+    template = of_stack.template(trial, facts, image=image)
+    run = of_stack.run_of(job.name, args.search, template)
+    controller = _image(args, found)
+    return Planned(
+        run,
+        [
+            *submitted.objects_of(_submitted(args, run, controller, template, facts, platform)),
+            *([] if platform.team else [template.service_account, *template.network_policies]),
+            *template.config_maps,
+        ],
+        digest_of([args.search.for_controller(), template.run.manifest, controller]),
+        facts.namespace,
+        controller,
+        args.search.count,
+        args.search.parallel,
+        sum(each.count for each in pods),
+        sum(each.gpus for each in pods),
+        cost.of(pods, found.fleet),
+    )
+
+
+def _without_file(job: Job, facts: Facts) -> Facts:
+    """The trials do not get the sweep's own file: with it, more trials would be another sweep."""
+    own = job.file.name if job.file else ""
+    return replace(facts, files={path: content for path, content in facts.files.items() if path != own})
+
+
+def _submitted(
+    args: SweepArgs, run: str, image: str, template: JobManifest, facts: Facts, platform: Platform
+) -> Submitted:
+    trial = args.trial
+    if trial.checkpoints is None:
+        raise ValueError(f"{run} has no checkpoints: the checks refuse that")
+    name = trial.checkpoints.volume
+    path = mounts.path_of(name, trial.volumes, facts.volumes)
+    return Submitted(
+        facts.identity,
+        run,
+        image,
+        args.search.for_controller(),
+        template.job_set,
+        facts.volumes[name].at(path, read_only=False),
+        mounts.inside(trial.checkpoints, trial.volumes, facts.volumes),
+        of_stack.for_publishing(trial),
+        ACCOUNT if platform.team else None,
+    )
+
+
+def _image(args: SweepArgs, found: ResolvedStack) -> str:
+    image = args.image_of_controller(found.config.cluster.images)
+    if not isinstance(image, str):
+        raise TypeError(f"{image!r} is no image: a file cannot refer to what another resource produces")
+    return image
+
+
+def _check_gpus(job: Job, platform: Platform, gpus: int, args: SweepArgs) -> None:
+    """A Fault if trials that run at once need more GPUs than the team may hold: not all pods could be created."""
+    most = of_team.most_gpus(platform) if platform.team else None
+    if most is None or gpus <= most:
+        return
+    each = gpus // args.search.parallel
+    of_team.check_gpus(job, platform, each)
+    reason = f"{args.search.parallel} trials need {counted(gpus, 'GPU')}, but team {platform.team} may hold {most}"
+    raise Fault(f"{job.place(('search', 'parallel'))}: {reason}; set {most // each} or less")
+
+
+def _check_default_queue(job: Job, platform: Platform, args: SweepArgs, found: ResolvedStack) -> None:
+    """A Fault if trials never fit beside the controller: Kueue puts jobs without a queue into one of this name."""
+    name = queues.DEFAULT
+    there: Sequence[str] = platform.queues if platform.team else list(found.config.queues)
+    if name in there and args.trial.queue == name:
+        room = found.rooms.get(name)
+        if room and not room.fit_together([_CONTROLLER, *pod_sets.of(args.trial)]):
+            reason = f"a trial fills queue {name}, into which Kueue also puts the sweep's controller"
+            raise Fault(f"{job.place_of('resources')}: {reason}; ask for less, or use a queue with another name")

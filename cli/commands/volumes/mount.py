@@ -1,0 +1,83 @@
+"""Mounts a volume of the embedded cluster on this machine, for those whom its readers and writers name."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from cli import stack_config, temporary_pod
+from cli.access import Access
+from cli.api_values import Object
+from cli.commands.cp import volume_pod
+from driver.kube import Kube
+from driver.target import Target
+from embedded.cluster import pool
+from embedded.cluster.lock import only_one
+from embedded.cluster.places import Places
+from embedded.fault import Fault
+from stack import ResolvedStack
+
+
+@dataclass(frozen=True)
+class Question:
+    """The command's arguments."""
+
+    name: str
+    path: str
+    stack: str
+    context: str
+    account: str
+    read_only: bool
+
+
+def run(question: Question) -> str:
+    """Mounts it, and says where. A Fault if the cluster is another one, or if the volume is not for this account."""
+    resolved = stack_config.load(stack_config.file(question.stack))
+    pod = volume_pod.of(resolved, question.name, question.account, read_only=question.read_only)
+    target = Target.of(question.context, stack=question.stack)
+    if not target.embedded:
+        raise Fault(_elsewhere(resolved, question.name))
+    if os.geteuid() != 0:
+        raise Fault("mounting requires root; run the command with sudo")
+    access = Access.of(question.stack, None, question.context)
+    # As the API server judges a pod that mounts it, groups of users included.
+    path = f"{temporary_pod.pods_of(access.namespace)}/{pod['metadata']['name']}"
+    access.api.apply(path, pod, "tensorplane", dry_run=True)
+    folder, volume = _folder(question.path), _id(access.api, access.namespace, question.name)
+    with only_one(target.instance):
+        pool.mount_volume(Places(target.instance), volume, folder, read_only=question.read_only)
+    how = " read-only" if question.read_only else ""
+    return f"{folder}: volume {question.name}, mounted{how}; unmount it with: umount {folder}"
+
+
+def _elsewhere(resolved: ResolvedStack, name: str) -> str:
+    """How to reach a volume of another cluster."""
+    backend = resolved.config.volumes[name].backend_on(resolved.config.cluster)
+    outside = backend.capabilities.outside
+    copy = f"copy files with: tensorplane cp {name}:/PATH ."
+    if outside:
+        return f"{name}: is on backend {backend.kind}, for which other machines use {outside} (docs/data.md); or {copy}"
+    return f"{name}: is on backend {backend.kind}, which only pods of the cluster mount; {copy}"
+
+
+def _folder(path: str) -> Path:
+    """The folder to mount at, created if it is missing. A Fault if it holds something."""
+    folder = Path(path).expanduser().absolute()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if folder.is_mount() or any(folder.iterdir()):
+            raise Fault(f"{folder}: is not empty; name an empty folder, or one that does not exist")
+    except OSError as error:
+        raise Fault(f"{folder}: {error.strerror}; name another folder") from None
+    return folder
+
+
+def _id(api: Kube, namespace: str, claim: str) -> str:
+    """The CSI driver's ID of a claim's volume. A Fault if it has none yet."""
+    found = api.get(f"/api/v1/namespaces/{namespace}/persistentvolumeclaims/{claim}")
+    name = ((found or {}).get("spec") or {}).get("volumeName")
+    volume: Object | None = api.get(f"/api/v1/persistentvolumes/{name}") if name else None
+    if volume is None:
+        raise Fault(f"{claim}: the cluster has no such volume yet; deploy the stack with: make up")
+    return str(volume["spec"]["csi"]["volumeHandle"])

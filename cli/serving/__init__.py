@@ -1,0 +1,1 @@
+"""Deployed model servers: their models, requests to them, and their traffic."""

@@ -1,0 +1,205 @@
+"""Model servers of a stack, or those that a team may ask, and requests to their REST API."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from agents.rollout.cluster import KEPT
+from agents.rollout.kept import Kept
+from cli import temporary_pod
+from cli.access import Access
+from cli.api_values import Object
+from cli.kueue.facts import condition
+from cli.serving import rest
+from components.base.faults import did_you_mean
+from components.base.labels import COMPONENT, NAME, TRACK
+from components.rollout_controller import CANARY_SUFFIX, NAME_SUFFIX
+from driver.kube import Kube
+from embedded.fault import Fault
+from workloads.manifests import model_server as manifests
+from workloads.manifests import serving_config
+
+Labels = Mapping[str, Mapping[str, int]]
+"""The versions of a model's labels, by label, by model."""
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """A server whose new versions a canary tries."""
+
+    kept: Kept
+    stable: int
+    """Ready pods of the stable version."""
+    canary: int
+
+    @property
+    def shares(self) -> str:
+        """Which part of the requests each version gets."""
+        whole = self.stable + self.canary
+        if self.kept.stable is None or not whole:
+            return ""
+        of_stable = f"{self.kept.stable}: {100 * self.stable / whole:.0f} %"
+        if not self.canary or self.kept.candidate is None:
+            return of_stable
+        return f"{of_stable}, canary {self.kept.candidate}: {100 * self.canary / whole:.0f} %"
+
+    @property
+    def last_decision(self) -> str:
+        """As its Event says it."""
+        if not self.kept.decisions:
+            return ""
+        last = self.kept.decisions[-1]
+        return f"{last.action} {last.version}: {last.reason}"
+
+
+@dataclass(frozen=True)
+class Server:
+    """A model server."""
+
+    api: Kube
+    namespace: str
+    name: str
+    models: Labels
+    replicas: int | None = None
+    """Wanted pods; None for members of a team, who see no pods, and ask the Service through the API server."""
+    ready: int | None = None
+    rollout: Rollout | None = None
+    """What its canary's controller has decided; None without a canary."""
+
+    def pods(self) -> list[str]:
+        """The paths of its ready pods in the API, those of a canary last."""
+        inside = temporary_pod.pods_of(self.namespace)
+        found = self.api.items(inside, labelSelector=f"{NAME}={self.name}")
+        found.sort(key=lambda pod: TRACK in (pod["metadata"].get("labels") or {}))
+        return [f"{inside}/{pod['metadata']['name']}" for pod in found if condition(pod, "Ready").holds]
+
+    def ask(self, model: str, suffix: str = "", body: Any = None) -> Any:
+        """What the REST API answers about a model. A Fault with the server's reason if that is an error.
+
+        `suffix`: the end of the path, such as `:predict`; `body`: of a POST.
+        """
+        path = f"/v1/models/{quote(model)}{suffix}"
+        status, answer = self._of_service(path, body) if self.replicas is None else self._of_pod(path, body)
+        if status == 200:
+            return answer
+        raise Fault(f"{self.name}/{model}: {_reason(answer) or f'the server answers with status {status}'}")
+
+    def _of_service(self, path: str, body: Any) -> tuple[int, Any]:
+        status, answer = self.api.service(
+            self.namespace, self.name, manifests.REST_PORT, path, body, seconds=rest.SECONDS
+        )
+        if status == 503 and "no endpoints available" in str(answer):
+            raise self.without_pods()
+        return status, answer
+
+    def without_pods(self) -> Fault:
+        """What to do where no pod is ready."""
+        return Fault(
+            f"{self.name}: no pod is ready; they are once each of its models has a version: publish one, for example"
+            f" with tensorplane run … --publish {self.name}"
+        )
+
+    def _of_pod(self, path: str, body: Any) -> tuple[int, Any]:
+        ready = self.pods()
+        if not ready:
+            raise self.without_pods()
+        status, answer = rest.ask(self.api, ready[0], path, body)
+        return status, json.loads(answer) if status == 200 else answer
+
+
+def _reason(answer: Any) -> str:
+    """The reason in the body of an error on one line: the model server's, or the API server's."""
+    try:
+        found = json.loads(answer)
+        reason = found.get("error") or found["message"]
+    except (TypeError, ValueError, KeyError, AttributeError):
+        return ""
+    return " ".join(str(reason).split())
+
+
+def servers(access: Access) -> list[Server]:
+    """The servers of the stack's namespace; for a team those that serve from its volumes."""
+    if access.team:
+        return _of_team(access)
+    path = f"/apis/apps/v1/namespaces/{access.namespace}/deployments"
+    found = access.api.items(path, labelSelector=f"{COMPONENT}={manifests.PART},!{TRACK}")
+    return [_deployed(access, one) for one in sorted(found, key=lambda one: str(one["metadata"]["name"]))]
+
+
+def _deployed(access: Access, deployment: Object) -> Server:
+    name = deployment["metadata"]["name"]
+    text = _data(access, _models_map(deployment) or manifests.models_map(name)).get(manifests.MODELS)
+    models = serving_config.labels(text) if text else {_first_model(deployment): {}}
+    ready = (deployment.get("status") or {}).get("readyReplicas") or 0
+    wanted = deployment["spec"].get("replicas", 1)
+    return Server(access.api, access.namespace, name, models, wanted, ready, _rollout(access, name, ready))
+
+
+def _models_map(deployment: Object) -> str | None:
+    """The ConfigMap that the pods mount as their model config file."""
+    mounted = deployment["spec"]["template"]["spec"].get("volumes", ())
+    names = [str(one["configMap"]["name"]) for one in mounted if one.get("configMap")]
+    return next((name for name in names if name.endswith(manifests.models_map(""))), None)
+
+
+def _data(access: Access, config_map: str) -> Mapping[str, str]:
+    found = access.api.get(f"/api/v1/namespaces/{access.namespace}/configmaps/{config_map}") or {}
+    return found.get("data") or {}
+
+
+def _rollout(access: Access, name: str, ready: int) -> Rollout | None:
+    if not (text := _data(access, f"{name}{NAME_SUFFIX}").get(KEPT)):
+        return None
+    path = f"/apis/apps/v1/namespaces/{access.namespace}/deployments/{name}{CANARY_SUFFIX}"
+    canary = ((access.api.get(path) or {}).get("status") or {}).get("readyReplicas") or 0
+    return Rollout(Kept.read(text), ready, canary)
+
+
+def _first_model(deployment: Object) -> str:
+    """The model of a server with an image of its own, which has no model config file."""
+    (container, *_) = deployment["spec"]["template"]["spec"]["containers"]
+    return next(str(one["value"]) for one in container["env"] if one["name"] == "MODEL_NAME")
+
+
+def _of_team(access: Access) -> list[Server]:
+    from cli.commands.run.platform import Platform  # imports the stack
+
+    tree = Platform.of_team(access).settings.tree
+    found = []
+    for name, args in sorted((tree.get("workloads") or {}).items()):
+        model = args["model"]
+        models = {model["path"].rpartition("/")[2]: model.get("labels") or {}}
+        found.append(Server(access.api, tree["namespace"], name, models))
+    return found
+
+
+def chosen(access: Access, target: str | None) -> list[tuple[Server, str]]:
+    """The models of all servers, of SERVER, or the one of SERVER/MODEL. A Fault if there is none of this name."""
+    there = {one.name: one for one in servers(access)}
+    if target is None:
+        return [(one, model) for one in there.values() for model in one.models]
+    name, _, wanted = target.partition("/")
+    if name not in there:
+        owner = f"team {access.team}" if access.team else f"stack {access.stack}"
+        raise Fault(f"{name}: {owner} has no such model server; {_choose(name, there)}")
+    models = there[name].models
+    if wanted and wanted not in models:
+        raise Fault(f"{target}: {name} serves no such model; {_choose(wanted, models)}")
+    return [(there[name], model) for model in ([wanted] if wanted else models)]
+
+
+def one(access: Access, target: str) -> tuple[Server, str]:
+    """The one model of SERVER or SERVER/MODEL. A Fault if there is none, or if the server has several."""
+    first, *more = chosen(access, target)
+    if more:
+        models = ", ".join(f"{target}/{model}" for model in first[0].models)
+        raise Fault(f"{target}: serves several models; choose one of {models}")
+    return first
+
+
+def _choose(wrong: str, names: Mapping[str, Any]) -> str:
+    return f"it has {', '.join(names) or 'none'}{did_you_mean(wrong, names)}"

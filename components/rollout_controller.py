@@ -1,0 +1,137 @@
+"""The controller of a model server's rollouts (`agents/rollout`): its rights, what it mounts, and what it remembers."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components.agent import TO_API_SERVER, Agent, Mount, Resources, Rights
+from components.base.labels import NAME, labels
+from components.base.names import digest
+
+NAME_SUFFIX = "-rollout"
+"""What the names of the controller's objects end with, after the server's name."""
+CANARY_SUFFIX = "-canary"
+"""What the names of the canary's objects end with."""
+_DESCRIPTION = "/etc/tensorplane/rollout"
+_FILE = "rollout.json"
+_TMP_MIB = 16
+
+
+@dataclass(frozen=True)
+class Volume:
+    """A claim that the controller mounts."""
+
+    claim: str
+    path: str
+    pod_labels: Mapping[str, str]
+    """Labels of pods that mount it."""
+    read_only: bool
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a model server asks of its controller."""
+
+    server: str
+    image: str
+    """An image with Python."""
+    description: Mapping[str, Any]
+    """What the agent's `Described.read` reads, and the texts of the model config file."""
+    volumes: Sequence[Volume]
+    config_maps: Sequence[str]
+    """Names of the model config files, which the controller writes."""
+    deployments: Sequence[str]
+    """Names of the Deployments, whose replicas it sets."""
+    rest_port: int
+
+
+def declare(
+    request: Request,
+    *,
+    namespace: pulumi.Input[str],
+    needed: Sequence[pulumi.Resource],
+    opts: pulumi.ResourceOptions,
+) -> None:
+    """Create the controller. `needed`: what it writes to."""
+    name = f"{request.server}{NAME_SUFFIX}"
+    memory = k8s.core.v1.ConfigMap(
+        f"{name}-kept",
+        metadata={"name": name, "namespace": namespace, "labels": labels(request.server, "rollout")},
+        data={},
+        opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(ignore_changes=["data"])),
+    )
+    agent = Agent(
+        "rollout",
+        name=name,
+        component="rollout",
+        namespace=namespace,
+        image=request.image,
+        resources=Resources(cpu="10m", memory="32Mi", memory_limit="128Mi"),
+        rights=[Rights(name, _rules(name, request), namespace)],
+        egress=[TO_API_SERVER, _to_servers(request)],
+        policy_types=["Egress"],
+        opts=opts,
+    )
+    text = json.dumps(request.description, sort_keys=True)
+    made = k8s.core.v1.ConfigMap(
+        f"{name}-settings",
+        metadata={
+            "name": f"{name}-{digest(text)}",
+            "namespace": namespace,
+            "labels": labels(request.server, "rollout"),
+        },
+        immutable=True,
+        data={_FILE: text},
+        opts=opts,
+    )
+    pod = agent.pod(
+        [f"{_DESCRIPTION}/{_FILE}", namespace],
+        mounts=[
+            Mount({"name": "rollout", "config_map": {"name": made.metadata["name"]}}, _DESCRIPTION),
+            *(_mount(volume) for volume in request.volumes),
+        ],
+        tmp_mib=_TMP_MIB,
+    )
+    pod_labels = {key: value for volume in request.volumes for key, value in volume.pod_labels.items()}
+    agent.deployment(pod, needed=[memory, *needed], pod_labels=pod_labels)
+
+
+def _mount(volume: Volume) -> Mount:
+    claim: k8s.core.v1.VolumeArgsDict = {
+        "name": volume.claim,
+        "persistent_volume_claim": {"claim_name": volume.claim, "read_only": volume.read_only},
+    }
+    return Mount(claim, volume.path, read_only=volume.read_only)
+
+
+def _to_servers(request: Request) -> "k8s.networking.v1.NetworkPolicyEgressRuleArgsDict":
+    return {
+        "to": [{"pod_selector": {"match_labels": {NAME: request.server}}}],
+        "ports": [{"protocol": "TCP", "port": request.rest_port}],
+    }
+
+
+def _rules(name: str, request: Request) -> "list[k8s.rbac.v1.PolicyRuleArgsDict]":
+    """The server's objects by name; RBAC cannot limit pods to a label."""
+    return [
+        {
+            "api_groups": [""],
+            "resources": ["configmaps"],
+            "resource_names": [name, *request.config_maps],
+            "verbs": ["get", "patch"],
+        },
+        {
+            "api_groups": ["apps"],
+            "resources": ["deployments/scale"],
+            "resource_names": [*request.deployments],
+            "verbs": ["get", "patch"],
+        },
+        # An annotation makes the kubelet update a pod's files at once.
+        {"api_groups": [""], "resources": ["pods"], "verbs": ["list", "patch"]},
+        {"api_groups": [""], "resources": ["pods/status"], "verbs": ["patch"]},
+        {"api_groups": [""], "resources": ["events"], "verbs": ["create"]},
+    ]

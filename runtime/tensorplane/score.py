@@ -1,0 +1,224 @@
+"""Scores the records of a topic with a served model: `python3 -m tensorplane.score` in the pods of a scorer.
+
+Each record gets one result, a record of the output topic with the key TOPIC-PARTITION-OFFSET. Offsets are committed
+after all replicas have the results, so that a scorer that is killed scores its last records again, under the same keys.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+
+from tensorplane import metrics
+from tensorplane.declared_streams import DeclaredStream
+from tensorplane.log import say
+from tensorplane.model_client import Result, Unavailable, results
+from tensorplane.score_progress import LOOK_SECONDS, Progress
+
+INPUT, OUTPUT = "input", "output"
+"""Names of the streams in the variable STREAMS."""
+_POLL_SECONDS = 0.5
+_GATHER_SECONDS = 0.01
+"""Time that a record waits for others of its request."""
+_ANSWER_SECONDS = 30.0
+_SESSION_MILLISECONDS = 10_000
+"""Time after which the other pods get the partitions of one that was killed."""
+_BACKOFF_SECONDS = (0.1, 5.0)
+_FLUSH_SECONDS = 1.0
+_FORBIDDEN = {KafkaError.GROUP_AUTHORIZATION_FAILED, KafkaError.TOPIC_AUTHORIZATION_FAILED}
+_REMEDY = "retention deleted records before they were scored, or the topic was recreated; reset the group's offsets"
+
+
+class ScoringError(RuntimeError):
+    """Scoring cannot continue without losing records."""
+
+
+class Scorer:
+    """One pod's part of a consumer group."""
+
+    def __init__(self, environment: Mapping[str, str], stop: threading.Event) -> None:
+        source, sink = DeclaredStream.of(INPUT, environment), DeclaredStream.of(OUTPUT, environment)
+        self._url, self._batch = environment["PREDICT_URL"], int(environment["BATCH"])
+        self._topic, self._sink = environment["INPUT_TOPIC"], environment["OUTPUT_TOPIC"]
+        self._stop = stop
+        self._progress = Progress()
+        self._next: dict[int, int] = {}
+        """The first offset without a result, by partition of this pod."""
+        common = {"reconnect.backoff.max.ms": 1000}
+        self._consumer = Consumer(
+            {
+                **source.client(),
+                **common,
+                "group.id": source.group or "",
+                "enable.auto.commit": False,
+                # A gap is an error. `_assigned` sets where a group without offsets starts.
+                "auto.offset.reset": "error",
+                "isolation.level": "read_committed",
+                "session.timeout.ms": _SESSION_MILLISECONDS,
+            }
+        )
+        # Results are sent until the brokers have them: a message without a time limit is never given up.
+        self._producer = Producer(
+            {**sink.client(), **common, "enable.idempotence": True, "linger.ms": 5, "message.timeout.ms": 0}
+        )
+
+    def run(self) -> None:
+        """Score until the stop. Raises ScoringError."""
+        self._consumer.subscribe([self._topic], on_assign=self._assigned, on_revoke=self._revoked)
+        try:
+            while not self._stop.is_set():
+                if messages := self._read():
+                    self._score(messages)
+                self._report_now_and_then()
+            self._progress.report(self._lag())
+        finally:
+            self._consumer.close()
+
+    def _read(self) -> list[Message]:
+        """The next records: those that are there as soon as there is one."""
+        first = self._consumer.poll(_POLL_SECONDS)
+        if first is None:
+            return []
+        more = self._consumer.consume(self._batch - 1, _GATHER_SECONDS) if self._batch > 1 else []
+        return [message for message in (first, *more) if _is_read(message)]
+
+    def _score(self, messages: Sequence[Message]) -> None:
+        """Results, then offsets. If the stop comes first, neither: the group's next pod scores the records."""
+        scored = self._ask([message.value() for message in messages])
+        if scored is None or not self._write(messages, scored):
+            return
+        after: dict[int, int] = {}
+        for message in messages:
+            partition, offset = message.partition() or 0, message.offset() or 0
+            after[partition] = max(after.get(partition, 0), offset + 1)
+        self._commit(after)
+        self._next.update((partition, offset) for partition, offset in after.items() if partition in self._next)
+        self._progress.add(scored)
+
+    def _ask(self, values: Sequence[bytes | None]) -> list[Result] | None:
+        """The results; None if the stop came while the server was unavailable."""
+        pause, most = _BACKOFF_SECONDS
+        while True:
+            try:
+                return results(self._url, values)
+            except Unavailable as error:
+                say(waiting=f"{self._url}: {error}")
+            if self._stop.wait(pause):
+                return None
+            self._report_now_and_then()
+            pause = min(2 * pause, most)
+
+    def _write(self, messages: Sequence[Message], scored: Sequence[Result]) -> bool:
+        """Write the results. Returns whether the brokers have all of them; not so only if the stop came first."""
+        failed: list[KafkaError] = []
+
+        def written(error: KafkaError | None, _: Message) -> None:
+            if error:
+                failed.append(error)
+
+        for message, result in zip(messages, scored, strict=True):
+            key = f"{message.topic()}-{message.partition()}-{message.offset()}"
+            value = json.dumps(result, separators=(",", ":")).encode()
+            try:
+                self._producer.produce(self._sink, value, key, on_delivery=written)
+            except KafkaException as error:
+                if error.args[0].code() != KafkaError.MSG_SIZE_TOO_LARGE:
+                    raise
+                small = json.dumps({"error": f"the result has {len(value)} bytes, too many for Kafka"}).encode()
+                self._producer.produce(self._sink, small, key, on_delivery=written)
+        while self._producer.flush(_FLUSH_SECONDS):
+            if self._stop.is_set():
+                return False
+        if failed:
+            raise ScoringError(f"topic {self._sink}: {failed[0].str()}")
+        return True
+
+    def _commit(self, after: Mapping[int, int]) -> None:
+        """Commit the offsets. If Kafka does not, the next commit does, or the records are scored again."""
+        offsets = [TopicPartition(self._topic, partition, offset) for partition, offset in after.items()]
+        try:
+            self._consumer.commit(offsets=offsets, asynchronous=False)
+        except KafkaException as error:
+            if error.args[0].code() in _FORBIDDEN:
+                raise ScoringError(f"topic {self._topic}: {error.args[0].str()}") from error
+            say(uncommitted=error.args[0].name())
+
+    def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        """Start each partition at the group's offset; without one, at its first record."""
+        while not self._stop.is_set():
+            try:
+                committed = consumer.committed(partitions, timeout=_ANSWER_SECONDS)
+                starts = [self._start(consumer, at) for at in committed]
+            except KafkaException as error:
+                say(waiting=f"topic {self._topic}: {error.args[0].str()}")
+                self._stop.wait(_POLL_SECONDS)
+                continue
+            say(partitions=",".join(str(at.partition) for at in starts) or "none")
+            consumer.assign(starts)
+            self._next = {at.partition: at.offset for at in starts}
+            return
+
+    def _revoked(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        self._next = {}
+
+    def _start(self, consumer: Consumer, at: TopicPartition) -> TopicPartition:
+        if at.error:
+            raise KafkaException(at.error)
+        if at.offset >= 0:
+            return at
+        first, _ = consumer.get_watermark_offsets(at, timeout=_ANSWER_SECONDS)
+        return TopicPartition(at.topic, at.partition, first)
+
+    def _report_now_and_then(self) -> None:
+        if self._progress.is_due():
+            self._progress.report(self._lag())
+
+    def _lag(self) -> int | None:
+        """Records without a result in the pod's partitions; None if the brokers do not answer."""
+        try:
+            ends = {
+                partition: self._consumer.get_watermark_offsets(
+                    TopicPartition(self._topic, partition), timeout=LOOK_SECONDS
+                )[1]
+                for partition in self._next
+            }
+        except KafkaException:
+            return None
+        return sum(max(0, end - self._next[partition]) for partition, end in ends.items())
+
+
+def _is_read(message: Message) -> bool:
+    """Whether it is a record. Errors that pass are none; others are raised."""
+    error = message.error()
+    if not error:
+        return True
+    where = f"topic {message.topic()}, partition {message.partition()}"
+    if error.code() == KafkaError._AUTO_OFFSET_RESET:
+        raise ScoringError(f"{where}: {_REMEDY} ({error.str()})")
+    if error.fatal() or error.code() in _FORBIDDEN:
+        raise ScoringError(f"{where}: {error.str()}")
+    say(waiting=f"{where}: {error.str()}")
+    return False
+
+
+def main() -> int:
+    """Returns the exit code: 0 after SIGTERM, 1 with a line if scoring cannot continue."""
+    stop = threading.Event()
+    signal.signal(signal.SIGTERM, lambda number, frame: stop.set())
+    metrics.serve()
+    try:
+        Scorer(os.environ, stop).run()
+    except ScoringError as error:
+        print(f"tensorplane: {error}", file=sys.stderr, flush=True)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

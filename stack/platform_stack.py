@@ -1,0 +1,148 @@
+"""A workload stack: one whose workloads run on the platform of another stack of the project, named by `platform`.
+
+It reads the platform's settings from that stack's file, so that its workloads are checked and planned as the platform's
+own are.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pulumi
+
+import stack_file
+from components.base import faults
+from components.base.faults import Fault, did_you_mean
+from components.base.settings import Settings
+from components.clusters.settings import ClusterArgs
+from stack.resolved import PlatformStack
+from stack.settings import StackConfig
+from stack_file import StackFile, Unreadable
+
+PLATFORM, WORKLOADS = "platform", "workloads"
+_OF_PROJECT = frozenset({"trainingJob", "sweep"})
+"""Kinds whose files are relative to the folder of who declares them. What the workloads refer to is of other kinds."""
+
+
+@dataclass(frozen=True)
+class Joined:
+    """A workload stack's settings together with those of its platform."""
+
+    settings: Settings
+    faults: tuple[Fault, ...]
+    on: PlatformStack
+
+
+def is_named(settings: Settings) -> bool:
+    """Whether the settings are those of a workload stack."""
+    return settings.tree.get(PLATFORM) is not None
+
+
+def settings_of(own: Settings) -> Settings:
+    """The settings of the platform that a workload stack names. `pulumi.RunError` if there are none."""
+    files, named = _files(own.folder), own.tree[PLATFORM]
+    if any(path[0] == PLATFORM for path in own.secret):
+        _refuse("is encrypted; store it unencrypted")
+    if not isinstance(named, str) or named not in files:
+        known = [name for name in files if name != pulumi.get_stack()]
+        shown = f"{named!r} is" if isinstance(named, str) else "it names"
+        near = did_you_mean(named, known) if isinstance(named, str) else ""
+        _refuse(f"{shown} no stack of this project; choose one of {', '.join(known) or 'none'}{near}")
+    try:
+        found = Settings.of_file(stack_file.read(files[named]))
+    except Unreadable as error:
+        raise pulumi.RunError(str(error)) from None
+    if is_named(found):
+        other = found.tree[PLATFORM]
+        own_name = "remove it, or name another stack" if other == named else f"name {other}"
+        _refuse(f"{named} has no platform of its own, it uses that of {other}; {own_name}")
+    if hidden := [path for path in found.unread if path[0] == "cluster"]:
+        _refuse(f"{'.'.join(hidden[0])} of {named} is encrypted, so only {named} can read it; store it unencrypted")
+    return replace(found, tree=_spelled_out(found.tree, named))
+
+
+def _refuse(reason: str) -> None:
+    faults.stop([Fault((PLATFORM,), reason)])
+
+
+def _spelled_out(tree: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The settings, with the names that are derived from the stack's name."""
+    default = f"tensorplane-{name}"
+    cluster = tree.get("cluster")
+    found = {**tree, "namespace": tree.get("namespace") or default}
+    if isinstance(cluster, Mapping) and "name" in _keys(cluster.get("kind")):
+        found["cluster"] = {**cluster, "name": cluster.get("name") or default}
+    return found
+
+
+def _keys(kind: Any) -> set[str]:
+    kinds = (each for each in ClusterArgs.kinds() if each.model_fields["kind"].default == kind)
+    return {key for each in kinds for key in each.model_fields}
+
+
+def joined(own: Settings, platform: Settings, config: StackConfig) -> Joined:
+    """The workloads of a stack on its platform. `config`: the platform's settings, which have no faults."""
+    named = own.tree[PLATFORM]
+    taken, declared = _map(platform.tree.get(WORKLOADS)), _map(own.tree.get(WORKLOADS))
+    wrong = [*_not_here(own, named), *shared_names(declared, named, own.folder)]
+    wrong += [
+        Fault((WORKLOADS, name), f"platform {named} has a workload of this name; choose another name")
+        for name in declared
+        if name in taken
+    ]
+    seen = {name: one for name, one in taken.items() if one.get("kind") not in _OF_PROJECT}
+    sections = {_alias(field) for field in StackConfig.model_fields}
+    unknown = {key: value for key, value in own.tree.items() if key not in sections}
+    workloads = own.tree.get(WORKLOADS)
+    together = {**declared, **seen} if isinstance(workloads, Mapping) or workloads is None else workloads
+    tree = {**platform.tree, **unknown, PLATFORM: named, WORKLOADS: together}
+    secret = {path for path in platform.secret if path[0] != WORKLOADS or (path[1:2] and path[1] in seen)}
+    secret |= {path for path in own.secret if path[0] == WORKLOADS or path[0] in unknown}
+    on = PlatformStack(frozenset(taken), config.cluster_controllers)
+    return Joined(replace(own, tree=tree, secret=frozenset(secret)), tuple(wrong), on)
+
+
+def _map(section: Any) -> dict[str, Any]:
+    return {str(name): one for name, one in section.items()} if isinstance(section, Mapping) else {}
+
+
+def _alias(field: str) -> str:
+    return StackConfig.model_fields[field].alias or field
+
+
+def _not_here(own: Settings, platform: str) -> Iterator[Fault]:
+    """The sections that belong to the platform."""
+    for field in StackConfig.model_fields:
+        if (key := _alias(field)) in own.tree and key not in (PLATFORM, WORKLOADS):
+            reason = f"belongs to platform {platform}; declare it in Pulumi.{platform}.yaml, or remove platform"
+            yield Fault((key,), reason)
+
+
+def shared_names(declared: Mapping[str, Any], platform: str, folder: Path | None) -> Iterator[Fault]:
+    """Workloads of the running stack whose names are taken by another workload stack of the same platform."""
+    if not declared:
+        return
+    for stack, file in _files(folder).items():
+        if stack in (platform, pulumi.get_stack()) or (others := _declared(file, platform)) is None:
+            continue
+        for name in declared:
+            if name in others:
+                reason = f"stack {stack} has a workload of this name on platform {platform}; choose another name"
+                yield Fault((WORKLOADS, name), reason)
+
+
+def _declared(file: Path, platform: str) -> Mapping[str, Any] | None:
+    """The workloads of a stack's file; None if it is no workload stack of this platform, or nobody can read it."""
+    try:
+        # Most are none, and parsing one takes longer than this.
+        found = stack_file.read(file) if b"platform" in file.read_bytes() else StackFile()
+    except (Unreadable, OSError):
+        return None
+    return _map(found.section(WORKLOADS)) if found.section(PLATFORM) == platform else None
+
+
+def _files(folder: Path | None) -> dict[str, Path]:
+    """The files of the project's stacks by name."""
+    found = sorted(folder.glob("Pulumi.*.yaml")) if folder else []
+    return {path.name.removeprefix("Pulumi.").removesuffix(".yaml"): path for path in found}

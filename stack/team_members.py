@@ -1,0 +1,59 @@
+"""Members of teams: how the cluster lets them log in, and what they may do there."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import pulumi
+
+from components.base.faults import Fault, Key
+from components.clusters.component import Cluster
+from components.queues import members, team_sweeps
+from stack.settings import StackConfig
+
+_RESERVED = "system"
+"""Prefix of Kubernetes' own groups and users, such as system:masters."""
+
+
+def faults(config: StackConfig) -> Iterator[Fault]:
+    """Members that the cluster cannot know."""
+    named: dict[Key, str] = {
+        ("teams", team, "members", str(index)): member
+        for team, args in config.teams.items()
+        for index, member in enumerate(args.members)
+    }
+    if config.namespace_name == _RESERVED and _uses_groups(config):
+        reason = f"groups of teams' members begin with it, as Kubernetes' own do ({_RESERVED}:masters); use another"
+        yield Fault(("namespace",), reason, given=(("teams",),))
+    yield from config.cluster.check_members(named)
+
+
+def allow(
+    config: StackConfig,
+    cluster: Cluster,
+    namespaces: Mapping[str, pulumi.Input[str]],
+    inside: pulumi.ResourceOptions,
+) -> None:
+    """Let the members of teams log in, and give them their rights. `namespaces`: those of the teams."""
+    if cluster.native is not None:
+        groups = _groups(config).items()
+        config.cluster.admit(cluster.native, {group: config.teams[team].members for team, group in groups})
+    members.allow(known(config), namespaces, config.namespace_name, inside)
+    for team in _groups(config):
+        private = config.cluster.api_server_is_private
+        team_sweeps.allow(team, namespaces[team], inside, api_server_is_private=private)
+
+
+def known(config: StackConfig) -> dict[str, Sequence[str]]:
+    """Members of each team that has some, as Kubernetes knows them: `group:NAME` and `user:NAME`."""
+    groups = _groups(config).items()
+    return {team: config.cluster.subjects(config.teams[team].members, group) for team, group in groups}
+
+
+def _groups(config: StackConfig) -> dict[str, str]:
+    """The group of each team with members."""
+    return {team: members.group(config.namespace_name, team) for team, args in config.teams.items() if args.members}
+
+
+def _uses_groups(config: StackConfig) -> bool:
+    """Whether members of a team log in as members of its group."""
+    found = known(config)
+    return any(f"group:{group}" in found[team] for team, group in _groups(config).items())

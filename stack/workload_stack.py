@@ -1,0 +1,40 @@
+"""The resources of a workload stack: its workloads alone, on the cluster of its platform's stack."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pulumi
+
+from components.base import facts
+from components.base.labels import STACK
+from components.clusters.component import Cluster
+from stack.resolved import ResolvedStack
+from workloads import deployed_runs
+from workloads.base import Platform, Space
+
+
+def build(resolved: ResolvedStack, platform: str) -> Mapping[str, Any]:
+    """Create the workloads and return the stack's outputs. `platform`: the stack that has the cluster."""
+    config = resolved.config
+    cluster = Cluster("cluster", config.cluster, resolved.fleet, platform=platform)
+    inside = pulumi.ResourceOptions(provider=cluster.provider)
+    known = resolved.platform
+    spaces = {team: _space(namespace) for team, namespace in known.teams.items()}
+    namespace = _space(known.namespace)
+    runs = deployed_runs.recorded(resolved.workloads)
+    # The rest is there: the platform has created it.
+    on = Platform(cluster, namespace, {}, {}, {}, spaces, known, (), runs, resolved.secret)
+    workloads = {name: args.build(name, ("workloads", name), on, inside) for name, args in resolved.workloads.items()}
+    return {
+        facts.VERSION_KEY: facts.VERSION,
+        "platform": platform,
+        "cluster": config.cluster.kind,
+        "namespace": known.namespace,
+        "gpus": sum(workload.gpus for workload in workloads.values()),
+        "workloads": {name: dict(workload.outputs) for name, workload in workloads.items()},
+    }
+
+
+def _space(namespace: str) -> Space:
+    # The namespace has objects of several stacks.
+    return Space(namespace, namespace, labels={STACK: pulumi.get_stack()})

@@ -1,0 +1,172 @@
+"""A notebook: it waits in its queue, only its token opens it, cells run, files stay, and it gives back its quota."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+import urllib.error
+import urllib.request
+import uuid
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from rich.console import Console
+from websocket import create_connection
+
+import stack
+from cli.access import Access
+from cli.commands import cancel
+from cli.commands.notebook import query
+from cli.jobs import in_cluster
+from cli.kueue.facts import condition
+from components.base.settings import Settings
+from driver.kube import Kube
+from embedded import cluster, images
+from embedded.images import package_layer, package_resolution
+from embedded.paths import PROJECT
+from embedded.step import Step
+from stack import ResolvedStack
+from stack_file import package_lock
+from tests.e2e.conftest import Deployed
+from tests.support.rendering import settings_of
+from tests.support.waiting import eventually
+
+NAMESPACE = "tensorplane-dev"
+CELL = """
+import os
+import tensorflow as tf
+open("written.txt", "w").write("kept")
+print(int(tf.constant(41) + 1), os.getcwd())
+"""
+
+
+@pytest.fixture(scope="module")
+def resolved(deployed: Deployed) -> ResolvedStack:
+    """The dev stack with a notebook, whose packages are in an image as `make up` builds it."""
+    step = Step("packages")
+    locked = package_resolution.resolve(["jupyterlab==4.6.6"], package_lock.pins(PROJECT), step)
+    for task in images.tasks(packages=[locked]):
+        if task.name.startswith("image packages"):
+            task.run(step)
+    cluster.load_images(deployed.instance, step, packages=[locked])
+    tree = dict(settings_of(PROJECT / "Pulumi.dev.yaml").tree)
+    notebook = {
+        "kind": "notebook",
+        "image": package_layer.image(locked).name,
+        "volumes": {"models": "/models"},
+        "folder": {"volume": "models", "path": "notebooks"},
+        "queue": "training",
+        "resources": {"cpus": 0.2, "memoryGib": 1},
+        "idleMinutes": 1,
+    }
+    tree["namespace"] = NAMESPACE
+    tree["workloads"] = {**tree["workloads"], "desk": notebook}
+    return stack.load(Settings(tree))
+
+
+def _access(kube: Kube, resolved: ResolvedStack) -> Access:
+    return Access(kube, NAMESPACE, stack="dev", declared={"desk": {"kind": "notebook"}})
+
+
+def _call(url: str, path: str, token: str = "", method: str = "GET") -> Any:
+    headers = {"Authorization": f"token {token}"} if token else {}
+    request = urllib.request.Request(f"{url}{path}", headers=headers, method=method)
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return json.load(answer)
+
+
+def _run(url: str, token: str, code: str) -> str:
+    """What a cell prints in a new kernel."""
+    kernel = _call(url, "/api/kernels", token, "POST")["id"]
+    channels = create_connection(
+        f"ws{url.removeprefix('http')}/api/kernels/{kernel}/channels?token={token}", timeout=60
+    )
+    try:
+        header = {
+            "msg_id": uuid.uuid4().hex,
+            "msg_type": "execute_request",
+            "session": "s",
+            "username": "u",
+            "version": "5",
+        }
+        content = {"code": code, "silent": False, "store_history": False, "user_expressions": {}, "allow_stdin": False}
+        message = {"header": header, "parent_header": {}, "metadata": {}, "content": content, "channel": "shell"}
+        channels.send(json.dumps(message))
+        printed = ""
+        while True:
+            got = json.loads(channels.recv())
+            if got["parent_header"].get("msg_id") != header["msg_id"]:
+                continue
+            if got["msg_type"] == "stream" and got["content"]["name"] == "stdout":
+                printed += got["content"]["text"]
+            if got["msg_type"] == "error":
+                raise AssertionError(got["content"])
+            if got["msg_type"] == "status" and got["content"]["execution_state"] == "idle":
+                return printed
+    finally:
+        channels.close()
+        _delete(url, f"/api/kernels/{kernel}", token)
+
+
+def _delete(url: str, path: str, token: str) -> None:
+    request = urllib.request.Request(f"{url}{path}", headers={"Authorization": f"token {token}"}, method="DELETE")
+    urllib.request.urlopen(request, timeout=60).close()
+
+
+def _ended(access: Access) -> list[str]:
+    found = [one for one in access.job_sets() if one["metadata"]["name"].startswith("desk-")]
+    return [in_cluster.ended(one) for one in found]
+
+
+def _held(kube: Kube) -> list[str]:
+    """The jobs that hold quota."""
+    works = kube.items(f"/apis/kueue.x-k8s.io/v1beta2/namespaces/{NAMESPACE}/workloads")
+    holding = [one for one in works if (one.get("status") or {}).get("admission")]
+    return [one["metadata"]["ownerReferences"][0]["name"] for one in holding if not condition(one, "Finished").holds]
+
+
+def test_a_notebook_runs_cells_until_nobody_uses_it(deployed: Deployed, resolved: ResolvedStack) -> None:
+    access = _access(deployed.kube, resolved)
+    with query.opened(access, resolved, "desk", Console(quiet=True)) as (address, _):
+        parts = urlsplit(address)
+        url, token = f"http://{parts.netloc}", parse_qs(parts.query)["token"][0]
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            _call(url, "/api/contents")
+        assert refused.value.code == 403
+        page = urllib.request.urlopen(address, timeout=60).read().decode()
+        (script,) = re.findall(r'src="(/static/lab/main\.\w+\.js[^"]*)"', page)
+        assert len(urllib.request.urlopen(f"{url}{script}", timeout=60).read()) > 10_000, "the page has its program"
+        assert _run(url, token, CELL) == "42 /models/notebooks\n"
+        assert "written.txt" in [each["name"] for each in _call(url, "/api/contents", token)["content"]]
+        (pod,) = deployed.kube.items(
+            f"/api/v1/namespaces/{NAMESPACE}/pods", labelSelector="app.kubernetes.io/name=desk"
+        )
+        log = deployed.kube.text(f"/api/v1/namespaces/{NAMESPACE}/pods/{pod['metadata']['name']}/log")
+        assert "http://127.0.0.1:8888/lab" in log
+        assert token not in log
+        assert token not in json.dumps([pod, *access.job_sets()])
+    assert [name.startswith("desk-") for name in _held(deployed.kube)] == [True], "it runs on without a tunnel"
+    with query.opened(access, resolved, "desk", Console(quiet=True)) as (again, _):
+        assert parse_qs(urlsplit(again).query)["token"] == [token], "the same notebook"
+    assert "cancelled; its pods have 10 s to save and end" in cancel.cancel("desk", "dev", None, "")
+    eventually(lambda: not _held(deployed.kube), 60)
+    secret = f"/api/v1/namespaces/{NAMESPACE}/secrets/desk-token"
+    eventually(lambda: deployed.kube.get(secret) is None, 60)
+
+
+@pytest.mark.nightly
+def test_an_idle_notebook_gives_back_its_quota_and_starts_again(deployed: Deployed, resolved: ResolvedStack) -> None:
+    access = _access(deployed.kube, resolved)
+    with query.opened(access, resolved, "desk", Console(quiet=True)) as (address, _):
+        parts = urlsplit(address)
+        token = parse_qs(parts.query)["token"][0]
+        assert _run(f"http://{parts.netloc}", token, "print(open('written.txt').read())") == "kept\n"
+    began = time.monotonic()
+    eventually(lambda: _ended(access) == ["finished"], 240)
+    assert time.monotonic() - began > 30
+    assert _held(deployed.kube) == []
+    with query.opened(access, resolved, "desk", Console(quiet=True)) as (again, _):
+        assert parse_qs(urlsplit(again).query)["token"] != [token], "another start has another token"
+    cancel.cancel("desk", "dev", None, "")

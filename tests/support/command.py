@@ -1,0 +1,26 @@
+"""`tensorplane` as a person starts it: through its launcher, in a folder of their own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from embedded.hosts import launchers
+
+_LIMIT_SECONDS = 120
+
+
+def argv(*words: str) -> list[str]:
+    """What starts it."""
+    return launchers.argv("cli", *words)
+
+
+def output(folder: Path, *words: str, code: int = 0, environment: Mapping[str, str] = os.environ) -> str:
+    """What it prints. It must end with this exit code."""
+    done = subprocess.run(
+        argv(*words), cwd=folder, env=environment, capture_output=True, text=True, timeout=_LIMIT_SECONDS
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout + done.stderr

@@ -1,0 +1,122 @@
+"""A cluster for a sweep's controller: JobSets that train at random speeds, write logs, and end; pods that end late."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from agents.sweep.controller import Controller, Sweep
+from agents.sweep.due import Action, Job
+from agents.sweep.journal import Journal
+from agents.sweep.study import Study
+from agents.sweep.template import RUN, placeholder
+
+STEPS = 27
+FAILS = 4
+"""Every trial with this remainder by 7 fails at its second step."""
+
+
+class KilledError(Exception):
+    """The controller was killed."""
+
+
+def sweep(folder: Path, **changed: Any) -> Sweep:
+    """A sweep over one continuous and one discrete parameter."""
+    search = {
+        "parameters": {"RATE": {"low": 1e-4, "high": 0.1, "log": True}, "LAYERS": {"low": 1, "high": 4, "step": 1}},
+        "sampler": "random",
+        "seed": 7,
+        "trials": 12,
+        "parallel": 3,
+        "metric": "loss",
+        "direction": "minimize",
+        "pruner": {"kind": "asha", "minSteps": 3, "reduction": 3},
+        **changed,
+    }
+    variables = [{"name": name, "value": placeholder(name)} for name in search["parameters"]]
+    return Sweep("digits-1a", search, json.dumps({"metadata": {"name": RUN}, "env": variables}), folder / "logs")
+
+
+@dataclass
+class World:
+    """The JobSets of one sweep."""
+
+    logs: Path
+    chance: random.Random
+    jobs_now: dict[str, Job] = field(default_factory=dict)
+    created: Counter[str] = field(default_factory=Counter)
+    most_active: int = 0
+    _env: dict[str, dict[str, str]] = field(default_factory=dict)
+    _steps: Counter[str] = field(default_factory=Counter)
+    _leaving: set[str] = field(default_factory=set)
+
+    def jobs(self) -> dict[str, Job]:
+        return dict(self.jobs_now)
+
+    def create(self, job_set: Mapping[str, Any]) -> None:
+        name = job_set["metadata"]["name"]
+        if name not in self.jobs_now:
+            self.created[name] += 1
+            self.jobs_now[name] = Job.ACTIVE
+            self._env[name] = {each["name"]: each["value"] for each in job_set["env"]}
+        self.most_active = max(self.most_active, list(self.jobs_now.values()).count(Job.ACTIVE))
+
+    def delete(self, name: str) -> None:
+        self._leaving.add(name)
+
+    def pass_time(self) -> None:
+        """Each JobSet makes no, one or several steps; one that is being deleted may be gone."""
+        for name, job in list(self.jobs_now.items()):
+            if name in self._leaving and self.chance.random() < 0.3:
+                del self.jobs_now[name]
+            elif job is Job.ACTIVE:
+                for _ in range(self.chance.choice((0, 1, 1, 5))):
+                    self._train(name)
+
+    def _train(self, name: str) -> None:
+        number = int(name[-4:])
+        if self.jobs_now[name] is not Job.ACTIVE:
+            return
+        self._steps[name] += 1
+        step, env = self._steps[name], self._env[name]
+        # Curves cross: a better end begins worse.
+        loss = abs(math.log10(float(env["RATE"])) + 2.5) * (1 - 1 / step) + int(env["LAYERS"]) / step
+        folder = self.logs / name
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / "worker-0.1.log").open("a") as log:
+            log.write(f"epoch {step}\ntensorplane: step={step} loss={loss:.6f} steps_per_second=1.0\n")
+        if number % 7 == FAILS and step == 2:
+            self.jobs_now[name] = Job.FAILED
+        elif step == STEPS:
+            self.jobs_now[name] = Job.SUCCEEDED
+
+
+def finish(described: Sweep, folder: Path, timing: int, kill_chance: float) -> tuple[dict[str, Any], World, int]:
+    """Run a sweep to its end: its results, its cluster, and how often the controller was killed."""
+    chance = random.Random(timing)
+    world, kills = World(described.logs, chance), 0
+
+    def maybe_kill(_: Action) -> None:
+        if chance.random() < kill_chance:
+            raise KilledError
+
+    for _ in range(2000):
+        journal = Journal(folder / "study.journal")
+        try:
+            study = Study(journal.storage, described.name, described.search)
+            controller = Controller(described, study, world, between=maybe_kill)
+            while not (results := controller.results(trials := controller.trials()))["finished"]:
+                controller.step(trials)
+                world.pass_time()
+            return results, world, kills
+        except KilledError:
+            kills += 1
+        finally:
+            journal.close()
+    raise AssertionError(f"not finished: {results}")

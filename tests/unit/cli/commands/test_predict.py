@@ -1,0 +1,101 @@
+"""`tensorplane predict`: which request it sends, and what it says of errors."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from cli.__main__ import main
+from cli.commands.predict import query
+from cli.commands.predict.query import Asked
+from cli.serving import server
+from embedded.fault import Fault
+from tests.support.served import Api, access, tunnelled
+
+HALF = "/v1/models/half"
+
+
+@pytest.fixture(autouse=True)
+def _tunnelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    tunnelled(monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("text", "signature", "body"),
+    [
+        ("[1.0, 2]", None, {"instances": [1.0, 2]}),
+        ('{"instances": [1]}', "two", {"instances": [1], "signature_name": "two"}),
+        ('{"inputs": {"x": [1]}, "signature_name": "two"}', None, {"inputs": {"x": [1]}, "signature_name": "two"}),
+    ],
+)
+def test_a_request_is_a_body_of_the_rest_api_or_a_list_of_instances(
+    text: str, signature: str | None, body: dict[str, Any]
+) -> None:
+    assert query.body(text.encode(), signature) == body
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "request: is not JSON: Expecting value"),
+        ("3", "request: is 3; give a list of instances, or an object with either instances or inputs"),
+        ('{"instance": []}', "request: is an object with instance; give"),
+        ('{"instances": [], "inputs": []}', "request: is an object with instances, inputs; give"),
+    ],
+)
+def test_what_is_no_request_is_one_line(text: str, told: str) -> None:
+    with pytest.raises(Fault, match=f"^{re.escape(told)}") as fault:
+        query.body(text.encode(), None)
+    assert len(fault.value.lines) == 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "place"),
+    [
+        (Asked("vision/half"), f"{HALF}:predict"),
+        (Asked("vision/half", version=2), f"{HALF}/versions/2:predict"),
+        (Asked("vision/half", label="stable"), f"{HALF}/labels/stable:predict"),
+    ],
+)
+def test_the_answer_is_json(asked: Asked, place: str, capsys: pytest.CaptureFixture[str]) -> None:
+    api = Api()
+    api.answers[place] = (200, {"predictions": [3.5]})
+    query.run(access(api), asked, {"instances": [1.0]})
+    assert json.loads(capsys.readouterr().out) == {"predictions": [3.5]}
+    assert api.asked == [(place, {"instances": [1.0]})]
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ((400, b'{"error": "input x\\n has shape [1, 2]"}'), "vision/half: input x has shape [1, 2]"),
+        ((502, b"<html>"), "vision/half: the server answers with status 502"),
+    ],
+)
+def test_an_error_of_the_server_is_one_line(answer: tuple[int, Any], told: str) -> None:
+    api = Api()
+    api.answers[f"{HALF}:predict"] = answer
+    with pytest.raises(Fault, match=f"^{re.escape(told)}$"):
+        query.run(access(api), Asked("vision/half"), {"instances": [[1, 2]]})
+
+
+def test_a_server_without_a_ready_pod_is_one_line() -> None:
+    with pytest.raises(Fault, match=r"^ranker-server: no pod is ready;"):
+        query.run(access(Api()), Asked("ranker-server"), {"instances": [1]})
+
+
+def test_version_and_label_conflict(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["predict", "vision", "--version", "2", "--label", "stable"]) == 1
+    assert capsys.readouterr().err.startswith("--version: conflicts with --label")
+
+
+def test_before_the_first_version_it_says_how_to_publish_one() -> None:
+    class Stopped(Api):
+        def service(self, *_: Any, **__: Any) -> tuple[int, Any]:
+            return 503, '{"message": "no endpoints available for service \\"http:vision:8501\\""}'
+
+    with pytest.raises(Fault, match=r"^vision: no pod is ready; .* tensorplane run … --publish vision$"):
+        server.Server(Stopped(), "team", "vision", {"half": {}}).ask("half", ":predict")  # type: ignore[arg-type]

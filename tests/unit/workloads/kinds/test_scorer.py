@@ -1,0 +1,234 @@
+"""Scorers: what can be declared, and pods that reach their server and their streams, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import stack
+from components.base.settings import Settings
+from tests.support.faults import faults_of
+from tests.support.rendering import Render
+
+_STRIMZI = {"kind": "strimzi", "cluster": "kafka"}
+_IMAGE = "registry.example/scorer:1"
+
+
+def tree(*, cluster: str = "existing", serving: dict[str, Any] | None = None, **scorer: Any) -> dict[str, Any]:
+    """A stack with a server, a stream and a scorer with these settings."""
+    kinds = {"existing": {"kind": "existing", "context": "team"}, "embedded": {"kind": "embedded"}}
+    here = cluster == "embedded"
+    return {
+        "cluster": kinds[cluster],
+        "namespace": "ranking",
+        "volumes": {"models": {"sizeGib": 1}, "records": {"sizeGib": 1}},
+        "streams": {
+            "events": {
+                **({"volume": "records"} if here else {"broker": _STRIMZI}),
+                "topics": {"clicks": {}, "scores": {"compacted": True}},
+                "groups": {"scorer": {"topics": ["clicks"]}},
+                "producers": {"results": {"topics": ["scores"]}, "website": {"topics": ["clicks"]}},
+            }
+        },
+        "workloads": {
+            "ranker": {"kind": "modelServer", "model": {"volume": "models", "path": "team/clicks"}, **(serving or {})},
+            "scorer": {
+                "kind": "scorer",
+                "server": "ranker",
+                "input": {"stream": "events", "topic": "clicks", "group": "scorer"},
+                "output": {"stream": "events", "topic": "scores", "producer": "results"},
+                **({} if here else {"image": _IMAGE}),
+                **scorer,
+            },
+        },
+    }
+
+
+def _container(render: Render, tree: dict[str, Any]) -> dict[str, Any]:
+    found = render(lambda: stack.build(stack.load(Settings(tree)))).one("Deployment", "scorer").inputs
+    (container,) = found["spec"]["template"]["spec"]["containers"]
+    return dict(container)
+
+
+def _variables(container: dict[str, Any]) -> dict[str, str]:
+    return {one["name"]: one["value"] for one in container["env"]}
+
+
+def test_the_program_knows_its_server_and_both_ends(render: Render) -> None:
+    variables = _variables(_container(render, tree(batch=8)))
+    assert variables["PREDICT_URL"] == "http://ranker.ranking.svc:8501/v1/models/clicks:predict"
+    assert (variables["INPUT_TOPIC"], variables["OUTPUT_TOPIC"], variables["BATCH"]) == ("clicks", "scores", "8")
+    streams = json.loads(variables["STREAMS"])
+    assert (streams["input"]["group"], "group" in streams["output"]) == ("scorer", False)
+    # Two users of one stream: each end has a certificate of its own.
+    paths = {streams[end]["settings"]["ssl.key.location"] for end in ("input", "output")}
+    assert len(paths) == 2
+
+
+@pytest.mark.parametrize(
+    ("serving", "server", "name"),
+    [
+        ({"model": None, "models": {"a": {"volume": "models", "path": "x/one"}}}, "ranker", "a"),
+        (
+            {
+                "model": None,
+                "models": {"a": {"volume": "models", "path": "x"}, "b": {"volume": "models", "path": "y"}},
+            },
+            "ranker/b",
+            "b",
+        ),
+    ],
+)
+def test_one_of_several_models_is_asked_by_its_name(
+    render: Render, serving: dict[str, Any], server: str, name: str
+) -> None:
+    found = tree(serving=serving)
+    del found["workloads"]["ranker"]["model"]
+    found["workloads"]["scorer"]["server"] = server
+    url = _variables(_container(render, found))["PREDICT_URL"]
+    assert url == f"http://ranker.ranking.svc:8501/v1/models/{name}:predict"
+
+
+def test_pods_connect_to_the_server_and_to_brokers_only(render: Render) -> None:
+    rendered = render(lambda: stack.build(stack.load(Settings(tree()))))
+    policy = rendered.one("NetworkPolicy", "scorer-server").inputs["spec"]
+    (rule,) = policy["egress"]
+    assert rule["to"] == [{"podSelector": {"matchLabels": {"app.kubernetes.io/name": "ranker"}}}]
+    assert rule["ports"] == [{"protocol": "TCP", "port": 8501}]
+    labels = rendered.one("Deployment", "scorer").inputs["spec"]["template"]["metadata"]["labels"]
+    assert labels["streams.tensorplane/events"] == "client"
+
+
+def test_the_embedded_cluster_has_an_image_for_it(render: Render) -> None:
+    assert _container(render, tree(cluster="embedded"))["image"]
+
+
+@pytest.mark.parametrize(
+    ("scorer", "faults"),
+    [
+        ({}, []),
+        (
+            {"server": "rankr"},
+            ["server: no model server is named 'rankr'; choose one of ranker (did you mean ranker?)"],
+        ),
+        ({"server": "scorer"}, ["server: no model server is named 'scorer'; choose one of ranker"]),
+        (
+            {"input": {"stream": "event", "topic": "clicks", "group": "scorer"}},
+            ["input.stream: no stream is named 'event'; choose one of events (did you mean events?)"],
+        ),
+        (
+            {"input": {"stream": "events", "topic": "click", "group": "scorers"}},
+            [
+                "input.group: no group is named 'scorers'; choose one of scorer (did you mean scorer?)",
+                "input.topic: no topic is named 'click'; choose one of clicks, scores (did you mean clicks?)",
+            ],
+        ),
+        (
+            {"output": {"stream": "events", "topic": "scores", "producer": "result"}},
+            ["output.producer: no producer is named 'result'; choose one of results, website (did you mean results?)"],
+        ),
+        (
+            {"output": {"stream": "events", "topic": "scores", "producer": "website"}},
+            [
+                "output.topic: is scores, which producer website of stream events does not use; "
+                "add it to streams.events.producers.website.topics"
+            ],
+        ),
+        (
+            {"output": {"stream": "events", "topic": "clicks", "producer": "website"}},
+            ["output.topic: is clicks, which is also the input's: results would be scored again; use another topic"],
+        ),
+        ({"replicas": 4}, ["replicas: is 4, but topic clicks has 3 partitions, each read by one pod; set 3 or less"]),
+        ({"resources": {"gpus": 1}}, ["resources.gpus: is 1, but a scorer does not use GPUs"]),
+        ({"batch": 0}, ["batch: invalid value 0; use 1 or more"]),
+    ],
+)
+def test_what_cannot_work_is_refused(scorer: dict[str, Any], faults: list[str]) -> None:
+    found = [line.removeprefix("tensorplane:workloads.scorer.") for line in faults_of(tree(**scorer))]
+    assert len(found) == len(faults), found
+    assert all(line.startswith(start) for line, start in zip(found, faults, strict=True)), found
+
+
+def test_elsewhere_than_on_the_embedded_cluster_it_names_its_image() -> None:
+    found = tree()
+    del found["workloads"]["scorer"]["image"]
+    (line,) = faults_of(found)
+    start = "tensorplane:workloads.scorer.image: missing, but the default TensorFlow image has no client of Kafka"
+    assert line.startswith(start)
+
+
+def test_a_server_with_clients_must_let_it_in() -> None:
+    found = tree(serving={"clients": [{"namespace": "shop"}]})
+    (line,) = faults_of(found)
+    assert line == "tensorplane:workloads.ranker.clients: does not let in scorer scorer; add {workload: scorer}"
+    found["workloads"]["ranker"]["clients"].append({"workload": "scorer"})
+    assert faults_of(found) == []
+
+
+def test_a_group_of_two_workloads_is_refused() -> None:
+    found = tree()
+    found["workloads"]["another"] = {**found["workloads"]["scorer"]}
+    (line,) = faults_of(found)
+    assert line.startswith("tensorplane:workloads.scorer.input.group: is scorer, which another uses too")
+    job = {"kind": "trainingJob", "strategy": {"kind": "single"}, "command": ["python3"]}
+    found["workloads"]["another"] = {**job, "streams": {"events": {"group": "scorer"}}}
+    (line,) = faults_of(found)
+    assert line.startswith("tensorplane:workloads.scorer.input.group: is scorer, which another uses too")
+
+
+def test_a_faulty_server_is_no_second_fault() -> None:
+    (line,) = faults_of(tree(serving={"replicas": 0}))
+    assert line.startswith("tensorplane:workloads.ranker.replicas")
+
+
+_PROMETHEUS = "http://prometheus.monitoring.svc:9090"
+
+
+def test_lag_starts_further_pods(render: Render) -> None:
+    found = tree(scaling={"max": 3, "lag": 1000})
+    found["controllers"] = {"prometheusUrl": _PROMETHEUS}
+    rendered = render(lambda: stack.build(stack.load(Settings(found))))
+    spec = rendered.one("ScaledObject", "scorer").inputs["spec"]
+    (trigger,) = spec["triggers"]
+    assert (spec["minReplicaCount"], spec["maxReplicaCount"], trigger["metadata"]["threshold"]) == (1, 3, "1000")
+    series = 'tensorplane_scorer_lag{namespace="ranking", pod=~"scorer-[a-z0-9]+-[a-z0-9]{5}"}'
+    assert trigger["metadata"]["query"] == f"sum({series})"
+    assert trigger["metricType"] == "AverageValue"
+    deployment = rendered.one("Deployment", "scorer")
+    assert deployment.inputs["spec"]["replicas"] == 1
+    assert "spec.replicas" in deployment.options["ignoreChanges"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "controllers", "fault"),
+    [
+        ({"max": 4}, True, "scaling.max: is 4, but topic clicks has 3 partitions"),
+        ({"min": 3, "max": 2}, True, "scaling.min: is 3, more than max, which is 2; set 2 or less"),
+        ({"max": 2}, False, "scaling.lag: requires the metrics of a Prometheus server; set controllers.prometheusUrl"),
+    ],
+)
+def test_scaling_that_cannot_work_is_refused(settings: dict[str, int], controllers: bool, fault: str) -> None:
+    found = tree(scaling={"lag": 10, **settings})
+    if controllers:
+        found["controllers"] = {"prometheusUrl": _PROMETHEUS}
+    (line,) = faults_of(found)
+    assert line.startswith(f"tensorplane:workloads.scorer.{fault}")
+
+
+def test_replicas_beside_scaling_are_refused() -> None:
+    found = tree(replicas=2, scaling={"max": 3, "lag": 10})
+    found["controllers"] = {"prometheusUrl": _PROMETHEUS}
+    assert faults_of(found) == ["tensorplane:workloads.scorer.replicas: conflicts with scaling; remove one of them"]
+
+
+def test_the_prometheus_operator_gets_a_monitor_of_the_pods(render: Render) -> None:
+    found = tree()
+    found["controllers"] = {"servingMetrics": "serviceMonitor"}
+    rendered = render(lambda: stack.build(stack.load(Settings(found))))
+    spec = rendered.one("PodMonitor", "scorer").inputs["spec"]
+    assert spec["podMetricsEndpoints"] == [{"port": "metrics", "path": "/metrics"}]
+    assert spec["selector"] == {"matchLabels": {"app.kubernetes.io/name": "scorer"}}
+    template = rendered.one("Deployment", "scorer").inputs["spec"]["template"]
+    assert "annotations" not in template["metadata"]

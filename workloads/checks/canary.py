@@ -1,0 +1,92 @@
+"""Checks of a canary's settings."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from components.base.faults import Fault, Key, Note
+from components.rollout_controller import CANARY_SUFFIX, NAME_SUFFIX
+from workloads.base import Declared, WorkloadArgs
+from workloads.checks import mounts
+from workloads.settings.canary import CanaryArgs
+from workloads.settings.model_server import ServerSettings
+from workloads.settings.served_model import ServedModel
+
+
+def faults(settings: ServerSettings, server: str, at: Key, declared: Declared) -> Iterator[Fault]:
+    """Every fault of the canary and of pinned versions. `at`: the path of the server's settings."""
+    tried = [name for name, model in settings.served.items() if model.canary]
+    for name in tried[1:]:
+        reason = f"model {tried[0]} has one, and a server tries one model; use a server of its own for {name}"
+        yield Fault((*at, *settings.key_of(name), "canary"), reason, given=((*at, *settings.key_of(tried[0])),))
+    for name, model in settings.served.items():
+        where = (*at, *settings.key_of(name))
+        yield from _pin(model, where)
+        if model.canary:
+            if settings.scaling:
+                reason = "conflicts with scaling: a canary's part of the requests is its part of the replicas"
+                yield Fault((*where, "canary"), f"{reason}; set replicas", given=((*at, "scaling"),))
+            yield from _alone(model, where)
+            yield from _canary(model, model.canary, server, where, declared)
+
+
+def name_faults(at: Key, workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Fault]:
+    """Fault of a workload with the name of another one's canary or controller."""
+    for suffix in (CANARY_SUFFIX, NAME_SUFFIX):
+        server = at[-1].removesuffix(suffix)
+        other = workloads.get((*at[:-1], server)) if server != at[-1] else None
+        if isinstance(other, ServerSettings) and other.with_canary:
+            yield Fault(at, f"is also the name of an object of model server {server}; use another name")
+
+
+def notes(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Note]:
+    """The part of the requests that each canary really gets."""
+    for at, workload in workloads.items():
+        if isinstance(workload, ServerSettings) and (name := workload.with_canary):
+            canary = workload.served[name].canary
+            if canary:
+                yield Note((*at, *workload.key_of(name), "canary", "percent"), _share(canary, workload.replicas))
+
+
+def _share(canary: CanaryArgs, replicas: int) -> str:
+    pods = canary.replicas(replicas)
+    among = max(replicas, pods + 1)
+    return f"requests are divided by pods: a canary is {pods} of {among}, and gets about {100 * pods / among:.0f} %"
+
+
+def _pin(model: ServedModel, at: Key) -> Iterator[Fault]:
+    if model.pin is None:
+        return
+    if "versions" in model.model_fields_set:
+        reason = "conflicts with versions, which also says what is served; remove one of them"
+        yield Fault((*at, "pin"), reason, given=((*at, "versions"),))
+    for label, version in model.labels.items():
+        if version != model.pin:
+            reason = f"is version {version}, but only the pinned {model.pin} is served; remove it, or set {model.pin}"
+            yield Fault((*at, "labels", label), reason, given=((*at, "pin"),))
+
+
+def _alone(model: ServedModel, at: Key) -> Iterator[Fault]:
+    for key in ("versions", "labels"):
+        if key in model.model_fields_set:
+            reason = "conflicts with canary, which decides what the pods serve; remove one of them"
+            yield Fault((*at, key), reason, given=((*at, "canary"),))
+
+
+def _canary(model: ServedModel, canary: CanaryArgs, server: str, at: Key, declared: Declared) -> Iterator[Fault]:
+    where, account = (*at, "canary"), f"{server}{NAME_SUFFIX}"
+    # It appends its record to a file beside the versions.
+    yield from mounts.check_access(account, model.volume, (*at, "volume"), declared.volumes, read_only=False)
+    yield from mounts.check_mirror(model.volume, (*at, "volume"), declared.volumes)
+    if (args := declared.volumes.get(model.volume)) and args.for_one_node(declared.cluster):
+        reason = f"only one node can mount volume {model.volume}, but the canary's controller runs on any"
+        remedy = "use a volume that many nodes can mount"
+        yield Fault((*at, "volume"), f"{reason}; {remedy}", given=(("volumes", model.volume),))
+    counts = Counter(gate.metric for gate in canary.gate)
+    for index, gate in enumerate(canary.gate):
+        here = (*where, "gate", str(index))
+        if counts[gate.metric] > 1 and gate is not next(one for one in canary.gate if one.metric == gate.metric):
+            yield Fault((*here, "metric"), f"{gate.metric} has a gate already; remove one of them")
+        if gate.examples:
+            volume, of = gate.examples.volume, (*here, "examples", "volume")
+            yield from mounts.check_volume(volume, of, declared.volumes)
+            yield from mounts.check_access(account, volume, of, declared.volumes, read_only=True)

@@ -1,0 +1,56 @@
+"""Checks of how clients reach a model server."""
+
+import ipaddress
+from collections.abc import Iterator
+
+from components.base.cidr import network_of
+from components.base.faults import Fault, Key, did_you_mean
+from workloads.base import Declared
+from workloads.settings.exposure import GatewayArgs, LoadBalancerArgs
+from workloads.settings.model_server import ServerSettings
+
+
+def faults(settings: ServerSettings, name: str, at: Key, declared: Declared) -> Iterator[Fault]:
+    """Faults of `expose` and `clients`. `at`: the path of the settings of the server `name`."""
+    expose, here = settings.expose, (*at, "expose")
+    if isinstance(expose, LoadBalancerArgs):
+        yield from _load_balancer(expose, here, declared)
+        if settings.clients is not None and not expose.allowed_cidrs:
+            reason = "missing, but clients let in no address behind the load balancer; list those that may connect"
+            yield Fault((*here, "allowedCidrs"), reason, given=((*at, "clients"),))
+    if isinstance(expose, GatewayArgs):
+        yield from _gateway(expose, here)
+    for index, client in enumerate(settings.clients or ()):
+        if client.workload and client.workload not in declared.workloads:
+            known = sorted(declared.workloads - {name})
+            near = did_you_mean(client.workload, known)
+            reason = f"no workload is named {client.workload!r}; choose one of {', '.join(known) or 'none'}{near}"
+            yield Fault((*at, "clients", str(index), "workload"), reason)
+
+
+def _load_balancer(expose: LoadBalancerArgs, at: Key, declared: Declared) -> Iterator[Fault]:
+    cluster = declared.cluster
+    if not cluster.load_balancers:
+        reason = f"{cluster.kind} clusters have no load balancers; remove expose, or use another cluster"
+        yield Fault((*at, "kind"), reason, given=(("cluster",),))
+    elif cluster.load_balancer(public=False) is None and not expose.public and not expose.annotations:
+        reason = f"which annotation keeps a load balancer internal on an {cluster.kind} cluster is unknown"
+        yield Fault((*at, "annotations"), f"{reason}; set it, or set public: true", given=(("cluster",),))
+    if expose.public and not expose.allowed_cidrs:
+        reason = "missing, but public is true, and TensorFlow Serving has no authentication"
+        yield Fault((*at, "allowedCidrs"), f"{reason}; list the addresses that may connect", given=((*at, "public"),))
+    for index, cidr in enumerate(expose.allowed_cidrs):
+        found = network_of(cidr)
+        if not isinstance(found, ipaddress.IPv4Network):
+            yield Fault((*at, "allowedCidrs", str(index)), found)
+
+
+def _gateway(expose: GatewayArgs, at: Key) -> Iterator[Fault]:
+    if not expose.hosts and not expose.grpc_hosts:
+        yield Fault((*at, "hosts"), "required setting is missing; set it, or grpcHosts for gRPC alone")
+    for host in sorted({*expose.hosts} & {*expose.grpc_hosts}):
+        reason = f"{host} is in hosts, too, and the Gateway API allows a host REST or gRPC; use another host"
+        yield Fault((*at, "grpcHosts"), reason, given=((*at, "hosts"),))
+    if expose.create and expose.namespace:
+        reason = "conflicts with create, which creates the Gateway in the stack's namespace; remove one of them"
+        yield Fault((*at, "namespace"), reason, given=((*at, "create"),))

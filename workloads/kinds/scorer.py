@@ -1,0 +1,140 @@
+"""Scorers: a Deployment that scores the records of a topic with a model server, and writes the results to a topic."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Literal
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components import versions
+from components.base import facts as registered
+from components.base.faults import Fault, Key
+from components.node_groups import placement as node_placement
+from components.queues.room import PodSet
+from workloads import exposure, references, scaling, sources
+from workloads.base import Declared, Platform, Workload, WorkloadArgs, created
+from workloads.checks import scorer as checks
+from workloads.manifests import scorer as manifests
+from workloads.manifests import service_monitor
+from workloads.manifests.model_server import REST_PORT
+from workloads.manifests.streams import Client
+from workloads.owner import Owner
+from workloads.settings.scorer import ScorerSettings
+
+
+class ScorerArgs(ScorerSettings, WorkloadArgs):
+    """Settings of a scorer. It gives each record of a topic one result of a model server, in another topic."""
+
+    kind: Literal["scorer"] = "scorer"
+    stays: ClassVar[bool] = True
+    accepts_clients: ClassVar[bool] = True
+
+    @property
+    def controllers(self) -> frozenset[str]:
+        return frozenset({"keda"} if self.scaling else ())
+
+    @property
+    def named_image(self) -> Any:
+        return self.image
+
+    def default_image(self, images: versions.Images) -> str | None:
+        # TensorFlow's public image has no client of Kafka.
+        return images.training(0) if images.built_here else None
+
+    def pod_sets(self) -> list[PodSet]:
+        at, count = self.count_at, self.most_replicas
+        return [PodSet("scorer", count, self.resources, together=False, interruptible=True, count_at=at)]
+
+    def unqueued(self) -> list[PodSet]:
+        return self.pod_sets()
+
+    def check(self, name: str, at: Key, declared: Declared) -> Iterator[Fault]:
+        yield from checks.faults(self, at, self.pod_sets(), declared)
+
+    def build(self, name: str, at: Key, platform: Platform, opts: pulumi.ResourceOptions) -> "Scorer":
+        return Scorer(name, self, at=at, platform=platform, opts=opts)
+
+
+class Scorer(Workload):
+    """A scorer. Its pods wait for the model server, and for the model's first version."""
+
+    def __init__(
+        self,
+        name: str,
+        args: ScorerArgs,
+        *,
+        at: Key,
+        platform: Platform,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        """`at`: the path of the settings."""
+        image = platform.guarded(at, args.image or args.default_image(platform.cluster.args.images))
+        props = registered.Scorer(server=args.server, image=image, replicas=args.most_replicas, gpus=0)
+        super().__init__(registered.SCORER, name, dict(props), opts)
+        owner = Owner(self, name, platform.namespace, manifests.PART)
+        code = manifests.library(owner.identity, sources.library())
+        server, _, _ = args.server.partition("/")
+        needed = [
+            owner.service_account(),
+            owner.config_map(code),
+            owner.allow_server(server, REST_PORT),
+            owner.allow_clients([manifests.METRICS_PORT]),
+            *created(platform.streams, {args.input.stream, args.output.stream}),
+        ]
+        streams = _streams(args, platform)
+        by_operator = platform.settings.prometheus.serving_metrics == "serviceMonitor"
+        placement = node_placement.spec(platform.cluster.fleet, args.resources, interruptible=True)
+        template: Any = image.apply(
+            lambda image: manifests.pods(
+                owner.identity,
+                args,
+                image,
+                model=platform.settings.model_names[args.server],
+                code=code,
+                streams=streams,
+                placement=placement,
+                annotations={} if by_operator else manifests.for_prometheus(),
+            )
+        )
+        deployment = k8s.apps.v1.Deployment(
+            name,
+            metadata=owner.metadata(),
+            spec={
+                "replicas": args.scaling.min if args.scaling else args.replicas,
+                "selector": {"match_labels": owner.selector},
+                # Each pod that comes or goes makes all share the partitions anew, so the new one takes the place of
+                # an old one.
+                "strategy": {"type": "RollingUpdate", "rolling_update": {"max_unavailable": 1, "max_surge": 0}},
+                "template": template,
+            },
+            # An update of the stack must not reset what an autoscaler has set.
+            opts=pulumi.ResourceOptions(
+                parent=self, depends_on=needed, ignore_changes=["spec.replicas"] if args.scaling else None
+            ),
+        )
+        if by_operator:
+            exposure.custom(owner, service_monitor.pod_monitor(owner.identity), [deployment])
+        if args.scaling:
+            url = platform.settings.prometheus.prometheus_url
+            scaling.declare_by_lag(owner, args.scaling, url, [deployment, *platform.controllers])
+        self.gpus = 0
+        self.outputs = registered.ScorerOutputs(
+            kind=args.kind,
+            deployment=deployment.metadata["name"],
+            input=f"{args.input.stream}/{args.input.topic}",
+            output=f"{args.output.stream}/{args.output.topic}",
+            gpus=0,
+        )
+        self.register_outputs(dict(self.outputs))
+
+
+def _streams(args: ScorerArgs, platform: Platform) -> Mapping[str, Client]:
+    """Both ends, by their names in the pods."""
+    ends = {
+        manifests.INPUT: (args.input.stream, args.input.use),
+        manifests.OUTPUT: (args.output.stream, args.output.use),
+    }
+    return {
+        known_as: references.client(stream, use, platform.settings, known_as=known_as)
+        for known_as, (stream, use) in ends.items()
+    }

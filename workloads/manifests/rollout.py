@@ -1,0 +1,80 @@
+"""What the controller of a model server's rollouts is told."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from components.base.labels import ADMITTED, CANARY, TRACK
+from components.base.names import digest_of
+from workloads.manifests import model_server
+from workloads.settings.canary import CanaryArgs
+from workloads.settings.model_server import ServerSettings
+from workloads.settings.served_model import ServedModel, VersionPolicy
+
+_PLACEHOLDER = 2**63 - 1
+"""A version that no folder has, in whose place the controller puts others."""
+_EXAMPLES = "/examples"
+"""Each volume with held-out examples is mounted in a folder of it with the volume's name."""
+
+LABELS = {TRACK: CANARY}
+"""Of the canary's pods."""
+READINESS_GATES = (ADMITTED,)
+"""Conditions of the canary's pods, which the controller sets before they get requests."""
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """The rollouts of one model of a server."""
+
+    model: str
+    served: ServedModel
+    canary: CanaryArgs
+
+    @classmethod
+    def of(cls, settings: ServerSettings) -> "Rollout | None":
+        """Those of a server; None without a canary."""
+        if (model := settings.with_canary) is None or (canary := settings.served[model].canary) is None:
+            return None
+        return cls(model, settings.served[model], canary)
+
+    def description(self, server: str, settings: ServerSettings) -> Mapping[str, Any]:
+        """What `agents.rollout` reads."""
+        canary, served = self.canary, self.served
+        gates = [
+            {"metric": gate.metric, "threshold": gate.threshold, "minRequests": gate.least_requests}
+            for gate in canary.gate
+        ]
+        examples = next((gate.examples for gate in canary.gate if gate.examples), None)
+        return {
+            "server": server,
+            "model": self.model,
+            "folder": model_server.folder_of(served),
+            "examples": examples and f"{self.volumes()[examples.volume][0]}/{examples.path}",
+            "rollout": {
+                "replicas": settings.replicas,
+                "canaryReplicas": canary.replicas(settings.replicas),
+                "gates": gates,
+                "deadlineSeconds": canary.deadline_seconds,
+                "version": canary.version,
+                "pin": served.pin,
+                "digest": digest_of([canary.model_dump(mode="json")]),
+            },
+            "config": {
+                "newest": self._text(settings, VersionPolicy(latest=1)),
+                "version": self._text(settings, VersionPolicy(specific=[_PLACEHOLDER])),
+                "placeholder": str(_PLACEHOLDER),
+            },
+        }
+
+    def volumes(self) -> Mapping[str, tuple[str, bool]]:
+        """The mount path of each volume of the controller, and whether it only reads it."""
+        examples = [gate.examples.volume for gate in self.canary.gate if gate.examples]
+        of_examples = {volume: (f"{_EXAMPLES}/{volume}", True) for volume in examples}
+        return {**of_examples, self.served.volume: (model_server.root_of(self.served.volume), False)}
+
+    def _text(self, settings: ServerSettings, policy: VersionPolicy) -> str:
+        served = {
+            name: model.model_copy(update={"pin": None, "versions": policy}) if name == self.model else model
+            for name, model in settings.served.items()
+        }
+        return model_server.config_text(served)

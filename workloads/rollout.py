@@ -1,0 +1,52 @@
+"""A model server's canary and the controller of its rollouts."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pulumi
+
+from components import rollout_controller
+from components.base.labels import NAME
+from workloads import references
+from workloads.base import Platform
+from workloads.manifests.model_server import REST_PORT
+from workloads.manifests.mounts import Mountable
+from workloads.manifests.rollout import Rollout
+from workloads.owner import Owner
+from workloads.settings.model_server import ServerSettings
+
+
+def declare(
+    rollout: Rollout,
+    owner: Owner,
+    settings: ServerSettings,
+    platform: Platform,
+    *,
+    config_maps: Sequence[str],
+    deployments: Sequence[str],
+    needed: Sequence[pulumi.Resource],
+) -> None:
+    """Create the controller, which writes these ConfigMaps and scales these Deployments, the stable ones first."""
+    volumes = [
+        _volume(references.mountable(volume, platform.settings), path, read_only=read_only)
+        for volume, (path, read_only) in sorted(rollout.volumes().items())
+    ]
+    request = rollout_controller.Request(
+        owner.name,
+        platform.cluster.args.images.python,
+        rollout.description(owner.name, settings),
+        volumes=volumes,
+        config_maps=config_maps,
+        deployments=deployments,
+        rest_port=REST_PORT,
+    )
+    rollout_controller.declare(request, namespace=owner.namespace.name, needed=needed, opts=owner.inside)
+
+
+def source(server: str) -> dict[str, Any]:
+    """The controller as a peer of a NetworkPolicy: it asks the pods for their versions and metrics."""
+    return {"podSelector": {"matchLabels": {NAME: f"{server}{rollout_controller.NAME_SUFFIX}"}}}
+
+
+def _volume(claim: Mountable, path: str, *, read_only: bool) -> rollout_controller.Volume:
+    return rollout_controller.Volume(claim.claim, path, claim.labels, read_only)

@@ -1,0 +1,101 @@
+"""How clients outside of the stack reach a model server, and which clients inside do."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from components.base.family import Variant
+from components.base.model import Line, Model, Name, NonEmptyStr, ObjectName, is_object_name, refuse
+
+
+class ClientArgs(Model):
+    """Pods that may connect: exactly one of these."""
+
+    workload: Name | None = None
+    """The pods of a workload in the stack's namespace."""
+    namespace: Name | None = None
+    """All pods of a namespace of the cluster, such as that of the gateway or of Prometheus."""
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if len(self.model_fields_set) != 1:
+            refuse("one of workload and namespace")
+        return self
+
+
+class ExposureArgs(Variant, family=True):
+    """How clients outside of the cluster's network reach a model server."""
+
+    kind: str
+
+
+class LoadBalancerArgs(ExposureArgs):
+    """A load balancer of the cloud for REST and gRPC. It has no TLS and no authentication."""
+
+    kind: Literal["loadBalancer"] = "loadBalancer"
+
+    public: bool = False
+    """Whether it has a public address; by default only the cloud's network reaches it. Requires `allowedCidrs`."""
+    allowed_cidrs: tuple[NonEmptyStr, ...] = ()
+    """Addresses that may connect, such as 203.0.113.0/24; by default all that reach it."""
+    annotations: Annotated[dict[NonEmptyStr, Line], Field(default_factory=dict)]
+    """Further annotations of the Service, for the cloud's load balancers. On an existing cluster, those that keep the
+    load balancer internal, which differ between clouds."""
+
+
+def _https(value: str) -> str:
+    if not value.startswith("https://"):
+        refuse("a URL with https://")
+    return value
+
+
+def _host_name(value: str) -> str:
+    if not is_object_name(value) or "." not in value or not value[-1].isalpha():
+        refuse("the name of a host in lower-case letters, such as digits.example.org", value.lower())
+    return value
+
+
+HostName = Annotated[str, AfterValidator(_host_name)]
+Url = Annotated[NonEmptyStr, AfterValidator(_https)]
+
+
+class JwtArgs(Model):
+    """JSON Web Tokens that clients must send, checked by the gateway. Only Envoy Gateway can."""
+
+    issuer: NonEmptyStr
+    """The issuer that the tokens must name."""
+    audiences: Annotated[tuple[NonEmptyStr, ...], Field(min_length=1)]
+    """Audiences of which the tokens must name one."""
+    jwks: Url
+    """URL of the issuer's public keys."""
+
+
+class NewGatewayArgs(Model):
+    """A Gateway that the stack creates."""
+
+    gateway_class: ObjectName
+    """GatewayClass of the cluster."""
+    certificate: ObjectName
+    """Secret of type `kubernetes.io/tls` in the stack's namespace, for all hosts."""
+    client_authority: ObjectName | None = None
+    """ConfigMap of the stack's namespace with `ca.crt`: clients must have a certificate of this authority. Only Envoy
+    Gateway can check that."""
+
+
+class GatewayArgs(ExposureArgs):
+    """Routes of the Gateway API to the server, from an existing Gateway or one that the stack creates."""
+
+    kind: Literal["gateway"] = "gateway"
+
+    name: ObjectName
+    """Name of the Gateway."""
+    namespace: Name | None = None
+    """Namespace of an existing Gateway, which must allow routes of the stack's namespace; by default the stack's."""
+    create: NewGatewayArgs | None = None
+    """Creates the Gateway in the stack's namespace. Required settings: its class and its certificate."""
+    hosts: tuple[HostName, ...] = ()
+    """Host names for REST. No other route of the Gateway may have them."""
+    grpc_hosts: tuple[HostName, ...] = ()
+    """Host names for gRPC. The Gateway API demands others than for REST."""
+    jwt: JwtArgs | None = None
+    """Tokens that clients must send; by default, the gateway lets in everyone who reaches it."""
