@@ -113,7 +113,7 @@ def test_several_workers_have_prefixed_lines_and_can_be_cancelled(person: Person
     of_job = f"app.kubernetes.io/name={run.rpartition('-')[0]}"
     for kind in ("api/v1/{}/configmaps", "api/v1/{}/serviceaccounts", "apis/networking.k8s.io/v1/{}/networkpolicies"):
         path = f"/{kind}".format("namespaces/tensorplane-dev")
-        eventually(partial(_none, deployed, path, of_job), 60)
+        eventually(partial(_none, deployed, path, of_job))
 
 
 def _none(deployed: Deployed, path: str, selector: str) -> bool:

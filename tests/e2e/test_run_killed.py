@@ -94,7 +94,7 @@ def test_killed_commands_submit_once_and_leave_nothing(person: Person, deployed:
     for job in _JOBS:
         told = person(*_words("run", job))
         run = told.partition(":")[0]
-        eventually(partial(_runs, person, run), 60)
+        eventually(partial(_runs, person, run))
         assert len(_of(deployed, job, _JOB_SETS)) == 1
         for path, count in _OWNED.items():
             assert len(_of(deployed, job, path)) == count, path
@@ -102,4 +102,4 @@ def test_killed_commands_submit_once_and_leave_nothing(person: Person, deployed:
         person("cancel", run)
     for job in _JOBS:
         for path in (_JOB_SETS, *_OWNED, f"/api/v1/{_INSIDE}/pods"):
-            eventually(partial(_is_gone, deployed, job, path), 60)
+            eventually(partial(_is_gone, deployed, job, path))

@@ -68,9 +68,18 @@ class Stack:
             asks = pod and pod != not_by
             return self.kube.text(f"/api/v1/namespaces/{self.namespace}/pods/{pod}/log") if asks else ""
 
-        found = eventually(lambda: re.search(pattern, log()), about=log)
+        found = eventually(lambda: re.search(pattern, log()), about=lambda: f"{log()}\n{self._pods()}")
         assert found
         return found
+
+    def _pods(self) -> str:
+        """The state of each pod's containers: a broker that does not come back is seen here."""
+        found = self.kube.items(f"/api/v1/namespaces/{self.namespace}/pods")
+        return "\n".join(
+            f"{pod['metadata']['name']}: {status['restartCount']} restarts, {status['state']}, {status['lastState']}"
+            for pod in found
+            for status in pod["status"].get("containerStatuses", ())
+        )
 
     def kill(self, name: str) -> str:
         """Ends the newest pod of this name as a node that dies does; its name."""

@@ -30,7 +30,8 @@ _SETTINGS: dict[str, Any] = {
     "namespace": "tensorplane-scored",
     "volumes": {
         "records": {"sizeGib": 1, "retain": False},
-        "models": {"sizeGib": 1, "retain": False, "accessModes": ["ReadWriteMany"]},
+        # A name that no other test gives a claim: what a claim keeps from its creation goes with the stack's state.
+        "halves": {"sizeGib": 1, "retain": False, "accessModes": ["ReadWriteMany"]},
     },
     "streams": {
         "events": {
@@ -45,7 +46,7 @@ _SETTINGS: dict[str, Any] = {
             **_JOB,
             "command": ["python3", "-c", _MODEL],
             "resources": {"cpus": 0.3, "memoryGib": 1},
-            "volumes": {"models": "/models"},
+            "volumes": {"halves": "/models"},
         },
         "writer": {
             **_JOB,
@@ -65,7 +66,7 @@ _SETTINGS: dict[str, Any] = {
         },
         "half-server": {
             "kind": "modelServer",
-            "model": {"volume": "models", "path": "half"},
+            "model": {"volume": "halves", "path": "half"},
             "resources": {"cpus": 0.2, "memoryGib": 1},
             "clients": [{"workload": "scorer"}],
         },

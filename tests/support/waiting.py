@@ -8,7 +8,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-PATIENT_SECONDS = 180.0
+PATIENT_SECONDS = 500.0
 """How long anything may take that must happen. It only ends tests that fail: no test passes by being slow or quick."""
 
 
