@@ -254,11 +254,15 @@ def _imported(image: str, settings: JobSettings, facts: Facts) -> list[str]:
 
 
 def _packages_folder(image: str, settings: JobSettings, facts: Facts) -> str:
-    """The folder of the packages, named by them and the image, whose Python they are for."""
+    """The folder of the packages, named by them and the image, whose Python they are for.
+
+    Each namespace has its own: pods import what is there, so those of one team must not write it for another.
+    """
     if (place := settings.checkpoints or settings.model) is None:
         raise ValueError("packages without a volume: the checks refuse that")
     volume = mounts.path_of(place.volume, settings.volumes, facts.volumes)
-    return f"{volume}/.tensorplane/packages/{digest_of([image, sorted(facts.packages)], length=16)}"
+    digest = digest_of([image, sorted(facts.packages)], length=16)
+    return f"{volume}/.tensorplane/packages/{facts.namespace}/{digest}"
 
 
 def _packages(

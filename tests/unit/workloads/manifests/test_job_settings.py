@@ -133,7 +133,7 @@ class TestPackages:
         (init,) = job(manifest)["template"]["spec"]["template"]["spec"]["initContainers"]
         *_, program, requirements, folder = init["command"]
         assert program == "/opt/tensorplane/lib/tensorplane/packages.py"
-        assert folder.startswith("/work/.tensorplane/packages/")
+        assert folder.startswith("/work/.tensorplane/packages/ml/")
         assert variables(manifest)["PYTHONPATH"] == f"/opt/tensorplane/lib:{folder}"
         assert {"name": "PIP_INDEX_URL", "value": "https://pypi.example/simple"} in init["env"]
         paths = {mount["mountPath"] for mount in init["volumeMounts"]}
@@ -146,7 +146,7 @@ class TestPackages:
             return variables(manifest)["PYTHONPATH"].partition(":")[2]
 
         first = self.manifest()
-        assert folder(first).startswith("/models/.tensorplane/packages/")
+        assert folder(first).startswith("/models/.tensorplane/packages/ml/")
         assert folder(self.manifest(tuple(reversed(self.LOCKED)))) == folder(first)
         assert folder(self.manifest(self.LOCKED[:1])) != folder(first)
 
