@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -45,9 +46,18 @@ def _models(context: click.Context, _: click.Parameter, begun: str) -> list[str]
 
 
 def team(command: _Command) -> _Command:
-    """`--team`, as the parameter `team`."""
-    text = "A team that you are a member of, with the cluster and namespace of your kubeconfig, instead of a stack."
-    return click.option("--team", metavar="TEAM", help=text)(command)
+    """`--team`, as the parameter `team`: that of a member's kubeconfig unless `--team` or `--stack` is given."""
+    text = "A team that you are a member of, instead of a stack (default: that of your kubeconfig)."
+    return click.option("--team", metavar="TEAM", help=text, callback=_of_kubeconfig)(command)
+
+
+def _of_kubeconfig(ctx: click.Context, _: click.Parameter, given: str | None) -> str | None:
+    # Options that are given come before those that are not, so the source of `stack` is known.
+    if given or ctx.resilient_parsing or ctx.get_parameter_source("stack") is ParameterSource.COMMANDLINE:
+        return given
+    from cli import members_kubeconfig
+
+    return members_kubeconfig.team(context())
 
 
 def as_json(text: str = "Every fact, for programs.") -> Callable[[_Command], _Command]:

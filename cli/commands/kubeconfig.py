@@ -33,6 +33,7 @@ def kubeconfig(stack: str, context: str) -> str:
 
 def of_team(stack: str, team: str, context: str) -> str:
     """The content for the members of a team. A Fault if the stack has no such team, or did not create its cluster."""
+    from cli import members_kubeconfig
     from components.base.faults import did_you_mean
     from components.queues import members
     from driver import cloud_kubeconfig
@@ -54,7 +55,8 @@ def of_team(stack: str, team: str, context: str) -> str:
     if not args.get("members"):
         raise Fault(f"--team: team {team} has no members; name them in tensorplane:teams.{team}.members, and deploy")
     if target.cloud:
-        return cloud_kubeconfig.of_member(settings.of_platform.name, team, namespace, target.environment())
+        found = cloud_kubeconfig.of_member(settings.of_platform.name, team, namespace, target.environment())
+        return members_kubeconfig.noted(found, team)
     if target.context:
         raise Fault(
             f"--team: members authenticate as this cluster's identity provider names them; give them a kubeconfig of"
@@ -64,7 +66,7 @@ def of_team(stack: str, team: str, context: str) -> str:
         raise Fault(f"stack {stack}: the embedded cluster was never started; start it with: make up")
     group = members.group(settings.namespace, team)
     keys = Places(target.instance).keys
-    return of_cluster.of_member(target.instance, keys, team, group, namespace).decode()
+    return members_kubeconfig.noted(of_cluster.of_member(target.instance, keys, team, group, namespace).decode(), team)
 
 
 def write(text: str, file: Path) -> None:

@@ -76,17 +76,20 @@ def _published(write: Callable[[Path], object], base: Path, run: str, metrics: M
 
 
 def copy_newest(base: Path, target: Path, *, run: str | None) -> int:
-    """Publish the newest version below `base` below `target` too, with its lineage. Returns its number there.
+    """Publish the run's newest version below `base` below `target` too, with its lineage. Returns its number there.
 
     `run` is the publisher. If it already published the newest version there, that version is returned. Raises
-    FileNotFoundError without a version, and ValueError if another run has published the newest one.
+    FileNotFoundError without a version, and ValueError if the newest one is another run's and the run has none.
     """
     version = newest(base)
     if not version:
         raise FileNotFoundError(f"{base} has no version of the model")
-    source, owner = base / str(version), _published_by(base / str(version))
+    owner = _published_by(base / str(version))
     if run and owner not in (None, run):
-        raise ValueError(f"{source} is a version of run {owner}, not of {run}")
+        if not (own := [each for each in _versions(base) if _published_by(base / str(each)) == run]):
+            raise ValueError(f"{base / str(version)} is a version of run {owner}, not of {run}")
+        version = max(own)
+    source = base / str(version)
     return _next(lambda draft: shutil.copytree(source, draft), target, run or owner or uuid.uuid4().hex)
 
 
@@ -130,9 +133,11 @@ def is_superseded(base: Path, *, run: str) -> bool:
 
 def newest(base: Path) -> int:
     """The number of the newest version below `base`; 0 without one."""
-    if not base.is_dir():
-        return 0
-    return max((int(path.name) for path in base.iterdir() if path.name.isdecimal()), default=0)
+    return max(_versions(base), default=0)
+
+
+def _versions(base: Path) -> list[int]:
+    return [int(path.name) for path in base.iterdir() if path.name.isdecimal()] if base.is_dir() else []
 
 
 def _published_by(folder: Path) -> str | None:

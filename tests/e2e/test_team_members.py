@@ -88,19 +88,19 @@ except OSError as error:
 
 @dataclass(frozen=True)
 class Member:
-    """Somebody with a folder and a kubeconfig."""
+    """Somebody with a folder and a kubeconfig, which names the team."""
 
     folder: Path
     kubeconfig: Path
 
     def __call__(self, *words: str, code: int = 0) -> str:
         environment = {**os.environ, "KUBECONFIG": str(self.kubeconfig)}
-        return command.output(self.folder, words[0], "--team", TEAM, *words[1:], code=code, environment=environment)
+        return command.output(self.folder, *words, code=code, environment=environment)
 
     def started(self, *words: str) -> subprocess.Popen[str]:
         """The same, without waiting for its end."""
         environment = {**os.environ, "KUBECONFIG": str(self.kubeconfig)}
-        argv = command.argv(words[0], "--team", TEAM, *words[1:])
+        argv = command.argv(*words)
         pipe, both = subprocess.PIPE, subprocess.STDOUT
         return subprocess.Popen(argv, cwd=self.folder, env=environment, text=True, stdout=pipe, stderr=both)
 
@@ -115,7 +115,7 @@ def member(deployed: Deployed, tmp_path_factory: pytest.TempPathFactory) -> Iter
     (home / "fits.py").write_text(TRAINS)
     (home / "writes.py").write_text(WRITES)
     kubeconfig = folder / "kubeconfig"
-    kubeconfig.write_bytes(_issued(deployed))
+    kubeconfig.write_text(_issued(deployed))
     yield Member(home, kubeconfig)
 
 
@@ -126,13 +126,15 @@ def _deploy(deployed: Deployed, folder: Path, settings: str) -> None:
     stack.up(Step("pulumi up"))
 
 
-def _issued(deployed: Deployed) -> bytes:
+def _issued(deployed: Deployed) -> str:
+    from cli import members_kubeconfig
     from components.queues import members
     from embedded.cluster import kubeconfig
     from embedded.cluster.places import Places
 
     keys = Places(deployed.instance).keys
-    return kubeconfig.of_member(deployed.instance, keys, TEAM, members.group(NAMESPACE, TEAM), TEAM)
+    found = kubeconfig.of_member(deployed.instance, keys, TEAM, members.group(NAMESPACE, TEAM), TEAM)
+    return members_kubeconfig.noted(found.decode(), TEAM)
 
 
 _SMALL = ("--queue", "research", "--cpus", "0.1", "--memory-gib", "0.25")
@@ -143,7 +145,7 @@ def test_a_member_runs_watches_and_stops_jobs(member: Member) -> None:
     run = re.findall(r"^(train-\w+): submitted to vision: 1 pod", told, re.MULTILINE)[0]
     assert "\ntrained\n" in told
     assert told.rstrip().endswith(f"{run}: finished")
-    assert re.search(rf"^{run} +finished", member("jobs"), re.MULTILINE)
+    assert re.search(rf"^{run} +finished", member("jobs", "--team", TEAM), re.MULTILINE)
     assert member("logs", run) == "trained\n"
     assert "finished" in member("why", run)
     assert "python3 train.py" in member("describe", run)
@@ -157,11 +159,14 @@ def test_the_member_of_the_readme_trains_and_publishes(member: Member, deployed:
     trains, publishes = (
         each.words for each in commands(page) if each.words[:2] == ("tensorplane", "run") and not each.inline
     )
-    assert trains[2:4] == publishes[2:4] == ("--team", TEAM), "`member` adds it"
-    assert member("run", *trains[4:]).endswith(": finished; model version 1 in /models/vision/train\n")
-    told = member("run", *publishes[4:])
-    assert re.search(r"^train-\w+: has finished; publishes to squares-server: 1 pod", told, re.MULTILINE), told
+    assert member(*trains[1:]).endswith(": finished; model version 1 in /models/vision/train\n")
+    told = member(*publishes[1:])
+    asked = re.search(r"^(train-\w+): has finished; (\S+) publishes its model to squares-server$", told, re.MULTILINE)
+    assert asked, told
     assert re.search(r"^tensorplane: published=/models/squares/1", told, re.MULTILINE), told
+    assert "loss=" in member("logs", asked[1]), "what the run has printed is still there"
+    assert len(json.loads(member("describe", asked[1], "--json"))["points"]) > 1
+    assert asked[2] not in member("jobs", "--all")
     server = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/squares-server"
     eventually(lambda: ((deployed.kube.get(server) or {}).get("status") or {}).get("readyReplicas") == 1)
     assert re.search(r"^squares-server +squares +1 AVAILABLE", member("models"), re.MULTILINE)

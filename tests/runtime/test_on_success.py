@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -159,6 +161,15 @@ def test_the_version_of_another_run_is_not_published(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="is a version of run digits-2, not of digits-1"):
         copy_newest(tmp_path / "models", tmp_path / "served", run="digits-1")
     assert not (tmp_path / "served").exists()
+
+
+def test_a_run_publishes_its_own_newest_version_after_another_run(tmp_path: Path) -> None:
+    for number, run in enumerate(("digits-1", "digits-2"), 1):
+        (source := tmp_path / run).mkdir()
+        (source / "weights").write_text(run)
+        assert publish(partial(shutil.copytree, source), tmp_path / "models", run=run) == number
+    assert copy_newest(tmp_path / "models", tmp_path / "served", run="digits-1") == 1
+    assert (tmp_path / "served" / "1" / "weights").read_text() == "digits-1"
 
 
 def test_asked_to_stop_meanwhile_it_is_done_by_the_next_pod(job: Job) -> None:

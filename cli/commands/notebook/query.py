@@ -20,9 +20,9 @@ from rich.text import Text
 from cli import temporary_pod, tunnel
 from cli.access import Access
 from cli.api_values import Object
-from cli.commands.run import query as run_query
-from cli.commands.run import submission
+from cli.commands.run import submission, waiting
 from cli.commands.run.plan import Planned
+from cli.commands.run.size import asked
 from cli.jobs import in_cluster, named
 from components import cost
 from components.base.faults import did_you_mean
@@ -79,7 +79,7 @@ def opened(
     """The address on this machine with the notebook's token, as long as the context lasts, and the path of its JobSet
     in the API."""
     job_set = _started(access, resolved, name, console)
-    run_query.wait(access, job_set, console)
+    waiting.until_admitted(access, job_set, console)
     pod = _pod(access, job_set)
     with tunnel.opened(access.api, pod, notebook.PORT, port) as local:
         url = f"http://{tunnel.HOST}:{local}"
@@ -131,7 +131,7 @@ def _started(access: Access, resolved: ResolvedStack, name: str, console: Consol
     access.api.delete(path, propagationPolicy="Foreground")
     job_set = submission.submit(access.api, wanted).job_set
     _keep_token(access, name, job_set)
-    console.print(Text(f"{wanted.run}: {run_query.asked(wanted)}"))
+    console.print(Text(f"{wanted.run}: {asked(wanted)}"))
     return job_set
 
 

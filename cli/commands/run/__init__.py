@@ -51,8 +51,9 @@ def command(
     tensorplane run -f job.yaml
     """
     from cli.commands.run import asked, query
+    from cli.commands.run.flow import Question
     from driver import terminal
 
     job = asked.job(name, file, command_line, asked.Given.of(given), team=team)
-    question = query.Question(job, stack, team, options.context(), again=again, dry_run=dry_run, detach=detach)
+    question = Question(job, stack, team, options.context(), again=again, dry_run=dry_run, detach=detach)
     query.run(question, terminal.console())

@@ -64,19 +64,22 @@ def submit(api: Kube, planned: Planned) -> Submitted:
     """
     path = _path(planned.objects[0])
     before = _settled(api, path)
-    came: Came = "new"
-    if before is not None:
-        came = _came(before, planned)
-        if came == "finished":
-            return Submitted(before, came)
-        if came in ("changed", "continued"):
-            api.delete(path, propagationPolicy="Foreground")
-            before = _settled(api, path)
+    how = _came(before, planned)
+    if before and how == "finished":
+        return Submitted(before, how)
+    if how in ("changed", "continued"):
+        api.delete(path, propagationPolicy="Foreground")
+        before = _settled(api, path)
     manager = f"{in_cluster.MANAGER}-run-{planned.run}"
     job_set = before or api.apply(path, _noted(planned), manager)
     for thing in planned.objects[1:]:
         api.apply(_path(thing), owned(thing, job_set), manager)
-    return Submitted(job_set, came)
+    return Submitted(job_set, how)
+
+
+def came(api: Kube, planned: Planned) -> Came:
+    """What `submit` would find. A Fault if the run has not ended and has other settings."""
+    return _came(_settled(api, _path(planned.objects[0])), planned)
 
 
 def check_none_runs(api: Kube, planned: Planned) -> None:
@@ -98,7 +101,9 @@ def _settled(api: Kube, path: str) -> Object | None:
     return found
 
 
-def _came(before: Object, planned: Planned) -> Came:
+def _came(before: Object | None, planned: Planned) -> Came:
+    if before is None:
+        return "new"
     is_same = (before["metadata"].get("annotations") or {}).get(_SETTINGS) == planned.settings
     if ended := in_cluster.ended(before):
         return "continued" if ended == "failed" else "finished" if is_same else "changed"

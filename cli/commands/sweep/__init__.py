@@ -48,13 +48,14 @@ def command(
     tensorplane sweep sweep --publish digits
     """
     from cli.access import Access
+    from cli.commands.run.flow import Question
     from cli.commands.sweep import asked, results, submit
     from cli.commands.sweep import publish as publishing
     from driver import terminal
 
     if file:
         _without(("SWEEP", sweep), ("--publish", publish), ("--json", as_json))
-        question = submit.Question(
+        question = Question(
             asked.sweep(name, file, team=team),
             stack,
             team,

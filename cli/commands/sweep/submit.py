@@ -2,68 +2,52 @@
 
 from __future__ import annotations
 
-import time
-
-import yaml
 from rich.console import Console
-from rich.text import Text
 
-from cli.commands.run import submission
-from cli.commands.run.platform import Platform
-from cli.commands.run.query import Question as Question
-from cli.commands.run.query import asked
-from cli.commands.run.submission import Submitted
+from cli.access import Access
+from cli.commands.run import flow
+from cli.commands.run.flow import Question
+from cli.commands.run.size import asked
+from cli.commands.run.submission import Came
 from cli.commands.sweep import follow, plan, results
 from cli.commands.sweep.plan import Planned
 from components.base.plural import counted
 from driver import sweep_image
 from driver.target import Target
-from embedded.fault import Fault
 
 
 def run(question: Question, console: Console) -> None:
     """Submits the sweep, and follows it unless that is not wanted. A Fault if it is refused, or fails."""
-    access = None if question.dry_run and not question.team else question.access
-    platform = Platform.of_team(access) if access and access.team else Platform.of_stack(question.stack)
-    planned = plan.planned(question.job, platform)
-    if question.dry_run:
-        print(yaml.safe_dump_all(planned.objects, sort_keys=False), end="")
+    this = flow.ready(question, plan.planned)
+    if this is None:
         return
-    access = access or question.access
-    if question.again:
-        submission.check_none_runs(access.api, planned)
-        # Another attempt than any before, also than one whose objects were deleted.
-        planned = plan.planned(question.job, platform, attempt=int(time.time()))
-    if not access.team and (target := Target.of(question.context, stack=question.stack)).embedded:
-        sweep_image.provide(target.instance, planned.image)
-    try:
-        submitted = submission.submit(access.api, planned)
-    except KeyboardInterrupt:
-        raise Fault(f"{planned.run}: interrupted; run the same command to complete it, or cancel it") from None
-    console.print(Text(_told(planned, submitted)))
+    _provide_image(this.access, this.planned.image)
+    submitted = flow.submit(this, _told, console)
     if submitted.came == "finished":
-        if found := follow.of_run(access, submitted.job_set):
+        if found := follow.of_run(this.access, submitted.job_set):
             results.show(found, console)
         return
-    if question.detach:
-        console.print(Text(f"See its results with: {access.command(f'sweep {planned.run}')}", style="dim"))
-        return
-    try:
-        follow.until_end(access, submitted.job_set, console)
-    except KeyboardInterrupt:
-        console.print(Text(f"\n{planned.run} goes on. See its results: {access.command(f'sweep {planned.run}')}"))
-        console.print(Text(f"Stop it: {access.command(f'cancel {planned.run}')}"))
-        raise SystemExit(130) from None
+
+    def until_end() -> None:
+        follow.until_end(this.access, submitted.job_set, console)
+
+    flow.follow(this, until_end, console, hint="See its results", shows="sweep", detach=question.detach)
 
 
-def _told(planned: Planned, submitted: Submitted) -> str:
+def _provide_image(access: Access, image: str) -> None:
+    """Loads the controller's image into the embedded cluster; for teams, `make up` has done that."""
+    if not access.team and (target := Target.of(access.context, stack=access.stack)).embedded:
+        sweep_image.provide(target.instance, image)
+
+
+def _told(planned: Planned, came: Came) -> str:
     """What was submitted, and what it costs."""
-    size = f"{counted(planned.trials, 'trial')}, {planned.parallel} at once"
+    size = f"{counted(planned.trials, 'trial')}, {planned.parallel} at once, {asked(planned)}"
     what = {
-        "new": f"submitted to {planned.namespace}: {size}, {asked(planned)}",
-        "there": f"is submitted already: {size}, {asked(planned)}",
+        "new": f"submitted to {planned.namespace}: {size}",
+        "there": f"is submitted already: {size}",
         "finished": "the same sweep with the same files has finished already; run it once more with --again",
-        "changed": f"goes on with its study: {size}, {asked(planned)}",
-        "continued": f"goes on with its study: {size}, {asked(planned)}",
+        "changed": f"goes on with its study: {size}",
+        "continued": f"goes on with its study: {size}",
     }
-    return f"{planned.run}: {what[submitted.came]}"
+    return f"{planned.run}: {what[came]}"

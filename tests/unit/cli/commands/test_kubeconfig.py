@@ -6,10 +6,13 @@ import json
 import sys
 from pathlib import Path
 
+import click
 import pytest
 import yaml
+from kubernetes.config import kube_config
 
 from cli import __main__ as tensorplane
+from cli import options
 from cli.commands import kubeconfig
 from driver import cloud_kubeconfig
 from driver.stack_settings import StackSettings
@@ -110,9 +113,9 @@ def teams(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("teams")
 def test_members_on_a_cloud_log_in_by_themselves_and_are_in_their_namespace() -> None:
     found = yaml.safe_load(kubeconfig.of_team("prod", "vision", ""))
-    assert found["contexts"] == [
-        {"name": "prod-vision", "context": {"cluster": "prod", "user": "prod", "namespace": "pictures"}}
-    ]
+    (context,) = found["contexts"]
+    assert context["name"] == "prod-vision"
+    assert context["context"].items() >= {"cluster": "prod", "user": "prod", "namespace": "pictures"}.items()
     assert found["current-context"] == "prod-vision"
     assert (found["users"], found["clusters"]) == (OF_CLOUD["users"], OF_CLOUD["clusters"])
 
@@ -123,3 +126,40 @@ def test_a_team_without_members_and_a_context_of_the_users_have_none() -> None:
         kubeconfig.of_team("prod", "speech", "")
     with pytest.raises(Fault, match="give them a kubeconfig of the cluster whose context has namespace pictures"):
         kubeconfig.of_team("prod", "vision", "mine")
+
+
+@pytest.mark.usefixtures("teams")
+@pytest.mark.parametrize(
+    ("given", "team"),
+    [("", "vision"), ("--team speech", "speech"), ("--stack dev", None), ("--stack dev --team speech", "speech")],
+)
+def test_a_members_kubeconfig_names_the_team_unless_the_command_does(
+    given: str, team: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "access").write_text(kubeconfig.of_team("prod", "vision", ""))
+    monkeypatch.setattr(kube_config, "KUBE_CONFIG_DEFAULT_LOCATION", str(tmp_path / "access"))
+    assert _asked(given) == team
+
+
+@pytest.mark.parametrize("text", [None, json.dumps(OF_CLOUD), "{"])
+def test_another_kubeconfig_or_none_names_no_team(
+    text: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if text:
+        (tmp_path / "access").write_text(text)
+    monkeypatch.setattr(kube_config, "KUBE_CONFIG_DEFAULT_LOCATION", str(tmp_path / "access"))
+    assert _asked("") is None
+
+
+def _asked(given: str) -> str | None:
+    """The team that a command is about."""
+    found: list[str | None] = []
+
+    @click.command()
+    @options.stack
+    @options.team
+    def command(stack: str, team: str | None) -> None:
+        found.append(team)
+
+    command.main(given.split(), standalone_mode=False)
+    return found[0]

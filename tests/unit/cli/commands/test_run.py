@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import io
+import json
+import re
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from rich.console import Console
 
 import stack_file
-from cli.commands.run import asked, plan, query, submission
+from cli.access import Access
+from cli.commands.logs import follow
+from cli.commands.run import asked, flow, plan, query, submission, waiting
 from cli.commands.run.asked import Given
 from cli.commands.run.platform import Platform
 from cli.commands.run.submission import Came
@@ -250,22 +256,18 @@ class TestSubmission:
         assert len(api.deleted) == 1
 
     @pytest.mark.parametrize(
-        ("came", "server", "told"),
+        ("came", "told"),
         [
             (
                 "new",
-                None,
                 "submitted to tensorplane-dev: 1 pod, price unknown; goes on from its checkpoints if it has any",
             ),
-            ("continued", None, "goes on from its checkpoints: 1 pod, price unknown"),
-            ("changed", "digits-server", "has finished; publishes to digits-server: 1 pod, price unknown"),
-            ("changed", None, "has finished; is not trained again: 1 pod, price unknown"),
+            ("continued", "goes on from its checkpoints: 1 pod, price unknown"),
         ],
     )
-    def test_its_first_line_says_what_is_known(self, mine: Path, came: Came, server: str | None, told: str) -> None:
+    def test_its_first_line_says_what_is_known(self, mine: Path, came: Came, told: str) -> None:
         planned = _planned(queue="training", volumes=("models:/models",))
-        submitted = submission.Submitted(planned.objects[0], came)
-        assert query.told(planned, submitted, server) == f"{planned.run}: {told}"
+        assert query.told(planned, came) == f"{planned.run}: {told}"
 
     def test_a_job_that_is_being_cancelled_is_created_again_once_it_is_gone(
         self, mine: Path, monkeypatch: pytest.MonkeyPatch
@@ -283,6 +285,53 @@ class TestSubmission:
             submission.check_none_runs(cast(Kube, api), planned)
         api.end("Failed")
         submission.check_none_runs(cast(Kube, api), planned)
+
+
+class TestFinished:
+    """What the same command with other options does once the run has finished: the run itself stays."""
+
+    @pytest.fixture
+    def api(self, mine: Path, monkeypatch: pytest.MonkeyPatch) -> Api:
+        api = Api()
+        monkeypatch.setattr(Access, "of", lambda *_: Access(cast(Kube, api), "tensorplane-dev", stack="dev"))
+        monkeypatch.setattr(waiting, "until_admitted", lambda *_: None)
+        monkeypatch.setattr(follow, "until_end", lambda *_: None)
+        self.run()
+        api.end("Completed")
+        return api
+
+    def run(self, *, detach: bool = False, **given: Any) -> str:
+        told = Console(file=io.StringIO(), width=200)
+        given = {"queue": "training", "volumes": ("models:/models",), **given}
+        query.run(flow.Question(asked.job(None, None, PYTHON, Given(**given)), "dev", detach=detach), told)
+        return cast(io.StringIO, told.file).getvalue()
+
+    def job_sets(self, api: Api) -> list[str]:
+        return [thing["metadata"]["name"] for thing in api.things.values() if thing["kind"] == "JobSet"]
+
+    def test_another_job_publishes_its_model_and_is_deleted(self, api: Api) -> None:
+        (run,) = self.job_sets(api)
+        told = self.run(publish="digits-server")
+        (other,) = re.findall(rf"^{run}: has finished; (.*) publishes its model to digits-server$", told, re.MULTILINE)
+        assert [path.rpartition("/")[2] for path in api.deleted] == [other]
+        assert self.job_sets(api) == [run]
+
+    def test_what_publishes_is_small_and_acts_in_the_name_of_the_run(self, api: Api) -> None:
+        (run,) = self.job_sets(api)
+        self.run(publish="digits-server", cpus=0.9, detach=True)
+        (made,) = [each for each in api.things.values() if each["kind"] == "JobSet" and each["metadata"]["name"] != run]
+        container = made["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["containers"][0]
+        variables = {each["name"]: each.get("value") for each in container["env"]}
+        assert json.loads(variables["TENSORPLANE_LINEAGE"])["run"] == run
+        assert (variables["MODEL_DIR"], "CHECKPOINT_DIR" in variables) == ("/models/train", False)
+        assert container["resources"]["requests"] == {"cpu": "100m", "memory": "256Mi"}
+
+    def test_another_size_changes_nothing(self, api: Api) -> None:
+        (run,) = self.job_sets(api)
+        told = self.run(cpus=0.5)
+        reason = "has finished, and neither its size nor its queue decides its result"
+        assert told == f"{run}: {reason}; run it once more with --again\n"
+        assert (api.deleted, self.job_sets(api)) == ([], [run])
 
 
 def test_credentials_are_not_among_the_files_of_a_job(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:

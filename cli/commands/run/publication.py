@@ -1,0 +1,78 @@
+"""Publishes the model of a run that has finished: a small job copies it to a model server, in the name of the run.
+
+The run itself stays as it is, with its pods and what they have printed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from cli.access import Access
+from cli.commands.logs import follow
+from cli.commands.logs.pods import Choice
+from cli.commands.run import flow, plan, submission, waiting
+from cli.commands.run.asked import Job, section
+from cli.commands.run.flow import Ready
+from cli.commands.run.plan import Planned
+from cli.commands.run.platform import Platform
+from cli.commands.run.submission import Came
+from cli.jobs import in_cluster
+from components.base.names import shorten
+
+_LONGEST_NAME = 40
+_SIZE = {"cpus": 0.1, "memoryGib": 0.25}
+
+
+def job(name: str, of: Mapping[str, Any], server: str, platform: Platform) -> Job:
+    """The job. `of`: the `volumes`, `model`, `queue` and `image` of the job whose run it publishes."""
+    model = of["model"]
+    folder = section(section(section(platform.settings.tree, "workloads"), server), "model")
+    volumes = section(of, "volumes")
+    wanted = sorted({model["volume"], folder.get("volume", model["volume"])})
+    settings = {
+        "kind": "trainingJob",
+        "strategy": {"kind": "single"},
+        "command": ["python3", "-c", "pass"],
+        "resources": _SIZE,
+        "volumes": {each: volumes[each] if each in volumes else _mount(each, platform) for each in wanted},
+        "model": model,
+        "onSuccess": {"publish": server},
+        **{key: of[key] for key in ("queue", "image") if of.get(key)},
+    }
+    return Job(shorten(f"{name}-publish", _LONGEST_NAME), settings, Path().resolve())
+
+
+def _mount(volume: str, platform: Platform) -> str | None:
+    """Where the job mounts a volume that the run does not; None: at the volume's own path."""
+    declared = section(section(platform.settings.tree, "volumes"), volume)
+    return None if declared.get("path") else f"/{volume}"
+
+
+def publish(access: Access, platform: Platform, job: Job, run: str, console: Console, *, detach: bool = False) -> None:
+    """Starts the job and, unless `detach`, follows it to its end. A Fault if it fails.
+
+    `run`: whose model it is. To publish the same run again changes nothing, unless another run has published to the
+    server since.
+    """
+    planned = plan.planned(job, platform, publisher=run)
+    if submission.came(access.api, planned) == "finished":
+        planned = plan.planned(job, platform, attempt=int(time.time()), publisher=run)
+
+    def told(planned: Planned, _: Came) -> str:
+        return f"{run}: has finished; {planned.run} publishes its model to {job.settings['onSuccess']['publish']}"
+
+    this = Ready(access, platform, planned)
+    job_set = flow.submit(this, told, console).job_set
+
+    def until_end() -> None:
+        waiting.until_admitted(access, job_set, console)
+        follow.until_end(access.api, job_set, Choice(), console)
+        # Its pod would keep the volume's claim from being deleted with the stack.
+        access.api.delete(in_cluster.path(job_set), propagationPolicy="Foreground")
+
+    flow.follow(this, until_end, console, hint="Follow it", shows="logs -f", detach=detach)
