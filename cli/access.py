@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +11,8 @@ from kubernetes import config
 
 from cli import cluster_api
 from cli.api_values import Object
-from cli.jobs import in_cluster, named
+from cli.jobs import cancelled, in_cluster, named
+from cli.jobs.listed import Job
 from components.base.faults import did_you_mean
 from driver import advice
 from driver.kube import Kube
@@ -54,9 +56,11 @@ class Access:
         """A command of `tensorplane` about the same jobs, for messages."""
         return f"tensorplane {words} --team {self.team}" if self.team else advice.tensorplane(words, self.stack)
 
-    def items(self, group: str, kind: str) -> list[Object]:
-        """All objects of a kind, for a team those of its namespace. `group`: the path of the API's group."""
-        return self.api.items(f"{group}/namespaces/{self.namespace}/{kind}" if self.team else f"{group}/{kind}")
+    def items(self, group: str, kind: str, **query: str) -> list[Object]:
+        """All objects of a kind, for a team those of its namespace. `group`: the path of the API's group. `query`:
+        further parameters of the list."""
+        inside = f"/namespaces/{self.namespace}" if self.team else ""
+        return self.api.items(f"{group}{inside}/{kind}", **query)
 
     def job(self, name: str, *, alive: bool = False) -> Object:
         """The JobSet that a name means; of several runs the newest, with `alive` one that has not ended if there is
@@ -66,10 +70,13 @@ class Access:
         running = [one for one in there if not in_cluster.ended(one)]
         if alive and (found := named.newest(running, self.namespace, name)):
             return found
-        if not self.team:
-            return named.named(there, self.namespace, name, self.declared, self.stack, self.context)
         if found := named.newest(there, self.namespace, name):
             return found
+        if name not in self.declared and (kept := cancelled.newest(self.cancelled(), self.namespace, name)):
+            when = f"{kept.ended:%Y-%m-%d %H:%M:%S} UTC"
+            raise Fault(f"{kept.run}: was cancelled at {when}; to continue it, run the command that has started it")
+        if not self.team:
+            return named.named(there, self.namespace, name, self.declared, self.stack, self.context)
         names = sorted({named.shown(one, self.namespace) for one in there})
         have = f"{', '.join(names) or 'none'}{did_you_mean(name, names)}"
         raise Fault(f"{name}: team {self.team} has no such job; it has {have}")
@@ -77,6 +84,12 @@ class Access:
     def job_sets(self) -> list[Object]:
         """The JobSets of the cluster, for a team those of its namespace."""
         return self.items(in_cluster.JOB_SETS, "jobsets")
+
+    def cancelled(self) -> list[Job]:
+        """Jobs that were cancelled lately; none if the user may not read of them."""
+        with contextlib.suppress(Fault):
+            return cancelled.read(self.items("/api/v1", "configmaps", fieldSelector=f"metadata.name={cancelled.NAME}"))
+        return []
 
 
 def _namespace(team: str, context: str) -> str:

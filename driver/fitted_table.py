@@ -54,6 +54,7 @@ class FittedTable(Table):
             title_justify=self.title_justify,
             title_style=self.title_style,
             header_style=self.header_style,
+            show_header=self.show_header,
             box=None,
             pad_edge=False,
             collapse_padding=self.collapse_padding,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from driver import advice, live_volumes, missing_claims, package_sets, showcase, terminal, watch
+from driver import advice, live_volumes, missing_claims, next_steps, package_sets, showcase, terminal, watch
 from driver.deploy import Stack, open_stack
 from driver.kube import Kube
 from driver.stack_settings import STACK, StackSettings
@@ -41,14 +41,26 @@ def up(context: str, name: str = STACK) -> None:
                 show(_previewed(target))
         with progress.step("pulumi up") as step, stack.alone():
             changes = _update(target, stack, step, show)
-        served = _follow(target, stack.outputs(), stack.settings.section("workloads"), progress)
+        outputs = stack.outputs()
+        served = _follow(target, outputs, stack.settings.section("workloads"), progress)
     if served:
         showcase.show(console, *served)
     times = showcase.times(progress.durations, time.monotonic() - began)
     file = stack.settings.file.name
     changed = any(count for operation, count in changes.items() if operation != "same")
     following = f"Next: {advice.make('status', name)}, or change {file} and look at {advice.make('preview', name)}."
-    console.print(times, following if changed else f"No changes: the cluster matches {file}.\n{following}")
+    console.print(times)
+    if not changed:
+        show(f"No changes: the cluster matches {file}.")
+    show("\n".join([*_next_steps(target, stack.settings, outputs), following]))
+
+
+def _next_steps(target: Target, settings: StackSettings, outputs: dict[str, Any]) -> list[str]:
+    """The stack's servers and teams, a line each."""
+    servers = next_steps.of_servers(_api(target), outputs, settings.section("workloads"), target.stack)
+    # Members of teams on a cluster of the user's get a kubeconfig from there, and a workload stack has no teams.
+    owns_teams = not target.context and settings.of_platform == settings
+    return [*servers, *(next_steps.of_teams(settings.section("teams"), target.stack) if owns_teams else ())]
 
 
 def _update(target: Target, stack: Stack, step: Step, show: Callable[[str], None]) -> dict[str, int]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
@@ -10,13 +13,16 @@ import click
 from cli import options
 
 if TYPE_CHECKING:
+    from cli.access import Access
+    from cli.api_values import Object
+    from cli.jobs.listed import Job
     from driver.runs.job_set import JobSet
 
 
 def cancel(job: str, stack: str, team: str | None, context: str) -> str:
     """Delete the JobSet of a job that has not ended, and say what stays. A Fault if it has ended."""
     from cli.access import Access
-    from cli.jobs import in_cluster, named
+    from cli.jobs import cancelled, in_cluster, named
     from cli.kueue import workloads
     from driver import advice
     from driver.runs.job_set import JobSet
@@ -27,8 +33,12 @@ def cancel(job: str, stack: str, team: str | None, context: str) -> str:
     about = job_set["metadata"]
     if word := in_cluster.ended(job_set):
         raise Fault(f"{about['name']}: has {word} already, so there is nothing to cancel")
+    so_far = _so_far(access, job_set)
     # In the foreground: the JobSet is there, and its GPUs count, until its pods have ended.
     access.api.delete(in_cluster.path(job_set), propagationPolicy="Foreground")
+    if so_far:
+        with contextlib.suppress(Fault):  # it is cancelled all the same
+            cancelled.note(access.api, so_far)
     if in_cluster.is_sweep(job_set):
         return f"{about['name']}: cancelled, and its trials with it; the same command continues it from its study"
     queue = workloads.queue_of(job_set)
@@ -47,6 +57,17 @@ def cancel(job: str, stack: str, team: str | None, context: str) -> str:
     return told
 
 
+def _so_far(access: Access, job_set: Object) -> Job | None:
+    """What `jobs` lists of it, as of now; None if the user may not read it."""
+    from cli.jobs import listed
+    from embedded.fault import Fault
+
+    now = datetime.now(UTC)
+    with contextlib.suppress(Fault):
+        return replace(listed.one(access.api, job_set, now), ended=now)
+    return None
+
+
 def _stopped(job_set: JobSet) -> str:
     """What becomes of a job with pods."""
     grace = max((int(each.get("terminationGracePeriodSeconds", 30)) for each in job_set.pods), default=0)
@@ -59,7 +80,7 @@ def _stopped(job_set: JobSet) -> str:
 @options.stack
 @options.team
 def command(job: str, stack: str, team: str | None) -> None:
-    """Stop a training job, in the queue or running; its checkpoints stay.
+    """Stop a training job. It may wait or run; its checkpoints stay.
 
     JOB is a training job of the stack, a JobSet's name, or NAMESPACE/NAME of a team's.
     """

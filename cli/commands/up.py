@@ -10,7 +10,7 @@ from cli import options
 @click.command("up")
 @options.stack
 def command(stack: str) -> int:
-    """Deploy a stack, with the embedded cluster where the stack is on it."""
+    """Deploy a stack, with its embedded cluster if it has one."""
     from driver import exit_codes, up
 
     return exit_codes.run(lambda: up.up(options.context(), stack))

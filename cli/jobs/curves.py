@@ -13,6 +13,7 @@ from driver.runs import log_line
 _HEIGHT = 12
 _LEAST_POINTS = 3
 _NARROW = 60
+_GAP = 3
 
 
 @dataclass(frozen=True)
@@ -40,13 +41,14 @@ def points(lines: Iterable[str]) -> list[Point]:
 def draw(found: Sequence[Point], width: int) -> list[str]:
     """Loss and speed as two plots beside each other, or below each other in a narrow terminal."""
     losses = [(point.step, point.loss) for point in found if point.loss is not None]
+    is_wide = width >= 2 * _NARROW
     drawn = [
-        _plot(series, title, width if width < 2 * _NARROW else width // 2)
+        _plot(series, title, (width - _GAP) // 2 if is_wide else width)
         for series, title in ((losses, "loss"), ([(point.step, point.steps_per_second) for point in found], "steps/s"))
         if len(series) >= _LEAST_POINTS
     ]
-    if len(drawn) == 2 and width >= 2 * _NARROW:
-        return [f"{left}{right}" for left, right in zip(*drawn, strict=True)]
+    if len(drawn) == 2 and is_wide:
+        return [f"{left}{' ' * _GAP}{right}" for left, right in zip(*drawn, strict=True)]
     return [line for plot in drawn for line in plot]
 
 

@@ -9,14 +9,16 @@ from typing import Literal
 
 from cli.api_values import Object, moment
 from cli.kueue import prices, workloads
-from cli.kueue.facts import condition
+from cli.kueue.facts import KUEUE, Facts, condition
 from cli.kueue.prices import Prices
 from cli.kueue.workloads import Work
 from components.base.labels import NAME
 from components.base.price import Usd
 from components.catalog import GPU_RESOURCE
+from driver.kube import Kube
 
-State = Literal["waiting", "starting", "running", "finished", "failed"]
+State = Literal["waiting", "starting", "running", "stopping", "finished", "failed", "cancelled"]
+"""`stopping`: cancelled, and its pods have not ended yet."""
 
 
 @dataclass(frozen=True)
@@ -45,16 +47,25 @@ class Job:
 
 
 def jobs(job_sets: Sequence[Object], works: Sequence[Work], flavors: Sequence[Object], now: datetime) -> list[Job]:
-    """The jobs of these JobSets: running and waiting ones from old to new, then ended ones from new to old.
-
-    `flavors`: the ResourceFlavors.
-    """
+    """The jobs of these JobSets, in order. `flavors`: the ResourceFlavors."""
     by_owner = {work.owner: work for work in works}
     names, costs = workloads.flavor_names(flavors), prices.of(flavors)
-    found = [_job(one, by_owner.get(one["metadata"]["uid"]), names, costs, now) for one in job_sets]
+    return in_order([_job(one, by_owner.get(one["metadata"]["uid"]), names, costs, now) for one in job_sets])
+
+
+def one(api: Kube, job_set: Object, now: datetime) -> Job:
+    """The job of one JobSet, with what the cluster knows of it."""
+    inside = f"{KUEUE}/namespaces/{job_set['metadata']['namespace']}"
+    facts = Facts("", local_queues=api.items(f"{inside}/localqueues"), workloads=api.items(f"{inside}/workloads"))
+    (found,) = jobs([job_set], workloads.works(facts), api.items(f"{KUEUE}/resourceflavors"), now)
+    return found
+
+
+def in_order(found: Sequence[Job]) -> list[Job]:
+    """Running and waiting jobs from old to new, then ended ones from new to old."""
     alive = [job for job in found if job.ended is None]
     ended = [job for job in found if job.ended is not None]
-    order = {"running": 0, "starting": 1, "waiting": 2}
+    order = {"running": 0, "stopping": 1, "starting": 2, "waiting": 3}
     alive.sort(key=lambda job: (order[job.state], _time(job.created), job.run))
     return alive + sorted(ended, key=lambda job: (_time(job.ended), job.run), reverse=True)
 
@@ -89,6 +100,8 @@ def _state(job_set: Object, work: Work | None) -> tuple[State, datetime | None]:
     for kind, state in (("Completed", "finished"), ("Failed", "failed")):
         if (end := condition(job_set, kind)).holds:
             return ("finished" if state == "finished" else "failed"), end.since
+    if job_set["metadata"].get("deletionTimestamp"):
+        return "stopping", None
     if job_set["spec"].get("suspend") or (work and work.state == "waiting"):
         return "waiting", None
     return ("running" if _all_ready(job_set) else "starting"), None

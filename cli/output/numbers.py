@@ -34,11 +34,11 @@ def cost(dollars: float | None) -> str:
 
 
 def spent(usd: Usd | None) -> str:
-    """Dollars in cents, or from and to where the nodes differ in price."""
+    """Dollars, in cents below a hundred, or from and to where the nodes differ in price: $1,200-1,400."""
     if usd is None:
         return NOTHING
-    low, high = f"${usd.low:,.2f}", f"${usd.high:,.2f}"
-    return low if low == high else f"{low} to {high}"
+    low, high = (f"{dollars:,.{0 if usd.high >= 100 else 2}f}" for dollars in (usd.low, usd.high))
+    return f"${low}" if low == high else f"${low}-{high}"
 
 
 def ordinal(number: int) -> str:

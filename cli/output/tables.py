@@ -23,7 +23,7 @@ def table(
     narrow: bool = False,
     least: Sequence[str] = (),
 ) -> Table:
-    """A table in the terminal's width, the first column in bold.
+    """A table in the terminal's width, the first column in bold. Without a heading, it has no line of headings.
 
     `right`: headings of the columns of numbers. `unwrapped`: headings of the columns that are never wrapped.
     `styles`: styles of cells, by text. `narrow`: one space between columns, for tables with many columns.
@@ -31,6 +31,7 @@ def table(
     still do not fit are shortened, and else folded.
     """
     made = FittedTable(narrow=narrow, least=least)
+    made.show_header = any(headings)
     overflow: Literal["ellipsis", "fold"] = "ellipsis" if least else "fold"
     for heading in headings:
         justify: Literal["left", "right"] = "right" if heading in right else "left"

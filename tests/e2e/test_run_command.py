@@ -51,11 +51,11 @@ class Person:
     def __call__(self, *words: str, code: int = 0) -> str:
         return command.output(self.folder, *words, code=code)
 
-    def jobs(self) -> dict[str, dict[str, Any]]:
-        """Its own jobs by run."""
+    def jobs(self, *, cancelled: bool = False) -> dict[str, dict[str, Any]]:
+        """Its own jobs by run, without cancelled ones or those alone."""
         listed = json.loads(self("jobs", "--all", "--json"))
         own = [job for job in listed if job["namespace"] == "tensorplane-dev" and job["name"] != "digits"]
-        return {job["run"]: job for job in own}
+        return {job["run"]: job for job in own if (job["state"] == "cancelled") is cancelled}
 
 
 @pytest.fixture
@@ -110,6 +110,7 @@ def test_several_workers_have_prefixed_lines_and_can_be_cancelled(person: Person
     assert f"{run}: submitted" in again, "it waits until the cancelled one is gone"
     person("cancel", run)
     eventually(lambda: run not in person.jobs(), 60)
+    assert run in person.jobs(cancelled=True)
     of_job = f"app.kubernetes.io/name={run.rpartition('-')[0]}"
     for kind in ("api/v1/{}/configmaps", "api/v1/{}/serviceaccounts", "apis/networking.k8s.io/v1/{}/networkpolicies"):
         path = f"/{kind}".format("namespaces/tensorplane-dev")

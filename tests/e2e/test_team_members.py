@@ -150,7 +150,10 @@ def test_a_member_runs_watches_and_stops_jobs(member: Member) -> None:
     assert "finished" in member("why", run)
     assert "python3 train.py" in member("describe", run)
     waiting = member("run", *_SMALL, "--name", "long", "--detach", "--", "python", "-c", "import time; time.sleep(999)")
-    assert "cancelled" in member("cancel", waiting.partition(":")[0])
+    long = waiting.partition(":")[0]
+    assert "cancelled" in member("cancel", long)
+    eventually(lambda: re.search(rf"^{long} +cancelled", member("jobs"), re.MULTILINE))
+    assert f"{long}: was cancelled at " in member("logs", long, code=1)
 
 
 def test_the_member_of_the_readme_trains_and_publishes(member: Member, deployed: Deployed) -> None:

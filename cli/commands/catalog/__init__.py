@@ -16,7 +16,7 @@ from cli import options
 @click.option("--withdrawn", is_flag=True, help="Withdrawn accelerators, with their successors.")
 @options.as_json("Every fact, with its source.")
 def command(min_memory: str, withdrawn: bool, as_json: bool, **filters: str | None) -> None:
-    """Accelerators and machines, where they are offered and at what price."""
+    """Accelerators and machines, where they are, their prices."""
     from cli.commands.catalog import query
     from driver import terminal
 

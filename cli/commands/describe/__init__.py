@@ -13,7 +13,9 @@ from cli import options
 @options.team
 @options.as_json()
 def command(job: str, stack: str, team: str | None, as_json: bool) -> None:
-    """One training job: state and reason, pods, folders, GPU-hours, and its loss and speed as a plot.
+    """One training job: state, pods, folders, cost, curves.
+
+    It says why the job is in its state, and plots loss and speed.
 
     JOB is a training job of the stack, a JobSet's name, or NAMESPACE/NAME of a team's.
     """

@@ -19,13 +19,9 @@ from cli.commands.why.answer import Answer
 from cli.jobs import curves, in_cluster, listed
 from cli.jobs.curves import Point
 from cli.jobs.listed import Job
-from cli.kueue import facts as queue_facts
-from cli.kueue import workloads
-from cli.kueue.facts import Facts
 from cli.output.numbers import NOTHING, spent
 from cli.output.tables import table
 from cli.output.times import age
-from driver.kube import Kube
 from driver.runs.job_set import JobSet
 from driver.status_tables import pod_state
 
@@ -69,7 +65,7 @@ def ask(access: Access, job_set: Object, now: datetime) -> Described:
     chief = next((pod["metadata"]["name"] for pod in there if pod["metadata"]["name"].startswith(shown.writer)), None)
     log = api.text(f"{inside}/{chief}/log").splitlines() if chief and shown.writer else []
     return Described(
-        _listed(api, job_set, now),
+        listed.one(api, job_set, now),
         why.explained(access, job_set),
         shown.command,
         {name: shown.value(variable) for variable, name in _FOLDERS.items() if shown.value(variable)},
@@ -78,21 +74,13 @@ def ask(access: Access, job_set: Object, now: datetime) -> Described:
     )
 
 
-def _listed(api: Kube, job_set: Object, now: datetime) -> Job:
-    inside = f"{queue_facts.KUEUE}/namespaces/{job_set['metadata']['namespace']}"
-    facts = Facts("", local_queues=api.items(f"{inside}/localqueues"), workloads=api.items(f"{inside}/workloads"))
-    flavors = api.items(f"{queue_facts.KUEUE}/resourceflavors")
-    (found,) = listed.jobs([job_set], workloads.works(facts), flavors, now)
-    return found
-
-
 def show(found: Described, console: Console, now: datetime) -> None:
     """Everything for people."""
     why.show(found.why, console)
     console.print("", table(("", ""), list(_facts(found).items())))
     if found.pods:
         rows = [(lines.name(pods.place(pod)), *_pod(pod, now)) for pod in found.pods]
-        console.print(table(("pod", "state", "node", "age"), rows))
+        console.print("", table(("pod", "state", "node", "age"), rows))
     drawn = curves.draw(found.points, console.width)
     if drawn:
         console.print("")

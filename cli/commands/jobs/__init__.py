@@ -13,7 +13,10 @@ from cli import options
 @click.option("--all", "everything", is_flag=True, help="All jobs that have ended, not only the newest.")
 @options.as_json()
 def command(stack: str, team: str | None, everything: bool, as_json: bool) -> None:
-    """Training jobs of all stacks and teams in the cluster: state, place in the queue, progress, GPU-hours."""
+    """Training jobs: state, place in the queue, progress, cost.
+
+    They are those of all stacks and teams in the cluster, or with --team those of the team.
+    """
     from cli.access import Access
     from cli.commands.jobs import query
     from driver import terminal

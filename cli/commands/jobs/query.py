@@ -14,7 +14,7 @@ from cli.access import Access
 from cli.api_values import Object
 from cli.commands.jobs import tables
 from cli.commands.jobs.tables import Row
-from cli.jobs import listed, progress
+from cli.jobs import cancelled, listed, progress
 from cli.jobs.listed import Job
 from cli.jobs.progress import Progress
 from cli.kueue import facts as queue_facts
@@ -39,7 +39,7 @@ def run(access: Access, console: Console, *, everything: bool, as_json: bool) ->
     if not rows:
         console.print("There is no training job; start one with: tensorplane run -- python train.py")
         return
-    console.print(tables.render(shown, datetime.now(UTC), console.width))
+    console.print(tables.render(shown, datetime.now(UTC)))
     if hidden := len(rows) - len(shown):
         console.print(Text(f"{hidden} more have ended; list them with --all", style="dim"))
 
@@ -53,9 +53,11 @@ def ask(access: Access, now: datetime) -> list[Row]:
         of_workloads = pool.submit(access.items, kueue, "workloads")
         of_queues = pool.submit(access.items, kueue, "localqueues")
         of_flavors = pool.submit(api.items, f"{kueue}/resourceflavors")
+        of_cancelled = pool.submit(access.cancelled)
     job_sets = of_job_sets.result()
     works = workloads.works(queue_facts.Facts("", local_queues=of_queues.result(), workloads=of_workloads.result()))
-    jobs = listed.jobs(job_sets, works, of_flavors.result(), now)
+    there = listed.jobs(job_sets, works, of_flavors.result(), now)
+    jobs = listed.in_order([*there, *cancelled.gone(of_cancelled.result(), job_sets)])
     places = _places(api, works)
     reached = _progress(api, jobs, {one["metadata"]["uid"]: one for one in job_sets})
     return [Row(job, places.get(job.uid), reached.get(job.uid, Progress())) for job in jobs]

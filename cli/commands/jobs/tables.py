@@ -15,9 +15,26 @@ from cli.output.numbers import NOTHING, ordinal, spent
 from cli.output.tables import table
 from cli.output.times import age, duration
 
-_NARROW = 110
-"""Terminals below this width get fewer columns."""
-_STYLES = {"running": "green", "waiting": "yellow", "starting": "yellow", "failed": "red", "finished": "dim"}
+_LEAST = (
+    "restarts",
+    "pods",
+    "GPU-hours",
+    "namespace",
+    "steps/s",
+    "cost",
+    "loss",
+    "GPUs",
+    "age",
+    "ETA",
+    "where",
+)
+"""Columns that a narrow terminal leaves out, the least important first."""
+_STYLES = {
+    "running": "green",
+    **dict.fromkeys(("waiting", "starting", "stopping"), "yellow"),
+    "failed": "red",
+    **dict.fromkeys(("finished", "cancelled"), "dim"),
+}
 
 
 @dataclass(frozen=True)
@@ -36,8 +53,8 @@ class Row:
         return {**asdict(self.job), **times, "place": self.place and self.place[0], **asdict(self.progress)}
 
 
-def render(rows: Sequence[Row], now: datetime, width: int) -> RenderableType:
-    """The table, in a terminal of this width."""
+def render(rows: Sequence[Row], now: datetime) -> RenderableType:
+    """The table, in the terminal's width."""
     columns: dict[str, list[str]] = {
         "job": [row.job.run for row in rows],
         "state": [row.job.state for row in rows],
@@ -54,19 +71,17 @@ def render(rows: Sequence[Row], now: datetime, width: int) -> RenderableType:
         "age": [age(row.job.created, now) for row in rows],
         "namespace": [row.job.namespace for row in rows],
     }
-    hidden = {"steps/s", "pods", "GPUs", "GPU-hours", "cost", "loss", "restarts"} if width < _NARROW else set[str]()
-    runs = columns["job"]
-    if width < _NARROW and len(set(runs)) == len(runs):
-        hidden.add("namespace")
-    kept = {name: cells for name, cells in columns.items() if name not in hidden and _says_something(name, cells)}
+    kept = {name: cells for name, cells in columns.items() if _says_something(name, cells)}
     right = [name for name in kept if name not in ("job", "state", "where", "namespace")]
+    # Without their namespaces, runs of the same name look the same.
+    needed = {"namespace"} if len(set(columns["job"])) < len(rows) else set[str]()
     return table(
         tuple(kept),
         list(zip(*kept.values(), strict=True)),
         right=right,
-        unwrapped=("job", "state", "step"),
+        unwrapped=("job", "state", "step", "cost", "ETA", "age"),
         styles=_STYLES,
-        least=("age", "ETA", "where"),
+        least=[name for name in _LEAST if name not in needed],
     )
 
 

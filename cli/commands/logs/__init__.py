@@ -26,9 +26,10 @@ def command(
     previous: bool,
     tail: int | None,
 ) -> None:
-    """What the pods of a training job print, with each pod's role and index before its lines.
+    """What the pods of a training job print.
 
-    Of a failed job, the reason comes first. Jobs with checkpoints keep the lines of deleted pods on their volume.
+    Before its lines is each pod's role and index. Of a failed job, the reason comes first. Jobs with checkpoints keep
+    the lines of deleted pods on their volume.
 
     JOB is a training job of the stack, a JobSet's name, or NAMESPACE/NAME of a team's.
     """

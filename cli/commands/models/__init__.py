@@ -13,7 +13,7 @@ from cli import options
 @options.team
 @options.as_json()
 def command(target: str | None, stack: str, team: str | None, as_json: bool) -> None:
-    """Model servers: models, versions, labels, ready replicas, requests per second and latencies.
+    """Model servers: versions, replicas, requests, latencies.
 
     With SERVER/MODEL, or a SERVER of one model, its signatures as well.
     """

@@ -13,10 +13,10 @@ from cli import options
 @click.option("--port", type=click.IntRange(1, 65535), help="Port of this machine; by default 8888, or a free one.")
 @click.option("--open", "opens", is_flag=True, help="Open it in a browser.")
 def command(name: str, stack: str, port: int | None, opens: bool) -> None:
-    """Open a notebook on a port of this machine, until Ctrl-C; it starts in its queue if it does not run.
+    """Open a notebook on a port of this machine.
 
-    NAME is a workload of kind `notebook`. After Ctrl-C it runs on, and ends by itself when it is idle; `tensorplane
-    cancel NAME` ends it at once.
+    NAME is a workload of kind `notebook`. It starts in its queue if it does not run. After Ctrl-C it runs on, and ends
+    by itself when it is idle; `tensorplane cancel NAME` ends it at once.
     """
     from cli import stack_config
     from cli.access import Access

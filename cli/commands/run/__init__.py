@@ -40,14 +40,14 @@ def command(
     command_line: tuple[str, ...],
     **given: object,
 ) -> None:
-    """Start a training job on a stack's queues, and follow it until it ends; Ctrl-C leaves it running.
+    """Start a training job in a queue, and follow it.
 
-    The job gets the files of this folder, or of that of JOB.yaml, except hidden ones. The same command with the same
-    files is the same run: it is not started twice.
+    It is followed until it ends; Ctrl-C leaves it running. The job gets the files of this folder, or of that of
+    JOB.yaml, except hidden ones. The same command with the same files is the same run: it is not started twice.
 
     \b
     tensorplane run --queue training --volume models:/models -- python train.py
-    tensorplane run --queue training --workers 4 --accelerator l4 --per-worker 1 -- python train.py
+    tensorplane run --workers 4 --accelerator l4 -- python train.py
     tensorplane run -f job.yaml
     """
     from cli.commands.run import asked, query

@@ -95,11 +95,11 @@ def follow(
     `shows`: the command that shows it, introduced by `hint`.
     """
     if detach:
-        console.print(Text(f"{hint}: {this.command(shows)}", style="dim"))
+        console.print(Text(f"{hint}: {this.command(shows)}", style="dim"), soft_wrap=True)
         return
     try:
         until_end()
     except KeyboardInterrupt:
-        console.print(Text(f"\n{this.planned.run} goes on. {hint}: {this.command(shows)}"))
-        console.print(Text(f"Stop it: {this.command('cancel')}"))
+        console.print(Text(f"\n{this.planned.run} goes on. {hint}: {this.command(shows)}"), soft_wrap=True)
+        console.print(Text(f"Stop it: {this.command('cancel')}"), soft_wrap=True)
         raise SystemExit(130) from None

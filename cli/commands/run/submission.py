@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from cli.api_values import Object
-from cli.jobs import in_cluster
+from cli.jobs import cancelled, in_cluster
 from components import versions
 from components.base.labels import DOMAIN, MANAGED_BY, NAME
 from driver.kube import Kube
@@ -72,6 +72,8 @@ def submit(api: Kube, planned: Planned) -> Submitted:
         before = _settled(api, path)
     manager = f"{in_cluster.MANAGER}-run-{planned.run}"
     job_set = before or api.apply(path, _noted(planned), manager)
+    if how == "new":
+        cancelled.forget(api, job_set["metadata"]["namespace"], planned.run)
     for thing in planned.objects[1:]:
         api.apply(_path(thing), owned(thing, job_set), manager)
     return Submitted(job_set, how)

@@ -34,7 +34,7 @@ def command(
     publish: str | None,
     as_json: bool,
 ) -> None:
-    """Start a sweep from a file and follow it, or show the results of one so far.
+    """Start a sweep and follow it, or show or publish results.
 
     With -f, a controller in the cluster runs the trials, and Ctrl-C leaves it running; the trials get the files of the
     file's folder, except hidden ones. The same file with the same files is the same sweep: it is not started twice.

@@ -119,9 +119,10 @@ def read(plain: Mapping[str, Any]) -> Results:
 def show(found: Results, console: Console) -> None:
     """The results, in the terminal's width."""
     counts = {state: sum(one.state == state for one in found.trials) for state in _STATES}
-    said = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
-    ended = len(found.trials) - counts["open"]
-    console.print(Text(f"{found.run}: {ended} of {counted(found.planned, 'trial')} ended{said and f': {said}'}"))
+    how = ", ".join(f"{count} {state}" for state, count in counts.items() if count and state != "open")
+    open_, ended = counts["open"], len(found.trials) - counts["open"]
+    more = f"; {open_} open" if open_ else ""
+    console.print(Text(f"{found.run}: {ended} of {counted(found.planned, 'trial')} ended{how and f': {how}'}{more}"))
     if not found.trials:
         return
     console.print("", _table(found))

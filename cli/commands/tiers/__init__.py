@@ -11,7 +11,10 @@ from cli import options
 @options.stack
 @options.as_json()
 def command(stack: str, as_json: bool) -> None:
-    """Which queue gets which flavors: guaranteed, borrowable, never; from the settings alone."""
+    """Which queue gets which flavors: guaranteed or borrowable.
+
+    That follows from the settings alone.
+    """
     from cli import stack_config
     from cli.commands.tiers import query
     from driver import terminal

@@ -14,10 +14,11 @@ from cli import options
 )
 @options.as_json()
 def command(stack: str, history: str, as_json: bool) -> None:
-    """Who has which accelerators now, by flavor, queue and namespace; and how many jobs waited, as a plot.
+    """Who has which accelerators, and how many jobs waited.
 
-    The history comes from the Workloads that still exist: deleted ones are missing, and of one that was evicted several
-    times only the last is known. Prometheus has the full history.
+    The table is by flavor, queue and namespace; the plot shows the waiting jobs. The history comes from the Workloads
+    that still exist: deleted ones are missing, and of one that was evicted several times only the last is known.
+    Prometheus has the full history.
     """
     from cli.commands.top import query
     from driver import terminal

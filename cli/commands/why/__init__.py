@@ -13,7 +13,7 @@ from cli import options
 @options.team
 @options.as_json()
 def command(job: str, stack: str, team: str | None, as_json: bool) -> None:
-    """Why a job waits, runs or was stopped, and what would let it start.
+    """Why a job waits, runs or was stopped, and what helps.
 
     JOB is a training job of the stack, a JobSet's name, or NAMESPACE/NAME of a team's.
     """

@@ -41,6 +41,16 @@ def test_a_file_in_commands_is_a_command(
     assert "Says hello." in capsys.readouterr().out
 
 
+def test_every_command_is_described_in_a_line_of_80_columns(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert tensorplane.main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    assert "..." not in shown.partition("Commands:")[2]
+    assert len(shown.partition("Commands:\n")[2].splitlines()) == len(registry.names())
+
+
 def test_help_and_parsing_import_neither_the_stack_nor_a_client() -> None:
     program = "import sys; from cli import __main__ as m; m.main(['--help']); print(*sys.modules, file=sys.stderr)"
     shown = subprocess.run([sys.executable, "-c", program], cwd=PROJECT, capture_output=True, text=True, check=True)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any, cast
 
 import pytest
 
 from cli.access import Access
 from cli.commands.cancel import cancel
+from cli.commands.jobs import query
 from driver.kube import Kube
+from embedded.fault import Fault
 
 
 class Api:
@@ -21,14 +24,27 @@ class Api:
             "namespace": "vision",
             "labels": labels,
             "creationTimestamp": "2026-11-25T10:00:00Z",
+            "uid": "1",
         }
         self.job_set = {"metadata": about, "spec": {"suspend": suspend, "replicatedJobs": []}}
 
+        self.config_maps: dict[str, dict[str, Any]] = {}
+        self.deleted = False
+
     def items(self, path: str, **_: str) -> list[dict[str, Any]]:
-        return [self.job_set]
+        if path.endswith("/configmaps"):
+            return list(self.config_maps.values())
+        return [self.job_set] if path.endswith("/jobsets") and not self.deleted else []
+
+    def get(self, path: str) -> Any:
+        return self.config_maps.get(path)
+
+    def apply(self, path: str, thing: dict[str, Any], manager: str) -> None:
+        self.config_maps[path] = thing
 
     def delete(self, path: str, **_: str) -> None:
         assert path.endswith("/namespaces/vision/jobsets/train-1")
+        self.deleted = True
 
 
 @pytest.mark.parametrize(
@@ -41,3 +57,7 @@ def test_what_becomes_of_its_pods_is_said_of_a_job_that_has_some(
     access = Access(cast(Kube, Api(suspend=suspend)), "vision", team="vision")
     monkeypatch.setattr(Access, "of", lambda *_: access)
     assert cancel("train-1", "dev", "vision", "") == f"train-1: {told}"
+    (row,) = query.ask(access, datetime.now(UTC))
+    assert (row.job.run, row.job.state, row.job.queue) == ("train-1", "cancelled", "research")
+    with pytest.raises(Fault, match=r"^train-1: was cancelled at .*; to continue it, run the command that has started"):
+        access.job("train-1")

@@ -48,7 +48,7 @@ ROWS = [
 
 def _shown(rows: list[Row], width: int) -> str:
     console = Console(file=io.StringIO(), width=width, color_system=None)
-    console.print(tables.render(rows, NOW, width))
+    console.print(tables.render(rows, NOW))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 

@@ -50,6 +50,6 @@ def test_the_table_and_the_plot_fit_the_terminal(width: int) -> None:
     assert isinstance(console.file, io.StringIO)
     shown = console.file.getvalue()
     assert max(map(len, shown.splitlines())) <= width
-    assert "digits-0a1b2c3d: 4 of 12 trials ended: 2 complete, 1 open, 1 pruned, 1 failed" in shown
+    assert "digits-0a1b2c3d: 4 of 12 trials ended: 2 complete, 1 pruned, 1 failed; 1 open\n" in shown
     assert "best: digits-0a1b2c3d-t0002, loss 0.2: LEARNING_RATE=0.003 OPTIMIZER=adam" in shown
     assert "best so far" in shown
