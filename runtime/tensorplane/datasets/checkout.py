@@ -1,0 +1,78 @@
+"""Versions as plain files: folders of hard links, which take no space and cannot be written through.
+
+A version has one such folder, made when it is first opened and complete once it has its name; later ones only find it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from tensorplane.datasets import durable, tree
+from tensorplane.datasets.refused import Refused
+from tensorplane.datasets.store import Store, remove
+from tensorplane.datasets.tree import File
+
+_FOLDER_MODE = 0o555
+
+
+def opened(store: Store, version: str) -> Path:
+    """The folder of a version. Raises Refused if retention has deleted it."""
+    path = store.root / "versions" / version
+    for _ in range(2):
+        with contextlib.suppress(FileNotFoundError, PermissionError):
+            os.utime(path)  # in use: `collect` leaves it for the grace period
+        if path.is_dir():
+            return path
+        with contextlib.suppress(FileNotFoundError):
+            (store.trash / f"versions-{version}").rename(path)
+    with durable.part(store.parts) as part, _removed(part):
+        write(store, part, tree.walk(store, version))
+        part.chmod(0o755)  # a folder that is read-only cannot be moved
+        with contextlib.suppress(OSError):
+            part.rename(path)
+            path.chmod(_FOLDER_MODE)
+    if not path.is_dir():
+        raise Refused(f"{path}: cannot be created; look at its folder's permissions")
+    return path
+
+
+def write(store: Store, target: Path, files: Iterable[tuple[str, File]]) -> None:
+    """Make files of a version in a new folder. Raises Refused if it exists."""
+    try:
+        target.mkdir(parents=True)
+    except FileExistsError:
+        raise Refused(f"{target}: exists; name a new folder") from None
+    folders = {target}
+    for path, file in files:
+        made = target / path
+        if made.parent not in folders:
+            made.parent.mkdir(parents=True, exist_ok=True)
+            folders.update(one for one in made.parents if target in one.parents)
+        store.link(file, made)
+    for folder in sorted(folders, reverse=True):
+        durable.sync(folder)
+        folder.chmod(_FOLDER_MODE)
+
+
+def selected(store: Store, version: str, paths: Iterable[str]) -> Iterator[tuple[str, File]]:
+    """The files at these paths, and those in the folders at these paths. Raises Refused if there is none."""
+    for path in paths:
+        found = tree.find(store, version, path)
+        if found is None:
+            raise Refused(f"{path!r}: the version has no such file or folder")
+        if isinstance(found, File):
+            yield path, found
+        else:
+            yield from tree.walk(store, found.id, f"{path.strip('/')}/" if path.strip("/") else "")
+
+
+@contextlib.contextmanager
+def _removed(path: Path) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        if path.is_dir():
+            remove(path)

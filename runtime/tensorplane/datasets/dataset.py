@@ -1,0 +1,246 @@
+"""One dataset: what programs and commands do with it."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from tensorplane.datasets import checkout, commit, labels, retention, scan, tree
+from tensorplane.datasets.commit import Commit, Note
+from tensorplane.datasets.refused import Refused
+from tensorplane.datasets.store import Store, blob_name
+from tensorplane.datasets.tree import File
+
+if TYPE_CHECKING:
+    from tensorplane.datasets.tree import Change
+
+MAIN = "main"
+"""The branch of who names none."""
+_ID = re.compile(r"[0-9a-f]{6,64}")
+_BACK = re.compile(r"(.+)~(\d+)")
+_NO_NOTE = Note()
+
+Check = Callable[[Iterable[tuple[str, Path]]], None]
+"""Looks at new files: their paths and where their contents are. Raises Refused, a line per fault, to refuse them."""
+
+
+class Dataset:
+    """A folder of a volume with the versions of one collection of files.
+
+    A reference names a commit: a branch, a label, the first 6 or more digits of the id of a commit or of a version, or
+    one of these with ~N for the N-th before.
+    """
+
+    def __init__(self, root: Path | str) -> None:
+        self.store = Store(Path(root))
+
+    def commit(
+        self,
+        folder: Path | str,
+        *,
+        branch: str = MAIN,
+        note: Note = _NO_NOTE,
+        base: str | None = None,
+        whole: bool = False,
+        ours_win: bool = False,
+        adopt: bool = False,
+        check: Check | None = None,
+        index: Path | None = None,
+    ) -> Commit:
+        """Make the files of a folder the newest version of a branch, which is created if it does not exist.
+
+        `base`: the reference that the folder was made from; the newest version by default. What others commit meanwhile
+        is kept, unless `whole`. Files that both changed raise Conflict, unless `ours_win`. `adopt`: keep the files
+        themselves instead of copies; nobody may write to them again. `index`: where to note what was read, so that
+        unchanged files are not read by the next commit; by default in the dataset, by the folder's path.
+        """
+        store, folder = self.store, Path(folder)
+        store.create()
+        known = self.resolve(base).version if base else None
+        if not base and (now := commit.head(store, branch)):
+            known = now.version
+        index = index or store.root / "indexes" / hashlib.sha256(str(folder.absolute()).encode()).hexdigest()
+        before = scan.Index.read(index)
+        if before.version and not store.has("trees", before.version):
+            before = scan.Index()
+        found = scan.changes(store, folder, before, adopt=adopt)
+        try:
+            ours = tree.update(store, before.version, found.files).id
+        except Refused:  # retention has deleted a part of the former tree
+            found = scan.changes(store, folder, scan.Index(), adopt=adopt)
+            ours = tree.update(store, None, found.files).id
+        self._check(check, known, ours)
+        made = commit.publish(store, branch, ours, note, base=known, whole=whole, ours_win=ours_win)
+        if before.version is None or found.are_many:
+            scan.Index(ours, set(found.stamps.values())).write(index, store.parts)
+        return made
+
+    def put(
+        self,
+        changes: Mapping[str, File | None],
+        *,
+        branch: str = MAIN,
+        note: Note = _NO_NOTE,
+        base: str | None = None,
+        ours_win: bool = False,
+        check: Check | None = None,
+    ) -> Commit:
+        """Commit changes of some files: what `keep` returned, or None to remove a file. The others stay.
+
+        Costs as much as the changes. `base` and the rest are as in `commit`.
+        """
+        self.store.create()
+        now = self.resolve(base) if base else commit.head(self.store, branch)
+        known = now.version if now else None
+        ours = tree.update(self.store, known, changes).id
+        self._check(check, known, ours)
+        return commit.publish(self.store, branch, ours, note, base=known, ours_win=ours_win)
+
+    def keep(self, source: BinaryIO, *, executable: bool = False) -> File:
+        """Keep a content for `put`."""
+        self.store.create()
+        return self.store.copy(Path(), source, executable=executable)
+
+    def lacks(self, files: Iterable[File]) -> list[File]:
+        """Those whose contents are not kept yet. The others stay for the grace period of `collect`."""
+        self.store.create()
+        return [file for file in files if not self.store.has("objects", blob_name(file))]
+
+    def resolve(self, reference: str = MAIN) -> Commit:
+        """The commit that a reference names. Raises Refused if there is none, or several."""
+        if back := _BACK.fullmatch(reference):
+            found = list(itertools.islice(self.log(back[1]), int(back[2]) + 1))
+            if len(found) <= int(back[2]):
+                raise Refused(f"{reference}: {back[1]} has only {len(found)} commits")
+            return found[-1]
+        if commit.NAME.fullmatch(reference):
+            if now := commit.head(self.store, reference):
+                return now
+            if label := labels.read(self.store).get(reference):
+                return commit.read(self.store, label.commit)
+        if _ID.fullmatch(reference):
+            return self._by_id(reference)
+        names = sorted({*commit.heads(self.store), *labels.read(self.store)})
+        remedy = f"choose one of {', '.join(names)}" if names else "nothing was committed yet"
+        raise Refused(f"{reference}: is no branch, label, commit or version; {remedy}")
+
+    def log(self, reference: str = MAIN) -> Iterator[Commit]:
+        """A commit and those before it, newest first."""
+        return commit.log(self.store, self.resolve(reference).id)
+
+    def since(self, branch: str, number: int) -> Iterator[tuple[int, Commit]]:
+        """A branch's commits after this number of its log, oldest first, with their numbers. 0 is before the first."""
+        for place in range(number + 1, commit.last(self.store, branch) + 1):
+            yield place, commit.read(self.store, commit.entry(self.store, branch, place))
+
+    def diff(self, before: str | None, after: str = MAIN) -> list[Change]:
+        """Files that differ between two references, by path; before None there were none."""
+        one = self.resolve(before).version if before else None
+        return sorted(tree.diff(self.store, one, self.resolve(after).version))
+
+    def files(self, reference: str = MAIN) -> dict[str, File]:
+        """All files of a version."""
+        return dict(tree.walk(self.store, self.resolve(reference).version))
+
+    def open(self, reference: str = MAIN) -> Path:
+        """A folder with the files of a version, the same for all readers. They are read-only."""
+        return checkout.opened(self.store, self.resolve(reference).version)
+
+    def checkout(self, reference: str, target: Path | str, only: Iterable[str] = ("",)) -> None:
+        """Make a new folder with files of a version, or only with these files and folders. They are read-only."""
+        version = self.resolve(reference).version
+        checkout.write(self.store, Path(target), checkout.selected(self.store, version, only))
+
+    def content(self, file: File) -> Path:
+        """Where the content of a file is. It must not be written to."""
+        return self.store.blob(file)
+
+    def branches(self) -> dict[str, Commit]:
+        """The newest commit of each branch."""
+        return {name: commit.read(self.store, each) for name, each in commit.heads(self.store).items()}
+
+    def branch(self, name: str, reference: str = MAIN) -> Commit:
+        """Create a branch that starts with an existing commit. Raises Refused if the branch exists."""
+        start = self.resolve(reference)
+        commit.fork(self.store, name, start)
+        return start
+
+    def delete_branch(self, name: str) -> None:
+        """Delete a branch; its commits stay where another branch or a label has them."""
+        commit.delete(self.store, name)
+
+    def rollback(self, reference: str, *, branch: str = MAIN, note: Note = _NO_NOTE) -> Commit:
+        """Make an earlier version the newest of a branch again, as a commit of its own: history is not rewritten."""
+        found = self.resolve(reference)
+        if commit.head(self.store, branch) is None:
+            raise Refused(f"{branch}: no such branch")
+        commit.present(self.store, found.version)
+        note = note if note.message else Note(f"rollback to {found.id[:12]}", note.author, note.provenance)
+        return commit.publish(self.store, branch, found.version, note, base=None, whole=True)
+
+    def labels(self) -> dict[str, Commit]:
+        """The labeled commits."""
+        return {name: commit.read(self.store, each.commit) for name, each in labels.read(self.store).items()}
+
+    def label(self, name: str, reference: str = MAIN, *, seconds: float | None = None, move: bool = False) -> Commit:
+        """Label a commit, whose version then is kept. `seconds`: the label is a lease, which ends by itself."""
+        found = self.resolve(reference)
+        commit.present(self.store, found.version)
+        until = time.time() + seconds if seconds is not None else None
+        labels.write(self.store, name, labels.Label(found.id, until), move=move)
+        return found
+
+    def unlabel(self, name: str) -> None:
+        """Remove a label."""
+        labels.delete(self.store, name)
+
+    def collect(
+        self,
+        rule: retention.Rule,
+        *,
+        used: Iterable[str] = (),
+        grace_seconds: float = retention.GRACE_SECONDS,
+    ) -> dict[str, int]:
+        """Delete versions that the rule does not keep; see `retention`."""
+        return retention.collect(self.store, rule, used=used, grace_seconds=grace_seconds)
+
+    def damaged(self, reference: str = MAIN) -> Iterator[str]:
+        """Files of a version whose contents are not what was committed."""
+        for path, file in tree.walk(self.store, self.resolve(reference).version):
+            if _digest(self.content(file)) != file.digest:
+                yield path
+
+    def _check(self, check: Check | None, before: str | None, after: str) -> None:
+        if check:
+            changed = tree.diff(self.store, before, after)
+            check([(path, self.store.blob(new)) for path, _, new in changed if new])
+
+    def _by_id(self, prefix: str) -> Commit:
+        commits = {name for name in self.store.names("commits") if name.startswith(prefix)}
+        found = [commit.read(self.store, name) for name in sorted(commits)]
+        if not found:
+            every = (made for start in self._starts() for made in commit.log(self.store, start))
+            found = list({made.version: made for made in every if made.version.startswith(prefix)}.values())
+        if len(found) != 1:
+            problem = "several commits or versions begin so; write more digits" if found else "no commit or version"
+            raise Refused(f"{prefix}: {problem}")
+        return found[0]
+
+    def _starts(self) -> set[str]:
+        return {*commit.heads(self.store).values(), *(one.commit for one in labels.read(self.store).values())}
+
+
+def _digest(path: Path) -> str | None:
+    try:
+        with path.open("rb") as file:
+            digest = hashlib.sha256()
+            while chunk := file.read(1 << 20):
+                digest.update(chunk)
+    except FileNotFoundError:
+        return None
+    return digest.hexdigest()

@@ -1,0 +1,7 @@
+"""What a dataset refuses."""
+
+from __future__ import annotations
+
+
+class Refused(Exception):
+    """Why something cannot be done, in one line: `what: problem; remedy`."""

@@ -1,0 +1,149 @@
+"""The files of a folder, and which of them changed since it was last committed.
+
+A file whose size, times and inode are as before is not read again. One that changed in the same instant in which it was
+read could look the same, so it counts as unknown until a later commit.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tensorplane.datasets import durable
+from tensorplane.datasets.refused import Refused
+from tensorplane.datasets.store import Store
+from tensorplane.datasets.tree import File
+
+_TRIES = 3
+_THREADS = 16
+_TICK_NS = 50_000_000
+"""Longer than the steps of a kernel's clock for files."""
+_STALE = 100
+"""So many files that were read again are worth a new index."""
+
+Stamp = str
+"""A file's size, times of modification and of change, inode and path: a file with the same was not changed."""
+_END = "\0"
+
+
+@dataclass
+class Index:
+    """What is known of a folder."""
+
+    version: str | None = None
+    """The tree that it was."""
+    stamps: set[Stamp] = field(default_factory=set)
+    """Of its files; the one of a file that may have changed while it was read matches no file."""
+
+    @classmethod
+    def read(cls, path: Path) -> Index:
+        """The index in a file; an empty one if there is none."""
+        try:
+            version, *stamps = path.read_bytes().decode().split(_END)
+        except (OSError, ValueError):
+            return cls()
+        return cls(version, set(stamps))
+
+    def write(self, path: Path, parts: Path) -> None:
+        """Write it to a file."""
+        durable.replace(path, _END.join([self.version or "", *sorted(self.stamps)]).encode(), parts)
+
+
+@dataclass(frozen=True)
+class Changes:
+    """A folder compared with its index."""
+
+    files: Mapping[str, File | None]
+    """Files that were read, and None for those that are gone."""
+    stamps: dict[str, Stamp]
+    """Of all files of the folder, by path."""
+
+    @property
+    def are_many(self) -> bool:
+        """Whether the next comparison is worth a new index."""
+        return len(self.files) > max(_STALE, len(self.stamps) // _STALE)
+
+
+def changes(store: Store, folder: Path, index: Index, *, adopt: bool = False) -> Changes:
+    """What changed. New contents are kept in the store: copied or, with `adopt`, as links to the files, which then are
+    read-only. Raises Refused, with all faults, for what is no regular file.
+    """
+    now = _now(store, folder)
+    stamps = _stamps(folder)
+    unread = [path for path, stamp in stamps.items() if stamp not in index.stamps]
+    with ThreadPoolExecutor(_THREADS) as pool:
+        taken = list(pool.map(lambda path: _take(store, folder, path, adopt=adopt), unread))
+    for path, _, about in taken:
+        is_old = max(about.st_mtime_ns, about.st_ctime_ns) < now - _TICK_NS
+        stamps[path] = _stamp(about, path) if is_old else f"- - - - {path}"
+    found: dict[str, File | None] = {path: file for path, file, _ in taken}
+    before = {stamp.split(" ", 4)[4] for stamp in index.stamps.difference(stamps.values())}
+    found.update(dict.fromkeys(before - stamps.keys()))
+    return Changes(found, stamps)
+
+
+def _stamps(folder: Path) -> dict[str, Stamp]:
+    stamps: dict[str, Stamp] = {}
+    faults: list[str] = []
+    folders = [(str(folder), "")]
+    while folders:
+        at, prefix = folders.pop()
+        with os.scandir(at) as found:
+            for each in found:
+                if each.is_file(follow_symlinks=False):
+                    path = prefix + each.name
+                    stamps[path] = _stamp(each.stat(follow_symlinks=False), path)
+                elif each.is_dir(follow_symlinks=False):
+                    folders.append((each.path, f"{prefix}{each.name}/"))
+                else:
+                    faults.append(_fault(each, prefix + each.name))
+    faults += [f"{path!r}: its name is not UTF-8; rename it" for path in stamps if not _is_text(path)]
+    if faults:
+        raise Refused("\n".join(sorted(faults)))
+    return stamps
+
+
+def _fault(entry: os.DirEntry[str], path: str) -> str:
+    if entry.is_symlink():
+        return f"{path!r}: is a symbolic link; a dataset holds files, so put the file in its place"
+    return f"{path!r}: is neither a file nor a folder; remove it"
+
+
+def _is_text(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _take(store: Store, folder: Path, path: str, *, adopt: bool) -> tuple[str, File, os.stat_result]:
+    place = folder / path
+    for _ in range(_TRIES):
+        with contextlib.suppress(FileNotFoundError), place.open("rb", buffering=0) as source:
+            before = os.fstat(source.fileno())
+            executable = bool(before.st_mode & stat.S_IXUSR)
+            file = (store.adopt if adopt else store.copy)(place, source, executable=executable)
+            after = os.fstat(source.fileno())
+            if (after.st_size, after.st_mtime_ns) == (before.st_size, before.st_mtime_ns):
+                return path, file, after if adopt else before
+    raise Refused(f"{path!r}: changes while it is read; commit once its writer has finished")
+
+
+def _stamp(about: os.stat_result, path: str) -> Stamp:
+    return f"{about.st_size} {about.st_mtime_ns} {about.st_ctime_ns} {about.st_ino} {path}"
+
+
+def _now(store: Store, folder: Path) -> int:
+    """The time by the clock that stamps the folder's files, in nanoseconds."""
+    if folder.stat().st_dev != store.root.stat().st_dev:
+        return time.time_ns()
+    with durable.part(store.parts) as probe:
+        probe.touch()
+        return probe.stat().st_mtime_ns
