@@ -14,8 +14,10 @@ from components.base.names import digest
 
 NAME_SUFFIX = "-rollout"
 """What the names of the controller's objects end with, after the server's name."""
-CANARY_SUFFIX = "-canary"
-"""What the names of the canary's objects end with."""
+STABLE_SUFFIX, CANARY_SUFFIX = "-stable", "-canary"
+"""What the names of the objects of the stable pods alone and of the canary end with."""
+MANAGER = "tensorplane-rollout"
+"""Its field manager."""
 _DESCRIPTION = "/etc/tensorplane/rollout"
 _FILE = "rollout.json"
 _TMP_MIB = 16
@@ -47,6 +49,8 @@ class Request:
     deployments: Sequence[str]
     """Names of the Deployments, whose replicas it sets."""
     rest_port: int
+    routes: Sequence[str] = ()
+    """Plural names of the kinds of the routes with the server's name, whose backends it writes."""
 
 
 def declare(
@@ -117,6 +121,15 @@ def _to_servers(request: Request) -> "k8s.networking.v1.NetworkPolicyEgressRuleA
 
 def _rules(name: str, request: Request) -> "list[k8s.rbac.v1.PolicyRuleArgsDict]":
     """The server's objects by name; RBAC cannot limit pods to a label."""
+    of_routes: list[k8s.rbac.v1.PolicyRuleArgsDict] = [
+        {
+            "api_groups": ["gateway.networking.k8s.io"],
+            "resources": [kind],
+            "resource_names": [request.server],
+            "verbs": ["get", "patch"],
+        }
+        for kind in request.routes
+    ]
     return [
         {
             "api_groups": [""],
@@ -134,4 +147,5 @@ def _rules(name: str, request: Request) -> "list[k8s.rbac.v1.PolicyRuleArgsDict]
         {"api_groups": [""], "resources": ["pods"], "verbs": ["list", "patch"]},
         {"api_groups": [""], "resources": ["pods/status"], "verbs": ["patch"]},
         {"api_groups": [""], "resources": ["events"], "verbs": ["create"]},
+        *of_routes,
     ]

@@ -1,14 +1,17 @@
 """What lets clients reach a model server and Prometheus its metrics, as children of the server's component."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import pulumi
 import pulumi_kubernetes as k8s
 
+from components.base.labels import BACKENDS
 from components.clusters.settings import ClusterArgs
+from components.rollout_controller import CANARY_SUFFIX, STABLE_SUFFIX
 from workloads.manifests import exposure as manifests
 from workloads.manifests.objects import Manifest
+from workloads.manifests.rollout import LABELS, STABLE_LABELS
 from workloads.owner import Owner
 from workloads.settings.exposure import ExposureArgs, GatewayArgs, LoadBalancerArgs
 
@@ -29,21 +32,43 @@ def service(
     return k8s.core.v1.Service(owner.name, metadata=metadata, spec=spec, opts=owner.inside)
 
 
-def through_gateway(owner: Owner, exposure: GatewayArgs, service: pulumi.Resource, *, rest: int, grpc: int) -> None:
-    """Create the Gateway, its policies and the routes, each after the one before."""
-    before: pulumi.Resource = service
-    for manifest in manifests.through_gateway(owner.identity, exposure, rest=rest, grpc=grpc):
-        before = custom(owner, manifest, [before])
+def of_tracks(
+    owner: Owner, ports: Sequence[Mapping[str, Any]], annotations: Mapping[str, str]
+) -> list[pulumi.Resource]:
+    """Create the Services of the stable pods alone and of the canary, between which routes divide requests."""
+    made: list[pulumi.Resource] = []
+    for suffix, track in ((STABLE_SUFFIX, STABLE_LABELS), (CANARY_SUFFIX, LABELS)):
+        name, spec = f"{owner.name}{suffix}", {"selector": {**owner.selector, **track}, "ports": ports}
+        metadata = owner.metadata(name, labels=track, annotations=annotations)
+        made.append(k8s.core.v1.Service(name, metadata=metadata, spec=cast(Any, spec), opts=owner.inside))
+    return made
+
+
+def through_gateway(
+    owner: Owner, exposure: GatewayArgs, needed: Sequence[pulumi.Resource], *, tries: bool
+) -> list[pulumi.Resource]:
+    """Create the Gateway, its policies and the routes, each after the one before. Returns the last one.
+
+    `needed`: the Services; `tries`: whether the server has a canary, whose controller writes the routes' backends.
+    """
+    before = list(needed)
+    for manifest in manifests.through_gateway(owner.identity, exposure, tries=tries):
+        before = [custom(owner, manifest, before)]
+    return before
 
 
 def custom(owner: Owner, manifest: Manifest, needed: list[pulumi.Resource]) -> pulumi.Resource:
     """Create one custom resource. One of the server's name has it as its logical name, too."""
-    name = manifest["metadata"]["name"]
+    name, annotations = manifest["metadata"]["name"], manifest["metadata"].get("annotations", {})
     return k8s.apiextensions.CustomResource(
         name,
         api_version=manifest["apiVersion"],
         kind=manifest["kind"],
-        metadata=owner.metadata(name),
+        metadata=owner.metadata(name, annotations=annotations),
         spec=manifest["spec"],
-        opts=pulumi.ResourceOptions(parent=owner.component, depends_on=needed),
+        opts=pulumi.ResourceOptions(
+            parent=owner.component,
+            depends_on=needed,
+            ignore_changes=[manifests.DIVIDED] if BACKENDS in annotations else None,
+        ),
     )

@@ -9,6 +9,7 @@ from components import rollout_controller
 from components.base.labels import NAME
 from workloads import references
 from workloads.base import Platform
+from workloads.manifests.exposure import routes
 from workloads.manifests.model_server import REST_PORT
 from workloads.manifests.mounts import Mountable
 from workloads.manifests.rollout import Rollout
@@ -39,6 +40,7 @@ def declare(
         config_maps=config_maps,
         deployments=deployments,
         rest_port=REST_PORT,
+        routes=[f"{kind.lower()}s" for kind in routes(settings.expose)],
     )
     rollout_controller.declare(request, namespace=owner.namespace.name, needed=needed, opts=owner.inside)
 

@@ -19,7 +19,15 @@ def main(description: str, namespace: str) -> None:
     """Do what is due until the process is killed, which is safe at any moment."""
     plain = json.loads(Path(description).read_text())
     described, texts = Described.read(plain), plain["config"]
-    cluster = Cluster(ApiServer(), namespace, described.server, texts["version"], texts["placeholder"], texts["newest"])
+    cluster = Cluster(
+        ApiServer(),
+        namespace,
+        described.server,
+        texts["version"],
+        texts["placeholder"],
+        texts["newest"],
+        described.routes,
+    )
     controller = Controller(described, cluster, said=_say, warned=_warn)
     between = float(os.environ.get("SECONDS_BETWEEN_LOOKS") or 2)
     while True:

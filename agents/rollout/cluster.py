@@ -10,13 +10,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agents.api import CONFLICT, ApiServer
+from agents.rollout import routes
 from agents.rollout.decide import Track
 from agents.rollout.kept import Decision, Kept
 
 MANAGER = "tensorplane-rollout"
 TRACK = "tensorplane.dev/track"
-"""Label of the canary's pods, and of no others."""
-CANARY = "canary"
+"""Label of the canary's pods, and with a Gateway of the stable ones."""
+STABLE, CANARY = "stable", "canary"
 ADMITTED = "tensorplane.dev/admitted"
 """Readiness gate of the canary's pods: they get no requests before their version was compared with the stable one."""
 KEPT = "rollout.json"
@@ -37,6 +38,8 @@ class Found:
     address: str
     """HOST:PORT of its REST API; empty without an IP address."""
     canary: bool
+    labelled: bool
+    """Whether it has the label of its track."""
     ready: bool
     started: bool
     """Whether its server answers, whether or not it gets requests yet."""
@@ -61,6 +64,8 @@ class Cluster:
     placeholder: str
     newest: str
     """Text of the model config file that names no version."""
+    routes: Mapping[str, int] = field(default_factory=dict)
+    """The port of the server to which each route of a Gateway leads, by the route's kind."""
     _known: dict[str, Any] = field(default_factory=dict)
 
     def kept(self) -> Kept:
@@ -115,6 +120,16 @@ class Cluster:
         path = f"{self._scale(canary=canary)}?fieldManager={MANAGER}"
         self.server.send("PATCH", path, {"spec": {"replicas": replicas}})
 
+    def weights(self) -> Mapping[str, int | None]:
+        """The canary's part of the requests of each route, in percent, by the route's kind; None: not divided yet."""
+        return {kind: routes.weight(self.server.send("GET", self._route(kind)), self.name) for kind in self.routes}
+
+    def weigh(self, route: str, weight: int) -> None:
+        """Give the canary this part of a route's requests, and the stable pods the rest."""
+        patch = routes.patch(self.name, self.routes[route], weight, MANAGER)
+        path = f"{self._route(route)}?fieldManager={MANAGER}"
+        self.server.send("PATCH", path, patch, content_type="application/json-patch+json")
+
     def announce(self, decision: Decision) -> None:
         """Create the decision's Event. A second one of the same decision changes nothing."""
         at = datetime.datetime.fromtimestamp(decision.at, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -156,11 +171,11 @@ class Cluster:
     def _text(self, version: int | None) -> str:
         return self.newest if version is None else self.config.replace(self.placeholder, str(version))
 
-    def _part(self, canary: bool) -> str:  # of the two tracks
-        return "canary-models" if canary else "stable-models"
-
     def _config_map(self, part: str) -> str:
         return f"api/v1/namespaces/{self.namespace}/configmaps/{self.name}-{part}"
+
+    def _route(self, kind: str) -> str:
+        return f"{routes.API}/namespaces/{self.namespace}/{routes.PLURALS[kind]}/{self.name}"
 
     def _scale(self, *, canary: bool) -> str:
         name = f"{self.name}-canary" if canary else self.name
@@ -178,11 +193,12 @@ def _models(*, canary: bool) -> str:
 def _pod(found: Mapping[str, Any]) -> Found:
     metadata, status = found["metadata"], found.get("status", {})
     true = {each["type"] for each in status.get("conditions", ()) if each["status"] == "True"}
-    address = status.get("podIP", "")
+    address, track = status.get("podIP", ""), metadata.get("labels", {}).get(TRACK)
     return Found(
         metadata["name"],
         f"{address}:{_PORT}" if address else "",
-        canary=metadata.get("labels", {}).get(TRACK) == CANARY,
+        canary=track == CANARY,
+        labelled=track is not None,
         ready="Ready" in true,
         started="ContainersReady" in true,
         admitted=ADMITTED in true,

@@ -4,7 +4,7 @@ the next one finds everything in the cluster."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -33,6 +33,8 @@ class Objects(Protocol):
     def told(self, version: int | None) -> str: ...
     def admit(self, pod: str) -> None: ...
     def scale(self, replicas: int, *, canary: bool) -> None: ...
+    def weights(self) -> Mapping[str, int | None]: ...
+    def weigh(self, route: str, weight: int) -> None: ...
     def announce(self, decision: Decision) -> None: ...
 
 
@@ -78,6 +80,7 @@ class Controller:
             folder.versions(self.described.folder),
             replace(stable, pods=[pods[one.name] for one in found if not one.canary]),
             replace(canary, pods=[pods[one.name] for one in found if one.canary]),
+            weights=self.cluster.weights(),
         )
         if kept.candidate is None or kept.promoting or kept.stable is None:
             return seen
@@ -103,7 +106,7 @@ class Controller:
                 pass
         if found.failed and found.canary and candidate is not None:
             failed[candidate] = found.failed
-        return Pod(found.name, found.ready, available, failed)
+        return Pod(found.name, found.ready, available, failed, found.labelled)
 
     def _server(self, found: Found) -> Server:
         return self.connect(found.address, self.described.model)
@@ -134,6 +137,9 @@ class Controller:
 
     def _apply(self, kept: Kept, seen: Seen) -> None:
         wanted = desired(self.described.rollout, kept, seen)
+        for route, weight in seen.weights.items():
+            if wanted.weight is not None and weight != wanted.weight:
+                self.cluster.weigh(route, wanted.weight)
         for canary, is_now, should in ((False, seen.stable, wanted.stable), (True, seen.canary, wanted.canary)):
             if is_now.version != should.version and not (canary and self.cluster.has_leaving(canary=True)):
                 self.cluster.configure(should.version, canary=canary)

@@ -26,12 +26,16 @@ class Rollout:
     """The only version that is tried; None: each new one."""
     pin: int | None = None
     """The version that is served, whatever else is on the volume."""
+    percent: int | None = None
+    """The canary's part of the requests that the routes of a Gateway divide; None: without one, they are divided by
+    pods."""
     digest: str = ""
     """Of the settings; versions that other settings refused are tried again."""
 
     @property
     def stable_beside_canary(self) -> int:
-        return max(1, self.replicas - self.canary_replicas)
+        # Routes leave the stable pods a part of the requests that does not depend on how many they are.
+        return self.replicas if self.percent else max(1, self.replicas - self.canary_replicas)
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,8 @@ class Pod:
     """The versions that it answers for."""
     failed: Mapping[int, str] = field(default_factory=dict)
     """Versions that it cannot load, and why."""
+    labelled: bool = True
+    """Whether the Service of its track finds it: pods from before the canary's settings have no such label."""
 
     def serves(self, version: int | None) -> bool:
         return self.ready and version in self.available
@@ -76,14 +82,23 @@ class Seen:
     signature_fault: str | None = None
     """How the candidate's signatures differ from those of the stable version; empty if clients notice nothing, None
     before they were compared."""
+    weights: Mapping[str, int | None] = field(default_factory=dict)
+    """The canary's part of the requests of each route, in percent, by the route's kind; None: not divided yet."""
+
+    @property
+    def routed(self) -> bool:
+        """Whether a route sends requests to the canary."""
+        return any(self.weights.values())
 
 
 @dataclass(frozen=True)
 class Desired:
-    """What the two Deployments should be like."""
+    """What the two Deployments and the routes should be like."""
 
     stable: Track
     canary: Track
+    weight: int | None = None
+    """The canary's part of each route's requests, in percent; None leaves the routes as they are."""
 
 
 def decide(rollout: Rollout, kept: Kept, seen: Seen) -> Kept:
@@ -216,19 +231,29 @@ def admits(rollout: Rollout, kept: Kept, seen: Seen) -> bool:
 
 
 def desired(rollout: Rollout, kept: Kept, seen: Seen) -> Desired:
-    """The Deployments as this state wants them; canary pods change their version only by starting anew."""
+    """The cluster as this state wants it; canary pods change their version only by starting anew, and end only once no
+    route sends them requests."""
     replicas = rollout.replicas
-    if kept.stable is None:
-        return Desired(Track(replicas, None), Track(0, seen.canary.version))
-    if kept.candidate is None:
+    ended, weight = Track(seen.canary.replicas if seen.routed else 0, seen.canary.version), _weight(rollout, kept, seen)
+    if kept.candidate is None or kept.stable is None:
         # A version that was promoted is answered for by all stable pods, and one that was refused must not answer.
-        return Desired(Track(replicas, kept.stable), Track(0, seen.canary.version))
+        return Desired(Track(replicas, kept.stable), ended, weight)
     if seen.canary.version != kept.candidate:
         free = not seen.canary.pods and not seen.canary.replicas
-        canary = Track(0, kept.candidate if free else seen.canary.version)
-        return Desired(Track(replicas, kept.stable), canary)
+        return Desired(Track(replicas, kept.stable), replace(ended, version=kept.candidate) if free else ended, weight)
     canary = Track(rollout.canary_replicas, kept.candidate)
     if kept.promoting:
-        return Desired(Track(replicas, kept.candidate), canary)
+        return Desired(Track(replicas, kept.candidate), canary, weight)
     is_ready = _is_ready(rollout, kept.candidate, seen)
-    return Desired(Track(rollout.stable_beside_canary if is_ready else replicas, kept.stable), canary)
+    return Desired(Track(rollout.stable_beside_canary if is_ready else replicas, kept.stable), canary, weight)
+
+
+def _weight(rollout: Rollout, kept: Kept, seen: Seen) -> int | None:
+    """The canary's part: none before it is Ready, and then its percent while one of its pods is. The stable pods get
+    the rest, so nothing is divided before they can be told apart."""
+    if None in seen.weights.values() and not any(pod.ready and pod.labelled for pod in seen.stable.pods):
+        return None
+    if kept.candidate is None or seen.canary.version != kept.candidate:
+        return 0
+    keeps = seen.routed and any(pod.ready for pod in seen.canary.pods)
+    return rollout.percent if keeps or _is_ready(rollout, kept.candidate, seen) else 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,8 @@ class Described:
     rollout: Rollout
     examples: Path | None = None
     """Held-out examples for the accuracy."""
+    routes: Mapping[str, int] = field(default_factory=dict)
+    """The port of the server to which each route of a Gateway leads, by the route's kind."""
 
     @classmethod
     def read(cls, plain: Mapping[str, Any]) -> Described:
@@ -34,7 +36,9 @@ class Described:
             deadline_seconds=settings["deadlineSeconds"],
             version=settings["version"],
             pin=settings["pin"],
+            percent=settings["percent"],
             digest=settings["digest"],
         )
         asked = plain["examples"]
-        return cls(plain["server"], plain["model"], Path(plain["folder"]), rollout, Path(asked) if asked else None)
+        examples, routes = Path(asked) if asked else None, plain["routes"]
+        return cls(plain["server"], plain["model"], Path(plain["folder"]), rollout, examples, routes)

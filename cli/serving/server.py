@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
+from agents.rollout import routes
 from agents.rollout.cluster import KEPT
 from agents.rollout.kept import Kept
 from cli import temporary_pod
@@ -16,7 +17,7 @@ from cli.api_values import Object
 from cli.kueue.facts import condition
 from cli.serving import rest
 from components.base.faults import did_you_mean
-from components.base.labels import COMPONENT, NAME, TRACK
+from components.base.labels import CANARY, COMPONENT, NAME, TRACK
 from components.rollout_controller import CANARY_SUFFIX, NAME_SUFFIX
 from driver.kube import Kube
 from embedded.fault import Fault
@@ -35,17 +36,20 @@ class Rollout:
     stable: int
     """Ready pods of the stable version."""
     canary: int
+    weight: int | None = None
+    """The canary's percent of the requests of a Gateway; None if none divides them."""
 
     @property
     def shares(self) -> str:
-        """Which part of the requests each version gets."""
+        """Which part of the requests each version gets; with a Gateway, of the Gateway's."""
         whole = self.stable + self.canary
         if self.kept.stable is None or not whole:
             return ""
-        of_stable = f"{self.kept.stable}: {100 * self.stable / whole:.0f} %"
+        of_canary = 100 * self.canary / whole if self.weight is None else self.weight
+        of_stable = f"{self.kept.stable}: {100 - of_canary:.0f} %"
         if not self.canary or self.kept.candidate is None:
             return of_stable
-        return f"{of_stable}, canary {self.kept.candidate}: {100 * self.canary / whole:.0f} %"
+        return f"{of_stable}, canary {self.kept.candidate}: {of_canary:.0f} %"
 
     @property
     def last_decision(self) -> str:
@@ -74,7 +78,7 @@ class Server:
         """The paths of its ready pods in the API, those of a canary last."""
         inside = temporary_pod.pods_of(self.namespace)
         found = self.api.items(inside, labelSelector=f"{NAME}={self.name}")
-        found.sort(key=lambda pod: TRACK in (pod["metadata"].get("labels") or {}))
+        found.sort(key=lambda pod: (pod["metadata"].get("labels") or {}).get(TRACK) == CANARY)
         return [f"{inside}/{pod['metadata']['name']}" for pod in found if condition(pod, "Ready").holds]
 
     def ask(self, model: str, suffix: str = "", body: Any = None) -> Any:
@@ -156,7 +160,13 @@ def _rollout(access: Access, name: str, ready: int) -> Rollout | None:
         return None
     path = f"/apis/apps/v1/namespaces/{access.namespace}/deployments/{name}{CANARY_SUFFIX}"
     canary = ((access.api.get(path) or {}).get("status") or {}).get("readyReplicas") or 0
-    return Rollout(Kept.read(text), ready, canary)
+    return Rollout(Kept.read(text), ready, canary, _weight(access, name))
+
+
+def _weight(access: Access, name: str) -> int | None:
+    inside = f"/{routes.API}/namespaces/{access.namespace}"
+    found = [access.api.get(f"{inside}/{plural}/{name}") for plural in routes.PLURALS.values()]
+    return next((routes.weight(route, name) for route in found if route), None)
 
 
 def _first_model(deployment: Object) -> str:

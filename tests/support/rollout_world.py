@@ -1,4 +1,5 @@
-"""A cluster for a rollout's controller: Deployments whose pods start late and load versions, and a client that asks."""
+"""A cluster for a rollout's controller: Deployments whose pods start late and load versions, a Gateway that follows its
+routes late, and a client that asks."""
 
 from __future__ import annotations
 
@@ -47,7 +48,7 @@ class Server:
 
 @dataclass
 class World:
-    """Pods that follow their Deployments. Requests go to Ready pods at random."""
+    """Pods that follow their Deployments. Requests go to Ready pods at random, with routes as their weights say."""
 
     folder: Path
     chance: random.Random
@@ -58,6 +59,8 @@ class World:
     """Versions that answer with errors."""
     other: set[int] = field(default_factory=set)
     """Versions with another signature."""
+    routes: dict[str, int | None] = field(default_factory=dict)
+    """The canary's part of the requests of each route, in percent; None: not divided."""
     replicas: dict[bool, int] = field(default_factory=lambda: {False: REPLICAS, True: 0})
     config: dict[bool, int | None] = field(default_factory=lambda: {False: None, True: None})
     events: dict[int, Decision] = field(default_factory=dict)
@@ -66,6 +69,8 @@ class World:
     """The version behind each answer."""
     unanswered: int = 0
     least_ready: int = REPLICAS
+    _followed: dict[str, int | None] = field(default_factory=dict)
+    """The routes as the Gateway has read them: those of the look before."""
     _text: str = ""
     _started: int = 0
 
@@ -88,7 +93,15 @@ class World:
     def pods(self) -> list[Found]:
         return [
             Found(
-                name, name, one.canary, one.ready, started=not one.starting, admitted=one.admitted, failed="", told=""
+                name,
+                name,
+                one.canary,
+                labelled=bool(self.routes),
+                ready=one.ready,
+                started=not one.starting,
+                admitted=one.admitted,
+                failed="",
+                told="",
             )
             for name, one in self.servers.items()
         ]
@@ -110,7 +123,17 @@ class World:
         self._write(lambda: setattr(self.servers[pod], "admitted", True))
 
     def scale(self, replicas: int, *, canary: bool) -> None:
+        ends = canary and replicas < self.replicas[True]
+        assert not (ends and any(self.routes.values())), "a canary ends once no route leads to it"
         self._write(lambda: self.replicas.__setitem__(canary, replicas))
+
+    def weights(self) -> Mapping[str, int | None]:
+        return dict(self.routes)
+
+    def weigh(self, route: str, weight: int) -> None:
+        ready = {one.canary for one in self.servers.values() if one.ready}
+        assert ready >= ({False, True} if weight else {False}), "a track is Ready before it gets requests"
+        self._write(lambda: self.routes.__setitem__(route, weight))
 
     def announce(self, decision: Decision) -> None:
         self._write(lambda: self.events.__setitem__(decision.number, decision))
@@ -142,7 +165,16 @@ class World:
         ready = [one for one in self.servers.values() if one.ready]
         self.least_ready = min(self.least_ready, len(ready)) if self.answered else REPLICAS
         for _ in range(10):
-            self._ask(ready)
+            self._ask(self._behind_a_route(ready) if self.routes else ready)
+        self._followed = dict(self.routes)
+
+    def _behind_a_route(self, ready: Sequence[Server]) -> list[Server]:
+        weight = self._followed.get(self.chance.choice(sorted(self.routes)))
+        if weight is None:
+            # The server's own Service, which finds all pods.
+            return list(ready)
+        canary = self.chance.randrange(100) < weight
+        return [one for one in ready if one.canary is canary]
 
     def _load(self, one: Server) -> None:
         wanted = self.config[one.canary]

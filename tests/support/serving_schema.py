@@ -67,7 +67,12 @@ _SPECS = {
     ("monitoring.coreos.com/v1", "ServiceMonitor"): fields(
         "selector",
         "endpoints",
-        selector=fields(matchLabels={str: str}),
+        selector=fields(
+            matchLabels={str: str},
+            matchExpressions=[
+                fields("key", "operator", key=str, operator={"In", "NotIn", "Exists", "DoesNotExist"}, values=[str])
+            ],
+        ),
         endpoints=[fields(port=str, path=str, interval=str, scheme={"http", "https"})],
         namespaceSelector=fields(matchNames=[_NAME]),
     ),

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from components.base.faults import Fault, Key, Note
-from components.rollout_controller import CANARY_SUFFIX, NAME_SUFFIX
+from components.rollout_controller import CANARY_SUFFIX, NAME_SUFFIX, STABLE_SUFFIX
 from workloads.base import Declared, WorkloadArgs
 from workloads.checks import mounts
 from workloads.settings.canary import CanaryArgs
@@ -31,10 +31,12 @@ def faults(settings: ServerSettings, server: str, at: Key, declared: Declared) -
 
 def name_faults(at: Key, workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Fault]:
     """Fault of a workload with the name of another one's canary or controller."""
-    for suffix in (CANARY_SUFFIX, NAME_SUFFIX):
+    for suffix in (CANARY_SUFFIX, NAME_SUFFIX, STABLE_SUFFIX):
         server = at[-1].removesuffix(suffix)
         other = workloads.get((*at[:-1], server)) if server != at[-1] else None
-        if isinstance(other, ServerSettings) and other.with_canary:
+        if not isinstance(other, ServerSettings):
+            continue
+        if other.tried_by_route if suffix == STABLE_SUFFIX else other.with_canary:
             yield Fault(at, f"is also the name of an object of model server {server}; use another name")
 
 
@@ -44,13 +46,17 @@ def notes(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Note]:
         if isinstance(workload, ServerSettings) and (name := workload.with_canary):
             canary = workload.served[name].canary
             if canary:
-                yield Note((*at, *workload.key_of(name), "canary", "percent"), _share(canary, workload.replicas))
+                yield Note((*at, *workload.key_of(name), "canary", "percent"), _share(canary, workload))
 
 
-def _share(canary: CanaryArgs, replicas: int) -> str:
-    pods = canary.replicas(replicas)
-    among = max(replicas, pods + 1)
-    return f"requests are divided by pods: a canary is {pods} of {among}, and gets about {100 * pods / among:.0f} %"
+def _share(canary: CanaryArgs, server: ServerSettings) -> str:
+    pods = server.canary_replicas
+    if server.tried_by_route:
+        inside = f"1 of {server.replicas + 1}" if pods == 1 else f"{pods} of {server.replicas + pods}"
+        others = "clients inside the cluster, who do not come through it, are divided by shares of replicas"
+        return f"by the Gateway's route: a canary gets {canary.percent} % of its requests; {others}: {inside}"
+    among = max(server.replicas, pods + 1)
+    return f"by shares of replicas: a canary is {pods} of {among}, and gets about {100 * pods / among:.0f} %"
 
 
 def _pin(model: ServedModel, at: Key) -> Iterator[Fault]:

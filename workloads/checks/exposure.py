@@ -1,11 +1,11 @@
 """Checks of how clients reach a model server."""
 
 import ipaddress
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from components.base.cidr import network_of
 from components.base.faults import Fault, Key, did_you_mean
-from workloads.base import Declared
+from workloads.base import Declared, WorkloadArgs
 from workloads.settings.exposure import GatewayArgs, LoadBalancerArgs
 from workloads.settings.model_server import ServerSettings
 
@@ -26,6 +26,18 @@ def faults(settings: ServerSettings, name: str, at: Key, declared: Declared) -> 
             near = did_you_mean(client.workload, known)
             reason = f"no workload is named {client.workload!r}; choose one of {', '.join(known) or 'none'}{near}"
             yield Fault((*at, "clients", str(index), "workload"), reason)
+
+
+def faults_between(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Fault]:
+    """Faults of servers that create the same Gateway."""
+    creators: dict[str, str] = {}
+    for at, workload in workloads.items():
+        expose = workload.expose if isinstance(workload, ServerSettings) else None
+        if isinstance(expose, GatewayArgs) and expose.create:
+            first = creators.setdefault(expose.name, at[-1])
+            if first != at[-1]:
+                reason = f"model server {first} creates the Gateway {expose.name}, too; use another name"
+                yield Fault((*at, "expose", "name"), reason, given=((*at, "expose", "create"),))
 
 
 def _load_balancer(expose: LoadBalancerArgs, at: Key, declared: Declared) -> Iterator[Fault]:

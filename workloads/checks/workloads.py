@@ -12,6 +12,7 @@ from workloads.base import Declared, WorkloadArgs
 from workloads.checks import (
     architecture,
     canary,
+    exposure,
     gpu_support,
     one_node,
     one_zone,
@@ -44,6 +45,7 @@ def faults(
             yield Fault(at, reason, given=((*at[:-1], server, "page"),))
         own += workload.check(at[-1], at, declared)
     yield from own
+    yield from exposure.faults_between(workloads)
     yield from scorer.faults_between(workloads)
     yield from server_room.faults(workloads, declared.fleet)
     yield from architecture.faults(workloads, declared.cluster, declared.fleet)

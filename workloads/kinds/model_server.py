@@ -23,7 +23,7 @@ from workloads.manifests import exposure as exposing
 from workloads.manifests import model_server as manifests
 from workloads.manifests import serves, service_monitor
 from workloads.manifests.model_server import GRPC_PORT, REST_PORT
-from workloads.manifests.rollout import LABELS, READINESS_GATES, Rollout
+from workloads.manifests.rollout import LABELS, READINESS_GATES, STABLE_LABELS, Rollout
 from workloads.manifests.streams import in_pod
 from workloads.owner import Owner
 from workloads.settings.exposure import GatewayArgs
@@ -139,15 +139,16 @@ class ModelServer(Workload):
         replicas = max(1, args.scaling.min) if args.scaling else args.replicas
         # An update of the stack must not reset what an autoscaler or a rollout's controller has set.
         scaled = bool(args.scaling or rollout)
-        deployment = _deployment(owner, name, replicas, template(files, {}, ()), {}, after, scaled=scaled)
+        stable_labels = STABLE_LABELS if args.tried_by_route else {}
+        deployment = _deployment(owner, name, replicas, template(files, stable_labels, ()), {}, after, scaled=scaled)
+        service, routes = self._expose(owner, args, platform, monitored=bool(files and by_operator))
         if rollout and files:
             pods = template(replace(files, models=manifests.models_map(name, "canary")), LABELS, READINESS_GATES)
             canary = _deployment(owner, f"{name}{CANARY_SUFFIX}", 0, pods, LABELS, after, scaled=True)
-            self._try_versions(rollout, owner, args, platform, files.models, [deployment, canary])
+            self._try_versions(rollout, owner, args, platform, files.models, [deployment, canary], routes)
         if args.scaling:
             url = platform.settings.prometheus.prometheus_url
             scaling.declare(owner, args.scaling, url, [deployment, *platform.controllers])
-        service = self._expose(owner, args, platform, monitored=bool(files and by_operator))
         if args.most_replicas > 1:
             self._disruption_budget(owner)
         host = platform.cluster.args.address(service)
@@ -175,9 +176,11 @@ class ModelServer(Workload):
         platform: Platform,
         stable_models: str,
         deployments: "Sequence[k8s.apps.v1.Deployment]",
+        routes: Sequence[pulumi.Resource],
     ) -> None:
         """The canary's model config file, and the controller that writes both files and scales both Deployments.
-        `stable_models`: name of the stable pods' file; `deployments`: the stable one and the canary."""
+        `stable_models`: name of the stable pods' file; `deployments`: the stable one and the canary; `routes`: what it
+        divides requests with."""
         name_of_texts = manifests.models_map(owner.name, "canary")
         texts = self._model_config(owner, name_of_texts, args)
         rollouts.declare(
@@ -187,19 +190,22 @@ class ModelServer(Workload):
             platform,
             config_maps=[stable_models, name_of_texts],
             deployments=[owner.name, f"{owner.name}{CANARY_SUFFIX}"],
-            needed=[*deployments, texts],
+            needed=[*deployments, texts, *routes],
         )
 
     def _expose(
         self, owner: Owner, args: ModelServerArgs, platform: Platform, *, monitored: bool
-    ) -> "k8s.core.v1.Service":
-        """The Service, and what brings clients to it. `monitored`: whether Prometheus' operator collects metrics."""
+    ) -> "tuple[k8s.core.v1.Service, Sequence[pulumi.Resource]]":
+        """The Service and what brings clients to it, the last of which are the routes from a Gateway. `monitored`:
+        whether Prometheus' operator collects metrics."""
         service = exposure.service(owner, args.expose, platform.cluster.args, _PORTS, _NOT_AWAITED)
         if monitored:
             exposure.custom(owner, service_monitor.service_monitor(owner.identity), [service])
-        if isinstance(args.expose, GatewayArgs):
-            exposure.through_gateway(owner, args.expose, service, rest=REST_PORT, grpc=GRPC_PORT)
-        return service
+        if not isinstance(args.expose, GatewayArgs):
+            return service, ()
+        tracks = exposure.of_tracks(owner, _PORTS, _NOT_AWAITED) if args.tried_by_route else []
+        routes = exposure.through_gateway(owner, args.expose, [service, *tracks], tries=args.tried_by_route)
+        return service, routes
 
     def _show(
         self,

@@ -3,7 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from components.base.labels import NAME, NAMESPACE_NAME
+from components.base.labels import BACKENDS, NAME, NAMESPACE_NAME, PATCH_FORCE
+from components.rollout_controller import MANAGER
+from workloads.manifests.model_server import GRPC_PORT, REST_PORT
 from workloads.manifests.objects import Identity, Manifest
 from workloads.settings.exposure import ClientArgs, GatewayArgs, JwtArgs, LoadBalancerArgs, NewGatewayArgs
 
@@ -14,10 +16,15 @@ ENVOY = "gateway.envoyproxy.io"
 """API group of Envoy Gateway's policies."""
 ENVOY_API = f"{ENVOY}/v1alpha1"
 
-_METHODS = (
-    {"service": "tensorflow.serving.PredictionService"},
-    {"service": "tensorflow.serving.ModelService", "method": "GetModelStatus"},
-    {"service": "grpc.health.v1.Health"},
+DIVIDED = "spec.rules[0].backendRefs"
+"""Path of a route's backends, which the controller of a canary writes."""
+
+_PATHS: Sequence[Mapping[str, Any]] = ({"path": {"type": "PathPrefix", "value": "/v1/models"}},)
+"""What clients may ask over REST: TensorFlow Serving's metrics and status pages stay inside."""
+_CALLS: Sequence[Mapping[str, Any]] = (
+    {"method": {"type": "Exact", "service": "tensorflow.serving.PredictionService"}},
+    {"method": {"type": "Exact", "service": "tensorflow.serving.ModelService", "method": "GetModelStatus"}},
+    {"method": {"type": "Exact", "service": "grpc.health.v1.Health"}},
 )
 """What clients may call: not ModelService's HandleReloadConfigRequest, with which one replaces the models."""
 
@@ -42,25 +49,28 @@ def _peer(client: ClientArgs) -> dict[str, Any]:
     return {"namespaceSelector": {"matchLabels": {NAMESPACE_NAME: client.namespace}}}
 
 
-def through_gateway(owner: Identity, exposure: GatewayArgs, *, rest: int, grpc: int) -> list[Manifest]:
+def routes(exposure: Any) -> dict[str, int]:
+    """The kinds of the routes from a Gateway, and the port of the server to which each leads."""
+    if not isinstance(exposure, GatewayArgs):
+        return {}
+    return {
+        **({"HTTPRoute": REST_PORT} if exposure.hosts else {}),
+        **({"GRPCRoute": GRPC_PORT} if exposure.grpc_hosts else {}),
+    }
+
+
+def through_gateway(owner: Identity, exposure: GatewayArgs, *, tries: bool) -> list[Manifest]:
     """The Gateway, its policies and the routes, in the order in which they must be created: nobody gets in before the
-    policies are there."""
+    policies are there. `tries`: whether the server has a canary, whose controller writes the routes' backends."""
     made: list[Manifest] = []
     if exposure.create:
         made.append(_gateway(owner, exposure, exposure.create))
         if exposure.create.client_authority:
             made.append(_client_certificates(owner, exposure.name, exposure.create.client_authority))
-    routes = []
-    if exposure.hosts:
-        # TensorFlow Serving's metrics and status pages stay inside.
-        matches = [{"path": {"type": "PathPrefix", "value": "/v1/models"}}]
-        routes.append(_route(owner, "HTTPRoute", exposure, exposure.hosts, matches, rest))
-    if exposure.grpc_hosts:
-        calls = [{"method": {"type": "Exact", **method}} for method in _METHODS]
-        routes.append(_route(owner, "GRPCRoute", exposure, exposure.grpc_hosts, calls, grpc))
+    ports = routes(exposure)
     if exposure.jwt:
-        made.append(_tokens(owner, exposure.jwt, [route["kind"] for route in routes]))
-    return made + routes
+        made.append(_tokens(owner, exposure.jwt, list(ports)))
+    return made + [_route(owner, kind, exposure, port, tries=tries) for kind, port in ports.items()]
 
 
 def _gateway(owner: Identity, exposure: GatewayArgs, new: NewGatewayArgs) -> Manifest:
@@ -80,27 +90,25 @@ def _gateway(owner: Identity, exposure: GatewayArgs, new: NewGatewayArgs) -> Man
     return _object(owner, API, "Gateway", exposure.name, spec)
 
 
-def _route(
-    owner: Identity,
-    kind: str,
-    exposure: GatewayArgs,
-    hosts: Sequence[str],
-    matches: Sequence[Mapping[str, Any]],
-    port: int,
-) -> Manifest:
+def _route(owner: Identity, kind: str, exposure: GatewayArgs, port: int, *, tries: bool) -> Manifest:
     parent = {"name": exposure.name, **({"namespace": exposure.namespace} if exposure.namespace else {})}
-    rule = {"matches": list(matches), "backendRefs": [{"name": owner.name, "port": port}]}
-    return _object(owner, API, kind, owner.name, {"parentRefs": [parent], "hostnames": list(hosts), "rules": [rule]})
+    hosts, matches = (exposure.hosts, _PATHS) if kind == "HTTPRoute" else (exposure.grpc_hosts, _CALLS)
+    rule = {"matches": [*matches], "backendRefs": [{"name": owner.name, "port": port}]}
+    spec = {"parentRefs": [parent], "hostnames": list(hosts), "rules": [rule]}
+    made = _object(owner, API, kind, owner.name, spec)
+    # A route that no controller divides any more gets its one backend back, whoever wrote the others.
+    made["metadata"]["annotations"] = {PATCH_FORCE: "true", **({BACKENDS: MANAGER} if tries else {})}
+    return made
 
 
-def _tokens(owner: Identity, jwt: JwtArgs, routes: Sequence[str]) -> Manifest:
+def _tokens(owner: Identity, jwt: JwtArgs, kinds: Sequence[str]) -> Manifest:
     provider = {
         "name": "clients",
         "issuer": jwt.issuer,
         "audiences": list(jwt.audiences),
         "remoteJWKS": {"uri": jwt.jwks},
     }
-    targets = [{"group": ROUTES, "kind": kind, "name": owner.name} for kind in routes]
+    targets = [{"group": ROUTES, "kind": kind, "name": owner.name} for kind in kinds]
     spec = {"targetRefs": targets, "jwt": {"providers": [provider]}}
     return _object(owner, ENVOY_API, "SecurityPolicy", owner.name, spec)
 

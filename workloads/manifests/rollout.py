@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from components.base.labels import ADMITTED, CANARY, TRACK
+from components.base.labels import ADMITTED, CANARY, STABLE, TRACK
 from components.base.names import digest_of
-from workloads.manifests import model_server
+from workloads.manifests import exposure, model_server
 from workloads.settings.canary import CanaryArgs
 from workloads.settings.model_server import ServerSettings
 from workloads.settings.served_model import ServedModel, VersionPolicy
@@ -16,8 +16,8 @@ _PLACEHOLDER = 2**63 - 1
 _EXAMPLES = "/examples"
 """Each volume with held-out examples is mounted in a folder of it with the volume's name."""
 
-LABELS = {TRACK: CANARY}
-"""Of the canary's pods."""
+LABELS, STABLE_LABELS = {TRACK: CANARY}, {TRACK: STABLE}
+"""Of the canary's pods, and of the stable ones where a Gateway's routes tell them apart."""
 READINESS_GATES = (ADMITTED,)
 """Conditions of the canary's pods, which the controller sets before they get requests."""
 
@@ -49,10 +49,12 @@ class Rollout:
             "server": server,
             "model": self.model,
             "folder": model_server.folder_of(served),
+            "routes": exposure.routes(settings.expose) if settings.tried_by_route else {},
             "examples": examples and f"{self.volumes()[examples.volume][0]}/{examples.path}",
             "rollout": {
                 "replicas": settings.replicas,
-                "canaryReplicas": canary.replicas(settings.replicas),
+                "canaryReplicas": settings.canary_replicas,
+                "percent": canary.percent if settings.tried_by_route else None,
                 "gates": gates,
                 "deadlineSeconds": canary.deadline_seconds,
                 "version": canary.version,

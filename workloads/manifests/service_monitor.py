@@ -1,6 +1,6 @@
 """How Prometheus finds the metrics of TensorFlow Serving and of scorers."""
 
-from components.base.labels import COMPONENT, PROMETHEUS_PATH, PROMETHEUS_PORT, PROMETHEUS_SCRAPE
+from components.base.labels import COMPONENT, PROMETHEUS_PATH, PROMETHEUS_PORT, PROMETHEUS_SCRAPE, TRACK
 from workloads.manifests.objects import Identity, Manifest
 
 PATH = "/monitoring/prometheus/metrics"
@@ -13,12 +13,17 @@ def annotations(port: int) -> dict[str, str]:
 
 def service_monitor(owner: Identity) -> Manifest:
     """Scrapes the pods behind the server's Service, for the Prometheus operator."""
+    # The Services of a canary's tracks have the same pods once more.
+    once = [{"key": TRACK, "operator": "DoesNotExist"}]
     labels = {**owner.selector, COMPONENT: owner.part}
     return {
         "apiVersion": "monitoring.coreos.com/v1",
         "kind": "ServiceMonitor",
         "metadata": owner.metadata(owner.name),
-        "spec": {"selector": {"matchLabels": labels}, "endpoints": [{"port": "rest", "path": PATH}]},
+        "spec": {
+            "selector": {"matchLabels": labels, "matchExpressions": once},
+            "endpoints": [{"port": "rest", "path": PATH}],
+        },
     }
 
 

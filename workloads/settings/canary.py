@@ -1,5 +1,6 @@
 """How a model server moves to a new version: a canary beside the stable version, and the gates that decide."""
 
+import math
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -52,13 +53,17 @@ class CanaryArgs(Model):
     version: Version | None = None
     """The only version that is tried; by default each version that is published."""
     percent: Annotated[int, Field(ge=1, le=99)] = 10
-    """The canary's part of the requests, in percent. Requests are divided by pods, so it is rounded to whole replicas,
-    at least one."""
+    """The canary's part of the requests, in percent. The routes of a gateway divide its requests exactly; all others
+    are divided by shares of replicas, so the part is rounded to whole replicas, at least one."""
     gate: Annotated[list[GateArgs], BeforeValidator(_listed), Field(min_length=1)]
     """The condition on which the version is promoted, or several, which must all hold."""
     deadline_seconds: Annotated[int, Field(ge=10)] = 86400
     """A canary without a verdict is rolled back after that; a day by default."""
 
-    def replicas(self, all_replicas: int) -> int:
-        """How many canary pods there are: a part of the replicas, or one more where there is only one."""
-        return min(max(1, round(all_replicas * self.percent / 100)), max(1, all_replicas - 1))
+    def replicas(self, all_replicas: int, *, by_route: bool = False) -> int:
+        """How many canary pods there are: a part of the replicas, or one more where there is only one.
+
+        `by_route`: whether a gateway's routes divide the requests; the canary then has enough pods for its part.
+        """
+        part = all_replicas * self.percent / 100
+        return math.ceil(part) if by_route else min(max(1, round(part)), max(1, all_replicas - 1))

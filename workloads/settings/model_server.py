@@ -8,7 +8,7 @@ from pydantic import Field
 from components.base.image import Image
 from components.base.model import In, Model, Name, Resources
 from workloads.settings.batching import BatchingArgs
-from workloads.settings.exposure import ClientArgs, ExposureArgs
+from workloads.settings.exposure import ClientArgs, ExposureArgs, GatewayArgs
 from workloads.settings.model_page import ModelPageArgs
 from workloads.settings.scaling import ScalingArgs
 from workloads.settings.served_model import ServedModel
@@ -55,8 +55,18 @@ class ServerSettings(Model):
         """The most pods, without those of a rolling update. Canary pods start beside all replicas."""
         if self.scaling:
             return self.scaling.max
+        return self.replicas + self.canary_replicas
+
+    @property
+    def canary_replicas(self) -> int:
+        """Pods of the canary while a version is tried; 0 without one."""
         canary = next((model.canary for model in self.served.values() if model.canary), None)
-        return self.replicas + (canary.replicas(self.replicas) if canary else 0)
+        return canary.replicas(self.replicas, by_route=self.tried_by_route) if canary else 0
+
+    @property
+    def tried_by_route(self) -> bool:
+        """Whether a gateway's routes divide the requests between the stable pods and a canary."""
+        return isinstance(self.expose, GatewayArgs) and self.with_canary is not None
 
     def key_of(self, name: str) -> tuple[str, ...]:
         """Where the settings have a model."""

@@ -7,7 +7,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components.base import quantities
-from components.base.labels import ARCHITECTURE, HOSTNAME, SIMULATED, SIMULATED_VALUE, ZONE
+from components.base.labels import ARCHITECTURE, HOSTNAME, PATCH_FORCE, SIMULATED, SIMULATED_VALUE, WAIT_FOR, ZONE
 from components.node_groups import node_size
 from components.node_groups.shape import Shape
 from components.node_groups.taint import Taint
@@ -72,9 +72,9 @@ def _declare(shape: Shape, index: int, opts: pulumi.ResourceOptions) -> "k8s.cor
     made = manifest(shape, index)
     metadata: dict[str, Any] = made["metadata"]
     for_pulumi = {
-        "pulumi.com/waitFor": "condition=Ready",
+        WAIT_FOR: "condition=Ready",
         # Kubernetes adds its own taints to this list.
-        "pulumi.com/patchForce": "true",
+        PATCH_FORCE: "true",
     }
     about: Any = {**metadata, "annotations": {**metadata["annotations"], **for_pulumi}}
     return k8s.core.v1.Node(

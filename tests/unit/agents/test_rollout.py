@@ -6,14 +6,19 @@ import json
 import os
 import random
 import tempfile
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.rollout import record
+from agents.rollout.decide import Pod, Seen, Track, desired
+from agents.rollout.described import Described
 from agents.rollout.gates import ACCURACY, ERROR_RATE, LATENCY, Gate, Measured, Verdict, verdict
+from agents.rollout.kept import Kept
 from tests.support.rollout_world import REPLICAS, World, described, settle
 
 
@@ -120,24 +125,73 @@ def test_a_canary_without_a_verdict_is_rolled_back_at_its_deadline(world: World)
     assert actions(world)[-1] == ("RolledBack", 2)
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.integers(0, 2**32), st.sampled_from(["good", "wrong", "broken", "other"]))
-def test_killed_anywhere_it_ends_as_if_it_were_not(seed: int, kind: str) -> None:
+_ROUTES = ("HTTPRoute", "GRPCRoute")
+
+
+def by_route(folder: Path, **changed: Any) -> Described:
+    """A server whose canary gets a tenth of the requests of its routes."""
+    return described(folder, percent=10, **changed)
+
+
+def test_a_route_gives_the_canary_its_percent_and_the_stable_pods_keep_their_number(tmp_path: Path) -> None:
+    world = World(tmp_path, random.Random(1), routes=dict.fromkeys(_ROUTES))
+    waiting = [Gate(ERROR_RATE, 0.1, 10**6)]
+    world.publish(1)
+    settle(world, by_route(tmp_path, gates=waiting))
+    assert world.routes == dict.fromkeys(_ROUTES, 0), "divided before there is a canary"
+    world.publish(2)
+    settle(world, by_route(tmp_path, gates=waiting), 20)
+    assert world.routes == dict.fromkeys(_ROUTES, 10)
+    assert world.replicas == {False: REPLICAS, True: 1}
+    world.answered.clear()
+    settle(world, by_route(tmp_path, gates=waiting), 300)
+    assert world.answered.count(2) / len(world.answered) == pytest.approx(0.1, abs=0.02)
+    settle(world, by_route(tmp_path))
+    assert actions(world)[-1] == ("Promoted", 2)
+    assert world.routes == dict.fromkeys(_ROUTES, 0)
+    assert world.replicas == {False: REPLICAS, True: 0}
+    assert world.unanswered == 0
+
+
+def test_routes_are_not_divided_before_the_stable_pods_can_be_told_apart() -> None:
+    kept, rollout = Kept(stable=1, candidate=2), described(Path(), percent=10).rollout
+    canary = Track(1, 2, [Pod("canary", ready=True, available=frozenset({2}))])
+    before = Pod("old", ready=True, available=frozenset({1}), labelled=False)
+    for stable, weight in ((before, None), (replace(before, ready=False, labelled=True), None), (canary.pods[0], 10)):
+        seen = Seen(0.0, {}, Track(4, 1, [stable]), canary, weights={"HTTPRoute": None})
+        assert desired(rollout, kept, seen).weight == weight
+
+
+def test_a_canary_that_is_no_longer_ready_gets_no_requests_of_routes() -> None:
+    kept, rollout = Kept(stable=1, candidate=2), described(Path(), percent=10, canary_replicas=2).rollout
+    stable = Track(4, 1, [Pod("stable", ready=True, available=frozenset({1}))])
+    one, two = (Pod(name, ready=True, available=frozenset({2})) for name in ("one", "two"))
+    gone = [replace(each, ready=False) for each in (one, two)]
+    for now, pods, weight in ((0, [one], 0), (0, [one, two], 10), (10, [one, gone[1]], 10), (10, gone, 0)):
+        seen = Seen(0.0, {}, stable, Track(2, 2, pods), weights={"HTTPRoute": now})
+        assert desired(rollout, kept, seen).weight == weight
+
+
+@settings(max_examples=120, deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from(["good", "wrong", "broken", "other"]), st.integers(0, 2))
+def test_killed_anywhere_it_ends_as_if_it_were_not(seed: int, kind: str, routes: int) -> None:
+    server = by_route if routes else described
     with tempfile.TemporaryDirectory() as folder:
-        world = World(Path(folder), random.Random(seed))
+        world = World(Path(folder), random.Random(seed), routes=dict.fromkeys(_ROUTES[:routes]))
         world.publish(1)
-        settle(world, described(world.folder))
+        settle(world, server(world.folder))
         world.kill_chance = 0.2
         if kind != "good":
             getattr(world, kind).add(2)
         world.publish(2)
-        settle(world, described(world.folder), 100)
+        settle(world, server(world.folder), 100)
         world.kill_chance = 0
-        settle(world, described(world.folder))
+        settle(world, server(world.folder))
         end = "Promoted" if kind == "good" else "RolledBack"
         assert actions(world) == [("Promoted", 1), ("CanaryStarted", 2), (end, 2)]
         assert {one.version for one in world.servers.values()} == {2 if kind == "good" else 1}
         assert world.unanswered == 0
+        assert world.routes == dict.fromkeys(_ROUTES[:routes], 0)
         file = record.path_of(world.folder, "digits-server")
         lines = [json.loads(line) for line in file.read_text().splitlines()]
         assert [line["number"] for line in lines] == [1, 2, 3]

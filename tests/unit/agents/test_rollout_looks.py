@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from agents.rollout import cluster, examples, folder, metrics, record, signatures
+from agents.rollout import cluster, examples, folder, metrics, record, routes, signatures
 from agents.rollout.kept import Decision, Kept
+from components import rollout_controller
 from components.base import labels
 
 _MAGIC = b"\x57\xfb\x80\x8b\x24\x75\x47\xdb"
@@ -129,7 +130,45 @@ def test_a_file_of_another_form_is_no_accuracy(tmp_path: Path, text: str) -> Non
 
 
 def test_the_controller_and_the_manifests_use_the_same_labels() -> None:
-    assert (cluster.TRACK, cluster.CANARY, cluster.ADMITTED) == (labels.TRACK, labels.CANARY, labels.ADMITTED)
+    assert (cluster.TRACK, cluster.STABLE, cluster.CANARY) == (labels.TRACK, labels.STABLE, labels.CANARY)
+    assert (cluster.ADMITTED, routes.BACKENDS) == (labels.ADMITTED, labels.BACKENDS)
+    assert cluster.MANAGER == rollout_controller.MANAGER
+    suffixes = [(one.STABLE_SUFFIX, one.CANARY_SUFFIX) for one in (rollout_controller, routes)]
+    assert suffixes[0] == suffixes[1]
+
+
+def route(*backends: tuple[str, int]) -> dict[str, Any]:
+    refs = [{"name": name, "port": 8501, "weight": weight} for name, weight in backends]
+    return {"spec": {"rules": [{"backendRefs": refs}]}}
+
+
+@pytest.mark.parametrize(
+    ("backends", "weight"),
+    [
+        ([("digits", 1)], None),
+        ([("digits-stable", 100), ("digits-canary", 0)], 0),
+        ([("digits-stable", 90), ("digits-canary", 10)], 10),
+        ([("digits-stable", 90), ("digits-canary", 90)], None),
+        ([("digits-stable", 80), ("digits-canary", 10), ("other", 10)], None),
+        ([("other-stable", 90), ("other-canary", 10)], None),
+    ],
+)
+def test_a_route_divides_requests_if_it_leads_to_both_tracks_alone(
+    backends: list[tuple[str, int]], weight: int | None
+) -> None:
+    assert routes.weight(route(*backends), "digits") == weight
+
+
+def test_the_weights_of_a_route_are_written_together_and_only_while_it_is_the_controllers() -> None:
+    first, second = routes.patch("digits", 8501, 10, "tensorplane-rollout")
+    assert first == {
+        "op": "test",
+        "path": "/metadata/annotations/tensorplane.dev~1backends",
+        "value": "tensorplane-rollout",
+    }
+    assert (second["op"], second["path"]) == ("replace", "/spec/rules/0/backendRefs")
+    made = {"spec": {"rules": [{"backendRefs": second["value"]}]}}
+    assert routes.weight(made, "digits") == 10
 
 
 def test_what_is_remembered_reads_back() -> None:
