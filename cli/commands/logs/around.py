@@ -25,7 +25,8 @@ def reason(job_set: Object, there: Sequence[Object], console: Console) -> None:
     if in_cluster.ended(job_set) == "failed":
         found = failures.first(there) or [failures.without_pods(job_set)]
         console.print(Text(found[0], style="bold red"))
-        console.print(*(Text(line, style="red") for line in found[1:]), sep="\n")
+        for line in found[1:]:
+            console.print(Text(line, style="red"))
 
 
 def nothing(job_set: Object, there: Sequence[Object], choice: Choice, why: str) -> str:

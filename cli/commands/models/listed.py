@@ -24,6 +24,10 @@ from workloads.manifests import serving_config
 _SECONDS = 3.0
 """Between two looks at the metrics."""
 _AT_ONCE = 16
+_SHORT = 20
+_NUMBERS = ("ready", "requests/s", "p50", "p99")
+_LEAST = ("last decision", "p50", "labels", "requests/s", "p99")
+"""Columns that a narrow terminal leaves out, the least important first."""
 
 
 @dataclass(frozen=True)
@@ -123,8 +127,8 @@ def render(rows: Sequence[Row]) -> RenderableType:
     columns = {
         "server": [row.server for row in rows],
         "model": [row.model for row in rows],
-        "versions": [", ".join(f"{number} {state}" for number, state in row.versions.items()) for row in rows],
-        "labels": [", ".join(f"{label}={number}" for label, number in row.labels.items()) for row in rows],
+        "versions": ["\n".join(f"{number} {state}" for number, state in row.versions.items()) for row in rows],
+        "labels": ["\n".join(f"{label}={number}" for label, number in row.labels.items()) for row in rows],
         "traffic": [row.shares for row in rows],
         "ready": [NOTHING if row.ready is None else f"{row.ready}/{row.replicas}" for row in rows],
         "requests/s": [f"{row.traffic.requests_per_second:.1f}" if row.traffic else NOTHING for row in rows],
@@ -134,7 +138,10 @@ def render(rows: Sequence[Row]) -> RenderableType:
     }
     shown = {name: [cell or NOTHING for cell in cells] for name, cells in columns.items()}
     kept = {name: cells for name, cells in shown.items() if set(cells) != {NOTHING}}
-    return table(tuple(kept), list(zip(*kept.values(), strict=True)), right=("ready", "requests/s", "p50", "p99"))
+    cells = list(zip(*kept.values(), strict=True))
+    # Of a version that cannot be loaded, the reason may be long.
+    short = ("versions",) if max(map(len, "\n".join(shown["versions"]).splitlines()), default=0) <= _SHORT else ()
+    return table(tuple(kept), cells, right=_NUMBERS, unwrapped=(*_NUMBERS, *short, "labels"), least=_LEAST)
 
 
 def _milliseconds(value: float | None) -> str:

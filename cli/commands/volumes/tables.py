@@ -20,6 +20,8 @@ from components.base.quantities import size
 _VOLUMES = ("volume", "storage", "size", "used", "access", "phase", "pods", "snapshots", "mirror", "protection")
 _SNAPSHOTS = ("snapshot", "reason", "age", "size", "ready")
 _LEFTOVERS = ("leftover", "was", "size", "age", "state")
+_LEAST = ("access", "storage", "protection", "pods", "phase")
+"""Columns that a narrow terminal leaves out, the least important first."""
 _RIGHT = ("size", "used", "age")
 _STYLES = {"Bound": "green", "Pending": "yellow", "Terminating": "yellow", "Lost": "red", "no": "red"}
 _PODS = 2
@@ -46,7 +48,7 @@ def overview(
             )
             for one in volumes
         ]
-        parts.append(table(_VOLUMES, rows, right=_RIGHT, styles=_STYLES))
+        parts.append(table(_VOLUMES, rows, right=_RIGHT, unwrapped=_RIGHT, styles=_STYLES, least=_LEAST))
     else:
         parts.append(Text("No volumes."))
     parts += [Text(line, style="dim") for line in _asked(volumes)]
