@@ -53,14 +53,18 @@ def pair(workloads: Mapping[str, Any]) -> tuple[str, str] | None:
         of_job, of_server = workloads[job], workloads[server]
         if (of_job.get("kind"), of_server.get("kind")) != (TRAINING_JOB, MODEL_SERVER):
             continue
-        if _PROGRAM in (of_job.get("files") or {}).values() and _model(of_job) == _model(of_server):
+        trains = _PROGRAM in (of_job.get("files") or {}).values()
+        if trains and (_model(of_server).get("from") == job or _folder(of_job) == _folder(of_server)):
             return job, server
     return None
 
 
-def _model(workload: Mapping[str, Any]) -> tuple[Any, Any]:
-    model = workload.get("model") or {}
-    return model.get("volume"), model.get("path")
+def _folder(workload: Mapping[str, Any]) -> tuple[Any, Any]:
+    return _model(workload).get("volume"), _model(workload).get("path")
+
+
+def _model(workload: Mapping[str, Any]) -> Mapping[str, Any]:
+    return workload.get("model") or {}
 
 
 def ask(api: Kube, outputs: Outputs) -> Answers | None:

@@ -16,6 +16,7 @@ from components.base import faults
 from components.base.faults import Fault, did_you_mean
 from components.base.settings import Settings
 from components.clusters.settings import ClusterArgs
+from stack import model_folders
 from stack.resolved import PlatformStack
 from stack.settings import StackConfig
 from stack_file import StackFile, Unreadable
@@ -84,7 +85,8 @@ def _keys(kind: Any) -> set[str]:
 def joined(own: Settings, platform: Settings, config: StackConfig) -> Joined:
     """The workloads of a stack on its platform. `config`: the platform's settings, which have no faults."""
     named = own.tree[PLATFORM]
-    taken, declared = _map(platform.tree.get(WORKLOADS)), _map(own.tree.get(WORKLOADS))
+    # What the platform's servers take from its jobs, they serve for workload stacks too, which do not read the jobs.
+    taken, declared = model_folders.spelled_out(_map(platform.tree.get(WORKLOADS))), _map(own.tree.get(WORKLOADS))
     wrong = [*_not_here(own, named), *shared_names(declared, named, own.folder)]
     wrong += [
         Fault((WORKLOADS, name), f"platform {named} has a workload of this name; choose another name")

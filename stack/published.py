@@ -20,7 +20,9 @@ _SECTIONS = {"cluster", "node_groups", "gpu_runtime", "controllers", "queues", "
 """Streams are in the stack's namespace, where a team's jobs cannot reach them."""
 _OF_VOLUMES = {"size_gib", "backend", "access_modes", "path"}
 """Who else may mount a volume, and how it is saved, is the stack's concern."""
-_OF_SERVERS = {"kind", "model", "resources"}
+_FOLDER = {"volume", "path"}
+"""Of a model, whether the settings name its folder or a job."""
+_OF_SERVERS: Mapping[str, Any] = {"kind": True, "model": _FOLDER, "models": {"__all__": _FOLDER}, "resources": True}
 
 
 def declare(resolved: ResolvedStack, namespaces: Mapping[str, pulumi.Input[str]], opts: pulumi.ResourceOptions) -> None:
@@ -54,16 +56,12 @@ def tree(resolved: ResolvedStack, team: str) -> dict[str, Any]:
     it can publish."""
     config = resolved.config
     own = config.teams[team].volumes
-    found: dict[str, Any] = config.model_dump(
-        mode="json",
-        by_alias=True,
-        exclude_unset=True,
-        include={
-            **dict.fromkeys(_SECTIONS, True),
-            "volumes": dict.fromkeys(own, _OF_VOLUMES),
-            "workloads": dict.fromkeys(servers(resolved, team), _OF_SERVERS),
-        },
-    )
+    included: Any = {
+        **dict.fromkeys(_SECTIONS, True),
+        "volumes": dict.fromkeys(own, _OF_VOLUMES),
+        "workloads": dict.fromkeys(servers(resolved, team), _OF_SERVERS),
+    }
+    found: dict[str, Any] = config.model_dump(mode="json", by_alias=True, exclude_unset=True, include=included)
     for path in resolved.secret:
         _remove(found, path)
     for name, args in found.get("teams", {}).items():

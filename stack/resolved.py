@@ -13,7 +13,7 @@ from components.queues.flavors import Flavor
 from components.queues.quota import Quota
 from components.queues.room import Room
 from stack.settings import StackConfig
-from workloads import tiers
+from workloads import model_sources, tiers
 from workloads.base import WorkloadArgs
 from workloads.platform_settings import PlatformSettings
 from workloads.settings.mounts import Location
@@ -65,7 +65,7 @@ class ResolvedStack:
         machines, wrong = fleets.of(config.node_groups, config.cluster.site)
         wrong += config.cluster.check(machines.groups)
         fleet = gpu_runtime.prepared(config.gpu_runtime, config.cluster, machines)
-        config = _with_accelerators(config, fleet)
+        config = _with_references(config, fleet)
         levels = _levels(config, fleet)
         own_nodes = config.cluster.own_nodes
         found = {} if wrong else flavors.of(fleet, own_nodes=own_nodes, levels=tuple(levels.values()))
@@ -101,7 +101,7 @@ class ResolvedStack:
     def models(self) -> dict[str, Location]:
         """The folders of the model servers: by server, and by server and model where it has several."""
         return {
-            name if len(one.models_read) == 1 else f"{name}/{key[-1]}": folder
+            name if len(one.models_served) == 1 else f"{name}/{key[-1]}": folder
             for name, one in self.config.workloads.items()
             for key, folder in one.models_read.items()
         }
@@ -110,11 +110,9 @@ class ResolvedStack:
     def model_names(self) -> dict[str, str]:
         """The models' names for clients, by the keys of `models`."""
         return {
-            name if len(one.models_read) == 1 else f"{name}/{key[-1]}": folder.path.rpartition("/")[2]
-            if key == ("model",)
-            else key[-1]
+            name if len(one.models_served) == 1 else f"{name}/{model}": model
             for name, one in self.config.workloads.items()
-            for key, folder in one.models_read.items()
+            for model in one.models_served
         }
 
     @property
@@ -131,10 +129,10 @@ class ResolvedStack:
         return found
 
 
-def _with_accelerators(config: StackConfig, fleet: Fleet) -> StackConfig:
-    """The settings with the fleet's accelerators in place of tiers."""
+def _with_references(config: StackConfig, fleet: Fleet) -> StackConfig:
+    """The settings with the fleet's accelerators in place of tiers, and folders in place of publishing jobs."""
     workloads = {name: tiers.resolved(one, fleet) for name, one in config.workloads.items()}
-    return config.model_copy(update={"workloads": workloads})
+    return config.model_copy(update={"workloads": model_sources.resolved(workloads)})
 
 
 def _levels(config: StackConfig, fleet: Fleet) -> dict[str, str]:

@@ -26,6 +26,7 @@ from components.volumes.settings import VolumeArgs
 from workloads.manifests.run import Recorded
 from workloads.platform_settings import PlatformSettings
 from workloads.settings.mounts import Location
+from workloads.settings.training_job import JobSettings
 
 Created = TypeVar("Created", bound=pulumi.Resource)
 
@@ -43,7 +44,7 @@ class Declared:
     rooms: Mapping[str, Room]
     """Quotas of the queues, without those that failed validation."""
     models: Mapping[str, Location | None]
-    """The folders of the model servers, by server."""
+    """The folders of the model servers, by server; None where a declaration failed validation."""
     teams: Mapping[str, TeamArgs | None]
     prometheus: PrometheusArgs
     workloads: frozenset[str]
@@ -154,6 +155,16 @@ class WorkloadArgs(Variant, family=True):
     def publishes_to(self) -> str | None:
         """The model server to whose folder it also writes models."""
         return None
+
+    @property
+    def trained(self) -> JobSettings | None:
+        """The settings of the job that trains its models, of a sweep those of each trial. None: it trains nothing."""
+        return None
+
+    @property
+    def models_served(self) -> Sequence[str]:
+        """Names of the models that it serves."""
+        return ()
 
     @property
     def models_read(self) -> Mapping[Key, Location]:

@@ -80,13 +80,8 @@ def _alone(model: ServedModel, at: Key) -> Iterator[Fault]:
 
 def _canary(model: ServedModel, canary: CanaryArgs, server: str, at: Key, declared: Declared) -> Iterator[Fault]:
     where, account = (*at, "canary"), f"{server}{NAME_SUFFIX}"
-    # It appends its record to a file beside the versions.
-    yield from mounts.check_access(account, model.volume, (*at, "volume"), declared.volumes, read_only=False)
-    yield from mounts.check_mirror(model.volume, (*at, "volume"), declared.volumes)
-    if (args := declared.volumes.get(model.volume)) and args.for_one_node(declared.cluster):
-        reason = f"only one node can mount volume {model.volume}, but the canary's controller runs on any"
-        remedy = "use a volume that many nodes can mount"
-        yield Fault((*at, "volume"), f"{reason}; {remedy}", given=(("volumes", model.volume),))
+    if model.location:
+        yield from _record(model.location.volume, account, (*at, model.key("volume")), declared)
     counts = Counter(gate.metric for gate in canary.gate)
     for index, gate in enumerate(canary.gate):
         here = (*where, "gate", str(index))
@@ -96,3 +91,12 @@ def _canary(model: ServedModel, canary: CanaryArgs, server: str, at: Key, declar
             volume, of = gate.examples.volume, (*here, "examples", "volume")
             yield from mounts.check_volume(volume, of, declared.volumes)
             yield from mounts.check_access(account, volume, of, declared.volumes, read_only=True)
+
+
+def _record(volume: str, account: str, at: Key, declared: Declared) -> Iterator[Fault]:
+    """Faults of the volume, where the controller appends its record to a file beside the versions."""
+    yield from mounts.check_access(account, volume, at, declared.volumes, read_only=False)
+    yield from mounts.check_mirror(volume, at, declared.volumes)
+    if (args := declared.volumes.get(volume)) and args.for_one_node(declared.cluster):
+        reason = f"only one node can mount volume {volume}, but the canary's controller runs on any"
+        yield Fault(at, f"{reason}; use a volume that many nodes can mount", given=(("volumes", volume),))

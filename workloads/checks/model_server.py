@@ -67,13 +67,16 @@ def _of_streams(settings: ServerSettings, at: Key) -> Iterator[Fault]:
 
 
 def _model(model: str, served: ServedModel, server: str, at: Key, declared: Declared) -> Iterator[Fault]:
-    where, volume = (*at, "volume"), served.volume
-    yield from mounts.check_volume(volume, where, declared.volumes)
-    yield from mounts.check_access(server, volume, where, declared.volumes, read_only=True)
-    yield from mounts.check_stream(volume, where, declared.records)
+    if served.location:
+        where, volume = (*at, served.key("volume")), served.location.volume
+        if served.from_job is None:
+            # Otherwise, it is a fault of the job.
+            yield from mounts.check_volume(volume, where, declared.volumes)
+        yield from mounts.check_access(server, volume, where, declared.volumes, read_only=True)
+        yield from mounts.check_stream(volume, where, declared.records)
     if _NO_PART_OF_A_URL.search(model):
         reason = f"the model name {model!r} cannot be part of a TensorFlow Serving URL"
-        yield Fault((*at, "path"), f"{reason}; use a last path element without spaces and : % ? #")
+        yield Fault((*at, served.key("path")), f"{reason}; use a last path element without spaces and : % ? #")
     specific = served.versions.specific
     for label, version in served.labels.items():
         if specific is not None and version not in specific:

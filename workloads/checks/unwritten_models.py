@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 
 from components.base.faults import Key, Note, did_you_mean
 from workloads.base import WorkloadArgs
+from workloads.settings.model_server import ServerSettings
+from workloads.settings.mounts import Location
 
 
 def notes(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Note]:
@@ -13,8 +15,7 @@ def notes(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Note]:
     for workload in workloads.values():
         if place := workload.models_written:
             written.setdefault(place.volume, set()).add(place.path)
-    read = [(at, key, place) for at, one in workloads.items() for key, place in one.models_read.items()]
-    for at, key, place in read:
+    for at, key, place in _read(workloads):
         if place.volume not in written or published & {at[-1], f"{at[-1]}/{key[-1]}"}:
             continue
         paths, path = written[place.volume], place.path
@@ -23,3 +24,12 @@ def notes(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Note]:
             reason = f"no job of the stack writes models to {path} on volume {place.volume}"
             near = did_you_mean(path, paths) or f" (jobs write to {', '.join(sorted(paths))})"
             yield Note((*at, *key, "path"), f"{reason}{near}; the server waits until a model appears there")
+
+
+def _read(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[tuple[Key, Key, Location]]:
+    """The folders that servers name themselves, with the server's path and the model's key in it."""
+    for at, server in workloads.items():
+        if isinstance(server, ServerSettings):
+            for name, folder in server.folders.items():
+                if server.served[name].from_job is None:
+                    yield at, server.key_of(name), folder

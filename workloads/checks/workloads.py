@@ -14,6 +14,7 @@ from workloads.checks import (
     canary,
     exposure,
     gpu_support,
+    model_sources,
     one_node,
     one_zone,
     scorer,
@@ -47,6 +48,7 @@ def faults(
     yield from own
     yield from exposure.faults_between(workloads)
     yield from scorer.faults_between(workloads)
+    yield from model_sources.faults(workloads, declared.workloads)
     yield from server_room.faults(workloads, declared.fleet)
     yield from architecture.faults(workloads, declared.cluster, declared.fleet)
     apart = list(one_node.faults(workloads, declared))

@@ -55,8 +55,12 @@ class ModelServerArgs(ServerSettings, WorkloadArgs):
         return images.serving(self.resources.gpus)
 
     @property
+    def models_served(self) -> Sequence[str]:
+        return list(self.served)
+
+    @property
     def models_read(self) -> Mapping[Key, Location]:
-        return {self.key_of(name): model for name, model in self.served.items()}
+        return {self.key_of(name): folder for name, folder in self.folders.items()}
 
     @property
     def controllers(self) -> frozenset[str]:
@@ -68,7 +72,10 @@ class ModelServerArgs(ServerSettings, WorkloadArgs):
         return [pods]
 
     def mounts(self) -> Mapping[str, Key]:
-        return {model.volume: (*self.key_of(name), "volume") for name, model in self.served.items()}
+        return {
+            folder.volume: (*self.key_of(name), self.served[name].key("volume"))
+            for name, folder in self.folders.items()
+        }
 
     def unqueued(self) -> list[PodSet]:
         # A rolling update starts one additional pod.

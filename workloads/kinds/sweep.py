@@ -56,6 +56,10 @@ class SweepArgs(WorkloadArgs):
         image = images.training(max(role.resources.gpus for role in self.trial.roles()))
         return packages.image(image, self.trial.packages) if image and images.built_here else image
 
+    @property
+    def trained(self) -> JobSettings:
+        return self.trial
+
     def image_of_controller(self, images: versions.Images) -> Any:
         """The controller's image; None if the settings must name it."""
         if self.controller_image or not images.built_here:

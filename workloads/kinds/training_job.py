@@ -49,6 +49,10 @@ class TrainingJobArgs(JobSettings, WorkloadArgs):
         return packages.image(image, self.packages) if image and images.built_here else image
 
     @property
+    def trained(self) -> JobSettings:
+        return self
+
+    @property
     def models_written(self) -> Location | None:
         return self.model
 

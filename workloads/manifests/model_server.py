@@ -12,7 +12,6 @@ from workloads.manifests.mounts import Mountable
 from workloads.manifests.objects import Identity
 from workloads.manifests.streams import InPod
 from workloads.settings.model_server import ServerSettings
-from workloads.settings.mounts import Location
 from workloads.settings.served_model import ServedModel
 
 GRACE_SECONDS = 30
@@ -77,9 +76,11 @@ def config_text(served: Mapping[str, ServedModel]) -> str:
     return serving_config.models({name: folder_of(model) for name, model in served.items()}, served)
 
 
-def folder_of(location: Location) -> str:
+def folder_of(model: ServedModel) -> str:
     """A model's folder in the pods."""
-    return f"{root_of(location.volume)}/{location.path}"
+    if (folder := model.location) is None:
+        raise ValueError(f"no job {model.from_job} publishes a model: the checks refuse that")
+    return f"{root_of(folder.volume)}/{folder.path}"
 
 
 def root_of(volume: str) -> str:

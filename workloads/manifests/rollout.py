@@ -72,7 +72,9 @@ class Rollout:
         """The mount path of each volume of the controller, and whether it only reads it."""
         examples = [gate.examples.volume for gate in self.canary.gate if gate.examples]
         of_examples = {volume: (f"{_EXAMPLES}/{volume}", True) for volume in examples}
-        return {**of_examples, self.served.volume: (model_server.root_of(self.served.volume), False)}
+        if (folder := self.served.location) is None:
+            raise ValueError(f"model {self.model} is on no volume: the checks refuse that")
+        return {**of_examples, folder.volume: (model_server.root_of(folder.volume), False)}
 
     def _text(self, settings: ServerSettings, policy: VersionPolicy) -> str:
         served = {

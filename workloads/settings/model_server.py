@@ -10,6 +10,7 @@ from components.base.model import In, Model, Name, Resources
 from workloads.settings.batching import BatchingArgs
 from workloads.settings.exposure import ClientArgs, ExposureArgs, GatewayArgs
 from workloads.settings.model_page import ModelPageArgs
+from workloads.settings.mounts import Location
 from workloads.settings.scaling import ScalingArgs
 from workloads.settings.served_model import ServedModel
 from workloads.settings.streams import StreamUseArgs
@@ -48,7 +49,12 @@ class ServerSettings(Model):
     @property
     def served(self) -> Mapping[str, ServedModel]:
         """The models by their names in URLs."""
-        return {self.model.path.rpartition("/")[2]: self.model} if self.model else self.models
+        return {self.model.name: self.model} if self.model else self.models
+
+    @property
+    def folders(self) -> Mapping[str, Location]:
+        """The folders of the models on volumes, by the same names."""
+        return {name: folder for name, model in self.served.items() if (folder := model.location)}
 
     @property
     def most_replicas(self) -> int:

@@ -1,13 +1,16 @@
-"""What a model server serves: a folder of numbered versions, which of them, and labels for some."""
+"""What a model server serves: where its numbered versions are, which of them, and labels for some."""
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from components.base.model import Model, Name, refuse
+from components.base.model import Model, Name, RelativePath, refuse
 from workloads.settings.canary import CanaryArgs
 from workloads.settings.mounts import Location
 from workloads.settings.version import Version
+
+_SOURCES = {(True, True, False), (False, False, True)}
+"""Which of `volume`, `path` and `from` are set."""
 
 
 class VersionPolicy(Model):
@@ -32,9 +35,16 @@ class VersionPolicy(Model):
         return self
 
 
-class ServedModel(Location):
-    """A model: the folder of its numbered versions on a volume."""
+class ServedModel(Model):
+    """A model: the folder of its numbered versions on a volume, `volume` and `path` or `from`."""
 
+    volume: str | None = None
+    """Name of the volume."""
+    path: RelativePath | None = None
+    """Folder, relative to the volume's root. Its last element is the model's name for clients."""
+    from_job: Annotated[Name | None, Field(alias="from")] = None
+    """Instead of `volume` and `path`: the training job of the stack whose published versions are served, or the sweep
+    whose best trial's."""
     versions: VersionPolicy = VersionPolicy(latest=1)
     """Which versions are served. A request without a version goes to the newest of them."""
     labels: Annotated[dict[Name, Version], Field(default_factory=dict)]
@@ -44,6 +54,32 @@ class ServedModel(Location):
     """The one version that is served, whatever is published: one line to roll back."""
     canary: CanaryArgs | None = None
     """Try each new version with a part of the requests first, and promote it or roll it back by its gate."""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if (self.volume is not None, self.path is not None, self.from_job is not None) not in _SOURCES:
+            refuse("volume and path, or from")
+        return self
+
+    @property
+    def location(self) -> Location | None:
+        """The folder; None if `from` names no job that publishes, which the checks refuse."""
+        if self.volume is None or self.path is None:
+            return None
+        return Location(volume=self.volume, path=self.path)
+
+    @property
+    def name(self) -> str:
+        """The name for clients, where the settings give it no other."""
+        return (self.path or self.from_job or "").rpartition("/")[2]
+
+    def at(self, folder: Location) -> "ServedModel":
+        """The same in the folder that `from` means."""
+        return self.model_copy(update={"volume": folder.volume, "path": folder.path})
+
+    def key(self, setting: Literal["volume", "path"]) -> str:
+        """The setting that says it: `from` where it names both."""
+        return setting if self.from_job is None else "from"
 
     @property
     def policy(self) -> VersionPolicy:

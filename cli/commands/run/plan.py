@@ -145,7 +145,7 @@ def _of_team(job: Job, platform: Platform) -> ResolvedStack:
 def _of_stack(job: Job, platform: Platform) -> ResolvedStack:
     of_stack = platform.settings
     pulumi.runtime.configure(pulumi.runtime.Settings(project=stack_file.PROJECT, stack=platform.stack))
-    declared = of_stack.tree.get("workloads") or {}
+    declared = platform.workloads
     if job.name in declared:
         raise Fault(f"--name: {job.name} is a workload of the stack, which pulumi deploys; choose another name")
     # The stack's own jobs are checked when it is deployed; its servers are what a job may publish to.

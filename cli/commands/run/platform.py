@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from cli import stack_config
 from cli.access import Access
 from components.base.settings import Settings
 from driver.stack_settings import read
 from embedded.fault import Fault
-from stack import published
+from stack import model_folders, published
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,11 @@ class Platform:
         """Names of the team's queues."""
         declared = self.settings.tree.get("queues") or {}
         return [name for name, args in declared.items() if self.team in args.get("teams", ())]
+
+    @property
+    def workloads(self) -> Mapping[str, Any]:
+        """The stack's workloads, with folders in place of the jobs that servers' models come from."""
+        return model_folders.spelled_out(self.settings.tree.get("workloads") or {})
 
     @classmethod
     def of_stack(cls, stack: str) -> Platform:
