@@ -1,5 +1,5 @@
 """Model servers: the generated deployment against the same server by hand, batching against none, and how soon a
-published version answers."""
+published version answers, and how much slower requests are after that."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,8 @@ _ROUNDS, _SECONDS, _SWAPS = 5, 4.0, 7
 _CONNECTIONS = 16
 _FASTER_THAN_ANY = 5000.0
 """Requests per second at which every server here falls behind: the rate of answers is then its capacity."""
+_STEADY = 50.0
+"""Requests per second while versions are swapped."""
 _LOAD = 0.8
 """The part of the capacity at which latencies are compared."""
 _PATIENT_SECONDS, _LOOK_SECONDS = 240.0, 0.01
@@ -38,6 +41,18 @@ _MODEL = "dense"
 _BODY = {"instances": [[0.5] * 64]}
 _PROGRAM = f"""
 import os, tensorflow as tf
+
+def field(number, data):
+    size = b""
+    left = len(data)
+    while left > 127:
+        size, left = size + bytes([left % 128 + 128]), left // 128
+    return bytes([8 * number + 2]) + size + bytes([left]) + data
+
+# A PredictionLog with a PredictRequest: with it, a version is warm before clients ask it.
+tensor = tf.make_tensor_proto(tf.zeros([1, 64])).SerializeToString()
+request = field(1, field(1, b"{_MODEL}")) + field(2, field(1, b"x") + field(2, tensor))
+warm_up = field(6, field(1, request))
 
 class Dense(tf.Module):
     def __init__(self, n):
@@ -52,9 +67,12 @@ class Dense(tf.Module):
         return {{"y": 0 * x[:, 0] + self.n}}
 
 os.makedirs("/models/drafts")
-for number in range(1, {_SWAPS + 2}):
-    model = Dense(number)
-    tf.saved_model.save(model, f"/models/drafts/{{number}}", {{"serving_default": model.call}})
+for number in range(2, {2 * _SWAPS + 2}):
+    model, draft = Dense(number), f"/models/drafts/{{number}}"
+    tf.saved_model.save(model, draft, {{"serving_default": model.call}})
+    os.makedirs(f"{{draft}}/assets.extra")
+    with tf.io.TFRecordWriter(f"{{draft}}/assets.extra/tf_serving_warmup_requests") as writer:
+        writer.write(warm_up)
 for name in ("{_MODEL}", "batched"):
     model = Dense(1)
     tf.saved_model.save(model, f"/models/{{name}}/1", {{"serving_default": model.call}})
@@ -186,20 +204,70 @@ def _compared(one: tuple[str, int, str], other: tuple[str, int, str]) -> Rounds:
 
 
 @functools.cache
-def _all() -> tuple[Rounds, Rounds, list[float]]:
+def _all() -> tuple[Rounds, Rounds, list[float], Swapped]:
     """All measurements, in one deployment."""
     with _deployed() as servers:
         plain = (servers.hosts["plain"], 8501, _MODEL)
         with by_hand(servers.models / _MODEL, _MODEL) as port:
             against_hand = _compared(plain, ("127.0.0.1", port, _MODEL))
         batching = _compared((servers.hosts["batched"], 8501, "batched"), plain)
-        return against_hand, batching, [_swap(servers, number) for number in range(2, _SWAPS + 2)]
+        alone = [_swap(servers, _copy(servers, number)) for number in range(2, _SWAPS + 2)]
+        asked = [_swap_while_asked(servers, number) for number in range(_SWAPS + 2, 2 * _SWAPS + 2)]
+        return against_hand, batching, alone, Swapped.of(asked)
 
 
-def _swap(servers: Servers, number: int) -> float:
-    """Seconds from the rename that publishes a version to the first answer of that version."""
+@dataclass(frozen=True)
+class Swapped:
+    """Sorted latencies in milliseconds at a steady rate, before versions are published and after they answer."""
+
+    before: Sequence[float]
+    after: Sequence[float]
+
+    @classmethod
+    def of(cls, swaps: Sequence[tuple[list[float], list[float]]]) -> Swapped:
+        before, after = (sorted(chain(*each)) for each in zip(*swaps, strict=True))
+        return cls(before, after)
+
+    @property
+    def p99s(self) -> tuple[float, float]:
+        """Before and after."""
+        before, after = load.quantile(self.before, 0.99), load.quantile(self.after, 0.99)
+        if not before or not after:
+            raise RuntimeError(f"{_MODEL}: no request was answered")
+        return before, after
+
+    def __str__(self) -> str:
+        before, after = self.p99s
+        return f"{after:.1f} : {before:.1f} ms at {_STEADY:g} requests/s, {len(self.after)} requests after swaps"
+
+
+def _swap_while_asked(servers: Servers, number: int) -> tuple[list[float], list[float]]:
+    """Latencies in the seconds before a version is published, and in those after its first answer."""
+    copy = _copy(servers, number)
+    run = load.Run(Plan(_MODEL, _BODY, _STEADY, _PATIENT_SECONDS, _CONNECTIONS), servers.hosts["plain"], 8501)
+    began = time.perf_counter()
+    with run.started():
+        time.sleep(_SECONDS)
+        published = time.perf_counter() - began
+        _swap(servers, copy)
+        answered = time.perf_counter() - began
+        time.sleep(_SECONDS)
+    if errors := load.summary(run.answers).errors:
+        raise RuntimeError(f"{_MODEL}: {errors}")
+    before = [each.millis for each in run.answers if each.at < published]
+    return before, [each.millis for each in run.answers if each.at > answered]
+
+
+def _copy(servers: Servers, number: int) -> Path:
+    """A version beside its folder, to be published by a rename."""
     copy = servers.models / f".copy-{number}"
     shutil.copytree(servers.models / "drafts" / str(number), copy)
+    return copy
+
+
+def _swap(servers: Servers, copy: Path) -> float:
+    """Seconds from the rename that publishes a version to the first answer of that version."""
+    number = int(copy.name.rpartition("-")[2])
     url = f"http://{servers.hosts['plain']}:8501/v1/models/{_MODEL}"
     copy.rename(servers.models / _MODEL / str(number))
     began = time.perf_counter()
@@ -227,9 +295,15 @@ def _published() -> Measured:
     return Measured(statistics.median(seconds), f"{len(seconds)} versions, {min(seconds):.2f} to {max(seconds):.2f} s")
 
 
+def _after_swaps() -> Measured:
+    before, after = _all()[3].p99s
+    return Measured(after / before, str(_all()[3]))
+
+
 FIGURES = (
     Figure("serving-rate", ">= 0.95", "x", _against_hand),
     Figure("serving-p99", "<= 1.1", "x", _latency_against_hand),
     Figure("serving-batching-p99", "<= 1.2", "x", _batching),
     Figure("published-to-answer", "<= 3", "s", _published),
+    Figure("post-swap-p99", "<= 1.5", "x", _after_swaps),
 )

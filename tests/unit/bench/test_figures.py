@@ -82,6 +82,7 @@ def test_every_goal_has_a_figure() -> None:
         "serving-p99": "<= 1.1",
         "serving-batching-p99": "<= 1.2",
         "published-to-answer": "<= 3",
+        "post-swap-p99": "<= 1.5",
         "jobs-1000": "<= 2",
         "logs-lag": "<= 1",
         "kill-to-first-step": "<= 20",
