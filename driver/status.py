@@ -24,7 +24,7 @@ def status(context: str, stack: str = STACK) -> None:
         console.print(_stopped(target.instance))
         return
     api = target.api()
-    console.print(report(api, routed=target.embedded))
+    console.print(report(api, embedded=target.embedded))
     for line in missing_claims.missing(settings.section("volumes"), settings.namespace, api, stack):
         console.print(line, markup=False, soft_wrap=True)
 
@@ -33,13 +33,13 @@ def report_embedded(instance: Instance) -> RenderableType:
     """Nodes, pods, volumes, queues and URLs of the embedded cluster; one line when it is stopped."""
     if not cluster.is_running(instance):
         return _stopped(instance)
-    return report(Kube.of(instance.kubeconfig, remedy=START), routed=True)
+    return report(Kube.of(instance.kubeconfig, remedy=START), embedded=True)
 
 
 def _stopped(instance: Instance) -> str:
     return f"The embedded cluster `{instance.name}` is stopped; start it with: make up"
 
 
-def report(api: Kube, *, routed: bool = False) -> RenderableType:
-    """The same for any cluster; `routed`: this machine reaches the cluster's internal addresses."""
-    return status_tables.render(status_tables.gather(api), datetime.datetime.now(datetime.UTC), routed=routed)
+def report(api: Kube, *, embedded: bool = False) -> RenderableType:
+    """The same for any cluster; `embedded`: the one of this machine."""
+    return status_tables.render(status_tables.gather(api), datetime.datetime.now(datetime.UTC), embedded=embedded)

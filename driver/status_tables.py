@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +28,7 @@ _QUEUES = "/apis/kueue.x-k8s.io"
 _RUN_COLUMNS = ("namespace", "run", "state", "restarts", "age", "result")
 _LEAST = ("version", "cluster queue", "restarts", "age", "memory", "port", "ready")
 """Columns that are left out on a narrow terminal, the least important first."""
+_UNENFORCED = "declared, not enforced"
 _NODE_COLUMNS = ("name", "state", "version", "processors", "memory", "accelerators")
 
 
@@ -39,6 +41,8 @@ class Facts:
     claims: list[Object]
     volumes: list[Object]
     services: list[Object]
+    policies: list[Object] = field(default_factory=list)
+    """NetworkPolicies."""
     job_sets: list[Object] = field(default_factory=list)
     queues: list[Object] = field(default_factory=list)
     workloads: list[Object] = field(default_factory=list)
@@ -54,14 +58,16 @@ def gather(api: Kube) -> Facts:
         claims=api.items("/api/v1/persistentvolumeclaims"),
         volumes=api.items("/api/v1/persistentvolumes"),
         services=api.items("/api/v1/services"),
+        policies=api.items("/apis/networking.k8s.io/v1/networkpolicies"),
         job_sets=api.items(_JOB_SETS),
         queues=api.items(f"{kueue}/localqueues") if kueue else [],
         workloads=api.items(f"{kueue}/workloads") if kueue else [],
     )
 
 
-def render(facts: Facts, now: datetime.datetime, *, routed: bool) -> RenderableType:
-    """The tables that have rows. `routed`: this machine reaches the cluster's internal addresses."""
+def render(facts: Facts, now: datetime.datetime, *, embedded: bool) -> RenderableType:
+    """The tables that have rows. `embedded`: on this machine, which reaches the cluster's internal addresses, and whose
+    network does not enforce NetworkPolicies. No API says whether another cluster's does."""
     tables = [
         _table("Nodes", _NODE_COLUMNS, [_node(o) for o in facts.nodes]),
         _table("Pods", ("namespace", "name", "state", "ready", "restarts", "age"), [_pod(o, now) for o in facts.pods]),
@@ -71,7 +77,8 @@ def render(facts: Facts, now: datetime.datetime, *, routed: bool) -> RenderableT
             "Queues", ("namespace", "queue", "cluster queue", "waiting", "running"), [_queue(o) for o in facts.queues]
         ),
         _table("Queued work", ("namespace", "name", "queue", "state", "age"), [_work(o, now) for o in facts.workloads]),
-        _table("URLs", ("namespace", "service", "port", "URL"), urls(facts.services, facts.nodes, routed=routed)),
+        _table("URLs", ("namespace", "service", "port", "URL"), urls(facts.services, facts.nodes, routed=embedded)),
+        _table("Network policies", ("namespace", "number", "state"), _unenforced(facts.policies) if embedded else []),
     ]
     return Group(*(Padding(table, (0, 0, 1, 0), expand=False) for table in tables if table.row_count))
 
@@ -87,9 +94,14 @@ def _table(title: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]) ->
 
 _STYLES = {
     **dict.fromkeys(("Ready", "Running", "Bound", "Admitted"), "green"),
-    **dict.fromkeys(("Pending", "Waiting", "ContainerCreating", "Released", "Available"), "yellow"),
+    **dict.fromkeys(("Pending", "Waiting", "ContainerCreating", "Released", "Available", _UNENFORCED), "yellow"),
     **dict.fromkeys(("NotReady", "Failed", "Error", "CrashLoopBackOff", "ImagePullBackOff", "Lost"), "red"),
 }
+
+
+def _unenforced(policies: list[Object]) -> list[tuple[str, ...]]:
+    counts = Counter(str(each["metadata"]["namespace"]) for each in policies)
+    return [(namespace, str(count), _UNENFORCED) for namespace, count in counts.items()]
 
 
 def _node(node: Object) -> tuple[str, ...]:

@@ -30,9 +30,9 @@ def _pod(*states: dict[str, Any], phase: str = "Running", **meta: Any) -> Object
     }
 
 
-def _lines(facts: Facts) -> list[list[str]]:
+def _lines(facts: Facts, *, embedded: bool = True) -> list[list[str]]:
     drawn = io.StringIO()
-    Console(width=160, file=drawn).print(status_tables.render(facts, NOW, routed=True))
+    Console(width=160, file=drawn).print(status_tables.render(facts, NOW, embedded=embedded))
     return [line.split() for line in drawn.getvalue().splitlines() if line.strip()]
 
 
@@ -95,6 +95,7 @@ FACTS = Facts(
         for name, phase in (("pv-data", "Bound"), ("pv-old", "Released"))
     ],
     services=[],
+    policies=[{"metadata": _meta(name)} for name in ("digits-clients", "digits-peers")],
     queues=[
         {
             "metadata": _meta("research"),
@@ -121,10 +122,15 @@ FACTS = Facts(
         ["ml", "research", "shared", "3", "1"],
         ["ml", "digits", "research", "Admitted", "1", "h"],
         ["ml", "later", "research", "Waiting", "1", "h"],
+        ["ml", "2", "declared,", "not", "enforced"],
     ],
 )
 def test_the_tables_say_what_the_cluster_said(line: list[str]) -> None:
     assert line in _lines(FACTS)
+
+
+def test_other_clusters_may_enforce_network_policies() -> None:
+    assert ["Network", "policies"] not in _lines(FACTS, embedded=False)
 
 
 def test_without_a_service_there_is_no_table_of_urls() -> None:

@@ -16,7 +16,7 @@ MESSAGE = '{"published": {"version": "digits/3", "run": "digits-0901f9d5"}}'
 
 def _drawn(facts: status_tables.Facts) -> str:
     drawn = io.StringIO()
-    Console(width=200, file=drawn).print(status_tables.render(facts, NOW, routed=True))
+    Console(width=200, file=drawn).print(status_tables.render(facts, NOW, embedded=True))
     return drawn.getvalue()
 
 
