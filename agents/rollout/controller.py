@@ -18,6 +18,8 @@ from agents.rollout.kept import Decision, Kept
 from agents.rollout.servers import Server
 
 _EVENT_SECONDS = 3600
+_FIRST_WAIT_SECONDS, _LONGEST_WAIT_SECONDS = 4.0, 300.0
+"""Before held-out examples that could not be asked are asked again; each wait is twice as long as the one before."""
 
 
 class Objects(Protocol):
@@ -50,9 +52,13 @@ class Controller:
     """Called with each problem that a later step may not have."""
     connect: Callable[[str, str], Server] = Server
     """To a pod's address and a model."""
+    clock: Callable[[], float] = time.monotonic
+    """Seconds since any moment."""
     _announced: int = 0
     _accuracy: dict[int, float] = field(default_factory=dict)
     """By version: the held-out examples are asked once."""
+    _waits: dict[int, tuple[float, float]] = field(default_factory=dict)
+    """By version whose examples could not be asked: when they are asked again, and after how many seconds."""
     _signature_faults: dict[tuple[int, int], str] = field(default_factory=dict)
 
     def step(self) -> None:
@@ -115,17 +121,20 @@ class Controller:
         made = metrics.measured([server.metrics() for server in asked], self.described.model)
         if file := self.described.examples:
             wanted = any(gate.metric == ACCURACY for gate in self.described.rollout.gates)
-            if wanted and candidate not in self._accuracy:
+            if wanted and candidate not in self._accuracy and self.clock() >= self._waits.get(candidate, (0.0, 0.0))[0]:
                 self._ask_examples(file, asked[0], candidate)
             return replace(made, accuracy=self._accuracy.get(candidate))
         return made
 
     def _ask_examples(self, file: Path, server: Server, candidate: int) -> None:
-        """Without an answer, the gate waits until the deadline."""
+        """Without an answer, the gate waits until the deadline, and asks less and less often."""
         try:
             self._accuracy[candidate] = examples.accuracy(file, server, candidate)
         except (OSError, ValueError) as error:
-            self.warned(f"accuracy of version {candidate}: {error}")
+            _, last = self._waits.get(candidate, (0.0, _FIRST_WAIT_SECONDS / 2))
+            wait = min(2 * last, _LONGEST_WAIT_SECONDS)
+            self._waits[candidate] = (self.clock() + wait, wait)
+            self.warned(f"accuracy of version {candidate}: {error}; asks again in {wait:g} s")
 
     def _signature_fault(
         self, stable: int, candidate: int, others: Sequence[Server], asked: Sequence[Server]

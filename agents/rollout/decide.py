@@ -105,6 +105,12 @@ def decide(rollout: Rollout, kept: Kept, seen: Seen) -> Kept:
     """The next state: at most one decision after `kept`, so that a loss between two decisions loses neither."""
     if kept.settings != rollout.digest:
         kept = replace(kept, settings=rollout.digest, refused={})
+    kept = _without_returned(kept, seen)
+    after = _decided(rollout, kept, seen)
+    return _with_reports(kept, seen) if after is kept else after
+
+
+def _decided(rollout: Rollout, kept: Kept, seen: Seen) -> Kept:
     if rollout.pin is not None:
         return _pinned(rollout.pin, kept, seen)
     if kept.stable is None:
@@ -114,15 +120,26 @@ def decide(rollout: Rollout, kept: Kept, seen: Seen) -> Kept:
     return _tried(rollout, kept.candidate, kept, seen)
 
 
+def _without_returned(kept: Kept, seen: Seen) -> Kept:
+    """Versions that are back on the volume are reported again if they vanish again."""
+    reported = {
+        version: why for version, why in kept.reported.items() if why != VANISHED or _problem(version, seen) == VANISHED
+    }
+    return kept if reported == kept.reported else replace(kept, reported=reported)
+
+
 def _pinned(pin: int, kept: Kept, seen: Seen) -> Kept:
     if kept.candidate is not None:
         reason = f"version {pin} is pinned"
         return kept.decided(seen.now, "RolledBack", kept.candidate, reason, candidate=None, promoting=False)
+    if pin not in seen.versions:
+        # A stable version that is gone is reported whether or not it is pinned.
+        return kept if pin == kept.stable else _report(pin, "is pinned, but it is not on the volume", kept, seen)
+    if problem := seen.versions[pin]:
+        return _report(pin, problem, kept, seen)
     if pin == kept.stable:
         failed = next((pod.failed[pin] for pod in seen.stable.pods if pin in pod.failed), "")
         return _report(pin, failed, kept, seen) if failed else kept
-    if problem := _problem(pin, seen):
-        return _report(pin, f"pin: {problem}", kept, seen)
     return kept.decided(seen.now, "Pinned", pin, _instead_of(kept.stable), stable=pin)
 
 
@@ -132,7 +149,7 @@ def _first(kept: Kept, seen: Seen) -> Kept:
     if served:
         first = min(served)
         return kept.decided(seen.now, "Promoted", first, "the first version has no gate", stable=first)
-    return _with_reports(kept, seen)
+    return kept
 
 
 def _next_candidate(rollout: Rollout, kept: Kept, seen: Seen) -> Kept:
@@ -143,7 +160,7 @@ def _next_candidate(rollout: Rollout, kept: Kept, seen: Seen) -> Kept:
             return kept.decided(
                 seen.now, "CanaryStarted", version, reason, candidate=version, promoting=False, since=seen.now
             )
-    return _with_reports(kept, seen)
+    return kept
 
 
 def _is_wanted(version: int, rollout: Rollout, kept: Kept) -> bool:

@@ -11,7 +11,7 @@ import os
 import random
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -127,6 +127,12 @@ class Serving:
         copy.rename(self.volume / model / str(version))
         return time.monotonic()
 
+    def remove(self, model: str, version: int) -> Callable[[], object]:
+        """Take a version off its folder at once. Returns what puts it back."""
+        folder, aside = self.volume / model / str(version), self.volume / f".aside-{model}-{version}"
+        folder.rename(aside)
+        return lambda: aside.rename(folder)
+
 
 def _up(stack: Stack, folder: Path, half: dict[str, Any]) -> Stack:
     server = {"kind": "modelServer", "replicas": 2, "resources": {"cpus": 0.15, "memoryGib": 1}}
@@ -228,6 +234,30 @@ def _kill_controller(serving: Serving, chance: random.Random) -> None:
         serving.deployed.kube.delete(f"{_INSIDE}/pods/{pod['metadata']['name']}", gracePeriodSeconds="0")
 
 
+def test_a_version_that_vanishes_is_reported_and_answers_no_more(serving: Serving) -> None:
+    stable = serving.kept()["stable"]
+    with Clients(serving.urls["half"], _ASKED) as clients:
+        _answers_one(clients)
+        right = clients.values_since(0)
+        serving.publish("good-0", "half", stable + 2)
+        serving.decided("CanaryStarted", stable + 2)
+        serving.remove("half", stable + 2)
+        assert serving.decided("RolledBack", stable + 2)["reason"] == "is no longer on the volume"
+        serving.settled(stable)
+    assert not clients.failed
+    assert clients.values_since(0) == right
+    with Clients(serving.urls["half"], _ASKED) as clients:
+        put_back = serving.remove("half", stable)
+        assert serving.decided("NotServed", stable)["reason"] == "is no longer on the volume"
+        # Its pods are not Ready any more, and no other version answers in its place.
+        eventually(lambda: not serving.ready("half"))
+        put_back()
+        serving.settled(stable)
+        at = time.monotonic()
+        eventually(lambda: clients.values_since(at))
+    assert clients.values_since(0) == right
+
+
 def test_a_pinned_version_is_served_without_a_new_pod(serving: Serving) -> None:
     before = {pod["metadata"]["uid"] for pod in serving.pods("half")}
     with Clients(serving.urls["half"], _ASKED) as clients:
@@ -260,6 +290,11 @@ def test_swaps_evictions_and_kills_lose_no_request(serving: Serving) -> None:
             _kill(serving, chance.choice(serving.ready("plain"))["metadata"]["name"])
         eventually(lambda: len(serving.ready("plain")) == 2)
     assert not clients.failed
+
+
+def _answers_one(clients: Clients) -> None:
+    """Wait until clients are answered."""
+    eventually(lambda: clients.values_since(0))
 
 
 def _answers(clients: Clients, value: float) -> None:

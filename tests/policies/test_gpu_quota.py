@@ -27,6 +27,18 @@ def test_workloads_beyond_the_quota_are_named_with_what_each_asks_for(violations
     ]
 
 
+def test_a_canary_counts_with_the_pods_that_its_controller_may_start(violations: Violations) -> None:
+    """Its Deployment has none until a version is tried; the server registers the most of both."""
+    stack = [
+        workload("ModelServer", "server", gpus=5.0),
+        raw(DEPLOYMENT, "server", {"replicas": 4, **template(pod(1))}, parent="server"),
+        raw(DEPLOYMENT, "server-canary", {"replicas": 0, **template(pod(1))}, parent="server"),
+    ]
+    assert violations(*stack, maxGpus=5) == []
+    (message,) = violations(*stack, maxGpus=4)
+    assert "server (ModelServer): 5" in message
+
+
 def test_without_configuration_no_gpu_is_allowed(violations: Violations) -> None:
     assert violations(workload("TrainingJob", "digits", gpus=0.0)) == []
     (message,) = violations(workload("TrainingJob", "digits", gpus=1.0))

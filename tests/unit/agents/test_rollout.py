@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.rollout import record
+from agents.rollout.controller import Controller
 from agents.rollout.decide import Pod, Seen, Track, desired
 from agents.rollout.described import Described
 from agents.rollout.gates import ACCURACY, ERROR_RATE, LATENCY, Gate, Measured, Verdict, verdict
@@ -110,6 +111,72 @@ def test_unfinished_versions_and_a_stable_one_that_is_gone_are_reported_once(wor
     settle(world, described(tmp_path))
     settle(world, described(tmp_path))
     assert [(one.action, one.reason) for one in world.events.values()][1:] == [("NotServed", "has no saved_model.pb")]
+
+
+def test_a_stable_version_that_vanishes_is_reported_each_time(world: World) -> None:
+    aside = world.folder.parent / "aside"
+    for reports in (1, 2):
+        (world.folder / "1").rename(aside)
+        settle(world, described(world.folder))
+        assert actions(world)[1:] == [("NotServed", 1)] * reports
+        assert world.events[1 + reports].reason == "is no longer on the volume"
+        aside.rename(world.folder / "1")
+        settle(world, described(world.folder))
+
+
+@pytest.mark.parametrize("pin", [None, 1])
+def test_a_stable_version_that_vanishes_is_reported_while_another_is_tried_or_it_is_pinned(
+    world: World, tmp_path: Path, pin: int | None
+) -> None:
+    waits = described(world.folder, gates=[Gate(ERROR_RATE, 0.1, 10**6)], pin=pin)
+    world.publish(2)
+    settle(world, waits)
+    (world.folder / "1").rename(world.folder / "aside")
+    settle(world, waits)
+    assert actions(world)[-1] == ("NotServed", 1)
+
+
+def test_a_canary_that_vanishes_is_rolled_back_and_the_stable_version_goes_on(world: World) -> None:
+    waits = described(world.folder, gates=[Gate(ERROR_RATE, 0.1, 10**6)])
+    world.publish(2)
+    settle(world, waits)
+    (world.folder / "2").rename(world.folder / "aside")
+    settle(world, waits)
+    assert actions(world)[1:] == [("CanaryStarted", 2), ("RolledBack", 2)]
+    assert world.events[3].reason == "is no longer on the volume"
+    assert {one.version for one in world.servers.values()} == {1}
+
+
+@pytest.mark.parametrize(
+    ("published", "reason"), [(False, "is pinned, but it is not on the volume"), (True, "has no saved_model.pb")]
+)
+def test_a_pinned_version_that_cannot_be_served_is_reported_once(world: World, published: bool, reason: str) -> None:
+    if published:
+        (world.folder / "7").mkdir()
+        os.utime(world.folder / "7", (1, 1))
+    for _ in range(2):
+        settle(world, described(world.folder, pin=7))
+    assert actions(world)[1:] == [("NotServed", 7)]
+    assert world.events[2].reason == reason
+
+
+def test_examples_that_cannot_be_read_are_asked_less_and_less_often(world: World) -> None:
+    now, warned = [0.0], list[str]()
+    asked = described(world.folder, gates=[Gate(ACCURACY, 0.9, 0)])
+    controller = Controller(
+        replace(asked, examples=world.folder / "none.jsonl"),
+        world,
+        warned=warned.append,
+        connect=world.connect,
+        clock=lambda: now[0],
+    )
+    world.publish(2)
+    for _ in range(400):
+        controller.step()
+        world.pass_time()
+        now[0] += 2
+    waits = [line.rpartition("asks again in ")[2] for line in warned]
+    assert waits == ["4 s", "8 s", "16 s", "32 s", "64 s", "128 s", "256 s", "300 s"]
 
 
 def test_one_version_alone_is_tried_if_the_settings_name_it(world: World) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.faults import dev, faults_of
+from workloads.kinds.model_server import ModelServerArgs
 
 HERE = {"volume": "models", "path": "digits"}
 ERRORS = {"metric": "errorRate", "threshold": 0.01}
@@ -121,3 +122,9 @@ def test_a_workload_has_not_the_name_of_a_page() -> None:
     assert _renamed("shown", page={}, **{"shown-page": other}) == [
         "tensorplane:workloads.shown-page: is also the name of the page of model server shown; use another name"
     ]
+
+
+def test_a_server_registers_the_gpus_of_its_canary_too() -> None:
+    model = {**HERE, "canary": {"percent": 25, "gate": ERRORS}}
+    args = ModelServerArgs.model_validate({"model": model, "replicas": 4, "resources": {"gpus": 2}})
+    assert [pods.count * pods.gpus for pods in args.pod_sets()] == [10]
