@@ -221,6 +221,9 @@ KAFKA = "4.3.1"
 EMBEDDED_KAFKA = f"tensorplane.local/kafka:{KAFKA}"
 STRIMZI_API = "kafka.strimzi.io/v1"
 
+# Fetches models from buckets.
+RCLONE = "rclone/rclone:1.75.1"
+
 # What the clusters of Rook's documentation run (rook@d0c3b9ce6), for the CronJobs of Ceph's own mirrors.
 CEPH_IMAGE = "quay.io/ceph/ceph:v20.2.4"
 ROOK_API = "ceph.rook.io/v1"

@@ -40,14 +40,15 @@ def _of_job(job: str, trained: JobSettings, passed: Location, workloads: Mapping
     if target is None:
         reason = f"onSuccess of {job} checks a model that its command has published already"
         return f"{reason}; add publish: SERVER to workloads.{job}.onSuccess"
-    if (model := _served(target, workloads)) is None:
+    if (model := served(target, workloads)) is None:
         return passed
     if model.from_job in (None, job):
         return passed if model.from_job else model.location or passed
     return f"{job} publishes to {target}, which serves what {model.from_job} publishes; name {model.from_job}"
 
 
-def _served(target: str, workloads: Mapping[str, WorkloadArgs]) -> ServedModel | None:
+def served(target: str, workloads: Mapping[str, WorkloadArgs]) -> ServedModel | None:
+    """The model of a server, by `SERVER` or `SERVER/MODEL`; None if there is none."""
     server, _, model = target.partition("/")
     found = workloads.get(server)
     if not isinstance(found, ServerSettings):

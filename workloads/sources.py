@@ -67,6 +67,11 @@ def library() -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in modules}
 
 
+def model_fetcher() -> bytes:
+    """The program with which the pods of model servers fetch models."""
+    return (PROJECT / "runtime" / "fetching" / "fetch_model.py").read_bytes()
+
+
 def located(source: str, project: Path | None = None) -> Path:
     """Local path of a source. A package is located without importing it, because TensorFlow takes seconds."""
     if not source.startswith(PACKAGE):

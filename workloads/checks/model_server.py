@@ -8,7 +8,7 @@ from components.base.model import NAME_LIMIT
 from components.model_page import NAME_SUFFIX
 from components.queues.room import PodSet
 from workloads.base import Declared
-from workloads.checks import canary, exposure, mounts, resources, scaling, streams
+from workloads.checks import canary, exposure, fetched_model, mounts, resources, scaling, streams
 from workloads.settings.batching import BatchingArgs
 from workloads.settings.model_server import ServerSettings
 from workloads.settings.served_model import ServedModel
@@ -74,6 +74,7 @@ def _model(model: str, served: ServedModel, server: str, at: Key, declared: Decl
             yield from mounts.check_volume(volume, where, declared.volumes)
         yield from mounts.check_access(server, volume, where, declared.volumes, read_only=True)
         yield from mounts.check_stream(volume, where, declared.records)
+    yield from fetched_model.faults(served, model, at, declared.cluster)
     if _NO_PART_OF_A_URL.search(model):
         reason = f"the model name {model!r} cannot be part of a TensorFlow Serving URL"
         yield Fault((*at, served.key("path")), f"{reason}; use a last path element without spaces and : % ? #")

@@ -1,4 +1,4 @@
-"""Models that come `from` a job which publishes none."""
+"""Models that come `from` a job which publishes none, and jobs that publish to a model from a URI."""
 
 from collections.abc import Iterator, Mapping
 
@@ -12,12 +12,13 @@ def faults(workloads: Mapping[Key, WorkloadArgs], declared: frozenset[str]) -> I
     """A fault for each name that means no folder. `declared`: names of all workloads, those that failed validation
     included, of which nothing is concluded."""
     by_name = {at[-1]: one for at, one in workloads.items()}
+    yield from _published_to_uris(workloads, by_name)
     for at, server in workloads.items():
         if not isinstance(server, ServerSettings):
             continue
         for name, model in server.served.items():
             job = model.from_job
-            if job is None or model.location or (job in declared and job not in by_name):
+            if job is None or model.location is not None or (job in declared and job not in by_name):
                 continue
             reason = model_sources.folder(job, by_name)
             if isinstance(reason, str):
@@ -27,6 +28,14 @@ def faults(workloads: Mapping[Key, WorkloadArgs], declared: frozenset[str]) -> I
 
 def _fault(at: Key, reason: str, job: str, *, is_known: bool) -> Fault:
     cause = ("workloads", job)
-    if is_known:
-        return Fault(at, reason, given=(cause,))
-    return Fault(at, reason, given=(("workloads",),), lacks=cause, by_names=True)
+    return Fault(at, reason, given=(cause,), lacks=() if is_known else cause, by_names=not is_known)
+
+
+def _published_to_uris(workloads: Mapping[Key, WorkloadArgs], by_name: Mapping[str, WorkloadArgs]) -> Iterator[Fault]:
+    for at, job in workloads.items():
+        target = job.publishes_to
+        if target and (model := model_sources.served(target, by_name)) and model.uri:
+            reason = f"{target} serves a model from a URI, to which nothing can be published"
+            remedy = "give its model a volume and a path"
+            given = (("workloads", target.partition("/")[0]),)
+            yield Fault((*at, "onSuccess", "publish"), f"{reason}; {remedy}", given=given)

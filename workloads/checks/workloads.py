@@ -13,6 +13,7 @@ from workloads.checks import (
     architecture,
     canary,
     exposure,
+    fetched_model,
     gpu_support,
     model_sources,
     one_node,
@@ -65,5 +66,6 @@ def notes(workloads: Mapping[Key, WorkloadArgs], cluster: ClusterArgs, fleet: Fl
     """Notes about workloads without faults."""
     yield from unwritten_models.notes(workloads)
     yield from canary.notes(workloads)
+    yield from fetched_model.notes(workloads, cluster)
     yield from architecture.notes(workloads, cluster, fleet)
     yield from gpu_support.notes(workloads, fleet)

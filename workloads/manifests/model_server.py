@@ -6,7 +6,8 @@ from types import MappingProxyType
 from typing import Any
 
 from components.base.labels import HOSTNAME, ZONE
-from workloads.manifests import pod, serving_config
+from workloads.manifests import fetched_model, pod, serving_config
+from workloads.manifests.fetched_model import Fetching
 from workloads.manifests.files import Bundle, bundle
 from workloads.manifests.mounts import Mountable
 from workloads.manifests.objects import Identity
@@ -73,11 +74,13 @@ def model_config(settings: ServerSettings) -> dict[str, str]:
 
 def config_text(served: Mapping[str, ServedModel]) -> str:
     """The model config file of these models."""
-    return serving_config.models({name: folder_of(model) for name, model in served.items()}, served)
+    return serving_config.models({name: folder_of(name, model) for name, model in served.items()}, served)
 
 
-def folder_of(model: ServedModel) -> str:
-    """A model's folder in the pods."""
+def folder_of(name: str, model: ServedModel) -> str:
+    """The folder of a model, by its name, in the pods."""
+    if model.uri:
+        return fetched_model.folder(name)
     if (folder := model.location) is None:
         raise ValueError(f"no job {model.from_job} publishes a model: the checks refuse that")
     return f"{root_of(folder.volume)}/{folder.path}"
@@ -95,6 +98,7 @@ def pods(
     *,
     files: ConfigFiles | None,
     models: Mapping[str, Mountable],
+    fetching: Fetching | None = None,
     of_streams: InPod,
     placement: Mapping[str, Any],
     annotations: Mapping[str, str] = MappingProxyType({}),
@@ -103,7 +107,8 @@ def pods(
 ) -> dict[str, Any]:
     """The template of the server's pods.
 
-    `files`: None for a server of another API; `models`: the volumes with the models; `placement`: node selection;
+    `files`: None for a server of another API; `models`: the volumes with the models; `fetching`: the models from
+    elsewhere; `placement`: node selection;
     `labels`: more of them; `readiness_gates`: conditions that a controller sets before a pod gets requests.
     """
     first = next(iter(settings.served))
@@ -112,13 +117,15 @@ def pods(
         args=_flags(settings) if files else (),
         resources=settings.resources,
         env=[
-            *pod.variables({"MODEL_NAME": first, "MODEL_BASE_PATH": _base_path(settings.served[first])}),
+            *pod.variables({"MODEL_NAME": first, "MODEL_BASE_PATH": _base_path(first, settings.served[first])}),
             *of_streams.env,
         ],
         ports={"grpc": GRPC_PORT, "rest": REST_PORT},
         files={OPTIONS: files.once} if files else {},
         config_maps={MODELS_FILE: files.models} if files else {},
         volumes=[volume.at(root_of(name), read_only=True) for name, volume in sorted(models.items())],
+        before=fetching.init_containers() if fetching else (),
+        folders=[fetched_model.FETCHED] if fetching else (),
         secrets=of_streams.secrets,
         # Ready once a version is loaded; a server that waits for its first one must not be restarted.
         startup=_health(_START_SECONDS) if files else None,
@@ -144,9 +151,9 @@ def pods(
     )
 
 
-def _base_path(model: ServedModel) -> str:
+def _base_path(name: str, model: ServedModel) -> str:
     """The image appends the model's name."""
-    return folder_of(model).rpartition("/")[0]
+    return folder_of(name, model).rpartition("/")[0]
 
 
 def _health(seconds: int) -> dict[str, Any]:

@@ -59,6 +59,20 @@ class Packages:
 
 
 @dataclass(frozen=True)
+class Before:
+    """An init container. Its requests do not add to those of the pod."""
+
+    name: str
+    image: str
+    command: Sequence[str]
+    env: Sequence[Mapping[str, Any]] = ()
+    files: Mapping[str, Bundle] = field(default_factory=dict)
+    """Files by mount path."""
+    folders: Sequence[str] = ()
+    """Empty folders of the pod that it writes to, by mount path."""
+
+
+@dataclass(frozen=True)
 class Container:
     """The one container of a pod."""
 
@@ -77,6 +91,10 @@ class Container:
     """Python of the image, which unpacks archives with the library."""
     packages: Packages | None = None
     """Installed with the image's Python and the library before the container starts."""
+    before: Sequence[Before] = ()
+    """Init containers, one after the other."""
+    folders: Sequence[str] = ()
+    """Folders of the pod that init containers fill, by mount path."""
     secrets: Mapping[str, SecretFiles] = field(default_factory=dict)
     """Files of Secrets by mount path."""
     config_maps: Mapping[str, str] = field(default_factory=dict)
@@ -130,6 +148,7 @@ def _spec(name: str, container: Container, grace_seconds: int, restart_policy: s
     before = [
         *([_unpacking(container)] if container.archives else []),
         *_installing(container, restart_policy),
+        *(_before(each, container) for each in container.before),
     ]
     return {
         "serviceAccountName": name,
@@ -210,6 +229,25 @@ def _installing(container: Container, restart_policy: str) -> Iterator[dict[str,
         }
 
 
+def _before(before: Before, container: Container) -> dict[str, Any]:
+    return {
+        "name": before.name,
+        "image": before.image,
+        "imagePullPolicy": "IfNotPresent",
+        "command": list(before.command),
+        "env": [*_ENVIRONMENT, *before.env],
+        "resources": _compute(container.resources),
+        "securityContext": pod_security.container(),
+        # The last line of a failure, for `why` and kubectl.
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "volumeMounts": [
+            {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108
+            *({"name": _files_name(at), "mountPath": at, "readOnly": True} for at in before.files),
+            *({"name": _folder_name(at), "mountPath": at} for at in before.folders),
+        ],
+    }
+
+
 def variables(values: Mapping[str, str]) -> list[dict[str, str]]:
     """Environment variables in Kubernetes' format."""
     return [{"name": name, "value": value} for name, value in values.items()]
@@ -241,6 +279,7 @@ def _mounts(container: Container) -> list[dict[str, Any]]:
         *({"name": _files_name(at), "mountPath": at, "readOnly": True} for at in container.archives),
         *({"name": f"secret-{index}", "mountPath": at, "readOnly": True} for index, at in enumerate(container.secrets)),
         *({"name": _files_name(at), "mountPath": at, "readOnly": True} for at in container.config_maps),
+        *({"name": _folder_name(at), "mountPath": at, "readOnly": True} for at in container.folders),
         *(
             {"name": f"volume-{index}", "mountPath": mount.path, **_read_only(mount)}
             for index, mount in enumerate(container.volumes)
@@ -249,13 +288,16 @@ def _mounts(container: Container) -> list[dict[str, Any]]:
 
 
 def _volumes(container: Container) -> list[dict[str, Any]]:
+    files = {**container.files, **{at: bundle for each in container.before for at, bundle in each.files.items()}}
+    folders = dict.fromkeys([*container.folders, *(at for each in container.before for at in each.folders)])
     return [
         {"name": "tmp", "emptyDir": {}},
         *([{"name": "shm", "emptyDir": _shared_memory(container)}] if _has_shared_memory(container) else []),
         *(
             {"name": _files_name(at), "configMap": {"name": bundle.name, "items": bundle.items}}
-            for at, bundle in container.files.items()
+            for at, bundle in files.items()
         ),
+        *({"name": _folder_name(at), "emptyDir": {}} for at in folders),
         *({"name": _files_name(at), "emptyDir": {}} for at in container.archives),
         *({"name": _parts_name(at), "projected": _projected(parts)} for at, parts in container.archives.items()),
         *({"name": _files_name(at), "configMap": {"name": name}} for at, name in container.config_maps.items()),
@@ -303,3 +345,7 @@ def _parts_name(directory: str) -> str:
 
 def _files_name(directory: str) -> str:
     return f"files-{directory.rsplit('/', 1)[-1]}"
+
+
+def _folder_name(directory: str) -> str:
+    return f"folder-{directory.rsplit('/', 1)[-1]}"

@@ -48,8 +48,8 @@ class Rollout:
         return {
             "server": server,
             "model": self.model,
-            "folder": model_server.folder_of(served),
             "routes": exposure.routes(settings.expose) if settings.tried_by_route else {},
+            "folder": model_server.folder_of(self.model, served),
             "examples": examples and f"{self.volumes()[examples.volume][0]}/{examples.path}",
             "rollout": {
                 "replicas": settings.replicas,

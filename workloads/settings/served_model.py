@@ -5,12 +5,14 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from components.base.model import Model, Name, RelativePath, refuse
+from workloads.settings import fetched_model
 from workloads.settings.canary import CanaryArgs
+from workloads.settings.fetched_model import FetchArgs, ModelUri
 from workloads.settings.mounts import Location
 from workloads.settings.version import Version
 
-_SOURCES = {(True, True, False), (False, False, True)}
-"""Which of `volume`, `path` and `from` are set."""
+_SOURCES = {(True, True, False, False), (False, False, True, False), (False, False, False, True)}
+"""Which of `volume`, `path`, `from` and `uri` are set."""
 
 
 class VersionPolicy(Model):
@@ -36,7 +38,7 @@ class VersionPolicy(Model):
 
 
 class ServedModel(Model):
-    """A model: the folder of its numbered versions on a volume, `volume` and `path` or `from`."""
+    """A model: the folder of its numbered versions on a volume, `volume` and `path` or `from`, or what `uri` has."""
 
     volume: str | None = None
     """Name of the volume."""
@@ -45,6 +47,12 @@ class ServedModel(Model):
     from_job: Annotated[Name | None, Field(alias="from")] = None
     """Instead of `volume` and `path`: the training job of the stack whose published versions are served, or the sweep
     whose best trial's."""
+    uri: ModelUri | None = None
+    """Instead of a volume: an archive or a folder that each pod fetches before it starts, with a SavedModel or numbered
+    folders of versions: `https://HOST/NAME.tar.gz`, `gs://BUCKET/PATH`, `s3://BUCKET/PATH`. The last part, without the
+    archive's ending, is the model's name for clients. Another address replaces the pods."""
+    fetch: FetchArgs | None = None
+    """How `uri` is fetched: digest, credentials, what the pods may connect to."""
     versions: VersionPolicy = VersionPolicy(latest=1)
     """Which versions are served. A request without a version goes to the newest of them."""
     labels: Annotated[dict[Name, Version], Field(default_factory=dict)]
@@ -57,13 +65,14 @@ class ServedModel(Model):
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
-        if (self.volume is not None, self.path is not None, self.from_job is not None) not in _SOURCES:
-            refuse("volume and path, or from")
+        given = (self.volume, self.path, self.from_job, self.uri)
+        if tuple(each is not None for each in given) not in _SOURCES:
+            refuse("volume and path, from, or uri")
         return self
 
     @property
     def location(self) -> Location | None:
-        """The folder; None if `from` names no job that publishes, which the checks refuse."""
+        """The folder on a volume; None with `uri`, and where `from` means none, which the checks refuse."""
         if self.volume is None or self.path is None:
             return None
         return Location(volume=self.volume, path=self.path)
@@ -71,15 +80,15 @@ class ServedModel(Model):
     @property
     def name(self) -> str:
         """The name for clients, where the settings give it no other."""
-        return (self.path or self.from_job or "").rpartition("/")[2]
+        return fetched_model.name_of(self.uri) if self.uri else (self.path or self.from_job or "").rpartition("/")[2]
 
     def at(self, folder: Location) -> "ServedModel":
         """The same in the folder that `from` means."""
         return self.model_copy(update={"volume": folder.volume, "path": folder.path})
 
     def key(self, setting: Literal["volume", "path"]) -> str:
-        """The setting that says it: `from` where it names both."""
-        return setting if self.from_job is None else "from"
+        """The setting that says it: `from` and `uri` where they say both."""
+        return "uri" if self.uri else "from" if self.from_job else setting
 
     @property
     def policy(self) -> VersionPolicy:

@@ -31,7 +31,7 @@ _SIZE = {"cpus": 0.1, "memoryGib": 0.25}
 def job(name: str, of: Mapping[str, Any], server: str, platform: Platform) -> Job:
     """The job. `of`: the `volumes`, `model`, `queue` and `image` of the job whose run it publishes."""
     model = of["model"]
-    folder = section(section(section(platform.settings.tree, "workloads"), server), "model")
+    folder = section(section(platform.workloads, server), "model")
     volumes = section(of, "volumes")
     wanted = sorted({model["volume"], folder.get("volume", model["volume"])})
     settings = {

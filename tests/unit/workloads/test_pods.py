@@ -80,8 +80,9 @@ def test_pods_hold_no_token_and_write_only_where_they_may(rendered: Rendered) ->
             assert accounts[pod["serviceAccountName"]].inputs["automountServiceAccountToken"] is asks
         for container in pod["containers"]:
             assert container["securityContext"]["readOnlyRootFilesystem"] is True
-            mounted = {mount["name"] for mount in container["volumeMounts"]}
-            assert mounted == {volume["name"] for volume in pod["volumes"]}
+        containers = [*pod["containers"], *pod.get("initContainers", ())]
+        mounted = {mount["name"] for container in containers for mount in container["volumeMounts"]}
+        assert mounted == {volume["name"] for volume in pod["volumes"]}
 
 
 def test_the_check_can_fail() -> None:

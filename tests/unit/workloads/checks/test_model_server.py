@@ -127,4 +127,4 @@ def test_a_workload_has_not_the_name_of_a_page() -> None:
 def test_a_server_registers_the_gpus_of_its_canary_too() -> None:
     model = {**HERE, "canary": {"percent": 25, "gate": ERRORS}}
     args = ModelServerArgs.model_validate({"model": model, "replicas": 4, "resources": {"gpus": 2}})
-    assert [pods.count * pods.gpus for pods in args.pod_sets()] == [10]
+    assert [pods.gpus for pods in args.pod_sets()] == [10]
