@@ -21,6 +21,8 @@ _FRAME = 1 << 17
 _CLOSES_INPUT = "v5.channel.k8s.io"
 """The protocol in which a client can end the program's standard input."""
 _LONGEST_REASON = 2000
+_TRACEBACK = "Traceback (most recent call last):"
+"""The first line of a Python program's error, of which only the last is the reason."""
 
 
 class Exec:
@@ -71,8 +73,10 @@ class Exec:
         status = json.loads(self._status) if self._status else {"message": "the connection ended"}
         if status.get("status") != "Success":
             lines = self._errors.decode(errors="replace").strip().splitlines()
-            # It may name files of a volume, whose names may control a terminal.
-            raise Fault(legible(lines[-1] if lines else str(status.get("message")), _LONGEST_REASON))
+            if lines[:1] == [_TRACEBACK]:
+                lines = lines[-1:]
+            # They may name files of a volume, whose names may control a terminal.
+            raise Fault(*(legible(line, _LONGEST_REASON) for line in lines or [str(status.get("message"))]))
         return bytes(self._output)
 
     def _has_message(self) -> bool:

@@ -11,6 +11,7 @@ from components.base.settings import Settings
 from components.clusters.embedded import Embedded
 from components.clusters.settings import ClusterArgs
 from components.controllers import registry as controllers
+from components.datasets import checks as dataset_checks
 from components.namespace import namespace_owner
 from components.node_groups.checks import unreached
 from components.queues import check as queue_check
@@ -51,9 +52,12 @@ def faults(resolved: ResolvedStack, settings: Settings) -> Iterator[Fault]:
     volumes = _declared(settings, "volumes", config.volumes)
     yield from volume_check.faults(config.volumes, volumes, config.cluster)
     yield from stream_checks.faults(config.streams, volumes, config.cluster)
-    records = {one.volume for one in config.streams.values() if one.volume and one.is_on_the_volume(config.cluster)}
+    records = {
+        one.volume: name for name, one in config.streams.items() if one.volume and one.is_on_the_volume(config.cluster)
+    }
+    yield from dataset_checks.faults(config.datasets, volumes, records, config.cluster)
     yield from team_volumes.faults(
-        {name: args.volumes for name, args in config.teams.items()}, volumes, records, config.cluster
+        {name: args.volumes for name, args in config.teams.items()}, volumes, {*records}, config.cluster
     )
     yield from _default_queue(config)
     yield from team_members.faults(config)

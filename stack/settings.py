@@ -9,6 +9,7 @@ from components.base.model import Model, Name, NonEmptyStr
 from components.clusters.embedded import Embedded
 from components.clusters.settings import ClusterArgs
 from components.controllers.registry import ControllersArgs
+from components.datasets.settings import DatasetArgs
 from components.gpu_runtime import GpuRuntimeArgs
 from components.node_groups.settings import NodeGroupArgs
 from components.queues.settings import CohortArgs, QueueArgs, TeamArgs
@@ -42,6 +43,8 @@ class StackConfig(Model):
     """Persistent storage, which outlives the workloads that mount it."""
     streams: Annotated[dict[Name, StreamArgs], Field(default_factory=dict)]
     """Kafka topics that workloads read and write."""
+    datasets: Annotated[dict[Name, DatasetArgs], Field(default_factory=dict)]
+    """Named, versioned collections of files on volumes."""
     queues: Annotated[dict[Name, QueueArgs], Field(default_factory=dict)]
     """Kueue queues, which share the cluster between jobs."""
     cohorts: Annotated[dict[Name, CohortArgs], Field(default_factory=dict)]

@@ -13,6 +13,11 @@ def digest(content: str | bytes, length: int = LENGTH) -> str:
     return hashlib.sha256(data).hexdigest()[:length]
 
 
+def sha256() -> "hashlib._Hash":
+    """The SHA-256 of content that comes in parts."""
+    return hashlib.sha256()
+
+
 def digest_of(value: object, length: int = LENGTH) -> str:
     """The hash of plain data, whatever the order of its keys."""
     return digest(json.dumps(value, sort_keys=True), length)

@@ -33,6 +33,8 @@ class Capabilities:
     """Whether a volume can be expanded while it is in use."""
     rename: bool = True
     """Whether files can be renamed atomically, which checkpoints require."""
+    hard_links: bool = True
+    """Whether a file can have several names, which versions of datasets require."""
     placement: str | None = None
     """Which zones `placement` can select."""
     reach: Reach = "class"
@@ -112,6 +114,7 @@ _FEATURES: Mapping[str, Callable[[Capabilities], str | None]] = {
     "mirror": lambda row: "; ".join(_mirrors(row)),
     "expansion": lambda row: "yes" if row.expand else None,
     "checkpoints": lambda row: "yes" if row.rename else None,
+    "datasets": lambda row: "yes" if row.rename and row.hard_links else None,
     "size enforced by": lambda row: row.quota,
     "cache": lambda row: row.cache,
     "teams": lambda row: "yes" if row.teams else None,

@@ -233,6 +233,11 @@ def that_rename(cluster: ClusterArgs) -> str:
     return ", ".join(kind for kind in here if variants[kind].capabilities.rename)
 
 
+def that_link(cluster: ClusterArgs) -> str:
+    """Backends on this kind of cluster with hard links, which datasets require."""
+    return ", ".join(kind for kind, row in rows().items() if row.hard_links and _is_on(cluster, kind))
+
+
 def that_share(cluster: ClusterArgs) -> str:
     """Backends on this kind of cluster with ReadWriteMany."""
     return ", ".join(

@@ -65,6 +65,7 @@ Record again (`record.py`) only after a release: the new states no longer show w
 
 LATER = {
     "canary",
+    "datasets",
     "gke-tpu-jobs",
     "mirrored",
     "notebook",

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import io
 import os
+import re
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import BinaryIO
 
 import pytest
 
-from tensorplane.datasets import Conflict, Dataset, Note, Refused, tree
-from tensorplane.datasets.retention import Rule
+from tensorplane.datasets import Conflict, Dataset, Note, Refused, durable, tree
+from tensorplane.datasets.retention import Rule, used_by
+from tests.runtime.launching import LIBRARY, PROJECT
 
 PINNED = "6edf45bd440365dd14cf13b29c33d1440054b42d290738d040589a56edca881a"
 """Version of two small files: other machines and later releases must give the same id."""
@@ -250,6 +254,41 @@ def test_retention_keeps_what_is_needed_and_deletes_the_rest(dataset: Dataset) -
     assert text(dataset) == {"a": "0", "same": "same"}
 
 
+def test_a_folder_whose_former_version_was_deleted_is_read_again(dataset: Dataset, folder: Path) -> None:
+    write(folder, a="1", b="2")
+    dataset.commit(folder, branch="dev")
+    time.sleep(0.2)
+    dataset.commit(folder, branch="dev")
+    put(dataset, c="3")
+    for name in ("a", "b"):
+        dataset.content(dataset.files("dev")[name]).unlink()  # as retention may, while the tree was just used
+    dataset.delete_branch("dev")
+    dataset.commit(folder, branch="other")
+    assert text(dataset, "other") == {"a": "1", "b": "2"}
+
+
+def test_a_branch_that_is_deleted_during_a_commit_takes_nothing(
+    dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(dataset, a="1")
+    put(dataset, a="2")
+    create = durable.create
+
+    def late(path: Path, data: bytes, parts: Path) -> bool:
+        if path.name == "0000000003":
+            monkeypatch.undo()
+            dataset.delete_branch("main")
+            put(dataset, new="1")
+        return create(path, data, parts)
+
+    monkeypatch.setattr(durable, "create", late)
+    with pytest.raises(Refused, match="main: the branch was deleted meanwhile; commit again"):
+        put(dataset, a="3")
+    put(dataset, new="2")
+    put(dataset, new="3")
+    assert [made.changed["added"] for made in dataset.log()] == [0, 0, 1]
+
+
 def test_retention_spares_what_was_used_lately(dataset: Dataset) -> None:
     first = put(dataset, a="1")
     put(dataset, a="2")
@@ -279,3 +318,25 @@ def test_a_change_in_a_large_folder_writes_little(dataset: Dataset, count: int) 
     assert [path for path, _, _ in dataset.diff("main~1")] == ["f7"]
     dataset.put({f"f{number}": None for number in range(count)})
     assert (dataset.resolve().files, dataset.resolve().size) == (0, 0)
+
+
+def test_versions_that_other_datasets_were_made_from_are_known(dataset: Dataset, tmp_path: Path) -> None:
+    raw = dataset.resolve(put(dataset, a="1")).version
+    other = Dataset(tmp_path / "other")
+    made = Note(provenance={"inputs": [{"dataset": "raw", "version": raw}, {"dataset": "labels", "version": "x"}]})
+    other.put({"b": other.keep(io.BytesIO(b"2"))}, note=made)
+    assert used_by([other.store], "raw") == {raw}
+    put(dataset, a="2")
+    dataset.collect(Rule(last=1), used=used_by([other.store], "raw"), grace_seconds=0)
+    assert text(dataset, raw) == {"a": "1"}
+    put(other, b="3")
+    other.collect(Rule(last=1), grace_seconds=0)
+    assert used_by([other.store], "raw") == set()
+
+
+def test_the_documented_program_runs(tmp_path: Path) -> None:
+    (program,) = re.findall(r"(?ms)^```python\n(.*?)^```", (PROJECT / "docs" / "datasets.md").read_text())
+    here = program.replace("/data", str(tmp_path))
+    argv = [sys.executable, "-c", here]
+    done = subprocess.run(argv, capture_output=True, text=True, env={"PYTHONPATH": str(LIBRARY)})
+    assert (done.stdout, done.stderr) == ("1 a cat\n['cats/1.txt']\n", "")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from cli.api_values import Object
@@ -28,6 +30,7 @@ _PROGRAM = "TENSORPLANE_COPY"
 _MOST_SECONDS = 24 * 3600
 """A pod whose command was killed ends by itself."""
 _WAIT = f"import time; time.sleep({_MOST_SECONDS})"
+_NONE: Mapping[str, str] = MappingProxyType({})
 _RESOURCES = Resources(cpus=0.05, memory_gib=0.25)
 
 
@@ -36,16 +39,32 @@ def command(verb: str, path: str) -> list[str]:
     return ["python3", "-I", "-c", f"import os; exec(os.environ['{_PROGRAM}'])", verb, ROOT, path]
 
 
-def of(resolved: ResolvedStack, volume: str, account: str, *, read_only: bool) -> Object:
-    """The pod. A Fault if the settings do not let this service account mount the volume so."""
-    if lines := [f"{volume}: {fault.reason}" for fault in _faults(resolved, volume, account, read_only=read_only)]:
+def of(
+    resolved: ResolvedStack,
+    volume: str,
+    account: str,
+    *,
+    read_only: bool,
+    env: Mapping[str, str] | None = None,
+    sources: Mapping[str, str] = _NONE,
+) -> Object:
+    """The pod. A Fault if the settings do not let this service account mount the volume so.
+
+    `env`: what the programs in it need; by default one end of a copy. `sources`: mount paths of other volumes, which it
+    only reads.
+    """
+    mounted = [(volume, ROOT, read_only), *((name, path, True) for name, path in sources.items())]
+    wrong = [(name, fault) for name, _, only in mounted for fault in _faults(resolved, name, account, read_only=only)]
+    if lines := [f"{name}: {fault.reason}" for name, fault in wrong]:
         raise Fault(*lines)
     container = pod.Container(
         image=resolved.config.cluster.images.python,
         resources=_RESOURCES,
         command=["python3", "-I", "-c", _WAIT],
-        env=pod.variables({_PROGRAM: Path(transfer.__file__).read_text()}),
-        volumes=[references.mountable(volume, resolved.platform).at(ROOT, read_only=read_only)],
+        env=pod.variables(env or {_PROGRAM: Path(transfer.__file__).read_text()}),
+        volumes=[
+            references.mountable(name, resolved.platform).at(path, read_only=only) for name, path, only in mounted
+        ],
     )
     about = labels(f"copy-{volume}", "copy")
     where = placement.spec(resolved.fleet, _RESOURCES, interruptible=False)

@@ -22,11 +22,11 @@ def opened(store: Store, version: str) -> Path:
     """The folder of a version. Raises Refused if retention has deleted it."""
     path = store.root / "versions" / version
     for _ in range(2):
-        with contextlib.suppress(FileNotFoundError, PermissionError):
+        with contextlib.suppress(OSError):  # not there, or mounted read-only
             os.utime(path)  # in use: `collect` leaves it for the grace period
         if path.is_dir():
             return path
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(OSError):
             (store.trash / f"versions-{version}").rename(path)
     with durable.part(store.parts) as part, _removed(part):
         write(store, part, tree.walk(store, version))

@@ -14,10 +14,11 @@ import shutil
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from tensorplane.datasets import durable, tree
-from tensorplane.datasets.refused import Refused
+from tensorplane.datasets.refused import Gone, Refused
 from tensorplane.datasets.store import Store, blob_name
 
 NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{0,127}")
@@ -131,7 +132,11 @@ def publish(
         _use(store, theirs, version)
         store.sync()
         folder.mkdir(exist_ok=True)
-        if durable.create(folder / _numbered(number + 1), made.id.encode(), store.parts):
+        place = folder / _numbered(number + 1)
+        if durable.create(place, made.id.encode(), store.parts):
+            if before and not _is_entry(folder / _numbered(number), before.id):
+                place.unlink()
+                raise Refused(f"{branch}: the branch was deleted meanwhile; commit again")
             durable.sync(folder.parent)
             with contextlib.suppress(OSError):
                 (folder / _NEAR).write_text(str(number + 1))
@@ -171,7 +176,7 @@ def _use(store: Store, known: str | None, version: str) -> None:
     """The same for what a version has and `known`, which the branch has, lacks."""
     for node, files in tree.added(store, known, version):
         if not store.has("trees", node) or not all(store.has("objects", blob_name(file)) for file in files):
-            raise Refused(f"{version[:12]}: deleted by the retention; choose a kept version")
+            raise Gone(f"{version[:12]}: deleted by the retention; choose a kept version")
 
 
 def _made(store: Store, before: Commit | None, version: str, note: Note) -> Commit:
@@ -197,6 +202,13 @@ def _made(store: Store, before: Commit | None, version: str, note: Note) -> Comm
     del record["id"]
     content = json.dumps(record, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
     return replace(made, id=store.put_commit(content))
+
+
+def _is_entry(path: Path, commit: str) -> bool:
+    try:
+        return path.read_text() == commit
+    except FileNotFoundError:
+        return False
 
 
 def _numbered(number: int) -> str:

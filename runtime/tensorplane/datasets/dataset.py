@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from tensorplane.datasets import checkout, commit, labels, retention, scan, tree
 from tensorplane.datasets.commit import Commit, Note
-from tensorplane.datasets.refused import Refused
+from tensorplane.datasets.refused import Gone, Refused
 from tensorplane.datasets.store import Store, blob_name
 from tensorplane.datasets.tree import File
 
@@ -66,19 +66,20 @@ class Dataset:
             known = now.version
         index = index or store.root / "indexes" / hashlib.sha256(str(folder.absolute()).encode()).hexdigest()
         before = scan.Index.read(index)
-        if before.version and not store.has("trees", before.version):
-            before = scan.Index()
-        found = scan.changes(store, folder, before, adopt=adopt)
-        try:
-            ours = tree.update(store, before.version, found.files).id
-        except Refused:  # retention has deleted a part of the former tree
-            found = scan.changes(store, folder, scan.Index(), adopt=adopt)
-            ours = tree.update(store, None, found.files).id
-        self._check(check, known, ours)
-        made = commit.publish(store, branch, ours, note, base=known, whole=whole, ours_win=ours_win)
-        if before.version is None or found.are_many:
-            scan.Index(ours, set(found.stamps.values())).write(index, store.parts)
-        return made
+        while True:
+            try:
+                found = scan.changes(store, folder, before, adopt=adopt)
+                ours = tree.update(store, before.version, found.files).id
+                self._check(check, known, ours)
+                made = commit.publish(store, branch, ours, note, base=known, whole=whole, ours_win=ours_win)
+            except Gone:  # of what the index knows; if it knows nothing, of the base
+                if before.version is None:
+                    raise
+                before = scan.Index()
+            else:
+                if before.version is None or found.are_many:
+                    scan.Index(ours, set(found.stamps.values())).write(index, store.parts)
+                return made
 
     def put(
         self,

@@ -6,12 +6,14 @@ import contextlib
 import errno
 import os
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tensorplane.datasets.refused import Refused
 
 READ_ONLY = 0o444
+_AT_ONCE = 16
 _NO_LINKS = (errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
@@ -67,16 +69,17 @@ def create(path: Path, data: bytes, parts: Path) -> bool:
 
 
 def sync(*folders: Path) -> None:
-    """Wait until the names in these folders are on the disk."""
-    for folder in folders:
-        opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(opened)
-        finally:
-            os.close(opened)
+    """Wait until the names in these folders are on the disk. File systems write what is asked for at once together."""
+    if len(folders) == 1:
+        _sync(folders[0])
+    elif folders:
+        with ThreadPoolExecutor(min(len(folders), _AT_ONCE)) as pool:
+            list(pool.map(_sync, folders))
 
 
-def sync_new(folders: Iterable[Path], root: Path) -> None:
-    """The same for folders below `root` that may be new themselves."""
-    found = {one for folder in folders for one in (folder, *folder.parents) if one == root or root in one.parents}
-    sync(*sorted(found, reverse=True))
+def _sync(folder: Path) -> None:
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)

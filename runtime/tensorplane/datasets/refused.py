@@ -5,3 +5,7 @@ from __future__ import annotations
 
 class Refused(Exception):
     """Why something cannot be done, in one line: `what: problem; remedy`."""
+
+
+class Gone(Refused):
+    """Something that retention has deleted."""

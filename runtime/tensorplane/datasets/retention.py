@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tensorplane.datasets import commit, labels, tree
@@ -54,11 +54,19 @@ def kept(store: Store, rule: Rule, *, used: Iterable[str] = ()) -> dict[str, lis
     return found
 
 
-def inputs(commits: Iterable[Commit]) -> Iterator[tuple[str, str]]:
-    """The datasets and versions that commits were made from, as their provenance says."""
-    for made in commits:
-        for each in made.provenance.get("inputs", ()):
-            yield each["dataset"], each["version"]
+def used_by(others: Iterable[Store], dataset: str) -> set[str]:
+    """Versions of a dataset that commits of others, whose own files are kept, were made from: the `inputs` of their
+    provenance, a list of `{dataset, version}`.
+    """
+    return {
+        str(each["version"])
+        for store in others
+        for start in commit.heads(store).values()
+        for made in commit.log(store, start)
+        if store.path("trees", made.version).exists()
+        for each in made.provenance.get("inputs", ())
+        if each.get("dataset") == dataset
+    }
 
 
 def collect(

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from tensorplane.datasets import durable, tree
-from tensorplane.datasets.refused import Refused
+from tensorplane.datasets.refused import Gone, Refused
 from tensorplane.datasets.tree import File
 
 _CHUNK = 1 << 20
@@ -52,8 +52,10 @@ class Store:
 
     def create(self) -> None:
         """Create its folders unless they exist."""
-        for name in (*_KINDS, VERSIONS, "branches", "labels", "indexes", "tmp", "trash"):
-            (self.root / name).mkdir(parents=True, exist_ok=True)
+        if not self.trash.is_dir():
+            for name in (*_KINDS, VERSIONS, "branches", "labels", "indexes", "tmp", "trash"):
+                (self.root / name).mkdir(parents=True, exist_ok=True)
+            durable.sync(self.root, self.root.parent, self.root.parent.parent)
 
     def path(self, kind: str, name: str) -> Path:
         """Where an object, or a version's folder, is."""
@@ -91,9 +93,9 @@ class Store:
         for _ in range(2):
             with contextlib.suppress(FileNotFoundError):
                 os.utime(path)
-                self._changed.add(path.parent)
+                self._changed.update((path.parent, path.parent.parent))  # its writer may not have come so far
                 return True
-            with contextlib.suppress(FileNotFoundError):
+            with contextlib.suppress(OSError):  # not there, or mounted read-only
                 (self.trash / f"{kind}-{name}").rename(path)
         return False
 
@@ -130,7 +132,7 @@ class Store:
         """Wait until everything kept so far is on the disk."""
         while self._changed:
             changed, self._changed = self._changed, set()
-            durable.sync_new(changed, self.root)
+            durable.sync(*changed)
 
     def link(self, file: File, target: Path) -> None:
         """Give a file of a version a name; copy it where the file system allows no further link. Raises Refused if
@@ -141,9 +143,7 @@ class Store:
             os.link(blob, target)
         except FileNotFoundError:
             if not self.has("objects", blob_name(file)):
-                raise Refused(
-                    f"{target.name}: its content was deleted by the retention; choose a kept version"
-                ) from None
+                raise Gone(f"{target.name}: its content was deleted by the retention; choose a kept version") from None
             os.link(blob, target)
         except FileExistsError:
             raise
@@ -179,8 +179,9 @@ class Store:
             return path.read_bytes()
         if self.has(kind, name):
             return path.read_bytes()
-        what = "deleted by the retention; choose a kept version" if kind == "trees" else "does not exist"
-        raise Refused(f"{name[:12]}: {what}")
+        if kind == "trees":
+            raise Gone(f"{name[:12]}: deleted by the retention; choose a kept version")
+        raise Refused(f"{name[:12]}: does not exist")
 
     def _keep(self, kind: str, content: bytes) -> str:
         name = tree.content_id(content)
@@ -192,7 +193,9 @@ class Store:
 
     def _name(self, part: Path, kind: str, name: str) -> None:
         path = self.path(kind, name)
-        path.parent.mkdir(exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            path.parent.mkdir()
+            self._changed.add(path.parent.parent)
         part.rename(path)
         self._changed.add(path.parent)
 

@@ -101,6 +101,8 @@ def test_every_goal_has_a_figure() -> None:
         "queue-makespan": "<= 2",
         "queue-wait": "<= 0.5",
         "asha-time": "<= 0.40",
+        "dataset-commit": "<= 1",
+        "dataset-dedup": ">= 100",
     }
 
 

@@ -26,8 +26,8 @@ class TestAsPulumiRunsIt:
         message = self.run({"tensorplane:volumez": "{}", "kubernetes:context": "x", "tensorplane:cluster": "kind"}, [])
         assert message.split("\n") == [
             "tensorplane:cluster: invalid value 'kind'; use a map of settings",
-            "tensorplane:volumez: unknown setting; allowed here: cluster, cohorts, controllers, gpuRuntime, "
-            "namespace, nodeGroups, platform, queues, streams, teams, topology, volumes, workloads "
+            "tensorplane:volumez: unknown setting; allowed here: cluster, cohorts, controllers, datasets, "
+            "gpuRuntime, namespace, nodeGroups, platform, queues, streams, teams, topology, volumes, workloads "
             "(did you mean volumes?)",
         ]
 

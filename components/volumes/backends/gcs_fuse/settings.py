@@ -58,6 +58,7 @@ class GcsFuseSettings(Backend):
     capabilities: ClassVar[Capabilities] = Capabilities(
         access_modes=("ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"),
         mirror={"region": "Storage Transfer"},
+        hard_links=False,
         # VolSync's mover pods cannot have the driver's sidecar.
         volsync=False,
         expand=True,

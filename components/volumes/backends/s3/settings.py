@@ -36,6 +36,7 @@ class S3Settings(Backend):
         mirror={"region": "S3 replication"},
         expand=True,
         rename=False,
+        hard_links=False,
         reach="region",
         encryption="always; `kmsKey`",
         cache="the node's disk, or one of `cacheClass`",

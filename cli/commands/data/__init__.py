@@ -1,0 +1,152 @@
+"""`tensorplane data`: versioned collections of files on volumes: history, differences, files to and from, branches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from cli import options
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+@click.group("data", short_help="Datasets: log, diff, get, put, branch, label, rollback.")
+def command() -> None:
+    """Datasets of a stack: versioned collections of files on its volumes.
+
+    A DATASET can have a reference, as in digits@main~1: a branch, a label, the first 6 or more digits of a commit or
+    version, or one of these with ~N for the N-th before. By default it is main.
+    """
+
+
+def _common(wrapped: _Command) -> _Command:
+    account = click.option(
+        "--account", default="default", show_default=True, help="Service account whose rights on the volume to use."
+    )
+    return options.stack(account(wrapped))
+
+
+def _noted(wrapped: _Command) -> _Command:
+    message = click.option("--message", "-m", default="", help="What the commit is about.")
+    author = click.option("--author", help="Who commits; by default you, as this machine knows you.")
+    return message(author(wrapped))
+
+
+def _branch_option(wrapped: _Command) -> _Command:
+    return click.option("--branch", default="main", show_default=True, help="The branch that gets the commit.")(wrapped)
+
+
+@command.command("log")
+@click.argument("dataset")
+@_common
+@click.option("--limit", "-n", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many.")
+@options.as_json()
+def _log(dataset: str, stack: str, account: str, limit: int, as_json: bool) -> None:
+    """Commits of a DATASET, the newest first."""
+    from cli.commands.data import history
+    from cli.commands.data.remote import Question
+
+    history.log(Question.of(dataset, stack, account), limit=limit, as_json=as_json)
+
+
+@command.command("diff")
+@click.argument("dataset")
+@click.argument("before", required=False)
+@_common
+@options.as_json()
+def _diff(dataset: str, before: str | None, stack: str, account: str, as_json: bool) -> None:
+    """Files that differ between the reference BEFORE and that of DATASET; by default from the commit before it."""
+    from cli.commands.data import history
+    from cli.commands.data.remote import Question
+
+    history.diff(Question.of(dataset, stack, account), before, as_json=as_json)
+
+
+@command.command("put")
+@click.argument("dataset")
+@click.argument("source", metavar="SRC")
+@_common
+@_branch_option
+@_noted
+@click.option("--at", default="", metavar="PATH", help="A folder of the dataset, whose other files stay.")
+@click.option("--add", is_flag=True, help="Keep files of the dataset that SRC does not have.")
+def _put(
+    dataset: str,
+    source: str,
+    stack: str,
+    account: str,
+    branch: str,
+    message: str,
+    author: str | None,
+    at: str,
+    add: bool,
+) -> None:
+    """Commit the files of the folder SRC as the newest version of a DATASET.
+
+    SRC is a folder of this machine, or VOLUME:/PATH, such as a prefix of a bucket that a volume mounts. Only what the
+    dataset lacks is transferred. What others commit meanwhile is kept.
+    """
+    from cli.commands.data import transfer
+    from cli.commands.data.remote import Question
+
+    about = {"branch": branch, "message": message, "author": transfer.author(author)}
+    transfer.put(Question.of(dataset, stack, account), source, {**about, "at": at, "add": add})
+
+
+@command.command("get")
+@click.argument("dataset")
+@click.argument("target", metavar="DST")
+@_common
+def _get(dataset: str, target: str, stack: str, account: str) -> None:
+    """Copy the files of a DATASET's version to the folder DST of this machine.
+
+    Files that DST has already are not transferred; others there stay.
+    """
+    from cli.commands.data import transfer
+    from cli.commands.data.remote import Question
+
+    transfer.get(Question.of(dataset, stack, account), target)
+
+
+@command.command("branch")
+@click.argument("dataset")
+@click.argument("name", required=False)
+@_common
+@click.option("--delete", is_flag=True, help="Delete it. Its commits stay where another branch or a label has them.")
+@options.as_json()
+def _branch(dataset: str, name: str | None, stack: str, account: str, delete: bool, as_json: bool) -> None:
+    """Create the branch NAME of a DATASET at its reference; without NAME, list branches and labels."""
+    from cli.commands.data import history
+    from cli.commands.data.remote import Question
+
+    history.branch(Question.of(dataset, stack, account), name, delete=delete, as_json=as_json)
+
+
+@command.command("label")
+@click.argument("dataset")
+@click.argument("name")
+@_common
+@click.option("--move", is_flag=True, help="Take the label from another commit.")
+@click.option("--delete", is_flag=True, help="Remove the label.")
+def _label(dataset: str, name: str, stack: str, account: str, move: bool, delete: bool) -> None:
+    """Label the commit that a DATASET's reference names. Retention keeps labeled versions."""
+    from cli.commands.data import history
+    from cli.commands.data.remote import Question
+
+    history.label(Question.of(dataset, stack, account), name, move=move, delete=delete)
+
+
+@command.command("rollback")
+@click.argument("dataset")
+@_common
+@_branch_option
+@_noted
+def _rollback(dataset: str, stack: str, account: str, branch: str, message: str, author: str | None) -> None:
+    """Make the version that a DATASET's reference names the newest again, as a commit of its own."""
+    from cli.commands.data import history, transfer
+    from cli.commands.data.remote import Question
+
+    about = {"branch": branch, "message": message, "author": transfer.author(author)}
+    history.rollback(Question.of(dataset, stack, account), about)

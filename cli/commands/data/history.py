@@ -1,0 +1,140 @@
+"""What a dataset's history says: commits, differences, branches, labels."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from cli.commands.data import remote
+from cli.commands.data.remote import Question
+from cli.commands.data.transfer import SHORT
+from cli.output.tables import table
+from components.base import quantities
+from components.base.faults import legible
+from driver import terminal
+from embedded.fault import Fault
+
+_MAIN = "main"
+
+
+def log(question: Question, *, limit: int, as_json: bool) -> None:
+    """Prints the newest commits."""
+    with remote.opened(question, read_only=True) as dataset:
+        found = dataset.ask("log", {"reference": question.reference or _MAIN, "limit": limit})
+    if as_json:
+        print(json.dumps(found, indent=2))
+    else:
+        terminal.console().print(commits(found))
+
+
+def commits(found: Iterable[Mapping[str, Any]]) -> Table:
+    """A row per commit. A version whose files retention has deleted is in brackets."""
+    rows = []
+    for each in found:
+        made = each["commit"]
+        version = made["version"][:SHORT]
+        rows.append(
+            [
+                made["id"][:SHORT],
+                version if each["kept"] else f"({version})",
+                ", ".join(map(legible, each["names"])),
+                datetime.fromtimestamp(made["time"], UTC).strftime("%Y-%m-%d %H:%M:%S"),
+                legible(made["author"]),
+                f"{made['files']:,}",
+                quantities.size(made["size"]),
+                _changed(made["changed"]),
+                legible(made["message"]),
+            ]
+        )
+    headings = ["commit", "version", "names", "time (UTC)", "author", "files", "size", "changes", "message"]
+    least = ["version", "author", "size", "time (UTC)"]
+    return table(headings, rows, right=("files", "size"), unwrapped=("commit", "version", "time (UTC)"), least=least)
+
+
+def _changed(changed: Mapping[str, int]) -> str:
+    signs = (("+", "added"), ("~", "changed"), ("-", "removed"))
+    return " ".join(f"{sign}{changed[key]:,}" for sign, key in signs if changed[key]) or "none"
+
+
+def diff(question: Question, before: str | None, *, as_json: bool) -> None:
+    """Prints the files that differ."""
+    after = question.reference or _MAIN
+    with remote.opened(question, read_only=True) as dataset:
+        found = dataset.ask("diff", {"before": before or _earlier(dataset, after), "after": after})
+    if as_json:
+        print(json.dumps(found, indent=2))
+    else:
+        for line in lines(found):
+            terminal.console().print(Text(line), soft_wrap=True)
+
+
+def _earlier(dataset: remote.Remote, after: str) -> str | None:
+    """The commit before a reference; None before the first."""
+    parents = dataset.ask("log", {"reference": after, "limit": 1})[0]["commit"]["parents"]
+    return parents[0] if parents else None
+
+
+def lines(found: Iterable[Sequence[Any]]) -> list[str]:
+    """A line per file: + added, - removed, ~ changed, with the sizes."""
+    made = []
+    for path, old, new in found:
+        sizes = " -> ".join(quantities.size(each[1]) for each in (old, new) if each)
+        made.append(f"{'~' if old and new else '+' if new else '-'} {legible(path)} ({sizes})")
+    return made or ["no file differs"]
+
+
+def branch(question: Question, name: str | None, *, delete: bool, as_json: bool) -> None:
+    """Creates, deletes or lists branches."""
+    if name is None:
+        if delete:
+            raise Fault("--delete: names no branch; name the one to delete")
+        with remote.opened(question, read_only=True) as dataset:
+            found = dataset.ask("branches")
+        print(json.dumps(found, indent=2)) if as_json else terminal.console().print(_names(found))
+        return
+    with remote.opened(question, read_only=False) as dataset:
+        made = dataset.ask("branch", {"name": name, "reference": question.reference or _MAIN, "delete": delete})
+    _say(question, name, made, "deleted")
+
+
+def _names(found: Mapping[str, Mapping[str, Any]]) -> Table:
+    rows = [
+        [
+            legible(name),
+            kind,
+            each["id"][:SHORT],
+            each["version"][:SHORT],
+            f"{each['files']:,}",
+            legible(each["message"]),
+        ]
+        for kind, section in (("branch", "branches"), ("label", "labels"))
+        for name, each in found[section].items()
+    ]
+    return table(["name", "kind", "commit", "version", "files", "message"], rows, right=("files",))
+
+
+def label(question: Question, name: str, *, move: bool, delete: bool) -> None:
+    """Labels a commit, or removes the label."""
+    asked = {"name": name, "reference": question.reference or _MAIN, "move": move, "delete": delete}
+    with remote.opened(question, read_only=False) as dataset:
+        made = dataset.ask("label", asked)
+    _say(question, name, made, "removed")
+
+
+def rollback(question: Question, about: Mapping[str, Any]) -> None:
+    """Makes an earlier version the newest again."""
+    if not question.reference:
+        raise Fault(f"{question.dataset}: names no version; add one, such as {question.dataset}@main~1")
+    with remote.opened(question, read_only=False) as dataset:
+        made = dataset.ask("rollback", {**about, "reference": question.reference})
+    _say(question, about["branch"], made, "")
+
+
+def _say(question: Question, name: str, made: Mapping[str, Any] | None, gone: str) -> None:
+    where = f"commit {made['id'][:SHORT]}, version {made['version'][:SHORT]}" if made else gone
+    terminal.console().print(Text(f"{question.dataset}@{name}: {where}"), soft_wrap=True)

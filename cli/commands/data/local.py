@@ -1,0 +1,65 @@
+"""Files of this machine: what a folder has, and files that appear under their names once they are complete."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from components.base import names
+from components.base.faults import legible
+from embedded.fault import Fault
+
+CHUNK = 1 << 20
+File = tuple[str, int, bool]
+"""SHA-256 of the content, bytes, whether it is executable."""
+
+
+def files(folder: Path) -> dict[str, File]:
+    """The files of a folder by their paths. A Fault, with a line for each, for what is no regular file."""
+    faults: list[str] = []
+    paths: list[str] = []
+    for at, folders, files_there in os.walk(folder):
+        folders.sort()
+        for name in (*files_there, *(each for each in folders if (Path(at) / each).is_symlink())):
+            path = Path(at) / name
+            if path.is_symlink() or not path.is_file():
+                faults.append(f"{legible(str(path))}: is no regular file; a dataset holds files alone")
+            else:
+                paths.append(str(path.relative_to(folder)))
+    if faults:
+        raise Fault(*faults)
+    with ThreadPoolExecutor() as pool:
+        return dict(zip(paths, pool.map(lambda path: _of(folder / path), paths), strict=True))
+
+
+def _of(path: Path) -> File:
+    with path.open("rb") as file:
+        digest = names.sha256()
+        while chunk := file.read(CHUNK):
+            digest.update(chunk)
+        about = os.fstat(file.fileno())
+    return digest.hexdigest(), about.st_size, bool(about.st_mode & 0o100)
+
+
+def of(path: Path) -> File | None:
+    """One file; None if there is none."""
+    return _of(path) if path.is_file() and not path.is_symlink() else None
+
+
+@contextmanager
+def written(path: Path, *, executable: bool) -> Iterator[BinaryIO]:
+    """A new file, which replaces another of its name at the end."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name[:64]}.{secrets.token_hex(4)}")
+    try:
+        with part.open("xb") as file:
+            yield file
+        part.chmod(0o755 if executable else 0o644)
+        part.rename(path)
+    finally:
+        part.unlink(missing_ok=True)

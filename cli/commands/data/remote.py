@@ -1,0 +1,136 @@
+"""A dataset where it is: a pod that mounts its volume answers requests with `tensorplane.datasets`."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from cli import options, stack_config, temporary_pod
+from cli.access import Access
+from cli.commands.cp import volume_pod
+from cli.exec_stream import Exec
+from components.base.faults import did_you_mean
+from components.datasets.settings import DatasetArgs
+from driver.kube import Kube
+from embedded.fault import Fault
+from embedded.paths import PROJECT
+from stack import ResolvedStack
+
+SOURCES = "/volumes"
+"""Folder of the pod with the volumes that it only reads."""
+_LIBRARY = "TENSORPLANE_DATASETS"
+# A module can be imported from an archive, and an archive of a pod whose file systems are read-only is in memory.
+_START = (
+    "import base64, os, runpy, sys; library = os.memfd_create('library'); "
+    f"os.write(library, base64.b64decode(os.environ['{_LIBRARY}'])); "
+    "sys.path.insert(0, f'/proc/self/fd/{library}'); "
+    "runpy.run_module('tensorplane.datasets', run_name='__main__', alter_sys=True)"
+)
+_NONE: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Question:
+    """Which dataset of which stack."""
+
+    dataset: str
+    reference: str
+    """Empty where the command names none."""
+    stack: str
+    context: str
+    account: str
+
+    @classmethod
+    def of(cls, named: str, stack: str, account: str) -> Question:
+        """`named`: DATASET or DATASET@REFERENCE."""
+        name, _, reference = named.partition("@")
+        return cls(name, reference, stack, options.context(), account)
+
+
+@dataclass(frozen=True)
+class Remote:
+    """A dataset in a running pod."""
+
+    api: Kube
+    pod: str
+    root: str
+    args: DatasetArgs
+    others: tuple[str, ...] = ()
+    """Folders of the stack's other datasets on the same volume."""
+
+    def ask(self, verb: str, asked: Mapping[str, Any] | None = None) -> Any:
+        """The answer to a request; None if it has none. A Fault if it is refused."""
+        program = self.start(verb, asked or {})
+        return answer(program)
+
+    def start(self, verb: str, asked: Mapping[str, Any]) -> Exec:
+        """A request that contents follow, or whose answer is contents."""
+        program = Exec(self.api, self.pod, ["python3", "-I", "-c", _START, verb, self.root])
+        program.write(json.dumps(asked).encode() + b"\n")
+        return program
+
+
+def answer(program: Exec) -> Any:
+    """The answer of a request that was sent."""
+    return json.loads(program.finish() or b"null")
+
+
+@contextmanager
+def opened(question: Question, *, read_only: bool, sources: Mapping[str, str] = _NONE) -> Iterator[Remote]:
+    """The dataset that a command is about. `sources`: mount paths of other volumes."""
+    resolved = stack_config.load(stack_config.file(question.stack))
+    args = declared(resolved, question.dataset)
+    access = Access.of(question.stack, None, question.context)
+    with running(access.api, resolved, question, args, read_only=read_only, sources=sources) as found:
+        yield found
+
+
+@contextmanager
+def running(
+    api: Kube,
+    resolved: ResolvedStack,
+    question: Question,
+    args: DatasetArgs,
+    *,
+    read_only: bool,
+    sources: Mapping[str, str] = _NONE,
+) -> Iterator[Remote]:
+    """The same for a stack's settings and cluster."""
+    env = {_LIBRARY: library()}
+    pod = volume_pod.of(resolved, args.volume, question.account, read_only=read_only, env=env, sources=sources)
+    with temporary_pod.running(api, pod) as found:
+        path = f"{temporary_pod.pods_of(found['metadata']['namespace'])}/{found['metadata']['name']}"
+        folders = {
+            name: f"{volume_pod.ROOT}/{one.folder(name)}"
+            for name, one in resolved.config.datasets.items()
+            if one.volume == args.volume
+        }
+        root = folders.pop(question.dataset)
+        yield Remote(api, path, root, args, tuple(sorted(folders.values())))
+
+
+def declared(resolved: ResolvedStack, name: str) -> DatasetArgs:
+    """The settings of a dataset. A Fault if there is none of this name."""
+    if args := resolved.config.datasets.get(name):
+        return args
+    names = sorted(resolved.config.datasets)
+    remedy = f"choose one of {', '.join(names)}{did_you_mean(name, names)}" if names else "declare it under datasets"
+    raise Fault(f"{name}: no dataset has this name; {remedy}")
+
+
+def library() -> str:
+    """The modules that the pod runs, as an archive in base64, the same for the same modules."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(zipfile.ZipInfo("tensorplane/__init__.py"), "")
+        for path in sorted((PROJECT / "runtime" / "tensorplane" / "datasets").glob("*.py")):
+            entry = zipfile.ZipInfo(f"tensorplane/datasets/{path.name}")
+            archive.writestr(entry, path.read_text(), zipfile.ZIP_DEFLATED)
+    return base64.b64encode(packed.getvalue()).decode()

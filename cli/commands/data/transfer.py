@@ -1,0 +1,141 @@
+"""Files of this machine, or of another volume, to a dataset, and a version's files to this machine."""
+
+from __future__ import annotations
+
+import getpass
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from cli.commands.cp import place
+from cli.commands.cp.place import OnVolume
+from cli.commands.data import local, remote
+from cli.commands.data.remote import Question, Remote
+from cli.exec_stream import Exec
+from components.base import names, quantities
+from components.base.plural import counted
+from driver import terminal
+from embedded.fault import Fault
+
+SHORT = 12
+"""Digits of ids that people read."""
+
+
+def author(given: str | None) -> str:
+    """Who commits."""
+    try:
+        return given or getpass.getuser()
+    except (KeyError, OSError):
+        return ""
+
+
+def put(question: Question, text: str, about: Mapping[str, Any]) -> None:
+    """Commits a folder, and says what was committed."""
+    _whole(question)
+    source = place.parsed(text)
+    if isinstance(source, Path) and not source.is_dir():
+        raise Fault(f"{text}: is no folder; name a folder with the files of the version")
+    sources = {source.volume: f"{remote.SOURCES}/{source.volume}"} if isinstance(source, OnVolume) else {}
+    with remote.opened(question, read_only=False, sources=sources) as dataset:
+        commit(dataset, question, source, about, terminal.console())
+
+
+def _whole(question: Question) -> None:
+    if question.reference:
+        raise Fault(f"{question.dataset}@{question.reference}: files are put on a branch; name it with --branch")
+
+
+def commit(
+    dataset: Remote, question: Question, source: OnVolume | Path, about: Mapping[str, Any], console: Console
+) -> None:
+    """The same for a dataset in a pod."""
+    began = time.monotonic()
+    asked = {**dataset.args.rules, "dataset": question.dataset, "others": dataset.others, **about}
+    if isinstance(source, OnVolume):
+        if about["at"] or about["add"]:
+            raise Fault(f"{source}: replaces the whole version; --at and --add are for folders of this machine")
+        made = dataset.ask("commit", {**asked, "folder": f"{remote.SOURCES}/{source.volume}/{source.path}"})
+        sent = 0
+    else:
+        made, sent = _sent(dataset, source, asked)
+    changed = made["changed"]
+    what = f"{changed['added']} added, {changed['changed']} changed, {changed['removed']} removed"
+    took = f"{quantities.size(sent)} sent, {time.monotonic() - began:.1f} s"
+    name = f"{question.dataset}@{made['id'][:SHORT]}"
+    console.print(
+        Text(f"{name}: version {made['version'][:SHORT]}, {counted(made['files'], 'file')}: {what}; {took}"),
+        soft_wrap=True,
+    )
+
+
+def _sent(dataset: Remote, folder: Path, asked: Mapping[str, Any]) -> tuple[Any, int]:
+    """The commit of a folder of this machine, and how many bytes were sent."""
+    try:
+        files = local.files(folder)
+        lacking = dataset.ask("lacks", {"files": files, "branch": asked["branch"]})
+        paths: Sequence[str] = lacking["paths"]
+        program = dataset.start("put", {**asked, "files": files, "sent": paths, "base": lacking["base"]})
+        for path in paths:
+            _send(folder / path, files[path][1], program)
+    except OSError as error:
+        raise Fault(f"{error.filename or folder}: {error.strerror or error}") from None
+    return remote.answer(program), sum(files[path][1] for path in paths)
+
+
+def _send(path: Path, size: int, program: Exec) -> None:
+    """Exactly so many bytes: the pod compares the digest."""
+    with path.open("rb") as file:
+        left = size
+        while chunk := file.read(min(local.CHUNK, left)):
+            program.write(chunk)
+            left -= len(chunk)
+        program.write(b"\0" * left)
+
+
+def get(question: Question, text: str) -> None:
+    """Copies a version's files, and says how many."""
+    with remote.opened(question, read_only=True) as dataset:
+        checkout(dataset, question, Path(text).expanduser(), terminal.console())
+
+
+def checkout(dataset: Remote, question: Question, target: Path, console: Console) -> None:
+    """The same for a dataset in a pod."""
+    began = time.monotonic()
+    found = dataset.ask("files", {"reference": question.reference or "main"})
+    files: Mapping[str, tuple[str, int, bool]] = {
+        path: (each[0], each[1], each[2]) for path, each in found["files"].items()
+    }
+    try:
+        wanted = {path: file for path, file in files.items() if local.of(target / path) != file}
+        target.mkdir(parents=True, exist_ok=True)
+        if wanted:
+            program = dataset.start("send", {"files": list(wanted.values())})
+            for path, file in wanted.items():
+                _receive(program, target, path, file)
+            program.finish()
+    except OSError as error:
+        raise Fault(f"{error.filename or target}: {error.strerror or error}") from None
+    size = sum(file[1] for file in wanted.values())
+    same = f"; {counted(len(files) - len(wanted), 'file')} unchanged" if len(wanted) < len(files) else ""
+    took = f"{quantities.size(size)} in {time.monotonic() - began:.1f} s"
+    name = f"{question.dataset}@{found['commit']['id'][:SHORT]}"
+    console.print(Text(f"{target}: {counted(len(wanted), 'file')} of {name}, {took}{same}"), soft_wrap=True)
+
+
+def _receive(program: Exec, target: Path, path: str, file: tuple[str, int, bool]) -> None:
+    if path.startswith("/") or {"..", ""} & {*path.split("/")}:
+        raise Fault(f"{path!r}: leads out of the folder; nothing is written there")
+    digest, left = names.sha256(), file[1]
+    with local.written(target / path, executable=file[2]) as written:
+        while left and (chunk := program.read(min(local.CHUNK, left))):
+            written.write(chunk)
+            digest.update(chunk)
+            left -= len(chunk)
+        if left:
+            program.finish()  # the reason is the pod's, if it has one
+        if left or digest.hexdigest() != file[0]:
+            raise Fault(f"{path!r}: the connection ended, or the volume's file is damaged; run the same command again")

@@ -1,0 +1,1 @@
+"""Datasets: named, versioned collections of files on a volume."""

@@ -1,0 +1,82 @@
+"""Settings of a dataset."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field
+
+from components.base.model import Line, Model, Name, NonEmptyStr, refuse
+
+ColumnType = Literal[
+    "binary",
+    "bool",
+    "date",
+    "decimal",
+    "fixed",
+    "float32",
+    "float64",
+    "int16",
+    "int32",
+    "int64",
+    "int8",
+    "int96",
+    "nested",
+    "string",
+    "timestamp",
+    "uint16",
+    "uint32",
+    "uint64",
+    "uint8",
+]
+"""Types of Parquet's columns; `nested` is a list, map or structure."""
+
+
+def _path(value: str) -> str:
+    if any(part in ("", ".", "..") for part in value.split("/")):
+        refuse("a path from the volume's root, such as datasets/digits")
+    return value
+
+
+class TableArgs(Model):
+    """The schema of a table, a dataset of Parquet files. A commit with a file that does not fit is refused."""
+
+    columns: Annotated[dict[NonEmptyStr, ColumnType], Field(min_length=1)]
+    """Types of all columns that each file has, by their names."""
+    partitions: tuple[NonEmptyStr, ...] = ()
+    """Columns that are in the files' paths instead, from the outermost folder: `[day]` for `day=2026-11-26/a.parquet`.
+    """
+
+
+class RetentionArgs(Model):
+    """Which commits keep their files. The newest of each branch, labeled ones and inputs of other datasets always do,
+    and history stays. With both keys, what either keeps."""
+
+    last: Annotated[int, Field(ge=1)] | None = None
+    """So many of the newest commits of each branch."""
+    days: Annotated[float, Field(gt=0, le=36500)] | None = None
+    """Commits that are not older, in days."""
+
+
+class DatasetArgs(Model):
+    """A named, versioned collection of files on a volume."""
+
+    volume: Name
+    """The volume that has all its versions."""
+    path: Annotated[Line, AfterValidator(_path)] | None = None
+    """Its folder on the volume; `datasets/NAME` by default."""
+    table: TableArgs | None = None
+    """The schema, if it is a table of Parquet files."""
+    conflicts: Literal["refuse", "last"] = "refuse"
+    """What happens if two commits change the same file: the later one is refused, or its file replaces the other."""
+    retention: RetentionArgs | None = None
+    """Which versions keep their files; all by default."""
+
+    def folder(self, name: str) -> str:
+        """The folder of the dataset of this name, from the volume's root."""
+        return self.path or f"datasets/{name}"
+
+    @property
+    def rules(self) -> dict[str, Any]:
+        """What each commit needs of the settings, as `tensorplane.datasets` reads it."""
+        table = self.table.model_dump(mode="json") if self.table else None
+        retention = self.retention.model_dump(mode="json") if self.retention else None
+        return {"conflicts": self.conflicts, "table": table, "retention": retention}

@@ -1,0 +1,185 @@
+"""Requests to a dataset in JSON, for the command line and programs in other languages; see `__main__`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from tensorplane.datasets.commit import Commit, Note
+from tensorplane.datasets.dataset import MAIN, Check, Dataset
+from tensorplane.datasets.refused import Refused
+from tensorplane.datasets.retention import GRACE_SECONDS, Rule, used_by
+from tensorplane.datasets.table import Table
+from tensorplane.datasets.tree import File
+
+_CHUNK = 1 << 20
+_COLLECTED = "collected"
+"""File whose time is that of the last collection."""
+Asked = Mapping[str, Any]
+
+
+def commit(dataset: Dataset, asked: Asked, _: BinaryIO, __: BinaryIO) -> Commit:
+    """Commit `folder` of this machine. The other keys are the parameters of `Dataset.commit`, and as in `put`."""
+    flags = {name: asked[name] for name in ("base", "whole", "adopt") if asked.get(name)}
+    made = dataset.commit(asked["folder"], **flags, **_common(asked))
+    _collect_if_due(dataset, asked)
+    return made
+
+
+def lacks(dataset: Dataset, asked: Asked, _: BinaryIO, __: BinaryIO) -> dict[str, Any]:
+    """Which of `files`, {path: [digest, size, executable]}, the dataset has no content of, and the `branch`'s newest
+    commit, from which `put` starts.
+    """
+    files = {path: File(*each) for path, each in asked["files"].items()}
+    missing = set(dataset.lacks(set(files.values())))
+    first = {files[path]: path for path in sorted(files, reverse=True)}
+    head = dataset.branches().get(asked.get("branch", MAIN))
+    return {"paths": sorted(path for each, path in first.items() if each in missing), "base": head and head.id}
+
+
+def put(dataset: Dataset, asked: Asked, source: BinaryIO, _: BinaryIO) -> Commit:
+    """Commit `files`. `sent`: those whose contents follow. Other files below the folder `at` are removed, unless
+    `add`. `message`, `author`, `branch`, `base`; of the settings: `conflicts`, `table`, `retention`.
+    """
+    files = {path: File(*each) for path, each in asked["files"].items()}
+    for path in asked.get("sent", ()):
+        _receive(dataset, path, files[path], source)
+    base, prefix = asked.get("base"), f"{asked['at'].strip('/')}/" if asked.get("at", "").strip("/") else ""
+    changes: dict[str, File | None] = {}
+    if base and not asked.get("add"):
+        changes = dict.fromkeys(path for path in dataset.files(base) if path.startswith(prefix))
+    changes.update({prefix + path: file for path, file in files.items()})
+    made = dataset.put(changes, base=base, **_common(asked))
+    _collect_if_due(dataset, asked)
+    return made
+
+
+def files(dataset: Dataset, asked: Asked, _: BinaryIO, __: BinaryIO) -> dict[str, Any]:
+    """The commit that `reference` names and its `files`."""
+    found = dataset.resolve(asked.get("reference", MAIN))
+    return {"commit": found, "files": dataset.files(found.id)}
+
+
+def send(dataset: Dataset, asked: Asked, _: BinaryIO, out: BinaryIO) -> None:
+    """The contents of `files`, a list of [digest, size, executable]."""
+    for each in asked["files"]:
+        with dataset.content(File(*each)).open("rb") as file:
+            while chunk := file.read(_CHUNK):
+                out.write(chunk)
+
+
+def open_(dataset: Dataset, asked: Asked, _: BinaryIO, __: BinaryIO) -> dict[str, Any]:
+    """The `path` of a folder with the files of `reference`, which exists from then on."""
+    found = dataset.resolve(asked.get("reference", MAIN))
+    return {"commit": found, "path": str(dataset.open(found.id))}
+
+
+def log(dataset: Dataset, asked: Asked, _: BinaryIO, __: BinaryIO) -> list[dict[str, Any]]:
+    """The newest `limit` commits of `reference`, each with whether its version is still kept."""
+    found = islice(dataset.log(asked.get("reference", MAIN)), asked.get("limit"))
+    named: dict[str, list[str]] = {}
+    for name, each in [*dataset.branches().items(), *dataset.labels().items()]:
+        named.setdefault(each.id, []).append(name)
+    return [
+        {"commit": each, "names": named.get(each.id, []), "kept": dataset.store.path("trees", each.version).exists()}
+        for each in found
+    ]
+
+
+def diff(dataset: Dataset, asked: Asked, _: BinaryIO, __: BinaryIO) -> list[Any]:
+    """Files that differ between `before` and `after`: [path, file before, file after]."""
+    return list(dataset.diff(asked.get("before"), asked.get("after", MAIN)))
+
+
+def branches(dataset: Dataset, _: Asked, __: BinaryIO, ___: BinaryIO) -> dict[str, Any]:
+    """The newest commit of each branch, and the labeled commits."""
+    return {"branches": dataset.branches(), "labels": dataset.labels()}
+
+
+def branch(dataset: Dataset, asked: Asked, _: BinaryIO, __: BinaryIO) -> Commit | None:
+    """Create the branch `name` at `reference`, or `delete` it."""
+    if asked.get("delete"):
+        dataset.delete_branch(asked["name"])
+        return None
+    return dataset.branch(asked["name"], asked.get("reference", MAIN))
+
+
+def label(dataset: Dataset, asked: Asked, _: BinaryIO, __: BinaryIO) -> Commit | None:
+    """Label `reference` with `name`, for so many `seconds`; `move` or `delete` the label."""
+    if asked.get("delete"):
+        dataset.unlabel(asked["name"])
+        return None
+    seconds, move = asked.get("seconds"), asked.get("move", False)
+    return dataset.label(asked["name"], asked.get("reference", MAIN), seconds=seconds, move=move)
+
+
+def rollback(dataset: Dataset, asked: Asked, _: BinaryIO, __: BinaryIO) -> Commit:
+    """Make `reference` the newest version of `branch` again."""
+    return dataset.rollback(asked["reference"], branch=asked.get("branch", MAIN), note=_note(asked))
+
+
+def _common(asked: Asked) -> dict[str, Any]:
+    return {
+        "branch": asked.get("branch") or MAIN,
+        "note": _note(asked),
+        "ours_win": asked.get("conflicts") == "last",
+        "check": _check(asked.get("table")),
+    }
+
+
+def _note(asked: Asked) -> Note:
+    return Note(asked.get("message", ""), asked.get("author", ""), asked.get("provenance", {}))
+
+
+def _check(table: Mapping[str, Any] | None) -> Check | None:
+    return Table(table["columns"], tuple(table.get("partitions") or ())).check if table else None
+
+
+def _receive(dataset: Dataset, path: str, expected: File, source: BinaryIO) -> None:
+    found = dataset.keep(_Part(source, expected.size), executable=expected.executable)  # type: ignore[arg-type]
+    if found != expected:
+        raise Refused(f"{path!r}: changed while it was sent; run the same command again")
+
+
+class _Part:
+    """The next bytes of a stream, as a file of their own."""
+
+    def __init__(self, source: BinaryIO, size: int) -> None:
+        self._source, self._left = source, size
+
+    def read(self, size: int) -> bytes:
+        found = self._source.read(min(size, self._left))
+        self._left -= len(found)
+        return found
+
+
+def _collect_if_due(dataset: Dataset, asked: Asked) -> None:
+    """Apply the retention that the settings declare, once in a grace period: it looks at all objects. Versions stay
+    that `others`, folders of datasets, were made from; `dataset`: the name of this one in their provenance.
+    """
+    rule = asked.get("retention")
+    mark = Path(dataset.store.root / _COLLECTED)
+    if rule and (not mark.exists() or mark.stat().st_mtime < time.time() - GRACE_SECONDS):
+        mark.touch()
+        others = [Dataset(each).store for each in asked.get("others", ())]
+        used = used_by(others, asked.get("dataset", dataset.store.root.name))
+        dataset.collect(Rule(rule.get("last"), rule.get("days")), used=used)
+
+
+VERBS: Mapping[str, Callable[[Dataset, Asked, BinaryIO, BinaryIO], Any]] = {
+    "commit": commit,
+    "lacks": lacks,
+    "put": put,
+    "files": files,
+    "send": send,
+    "open": open_,
+    "log": log,
+    "diff": diff,
+    "branches": branches,
+    "branch": branch,
+    "label": label,
+    "rollback": rollback,
+}

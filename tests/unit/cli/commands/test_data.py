@@ -1,0 +1,181 @@
+"""`tensorplane data`: files to and from a dataset and its history; the pod's program runs on this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+import stack
+from cli.commands.cp.place import OnVolume
+from cli.commands.data import history, remote, transfer
+from cli.commands.data.remote import Question, Remote
+from components.base.settings import Settings
+from components.datasets.settings import DatasetArgs
+from embedded.fault import Fault
+from tensorplane.datasets import Dataset
+
+_SETTINGS = {
+    "volumes": {"data": {"sizeGib": 1}, "bucket": {"sizeGib": 1}},
+    "datasets": {"digits": {"volume": "data"}},
+}
+_QUESTION = Question("digits", "", "dev", "", "default")
+_ABOUT: dict[str, Any] = {"branch": "main", "message": "m", "author": "ann", "at": "", "add": False}
+
+
+class _Here:
+    """`exec_stream.Exec` for a process of this machine, with what the pod has: the library in a variable."""
+
+    def __init__(self, _: object, __: str, command: Sequence[str]) -> None:
+        env = {"TENSORPLANE_DATASETS": remote.library()}
+        argv = [sys.executable, *command[1:]]
+        self._process = subprocess.Popen(
+            argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env
+        )
+
+    def write(self, data: bytes) -> int:
+        assert self._process.stdin
+        return self._process.stdin.write(data)
+
+    def read(self, size: int) -> bytes:
+        assert self._process.stdin
+        assert self._process.stdout
+        self._process.stdin.flush()
+        return self._process.stdout.read(size)
+
+    def finish(self) -> bytes:
+        out, errors = self._process.communicate()
+        if self._process.returncode:
+            raise Fault(*errors.decode().strip().splitlines())
+        return out
+
+
+@pytest.fixture
+def dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Remote:
+    monkeypatch.setattr(remote, "Exec", _Here)
+    return Remote(None, "", str(tmp_path / "volume" / "datasets" / "digits"), DatasetArgs(volume="data"))  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "raw"
+    (made / "a").mkdir(parents=True)
+    (made / "a" / "0").write_text("zero")
+    (made / "1").write_bytes(os.urandom(3 << 20))
+    (made / "1").chmod(0o755)
+    return made
+
+
+def _put(dataset: Remote, source: Path | OnVolume, capsys: pytest.CaptureFixture[str], **about: Any) -> str:
+    transfer.commit(dataset, _QUESTION, source, {**_ABOUT, **about}, Console())
+    return capsys.readouterr().out
+
+
+def test_a_folder_goes_to_a_dataset_and_a_version_comes_back(
+    dataset: Remote, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = _put(dataset, folder, capsys)
+    assert "2 files: 2 added, 0 changed, 0 removed; 3 MiB sent" in first
+    (folder / "a" / "0").write_text("one")
+    assert "0 added, 1 changed, 0 removed; 3 B sent" in _put(dataset, folder, capsys)
+    transfer.checkout(dataset, _QUESTION, tmp_path / "back", Console())
+    assert "2 files of digits@" in capsys.readouterr().out
+    assert (tmp_path / "back" / "1").read_bytes() == (folder / "1").read_bytes()
+    assert (tmp_path / "back" / "1").stat().st_mode & 0o100
+    (tmp_path / "back" / "a" / "0").write_text("changed here")
+    transfer.checkout(dataset, Question("digits", "main~1", "dev", "", "default"), tmp_path / "back", Console())
+    assert "1 file of digits@" in (said := capsys.readouterr().out)
+    assert "1 file unchanged" in said
+    assert (tmp_path / "back" / "a" / "0").read_text() == "zero"
+
+
+def test_a_part_of_a_dataset_is_replaced_or_added_to(
+    dataset: Remote, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _put(dataset, folder, capsys)
+    more = tmp_path / "more"
+    more.mkdir()
+    (more / "2").write_text("two")
+    assert "1 added, 0 changed, 1 removed" in _put(dataset, more, capsys, at="a")
+    assert "1 added, 0 changed, 0 removed" in _put(dataset, more, capsys, add=True)
+    assert sorted(Dataset(dataset.root).files()) == ["1", "2", "a/2"]
+
+
+def test_a_folder_of_another_volume_is_committed_in_the_pod(
+    dataset: Remote, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(remote, "SOURCES", str(folder.parent))
+    assert "2 added" in _put(dataset, OnVolume("raw", ""), capsys)
+    with pytest.raises(Fault, match="--at and --add are for folders of this machine"):
+        _put(dataset, OnVolume("raw", ""), capsys, add=True)
+
+
+def test_all_faults_of_a_table_are_shown(dataset: Remote, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = {"columns": {"x": "float32"}}
+    args = DatasetArgs.model_validate({"volume": "data", "table": table})
+    with pytest.raises(Fault) as caught:
+        _put(Remote(dataset.api, "", dataset.root, args), folder, capsys)
+    assert caught.value.lines == (
+        "'1': is no Parquet file; a table holds Parquet files",
+        "'a/0': is not where the table's partitions put it; name it FILE.parquet",
+        "'a/0': is no Parquet file; a table holds Parquet files",
+    )
+
+
+def test_history_as_people_read_it(dataset: Remote, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _put(dataset, folder, capsys)
+    (folder / "1").unlink()
+    (folder / "2").write_text("two")
+    _put(dataset, folder, capsys, message="second")
+    console = Console(width=140)
+    console.print(history.commits(dataset.ask("log", {})))
+    heading, newest, first, *_ = capsys.readouterr().out.splitlines()
+    assert heading.split() == [
+        "commit",
+        "version",
+        "names",
+        "time",
+        "(UTC)",
+        "author",
+        "files",
+        "size",
+        "changes",
+        "message",
+    ]
+    assert "main" in newest
+    assert "+1 -1" in newest
+    assert "second" in newest
+    assert "+2" in first
+    assert history.lines(dataset.ask("diff", {"before": "main~1"})) == ["- 1 (3 MiB)", "+ 2 (3 B)"]
+    assert history.lines([]) == ["no file differs"]
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [("digit", r"digit: no dataset has this name; choose one of digits \(did you mean digits\?\)")],
+)
+def test_an_unknown_dataset_names_those_there_are(name: str, fault: str) -> None:
+    with pytest.raises(Fault, match=fault):
+        remote.declared(stack.load(Settings(_SETTINGS)), name)
+
+
+def test_the_library_that_a_pod_gets_is_small_and_always_the_same() -> None:
+    assert remote.library() == remote.library()
+    assert len(remote.library()) < 100_000  # the longest variable is 128 KiB
+
+
+def test_what_cannot_be_meant_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(Fault, match="files are put on a branch; name it with --branch"):
+        transfer.put(Question.of("digits@dev", "dev", "default"), str(tmp_path), _ABOUT)
+    with pytest.raises(Fault, match="is no folder"):
+        transfer.put(_QUESTION, str(tmp_path / "nothing"), _ABOUT)
+    with pytest.raises(Fault, match="names no version; add one, such as digits@main~1"):
+        history.rollback(_QUESTION, _ABOUT)
+    assert json.dumps(DatasetArgs(volume="data").rules)
