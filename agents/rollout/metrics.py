@@ -1,11 +1,12 @@
-"""What a canary has answered, from TensorFlow Serving's metrics in Prometheus' text format."""
+"""What a server has answered, from TensorFlow Serving's metrics in Prometheus' text format."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections import Counter
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from agents.rollout.gates import Measured
 
@@ -16,35 +17,60 @@ _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 _MICROS = 1000
 
 
+@dataclass
+class Counts:
+    """What a pod has counted of one model since its start."""
+
+    statuses: Counter[str] = field(default_factory=Counter)
+    """Requests by how they ended; `OK` for those that succeeded."""
+    buckets: Counter[float] = field(default_factory=Counter)
+    """Answered requests by the upper bound of their latency in microseconds, those below it included."""
+
+    @property
+    def requests(self) -> int:
+        """All of them, refused ones included."""
+        return sum(self.statuses.values())
+
+
+def read(text: str) -> dict[str, Counts]:
+    """What one pod has counted, by model. Empty if it has no metrics of TensorFlow Serving."""
+    found: defaultdict[str, Counts] = defaultdict(Counts)
+    for sample in _SAMPLE.finditer(text):
+        if sample["name"] not in (_COUNT, _BUCKET):
+            continue
+        labels = dict(_LABEL.findall(sample["labels"]))
+        counts, value = found[labels.get("model_name", "")], int(float(sample["value"]))
+        if sample["name"] == _COUNT:
+            counts.statuses[labels.get("status", "")] += value
+        else:
+            counts.buckets[_bound(labels["le"])] += value
+    return dict(found)
+
+
 def measured(texts: Iterable[str], model: str) -> Measured:
     """The requests for a model, over all pods."""
-    counts: Counter[str] = Counter()
-    buckets: Counter[float] = Counter()
+    total = Counts()
     for text in texts:
-        for sample in _SAMPLE.finditer(text):
-            labels = dict(_LABEL.findall(sample["labels"]))
-            if labels.get("model_name") != model:
-                continue
-            if sample["name"] == _COUNT:
-                counts[labels.get("status", "")] += int(float(sample["value"]))
-            elif sample["name"] == _BUCKET:
-                buckets[_bound(labels["le"])] += int(float(sample["value"]))
-    total = sum(counts.values())
-    return Measured(total, total - counts["OK"], _quantile(buckets, 0.99))
+        one = read(text).get(model, Counts())
+        # Not `+=`, which drops empty buckets, whose bounds a quantile needs.
+        total.statuses.update(one.statuses)
+        total.buckets.update(one.buckets)
+    return Measured(total.requests, total.requests - total.statuses["OK"], quantile(total.buckets, 0.99))
 
 
 def _bound(text: str) -> float:
     return math.inf if text == "+Inf" else float(text)
 
 
-def _quantile(buckets: Counter[float], share: float) -> float | None:
-    """A quantile in milliseconds, linear within its bucket as Prometheus computes it. `buckets` are cumulative."""
+def quantile(buckets: Mapping[float, float], share: float) -> float | None:
+    """A quantile in milliseconds, linear within its bucket as Prometheus computes it; None without requests. `buckets`
+    are cumulative."""
     bounds = sorted(buckets)
     if not bounds or not (total := buckets[bounds[-1]]):
         return None
-    wanted, low, below = share * total, 0.0, 0
+    wanted, low, below = share * total, 0.0, 0.0
     for bound in bounds:
-        if buckets[bound] >= wanted:
+        if buckets[bound] >= wanted and buckets[bound] > 0:
             if math.isinf(bound):
                 return low / _MICROS
             inside = buckets[bound] - below

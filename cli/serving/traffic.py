@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
 
-from prometheus_client.parser import text_string_to_metric_families
-
-_COUNT = ":tensorflow:serving:request_count"
-_LATENCY = ":tensorflow:serving:request_latency"
+from agents.rollout import metrics
 
 
 @dataclass
@@ -20,12 +15,12 @@ class Counts:
 
     requests: float = 0
     """All of them, refused ones included."""
-    latencies: dict[float, float] = field(default_factory=lambda: defaultdict(float))
+    latencies: Mapping[float, float] = field(default_factory=dict)
     """Answered requests by the upper bound of their latency in microseconds, those below it included."""
 
     def since(self, before: Counts) -> Counts:
         """What came after an earlier look; everything if the server has started anew."""
-        if self.requests < before.requests or any(self.latencies[at] < n for at, n in before.latencies.items()):
+        if self.requests < before.requests or any(self.latencies.get(at, 0) < n for at, n in before.latencies.items()):
             return self
         less = {at: count - before.latencies.get(at, 0) for at, count in self.latencies.items()}
         return Counts(self.requests - before.requests, less)
@@ -43,15 +38,7 @@ class Traffic:
 
 def read(text: str) -> dict[str, Counts]:
     """What one pod has counted, by model. Empty if it has no metrics of TensorFlow Serving."""
-    found: dict[str, Counts] = defaultdict(Counts)
-    for metric in text_string_to_metric_families(text):
-        for sample in metric.samples:
-            model = sample.labels.get("model_name", "")
-            if sample.name == _COUNT:
-                found[model].requests += sample.value
-            elif sample.name == f"{_LATENCY}_bucket":
-                found[model].latencies[float(sample.labels["le"])] += sample.value
-    return dict(found)
+    return {model: Counts(found.requests, dict(found.buckets)) for model, found in metrics.read(text).items()}
 
 
 def of(model: str, looks: Iterable[tuple[Mapping[str, Counts], Mapping[str, Counts]]], seconds: float) -> Traffic:
@@ -63,7 +50,7 @@ def of(model: str, looks: Iterable[tuple[Mapping[str, Counts], Mapping[str, Coun
     between = [after.since(before) for before, after in pods]
     latencies = _sum(between) or _sum([after for _, after in pods])
     rate = sum(counts.requests for counts in between) / seconds
-    return Traffic(rate, _quantile(latencies, 0.5), _quantile(latencies, 0.99))
+    return Traffic(rate, metrics.quantile(latencies, 0.5), metrics.quantile(latencies, 0.99))
 
 
 def _sum(pods: Iterable[Counts]) -> dict[float, float]:
@@ -73,15 +60,3 @@ def _sum(pods: Iterable[Counts]) -> dict[float, float]:
         for bound, count in counts.latencies.items():
             found[bound] += count
     return dict(found) if any(found.values()) else {}
-
-
-def _quantile(latencies: Mapping[float, float], part: float) -> float | None:
-    """In milliseconds, interpolated within a bucket as Prometheus does."""
-    if not latencies:
-        return None
-    bounds = [(0.0, 0.0), *sorted(latencies.items())]
-    rank = part * bounds[-1][1]
-    (low, below), (high, upto) = next(pair for pair in pairwise(bounds) if pair[1][1] >= rank and pair[1][1] > 0)
-    if math.isinf(high):
-        return low / 1000
-    return (low + (high - low) * (rank - below) / (upto - below)) / 1000
