@@ -122,14 +122,17 @@ test-nightly: tools-test ## The heavier counts, in shards: make test-nightly SHA
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_SPECS=$$((10000 / $${SHARD#*/})) \
 		$(BIN)/python -m pytest tests/properties/test_jobs.py --timeout 0
 
-# An environment of its own: TensorFlow's GPU build, NVIDIA's libraries, and what the training image has beside them.
+# An environment of its own: TensorFlow's GPU build, NVIDIA's libraries, and what the training image has beside them. The
+# link is that of embedded/images/cusolver.py.
 test-gpu: ## Strategy, memory growth and mixed precision, on a machine with an NVIDIA GPU.
 	@nvidia-smi -L >/dev/null 2>&1 || { echo "make test-gpu: no NVIDIA GPU answers to nvidia-smi; run it on a machine that has one" >&2; exit 1; }
 	@if ! [ -e .venv-gpu/.ready ] || [ runtime/requirements-gpu.txt -nt .venv-gpu/.ready ]; then \
 		python3 -m venv .venv-gpu; \
 		grep -v '^tensorflow' runtime/requirements.txt >.venv-gpu/requirements.txt; \
 		.venv-gpu/bin/pip install -q --no-deps -r .venv-gpu/requirements.txt -r runtime/requirements-gpu.txt; \
-		.venv-gpu/bin/pip install -q pytest pytest-timeout; touch .venv-gpu/.ready; \
+		.venv-gpu/bin/pip install -q pytest pytest-timeout; \
+		ln -sf ../../cusolver/lib/libcusolver.so.11 .venv-gpu/lib/python3*/site-packages/nvidia/cusparse/lib/; \
+		touch .venv-gpu/.ready; \
 	fi
 	@PYTHONPATH=runtime .venv-gpu/bin/python -m pytest -m gpu --confcutdir tests/gpu tests/gpu
 

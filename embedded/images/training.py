@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from embedded.images import debian, wheels
+from embedded.images import cusolver, debian, wheels
 from embedded.images.base_python import BasePython
 from embedded.images.layer import Recipe
 from embedded.images.oci import Image, architecture
@@ -20,19 +21,32 @@ _FOR_STREAMS = PROJECT / "runtime" / "requirements-streams.txt"
 BASE = Recipe("base", debian.base, sources=("debian.py", "base_python.py"), inputs=(architecture(),))
 
 
-def _packages(requirements: str, root: Path, step: Step) -> None:
+def _packages(requirements: str, root: Path, step: Step) -> Path:
+    """The folder with them."""
     with scratch("base") as base, scratch("requirements") as work:
         file = work / "requirements.txt"
         file.write_text(requirements)
         BASE.layer(step).extract(base)
-        wheels.install(file, root, BasePython(base), step)
+        python = BasePython(base)
+        wheels.install(file, root, python, step)
+        return python.packages(root)
 
 
-def _layer_of(name: str, requirements: str) -> Recipe:
+def _for_cpus(requirements: str, root: Path, step: Step) -> None:
+    _packages(requirements, root, step)
+
+
+def _for_gpus(requirements: str, root: Path, step: Step) -> None:
+    cusolver.link(_packages(requirements, root, step))
+
+
+def _layer_of(
+    name: str, requirements: str, make: Callable[[str, Path, Step], None] = _for_cpus, sources: tuple[str, ...] = ()
+) -> Recipe:
     return Recipe(
         name,
-        partial(_packages, requirements),
-        sources=("wheels.py", "elf.py", "base_python.py"),
+        partial(make, requirements),
+        sources=("wheels.py", "elf.py", "base_python.py", *sources),
         inputs=(BASE.key, requirements),
     )
 
@@ -44,7 +58,7 @@ def gpu_requirements() -> str:
 
 
 TENSORFLOW = _layer_of("tensorflow", _REQUIREMENTS.read_text())
-TENSORFLOW_FOR_GPUS = _layer_of("tensorflow-gpu", gpu_requirements())
+TENSORFLOW_FOR_GPUS = _layer_of("tensorflow-gpu", gpu_requirements(), _for_gpus, ("cusolver.py",))
 STREAMS = _layer_of("streams", _FOR_STREAMS.read_text())
 """Kafka's client, for training jobs alone."""
 

@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 
 import tensorplane
-from tensorplane.keras import repair
+from tensorplane.keras import repair, self_check
 from tensorplane.keras.self_check import Differs
 from tests.runtime import two_replicas
 
@@ -33,6 +33,44 @@ def test_verify_passes_and_leaves_the_model_as_it_was() -> None:
     before = model.get_weights()
     assert tensorplane.verify(model, BATCH) < 1e-3
     assert all(np.array_equal(one, other) for one, other in zip(before, model.get_weights(), strict=True))
+
+
+def test_verify_turns_off_the_dropout_of_cells_and_leaves_it_as_it_was() -> None:
+    lstm = keras.layers.LSTM(5, dropout=0.5, recurrent_dropout=0.5)
+    assert tensorplane.verify(_model(keras.layers.Reshape((2, 3)), lstm), BATCH) < 1e-3
+    assert (lstm.dropout, lstm.recurrent_dropout) == (0.5, 0.5)
+
+
+def test_verify_allows_for_gradients_that_are_all_rounding() -> None:
+    # Normalization cancels the bias before it; in bfloat16, more than a tenth of the model's largest gradient is left.
+    policy = keras.config.dtype_policy()
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    try:
+        model = _model(keras.layers.BatchNormalization(synchronized=True))
+    finally:
+        keras.config.set_dtype_policy(policy)
+    assert tensorplane.verify(model, BATCH) < 0.05
+
+
+def test_verify_allows_for_activations_that_round_otherwise_on_replicas(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on GPUs, whose kernels depend on the size of the batch; on CPUs, a sample's activations do not."""
+    own = self_check._on_replicas
+
+    def otherwise(model: Any, batch: Any) -> list[np.ndarray]:
+        random = np.random.default_rng(1)
+        for weight in model.trainable_weights:
+            value = weight.numpy()
+            weight.assign(value * (1 + np.finfo(value.dtype).eps * random.choice([-1, 1], value.shape)))
+        return own(model, batch)
+
+    monkeypatch.setattr(self_check, "_on_replicas", otherwise)
+    model = _model(keras.layers.ReLU())
+    kernel = model.layers[0].kernel
+    kernel.assign(kernel.numpy()[[0, 0, 2, 3]] * [[1], [-1], [1], [1]])
+    # The ReLU's input is 0 for the first sample, but for rounding.
+    x = BATCH[0].copy()
+    x[0] = [1, 1, 0, 0]
+    assert tensorplane.verify(model, (x, BATCH[1])) < 1e-3
 
 
 def test_a_batch_with_fewer_samples_than_replicas_counts_once() -> None:

@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from packaging.utils import canonicalize_name
 
 from components import versions
 from components.base.image import is_reference
-from embedded.images import training
+from embedded.images import cusolver, training
 from tests.support.faults import dev, faults_of, put
 from tests.support.rendering import GPU_IMAGE, PROJECT
 
@@ -179,6 +180,17 @@ def test_the_gpu_variant_has_every_library_that_tensorflow_asks_for() -> None:
         [pin] = pins[name].specifier
         assert asked.specifier.contains(pin.version), f"{name} {pin.version} does not fit {asked}"
     assert {name for name in pins if name.startswith("nvidia-")} == set(libraries)
+
+
+def test_the_gpu_variant_has_the_solver_where_tensorflow_looks_for_it(tmp_path: Path) -> None:
+    for name in ("cusolver", "cusparse"):
+        (tmp_path / "nvidia" / name / "lib").mkdir(parents=True)
+    (tmp_path / "nvidia/cusolver/lib/libcusolver.so.11").write_text("solver")
+    cusolver.link(tmp_path)
+    found = tmp_path / "nvidia/cusparse/lib/libcusolver.so.11"
+    assert found.read_text() == "solver" and not found.readlink().is_absolute()
+    [link] = re.findall(r"ln -s (\S+ \S+)/$", (PROJECT / "examples/gpu-image/Dockerfile").read_text(), re.MULTILINE)
+    assert link == f"{found.readlink()} cusparse/lib"
 
 
 def test_the_gpu_variant_finds_the_driver_of_each_cloud() -> None:
