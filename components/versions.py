@@ -111,6 +111,17 @@ KEDA = Chart(
     image="ghcr.io/kedacore/keda",
     repository="https://kedacore.github.io/charts",
 )
+# The newest chart of prometheus-community/helm-charts@cf408a290, August 2026. The embedded cluster builds Prometheus in
+# this release from Go's module v0.314.0.
+PROMETHEUS = Chart(
+    name="prometheus",
+    namespace="prometheus",
+    version="29.27.0",
+    reference="prometheus",
+    image="quay.io/prometheus/prometheus",
+    tag="v3.14.0",
+    repository="https://prometheus-community.github.io/helm-charts",
+)
 # 0.20.0 is newer, but Go's module proxy, where the embedded cluster gets the chart from, does not serve it.
 DEVICE_PLUGIN = Chart(
     name="nvidia-device-plugin",

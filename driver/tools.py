@@ -27,13 +27,13 @@ def prepare(*, everything: bool, python: Literal["stacks", "tests"] | None) -> N
         pulumi=python is None,
         simulated_nodes=everything,
         storage=everything,
-        metrics_server=everything,
+        autoscalers=go_module.AUTOSCALERS if everything else (),
         tests=tests,
     )
     if python is None:
         tasks.append(policy_environment.task())
     if everything:
-        tasks += images.tasks(streams=True, metrics_server=True)
+        tasks += images.tasks(streams=True, autoscalers=go_module.AUTOSCALERS)
     with Progress(terminal.console()) as progress:
         run_all(tasks, progress)
     if python is None:

@@ -120,13 +120,13 @@ def _follow(
 
 def _tasks(target: Target) -> list[Task]:
     simulated, streams = target.embedded and _simulates_nodes(target), _has_streams(target)
-    scaled = target.embedded and _scales_on_cpu(target)
+    scaled = _autoscalers(target) if target.embedded else set()
     tasks = toolchain.tasks(
         cluster=target.embedded,
         pulumi=True,
         simulated_nodes=simulated,
         storage=target.embedded,
-        metrics_server=scaled,
+        autoscalers=scaled,
     )
     check = Task("settings", partial(_check_settings, target), after=("python packages",))
     if target.cloud:
@@ -135,7 +135,7 @@ def _tasks(target: Target) -> list[Task]:
     if not target.embedded:
         return [*tasks, check]
     packages = package_sets.locked(StackSettings(target.stack, target.home))
-    archives = images.tasks(streams=streams, metrics_server=scaled, packages=packages)
+    archives = images.tasks(streams=streams, autoscalers=scaled, packages=packages)
     tasks += archives
     add_ons = (
         "debian packages",
@@ -143,7 +143,7 @@ def _tasks(target: Target) -> list[Task]:
         "containerd",
         "csi",
         "kwok",
-        "metrics-server",
+        *scaled,
         "gpu charts",
         "image add-ons",
     )
@@ -156,7 +156,7 @@ def _tasks(target: Target) -> list[Task]:
         Task(
             "load images",
             lambda step: cluster.load_images(
-                target.instance, step, streams=streams, metrics_server=scaled, packages=packages
+                target.instance, step, streams=streams, autoscalers=scaled, packages=packages
             ),
             after=("cluster", *images_built),
         ),
@@ -174,10 +174,16 @@ def _has_streams(target: Target) -> bool:
     return bool(StackSettings(target.stack, target.home).section("streams"))
 
 
-def _scales_on_cpu(target: Target) -> bool:
-    # metrics-server is compiled only for a stack with a server that scales on CPU.
-    workloads = StackSettings(target.stack, target.home).section("workloads")
-    return any(isinstance(one, dict) and one.get("scaling") for one in workloads.values())
+def _autoscalers(target: Target) -> set[str]:
+    # They are compiled only for a stack with workloads that they scale, or that has them for other stacks' workloads.
+    settings = StackSettings(target.stack, target.home)
+    controllers = settings.section("controllers")
+    scaled = [one.get("scaling") for one in settings.section("workloads").values() if isinstance(one, dict)]
+    by_cpu = ["cpu" in scaling for scaling in scaled if isinstance(scaling, dict)]
+    wanted = {"metrics-server"} if any(by_cpu) or controllers.get("metricsServer") == "chart" else set()
+    if not all(by_cpu) or controllers.get("keda") == "chart":
+        wanted |= {"keda"} if controllers.get("prometheusUrl") else {"keda", "prometheus"}
+    return wanted
 
 
 def _check_settings(target: Target, step: Step) -> None:

@@ -34,6 +34,7 @@ _CONTROLLERS = {
     "jobset": ("JobSet", "jobs", "jobset"),
     "keda": ("KEDA", "model server that scales by metrics", "keda"),
     "metrics_server": ("metrics-server", "model server that scales on cpu", "metricsServer"),
+    "prometheus": ("Prometheus", "model server that scales by metrics", "keda"),
 }
 """Controllers of workloads: the name, what uses it, and its key in the settings."""
 
@@ -127,7 +128,8 @@ def _by_path(workloads: Mapping[str, WorkloadArgs]) -> dict[Key, WorkloadArgs]:
 def _of_workload_stack(resolved: ResolvedStack, platform: str) -> Iterator[Fault]:
     """What a workload may do only in the stack of its platform, whose policies and quotas name its own workloads."""
     for name, workload in resolved.workloads.items():
-        for controller in sorted(workload.controllers - (resolved.on.controllers if resolved.on else set())):
+        missing = workload.controllers - (resolved.on.controllers if resolved.on else set())
+        for controller in sorted(missing - {"prometheus"} if "keda" in missing else missing):
             title, user, key = _CONTROLLERS[controller]
             reason = f"is a {workload.kind}, but stack {platform} installs no {title}, because it has no {user} itself"
             remedy = f"set controllers: {{{key}: chart}} in Pulumi.{platform}.yaml"

@@ -51,6 +51,7 @@ def build(resolved: ResolvedStack) -> Mapping[str, Any]:
         settings=config.volumes,
         volumes=volumes,
         needed=[*needed_by_jobs, *queues.values()],
+        autoscaled="keda" in config.cluster_controllers,
         opts=inside,
     )
     runs = deployed_runs.recorded(config.workloads)

@@ -17,7 +17,7 @@ from components.streams.settings import StreamArgs
 from components.volumes.settings import VolumeArgs
 from workloads.kinds import WorkloadArgs
 
-_FOR_OTHERS = frozenset({"jobset", "keda", "metrics_server"})
+_FOR_OTHERS = frozenset({"jobset", "keda", "metrics_server", "prometheus"})
 """Controllers whose objects workloads of other stacks create."""
 
 
@@ -37,8 +37,7 @@ class StackConfig(Model):
     namespace: Name | None = None
     """Namespace of the stack's objects; `tensorplane-<stack>` by default."""
     controllers: ControllersArgs = ControllersArgs()
-    """Which controllers (Kueue, JobSet, VolSync, KEDA, metrics-server) the stack installs, and the cluster's
-    Prometheus."""
+    """Which controllers (Kueue, JobSet, VolSync, KEDA, metrics-server, Prometheus) the stack installs."""
     volumes: Annotated[dict[Name, VolumeArgs], Field(default_factory=dict)]
     """Persistent storage, which outlives the workloads that mount it."""
     streams: Annotated[dict[Name, StreamArgs], Field(default_factory=dict)]
@@ -69,6 +68,8 @@ class StackConfig(Model):
         """The controllers of the workloads' objects, and of others': of jobs of members of teams, and those that the
         settings name, for workload stacks."""
         asked = _FOR_OTHERS & self.controllers.model_fields_set
+        # It has no key of its own: it comes with KEDA, unless another one is named.
+        asked |= {"prometheus"} if "keda" in asked else set()
         of_members = frozenset({"jobset"} if any(one.members for one in self.teams.values()) else ())
         return (asked | of_members).union(*(workload.controllers for workload in self.workloads.values()))
 

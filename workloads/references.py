@@ -1,7 +1,7 @@
 """The volumes and streams that a workload refers to, as plain data for its manifests."""
 
 from components.streams.access import client_label
-from workloads.manifests import streams
+from workloads.manifests import scaling, streams
 from workloads.manifests.mounts import Mountable
 from workloads.manifests.pod import SecretFiles
 from workloads.platform_settings import PlatformSettings
@@ -14,6 +14,19 @@ def mountable(name: str, platform: PlatformSettings) -> Mountable:
     metadata = args.backend_on(platform.cluster).pod_metadata
     one_node = args.for_one_node(platform.cluster)
     return Mountable(name, args.path, one_node, dict(metadata.labels), dict(metadata.annotations))
+
+
+def lag(stream: str, topic: str, use: StreamUseArgs, platform: PlatformSettings) -> scaling.Lag:
+    """The records of a topic that a consumer group has not read. `use`: that of the group."""
+    access = platform.streams[stream].access(stream, use.client, platform.cluster, platform.namespace)
+    return scaling.Lag(
+        access.bootstrap_from(platform.namespace),
+        topic,
+        use.client,
+        access.keda_settings(),
+        access.keda_secrets(),
+        access.username if access.by_password else None,
+    )
 
 
 def client(name: str, use: StreamUseArgs, platform: PlatformSettings, *, known_as: str | None = None) -> streams.Client:

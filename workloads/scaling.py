@@ -3,38 +3,27 @@
 import pulumi
 import pulumi_kubernetes as k8s
 
+from workloads.exposure import custom
 from workloads.manifests import scaling as manifests
-from workloads.manifests.objects import Manifest
 from workloads.owner import Owner
 from workloads.settings.scaling import ScalingArgs
 from workloads.settings.scorer import LagScalingArgs
 
 
-def declare(owner: Owner, scaling: ScalingArgs, prometheus: str | None, needed: list[pulumi.Resource]) -> None:
+def declare(owner: Owner, scaling: ScalingArgs, prometheus: str, needed: list[pulumi.Resource]) -> None:
     """Create the autoscaler. `prometheus`: URL of the server with the metrics; `needed`: the Deployment, and the
     controllers that the stack installs."""
-    opts = pulumi.ResourceOptions(parent=owner.component, depends_on=needed)
-    if scaling.controller == "keda":
-        _scaled_object(owner, manifests.by_metrics(owner.identity, scaling, prometheus or ""), opts)
+    if scaling.by_metrics:
+        custom(owner, manifests.by_metrics(owner.identity, scaling, prometheus), needed)
     else:
         spec = manifests.by_cpu(owner.identity, scaling)["spec"]
+        opts = pulumi.ResourceOptions(parent=owner.component, depends_on=needed)
         k8s.autoscaling.v2.HorizontalPodAutoscaler(owner.name, metadata=owner.metadata(), spec=spec, opts=opts)
 
 
-def declare_by_lag(
-    owner: Owner, scaling: LagScalingArgs, prometheus: str | None, needed: list[pulumi.Resource]
-) -> None:
+def declare_by_lag(owner: Owner, scaling: LagScalingArgs, lag: manifests.Lag, needed: list[pulumi.Resource]) -> None:
     """Create the autoscaler of a scorer, as `declare` does for a server."""
-    opts = pulumi.ResourceOptions(parent=owner.component, depends_on=needed)
-    _scaled_object(owner, manifests.by_lag(owner.identity, scaling, prometheus or ""), opts)
-
-
-def _scaled_object(owner: Owner, made: Manifest, opts: pulumi.ResourceOptions) -> None:
-    k8s.apiextensions.CustomResource(
-        owner.name,
-        api_version=made["apiVersion"],
-        kind=made["kind"],
-        metadata=owner.metadata(),
-        spec=made["spec"],
-        opts=opts,
-    )
+    if username := manifests.username(owner.identity, lag):
+        needed = [*needed, owner.config_map(username)]
+    for made in manifests.by_lag(owner.identity, scaling, lag):
+        needed = [*needed, custom(owner, made, needed)]

@@ -1,5 +1,6 @@
 """Which connections of a model server's pods NetworkPolicies allow."""
 
+from workloads.manifests import exposure
 from workloads.manifests.model_server import GRPC_PORT, REST_PORT
 from workloads.serving import Serving
 
@@ -7,7 +8,9 @@ from workloads.serving import Serving
 def allow(serving: Serving) -> None:
     """Let in the clients, and let the pods fetch their models."""
     page = [{"podSelector": {"matchLabels": serving.page.selector}}] if serving.args.page else []
-    clients = None if serving.clients is None else [*serving.clients, *page]
+    scales = serving.args.scaling is not None and serving.args.scaling.by_metrics
+    prometheus = map(exposure.of_namespace, serving.platform.settings.prometheus.namespaces if scales else ())
+    clients = None if serving.clients is None else [*serving.clients, *page, *prometheus]
     serving.owner.allow_clients([GRPC_PORT, REST_PORT], clients)
     if serving.fetching:
         serving.owner.allow_egress(serving.fetching.destinations())

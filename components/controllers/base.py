@@ -37,7 +37,7 @@ class ControllerKind:
     """One controller. Its module defines one as `CONTROLLER`."""
 
     name: str
-    """Its key in the settings, with the value `chart` or `present`."""
+    """Its key in the settings, or a property of them, with the value `chart` or `present`."""
     chart: Chart
     settings: type[Model]
     """Its settings below `controllers`. Each has a default."""

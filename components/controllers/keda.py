@@ -1,4 +1,4 @@
-"""KEDA: scales model servers by metrics of Prometheus, down to zero."""
+"""KEDA: scales workloads by metrics of Prometheus, down to zero."""
 
 from typing import Any
 
@@ -11,8 +11,8 @@ class KedaArgs(Model):
     """Whether the stack installs KEDA."""
 
     keda: Source = "chart"
-    """`chart` installs the KEDA version that tensorplane pins if a model server scales by requests, latency or queue;
-    `present` uses that of the cluster. A cluster can have one."""
+    """`chart` installs the KEDA version that tensorplane pins if a model server scales by requests, latency or queue,
+    or a scorer by lag; `present` uses that of the cluster. A cluster can have one."""
 
 
 def values() -> dict[str, Any]:

@@ -27,9 +27,11 @@ CONTROLLERS = {kind.name: kind for kind in _found()}
 """The controllers, by key in the settings."""
 
 
-class ControllersArgs(PrometheusArgs, *(kind.settings for kind in reversed(CONTROLLERS.values()))):  # type: ignore[misc]
-    """Which controllers the stack installs, and the cluster's Prometheus. A controller that the stack does not use is
-    never installed."""
+_OTHERS = [kind.settings for kind in reversed(CONTROLLERS.values()) if kind.settings is not PrometheusArgs]
+
+
+class ControllersArgs(PrometheusArgs, *_OTHERS):  # type: ignore[misc]
+    """Which controllers the stack installs. A controller that the stack does not use is never installed."""
 
 
 def faults(settings: ControllersArgs) -> Iterator[Fault]:

@@ -1,5 +1,6 @@
 """Connection of a client to a stream: addresses, authentication and Secrets."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -7,6 +8,8 @@ from typing import Literal
 Authentication = Literal["none", "tls", "scram-sha-512", "plain"]
 
 _LABEL = "streams.tensorplane"
+# An IPv6 address has colons.
+_HAS_DOMAIN = re.compile(r"[.:]")
 
 
 def client_label(stream: str) -> dict[str, str]:
@@ -46,6 +49,30 @@ class Access:
         elif self.by_password:
             settings |= {"sasl.mechanism": self.authentication.upper(), "sasl.username": self.username or ""}
         return settings
+
+    def bootstrap_from(self, elsewhere: str) -> str:
+        """The addresses for clients in other namespaces. A host of one label is a Service of the namespace
+        `elsewhere`."""
+        servers = (server.rpartition(":") for server in self.bootstrap.split(","))
+        found = ((host if _HAS_DOMAIN.search(host) else f"{host}.{elsewhere}.svc", port) for host, _, port in servers)
+        return ",".join(f"{host}:{port}" for host, port in found)
+
+    def keda_settings(self) -> dict[str, str]:
+        """Settings of KEDA's Kafka trigger without credentials."""
+        mechanisms = {"scram-sha-512": "scram_sha512", "plain": "plaintext"}
+        sasl = {"sasl": mechanisms[self.authentication]} if self.authentication in mechanisms else {}
+        return {**({"tls": "enable"} if self.tls else {}), **sasl}
+
+    def keda_secrets(self) -> Mapping[str, tuple[str, str]]:
+        """Secret and key of each credential, by the parameter of KEDA's Kafka trigger."""
+        found: dict[str, tuple[str, str]] = {}
+        if self.authority:
+            found["ca"] = (self.authority, "ca.crt")
+        if self.secret and self.authentication == "tls":
+            found |= {"cert": (self.secret, "user.crt"), "key": (self.secret, "user.key")}
+        elif self.secret and self.by_password:
+            found["password"] = (self.secret, "password")
+        return found
 
     def password_file(self, folder: str) -> str | None:
         """Path of the password file, for clients with a password."""

@@ -28,6 +28,8 @@ class Request:
     retain: bool
     needed: Sequence[pulumi.Resource]
     """Resources that must be ready before a job can be created."""
+    autoscaled: bool = False
+    """Whether the cluster has KEDA for workloads."""
 
     @property
     def claim(self) -> "k8s.core.v1.PersistentVolumeClaim":

@@ -29,6 +29,7 @@ class Stream(pulumi.ComponentResource):
         disk: "k8s.core.v1.PersistentVolumeClaim | None",
         retain: bool,
         needed: Sequence[pulumi.Resource] = (),
+        autoscaled: bool = False,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         broker = args.broker_on(cluster.args)
@@ -36,7 +37,7 @@ class Stream(pulumi.ComponentResource):
             raise ValueError(f"stream {name} has no broker, which `check` refuses")
         props = facts.Stream(broker=broker.kind, topics=sorted(args.topics), retain=retain)
         super().__init__(facts.STREAM, name, dict(props), opts)
-        request = Request(name, namespace, args, cluster, disk, retain, needed)
+        request = Request(name, namespace, args, cluster, disk, retain, needed, autoscaled)
         broker.declare(request, pulumi.ResourceOptions(parent=self))
         made = facts.StreamOutputs(topics=sorted(args.topics), groups=sorted(args.groups))
         self.register_outputs(dict(made))

@@ -20,9 +20,11 @@ def streams_of(
     settings: Mapping[str, VolumeArgs],
     volumes: Mapping[str, Volume],
     needed: Sequence[pulumi.Resource],
+    autoscaled: bool,
     opts: pulumi.ResourceOptions,
 ) -> dict[str, Stream]:
-    """`needed`: resources that must be ready before a Job can be created."""
+    """`needed`: resources that must be ready before a Job can be created. `autoscaled`: whether the cluster has KEDA
+    for workloads."""
     return {
         name: Stream(
             name,
@@ -32,6 +34,7 @@ def streams_of(
             disk=volumes[args.volume].claim if args.volume else None,
             retain=args.retained(settings),
             needed=needed,
+            autoscaled=autoscaled,
             opts=opts,
         )
         for name, args in declared.items()

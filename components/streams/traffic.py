@@ -6,8 +6,8 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components import agent
-from components.base.labels import labels
+from components import agent, versions
+from components.base.labels import NAMESPACE_NAME, labels
 from components.streams.access import client_label
 from components.streams.broker import Request
 
@@ -25,8 +25,11 @@ def clients(
 def brokers(
     request: Request, pod_labels: Mapping[str, str], ports: Sequence[int], opts: pulumi.ResourceOptions
 ) -> None:
-    """Allow only the stream's clients to reach the brokers."""
-    rule = {"from_": [_pods(client_label(request.name))], "ports": _ports(ports)}
+    """Allow only the stream's clients to reach the brokers, and KEDA, which asks for the lag of groups."""
+    peers = [_pods(client_label(request.name))]
+    if request.autoscaled:
+        peers.append({"namespace_selector": {"match_labels": {NAMESPACE_NAME: versions.KEDA.namespace}}})
+    rule = {"from_": peers, "ports": _ports(ports)}
     _policy(request, "brokers", pod_labels, {"ingress": [rule]}, opts)
 
 

@@ -6,7 +6,7 @@ too, and keeps its memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from embedded.paths import Instance
@@ -55,17 +55,17 @@ def load_images(
     step: Step,
     *,
     streams: bool = False,
-    metrics_server: bool = False,
+    autoscalers: Collection[str] = (),
     packages: Iterable[tuple[str, ...]] = (),
 ) -> None:
     """Imports every locally built image that the running cluster lacks.
 
-    With `streams`, the image of the streams' broker is one of them, with `metrics_server` that of autoscalers.
-    `packages`: locked sets on the training image.
+    With `streams`, the image of the streams' broker is one of them. `autoscalers`: those of `go_module.AUTOSCALERS`
+    whose images are wanted. `packages`: locked sets on the training image.
     """
     from embedded.cluster import image_store
 
-    image_store.load_all(instance, step, streams=streams, metrics_server=metrics_server, packages=tuple(packages))
+    image_store.load_all(instance, step, streams=streams, autoscalers=autoscalers, packages=tuple(packages))
 
 
 def has_image(instance: Instance, name: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -89,16 +89,16 @@ def load_all(
     step: Step,
     *,
     streams: bool = False,
-    metrics_server: bool = False,
+    autoscalers: Collection[str] = (),
     packages: Sequence[images.Locked] = (),
 ) -> list[str]:
     """Imports every locally built image that the cluster lacks; returns the imported names.
 
-    With `streams`, the image of the streams' broker is one of them, with `metrics_server` that of autoscalers.
-    `packages`: locked sets on the training image.
+    With `streams`, the image of the streams' broker is one of them. `autoscalers`: those of `go_module.AUTOSCALERS`
+    whose images are wanted. `packages`: locked sets on the training image.
     """
-    store, base = _of(instance), images.archives(streams=streams, metrics_server=metrics_server)
-    every = images.archives(streams=streams, metrics_server=metrics_server, packages=packages)
+    store, base = _of(instance), images.archives(streams=streams, autoscalers=autoscalers)
+    every = images.archives(streams=streams, autoscalers=autoscalers, packages=packages)
     # Images with packages have the layers of the training image.
     return [
         *store.load_from(every, base, step),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from pathlib import Path
 
@@ -20,10 +20,10 @@ Locked = tuple[str, ...]
 """A locked set of packages: lines of a requirements file, with hashes."""
 
 
-def tasks(*, streams: bool = False, metrics_server: bool = False, packages: Iterable[Locked] = ()) -> list[Task]:
+def tasks(*, streams: bool = False, autoscalers: Collection[str] = (), packages: Iterable[Locked] = ()) -> list[Task]:
     """The tasks that build missing images; none if all are in the cache.
 
-    With `streams`, also that of their broker, with `metrics_server` that of autoscalers.
+    With `streams`, also that of their broker. `autoscalers`: those of `go_module.AUTOSCALERS` whose images are wanted.
     `packages`: locked sets that jobs add to the training image.
     """
     images = {name: image for name, image in _python_images().items() if not image.archive.exists()}
@@ -31,9 +31,10 @@ def tasks(*, streams: bool = False, metrics_server: bool = False, packages: Iter
     missing = (
         [] if _is_cached(_add_ons) else [Task("image add-ons", partial(_build_all, _add_ons), after=("kubernetes",))]
     )
-    if metrics_server and not _is_cached(_autoscaling):
-        build = partial(_build_all, _autoscaling)
-        missing.append(Task("image metrics-server", build, after=("kubernetes", "metrics-server")))
+    for name in sorted(autoscalers):
+        made = partial(add_ons.autoscaler, name)
+        if not _is_cached(made):
+            missing.append(Task(f"image {name}", partial(_build_all, made), after=("kubernetes", name)))
     if training.BASE.name in needed:
         missing.append(Task("image base", partial(_layer, training.BASE)))
     if training.TENSORFLOW.name in needed:
@@ -50,10 +51,11 @@ def tasks(*, streams: bool = False, metrics_server: bool = False, packages: Iter
 
 
 def archives(
-    *, streams: bool = False, metrics_server: bool = False, packages: Iterable[Locked] = ()
+    *, streams: bool = False, autoscalers: Collection[str] = (), packages: Iterable[Locked] = ()
 ) -> dict[str, Path]:
     """Each image's OCI archive, by the image's name, in the order in which they can be imported."""
-    more = [*([kafka_image.image()] if streams else []), *(_autoscaling() if metrics_server else [])]
+    more = [kafka_image.image()] if streams else []
+    more += [image for name in sorted(autoscalers) for image in add_ons.autoscaler(name)]
     more += map(package_layer.image, packages)
     return {image.name: image.archive for image in (*add_ons.images(), *_python_images().values(), *more)}
 
@@ -64,10 +66,6 @@ def _python_images() -> dict[str, Image]:
 
 def _add_ons() -> list[Image]:
     return add_ons.images()
-
-
-def _autoscaling() -> list[Image]:
-    return [add_ons.metrics_server()]
 
 
 def _is_cached(images: Callable[[], list[Image]]) -> bool:

@@ -25,6 +25,15 @@ PAUSE = Image(
     (Recipe("pause", debian.pause, sources=("debian.py",)),),
     entrypoint=("/usr/bin/catatonit", "-P"),
 )
+OF_AUTOSCALERS = {
+    "metrics-server": {"registry.k8s.io/metrics-server/metrics-server": ("metrics-server", "/metrics-server")},
+    "keda": {
+        "ghcr.io/kedacore/keda": ("operator", "/keda"),
+        "ghcr.io/kedacore/keda-metrics-apiserver": ("adapter", "/keda-adapter"),
+    },
+    "prometheus": {"quay.io/prometheus/prometheus": ("prometheus", "/bin/prometheus")},
+}
+"""Images of the autoscalers: the program in each, and its path."""
 
 
 def images() -> list[Image]:
@@ -32,10 +41,10 @@ def images() -> list[Image]:
     return [PAUSE, *(_program(name, program, path) for name, (program, path) in _PROGRAMS.items())]
 
 
-def metrics_server() -> Image:
-    """That of metrics-server, for stacks with model servers that scale on CPU. The same Fault."""
-    version = required(go_module.metrics_server().source, "sigs.k8s.io/metrics-server")
-    return _program(f"registry.k8s.io/metrics-server/metrics-server:{version}", "metrics-server", "/metrics-server")
+def autoscaler(name: str) -> list[Image]:
+    """Those of one of `go_module.AUTOSCALERS`, for stacks with workloads that scale. The same Fault."""
+    tag = go_module.AUTOSCALERS[name]().release
+    return [_program(f"{image}:{tag}", program, path) for image, (program, path) in OF_AUTOSCALERS[name].items()]
 
 
 def _program(name: str, program: str, path: str) -> Image:
@@ -43,8 +52,10 @@ def _program(name: str, program: str, path: str) -> Image:
 
     def make(root: Path, step: Step) -> None:
         step.note(f"copying {program}")
-        shutil.copyfile(binary, root / path.lstrip("/"))
-        (root / path.lstrip("/")).chmod(0o755)
+        target = root / path.lstrip("/")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(binary, target)
+        target.chmod(0o755)
         debian.accounts(root)
 
     # Tool folders are named by their sources, so the path identifies the content.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -30,7 +30,7 @@ class Tools:
             go_module.containerd(),
             go_module.csi(),
             go_module.kwok(),
-            go_module.metrics_server(),
+            *(autoscaler() for autoscaler in go_module.AUTOSCALERS.values()),
         )
 
     def path(self, program: str) -> Path:
@@ -56,10 +56,10 @@ class Tools:
         return charts.folder()
 
     @property
-    def autoscaler_charts(self) -> Path | None:
-        """Folder with the chart `metrics-server`; None where no stack has needed it yet."""
-        folder = go_module.metrics_server().folder / "charts"
-        return folder if folder.exists() else None
+    def autoscaler_charts(self) -> list[Path]:
+        """Folders with the charts `metrics-server`, `keda` and `prometheus`, as far as a stack has needed them."""
+        folders = [autoscaler().folder / "charts" for autoscaler in go_module.AUTOSCALERS.values()]
+        return [folder for folder in folders if folder.exists()]
 
     @property
     def snapshot_kinds(self) -> Path:
@@ -90,23 +90,22 @@ def tasks(
     pulumi: bool,
     simulated_nodes: bool = False,
     storage: bool = False,
-    metrics_server: bool = False,
+    autoscalers: Collection[str] = (),
     tests: bool = False,
 ) -> list[Task]:
     """The tasks that get missing tools: of the embedded cluster, of `pulumi up`, or only Python packages.
 
     `simulated_nodes` adds the cluster's tools for simulated nodes with GPUs, `storage` those of the CSI driver,
-    `metrics_server` that of autoscalers, and `tests` the Python packages and the browser of the tests.
+    `autoscalers` those of `go_module.AUTOSCALERS`, and `tests` the Python packages and the browser of the tests.
     """
     programs = debian.PROGRAMS | (debian.STORAGE if storage else {}) | (debian.BROWSER if tests else {})
     wanted = _cluster_tasks(programs, simulated_nodes=simulated_nodes, storage=storage) if cluster else []
     if pulumi:
         wanted += _pulumi_tasks(with_helm=not cluster)
-    server = go_module.metrics_server()
-    if metrics_server and not server.is_built:
-        if not golang.find() and not any(task.name == "go" for task in wanted):
-            wanted.append(Task("go", _get_go))
-        wanted.append(_build_task(server))
+    scaling = [module for name in sorted(autoscalers) if not (module := go_module.AUTOSCALERS[name]()).is_built]
+    if scaling and not golang.find() and not any(task.name == "go" for task in wanted):
+        wanted.append(Task("go", _get_go))
+    wanted += map(_build_task, scaling)
     if cluster and tests and kafka.is_missing():
         # Both call apt, which allows one reader of its lists at a time.
         wanted.append(Task("kafka", _get_kafka, after=("debian packages",)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +18,7 @@ from embedded.toolchain.golang import Go
 from embedded.toolchain.places import made_whole
 
 # Builds on the critical path come first: images and the cluster need Kubernetes, `pulumi up` comes last.
-_ORDER = ("kubernetes", "containerd", "csi", "kwok", "metrics-server", "helm", "pulumi")
+_ORDER = ("kubernetes", "containerd", "csi", "kwok", "metrics-server", "prometheus", "keda", "helm", "pulumi")
 
 
 class _Turns:
@@ -57,6 +58,7 @@ def build(module: GoModule, step: Step) -> None:
                 _compile(module, go, draft / "bin", step)
             _copy_charts(module, go, draft / "charts", step)
             _copy_crds(module, go, draft / "crds", step)
+            own_chart(module, go, draft / "charts" / module.name, step)
 
 
 def _urgency(module: GoModule) -> int:
@@ -118,6 +120,19 @@ def _copy_charts(module: GoModule, go: Go, folder: Path, step: Step) -> None:
 def _copy_crds(module: GoModule, go: Go, folder: Path, step: Step) -> None:
     for source in _ask(module, go, step, "-m", "-f={{.Dir}}", *module.crds).splitlines() if module.crds else ():
         charts.keep(Path(source) / "config" / "crd", folder)
+
+
+def own_chart(module: GoModule, go: Go, folder: Path, step: Step) -> None:
+    """Copies the module's own chart, if it has one, with upstream's manifests as further templates."""
+    if not module.chart:
+        return
+    charts.keep(module.chart, folder)
+    for name, patterns in module.manifests.items():
+        source = Path(_ask(module, go, step, "-m", "-f={{.Dir}}", name).strip())
+        for path in sorted(path for pattern in patterns for path in source.glob(pattern)):
+            # Paths as names: upstream has files of one name in several folders.
+            template = folder / "templates" / str(path.relative_to(source)).replace("/", "-")
+            shutil.copyfile(path, template)
 
 
 def _ask(module: GoModule, go: Go, step: Step, *arguments: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import platform
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +15,8 @@ from embedded.toolchain.places import tools_folder
 
 _KUBERNETES_VERSION = "k8s.io/component-base/version"
 _PULUMI_VERSION = "github.com/pulumi/pulumi/sdk/v3/go/common/version.Version"
+_KEDA = "github.com/kedacore/keda/v2"
+_PROMETHEUS = "github.com/prometheus/prometheus"
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,10 @@ class GoModule:
     """Additional names of a program that behaves according to its name."""
     crds: tuple[str, ...] = ()
     """Modules whose `config/crd` files are copied next to the programs."""
+    release: str = ""
+    """The tag of upstream's images of these programs."""
+    manifests: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Upstream's manifests, as patterns by module, that become templates of the chart in the module's own `chart`."""
 
     @cached_property
     def _mod(self) -> str:
@@ -59,6 +65,12 @@ class GoModule:
         return sorted([*(Path(tool).name for tool in tools), *self._mains, *self._called])
 
     @property
+    def chart(self) -> Path | None:
+        """The folder of the module's own chart, which is copied next to the programs; None if it has none."""
+        folder = self.source / "chart"
+        return folder if folder.exists() else None
+
+    @property
     def _called(self) -> list[str]:
         return [name for names in self.names.values() for name in names]
 
@@ -73,9 +85,11 @@ class GoModule:
         """The folder of the built programs, whose name changes with every input."""
         digest = hashlib.sha256()
         files = [self.source / "go.mod", self.source / "go.sum", *sorted(self.source.rglob("*.go"))]
+        files += sorted(path for path in self.chart.rglob("*") if path.is_file()) if self.chart else []
         for path in files:
             digest.update(f"{path.relative_to(self.source)}\0".encode() + path.read_bytes() + b"\0")
-        recipe = (platform.machine(), *self.build_flags, *self.packages, *self._called, *self.charts, *self.crds)
+        recipe = [platform.machine(), *self.build_flags, *self.packages, *self._called, *self.charts, *self.crds]
+        recipe += [pattern for patterns in self.manifests.values() for pattern in patterns]
         digest.update("\0".join(recipe).encode())
         return tools_folder() / f"{self.name}-{digest.hexdigest()[:12]}"
 
@@ -140,7 +154,56 @@ def metrics_server() -> GoModule:
         source,
         versions=(f"sigs.k8s.io/metrics-server/pkg/version.gitVersion={version}",),
         charts=("sigs.k8s.io/metrics-server",),
+        release=version,
     )
+
+
+def keda() -> GoModule:
+    """KEDA with a chart of its manifests: only for stacks with workloads that scale by metrics or lag.
+
+    Its admission webhooks are not part of it: the checks of the stack find the same faults earlier.
+    """
+    source = MODULES / "keda"
+    version = required(source, _KEDA).removeprefix("v")
+    manifests = (
+        "config/crd/bases/*.yaml",
+        "config/rbac/role*.yaml",
+        "config/service_account/service_account.yaml",
+        "config/manager/service.yaml",
+        "config/metrics-server/role*.yaml",
+        "config/metrics-server/*service.yaml",
+    )
+    return GoModule(
+        "keda",
+        source,
+        versions=(f"{_KEDA}/version.Version={version}",),
+        release=version,
+        manifests={_KEDA: manifests},
+    )
+
+
+def prometheus() -> GoModule:
+    """Prometheus with a chart, without its web pages: for the same stacks. Of its ways to discover targets, it has
+    that by Kubernetes alone, since the clients of all clouds would triple its size."""
+    source = MODULES / "prometheus"
+    # Its module v0.314.0 is the release v3.14.0.
+    _, minor, patch = required(source, _PROMETHEUS).split(".")
+    version = f"{int(minor) // 100}.{int(minor) % 100}.{patch}"
+    return GoModule(
+        "prometheus",
+        source,
+        flags=("-tags=remove_all_sd,enable_kubernetes_sd",),
+        versions=(f"github.com/prometheus/common/version.Version={version}",),
+        release=f"v{version}",
+    )
+
+
+AUTOSCALERS: Mapping[str, Callable[[], GoModule]] = {
+    "metrics-server": metrics_server,
+    "keda": keda,
+    "prometheus": prometheus,
+}
+"""What scales workloads, and measures them for that, by name."""
 
 
 def csi() -> GoModule:

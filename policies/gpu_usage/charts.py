@@ -19,6 +19,7 @@ OWN = frozenset(
         "oci://mcr.microsoft.com/microsoft.azuremanagedlustre/azurelustre-csi-driver",
         "https://kubernetes-sigs.github.io/metrics-server/metrics-server",
         "https://kedacore.github.io/charts/keda",
+        "https://prometheus-community.github.io/helm-charts/prometheus",
         "https://backube.github.io/helm-charts/volsync",
         "https://nvidia.github.io/k8s-device-plugin/nvidia-device-plugin",
         "https://nvidia.github.io/dcgm-exporter/helm-charts/dcgm-exporter",
@@ -28,7 +29,7 @@ OWN = frozenset(
     }
 )
 # The same, built for the embedded cluster.
-_BUILT = re.compile(r"/.*/charts/(kueue|jobset|volsync|nvidia-device-plugin|metrics-server|keda)")
+_BUILT = re.compile(r"/.*/charts/(kueue|jobset|volsync|nvidia-device-plugin|metrics-server|keda|prometheus)")
 # Inputs with additional values that no policy sees.
 _HIDDEN = ("valueYamlFiles", "postrender")
 _COMPONENTS = re.compile(r"kubernetes:(yaml(/v2)?:Config(File|Group)|kustomize(/v2)?:Directory|helm\.sh/v\d:Chart)")

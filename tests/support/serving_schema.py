@@ -1,8 +1,8 @@
 """What KEDA, the Prometheus operator, the Gateway API and Envoy Gateway take as their objects, as far as model servers
 use them: names and types of fields, nothing else.
 
-The facts are those of kedacore/keda, release 2.17 (`config/crd/bases/keda.sh_scaledobjects.yaml`, and the Prometheus
-scaler), kubernetes-sigs/gateway-api, release 1.4 (`config/crd/standard`), envoyproxy/gateway, release 1.5
+The facts are those of kedacore/keda, release 2.17 (`config/crd/bases/keda.sh_scaledobjects.yaml`, and the scalers of
+Prometheus and Kafka), kubernetes-sigs/gateway-api, release 1.4 (`config/crd/standard`), envoyproxy/gateway, release 1.5
 (`charts/gateway-helm/crds/generated`), and prometheus-operator, release 0.85.
 """
 
@@ -34,11 +34,42 @@ _PROMETHEUS = fields(
     ignoreNullValues={"true", "false"},
 )
 _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
+_KAFKA = fields(
+    "bootstrapServers",
+    "consumerGroup",
+    bootstrapServers=re.compile(r"[^,]+:\d+(,[^,]+:\d+)*"),
+    consumerGroup=str,
+    topic=str,
+    lagThreshold=re.compile(r"[1-9]\d*"),
+    activationLagThreshold=re.compile(r"\d+"),
+    offsetResetPolicy={"earliest", "latest"},
+    version=re.compile(r"\d+\.\d+\.\d+"),
+    tls={"enable", "disable"},
+    sasl={"none", "plaintext", "scram_sha256", "scram_sha512"},
+)
+_CREDENTIAL = fields(
+    "parameter",
+    "name",
+    "key",
+    parameter={"ca", "cert", "key", "username", "password"},
+    name=_NAME,
+    key=str,
+)
 _HOST = re.compile(r"(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _PARENT = fields("name", name=_NAME, namespace=_NAME, sectionName=_NAME, port=Whole(1, 65535))
 _BACKEND = fields("name", name=_NAME, port=Whole(1, 65535), weight=Whole(0))
 _AUTHORITY = fields("name", group=str, kind={"ConfigMap", "Secret"}, name=_NAME, namespace=_NAME)
 _ROUTES = "gateway.networking.k8s.io"
+
+_TRIGGERS = {"kafka": _KAFKA, "prometheus": _PROMETHEUS}
+_TRIGGER = fields(
+    "type",
+    "metadata",
+    type=set(_TRIGGERS),
+    metricType={"AverageValue", "Value", "Utilization"},
+    metadata={str: str},
+    authenticationRef=fields("name", name=_NAME),
+)
 
 
 def _route(match: Any) -> Any:
@@ -123,15 +154,11 @@ _SPECS = {
             horizontalPodAutoscalerConfig=fields(behavior=fields(scaleUp=_RULES, scaleDown=_RULES), name=str),
             restoreToOriginalReplicaCount=bool,
         ),
-        triggers=[
-            fields(
-                "type",
-                "metadata",
-                type={"prometheus"},
-                metricType={"AverageValue", "Value", "Utilization"},
-                metadata=_PROMETHEUS,
-            )
-        ],
+        triggers=[_TRIGGER],
+    ),
+    ("keda.sh/v1alpha1", "TriggerAuthentication"): fields(
+        secretTargetRef=[_CREDENTIAL],
+        configMapTargetRef=[_CREDENTIAL],
     ),
 }
 
@@ -141,4 +168,8 @@ def wrong(manifest: Mapping[str, Any]) -> list[str]:
     spec = _SPECS.get((manifest["apiVersion"], manifest["kind"]))
     if spec is None:
         return [f"{manifest['apiVersion']} {manifest['kind']}: unknown"]
-    return list(differences(manifest["kind"], manifest["spec"], spec))
+    triggers = manifest["spec"].get("triggers", ())
+    return [
+        *differences(manifest["kind"], manifest["spec"], spec),
+        *(line for one in triggers for line in differences(one["type"], one["metadata"], _TRIGGERS[one["type"]])),
+    ]

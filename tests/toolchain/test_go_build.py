@@ -50,6 +50,11 @@ def test_every_input_changes_the_folder_and_nothing_else_does(own_cache: Path, t
         path.write_text(path.read_text() + text)
         assert folder() not in seen, name
         seen.add(folder())
+    (tiny.source / "chart").mkdir()
+    (tiny.source / "chart" / "Chart.yaml").write_text("name: tiny\n")
+    assert folder() not in seen
+    seen.add(folder())
+    assert replace(tiny, manifests={"example.org/tiny": ("config/*.yaml",)}).folder.name not in seen
     assert replace(tiny, flags=("-tags=x",)).folder.name not in seen
     assert replace(tiny, versions=("main.name=y",)).folder.name not in seen
 

@@ -8,6 +8,10 @@ from workloads.base import Declared
 from workloads.settings.model_server import ServerSettings
 from workloads.settings.scaling import ScalingArgs
 
+NO_METRICS = (
+    "requires a Prometheus server with the metrics, but that of the stack does not find ServiceMonitors; "
+    "set controllers.prometheusUrl, remove controllers.servingMetrics"
+)
 _LOADS = ("cpu", "requestsPerSecond", "latencyMilliseconds", "queueMilliseconds")
 
 
@@ -20,10 +24,6 @@ def faults(settings: ServerSettings, at: Key, declared: Declared) -> Iterator[Fa
     if "replicas" in settings.model_fields_set:
         yield Fault((*at, "replicas"), "conflicts with scaling; remove one of them", given=(here,))
     yield from _range(scaling, here)
-    if title := declared.cluster.missing_controllers.get(scaling.controller):
-        yield Fault(
-            here, f"requires {title}, which this kind of cluster does not have; set replicas", given=(("cluster",),)
-        )
     values = (scaling.cpu, scaling.requests_per_second, scaling.latency_milliseconds, scaling.queue_milliseconds)
     loads = [name for name, value in zip(_LOADS, values, strict=True) if value is not None]
     if not loads:
@@ -50,9 +50,8 @@ def _range(scaling: ScalingArgs, here: Key) -> Iterator[Fault]:
 
 def _measured(settings: ServerSettings, key: Key, at: Key, prometheus: PrometheusArgs) -> Iterator[Fault]:
     """Faults of a server that scales by metrics. `key`: the path of the load."""
-    if not prometheus.prometheus_url:
-        reason = "requires the metrics of a Prometheus server; set controllers.prometheusUrl, or scale on cpu"
-        yield Fault(key, reason, given=(("controllers",),))
+    if prometheus.finds_nothing:
+        yield Fault(key, f"{NO_METRICS}, or scale on cpu", given=(("controllers",),))
     if settings.streams and settings.scaling and not settings.scaling.requests_query:
         reason = "requires TensorFlow Serving's metrics, which an image that reads streams does not have"
         yield Fault(key, f"{reason}; scale on cpu", given=((*at, "streams"),))

@@ -86,12 +86,6 @@ def _scaling(settings: ScorerSettings, scaling: LagScalingArgs, at: Key, declare
     if scaling.min > scaling.max:
         reason = f"is {scaling.min}, more than max, which is {scaling.max}; set {scaling.max} or less"
         yield Fault((*here, "min"), reason, given=((*here, "max"),))
-    if title := declared.cluster.missing_controllers.get("keda"):
-        reason = f"requires {title}, which this kind of cluster does not have; set replicas"
-        yield Fault(here, reason, given=(("cluster",),))
-    elif not declared.prometheus.prometheus_url:
-        reason = "requires the metrics of a Prometheus server; set controllers.prometheusUrl, or replicas"
-        yield Fault((*here, "lag"), reason, given=(("controllers",),))
 
 
 def faults_between(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Fault]:

@@ -55,7 +55,7 @@ class ModelServerArgs(ServerSettings, WorkloadArgs):
 
     @property
     def controllers(self) -> frozenset[str]:
-        return frozenset({self.scaling.controller} if self.scaling else ())
+        return self.scaling.controllers if self.scaling else frozenset()
 
     def pod_sets(self) -> list[PodSet]:
         at = ("scaling", "max") if self.scaling else ("replicas",)
@@ -102,7 +102,7 @@ class ModelServer(Workload):
         service, routes = _expose(serving)
         pods.try_versions(deployment, routes)
         if args.scaling:
-            url = platform.settings.prometheus.prometheus_url
+            url = platform.settings.prometheus.url
             scaling.declare(serving.owner, args.scaling, url, [deployment, *platform.controllers])
         if args.most_replicas > 1:
             _disruption_budget(serving.owner)

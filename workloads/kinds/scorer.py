@@ -100,7 +100,7 @@ class Scorer(Workload):
             name,
             metadata=owner.metadata(),
             spec={
-                "replicas": args.scaling.min if args.scaling else args.replicas,
+                "replicas": max(1, args.scaling.min) if args.scaling else args.replicas,
                 "selector": {"match_labels": owner.selector},
                 # Each pod that comes or goes makes all share the partitions anew, so the new one takes the place of
                 # an old one.
@@ -115,8 +115,8 @@ class Scorer(Workload):
         if by_operator:
             exposure.custom(owner, service_monitor.pod_monitor(owner.identity), [deployment])
         if args.scaling:
-            url = platform.settings.prometheus.prometheus_url
-            scaling.declare_by_lag(owner, args.scaling, url, [deployment, *platform.controllers])
+            lag = references.lag(args.input.stream, args.input.topic, args.input.use, platform.settings)
+            scaling.declare_by_lag(owner, args.scaling, lag, [deployment, *platform.controllers])
         self.gpus = 0
         self.outputs = registered.ScorerOutputs(
             kind=args.kind,

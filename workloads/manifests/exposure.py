@@ -46,7 +46,12 @@ def sources(clients: Sequence[ClientArgs], exposure: Any) -> list[dict[str, Any]
 def _peer(client: ClientArgs) -> dict[str, Any]:
     if client.workload:
         return {"podSelector": {"matchLabels": {NAME: client.workload}}}
-    return {"namespaceSelector": {"matchLabels": {NAMESPACE_NAME: client.namespace}}}
+    return of_namespace(client.namespace or "")
+
+
+def of_namespace(name: str) -> dict[str, Any]:
+    """All pods of a namespace as peers of a NetworkPolicy."""
+    return {"namespaceSelector": {"matchLabels": {NAMESPACE_NAME: name}}}
 
 
 def routes(exposure: Any) -> dict[str, int]:

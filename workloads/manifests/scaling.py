@@ -1,8 +1,11 @@
 """The objects that scale model servers and scorers: a HorizontalPodAutoscaler by CPU, a ScaledObject of KEDA by
-metrics."""
+metrics or lag."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+from workloads.manifests.files import Bundle, bundle
 from workloads.manifests.objects import Identity, Manifest
 from workloads.settings.scaling import ScalingArgs
 from workloads.settings.scorer import LagScalingArgs
@@ -10,7 +13,11 @@ from workloads.settings.scorer import LagScalingArgs
 _WINDOW = "2m"
 """Time over which rates are computed: at least two scrapes of Prometheus, which by default are a minute apart."""
 _POLL_SECONDS = 10
-"""How often KEDA asks Prometheus whether a server without pods gets requests."""
+"""How often KEDA asks whether a server without pods gets requests, or a scorer without pods has records to read."""
+_KAFKA_PROTOCOL = "2.5.0"
+"""The version of Kafka whose protocol KEDA speaks. Kafka 4 refuses that of before 2.1, and KEDA's default is 1.0."""
+_API = "keda.sh/v1alpha1"
+_USERNAME = "username"
 
 
 def by_cpu(owner: Identity, scaling: ScalingArgs) -> Manifest:
@@ -33,23 +40,6 @@ def by_cpu(owner: Identity, scaling: ScalingArgs) -> Manifest:
 def by_metrics(owner: Identity, scaling: ScalingArgs, prometheus: str) -> Manifest:
     """Scales a server's Deployment by metrics. `prometheus`: URL of the server that has them."""
     query, threshold, metric_type = _trigger(owner, scaling)
-    return _scaled_object(owner, scaling, prometheus, query, threshold, metric_type)
-
-
-def by_lag(owner: Identity, scaling: LagScalingArgs, prometheus: str) -> Manifest:
-    """Scales a scorer's Deployment by the lag that its pods publish."""
-    query = f"sum(tensorplane_scorer_lag{_series(owner)})"
-    return _scaled_object(owner, scaling, prometheus, query, scaling.lag, "AverageValue")
-
-
-def _scaled_object(
-    owner: Identity,
-    scaling: ScalingArgs | LagScalingArgs,
-    prometheus: str,
-    query: str,
-    threshold: float,
-    metric_type: str,
-) -> Manifest:
     trigger = {
         "type": "prometheus",
         "metricType": metric_type,
@@ -61,8 +51,64 @@ def _scaled_object(
             "activationThreshold": "0",
         },
     }
+    return _scaled_object(owner, scaling, trigger)
+
+
+@dataclass(frozen=True)
+class Lag:
+    """The records of a topic that a consumer group has not read, and how KEDA reaches the brokers."""
+
+    bootstrap: str
+    topic: str
+    group: str
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Further settings of KEDA's Kafka trigger."""
+    secrets: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Secret and key of each credential, by the trigger's parameter."""
+    username: str | None = None
+
+
+def username(owner: Identity, lag: Lag) -> Bundle | None:
+    """The name with which KEDA logs in; None without. A trigger takes it, as the password, from an object only."""
+    return bundle(f"{owner.name}-lag", {_USERNAME: lag.username.encode()}) if lag.username else None
+
+
+def by_lag(owner: Identity, scaling: LagScalingArgs, lag: Lag) -> list[Manifest]:
+    """Scales a scorer's Deployment by its lag, as the brokers know it: objects in the order of their creation."""
+    trigger: dict[str, Any] = {
+        "type": "kafka",
+        "metricType": "AverageValue",
+        "metadata": {
+            "bootstrapServers": lag.bootstrap,
+            "topic": lag.topic,
+            "consumerGroup": lag.group,
+            "lagThreshold": str(scaling.lag),
+            # The first record starts a pod.
+            "activationLagThreshold": "0",
+            # Where a scorer without committed offsets starts.
+            "offsetResetPolicy": "earliest",
+            "version": _KAFKA_PROTOCOL,
+            **lag.settings,
+        },
+    }
+    spec: dict[str, Any] = {}
+    if lag.secrets:
+        secrets = sorted(lag.secrets.items())
+        spec["secretTargetRef"] = [{"parameter": name, "name": of, "key": key} for name, (of, key) in secrets]
+    if named := username(owner, lag):
+        (item,) = named.items
+        spec["configMapTargetRef"] = [{"parameter": _USERNAME, "name": named.name, "key": item["key"]}]
+    if not spec:
+        return [_scaled_object(owner, scaling, trigger)]
+    trigger["authenticationRef"] = {"name": owner.name}
+    metadata = owner.metadata(owner.name)
+    authentication = {"apiVersion": _API, "kind": "TriggerAuthentication", "metadata": metadata, "spec": spec}
+    return [authentication, _scaled_object(owner, scaling, trigger)]
+
+
+def _scaled_object(owner: Identity, scaling: ScalingArgs | LagScalingArgs, trigger: Mapping[str, Any]) -> Manifest:
     return {
-        "apiVersion": "keda.sh/v1alpha1",
+        "apiVersion": _API,
         "kind": "ScaledObject",
         "metadata": owner.metadata(owner.name),
         "spec": {

@@ -31,6 +31,11 @@ class ScalingArgs(Model):
     """Seconds of lower load before pods are stopped, at most half of them each minute."""
 
     @property
-    def controller(self) -> str:
-        """Name of the controller that scaling needs: KEDA for metrics of a Prometheus server."""
-        return "keda" if self.cpu is None else "metrics_server"
+    def by_metrics(self) -> bool:
+        """Whether it scales by metrics of a Prometheus server, as KEDA asks for them."""
+        return self.cpu is None
+
+    @property
+    def controllers(self) -> frozenset[str]:
+        """Names of the controllers that scaling needs."""
+        return frozenset({"keda", "prometheus"} if self.by_metrics else {"metrics_server"})

@@ -44,10 +44,10 @@ class OutputArgs(Model):
 
 
 class LagScalingArgs(Model):
-    """How many pods a scorer has, by its lag. It requires KEDA and a Prometheus server."""
+    """How many pods a scorer has, by its lag. It requires KEDA, which asks the brokers."""
 
-    min: Annotated[int, Field(ge=1, le=1000)] = 1
-    """The fewest pods. They measure the lag, so there is always one."""
+    min: Annotated[int, Field(ge=0, le=1000)] = 1
+    """The fewest pods. With 0, the last pod stops when no records are left, and the next record starts one."""
     max: Annotated[int, Field(ge=1, le=1000)]
     """The most pods."""
     lag: Annotated[int, Field(ge=1)]

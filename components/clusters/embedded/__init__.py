@@ -41,7 +41,6 @@ class Embedded(ClusterArgs):
     stream_broker: ClassVar[str | None] = "embedded"
     own_nodes: ClassVar[bool] = True
     load_balancers: ClassVar[bool] = False
-    missing_controllers: ClassVar[Mapping[str, str]] = {"keda": "KEDA"}
     api_server_is_private: ClassVar[bool] = True
     node_traits: ClassVar[NodeTraits] = NodeTraits(taints=(simulated_nodes.TAINT,))
     gpu_support: ClassVar[GpuSupport] = GpuSupport(("plugin", "present"), simulated=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -27,6 +28,7 @@ from embedded.images.layer import Recipe
 from embedded.images.oci import Image, manifest_digest
 from embedded.paths import PROJECT, Instance
 from embedded.step import Step
+from embedded.toolchain import go_module
 from embedded.toolchain.go_module import required
 
 
@@ -111,6 +113,20 @@ def test_every_image_has_an_archive_of_its_own(monkeypatch: pytest.MonkeyPatch, 
     assert len(set(archives.values())) == len(archives)
     with_streams = images.archives(streams=True)
     assert set(with_streams) - set(archives) == {versions.EMBEDDED_KAFKA}
+    scaling = images.archives(autoscalers=go_module.AUTOSCALERS)
+    charts = (versions.METRICS_SERVER, versions.KEDA, versions.PROMETHEUS)
+    assert set(scaling) - set(archives) == {
+        *(f"{chart.image}:{chart.image_tag}" for chart in charts),
+        f"{versions.KEDA.image}-metrics-apiserver:{versions.KEDA.version}",
+    }
+
+
+@pytest.mark.parametrize(("chart", "name"), [(versions.KEDA, "keda"), (versions.PROMETHEUS, "prometheus")])
+def test_the_embedded_charts_of_autoscalers_have_the_pinned_versions(chart: versions.Chart, name: str) -> None:
+    module = go_module.AUTOSCALERS[name]()
+    made = yaml.safe_load((module.source / "chart" / "Chart.yaml").read_text())
+    assert (made["name"], made["version"], made["appVersion"]) == (chart.name, chart.version, chart.image_tag)
+    assert module.release == chart.image_tag
 
 
 @pytest.mark.parametrize(
@@ -143,23 +159,34 @@ def test_the_broker_s_image_is_built_where_streams_want_it(monkeypatch: pytest.M
     assert "image kafka" in {task.name for task in images.tasks(streams=True)}
 
 
+def _scaled(**load: int) -> dict[str, Any]:
+    return {"workloads": {"server": {"kind": "modelServer", "scaling": {"max": 2, **load}}}}
+
+
 @pytest.mark.parametrize(
     ("sections", "wanted"),
     [
-        ({}, set()),
-        ({"streams": {"events": {"volume": "events", "topics": {}}}}, {"streams"}),
-        ({"workloads": {"server": {"kind": "modelServer", "scaling": {"max": 2, "cpu": 70}}}}, {"metrics_server"}),
-        ({"workloads": {"server": {"kind": "modelServer", "replicas": 2}}}, set()),
+        ({}, {}),
+        ({"streams": {"events": {"volume": "events", "topics": {}}}}, {"streams": True}),
+        (_scaled(cpu=70), {"autoscalers": {"metrics-server"}}),
+        (_scaled(requestsPerSecond=5), {"autoscalers": {"keda", "prometheus"}}),
+        (
+            {**_scaled(latencyMilliseconds=5), "controllers": {"prometheusUrl": "http://prometheus"}},
+            {"autoscalers": {"keda"}},
+        ),
+        ({"controllers": {"metricsServer": "chart"}}, {"autoscalers": {"metrics-server"}}),
+        ({"controllers": {"keda": "chart"}}, {"autoscalers": {"keda", "prometheus"}}),
+        ({"workloads": {"server": {"kind": "modelServer", "replicas": 2}}}, {}),
     ],
 )
 def test_make_up_builds_and_imports_it_for_a_stack_that_uses_it(
-    monkeypatch: pytest.MonkeyPatch, sections: dict[str, Any], wanted: set[str]
+    monkeypatch: pytest.MonkeyPatch, sections: dict[str, Any], wanted: dict[str, Any]
 ) -> None:
-    asked: list[set[str]] = []
+    asked: list[dict[str, Any]] = []
 
-    def record(*_: Any, packages: list[Any], **parts: bool) -> list[Any]:
+    def record(*_: Any, packages: list[Any], **parts: Any) -> list[Any]:
         assert packages == []
-        asked.append({name for name, is_wanted in parts.items() if is_wanted})
+        asked.append({name: part for name, part in parts.items() if part})
         return []
 
     monkeypatch.setattr(StackSettings, "section", lambda _, name: sections.get(name, {}))

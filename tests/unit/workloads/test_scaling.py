@@ -130,6 +130,8 @@ def test_keda_scales_by_a_percentile_in_milliseconds(render: Render, load: str, 
 def test_keda_is_installed_once_for_servers_that_scale_by_metrics(render: Render) -> None:
     rendered = _rendered(render, _tree(controllers=_PROMETHEUS, scaling={"max": 4, "requestsPerSecond": 50}))
     assert "Release keda" in rendered.one("ScaledObject").options["dependsOn"]
+    releases = {one.name for one in rendered.resources if one.type.endswith(":Release")}
+    assert releases == {"keda"}
     present = {**_PROMETHEUS, "keda": "present"}
     rendered = _rendered(render, _tree(controllers=present, scaling={"max": 4, "requestsPerSecond": 50}))
     assert not [one for one in rendered.resources if one.type.endswith(":Release")]
@@ -215,24 +217,38 @@ def test_an_image_that_reads_streams_scales_by_metrics_of_its_clients() -> None:
     assert faults_of(tree) == []
 
 
-def test_the_embedded_cluster_scales_on_cpu_and_has_no_keda() -> None:
+@pytest.mark.parametrize("load", [{"cpu": 70}, {"requestsPerSecond": 5}, {"latencyMilliseconds": 20}])
+def test_the_embedded_cluster_scales_by_every_load(load: dict[str, Any]) -> None:
     tree = {
-        **_tree(scaling={"max": 3, "cpu": 70}),
+        **_tree(scaling={"max": 3, **load}),
         "cluster": {"kind": "embedded"},
         "volumes": {"models": {"sizeGib": 1}},
     }
     assert faults_of(tree) == []
-    tree["controllers"] = _PROMETHEUS
-    tree["workloads"]["server"]["scaling"] = {"max": 3, "requestsPerSecond": 5}
+
+
+def test_the_stack_installs_prometheus_where_no_other_one_is_named(render: Render) -> None:
+    scaling = {"max": 3, "latencyMilliseconds": 20}
+    rendered = _rendered(render, _tree(scaling=scaling, clients=[{"namespace": "shop"}]))
+    made = rendered.one("ScaledObject")
+    assert {"Release keda", "Release prometheus"} <= set(made.options["dependsOn"])
+    (trigger,) = made.inputs["spec"]["triggers"]
+    assert trigger["metadata"]["serverAddress"] == "http://prometheus-server.prometheus.svc"
+    assert "prometheus" in str(_let_in(rendered))
+    rendered = _rendered(render, _tree(controllers=_PROMETHEUS, scaling=scaling, clients=[{"namespace": "shop"}]))
+    assert "prometheus" not in str(_let_in(rendered))
+
+
+def _let_in(rendered: Rendered) -> Any:
+    return rendered.one("NetworkPolicy", "server-clients").inputs["spec"]["ingress"]
+
+
+def test_the_stacks_prometheus_finds_no_service_monitors() -> None:
+    tree = _tree(controllers={"servingMetrics": "serviceMonitor"}, scaling={"max": 3, "latencyMilliseconds": 20})
     assert faults_of(tree) == [
-        "tensorplane:workloads.server.scaling: requires KEDA, which this kind of cluster does not have; set replicas"
-    ]
-
-
-def test_scaling_by_metrics_requires_a_prometheus_server() -> None:
-    assert faults_of(_tree(scaling={"max": 3, "latencyMilliseconds": 20})) == [
-        "tensorplane:workloads.server.scaling.latencyMilliseconds: requires the metrics of a Prometheus server; set "
-        "controllers.prometheusUrl, or scale on cpu"
+        "tensorplane:workloads.server.scaling.latencyMilliseconds: requires a Prometheus server with the metrics, but "
+        "that of the stack does not find ServiceMonitors; set controllers.prometheusUrl, remove "
+        "controllers.servingMetrics, or scale on cpu"
     ]
 
 

@@ -10,7 +10,8 @@ import pytest
 import stack
 from components.base.settings import Settings
 from tests.support.faults import faults_of
-from tests.support.rendering import Render
+from tests.support.rendering import Render, Rendered
+from tests.support.serving_schema import wrong
 
 _STRIMZI = {"kind": "strimzi", "cluster": "kafka"}
 _IMAGE = "registry.example/scorer:1"
@@ -183,43 +184,98 @@ def test_a_faulty_server_is_no_second_fault() -> None:
     assert line.startswith("tensorplane:workloads.ranker.replicas")
 
 
-_PROMETHEUS = "http://prometheus.monitoring.svc:9090"
+def _scaled(render: Render, found: dict[str, Any]) -> Rendered:
+    rendered = render(lambda: stack.build(stack.load(Settings(found))))
+    for kind in ("ScaledObject", "TriggerAuthentication"):
+        made = [one for one in rendered.resources if one.type.endswith(f":{kind}")]
+        assert [line for one in made for line in wrong(one.inputs)] == []
+    return rendered
 
 
 def test_lag_starts_further_pods(render: Render) -> None:
-    found = tree(scaling={"max": 3, "lag": 1000})
-    found["controllers"] = {"prometheusUrl": _PROMETHEUS}
-    rendered = render(lambda: stack.build(stack.load(Settings(found))))
-    spec = rendered.one("ScaledObject", "scorer").inputs["spec"]
-    (trigger,) = spec["triggers"]
-    assert (spec["minReplicaCount"], spec["maxReplicaCount"], trigger["metadata"]["threshold"]) == (1, 3, "1000")
-    series = 'tensorplane_scorer_lag{namespace="ranking", pod=~"scorer-[a-z0-9]+-[a-z0-9]{5}"}'
-    assert trigger["metadata"]["query"] == f"sum({series})"
-    assert trigger["metricType"] == "AverageValue"
+    rendered = _scaled(render, tree(cluster="embedded", scaling={"max": 3, "lag": 1000}))
+    made = rendered.one("ScaledObject", "scorer")
+    (trigger,) = made.inputs["spec"]["triggers"]
+    assert (made.inputs["spec"]["minReplicaCount"], made.inputs["spec"]["maxReplicaCount"]) == (1, 3)
+    assert (trigger["type"], trigger["metricType"]) == ("kafka", "AverageValue")
+    assert trigger["metadata"] == {
+        "bootstrapServers": "events-kafka.ranking.svc:9092",
+        "topic": "clicks",
+        "consumerGroup": "scorer",
+        "lagThreshold": "1000",
+        "activationLagThreshold": "0",
+        "offsetResetPolicy": "earliest",
+        "version": "2.5.0",
+    }
+    assert "authenticationRef" not in trigger
+    assert "Release keda" in made.options["dependsOn"]
+    assert not [one for one in rendered.resources if one.name == "prometheus"]
     deployment = rendered.one("Deployment", "scorer")
     assert deployment.inputs["spec"]["replicas"] == 1
     assert "spec.replicas" in deployment.options["ignoreChanges"]
 
 
+@pytest.mark.parametrize("settings", [{"scaling": {"max": 3, "lag": 1000}}, {"replicas": 2}])
+def test_the_embedded_broker_lets_keda_in_where_the_stack_has_it(render: Render, settings: dict[str, Any]) -> None:
+    rendered = render(lambda: stack.build(stack.load(Settings(tree(cluster="embedded", **settings)))))
+    (rule,) = rendered.one("NetworkPolicy", "events-stream-brokers").inputs["spec"]["ingress"]
+    assert ("keda" in str(rule["from"])) == ("scaling" in settings)
+
+
+def test_no_records_need_no_pod(render: Render) -> None:
+    rendered = _scaled(render, tree(scaling={"min": 0, "max": 3, "lag": 1000}))
+    assert rendered.one("ScaledObject", "scorer").inputs["spec"]["minReplicaCount"] == 0
+    # So that an update does not stop a pod before KEDA has asked.
+    assert rendered.one("Deployment", "scorer").inputs["spec"]["replicas"] == 1
+
+
+def test_keda_asks_with_the_certificate_of_the_group(render: Render) -> None:
+    rendered = _scaled(render, tree(scaling={"max": 3, "lag": 1000}))
+    (trigger,) = rendered.one("ScaledObject", "scorer").inputs["spec"]["triggers"]
+    # It is in another namespace.
+    assert trigger["metadata"]["bootstrapServers"] == "kafka-kafka-bootstrap.ranking.svc:9093"
+    assert (trigger["metadata"]["tls"], "sasl" in trigger["metadata"]) == ("enable", False)
+    assert trigger["authenticationRef"] == {"name": "scorer"}
+    assert rendered.one("TriggerAuthentication", "scorer").inputs["spec"] == {
+        "secretTargetRef": [
+            {"parameter": "ca", "name": "kafka-cluster-ca-cert", "key": "ca.crt"},
+            {"parameter": "cert", "name": "events-scorer", "key": "user.crt"},
+            {"parameter": "key", "name": "events-scorer", "key": "user.key"},
+        ]
+    }
+
+
+@pytest.mark.parametrize(("authentication", "mechanism"), [("scram-sha-512", "scram_sha512"), ("plain", "plaintext")])
+def test_keda_asks_with_the_password_of_the_stack(render: Render, authentication: str, mechanism: str) -> None:
+    found = tree(scaling={"max": 3, "lag": 1000})
+    access = {"authentication": authentication, "username": "ranking", "secret": "kafka-login"}
+    bootstrap = "b-1.example.org:9096,b-2.example.org:9096"
+    found["streams"]["events"]["broker"] = {"kind": "managed", "endpoint": {"bootstrap": bootstrap, **access}}
+    rendered = _scaled(render, found)
+    (trigger,) = rendered.one("ScaledObject", "scorer").inputs["spec"]["triggers"]
+    assert trigger["metadata"]["bootstrapServers"] == bootstrap
+    assert (trigger["metadata"]["tls"], trigger["metadata"]["sasl"]) == ("enable", mechanism)
+    spec = rendered.one("TriggerAuthentication", "scorer").inputs["spec"]
+    assert spec["secretTargetRef"] == [{"parameter": "password", "name": "kafka-login", "key": "password"}]
+    (named,) = spec["configMapTargetRef"]
+    maps = {one.inputs["metadata"]["name"]: one.inputs for one in rendered.resources if one.type.endswith(":ConfigMap")}
+    assert (named["parameter"], maps[named["name"]]["data"][named["key"]]) == ("username", "ranking")
+
+
 @pytest.mark.parametrize(
-    ("settings", "controllers", "fault"),
+    ("settings", "fault"),
     [
-        ({"max": 4}, True, "scaling.max: is 4, but topic clicks has 3 partitions"),
-        ({"min": 3, "max": 2}, True, "scaling.min: is 3, more than max, which is 2; set 2 or less"),
-        ({"max": 2}, False, "scaling.lag: requires the metrics of a Prometheus server; set controllers.prometheusUrl"),
+        ({"max": 4}, "scaling.max: is 4, but topic clicks has 3 partitions"),
+        ({"min": 3, "max": 2}, "scaling.min: is 3, more than max, which is 2; set 2 or less"),
     ],
 )
-def test_scaling_that_cannot_work_is_refused(settings: dict[str, int], controllers: bool, fault: str) -> None:
-    found = tree(scaling={"lag": 10, **settings})
-    if controllers:
-        found["controllers"] = {"prometheusUrl": _PROMETHEUS}
-    (line,) = faults_of(found)
+def test_scaling_that_cannot_work_is_refused(settings: dict[str, int], fault: str) -> None:
+    (line,) = faults_of(tree(scaling={"lag": 10, **settings}))
     assert line.startswith(f"tensorplane:workloads.scorer.{fault}")
 
 
 def test_replicas_beside_scaling_are_refused() -> None:
     found = tree(replicas=2, scaling={"max": 3, "lag": 10})
-    found["controllers"] = {"prometheusUrl": _PROMETHEUS}
     assert faults_of(found) == ["tensorplane:workloads.scorer.replicas: conflicts with scaling; remove one of them"]
 
 

@@ -1,0 +1,99 @@
+"""The charts of KEDA and Prometheus for the embedded cluster: what helm makes of them with the stack's values."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import yaml
+
+from components import versions
+from components.controllers import keda, prometheus
+from components.controllers.prometheus import PrometheusArgs
+from components.versions import Chart
+from embedded.images import add_ons
+from embedded.step import Step
+from embedded.toolchain import go_build, go_module, golang
+from embedded.toolchain.places import tools_folder
+
+Template = Callable[[str], dict[tuple[str, str], dict[str, Any]]]
+_CHARTS = {
+    "keda": (versions.KEDA, keda.values()),
+    "prometheus": (versions.PROMETHEUS, prometheus.values()),
+}
+
+
+@pytest.fixture(scope="session")
+def rendered(tmp_path_factory: pytest.TempPathFactory) -> Template:
+    """What helm would install, by kind and name."""
+    helm = next(iter(sorted(tools_folder().glob("*/bin/helm"))), None)
+    if not helm:
+        pytest.skip("helm is not on this machine yet: make up gets it")
+    go = golang.obtain(Step("go"))
+    folder = tmp_path_factory.mktemp("charts")
+    for name in _CHARTS:
+        go_build.own_chart(go_module.AUTOSCALERS[name](), go, folder / name, Step(name))
+
+    def template(name: str) -> dict[tuple[str, str], dict[str, Any]]:
+        chart, values = _CHARTS[name]
+        argv = [str(helm), "template", name, str(folder / name), "--namespace", chart.namespace, "--values", "-"]
+        made = subprocess.run(argv, input=json.dumps(values), capture_output=True, text=True, check=False)
+        assert made.returncode == 0, made.stderr
+        objects = [one for one in yaml.safe_load_all(made.stdout) if one]
+        return {(one["kind"], one["metadata"]["name"]): one for one in objects}
+
+    return template
+
+
+@pytest.mark.parametrize("name", _CHARTS)
+def test_every_pod_runs_an_image_of_this_machine_with_the_stacks_resources(rendered: Template, name: str) -> None:
+    built = {f"{image}:{go_module.AUTOSCALERS[name]().release}" for image in add_ons.OF_AUTOSCALERS[name]}
+    found = [one for (kind, _), one in rendered(name).items() if kind == "Deployment"]
+    containers = [container for one in found for container in one["spec"]["template"]["spec"]["containers"]]
+    assert {container["image"] for container in containers} == built
+    for container in containers:
+        assert container["imagePullPolicy"] == "IfNotPresent"
+        assert container["resources"]["requests"]["cpu"] == "50m"
+
+
+@pytest.mark.parametrize("name", _CHARTS)
+def test_everything_is_in_the_namespace_of_the_chart(rendered: Template, name: str) -> None:
+    chart: Chart = _CHARTS[name][0]
+    namespaces = {
+        (kind, of): one["metadata"]["namespace"]
+        for (kind, of), one in rendered(name).items()
+        if "namespace" in one["metadata"]
+    }
+    elsewhere = {key for key, namespace in namespaces.items() if namespace != chart.namespace}
+    # It lets KEDA read how clients of the API server's extensions authenticate.
+    assert elsewhere == ({("RoleBinding", "keda-auth-reader")} if name == "keda" else set())
+
+
+def test_prometheus_answers_where_keda_asks(
+    rendered: Template,
+) -> None:
+    found = rendered("prometheus")
+    service = found["Service", "prometheus-server"]
+    metadata, (port,) = service["metadata"], service["spec"]["ports"]
+    assert PrometheusArgs().url == f"http://{metadata['name']}.{metadata['namespace']}.svc"
+    assert port["port"] == 80
+    pods = found["Deployment", "prometheus-server"]["spec"]["template"]
+    assert service["spec"]["selector"].items() <= pods["metadata"]["labels"].items()
+    settings = yaml.safe_load(found["ConfigMap", "prometheus-server"]["data"]["prometheus.yml"])
+    assert settings["global"]["scrape_interval"] == "15s"
+    assert [job["job_name"] for job in settings["scrape_configs"]] == ["kubernetes-pods"]
+
+
+def test_keda_has_its_kinds_and_serves_external_metrics(
+    rendered: Template,
+) -> None:
+    found = rendered("keda")
+    kinds = {name.partition(".")[0] for kind, name in found if kind == "CustomResourceDefinition"}
+    assert kinds >= {"scaledobjects", "triggerauthentications"}
+    service = found["APIService", "v1beta1.external.metrics.k8s.io"]["spec"]["service"]
+    assert ("Service", service["name"]) in found
+    account = found["Deployment", "keda-operator"]["spec"]["template"]["spec"]["serviceAccountName"]
+    assert ("ServiceAccount", account) in found
