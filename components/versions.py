@@ -122,6 +122,16 @@ PROMETHEUS = Chart(
     tag="v3.14.0",
     repository="https://prometheus-community.github.io/helm-charts",
 )
+# Chart 37.0.0 installs this Traefik, which supports version 1.3 of the Gateway API, with its definitions.
+TRAEFIK = Chart(
+    name="traefik",
+    namespace="traefik",
+    version="37.0.0",
+    reference="traefik",
+    image="docker.io/library/traefik",
+    tag="v3.5.0",
+    repository="https://traefik.github.io/charts",
+)
 # 0.20.0 is newer, but Go's module proxy, where the embedded cluster gets the chart from, does not serve it.
 DEVICE_PLUGIN = Chart(
     name="nvidia-device-plugin",

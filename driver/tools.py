@@ -27,13 +27,13 @@ def prepare(*, everything: bool, python: Literal["stacks", "tests"] | None) -> N
         pulumi=python is None,
         simulated_nodes=everything,
         storage=everything,
-        autoscalers=go_module.AUTOSCALERS if everything else (),
+        controllers=go_module.CONTROLLERS if everything else (),
         tests=tests,
     )
     if python is None:
         tasks.append(policy_environment.task())
     if everything:
-        tasks += images.tasks(streams=True, autoscalers=go_module.AUTOSCALERS)
+        tasks += images.tasks(streams=True, controllers=go_module.CONTROLLERS)
     with Progress(terminal.console()) as progress:
         run_all(tasks, progress)
     if python is None:

@@ -120,13 +120,13 @@ def _follow(
 
 def _tasks(target: Target) -> list[Task]:
     simulated, streams = target.embedded and _simulates_nodes(target), _has_streams(target)
-    scaled = _autoscalers(target) if target.embedded else set()
+    optional = _controllers(target) if target.embedded else set()
     tasks = toolchain.tasks(
         cluster=target.embedded,
         pulumi=True,
         simulated_nodes=simulated,
         storage=target.embedded,
-        autoscalers=scaled,
+        controllers=optional,
     )
     check = Task("settings", partial(_check_settings, target), after=("python packages",))
     if target.cloud:
@@ -135,7 +135,7 @@ def _tasks(target: Target) -> list[Task]:
     if not target.embedded:
         return [*tasks, check]
     packages = package_sets.locked(StackSettings(target.stack, target.home))
-    archives = images.tasks(streams=streams, autoscalers=scaled, packages=packages)
+    archives = images.tasks(streams=streams, controllers=optional, packages=packages)
     tasks += archives
     add_ons = (
         "debian packages",
@@ -143,7 +143,7 @@ def _tasks(target: Target) -> list[Task]:
         "containerd",
         "csi",
         "kwok",
-        *scaled,
+        *optional,
         "gpu charts",
         "image add-ons",
     )
@@ -156,7 +156,7 @@ def _tasks(target: Target) -> list[Task]:
         Task(
             "load images",
             lambda step: cluster.load_images(
-                target.instance, step, streams=streams, autoscalers=scaled, packages=packages
+                target.instance, step, streams=streams, controllers=optional, packages=packages
             ),
             after=("cluster", *images_built),
         ),
@@ -174,8 +174,8 @@ def _has_streams(target: Target) -> bool:
     return bool(StackSettings(target.stack, target.home).section("streams"))
 
 
-def _autoscalers(target: Target) -> set[str]:
-    # They are compiled only for a stack with workloads that they scale, or that has them for other stacks' workloads.
+def _controllers(target: Target) -> set[str]:
+    # They are compiled only for a stack with workloads that use them, or that has them for other stacks' workloads.
     settings = StackSettings(target.stack, target.home)
     controllers = settings.section("controllers")
     scaled = [one.get("scaling") for one in settings.section("workloads").values() if isinstance(one, dict)]
@@ -183,7 +183,14 @@ def _autoscalers(target: Target) -> set[str]:
     wanted = {"metrics-server"} if any(by_cpu) or controllers.get("metricsServer") == "chart" else set()
     if not all(by_cpu) or controllers.get("keda") == "chart":
         wanted |= {"keda"} if controllers.get("prometheusUrl") else {"keda", "prometheus"}
+    if controllers.get("gateway", "chart") == "chart" and ("gateway" in controllers or _creates_gateway(settings)):
+        wanted.add("traefik")
     return wanted
+
+
+def _creates_gateway(settings: StackSettings) -> bool:
+    exposed = [one.get("expose") for one in settings.section("workloads").values() if isinstance(one, dict)]
+    return any(isinstance(expose, dict) and expose.get("create") for expose in exposed)
 
 
 def _check_settings(target: Target, step: Step) -> None:

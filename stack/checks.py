@@ -31,6 +31,7 @@ from workloads.checks import workloads as workload_check
 T = TypeVar("T")
 
 _CONTROLLERS = {
+    "gateway": ("Traefik", "model server with a Gateway of its class", "gateway"),
     "jobset": ("JobSet", "jobs", "jobset"),
     "keda": ("KEDA", "model server that scales by metrics", "keda"),
     "metrics_server": ("metrics-server", "model server that scales on cpu", "metricsServer"),

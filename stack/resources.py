@@ -77,6 +77,7 @@ def _demand(config: StackConfig, cluster: Cluster) -> Demand:
         volumes=config.volumes,
         workloads=config.controllers_of_workloads,
         of_cluster=config.cluster.controllers,
+        load_balancer=config.cluster.load_balancer(public=False) if config.cluster.load_balancers else None,
         uncounted=cluster.network_resources | _extended(config),
     )
 

@@ -6,10 +6,12 @@ from typing import Any, cast
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base.labels import BACKENDS
+from components.base.facts import Outside
+from components.base.labels import BACKENDS, WAIT_FOR
 from components.clusters.settings import ClusterArgs
 from components.rollout_controller import CANARY_SUFFIX, STABLE_SUFFIX
 from workloads.manifests import exposure as manifests
+from workloads.manifests.model_server import GRPC_PORT, REST_PORT
 from workloads.manifests.objects import Manifest
 from workloads.manifests.rollout import LABELS, STABLE_LABELS
 from workloads.owner import Owner
@@ -27,9 +29,25 @@ def service(
     spec: Any = {"selector": owner.selector, "ports": ports}
     if isinstance(expose, LoadBalancerArgs):
         spec |= manifests.load_balancer(expose)
-        annotations = {**annotations, **(cluster.load_balancer(public=expose.public) or {}), **expose.annotations}
+        # Not for pods, which are ready once there is a model.
+        awaited = {WAIT_FOR: "jsonpath={.status.loadBalancer.ingress}"}
+        annotations = {**awaited, **(cluster.load_balancer(public=expose.public) or {}), **expose.annotations}
     metadata = owner.metadata(annotations=annotations)
     return k8s.core.v1.Service(owner.name, metadata=metadata, spec=spec, opts=owner.inside)
+
+
+def outside(expose: ExposureArgs | None, service: "k8s.core.v1.Service") -> pulumi.Output[Outside] | None:
+    """Where clients outside of the cluster reach the server; None if it is not exposed."""
+    if isinstance(expose, GatewayArgs):
+        return pulumi.Output.from_input(Outside(rest=list(expose.hosts), grpc=list(expose.grpc_hosts)))
+    return service.status.apply(_of_load_balancer) if expose else None
+
+
+def _of_load_balancer(status: Any) -> Outside:
+    """Clouds give load balancers a name or an address."""
+    found = (status and status.load_balancer and status.load_balancer.ingress) or []
+    hosts = [one.hostname or one.ip for one in found]
+    return Outside(rest=[f"{host}:{REST_PORT}" for host in hosts], grpc=[f"{host}:{GRPC_PORT}" for host in hosts])
 
 
 def of_tracks(

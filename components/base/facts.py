@@ -110,6 +110,16 @@ class ModelServerOutputs(TypedDict):
     gpus: int
     page: NotRequired[pulumi.Input[str]]
     """URL of its web page, if it has one."""
+    outside: NotRequired["pulumi.Input[Outside]"]
+    """Where clients outside of the cluster reach it, if it is exposed."""
+
+
+class Outside(TypedDict):
+    """Where clients outside of the cluster reach a model server."""
+
+    rest: list[str]
+    """Host and port of its load balancer, or the hosts of its Gateway."""
+    grpc: list[str]
 
 
 class Namespace(TypedDict):

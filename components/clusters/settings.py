@@ -49,6 +49,8 @@ class ClusterArgs(Variant, family=True):
     """Names of the controllers that it comes with, which no stack installs."""
     load_balancers: ClassVar[bool] = True
     """Whether Services of type LoadBalancer get one."""
+    gateway_classes: ClassVar[frozenset[str] | None] = None
+    """GatewayClasses that it can have; None if unknown."""
     api_server_is_private: ClassVar[bool] = False
     """Whether its pods reach the API server at a private address (RFC 1918 or 6598), whatever endpoint others use."""
     network_levels: ClassVar[Mapping[str, str]] = topology.LEVELS

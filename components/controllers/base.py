@@ -24,6 +24,8 @@ class Demand:
     """Names of the controllers whose objects the workloads create."""
     of_cluster: frozenset[str]
     """Names of the controllers that the kind of cluster comes with."""
+    load_balancer: Mapping[str, str] | None
+    """Annotations of a Service for an internal load balancer; None if the cluster has none, or if they are unknown."""
     uncounted: frozenset[str]
     """Extended resources that no queue has a quota of, such as those for the network between nodes."""
 

@@ -55,17 +55,17 @@ def load_images(
     step: Step,
     *,
     streams: bool = False,
-    autoscalers: Collection[str] = (),
+    controllers: Collection[str] = (),
     packages: Iterable[tuple[str, ...]] = (),
 ) -> None:
     """Imports every locally built image that the running cluster lacks.
 
-    With `streams`, the image of the streams' broker is one of them. `autoscalers`: those of `go_module.AUTOSCALERS`
+    With `streams`, the image of the streams' broker is one of them. `controllers`: those of `go_module.CONTROLLERS`
     whose images are wanted. `packages`: locked sets on the training image.
     """
     from embedded.cluster import image_store
 
-    image_store.load_all(instance, step, streams=streams, autoscalers=autoscalers, packages=tuple(packages))
+    image_store.load_all(instance, step, streams=streams, controllers=controllers, packages=tuple(packages))
 
 
 def has_image(instance: Instance, name: str) -> bool:

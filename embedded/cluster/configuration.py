@@ -109,7 +109,7 @@ def _copy_charts(at: Places, *, simulated_nodes: bool) -> None:
     """Links the add-ons' charts where the stack finds them. Tool folders are named by content, so the path suffices."""
     tools, mark = toolchain.tools(), at.charts / ".source"
     sources = [tools.charts, *([tools.gpu_charts] if simulated_nodes else [])]
-    sources += tools.autoscaler_charts
+    sources += tools.controller_charts
     wanted = "\n".join(map(str, sources))
     if mark.exists() and mark.read_text() == wanted:
         return

@@ -89,16 +89,16 @@ def load_all(
     step: Step,
     *,
     streams: bool = False,
-    autoscalers: Collection[str] = (),
+    controllers: Collection[str] = (),
     packages: Sequence[images.Locked] = (),
 ) -> list[str]:
     """Imports every locally built image that the cluster lacks; returns the imported names.
 
-    With `streams`, the image of the streams' broker is one of them. `autoscalers`: those of `go_module.AUTOSCALERS`
+    With `streams`, the image of the streams' broker is one of them. `controllers`: those of `go_module.CONTROLLERS`
     whose images are wanted. `packages`: locked sets on the training image.
     """
-    store, base = _of(instance), images.archives(streams=streams, autoscalers=autoscalers)
-    every = images.archives(streams=streams, autoscalers=autoscalers, packages=packages)
+    store, base = _of(instance), images.archives(streams=streams, controllers=controllers)
+    every = images.archives(streams=streams, controllers=controllers, packages=packages)
     # Images with packages have the layers of the training image.
     return [
         *store.load_from(every, base, step),

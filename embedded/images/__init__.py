@@ -20,10 +20,10 @@ Locked = tuple[str, ...]
 """A locked set of packages: lines of a requirements file, with hashes."""
 
 
-def tasks(*, streams: bool = False, autoscalers: Collection[str] = (), packages: Iterable[Locked] = ()) -> list[Task]:
+def tasks(*, streams: bool = False, controllers: Collection[str] = (), packages: Iterable[Locked] = ()) -> list[Task]:
     """The tasks that build missing images; none if all are in the cache.
 
-    With `streams`, also that of their broker. `autoscalers`: those of `go_module.AUTOSCALERS` whose images are wanted.
+    With `streams`, also that of their broker. `controllers`: those of `go_module.CONTROLLERS` whose images are wanted.
     `packages`: locked sets that jobs add to the training image.
     """
     images = {name: image for name, image in _python_images().items() if not image.archive.exists()}
@@ -31,8 +31,8 @@ def tasks(*, streams: bool = False, autoscalers: Collection[str] = (), packages:
     missing = (
         [] if _is_cached(_add_ons) else [Task("image add-ons", partial(_build_all, _add_ons), after=("kubernetes",))]
     )
-    for name in sorted(autoscalers):
-        made = partial(add_ons.autoscaler, name)
+    for name in sorted(controllers):
+        made = partial(add_ons.controller, name)
         if not _is_cached(made):
             missing.append(Task(f"image {name}", partial(_build_all, made), after=("kubernetes", name)))
     if training.BASE.name in needed:
@@ -51,11 +51,11 @@ def tasks(*, streams: bool = False, autoscalers: Collection[str] = (), packages:
 
 
 def archives(
-    *, streams: bool = False, autoscalers: Collection[str] = (), packages: Iterable[Locked] = ()
+    *, streams: bool = False, controllers: Collection[str] = (), packages: Iterable[Locked] = ()
 ) -> dict[str, Path]:
     """Each image's OCI archive, by the image's name, in the order in which they can be imported."""
     more = [kafka_image.image()] if streams else []
-    more += [image for name in sorted(autoscalers) for image in add_ons.autoscaler(name)]
+    more += [image for name in sorted(controllers) for image in add_ons.controller(name)]
     more += map(package_layer.image, packages)
     return {image.name: image.archive for image in (*add_ons.images(), *_python_images().values(), *more)}
 

@@ -25,15 +25,16 @@ PAUSE = Image(
     (Recipe("pause", debian.pause, sources=("debian.py",)),),
     entrypoint=("/usr/bin/catatonit", "-P"),
 )
-OF_AUTOSCALERS = {
+OF_CONTROLLERS = {
     "metrics-server": {"registry.k8s.io/metrics-server/metrics-server": ("metrics-server", "/metrics-server")},
     "keda": {
         "ghcr.io/kedacore/keda": ("operator", "/keda"),
         "ghcr.io/kedacore/keda-metrics-apiserver": ("adapter", "/keda-adapter"),
     },
     "prometheus": {"quay.io/prometheus/prometheus": ("prometheus", "/bin/prometheus")},
+    "traefik": {"docker.io/library/traefik": ("traefik", "/usr/local/bin/traefik")},
 }
-"""Images of the autoscalers: the program in each, and its path."""
+"""Images of the controllers: the program in each, and its path."""
 
 
 def images() -> list[Image]:
@@ -41,10 +42,10 @@ def images() -> list[Image]:
     return [PAUSE, *(_program(name, program, path) for name, (program, path) in _PROGRAMS.items())]
 
 
-def autoscaler(name: str) -> list[Image]:
-    """Those of one of `go_module.AUTOSCALERS`, for stacks with workloads that scale. The same Fault."""
-    tag = go_module.AUTOSCALERS[name]().release
-    return [_program(f"{image}:{tag}", program, path) for image, (program, path) in OF_AUTOSCALERS[name].items()]
+def controller(name: str) -> list[Image]:
+    """Those of one of `go_module.CONTROLLERS`, for stacks that use it. The same Fault."""
+    tag = go_module.CONTROLLERS[name]().release
+    return [_program(f"{image}:{tag}", program, path) for image, (program, path) in OF_CONTROLLERS[name].items()]
 
 
 def _program(name: str, program: str, path: str) -> Image:

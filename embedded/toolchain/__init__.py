@@ -30,7 +30,7 @@ class Tools:
             go_module.containerd(),
             go_module.csi(),
             go_module.kwok(),
-            *(autoscaler() for autoscaler in go_module.AUTOSCALERS.values()),
+            *(controller() for controller in go_module.CONTROLLERS.values()),
         )
 
     def path(self, program: str) -> Path:
@@ -56,9 +56,9 @@ class Tools:
         return charts.folder()
 
     @property
-    def autoscaler_charts(self) -> list[Path]:
-        """Folders with the charts `metrics-server`, `keda` and `prometheus`, as far as a stack has needed them."""
-        folders = [autoscaler().folder / "charts" for autoscaler in go_module.AUTOSCALERS.values()]
+    def controller_charts(self) -> list[Path]:
+        """Folders with the charts of `go_module.CONTROLLERS`, as far as a stack has needed them."""
+        folders = [controller().folder / "charts" for controller in go_module.CONTROLLERS.values()]
         return [folder for folder in folders if folder.exists()]
 
     @property
@@ -90,22 +90,22 @@ def tasks(
     pulumi: bool,
     simulated_nodes: bool = False,
     storage: bool = False,
-    autoscalers: Collection[str] = (),
+    controllers: Collection[str] = (),
     tests: bool = False,
 ) -> list[Task]:
     """The tasks that get missing tools: of the embedded cluster, of `pulumi up`, or only Python packages.
 
     `simulated_nodes` adds the cluster's tools for simulated nodes with GPUs, `storage` those of the CSI driver,
-    `autoscalers` those of `go_module.AUTOSCALERS`, and `tests` the Python packages and the browser of the tests.
+    `controllers` those of `go_module.CONTROLLERS`, and `tests` the Python packages and the browser of the tests.
     """
     programs = debian.PROGRAMS | (debian.STORAGE if storage else {}) | (debian.BROWSER if tests else {})
     wanted = _cluster_tasks(programs, simulated_nodes=simulated_nodes, storage=storage) if cluster else []
     if pulumi:
         wanted += _pulumi_tasks(with_helm=not cluster)
-    scaling = [module for name in sorted(autoscalers) if not (module := go_module.AUTOSCALERS[name]()).is_built]
-    if scaling and not golang.find() and not any(task.name == "go" for task in wanted):
+    optional = [module for name in sorted(controllers) if not (module := go_module.CONTROLLERS[name]()).is_built]
+    if optional and not golang.find() and not any(task.name == "go" for task in wanted):
         wanted.append(Task("go", _get_go))
-    wanted += map(_build_task, scaling)
+    wanted += map(_build_task, optional)
     if cluster and tests and kafka.is_missing():
         # Both call apt, which allows one reader of its lists at a time.
         wanted.append(Task("kafka", _get_kafka, after=("debian packages",)))

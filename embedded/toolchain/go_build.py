@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from embedded.fault import Fault
@@ -18,7 +20,18 @@ from embedded.toolchain.golang import Go
 from embedded.toolchain.places import made_whole
 
 # Builds on the critical path come first: images and the cluster need Kubernetes, `pulumi up` comes last.
-_ORDER = ("kubernetes", "containerd", "csi", "kwok", "metrics-server", "prometheus", "keda", "helm", "pulumi")
+_ORDER = (
+    "kubernetes",
+    "containerd",
+    "csi",
+    "kwok",
+    "metrics-server",
+    "prometheus",
+    "keda",
+    "traefik",
+    "helm",
+    "pulumi",
+)
 
 
 class _Turns:
@@ -52,17 +65,34 @@ def build(module: GoModule, step: Step) -> None:
     go = golang.obtain(step)
     with made_whole(module.folder, step) as draft:
         if draft:
-            _download(module, go, step)
+            built = _copied(module, go, draft / "source", step) if module.copied else module
+            _download(built, go, step)
             step.note("waiting for its turn to compile")
             with _turns.turn(_urgency(module)):
-                _compile(module, go, draft / "bin", step)
-            _copy_charts(module, go, draft / "charts", step)
-            _copy_crds(module, go, draft / "crds", step)
-            own_chart(module, go, draft / "charts" / module.name, step)
+                _compile(built, go, draft / "bin", step)
+            _copy_charts(built, go, draft / "charts", step)
+            _copy_crds(built, go, draft / "crds", step)
+            own_chart(built, go, draft / "charts" / module.name, step)
+            if module.copied:
+                shutil.rmtree(draft / "source")
 
 
 def _urgency(module: GoModule) -> int:
     return _ORDER.index(module.name) if module.name in _ORDER else len(_ORDER)
+
+
+def _copied(module: GoModule, go: Go, folder: Path, step: Step) -> GoModule:
+    """The module with a copy as its source. What is copied is verified against go.sum."""
+    step.note(f"downloading {module.copied}")
+    download = ["mod", "download", "-json", module.copied]
+    found = json.loads(command([go.program, *download], step=step, env=go.environment, cwd=module.source))
+    charts.keep(Path(found["Dir"]), folder)
+    if module.chart:
+        charts.keep(module.chart, folder / module.chart.name)
+    for name in module.added:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+    return replace(module, source=folder)
 
 
 def _download(module: GoModule, go: Go, step: Step) -> None:
@@ -123,16 +153,17 @@ def _copy_crds(module: GoModule, go: Go, folder: Path, step: Step) -> None:
 
 
 def own_chart(module: GoModule, go: Go, folder: Path, step: Step) -> None:
-    """Copies the module's own chart, if it has one, with upstream's manifests as further templates."""
+    """Copies the module's own chart, if it has one, with upstream's manifests as further templates or definitions."""
     if not module.chart:
         return
     charts.keep(module.chart, folder)
-    for name, patterns in module.manifests.items():
-        source = Path(_ask(module, go, step, "-m", "-f={{.Dir}}", name).strip())
-        for path in sorted(path for pattern in patterns for path in source.glob(pattern)):
-            # Paths as names: upstream has files of one name in several folders.
-            template = folder / "templates" / str(path.relative_to(source)).replace("/", "-")
-            shutil.copyfile(path, template)
+    for place, wanted in (("templates", module.manifests), ("crds", module.definitions)):
+        for name, patterns in wanted.items():
+            source = Path(_ask(module, go, step, "-m", "-f={{.Dir}}", name).strip())
+            (folder / place).mkdir(exist_ok=True)
+            for path in sorted(path for pattern in patterns for path in source.glob(pattern)):
+                # Paths as names: upstream has files of one name in several folders.
+                shutil.copyfile(path, folder / place / str(path.relative_to(source)).replace("/", "-"))
 
 
 def _ask(module: GoModule, go: Go, step: Step, *arguments: str) -> str:

@@ -17,6 +17,7 @@ _KUBERNETES_VERSION = "k8s.io/component-base/version"
 _PULUMI_VERSION = "github.com/pulumi/pulumi/sdk/v3/go/common/version.Version"
 _KEDA = "github.com/kedacore/keda/v2"
 _PROMETHEUS = "github.com/prometheus/prometheus"
+_TRAEFIK = "github.com/traefik/traefik/v3"
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,12 @@ class GoModule:
     """The tag of upstream's images of these programs."""
     manifests: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Upstream's manifests, as patterns by module, that become templates of the chart in the module's own `chart`."""
+    definitions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The same, of CustomResourceDefinitions that must exist before the chart's other objects."""
+    copied: str = ""
+    """A module that is built from a copy, with its own pins, because an archive of Go lacks files that it embeds."""
+    added: tuple[str, ...] = ()
+    """Empty files of that copy."""
 
     @cached_property
     def _mod(self) -> str:
@@ -89,7 +96,8 @@ class GoModule:
         for path in files:
             digest.update(f"{path.relative_to(self.source)}\0".encode() + path.read_bytes() + b"\0")
         recipe = [platform.machine(), *self.build_flags, *self.packages, *self._called, *self.charts, *self.crds]
-        recipe += [pattern for patterns in self.manifests.values() for pattern in patterns]
+        recipe += [pattern for each in (self.manifests, self.definitions) for some in each.values() for pattern in some]
+        recipe += [self.copied, *self.added] if self.copied else []
         digest.update("\0".join(recipe).encode())
         return tools_folder() / f"{self.name}-{digest.hexdigest()[:12]}"
 
@@ -198,12 +206,30 @@ def prometheus() -> GoModule:
     )
 
 
-AUTOSCALERS: Mapping[str, Callable[[], GoModule]] = {
+def traefik() -> GoModule:
+    """Traefik with a chart and the Gateway API's definitions, without the pages of its dashboard: only for stacks with
+    a Gateway."""
+    source = MODULES / "traefik"
+    version = required(source, _TRAEFIK)
+    return GoModule(
+        "traefik",
+        source,
+        only=("./cmd/traefik",),
+        versions=(f"{_TRAEFIK}/pkg/version.Version={version}",),
+        release=version,
+        definitions={"sigs.k8s.io/gateway-api": ("config/crd/standard/gateway.networking.k8s.io_*.yaml",)},
+        copied=_TRAEFIK,
+        added=("webui/static/index.html",),
+    )
+
+
+CONTROLLERS: Mapping[str, Callable[[], GoModule]] = {
     "metrics-server": metrics_server,
     "keda": keda,
     "prometheus": prometheus,
+    "traefik": traefik,
 }
-"""What scales workloads, and measures them for that, by name."""
+"""What scales workloads, and what brings clients to them: only for stacks that use it, by name."""
 
 
 def csi() -> GoModule:

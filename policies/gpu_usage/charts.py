@@ -20,6 +20,7 @@ OWN = frozenset(
         "https://kubernetes-sigs.github.io/metrics-server/metrics-server",
         "https://kedacore.github.io/charts/keda",
         "https://prometheus-community.github.io/helm-charts/prometheus",
+        "https://traefik.github.io/charts/traefik",
         "https://backube.github.io/helm-charts/volsync",
         "https://nvidia.github.io/k8s-device-plugin/nvidia-device-plugin",
         "https://nvidia.github.io/dcgm-exporter/helm-charts/dcgm-exporter",
@@ -29,7 +30,7 @@ OWN = frozenset(
     }
 )
 # The same, built for the embedded cluster.
-_BUILT = re.compile(r"/.*/charts/(kueue|jobset|volsync|nvidia-device-plugin|metrics-server|keda|prometheus)")
+_BUILT = re.compile(r"/.*/charts/(kueue|jobset|volsync|nvidia-device-plugin|metrics-server|keda|prometheus|traefik)")
 # Inputs with additional values that no policy sees.
 _HIDDEN = ("valueYamlFiles", "postrender")
 _COMPONENTS = re.compile(r"kubernetes:(yaml(/v2)?:Config(File|Group)|kustomize(/v2)?:Directory|helm\.sh/v\d:Chart)")

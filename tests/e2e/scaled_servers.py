@@ -40,14 +40,14 @@ _MAKER = {
 }
 
 
-def provide(instance: Instance, *autoscalers: str, streams: bool = False) -> None:
-    """The programs, charts and images of these autoscalers, which `make up` gets for stacks that scale by them."""
-    tools = toolchain.tasks(cluster=True, pulumi=False, autoscalers=autoscalers)
-    for task in (*tools, *images.tasks(streams=streams, autoscalers=autoscalers)):
-        if task.name.removeprefix("image ") in (*autoscalers, "kafka"):
+def provide(instance: Instance, *controllers: str, streams: bool = False) -> None:
+    """The programs, charts and images of these controllers, which `make up` gets for stacks that use them."""
+    tools = toolchain.tasks(cluster=True, pulumi=False, controllers=controllers)
+    for task in (*tools, *images.tasks(streams=streams, controllers=controllers)):
+        if task.name.removeprefix("image ") in (*controllers, "kafka"):
             task.run(Step(task.name))
     cluster.start(instance, Step("cluster"), storage=True)
-    cluster.load_images(instance, Step("load images"), streams=streams, autoscalers=autoscalers)
+    cluster.load_images(instance, Step("load images"), streams=streams, controllers=controllers)
 
 
 def deploy(

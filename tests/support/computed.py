@@ -47,6 +47,10 @@ def _with_arn(service: str) -> Callable[[str, State], dict[str, Any]]:
     return lambda name, inputs: {"name": name, "arn": f"arn:aws:{service}:us-west-2:{_ACCOUNT}:{name}"}
 
 
+def _is_outside(service: State) -> bool:
+    return bool(service["spec"].get("type") == "LoadBalancer")
+
+
 ADDED: dict[str, Callable[[str, State], dict[str, Any]]] = {
     **computed_azure.ADDED,
     **computed_google.ADDED,
@@ -60,7 +64,10 @@ ADDED: dict[str, Callable[[str, State], dict[str, Any]]] = {
     "kubernetes:core/v1:PersistentVolume": lambda name, inputs: {
         "spec": inputs.get("spec") or {"csi": {"driver": "csi.example", "volumeHandle": f"{name}-handle"}}
     },
-    "kubernetes:core/v1:Service": lambda name, inputs: {"spec": {**inputs["spec"], "clusterIP": "10.0.0.10"}},
+    "kubernetes:core/v1:Service": lambda name, inputs: {
+        "spec": {**inputs["spec"], "clusterIP": "10.0.0.10"},
+        **({"status": {"loadBalancer": {"ingress": [{"ip": "10.0.0.7"}]}}} if _is_outside(inputs) else {}),
+    },
     "kubernetes:core/v1:Secret": lambda name, inputs: {"metadata": {"name": f"{name}-1a2b3c4d", **inputs["metadata"]}},
     "kubernetes:storage.k8s.io/v1:VolumeAttributesClass": lambda name, inputs: {
         "metadata": {**inputs["metadata"], "name": f"{name}-1a2b3c4d"}

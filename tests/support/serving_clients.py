@@ -7,6 +7,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,6 +36,8 @@ class Clients:
     rate: float = 50.0
     """Requests per second of all threads."""
     threads: int = 8
+    send: Callable[..., Any] = urllib.request.urlopen
+    """Sends a request; takes `timeout`."""
     answers: list[Answer] = field(default_factory=list)
     _over: threading.Event = field(default_factory=threading.Event)
     _running: list[threading.Thread] = field(default_factory=list)
@@ -71,7 +74,7 @@ class Clients:
         request = urllib.request.Request(f"{self.url}:predict", json.dumps(self.body).encode())
         for attempt in range(_TRIES):
             try:
-                with urllib.request.urlopen(request, timeout=_SECONDS) as answer:
+                with self.send(request, timeout=_SECONDS) as answer:
                     value = json.load(answer)["predictions"][0]
                     return Answer(began, time.monotonic() - began, value)
             except urllib.error.HTTPError as refused:

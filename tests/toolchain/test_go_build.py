@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -11,12 +12,14 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from embedded.fault import Fault
 from embedded.paths import PROJECT
 from embedded.step import Step
+from embedded.tasks import command
 from embedded.toolchain import go_build, go_module
 from embedded.toolchain.go_module import GoModule
 from embedded.toolchain.golang import Go
@@ -65,6 +68,26 @@ def test_linker_versions_reach_the_program(own_cache: Path, tiny: GoModule) -> N
     built = replace(tiny, versions=("main.name=v1.2.3",))
     go_build.build(built, Step("tiny"))
     assert subprocess.run([built.path("hello")], capture_output=True, text=True).stdout == "built by v1.2.3\n"
+
+
+def test_a_copy_of_a_module_has_the_files_that_its_archive_lacks(
+    own_cache: Path, tiny: GoModule, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upstream = tmp_path / "upstream"
+    shutil.copytree(tiny.source, upstream)
+    main = upstream / "hello" / "main.go"
+    embedding = 'import _ "embed"\nimport "fmt"\n\n//go:embed page.html\nvar page string\n'
+    main.write_text(main.read_text().replace('import "fmt"', embedding))
+
+    def download(argv: list[str | Path], **given: Any) -> str:
+        return json.dumps({"Dir": str(upstream)}) if "download" in argv else command(argv, **given)
+
+    monkeypatch.setattr(go_build, "command", download)
+    module = replace(tiny, copied="tensorplane.dev/tests/tiny", added=("hello/page.html",))
+    go_build.build(module, Step("tiny"))
+    assert module.path("hello").exists()
+    assert {path.name for path in module.folder.iterdir()} == {"bin"}, "the copy is gone"
+    assert not (upstream / "hello" / "page.html").exists()
 
 
 def test_a_compile_error_is_reported_and_leaves_nothing(own_cache: Path, tiny: GoModule) -> None:

@@ -56,7 +56,7 @@ def test_simulated_nodes_are_built_where_they_are_wanted(own_cache: Path, only_o
     left = [task.name for task in tasks(cluster=True, pulumi=False, simulated_nodes=True)]
     assert left == ["debian packages", "go", "kwok", "gpu charts"]
     assert [task.name for task in tasks(cluster=True, pulumi=False)] == ["debian packages"]
-    assert [task.name for task in tasks(cluster=True, pulumi=False, autoscalers=["metrics-server", "keda"])] == [
+    assert [task.name for task in tasks(cluster=True, pulumi=False, controllers=["metrics-server", "keda"])] == [
         "debian packages",
         "go",
         "keda",

@@ -20,12 +20,28 @@ def faults(settings: ServerSettings, name: str, at: Key, declared: Declared) -> 
             yield Fault((*here, "allowedCidrs"), reason, given=((*at, "clients"),))
     if isinstance(expose, GatewayArgs):
         yield from _gateway(expose, here)
+        yield from _of_class(expose, here, declared)
     for index, client in enumerate(settings.clients or ()):
         if client.workload and client.workload not in declared.workloads:
             known = sorted(declared.workloads - {name})
             near = did_you_mean(client.workload, known)
             reason = f"no workload is named {client.workload!r}; choose one of {', '.join(known) or 'none'}{near}"
             yield Fault((*at, "clients", str(index), "workload"), reason)
+
+
+def _of_class(expose: GatewayArgs, at: Key, declared: Declared) -> Iterator[Fault]:
+    """Faults of a Gateway that the stack creates: the cluster must have its class, and it must check clients."""
+    if not (new := expose.create):
+        return
+    classes, where = declared.cluster.gateway_classes, (*at, "create", "gatewayClass")
+    if classes is not None and new.gateway_class not in classes:
+        reason = f"{declared.cluster.kind} clusters have no GatewayClass {new.gateway_class}"
+        yield Fault(where, f"{reason}; use {' or '.join(sorted(classes))}", given=(("cluster",),))
+    if new.is_traefiks:
+        keys = {("jwt",): expose.jwt, ("create", "clientAuthority"): new.client_authority}
+        for key in (key for key, value in keys.items() if value):
+            reason = "only Envoy Gateway can check that, and Traefik would let in everyone; use another gatewayClass"
+            yield Fault((*at, *key), reason, given=(where,))
 
 
 def faults_between(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Fault]:

@@ -25,11 +25,6 @@ from workloads.settings.model_page import ModelPageArgs
 from workloads.settings.model_server import ServerSettings
 from workloads.settings.mounts import Location
 
-_PORTS: Any = [
-    {"name": "grpc", "port": GRPC_PORT, "target_port": "grpc", "app_protocol": "grpc"},
-    {"name": "rest", "port": REST_PORT, "target_port": "rest", "app_protocol": "http"},
-]
-
 
 class ModelServerArgs(ServerSettings, WorkloadArgs):
     """Settings of a model server."""
@@ -55,7 +50,8 @@ class ModelServerArgs(ServerSettings, WorkloadArgs):
 
     @property
     def controllers(self) -> frozenset[str]:
-        return self.scaling.controllers if self.scaling else frozenset()
+        of_gateway = frozenset({"gateway"} if self.needs_gateway else ())
+        return of_gateway | (self.scaling.controllers if self.scaling else frozenset())
 
     def pod_sets(self) -> list[PodSet]:
         at = ("scaling", "max") if self.scaling else ("replicas",)
@@ -108,6 +104,8 @@ class ModelServer(Workload):
             _disruption_budget(serving.owner)
         self.gpus = props["gpus"]
         self.outputs = _outputs(serving, deployment, service, self.gpus)
+        if (outside := exposure.outside(args.expose, service)) is not None:
+            self.outputs["outside"] = outside
         if args.page:
             self.outputs["page"] = _show(args.page, serving)
         self.register_outputs(dict(self.outputs))
@@ -115,14 +113,25 @@ class ModelServer(Workload):
 
 def _expose(serving: Serving) -> "tuple[k8s.core.v1.Service, Sequence[pulumi.Resource]]":
     """The Service, and the routes that bring clients to it from a Gateway."""
-    owner, args = serving.owner, serving.args
-    service = exposure.service(owner, args.expose, serving.platform.cluster.args, _PORTS, NOT_AWAITED)
+    owner, args, platform = serving.owner, serving.args, serving.platform
+    ports = _ports(args)
+    service = exposure.service(owner, args.expose, platform.cluster.args, ports, NOT_AWAITED)
     if serving.is_monitored:
         exposure.custom(owner, service_monitor.service_monitor(owner.identity), [service])
     if not isinstance(args.expose, GatewayArgs):
         return service, ()
-    tracks = exposure.of_tracks(owner, _PORTS, NOT_AWAITED) if args.tried_by_route else []
-    return service, exposure.through_gateway(owner, args.expose, [service, *tracks], tries=args.tried_by_route)
+    tracks = exposure.of_tracks(owner, ports, NOT_AWAITED) if args.tried_by_route else []
+    before = [service, *tracks, *(platform.controllers if args.needs_gateway else ())]
+    return service, exposure.through_gateway(owner, args.expose, before, tries=args.tried_by_route)
+
+
+def _ports(args: ServerSettings) -> list[dict[str, Any]]:
+    """Of the Services. What Kubernetes calls gRPC without TLS is what implementations of the Gateway API know."""
+    grpc = "kubernetes.io/h2c" if isinstance(args.expose, GatewayArgs) else "grpc"
+    return [
+        {"name": "grpc", "port": GRPC_PORT, "target_port": "grpc", "app_protocol": grpc},
+        {"name": "rest", "port": REST_PORT, "target_port": "rest", "app_protocol": "http"},
+    ]
 
 
 def _disruption_budget(owner: Owner) -> None:

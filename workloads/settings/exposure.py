@@ -6,6 +6,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from components.base.family import Variant
 from components.base.model import Line, Model, Name, NonEmptyStr, ObjectName, is_object_name, refuse
+from components.gateway_class import GATEWAY_CLASS
 
 
 class ClientArgs(Model):
@@ -74,12 +75,17 @@ class NewGatewayArgs(Model):
     """A Gateway that the stack creates."""
 
     gateway_class: ObjectName
-    """GatewayClass of the cluster."""
+    """GatewayClass of the cluster; `traefik` is that of the Traefik which the stack installs."""
     certificate: ObjectName
     """Secret of type `kubernetes.io/tls` in the stack's namespace, for all hosts."""
     client_authority: ObjectName | None = None
     """ConfigMap of the stack's namespace with `ca.crt`: clients must have a certificate of this authority. Only Envoy
     Gateway can check that."""
+
+    @property
+    def is_traefiks(self) -> bool:
+        """Whether it is a Gateway of Traefik's class."""
+        return self.gateway_class == GATEWAY_CLASS
 
 
 class GatewayArgs(ExposureArgs):

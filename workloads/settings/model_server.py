@@ -74,6 +74,12 @@ class ServerSettings(Model):
         """Whether a gateway's routes divide the requests between the stable pods and a canary."""
         return isinstance(self.expose, GatewayArgs) and self.with_canary is not None
 
+    @property
+    def needs_gateway(self) -> bool:
+        """Whether Traefik, which stacks install, is the implementation of its Gateway."""
+        expose = self.expose
+        return isinstance(expose, GatewayArgs) and expose.create is not None and expose.create.is_traefiks
+
     def key_of(self, name: str) -> tuple[str, ...]:
         """Where the settings have a model."""
         return ("model",) if self.model else ("models", name)

@@ -14,6 +14,7 @@ from components.clusters.connection import Connection, cluster_provider
 from components.clusters.embedded import simulated_nodes
 from components.clusters.gpu_support import GpuSupport
 from components.clusters.settings import ClusterArgs
+from components.gateway_class import GATEWAY_CLASS
 from components.node_groups.component import NodeGroup
 from components.node_groups.shape import Shape
 from components.node_groups.site import NodeTraits
@@ -41,6 +42,7 @@ class Embedded(ClusterArgs):
     stream_broker: ClassVar[str | None] = "embedded"
     own_nodes: ClassVar[bool] = True
     load_balancers: ClassVar[bool] = False
+    gateway_classes: ClassVar[frozenset[str] | None] = frozenset({GATEWAY_CLASS})
     api_server_is_private: ClassVar[bool] = True
     node_traits: ClassVar[NodeTraits] = NodeTraits(taints=(simulated_nodes.TAINT,))
     gpu_support: ClassVar[GpuSupport] = GpuSupport(("plugin", "present"), simulated=True)

@@ -16,7 +16,13 @@ from components.namespace import namespace_owner
 from tests.support.rendering import PROJECT
 
 NOTHING = Demand(
-    queues={}, cohorts={}, volumes={}, workloads=frozenset(), of_cluster=frozenset(), uncounted=frozenset()
+    queues={},
+    cohorts={},
+    volumes={},
+    workloads=frozenset(),
+    of_cluster=frozenset(),
+    load_balancer=None,
+    uncounted=frozenset(),
 )
 NEWCOMER = """
 from components import versions
@@ -33,7 +39,7 @@ CONTROLLER = ControllerKind("newcomer", JOBSET, NewcomerArgs, lambda demand: Tru
 
 def test_each_controller_has_a_file_of_its_name_and_its_key() -> None:
     folder = Path(str(components.controllers.__file__)).parent
-    assert set(CONTROLLERS) == {"jobset", "keda", "kueue", "metrics_server", "prometheus", "volsync"}
+    assert set(CONTROLLERS) == {"gateway", "jobset", "keda", "kueue", "metrics_server", "prometheus", "volsync"}
     assert all((folder / f"{name}.py").exists() for name in CONTROLLERS)
     assert {getattr(ControllersArgs(), name) for name in CONTROLLERS} == {"chart"}
 

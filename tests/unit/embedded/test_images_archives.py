@@ -113,17 +113,20 @@ def test_every_image_has_an_archive_of_its_own(monkeypatch: pytest.MonkeyPatch, 
     assert len(set(archives.values())) == len(archives)
     with_streams = images.archives(streams=True)
     assert set(with_streams) - set(archives) == {versions.EMBEDDED_KAFKA}
-    scaling = images.archives(autoscalers=go_module.AUTOSCALERS)
-    charts = (versions.METRICS_SERVER, versions.KEDA, versions.PROMETHEUS)
+    scaling = images.archives(controllers=go_module.CONTROLLERS)
+    charts = (versions.METRICS_SERVER, versions.KEDA, versions.PROMETHEUS, versions.TRAEFIK)
     assert set(scaling) - set(archives) == {
         *(f"{chart.image}:{chart.image_tag}" for chart in charts),
         f"{versions.KEDA.image}-metrics-apiserver:{versions.KEDA.version}",
     }
 
 
-@pytest.mark.parametrize(("chart", "name"), [(versions.KEDA, "keda"), (versions.PROMETHEUS, "prometheus")])
-def test_the_embedded_charts_of_autoscalers_have_the_pinned_versions(chart: versions.Chart, name: str) -> None:
-    module = go_module.AUTOSCALERS[name]()
+@pytest.mark.parametrize(
+    ("chart", "name"),
+    [(versions.KEDA, "keda"), (versions.PROMETHEUS, "prometheus"), (versions.TRAEFIK, "traefik")],
+)
+def test_the_embedded_charts_of_controllers_have_the_pinned_versions(chart: versions.Chart, name: str) -> None:
+    module = go_module.CONTROLLERS[name]()
     made = yaml.safe_load((module.source / "chart" / "Chart.yaml").read_text())
     assert (made["name"], made["version"], made["appVersion"]) == (chart.name, chart.version, chart.image_tag)
     assert module.release == chart.image_tag
@@ -163,20 +166,28 @@ def _scaled(**load: int) -> dict[str, Any]:
     return {"workloads": {"server": {"kind": "modelServer", "scaling": {"max": 2, **load}}}}
 
 
+def _exposed(**gateway: Any) -> dict[str, Any]:
+    return {"workloads": {"server": {"kind": "modelServer", "expose": {"kind": "gateway", **gateway}}}}
+
+
 @pytest.mark.parametrize(
     ("sections", "wanted"),
     [
         ({}, {}),
         ({"streams": {"events": {"volume": "events", "topics": {}}}}, {"streams": True}),
-        (_scaled(cpu=70), {"autoscalers": {"metrics-server"}}),
-        (_scaled(requestsPerSecond=5), {"autoscalers": {"keda", "prometheus"}}),
+        (_scaled(cpu=70), {"controllers": {"metrics-server"}}),
+        (_scaled(requestsPerSecond=5), {"controllers": {"keda", "prometheus"}}),
         (
             {**_scaled(latencyMilliseconds=5), "controllers": {"prometheusUrl": "http://prometheus"}},
-            {"autoscalers": {"keda"}},
+            {"controllers": {"keda"}},
         ),
-        ({"controllers": {"metricsServer": "chart"}}, {"autoscalers": {"metrics-server"}}),
-        ({"controllers": {"keda": "chart"}}, {"autoscalers": {"keda", "prometheus"}}),
+        ({"controllers": {"metricsServer": "chart"}}, {"controllers": {"metrics-server"}}),
+        ({"controllers": {"keda": "chart"}}, {"controllers": {"keda", "prometheus"}}),
         ({"workloads": {"server": {"kind": "modelServer", "replicas": 2}}}, {}),
+        (_exposed(create={"gatewayClass": "traefik"}), {"controllers": {"traefik"}}),
+        ({**_exposed(create={"gatewayClass": "traefik"}), "controllers": {"gateway": "present"}}, {}),
+        (_exposed(namespace="gateways"), {}),
+        ({"controllers": {"gateway": "chart"}}, {"controllers": {"traefik"}}),
     ],
 )
 def test_make_up_builds_and_imports_it_for_a_stack_that_uses_it(

@@ -1,18 +1,20 @@
-"""The charts of KEDA and Prometheus for the embedded cluster: what helm makes of them with the stack's values."""
+"""The charts of KEDA, Prometheus and Traefik for the embedded cluster: what helm makes of them and the values."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import yaml
 
 from components import versions
-from components.controllers import keda, prometheus
+from components.controllers import gateway, keda, prometheus
 from components.controllers.prometheus import PrometheusArgs
+from components.gateway_class import GATEWAY_CLASS
 from components.versions import Chart
 from embedded.images import add_ons
 from embedded.step import Step
@@ -23,6 +25,7 @@ Template = Callable[[str], dict[tuple[str, str], dict[str, Any]]]
 _CHARTS = {
     "keda": (versions.KEDA, keda.values()),
     "prometheus": (versions.PROMETHEUS, prometheus.values()),
+    "traefik": (versions.TRAEFIK, gateway.values(annotations=None)),
 }
 
 
@@ -35,7 +38,9 @@ def rendered(tmp_path_factory: pytest.TempPathFactory) -> Template:
     go = golang.obtain(Step("go"))
     folder = tmp_path_factory.mktemp("charts")
     for name in _CHARTS:
-        go_build.own_chart(go_module.AUTOSCALERS[name](), go, folder / name, Step(name))
+        # Definitions are of a module that the copy of another one requires.
+        module = replace(go_module.CONTROLLERS[name](), definitions={})
+        go_build.own_chart(module, go, folder / name, Step(name))
 
     def template(name: str) -> dict[tuple[str, str], dict[str, Any]]:
         chart, values = _CHARTS[name]
@@ -50,7 +55,7 @@ def rendered(tmp_path_factory: pytest.TempPathFactory) -> Template:
 
 @pytest.mark.parametrize("name", _CHARTS)
 def test_every_pod_runs_an_image_of_this_machine_with_the_stacks_resources(rendered: Template, name: str) -> None:
-    built = {f"{image}:{go_module.AUTOSCALERS[name]().release}" for image in add_ons.OF_AUTOSCALERS[name]}
+    built = {f"{image}:{go_module.CONTROLLERS[name]().release}" for image in add_ons.OF_CONTROLLERS[name]}
     found = [one for (kind, _), one in rendered(name).items() if kind == "Deployment"]
     containers = [container for one in found for container in one["spec"]["template"]["spec"]["containers"]]
     assert {container["image"] for container in containers} == built
@@ -97,3 +102,12 @@ def test_keda_has_its_kinds_and_serves_external_metrics(
     assert ("Service", service["name"]) in found
     account = found["Deployment", "keda-operator"]["spec"]["template"]["spec"]["serviceAccountName"]
     assert ("ServiceAccount", account) in found
+
+
+def test_traefik_listens_where_gateways_do_and_has_their_class(rendered: Template) -> None:
+    found = rendered("traefik")
+    pods = found["Deployment", "traefik"]["spec"]["template"]["spec"]
+    assert "--entryPoints.websecure.address=:443/tcp" in pods["containers"][0]["args"]
+    assert {"name": "net.ipv4.ip_unprivileged_port_start", "value": "443"} in pods["securityContext"]["sysctls"]
+    assert found["Service", "traefik"]["spec"]["type"] == "ClusterIP"
+    assert ("GatewayClass", GATEWAY_CLASS) in found
