@@ -52,7 +52,7 @@ class Archive:
 @pytest.fixture
 def archives(deployed: Deployed, tmp_path: Path) -> Iterator[dict[str, Archive]]:
     """Two of them, which a pod serves by HTTP."""
-    found = {f"half-{n}.tar.gz": Archive.of(n, tmp_path) for n in (1, 2)}
+    found = {f"half-{n}.tar.gz": Archive.of(float(n), tmp_path) for n in (1, 2)}
     names = {"name": _FILES, "labels": {"app": _FILES}}
     server = {
         "name": "main",

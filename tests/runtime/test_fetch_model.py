@@ -120,6 +120,17 @@ def test_versions_are_found_wherever_the_archive_has_them(
         assert {path.name for path in target.iterdir()} == {str(version) for version in versions}
 
 
+def test_links_of_an_archive_are_refused(tmp_path: Path) -> None:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+        entry = tarfile.TarInfo("saved_model.pb")
+        entry.type, entry.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        archive.addfile(entry)
+    with _serving(Source(buffer.getvalue())) as source:
+        told = fetch_model.main([str(tmp_path / "x"), "--url", source.url])
+    assert told.endswith("cannot be unpacked: saved_model.pb is neither a file nor a folder inside of it")
+
+
 def test_the_digest_is_checked(tmp_path: Path) -> None:
     archive = _tar(MODEL)
     digest = hashlib.sha256(archive).hexdigest()
