@@ -56,6 +56,12 @@ def _plot(series: Sequence[tuple[int, float]], title: str, width: int) -> list[s
     def draw(plot: Any) -> None:
         plot.plot([step for step, _ in series], [value for _, value in series], marker="braille")
         plot.title(title)
+        plot.xticks(_ticks(series[0][0], series[-1][0]))
         plot.xlabel("step")
 
     return [line.ljust(width) for line in plots.lines(width, _HEIGHT, draw)]
+
+
+def _ticks(first: int, last: int) -> list[int]:
+    """Whole steps from the first to the last, evenly."""
+    return sorted({round(first + (last - first) * part / 4) for part in range(5)})

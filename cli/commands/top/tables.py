@@ -33,7 +33,7 @@ def render(top: Top) -> RenderableType:
 
 
 def _table(headings: Sequence[str], rows: Iterable[tuple[str, ...]]) -> RenderableType:
-    return table(headings, rows, least=_LEAST)
+    return table(headings, rows, unwrapped=("jobs",), least=_LEAST)
 
 
 def _flavor(flavor: Flavor) -> tuple[str, ...]:
