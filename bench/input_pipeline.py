@@ -33,8 +33,9 @@ def _rates() -> dict[str, Any]:
         check=True,
     )
     found: dict[str, Any] = json.loads(done.stdout)
-    if (decode := _decode_ms(found)) < _DECODE_MS:
-        raise Fault(f"a sample takes {decode:.1f} ms, less than the {_DECODE_MS:.0f} ms that the figure is about")
+    for kind in ("reduced", "cut"):
+        if (decode := _decode_ms(found[kind])) < _DECODE_MS:
+            raise Fault(f"a sample takes {decode:.1f} ms, less than the {_DECODE_MS:.0f} ms that the figure is about")
     return found
 
 
@@ -42,8 +43,8 @@ def _decode_ms(rates: dict[str, Any]) -> float:
     return 1000 / float(statistics.median(rates["naive"]))
 
 
-def _ratio(epoch: str) -> Measured:
-    rates = _rates()
+def _ratio(kind: str, epoch: str) -> Measured:
+    rates = _rates()[kind]
     found = rate.paired(list(zip(rates[epoch], rates["naive"], strict=True)))
     parallel, tuned = (statistics.median(rates[name]) for name in ("naive parallelized", f"tuned {epoch}"))
     return Measured(
@@ -58,7 +59,8 @@ def _wait() -> Measured:
 
 
 FIGURES = (
-    Figure("input-first-epoch", ">= 1.7", "x", functools.partial(_ratio, "first")),
-    Figure("input-later-epochs", ">= 5", "x", functools.partial(_ratio, "later")),
+    Figure("input-first-epoch", ">= 1.7", "x", functools.partial(_ratio, "cut", "first")),
+    Figure("input-first-epoch-reduced", ">= 1.7", "x", functools.partial(_ratio, "reduced", "first")),
+    Figure("input-later-epochs", ">= 5", "x", functools.partial(_ratio, "cut", "later")),
     Figure("input-wait", "<= 5", "% of a step", _wait),
 )
