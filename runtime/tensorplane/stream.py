@@ -18,6 +18,8 @@ from tensorplane.log import say
 
 _POLL_SECONDS = 0.2
 _ANSWER_SECONDS = 30.0
+_RESTART_SECONDS = 300.0
+"""How long a broker that restarts may take to answer. To fail earlier would cost a start of TensorFlow each time."""
 _MOVING = {KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.COORDINATOR_LOAD_IN_PROGRESS}
 
 T = TypeVar("T")
@@ -239,7 +241,8 @@ def _watermarks(consumer: Consumer, topic: Topic, partition: int) -> tuple[int, 
 
 def _answer(ask: Callable[[], T]) -> T:
     """Retry while partitions and groups move to other brokers, as they do when a broker restarts."""
-    deadline = time.monotonic() + _ANSWER_SECONDS
+    deadline = time.monotonic() + _RESTART_SECONDS
+    waits = False
     while True:
         try:
             return ask()
@@ -247,6 +250,9 @@ def _answer(ask: Callable[[], T]) -> T:
             passes = error.args[0].retriable() or error.args[0].code() in _MOVING
             if not passes or time.monotonic() > deadline:
                 raise
+            if not waits:
+                say(waiting_for_broker=error.args[0].name())
+            waits = True
             time.sleep(_POLL_SECONDS)
 
 

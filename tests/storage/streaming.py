@@ -68,18 +68,24 @@ class Stack:
             asks = pod and pod != not_by
             return self.kube.text(f"/api/v1/namespaces/{self.namespace}/pods/{pod}/log") if asks else ""
 
-        found = eventually(lambda: re.search(pattern, log()), about=lambda: f"{log()}\n{self._pods()}")
+        found = eventually(lambda: re.search(pattern, log()), about=lambda: f"{log()}\n{self._state()}")
         assert found
         return found
 
-    def _pods(self) -> str:
-        """The state of each pod's containers: a broker that does not come back is seen here."""
-        found = self.kube.items(f"/api/v1/namespaces/{self.namespace}/pods")
-        return "\n".join(
+    def _state(self) -> str:
+        """What the namespace's pods and Events say: why a pod does not come, or a broker does not come back."""
+        pods = self.kube.items(f"/api/v1/namespaces/{self.namespace}/pods")
+        events = self.kube.items(f"/api/v1/namespaces/{self.namespace}/events")
+        containers = (
             f"{pod['metadata']['name']}: {status['restartCount']} restarts, {status['state']}, {status['lastState']}"
-            for pod in found
+            for pod in pods
             for status in pod["status"].get("containerStatuses", ())
         )
+        told = (
+            f"{event['lastTimestamp']} {event['involvedObject']['name']}: {event['reason']}: {event['message']}"
+            for event in events
+        )
+        return "\n".join([*containers, *told])
 
     def kill(self, name: str) -> str:
         """Ends the newest pod of this name as a node that dies does; its name."""
