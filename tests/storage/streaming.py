@@ -73,7 +73,7 @@ class Stack:
         return found
 
     def _state(self) -> str:
-        """What the namespace's pods and Events say: why a pod does not come, or a broker does not come back."""
+        """What the namespace's JobSets, pods and Events say: why a pod does not come, or a broker does not come back."""
         pods = self.kube.items(f"/api/v1/namespaces/{self.namespace}/pods")
         events = self.kube.items(f"/api/v1/namespaces/{self.namespace}/events")
         containers = (
@@ -85,7 +85,9 @@ class Stack:
             f"{event['lastTimestamp']} {event['involvedObject']['name']}: {event['reason']}: {event['message']}"
             for event in events
         )
-        return "\n".join([*containers, *told])
+        job_sets = self.kube.items(f"/apis/{versions.JOBSET_API}/namespaces/{self.namespace}/jobsets")
+        jobs = (f"{job_set['metadata']['name']}: {job_set.get('status')}" for job_set in job_sets)
+        return "\n".join([*jobs, *containers, *told])
 
     def kill(self, name: str) -> str:
         """Ends the newest pod of this name as a node that dies does; its name."""
