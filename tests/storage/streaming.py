@@ -73,7 +73,7 @@ class Stack:
         return found
 
     def _state(self) -> str:
-        """What the namespace's JobSets, pods and Events say: why a pod does not come, or a broker does not come back."""
+        """What the namespace's JobSets, pods and Events say: why a pod or a broker does not come."""
         pods = self.kube.items(f"/api/v1/namespaces/{self.namespace}/pods")
         events = self.kube.items(f"/api/v1/namespaces/{self.namespace}/events")
         containers = (
