@@ -79,14 +79,15 @@ test-unit: $(VENV)/.tested ## The unit tests alone: no engine, no cluster, under
 # scorer's pods and broker in 10,000 records, 50 swaps of a served version, 50 kills of servers, 20 evictions of all
 # replicas, 20 canaries promoted and 20 rolled back, 1,000 malformed requests, 10,000 calls of the CSI driver, 500
 # snapshots of a training, 100 changes of claims, 500 jobs in queues, 200 rounds of gangs, 10,000 specs of jobs, 300
-# kills of committers of a dataset and 10,000 operations on datasets; and in each shard every strategy, 500 jobs at once
-# and 500 mutants of settings, fresh ones.
+# kills of committers of a dataset and 10,000 operations on datasets; and in each shard a canary behind a Gateway, KEDA's
+# scaling, every strategy, 500 jobs at once and 500 mutants of settings, fresh ones.
 test-nightly: tools-test ## The heavier counts, in shards: make test-nightly SHARD=1/10
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_KILLS=$$((100 / $${SHARD#*/})) \
 		$(BIN)/python -m pytest tests/e2e/test_update_killed.py tests/e2e/test_run_killed.py --timeout 0
 	@TENSORPLANE_KILLS=25 $(BIN)/python -m pytest tests/e2e/test_sweep.py --timeout 0
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_KILLS=$$((50 / $${SHARD#*/})) \
 		$(BIN)/python -m pytest tests/e2e/test_rollouts.py --timeout 0
+	@$(BIN)/python -m pytest -m nightly tests/e2e/test_gateway.py tests/e2e/test_scaled_by_metrics.py --timeout 0
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_REQUESTS=$$((1000 / $${SHARD#*/})) \
 		$(BIN)/python -m pytest tests/serving/test_malformed.py --timeout 0
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_KILLS=$$((100 / $${SHARD#*/})) \

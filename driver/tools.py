@@ -15,6 +15,9 @@ from embedded.progress import Progress
 from embedded.tasks import run_all
 from embedded.toolchain import go_module
 
+_TESTED = ("metrics-server",)
+"""Controllers that `make test` uses. Those of nightly tests are built when one of them runs: they take minutes each."""
+
 
 def prepare(*, everything: bool, python: Literal["stacks", "tests"] | None) -> None:
     """Build or find the tools for previews; with `everything`, also those for the tests and the cluster.
@@ -27,13 +30,13 @@ def prepare(*, everything: bool, python: Literal["stacks", "tests"] | None) -> N
         pulumi=python is None,
         simulated_nodes=everything,
         storage=everything,
-        controllers=go_module.CONTROLLERS if everything else (),
+        controllers=_TESTED if everything else (),
         tests=tests,
     )
     if python is None:
         tasks.append(policy_environment.task())
     if everything:
-        tasks += images.tasks(streams=True, controllers=go_module.CONTROLLERS)
+        tasks += images.tasks(streams=True, controllers=_TESTED)
     with Progress(terminal.console()) as progress:
         run_all(tasks, progress)
     if python is None:

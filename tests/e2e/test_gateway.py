@@ -33,6 +33,8 @@ from tests.e2e.small_jobs import SMALL, Running
 from tests.support.serving_clients import Answer, Clients
 from tests.support.waiting import eventually
 
+pytestmark = pytest.mark.nightly  # the programs take minutes to build
+
 _NAMESPACE = "tensorplane-gateway"
 _INSIDE = f"/api/v1/namespaces/{_NAMESPACE}"
 _ROUTES = f"/apis/gateway.networking.k8s.io/v1/namespaces/{_NAMESPACE}"

@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from components import versions
 from driver.kube import Kube
 from embedded.step import Step
@@ -16,6 +18,8 @@ from tests.e2e import scaled_servers
 from tests.e2e.conftest import Deployed
 from tests.e2e.small_jobs import Running
 from tests.support.waiting import eventually
+
+pytestmark = pytest.mark.nightly  # the programs take minutes to build
 
 _NAMESPACE = "tensorplane-metered"
 # It has the only metric of requests that exists while the server has no pods.
