@@ -146,7 +146,7 @@ types: $(VENV)/.tested ## Types (mypy --strict).
 	@cd policies && ../$(BIN)/mypy --config-file ../pyproject.toml --cache-dir ../.mypy_cache/policies .
 
 bench: tools-test ## Measure the figures: make bench, or make bench ONLY=name
-	@$(BIN)/python -m bench $(ONLY)
+	@PYTHONPATH=runtime $(BIN)/python -m bench $(ONLY)
 
 # What `driver/` and `embedded/` run on: a small environment, there in seconds. It installs the rest beside its other work.
 $(VENV)/.bootstrapped: embedded/requirements.txt embedded/bootstrap.sh

@@ -16,8 +16,6 @@ NAME_SUFFIX = "-rollout"
 """What the names of the controller's objects end with, after the server's name."""
 STABLE_SUFFIX, CANARY_SUFFIX = "-stable", "-canary"
 """What the names of the objects of the stable pods alone and of the canary end with."""
-MANAGER = "tensorplane-rollout"
-"""Its field manager."""
 _DESCRIPTION = "/etc/tensorplane/rollout"
 _FILE = "rollout.json"
 _TMP_MIB = 16

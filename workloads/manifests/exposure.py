@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from components.base.labels import BACKENDS, NAME, NAMESPACE_NAME, PATCH_FORCE
-from components.rollout_controller import MANAGER
+from components.base.labels import BACKENDS, NAME, NAMESPACE_NAME, PATCH_FORCE, ROLLOUT_MANAGER
 from workloads.manifests.model_server import GRPC_PORT, REST_PORT
 from workloads.manifests.objects import Identity, Manifest
 from workloads.settings.exposure import ClientArgs, GatewayArgs, JwtArgs, LoadBalancerArgs, NewGatewayArgs
@@ -102,7 +101,7 @@ def _route(owner: Identity, kind: str, exposure: GatewayArgs, port: int, *, trie
     spec = {"parentRefs": [parent], "hostnames": list(hosts), "rules": [rule]}
     made = _object(owner, API, kind, owner.name, spec)
     # A route that no controller divides any more gets its one backend back, whoever wrote the others.
-    made["metadata"]["annotations"] = {PATCH_FORCE: "true", **({BACKENDS: MANAGER} if tries else {})}
+    made["metadata"]["annotations"] = {PATCH_FORCE: "true", **({BACKENDS: ROLLOUT_MANAGER} if tries else {})}
     return made
 
 

@@ -132,7 +132,7 @@ def test_a_file_of_another_form_is_no_accuracy(tmp_path: Path, text: str) -> Non
 def test_the_controller_and_the_manifests_use_the_same_labels() -> None:
     assert (cluster.TRACK, cluster.STABLE, cluster.CANARY) == (labels.TRACK, labels.STABLE, labels.CANARY)
     assert (cluster.ADMITTED, routes.BACKENDS) == (labels.ADMITTED, labels.BACKENDS)
-    assert cluster.MANAGER == rollout_controller.MANAGER
+    assert cluster.MANAGER == labels.ROLLOUT_MANAGER
     suffixes = [(one.STABLE_SUFFIX, one.CANARY_SUFFIX) for one in (rollout_controller, routes)]
     assert suffixes[0] == suffixes[1]
 

@@ -13,7 +13,7 @@ from components.clusters.aks.settings import Maintenance
 from components.clusters.gke.settings import GkeMaintenance
 from tests.support.faults import dev, faults_of, put
 
-NAMES_OF_OTHER_SETTINGS = {"Location.volume", "JobSettings.queue", "NotebookSettings.queue"}
+NAMES_OF_OTHER_SETTINGS = {"Location.volume", "JobSettings.queue", "NotebookSettings.queue", "ServedModel.volume"}
 """Text that is looked up among what the settings declare: nothing else gets any further."""
 OF_SEVERAL_LINES = {
     "Evaluator.command",
