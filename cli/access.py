@@ -13,12 +13,12 @@ from cli import cluster_api
 from cli.api_values import Object
 from cli.jobs import cancelled, in_cluster, named
 from cli.jobs.listed import Job
-from components.base.faults import did_you_mean
 from driver import advice
 from driver.kube import Kube
 from driver.stack_settings import StackSettings
 from driver.target import Target
 from embedded.fault import Fault
+from stack_file.nearest import did_you_mean
 
 _START = "If it is an embedded cluster, start it with: make up"
 

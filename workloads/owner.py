@@ -78,6 +78,42 @@ class Owner:
             self.name, metadata=self._of(made), automount_service_account_token=token, opts=self.inside
         )
 
+    def deployment(
+        self,
+        template: Any,
+        *,
+        replicas: int,
+        needed: Sequence[pulumi.Resource],
+        scaled: bool = False,
+        unavailable: int = 0,
+        surge: int = 1,
+        name: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        annotations: Mapping[str, str] | None = None,
+    ) -> "k8s.apps.v1.Deployment":
+        """A Deployment of the workload, by default under its name. `template`: its pods, as plain data or an Output.
+
+        `scaled`: something else sets the replicas after its creation, which an update of the stack must not reset.
+        `unavailable`, `surge`: how many pods a rolling update may lack and have too many. `labels`: of this Deployment
+        beside the workload's others, and of its pods.
+        """
+        ignored = ["spec.replicas"] if scaled else None
+        own = pulumi.ResourceOptions(depends_on=[*needed], ignore_changes=ignored)
+        return k8s.apps.v1.Deployment(
+            name or self.name,
+            metadata=self.metadata(name, labels=labels, annotations=annotations),
+            spec={
+                "replicas": replicas,
+                "selector": {"match_labels": {**self.selector, **(labels or {})}},
+                "strategy": {
+                    "type": "RollingUpdate",
+                    "rolling_update": {"max_unavailable": unavailable, "max_surge": surge},
+                },
+                "template": template,
+            },
+            opts=pulumi.ResourceOptions.merge(self.inside, own),
+        )
+
     def config_map(self, content: Bundle, opts: pulumi.ResourceOptions | None = None) -> "k8s.core.v1.ConfigMap":
         """The ConfigMap of a bundle. `opts` are added to those of all objects of the workload."""
         logical, _, _ = content.name.rpartition("-")

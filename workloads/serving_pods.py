@@ -90,20 +90,15 @@ class Pods:
         )
 
     def _deployment(self, track: _Track) -> "k8s.apps.v1.Deployment":
-        owner = self.serving.owner
-        # An update of the stack must not reset what an autoscaler or a rollout's controller has set.
-        scaled = self.serving.args.scaling or self.serving.rollout
-        own = pulumi.ResourceOptions(depends_on=[*self.needed], ignore_changes=["spec.replicas"] if scaled else None)
-        return k8s.apps.v1.Deployment(
-            track.name,
-            metadata=owner.metadata(track.name, labels=track.labels, annotations=NOT_AWAITED),
-            spec={
-                "replicas": track.replicas,
-                "selector": {"match_labels": {**owner.selector, **track.labels}},
-                "strategy": {"type": "RollingUpdate", "rolling_update": {"max_unavailable": 0, "max_surge": 1}},
-                "template": self._template(track),
-            },
-            opts=pulumi.ResourceOptions.merge(owner.inside, own),
+        return self.serving.owner.deployment(
+            self._template(track),
+            replicas=track.replicas,
+            needed=self.needed,
+            # By an autoscaler, or by a rollout's controller.
+            scaled=bool(self.serving.args.scaling or self.serving.rollout),
+            name=track.name,
+            labels=track.labels,
+            annotations=NOT_AWAITED,
         )
 
     def _template(self, track: _Track) -> Any:

@@ -34,7 +34,6 @@ def kubeconfig(stack: str, context: str) -> str:
 def of_team(stack: str, team: str, context: str) -> str:
     """The content for the members of a team. A Fault if the stack has no such team, or did not create its cluster."""
     from cli import members_kubeconfig
-    from components.base.faults import did_you_mean
     from components.queues import members
     from driver import cloud_kubeconfig
     from driver.stack_settings import StackSettings
@@ -42,6 +41,7 @@ def of_team(stack: str, team: str, context: str) -> str:
     from embedded.cluster import kubeconfig as of_cluster
     from embedded.cluster.places import Places
     from embedded.fault import Fault
+    from stack_file.nearest import did_you_mean
 
     target = Target.of(context, stack=stack)
     settings = StackSettings(stack, target.home)

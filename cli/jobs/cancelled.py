@@ -6,28 +6,29 @@ needs no more. They may write anything into it, so what does not look like a job
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
-
-from pydantic import TypeAdapter, ValidationError
+from typing import TYPE_CHECKING, Any
 
 from cli.api_values import Object
 from cli.jobs.listed import Job
 from driver.kube import Kube
 
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
 NAME = "tensorplane-cancelled"
 _MOST = 20
 """Jobs that are kept in a namespace."""
 _PLAIN = re.compile(r"[\w./-]*")
-_JOB = TypeAdapter(Job)
 
 
 def note(api: Kube, job: Job) -> None:
     """Keep a job that is being cancelled, and let go of the oldest ones."""
     former = [one for one in read([api.get(_path(job.namespace)) or {}]) if one.run != job.run]
-    _apply(api, job.namespace, job.run, {job.run: _JOB.dump_json(replace(job, state="cancelled")).decode()})
+    _apply(api, job.namespace, job.run, {job.run: _as_json().dump_json(replace(job, state="cancelled")).decode()})
     for one in sorted(former, key=_end, reverse=True)[_MOST - 1 :]:
         _apply(api, one.namespace, one.run, {})
 
@@ -62,13 +63,29 @@ def _names(job: Job, namespace: str) -> tuple[str, ...]:
 
 def _read(config_map: Object) -> Iterator[Job]:
     for run, text in (config_map.get("data") or {}).items():
-        try:
-            job = _JOB.validate_json(text)
-        except ValidationError:
+        job = _parsed(text)
+        if job is None:
             continue
         is_plain = all(map(_PLAIN.fullmatch, (job.name, job.queue or "")))
         if is_plain and all(then and then.tzinfo for then in (job.created, job.ended)):
             yield replace(job, run=run, namespace=config_map["metadata"]["namespace"], state="cancelled", flavors=())
+
+
+def _parsed(text: str) -> Job | None:
+    from pydantic import ValidationError
+
+    try:
+        return _as_json().validate_json(text)
+    except ValidationError:
+        return None
+
+
+@functools.cache
+def _as_json() -> TypeAdapter[Job]:
+    """Reads and writes a job; made where one is, since every command about jobs imports this file."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Job)
 
 
 def _end(job: Job) -> float:

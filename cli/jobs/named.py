@@ -8,11 +8,11 @@ from typing import Any
 
 from cli.api_values import Object
 from cli.jobs import in_cluster
-from components.base.faults import did_you_mean
 from components.base.labels import MANAGED_BY, NAME
 from driver import advice
 from driver.stack_settings import STACK, StackSettings, stack_names
 from embedded.fault import Fault
+from stack_file.nearest import did_you_mean
 
 
 def newest(job_sets: Sequence[Object], namespace: str, job: str) -> Object | None:

@@ -16,11 +16,11 @@ from cli.access import Access
 from cli.api_values import Object
 from cli.kueue.facts import condition
 from cli.serving import rest
-from components.base.faults import did_you_mean
 from components.base.labels import CANARY, COMPONENT, NAME, TRACK
 from components.rollout_controller import CANARY_SUFFIX, NAME_SUFFIX
 from driver.kube import Kube
 from embedded.fault import Fault
+from stack_file.nearest import did_you_mean
 from workloads.manifests import model_server as manifests
 from workloads.manifests import serving_config
 

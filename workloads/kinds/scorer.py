@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Literal
 
 import pulumi
-import pulumi_kubernetes as k8s
 
 from components import versions
 from components.base import facts as registered
@@ -96,21 +95,14 @@ class Scorer(Workload):
                 annotations={} if by_operator else manifests.for_prometheus(),
             )
         )
-        deployment = k8s.apps.v1.Deployment(
-            name,
-            metadata=owner.metadata(),
-            spec={
-                "replicas": max(1, args.scaling.min) if args.scaling else args.replicas,
-                "selector": {"match_labels": owner.selector},
-                # Each pod that comes or goes makes all share the partitions anew, so the new one takes the place of
-                # an old one.
-                "strategy": {"type": "RollingUpdate", "rolling_update": {"max_unavailable": 1, "max_surge": 0}},
-                "template": template,
-            },
-            # An update of the stack must not reset what an autoscaler has set.
-            opts=pulumi.ResourceOptions(
-                parent=self, depends_on=needed, ignore_changes=["spec.replicas"] if args.scaling else None
-            ),
+        deployment = owner.deployment(
+            template,
+            replicas=max(1, args.scaling.min) if args.scaling else args.replicas,
+            needed=needed,
+            scaled=args.scaling is not None,
+            # Each pod that comes or goes makes all share the partitions anew: a new one takes an old one's place.
+            unavailable=1,
+            surge=0,
         )
         if by_operator:
             exposure.custom(owner, service_monitor.pod_monitor(owner.identity), [deployment])

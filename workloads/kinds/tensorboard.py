@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Literal
 
 import pulumi
-import pulumi_kubernetes as k8s
 
 from components import versions
 from components.base import facts as registered
@@ -77,18 +76,8 @@ class TensorBoard(Workload):
                 placement=placement,
             )
         )
-        deployment = k8s.apps.v1.Deployment(
-            name,
-            metadata=owner.metadata(),
-            spec={
-                "replicas": 1,
-                "selector": {"match_labels": owner.selector},
-                # It only reads: two at once, during an update, do not disturb each other.
-                "strategy": {"type": "RollingUpdate", "rolling_update": {"max_unavailable": 0, "max_surge": 1}},
-                "template": template,
-            },
-            opts=pulumi.ResourceOptions(parent=self, depends_on=needed),
-        )
+        # It only reads: two at once, during an update, do not disturb each other.
+        deployment = owner.deployment(template, replicas=1, needed=needed)
         self.gpus = 0
         self.outputs = registered.TensorBoardOutputs(
             kind=args.kind, deployment=deployment.metadata["name"], volume=args.logs.volume, gpus=0

@@ -16,12 +16,12 @@ from cli import options, stack_config, temporary_pod
 from cli.access import Access
 from cli.commands.cp import volume_pod
 from cli.exec_stream import Exec
-from components.base.faults import did_you_mean
 from components.datasets.settings import DatasetArgs
 from driver.kube import Kube
 from embedded.fault import Fault
 from embedded.paths import PROJECT
 from stack import ResolvedStack
+from stack_file.nearest import did_you_mean
 
 SOURCES = "/volumes"
 """Folder of the pod with the volumes that it only reads."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cli.api_values import Object
-from components.base.faults import did_you_mean
 from embedded.fault import Fault
+from stack_file.nearest import did_you_mean
 
 _ROLE = "jobset.sigs.k8s.io/replicatedjob-name"
 _INDEX = "batch.kubernetes.io/job-completion-index"

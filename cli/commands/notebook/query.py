@@ -25,11 +25,11 @@ from cli.commands.run.plan import Planned
 from cli.commands.run.size import asked
 from cli.jobs import in_cluster, named
 from components import cost
-from components.base.faults import did_you_mean
 from components.base.labels import labels
 from driver import failures
 from embedded.fault import Fault
 from stack import ResolvedStack
+from stack_file.nearest import did_you_mean
 from workloads import pod_sets
 from workloads.job_facts import facts_of
 from workloads.kinds.notebook import NotebookArgs

@@ -7,10 +7,10 @@ from typing import Any
 
 from cli.commands.run.asked import Job, section
 from cli.commands.run.platform import Platform
-from components.base.faults import did_you_mean
 from components.base.plural import counted
 from components.clusters.embedded import Embedded
 from embedded.fault import Fault
+from stack_file.nearest import did_you_mean
 
 
 def faults(job: Job, platform: Platform) -> dict[str, str]:

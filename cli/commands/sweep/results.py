@@ -15,11 +15,11 @@ from cli.api_values import Object
 from cli.output import plots
 from cli.output.numbers import NOTHING
 from cli.output.tables import table
-from components.base.faults import did_you_mean
 from components.base.labels import COMPONENT, NAME
 from components.base.plural import counted
 from components.sweep_shape import RESULTS, RESULTS_SUFFIX
 from embedded.fault import Fault
+from stack_file.nearest import did_you_mean
 
 _KEY = "results.json"
 _STATES = ("complete", "open", "pruned", "failed")

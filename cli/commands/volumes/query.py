@@ -12,11 +12,11 @@ from rich.console import Console
 from cli import cluster_api
 from cli.commands.volumes import facts as volume_facts
 from cli.commands.volumes import leftovers, rows, tables
-from components.base.faults import did_you_mean
 from driver import advice, missing_claims
 from driver.stack_settings import StackSettings
 from driver.target import Target
 from embedded.fault import Fault
+from stack_file.nearest import did_you_mean
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ from cli.jobs import in_cluster
 from cli.kueue import unqueued, workloads
 from cli.kueue.facts import Facts, condition
 from cli.kueue.workloads import Work
-from components.base.faults import did_you_mean
 from components.base.labels import MANAGED_BY, NAME, PRIORITY_LABEL
 from components.catalog import GPU_RESOURCE
 from driver import failures
 from driver.runs import published
+from stack_file.nearest import did_you_mean
 
 _PLAIN = ("jobset completed successfully", "jobset failed due to one or more job failures")
 _POLICY = "FailJobSet failure policy action"
