@@ -6,7 +6,7 @@ from components.base.faults import Fault, Key, did_you_mean, unknown_name
 from components.queues.room import PodSet
 from components.streams.settings import StreamArgs
 from workloads.base import Declared, WorkloadArgs
-from workloads.checks import resources, streams
+from workloads.checks import streams, without_gpus
 from workloads.settings.model_server import ServerSettings
 from workloads.settings.scorer import LagScalingArgs, ScorerSettings
 from workloads.settings.streams import StreamUseArgs
@@ -15,16 +15,16 @@ from workloads.settings.training_job import JobSettings
 
 def faults(settings: ScorerSettings, at: Key, pod_sets: Sequence[PodSet], declared: Declared) -> Iterator[Fault]:
     """Every fault of one scorer. `at`: the path of its settings."""
-    if settings.image is None and not declared.cluster.images.built_here:
-        reason = "missing, but the default TensorFlow image has no client of Kafka"
-        remedy = "install runtime/requirements-streams.txt in an image with Python, and set it here"
-        yield Fault((*at, "image"), f"{reason}; {remedy}", given=(("cluster",),))
-    if settings.resources.gpus:
-        reason = f"is {settings.resources.gpus}, but a scorer does not use GPUs, its model server does; remove it"
-        yield Fault((*at, "resources", "gpus"), reason)
-    else:
-        yield from resources.faults(pod_sets, at, declared)
-        yield from resources.count_faults(pod_sets, at, declared)
+    yield from without_gpus.faults(
+        settings.image,
+        settings.resources,
+        at,
+        pod_sets,
+        declared,
+        lacks="client of Kafka",
+        remedy="install runtime/requirements-streams.txt in an image with Python",
+        uses_none="a scorer does not use GPUs, its model server does",
+    )
     if settings.server not in declared.models:
         known = sorted(declared.models)
         remedy = f"choose one of {', '.join(known)}{did_you_mean(settings.server, known)}" if known else "declare one"

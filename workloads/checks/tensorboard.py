@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from components.base.faults import Fault, Key
 from components.queues.room import PodSet
 from workloads.base import Declared
-from workloads.checks import mounts, resources
+from workloads.checks import mounts, without_gpus
 from workloads.settings.tensorboard import BoardSettings
 
 
@@ -13,16 +13,16 @@ def faults(
     settings: BoardSettings, name: str, at: Key, pod_sets: Sequence[PodSet], declared: Declared
 ) -> Iterator[Fault]:
     """Every fault. `name`: of the workload and its service account. `at`: the path of its settings."""
-    if settings.image is None and not declared.cluster.images.built_here:
-        reason = "missing, but the default TensorFlow image has no TensorBoard"
-        remedy = "build one with `tensorplane image build --push REGISTRY/NAME:TAG tensorboard`, and set it here"
-        yield Fault((*at, "image"), f"{reason}; {remedy}", given=(("cluster",),))
-    if settings.resources.gpus:
-        reason = f"is {settings.resources.gpus}, but TensorBoard does not use GPUs; remove it"
-        yield Fault((*at, "resources", "gpus"), reason)
-    else:
-        yield from resources.faults(pod_sets, at, declared)
-        yield from resources.count_faults(pod_sets, at, declared)
+    yield from without_gpus.faults(
+        settings.image,
+        settings.resources,
+        at,
+        pod_sets,
+        declared,
+        lacks="TensorBoard",
+        remedy="build one with `tensorplane image build --push REGISTRY/NAME:TAG tensorboard`",
+        uses_none="TensorBoard does not use GPUs",
+    )
     where, volume = (*at, "logs", "volume"), settings.logs.volume
     yield from mounts.check_volume(volume, where, declared.volumes)
     yield from mounts.check_access(name, volume, where, declared.volumes, read_only=True)

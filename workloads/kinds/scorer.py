@@ -15,6 +15,7 @@ from workloads.base import Declared, Platform, Workload, WorkloadArgs, created
 from workloads.checks import scorer as checks
 from workloads.manifests import scorer as manifests
 from workloads.manifests import service_monitor
+from workloads.manifests.files import Bundle
 from workloads.manifests.model_server import REST_PORT
 from workloads.manifests.streams import Client
 from workloads.owner import Owner
@@ -80,21 +81,9 @@ class Scorer(Workload):
             owner.allow_clients([manifests.METRICS_PORT]),
             *created(platform.streams, {args.input.stream, args.output.stream}),
         ]
-        streams = _streams(args, platform)
         by_operator = platform.settings.prometheus.serving_metrics == "serviceMonitor"
-        placement = node_placement.spec(platform.cluster.fleet, args.resources, interruptible=True)
-        template: Any = image.apply(
-            lambda image: manifests.pods(
-                owner.identity,
-                args,
-                image,
-                model=platform.settings.model_names[args.server],
-                code=code,
-                streams=streams,
-                placement=placement,
-                annotations={} if by_operator else manifests.for_prometheus(),
-            )
-        )
+        annotations = {} if by_operator else manifests.for_prometheus()
+        template = image.apply(lambda image: _pods(owner, args, image, code, platform, annotations))
         deployment = owner.deployment(
             template,
             replicas=max(1, args.scaling.min) if args.scaling else args.replicas,
@@ -118,6 +107,22 @@ class Scorer(Workload):
             gpus=0,
         )
         self.register_outputs(dict(self.outputs))
+
+
+def _pods(
+    owner: Owner, args: ScorerArgs, image: str, code: Bundle, platform: Platform, annotations: Mapping[str, str]
+) -> Any:
+    """The template of the pods. `code`: the library that they mount."""
+    return manifests.pods(
+        owner.identity,
+        args,
+        image,
+        model=platform.settings.model_names[args.server],
+        code=code,
+        streams=_streams(args, platform),
+        placement=node_placement.spec(platform.cluster.fleet, args.resources, interruptible=True),
+        annotations=annotations,
+    )
 
 
 def _streams(args: ScorerArgs, platform: Platform) -> Mapping[str, Client]:
