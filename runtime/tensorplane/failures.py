@@ -21,8 +21,24 @@ _VARIES = re.compile(r"0x[0-9a-f]+|\d+")
 """Parts of a message that differ between two runs of the same failure: addresses, process ids, ports, times."""
 _STATUS = re.compile(r"(?:, )?grpc_status:\d+(?:, )?")
 """gRPC, through which errors of parameter-server workers come, prints it before or after the message."""
+_TRACEBACK = b"Traceback (most recent call last):"
+_LOGGED = re.compile(rb"(?:[\d-]+ [\d:.]+: )?[IWEF](?:\d{4} [\d:.]+\s+\d+)? \S+\.\w+:\d+\] ")
+"""How a line of TensorFlow's own log begins."""
 _NODE = re.compile(r"Error received from peer.*?\{\{node ([^}]+)\}\}")
 """The operation of such an error. The rest depends on which servers were waiting for it, and how they were told."""
+
+
+def reason_in(printed: bytes) -> bytes:
+    """The line that says why a command failed, of the end of its standard error: the last one, empty if there is none.
+
+    After a Python traceback, TensorFlow may still log what its threads find while the process ends: different lines each
+    time, of which none is the reason.
+    """
+    lines = [line.strip() for line in printed.splitlines() if line.strip()]
+    raised = max((at for at, line in enumerate(lines) if line == _TRACEBACK), default=len(lines))
+    logged = (at for at, line in enumerate(lines) if at > raised and _LOGGED.match(line))
+    said = lines[: next(logged, len(lines))]
+    return said[-1] if said else b""
 
 
 @dataclass(frozen=True)
@@ -31,13 +47,13 @@ class Failure:
 
     code: int
     last: str
-    """Last line of its standard error, without what varies."""
+    """Its reason, without what varies."""
     step: int
     """The last step that it completed."""
 
     @classmethod
     def of(cls, code: int, last: bytes, step: int) -> Failure:
-        """The failure of a command with this exit code and this last line of standard error."""
+        """The failure of a command with this exit code and this reason."""
         text = last.decode(errors="replace")
         stable = node[1] if (node := _NODE.search(text)) else _VARIES.sub("#", _STATUS.sub("", text))
         return cls(code, stable[:500], step)

@@ -33,7 +33,7 @@ sys.path.insert(0, _LIBRARY)
 
 from tensorplane import first_step, gpus, lineage, on_success, published  # noqa: E402
 from tensorplane.checkpoints.run_folder import RUN, RunFolder, TakenOver  # noqa: E402
-from tensorplane.failures import MOST, Failure, Failures  # noqa: E402
+from tensorplane.failures import MOST, Failure, Failures, reason_in  # noqa: E402
 from tensorplane.kept_log import KeptLog  # noqa: E402
 from tensorplane.on_success import OnSuccess  # noqa: E402
 from tensorplane.publish import is_superseded  # noqa: E402
@@ -62,7 +62,8 @@ glibc raises them by itself.
 """
 _NO_PROGRAM = (errno.ENOENT, errno.EACCES, errno.ENOEXEC, errno.ENOTDIR)
 _PAUSE_SECONDS = 5
-_TAIL_BYTES = 8192
+_TAIL_BYTES = 65536
+"""What is kept of standard error: a traceback, and what TensorFlow logs after it."""
 # Errors of peers and storage that may be temporary: restarts are for them.
 _PASSES = re.compile(
     rb"unavailable|deadline|timed? ?out|connection|temporar|aborted|cancelled|input/output|stale file|no space left"
@@ -133,7 +134,7 @@ class _Launcher:
             return _Ended(EXIT_SAME, line.encode(), early=_BEFORE)
 
     def execute(self, command: Sequence[str], environment: Mapping[str, str]) -> tuple[int, bytes]:
-        """Run a command to its end. Returns its exit code and the last line of its standard error."""
+        """Run a command to its end. Returns its exit code and why it failed, of its standard error."""
         pipe = subprocess.PIPE
         self._child = subprocess.Popen(command, stdout=pipe, stderr=pipe, env=environment, bufsize=0)
         if self.stopped:
@@ -149,8 +150,7 @@ class _Launcher:
         for relay in relays:
             # A process that outlives the command may hold its output open.
             relay.join(2)
-        lines = [line.strip() for line in bytes(tail).splitlines() if line.strip()]
-        return code if code >= 0 else 128 - code, lines[-1] if lines else b""
+        return code if code >= 0 else 128 - code, reason_in(bytes(tail))
 
     def _without_gpus(self, python: str) -> _Ended | None:
         """How the pod ends if TensorFlow sees fewer GPUs than it requests; None if it sees all."""

@@ -38,6 +38,21 @@ def test_third_time_in_a_row_ends_the_job_with_the_reason(tmp_path: Path) -> Non
     )
 
 
+def test_what_tensorflow_logs_after_the_traceback_is_not_the_reason(tmp_path: Path) -> None:
+    def starts(log: str) -> subprocess.CompletedProcess[str]:
+        return _start(tmp_path, 120, f"import atexit, sys\natexit.register(sys.stderr.write, {log!r})\n{_BOOM}")
+
+    logged = [
+        "2026-11-26 15:40:01.123456: W tensorflow/core/common_runtime/eager/tensor_handle_data.cc:83] Unable to destroy\n"
+        "This could happen if the remote target has been disconnected from the client.\n",
+        "",
+        "W0000 00:00:1732635601.123456    1234 init.cc:33] something else\n",
+    ]
+    ended = [starts(each) for each in logged]
+    assert [each.returncode for each in ended] == [1, 1, launch.EXIT_SAME]
+    assert "restarts would not help: ValueError: bad example" in ended[-1].stderr.splitlines()[-1]
+
+
 @pytest.mark.parametrize(
     ("step", "between"),
     [
