@@ -25,6 +25,19 @@ class ApiServer:
 
     def send(self, method: str, path: str, body: Any = None, *, content_type: str | None = None) -> Any:
         """The answer to one request. A PATCH is a merge patch by default. Raises OSError for any status but success."""
+        with self._answer(method, path, body, content_type, _SECONDS) as answer:
+            return json.load(answer)
+
+    def wait_for_change(self, path: str, version: str, seconds: int) -> None:
+        """Wait until what a list's path shows is another than at the list's resource version, but not longer.
+
+        `path`: with a query. Raises OSError for any status but success.
+        """
+        watched = f"{path}&watch=true&resourceVersion={version}&timeoutSeconds={seconds}"
+        with self._answer("GET", watched, None, None, _SECONDS + seconds) as answer:
+            answer.readline()
+
+    def _answer(self, method: str, path: str, body: Any, content_type: str | None, seconds: int) -> Any:
         # Read each time: the token is renewed while the pod runs.
         headers = {"Authorization": f"Bearer {(self.account / 'token').read_text()}", "Accept": "application/json"}
         if body is not None:
@@ -34,5 +47,4 @@ class ApiServer:
         # The address is ours, and always https.
         request = urllib.request.Request(f"{self.address}/{path}", data, headers, method=method)  # noqa: S310
         trust = ssl.create_default_context(cafile=str(self.account / "ca.crt"))
-        with urllib.request.urlopen(request, timeout=_SECONDS, context=trust) as answer:  # noqa: S310
-            return json.load(answer)
+        return urllib.request.urlopen(request, timeout=seconds, context=trust)  # noqa: S310

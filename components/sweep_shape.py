@@ -26,7 +26,7 @@ _OF_JOBS, _JOB_SETS = ["jobset.x-k8s.io"], ["jobsets"]
 def rules(results: Any, trials: Any) -> list[dict[str, Any]]:
     """Its own results and trials: lists of their names, or Outputs of such; RBAC cannot limit a list to names."""
     return [
-        {"api_groups": _OF_JOBS, "resources": _JOB_SETS, "verbs": ["list"]},
+        {"api_groups": _OF_JOBS, "resources": _JOB_SETS, "verbs": ["list", "watch"]},
         # Server-side apply names what it creates, unlike POST, so that RBAC can limit that too.
         {
             "api_groups": _OF_JOBS,
@@ -39,7 +39,7 @@ def rules(results: Any, trials: Any) -> list[dict[str, Any]]:
 
 
 IN_NAMESPACE: tuple[Mapping[str, Any], ...] = (
-    {"api_groups": _OF_JOBS, "resources": _JOB_SETS, "verbs": ["list", "create", "patch", "delete"]},
+    {"api_groups": _OF_JOBS, "resources": _JOB_SETS, "verbs": ["list", "watch", "create", "patch", "delete"]},
     {"api_groups": [""], "resources": ["configmaps"], "verbs": ["get", "patch"]},
 )
 """The same for the trials and results of all sweeps of a namespace."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from pathlib import Path
@@ -15,6 +14,11 @@ from agents.sweep.due import Action, said
 from agents.sweep.journal import Journal
 from agents.sweep.study import Study
 
+_LOOK_SECONDS = 2
+"""Reports in the trials' logs are seen this late at most, changes of JobSets at once."""
+_TOGETHER_SECONDS = 0.2
+"""A JobSet changes several times in a row."""
+
 
 def main(description: str, journal: str, namespace: str, name: str) -> None:
     """Do what is due until the process is killed, which is safe at any moment, or until the sweep ends the process."""
@@ -24,7 +28,6 @@ def main(description: str, journal: str, namespace: str, name: str) -> None:
     controller = Controller(sweep, Study(storage, sweep.name, sweep.search), cluster, between=_say)
     shown: dict[str, Any] = {}
     while True:
-        acted = False
         try:
             trials = controller.trials()
             if (results := controller.results(trials)) != shown:
@@ -32,12 +35,13 @@ def main(description: str, journal: str, namespace: str, name: str) -> None:
                 shown = results
             if sweep.ends and results["finished"]:
                 return
-            acted = controller.step(trials)
+            if not controller.step(trials):
+                cluster.wait(_LOOK_SECONDS)
+                time.sleep(_TOGETHER_SECONDS)
         except OSError as error:
             # The API server or the volume; the next step sees their new state.
             print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
-        if not acted:
-            time.sleep(float(os.environ.get("SECONDS_BETWEEN_LOOKS") or 2))
+            time.sleep(_LOOK_SECONDS)
 
 
 def _say(action: Action) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
 import urllib.error
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from agents.api import NOT_FOUND, ApiServer
@@ -15,7 +16,7 @@ MANAGER = "tensorplane-sweep"
 _ENDED = {"Completed": Job.SUCCEEDED, "Failed": Job.FAILED}
 
 
-@dataclass(frozen=True)
+@dataclass
 class Cluster:
     """One sweep's objects in its namespace."""
 
@@ -25,12 +26,23 @@ class Cluster:
     """The workload's name, by which its JobSets are labelled."""
     run: str
     """The sweep's run, after which its ConfigMap is named."""
+    _seen: str = field(default="", init=False)
+    """Resource version of the last list of JobSets; empty once a change of it was waited for."""
 
     def jobs(self) -> dict[str, Job]:
         """The state of each JobSet, by name."""
         # Without resourceVersion: what this process created or deleted a moment ago must be seen.
-        path = f"{self._job_sets}?labelSelector=app.kubernetes.io%2Fname%3D{self.sweep}"
-        return {each["metadata"]["name"]: _state(each) for each in self.server.send("GET", path)["items"]}
+        found = self.server.send("GET", self._of_sweep)
+        self._seen = found["metadata"]["resourceVersion"]
+        return {each["metadata"]["name"]: _state(each) for each in found["items"]}
+
+    def wait(self, seconds: int) -> None:
+        """Wait until a JobSet is another than `jobs` has seen it, but not longer than this."""
+        seen, self._seen = self._seen, ""
+        if seen:
+            self.server.wait_for_change(self._of_sweep, seen, seconds)
+        else:
+            time.sleep(seconds)
 
     def create(self, job_set: Mapping[str, Any]) -> None:
         """Create a JobSet by server-side apply, which does nothing if it exists. It is deleted with the results."""
@@ -63,6 +75,10 @@ class Cluster:
     @property
     def _job_sets(self) -> str:
         return f"apis/jobset.x-k8s.io/v1alpha2/namespaces/{self.namespace}/jobsets"
+
+    @property
+    def _of_sweep(self) -> str:
+        return f"{self._job_sets}?labelSelector=app.kubernetes.io%2Fname%3D{self.sweep}"
 
     @property
     def _results(self) -> str:

@@ -6,6 +6,7 @@ import fcntl
 import gc
 import json
 import math
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,13 @@ import pytest
 
 from agents.sweep import reports
 from agents.sweep.asha import Asha, Curve, Fate, Report, fates
+from agents.sweep.cluster import Cluster
 from agents.sweep.controller import Sweep
 from agents.sweep.due import Action, Ask, Create, Job, Limits, State, Stop, Tell, Trial, due, said
 from agents.sweep.journal import Journal
 from agents.sweep.study import Study
 from agents.sweep.template import RUN, placeholder
+from tests.unit.agents.fake_api_server import FakeApiServer
 
 RUNGS = Asha(min_steps=2, reduction=2)
 
@@ -158,3 +161,20 @@ def test_what_is_due(trials: list[Trial], actions: list[Any]) -> None:
 )
 def test_the_log_says_actions_in_words(action: Action, line: str) -> None:
     assert said(action) == line
+
+
+def test_a_change_of_a_job_set_ends_the_wait_for_the_next_look(
+    api_server: FakeApiServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr(time, "sleep", slept.append)
+    cluster = Cluster(api_server.client, "team", "search", "search-1")
+    job_sets = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/team/jobsets"
+    api_server.answers["GET", job_sets] = (200, {"metadata": {"resourceVersion": "41"}, "items": []})
+    cluster.jobs()
+    cluster.wait(2)
+    _, path, _ = api_server.asked[-1]
+    assert path.startswith(f"{job_sets}?labelSelector=app.kubernetes.io%2Fname%3Dsearch&watch=true&resourceVersion=41&")
+    assert not slept
+    cluster.wait(2)
+    assert slept == [2], "a change that was seen must not end a second wait"
