@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from rich.console import Console
 from rich.table import Table
 
+from embedded.fault import Fault
 from embedded.paths import PROJECT
+
+T = TypeVar("T")
 
 RESULTS = PROJECT / "bench" / "results.json"
 
@@ -21,6 +26,25 @@ class Measured:
 
     value: float
     peer: str = ""
+
+
+def once(measure: Callable[[], T]) -> Callable[[], T]:
+    """One measurement for several figures. If it fails, all of them get its Fault, and it is not made again."""
+
+    @functools.cache
+    def outcome() -> tuple[T] | Fault:
+        try:
+            return (measure(),)
+        except Fault as fault:
+            return fault
+
+    def shared() -> T:
+        found = outcome()
+        if isinstance(found, Fault):
+            raise found
+        return found[0]
+
+    return shared
 
 
 @dataclass(frozen=True)

@@ -15,14 +15,14 @@ import sys
 from typing import Any
 
 from bench import rate, workers
-from bench.figure import Figure, Measured
+from bench.figure import Figure, Measured, once
 from embedded.fault import Fault
 from embedded.paths import PROJECT
 
 _DECODE_MS = 2.0
 
 
-@functools.cache
+@once
 def _rates() -> dict[str, Any]:
     """What the program measured: once for all figures, in a process that has the library as pods have it."""
     done = subprocess.run(

@@ -3,7 +3,6 @@ published version answers, and how much slower requests are after that."""
 
 from __future__ import annotations
 
-import functools
 import json
 import shutil
 import statistics
@@ -18,13 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from bench import instance, waiting
-from bench.figure import Figure, Measured
+from bench.figure import Figure, Measured, once
 from bench.serving_by_hand import serving as by_hand
 from cli.serving import load
 from cli.serving.load import Plan, Summary
 from embedded import cluster
 from embedded.cluster import processes
 from embedded.cluster.places import Places
+from embedded.fault import Fault
 from embedded.step import Step
 
 _NAMESPACE = "tensorplane-dev"
@@ -121,7 +121,7 @@ def _deployed() -> Iterator[Servers]:
         volume = bench.kube.get(f"/api/v1/persistentvolumes/{claim['spec']['volumeName']}") or {}
         alive = processes.find(instance.BENCH)
         if alive is None:
-            raise RuntimeError("the cluster has ended")
+            raise Fault("the cluster has ended")
         pool = alive.path(Places(instance.BENCH).pool)
         hosts = {name: url.split("/")[2].partition(":")[0] for name, url in urls.items()}
         yield Servers(hosts, pool / "volumes" / volume["spec"]["csi"]["volumeHandle"])
@@ -149,7 +149,7 @@ def _load(host: str, port: int, model: str, rate: float) -> Summary:
                 thread.join()
     found = load.summary(run.answers)
     if found.errors:
-        raise RuntimeError(f"{model}: {found.errors}")
+        raise Fault(f"{model}: {found.errors}")
     return found
 
 
@@ -203,7 +203,7 @@ def _compared(one: tuple[str, int, str], other: tuple[str, int, str]) -> Rounds:
     return Rounds(rates, latencies)
 
 
-@functools.cache
+@once
 def _all() -> tuple[Rounds, Rounds, list[float], Swapped]:
     """All measurements, in one deployment."""
     with _deployed() as servers:
@@ -233,7 +233,7 @@ class Swapped:
         """Before and after."""
         before, after = load.quantile(self.before, 0.99), load.quantile(self.after, 0.99)
         if not before or not after:
-            raise RuntimeError(f"{_MODEL}: no request was answered")
+            raise Fault(f"{_MODEL}: no request was answered")
         return before, after
 
     def __str__(self) -> str:
@@ -253,7 +253,7 @@ def _swap_while_asked(servers: Servers, number: int) -> tuple[list[float], list[
         answered = time.perf_counter() - began
         time.sleep(_SECONDS)
     if errors := load.summary(run.answers).errors:
-        raise RuntimeError(f"{_MODEL}: {errors}")
+        raise Fault(f"{_MODEL}: {errors}")
     before = [each.millis for each in run.answers if each.at < published]
     return before, [each.millis for each in run.answers if each.at > answered]
 
@@ -273,7 +273,7 @@ def _swap(servers: Servers, copy: Path) -> float:
     began = time.perf_counter()
     while _value(url) != number:
         if time.perf_counter() - began > _PATIENT_SECONDS:
-            raise RuntimeError(f"version {number} does not answer")
+            raise Fault(f"version {number} does not answer")
         time.sleep(_LOOK_SECONDS)
     return time.perf_counter() - began
 
