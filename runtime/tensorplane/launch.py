@@ -348,7 +348,12 @@ def _leave() -> None:
 
 if __name__ == "__main__":
     enter_copy()
-    code = main(sys.argv[1:], Path("/tmp/.tensorplane-steps"))  # noqa: S108
+    # Of this process: outside pods, several launchers may run at once.
+    steps = Path(f"/tmp/.tensorplane-steps-{os.getpid()}")  # noqa: S108
+    try:
+        code = main(sys.argv[1:], steps)
+    finally:
+        steps.unlink(missing_ok=True)
     if code == 0:
         _leave()
     sys.exit(code)
