@@ -45,6 +45,17 @@ def too_new(version: float | None) -> str | None:
     )
 
 
+class Cost(TypedDict):
+    """An estimate in US dollars, at list prices."""
+
+    figures: dict[str, list[float] | None]
+    """From and to, by name: `components.cost.estimate` lists them. None where a figure is unknown."""
+    missing: str
+    """Why figures are unknown; empty if none is."""
+    date: str
+    """Date of the prices; empty for what follows from several."""
+
+
 class Cluster(TypedDict):
     """A cluster. Without node groups in the stack, it registers nothing about nodes."""
 
@@ -146,6 +157,7 @@ class NodeGroup(TypedDict):
     labels: dict[str, str]
     taints: list[str]
     """As `key=value:effect`."""
+    cost: NotRequired[Cost]
 
 
 class Notebook(TypedDict):
@@ -197,6 +209,7 @@ class Queue(TypedDict):
     """In the order in which the queue uses them."""
     machines: list[Flavor]
     """Every flavor of the cluster, from the oldest accelerator to the newest."""
+    cost: NotRequired[Cost]
 
 
 class QueueOutputs(TypedDict):
@@ -322,6 +335,7 @@ class TrainingJob(TypedDict):
     gpus: int
     mayBeStopped: NotRequired[Preemption]
     """What it loses when borrowed quota is reclaimed; missing if it borrows nothing."""
+    cost: NotRequired[Cost]
 
 
 class Run(TypedDict):

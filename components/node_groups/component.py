@@ -4,6 +4,7 @@ import pulumi
 
 from components.base import facts
 from components.base.labels import NO_ACCELERATOR
+from components.cost import groups
 from components.node_groups.shape import Shape
 
 
@@ -34,4 +35,5 @@ def _facts(shape: Shape) -> facts.NodeGroup:
         hourlyUsdMax=shape.hourly_usd_max,
         labels=dict(shape.labels),
         taints=[str(taint) for taint in shape.taints],
+        cost=groups.of(shape).plain(),
     )

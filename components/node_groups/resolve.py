@@ -41,6 +41,7 @@ def _shape(
     machine = fitting[0] if fitting else None
     per_node = (machine.count if machine else args.per_node) if accelerator else 0
     price = catalog.price(site.cloud, machine, site.region) if site.cloud and machine and site.region else None
+    hourly_usd = (price.spot if args.spot else price.on_demand) if price else None
     return Shape(
         name=name,
         args=args,
@@ -50,10 +51,20 @@ def _shape(
         per_node=per_node,
         labels={**labels.own_labels(name, args, accelerator), **dict(sorted(args.labels.items()))},
         taints=(*labels.own_taints(args, accelerator, site), *(Taint(t.key, t.value, t.effect) for t in args.taints)),
-        hourly_usd=(price.spot if args.spot else price.on_demand) if price else None,
+        hourly_usd=hourly_usd,
         resources={accelerator.resource: per_node * _pods_per_accelerator(args, accelerator)} if accelerator else {},
+        price_date="" if hourly_usd is None or not price else (price.spot_date if args.spot else price.date) or "",
+        price_missing=_price_missing(args, machine, site) if hourly_usd is None else "",
         selector={site.traits.class_label: name} if site.traits.class_label and args.provisioner == "automatic" else {},
     )
+
+
+def _price_missing(args: NodeGroupArgs, machine: Machine | None, site: Site) -> str:
+    if machine is None:
+        return f"cluster kind {site.kind} has no catalog of machines"
+    if not site.region:
+        return "the region of the machines is not declared"
+    return f"the catalog has no {'spot' if args.spot else 'on-demand'} price of {machine.name} in {site.region}"
 
 
 def _pods_per_accelerator(args: NodeGroupArgs, accelerator: Accelerator) -> int:

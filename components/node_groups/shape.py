@@ -33,6 +33,10 @@ class Shape:
     """Labels that a pod must select so that the cloud provisions nodes for it."""
     driver_in_image: bool = True
     """Whether nodes with GPUs have NVIDIA's driver; False if the GPU runtime installs it, on AKS."""
+    price_date: str = ""
+    """Date of the price; empty without one."""
+    price_missing: str = ""
+    """Why the price is unknown; empty if it is known."""
 
     @property
     def own_taint(self) -> TaintArgs | None:

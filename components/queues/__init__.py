@@ -113,6 +113,7 @@ def registered(args: QueueArgs, quotas: Sequence[Quota], flavors: Mapping[str, F
             for flavor in flavors.values()
             for name in flavor.counted
         ],
+        cost=quota.estimate("", quotas).plain(),
     )
 
 

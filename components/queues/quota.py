@@ -2,11 +2,13 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 from components.base import quantities
 from components.catalog import GPU_RESOURCE
+from components.cost import quotas as cost
+from components.cost.estimate import Estimate
 from components.node_groups.labels import CPU
 from components.queues.flavors import ANY, Flavor
 from components.queues.settings import ALONE, QueueArgs
@@ -108,6 +110,17 @@ def _with_gpus(flavor: Flavor, gpus: int) -> Amount:
     if share is None:
         return Amount(math.inf, math.inf, gpus) if gpus else NOTHING
     return Amount(share.cpus * gpus, share.memory_gib * gpus, gpus)
+
+
+def estimate(queue: str, quotas: Iterable[Quota]) -> Estimate:
+    """What the quotas of a queue cost per hour while jobs use all of them."""
+    return cost.of(
+        queue,
+        (
+            cost.Part(each.flavor.name, each.flavor.prices, astuple(each.guaranteed), astuple(each.borrowable))
+            for each in quotas
+        ),
+    )
 
 
 def in_cohort(queue: QueueArgs, quotas: Iterable[Quota]) -> bool:

@@ -10,6 +10,7 @@ from components import versions
 from components.base import facts as registered
 from components.base.faults import Fault, Key
 from components.base.model import Name
+from components.cost import pods as pods_cost
 from components.queues.room import PodSet
 from workloads import deployed_runs, packages, pod_sets
 from workloads.base import Declared, Platform, Workload, WorkloadArgs, created
@@ -152,6 +153,7 @@ def _props(args: TrainingJobArgs, image: pulumi.Input[str], platform: Platform) 
         cpus=requests.cpus,
         memoryGib=requests.memory_gib,
         gpus=requests.gpus,
+        cost=pods_cost.run("", args.pod_sets(), platform.settings.fleet).plain(),
     )
     room = platform.settings.rooms.get(args.queue) if args.queue else None
     if room and (stake := queueing.at_stake(room, args.pod_sets(), args.checkpoints, args.grace_seconds)):

@@ -24,8 +24,8 @@ from cli.commands.run import submission, waiting
 from cli.commands.run.plan import Planned
 from cli.commands.run.size import asked
 from cli.jobs import in_cluster, named
-from components import cost
 from components.base.labels import labels
+from components.cost import pods as cost
 from driver import failures
 from embedded.fault import Fault
 from stack import ResolvedStack

@@ -14,8 +14,8 @@ from cli.commands.run import of_team
 from cli.commands.run.asked import Job
 from cli.commands.run.platform import Platform
 from cli.jobs import in_cluster
-from components import cost
 from components.base.price import Usd
+from components.cost import pods as cost
 from embedded.fault import Fault
 from stack import ResolvedStack
 from workloads import pod_sets

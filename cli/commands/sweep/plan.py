@@ -9,11 +9,12 @@ from cli.commands.run import of_team
 from cli.commands.run import plan as of_jobs
 from cli.commands.run.asked import Job
 from cli.commands.run.platform import Platform
-from components import cost, queues
+from components import queues
 from components.base.model import Resources
 from components.base.names import digest_of
 from components.base.plural import counted
 from components.base.price import Usd
+from components.cost import pods as cost
 from components.queues.room import PodSet
 from components.sweep_shape import ACCOUNT
 from embedded.fault import Fault

@@ -14,6 +14,9 @@ _BY_KIND = (("cluster", "kind"),)
 def counts(path: Key, args: NodeGroupArgs) -> Iterator[Fault]:
     if args.min > args.max:
         yield Fault((*path, "min"), f"min is {args.min} but max is {args.max}; set min to {args.max} or less")
+    elif args.expected is not None and not args.min <= args.expected <= args.max:
+        reason = f"{args.expected:g} is not between min, {args.min}, and max, {args.max}"
+        yield Fault((*path, "expected"), f"{reason}; set it to {max(args.min, min(args.expected, args.max)):g}")
 
 
 def capacity(path: Key, args: NodeGroupArgs, site: Site) -> Iterator[Fault]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from components import cost
 from components.base.model import Resources
 from components.clusters.eks import Eks
+from components.cost import pods as cost
 from components.node_groups import fleet
 from components.node_groups.fleet import Fleet
 from components.node_groups.settings import NodeGroupArgs
