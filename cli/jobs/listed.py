@@ -72,10 +72,10 @@ def in_order(found: Sequence[Job]) -> list[Job]:
 
 def _job(job_set: Object, work: Work | None, flavor_names: Mapping[str, str], costs: Prices, now: datetime) -> Job:
     about, status = job_set["metadata"], job_set.get("status") or {}
-    state, ended = _state(job_set, work)
+    state, ended = state_and_end(job_set, work)
     pods = _pods(job_set)
     gpus = sum(count * workloads.requests(pod).get(GPU_RESOURCE, 0) for count, pod in pods)
-    hours = _seconds(job_set, work, ended or now) / 3600
+    hours = held_seconds(job_set, work, ended or now) / 3600
     hourly = prices.hourly(work, costs) if work else None
     held = () if ended else tuple(flavor_names.get(name, name) for name in sorted(work.held)) if work else ()
     return Job(
@@ -96,7 +96,8 @@ def _job(job_set: Object, work: Work | None, flavor_names: Mapping[str, str], co
     )
 
 
-def _state(job_set: Object, work: Work | None) -> tuple[State, datetime | None]:
+def state_and_end(job_set: Object, work: Work | None) -> tuple[State, datetime | None]:
+    """The state of a run, and when it ended; None while it has not."""
     for kind, state in (("Completed", "finished"), ("Failed", "failed")):
         if (end := condition(job_set, kind)).holds:
             return ("finished" if state == "finished" else "failed"), end.since
@@ -128,7 +129,7 @@ def _pods(job_set: Object) -> list[tuple[int, Object]]:
     ]
 
 
-def _seconds(job_set: Object, work: Work | None, until: datetime) -> float:
+def held_seconds(job_set: Object, work: Work | None, until: datetime) -> float:
     """For how long it has held its quota. A job without a queue has held nodes since it was created."""
     if work is None:
         began = None if workloads.queue_of(job_set) else moment(job_set["metadata"]["creationTimestamp"])

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from components.base.price import Usd
 
 NOTHING = "-"
+_HALF_A_CENT = 0.005
 
 
 def count(number: float, *, cores: bool = False) -> str:
@@ -45,3 +46,18 @@ def ordinal(number: int) -> str:
     """1st, 2nd, 3rd."""
     ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10 if number % 100 not in (11, 12, 13) else 0, "th")
     return f"{number}{ending}"
+
+
+def dollars(usd: Usd | None) -> str:
+    """Dollars in cents without the sign, from and to where they differ; a dash where they are unknown."""
+    if usd is None:
+        return NOTHING
+    low, high = f"{usd.low:,.2f}", f"{usd.high:,.2f}"
+    return low if low == high else f"{low}-{high}"
+
+
+def change(rise: float) -> str:
+    """How much more or less: +$1.20, -$0.50."""
+    if abs(rise) < _HALF_A_CENT:
+        return "same"
+    return f"{'+' if rise > 0 else '-'}${abs(rise):,.2f}"

@@ -148,6 +148,8 @@ class NodeGroup(TypedDict):
     machine: str | None
     minNodes: int
     maxNodes: int
+    expectedNodes: NotRequired[float | None]
+    """On average; None where it is not declared."""
     spot: bool
     gpusMax: int
     """GPUs of the full group."""

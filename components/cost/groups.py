@@ -8,7 +8,8 @@ from components.node_groups.shape import Shape
 
 
 def of(shape: Shape) -> Estimate:
-    """The estimate of one node group. What it costs on average is unknown without `expected`, unless its size is fixed."""
+    """The estimate of one node group. What it costs on average is unknown without `expected`, except if its size is
+    fixed."""
     args, each = shape.args, shape.hourly_usd
     on_average = args.expected if args.expected is not None else args.min if args.min == args.max else None
     counts = {
@@ -20,7 +21,7 @@ def of(shape: Shape) -> Estimate:
     figures = {
         name: None if each is None or count is None else Usd(each, each) * count for name, count in counts.items()
     }
-    undeclared = "its average number of nodes is not declared; set expected" if on_average is None else ""
+    undeclared = "the average number of nodes is not declared; set nodeGroups.*.expected" if on_average is None else ""
     return Estimate("group", shape.name, figures, shape.price_missing or undeclared, shape.price_date)
 
 

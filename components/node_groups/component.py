@@ -29,6 +29,7 @@ def _facts(shape: Shape) -> facts.NodeGroup:
         machine=shape.machine.name if shape.machine else None,
         minNodes=args.min,
         maxNodes=args.max,
+        expectedNodes=args.expected,
         spot=args.spot,
         gpusMax=shape.accelerators_max if accelerator and accelerator.kind == "gpu" else 0,
         tpusMax=shape.accelerators_max if accelerator and accelerator.kind == "tpu" else 0,

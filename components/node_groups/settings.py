@@ -73,8 +73,8 @@ class NodeGroupArgs(Model):
     max: Annotated[int, Field(ge=1, le=5000)]
     """Maximum number of nodes."""
     expected: Annotated[float, Field(ge=0, le=5000)] | None = None
-    """Number of nodes that run on average, from `min` to `max`, for estimates of cost. Without it, the cost per month is
-    unknown, unless `min` equals `max`."""
+    """Number of nodes that run on average, from `min` to `max`, for estimates of cost. Without it, the cost per month
+    is unknown, unless `min` equals `max`."""
     spot: bool = False
     """Whether to use spot machines, which are cheaper and may be reclaimed by the cloud. Only interruptible workloads
     run on them."""

@@ -160,3 +160,27 @@ QUEUES: list[Event] = [
     step("create", "tensorplane:index:TrainingJob", "search", None, {"queue": "research", "mayBeStopped": _STAKE}),
     step("create", "tensorplane:index:TrainingJob", "calm", None, {"queue": "production"}),
 ]
+
+
+def cost(missing: str = "", date: str = "", **figures: tuple[float, float] | None) -> dict[str, Any]:
+    """The estimate that a component registers."""
+    made = {name: list(bounds) if bounds else None for name, bounds in figures.items()}
+    return {"cost": {"figures": made, "missing": missing, "date": date}}
+
+
+_NO_SPOT = "the catalog has no spot price of p5.48xlarge in us-west-2"
+_UNKNOWN = cost(_NO_SPOT, min=None, expected=None, max=None, month=None)
+_LESS = cost(date="2026-01-21", min=(0, 0), expected=(55.04, 55.04), max=(220.16, 220.16), month=(40179.2, 40179.2))
+_TWICE = cost(date="2026-01-21", min=(0, 0), expected=(110.08, 110.08), max=(440.32, 440.32), month=(80358.4, 80358.4))
+
+COST: list[Event] = [
+    step("update", "tensorplane:index:NodeGroup", "new", _L4 | _LESS, _L4 | _TWICE),
+    step("create", "tensorplane:index:NodeGroup", "rare", None, _SPOT | {"hourlyUsdMax": None} | _UNKNOWN),
+    # An earlier version deployed it.
+    step("same", "tensorplane:index:NodeGroup", "cpu", _CPU, _CPU),
+    step(
+        "update", "tensorplane:index:Queue", "research", _LOW, _MORE | cost(owned=(1.2, 1.5), borrowed=(110.08, 110.08))
+    ),
+    step("create", "tensorplane:index:TrainingJob", "search", None, {"queue": "research"} | cost(hour=(27.52, 30))),
+    step("delete", "tensorplane:index:TrainingJob", "calm", {"queue": "research"} | cost(hour=(2, 2))),
+]

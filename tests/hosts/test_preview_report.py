@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,7 @@ CASES = {
     ),
     "fleet": report("prod", [*events.FLEET, *events.KEPT]),
     "queues": report("dev", [*events.QUEUES, *events.KEPT]),
+    "cost": replace(report("prod", [*events.COST, *events.KEPT]), durations={"search": 5400}),
     "runs": Report("dev", runs=words.lines(RUN, None)),
     "nothing": report("dev", [*events.CHANGES[:4], *events.KEPT]),
 }

@@ -17,6 +17,7 @@ from cli.commands.check.cluster import compare
 from cli.commands.preview import events
 from cli.commands.preview.events import Event
 from cli.commands.preview.report import Report
+from cli.jobs import durations
 from driver import deleted_volumes, missing_claims
 from driver.kube import Kube
 from driver.runs import words as runs
@@ -78,6 +79,7 @@ class Preview:
             warnings=(*notes, *found.warnings),
             data=self._data(seen),
             runs=runs.lines(seen, self.api),
+            durations=durations.last(self.api, self.settings.namespace) if self.api else {},
         )
         if code and not (found.faults or any(verdict.messages for verdict in found.verdicts)):
             # It ended before the engine ran, so no event has the reason.

@@ -133,8 +133,15 @@ def _differences(step: Event) -> list[tuple[str, str]]:
     detailed = step.get("detailedDiff")
     if detailed is not None:
         return [(path, difference["diffKind"]) for path, difference in sorted(detailed.items())]
-    old, new = (state.get("inputs") or {} for state in (step.get("old") or {}, step.get("new") or {}))
+    old, new = (
+        _explained(step["type"], state.get("inputs") or {}) for state in (step.get("old") or {}, step.get("new") or {})
+    )
     return list(property_path.differences(old, new)) or [(name, "update") for name in step.get("diffs") or ()]
+
+
+def _explained(token: str, inputs: Event) -> Event:
+    """The inputs without those of our components that a section of the report shows."""
+    return {key: value for key, value in inputs.items() if key != "cost"} if token.startswith(OURS) else inputs
 
 
 def _shown(state: Event, path: str, is_secret: bool) -> str:

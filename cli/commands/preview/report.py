@@ -63,6 +63,8 @@ class Report:
     """What keeps the data of volumes that would be deleted or replaced, a line each."""
     runs: tuple[str, ...] = ()
     """What happens to the runs of training jobs, a line each."""
+    durations: Mapping[str, float] = field(default_factory=dict)
+    """Seconds that the last finished run of each training job took; without those of which the cluster knows none."""
     stand_ins: tuple[tuple[str, str], ...] = ()
     """Packages whose preview-only provider was used, each with the reason why not the real one."""
     failed: bool = False

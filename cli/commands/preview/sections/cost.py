@@ -1,0 +1,186 @@
+"""What the stack costs before and after the update, and the difference: node groups, queues, training runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from cli.commands.preview.report import Facts, Report
+from cli.output import markdown as md
+from cli.output.numbers import NOTHING, change, dollars
+from cli.output.tables import table
+from cli.output.texts import before_after
+from components.base.price import Usd
+from components.cost import pods
+from components.cost.difference import Compared, difference, total
+from components.cost.estimate import (
+    BORROWED,
+    EXPECTED,
+    HOUR,
+    MAX,
+    MIN,
+    MONTH,
+    OWNED,
+    RUN,
+    Estimate,
+    Kind,
+    registered,
+)
+
+_NOTE = (
+    "Estimates in US dollars, from list and spot prices without taxes, discounts, disks, network traffic and the"
+    " cluster itself; - means unknown."
+)
+_TYPES: tuple[tuple[Kind, str], ...] = (("group", "NodeGroup"), ("queue", "Queue"), ("run", "TrainingJob"))
+
+
+@dataclass(frozen=True)
+class _Table:
+    """How estimates of one kind are shown."""
+
+    kind: Kind
+    heading: str
+    figures: tuple[tuple[str, str], ...]
+    """Figures and their columns; the last column is the difference of the figure named by `difference`."""
+    difference: str
+
+
+_TABLES = (
+    _Table(
+        "group",
+        "node group",
+        ((MIN, "$/h at min"), (EXPECTED, "$/h expected"), (MAX, "$/h at max"), (MONTH, "$/month")),
+        MAX,
+    ),
+    _Table("queue", "queue", ((OWNED, "$/h owned"), (BORROWED, "$/h borrowable")), OWNED),
+    _Table("run", "training run", ((HOUR, "$/h"), (RUN, "$ like the last run")), HOUR),
+)
+
+
+def compared(report: Report) -> list[Compared]:
+    """Everything that costs, before and after the update; empty if no price is known."""
+    sides: tuple[list[Estimate], list[Estimate]] = ([], [])
+    for kind, token in _TYPES:
+        for name, both in report.registered(token).items():
+            for side, facts in zip(sides, both, strict=True):
+                if facts:
+                    side.append(_estimate(kind, name, facts, report.durations.get(name)))
+    found = difference(*sides)
+    return found if any(usd for each in found for one in _both(each) for usd in one.figures.values()) else []
+
+
+def sentence(found: Sequence[Compared]) -> str:
+    """How much more, or less, the full node groups cost per hour."""
+    groups = [each for each in found if _kind(each) == "group"]
+    known = [each for each in groups if each.change(MAX) is not None]
+    if not known:
+        return ""
+    old = total((each.before for each in known if each.before), MAX).usd
+    new = total((each.after for each in known if each.after), MAX).usd
+    before, after = f"${dollars(old)}", f"${dollars(new)}"
+    spans = after if before == after else f"{before} → {after}"
+    excluded = [each.name for each in groups if each not in known]
+    lacking = f", without {', '.join(excluded)}, whose price is unknown" if excluded else ""
+    return f"{change(new.high - old.high)} per hour at most ({spans}{lacking})"
+
+
+def terminal(report: Report, _: int) -> Iterator[RenderableType]:
+    """A table for each kind."""
+    found = compared(report)
+    if not found:
+        return
+    yield Text(f"cost: {sentence(found)}".removesuffix(": "), style="bold")
+    for each in _TABLES:
+        if rows := _rows(each, found):
+            yield table(_headings(each), rows, right=_headings(each)[1:])
+            yield ""
+    yield from (Text(line, style="dim") for line in (*unknown(found), notes(found)))
+    yield ""
+
+
+def markdown(report: Report) -> Iterator[str]:
+    """The difference in bold, and a table for each kind."""
+    found = compared(report)
+    if not found:
+        return
+    yield "## Cost"
+    if said := sentence(found):
+        yield f"**{said[0].upper()}{said[1:]}.**"
+    for each in _TABLES:
+        if rows := _rows(each, found):
+            yield md.table(_headings(each), ([md.cell(cell) for cell in row] for row in rows))
+    if lines := unknown(found):
+        yield md.bullets(lines)
+    yield notes(found)
+
+
+def unknown(found: Iterable[Compared]) -> list[str]:
+    """What is missing for figures after the update: a line for each reason, with the names that it concerns."""
+    names: dict[str, list[str]] = {}
+    for each in found:
+        if each.after and each.after.missing:
+            names.setdefault(each.after.missing, []).append(each.name)
+    return [f"{', '.join(several)}: {missing}" for missing, several in names.items()]
+
+
+def notes(found: Iterable[Compared]) -> str:
+    """What the prices are, and of when."""
+    dates = sorted({one.date for each in found for one in _both(each) if one.date})
+    between = f" Prices are of {dates[0]}" + (f" to {dates[-1]}." if len(dates) > 1 else ".") if dates else ""
+    return _NOTE + between
+
+
+def _estimate(kind: Kind, name: str, facts: Facts, seconds: float | None) -> Estimate:
+    found = registered(kind, name, facts.get("cost"))
+    most = facts.get("hourlyUsdMax")
+    if "cost" not in facts and most is not None:
+        return Estimate(kind, name, {MAX: Usd(most, most)}, found.missing)
+    return pods.lasting(found, seconds) if kind == "run" else found
+
+
+def _kind(one: Compared) -> Kind | None:
+    return next((each.kind for each in _both(one)), None)
+
+
+def _both(one: Compared) -> list[Estimate]:
+    return [each for each in (one.before, one.after) if each]
+
+
+def _headings(shown: _Table) -> tuple[str, ...]:
+    return (shown.heading, *(heading for _, heading in shown.figures), "difference")
+
+
+def _rows(shown: _Table, found: Iterable[Compared]) -> list[tuple[str, ...]]:
+    mine = [each for each in found if _kind(each) == shown.kind]
+    rows = [_row(shown, each) for each in mine]
+    if shown.kind == "group" and len(mine) > 1:
+        rows.append(_total(shown, mine))
+    return rows
+
+
+def _row(shown: _Table, one: Compared) -> tuple[str, ...]:
+    before, after = (
+        [dollars(each.figures.get(figure)) for figure, _ in shown.figures] if each else []
+        for each in (one.before, one.after)
+    )
+    name = one.name if one.after else f"{one.name} (deleted)"
+    rise = one.change(shown.difference)
+    return (name, *before_after(before, after), NOTHING if rise is None else change(rise))
+
+
+def _total(shown: _Table, found: Sequence[Compared]) -> tuple[str, ...]:
+    sides = [[each.before for each in found if each.before], [each.after for each in found if each.after]]
+    before, after = ([_sum(side, figure) for figure, _ in shown.figures] if side else [] for side in sides)
+    old, new = (total(side, shown.difference) for side in sides)
+    rise = NOTHING if old.excluded or new.excluded else change(new.usd.high - old.usd.high)
+    return ("together", *before_after(before, after), rise)
+
+
+def _sum(side: Sequence[Estimate], figure: str) -> str:
+    found = total(side, figure)
+    if len(found.excluded) == len(side):
+        return NOTHING
+    return f"{'> ' if found.excluded else ''}{dollars(found.usd)}"
