@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cli.jobs import listed
+from cli.jobs import durations, listed
 from cli.kueue import workloads
 from cli.kueue.facts import Facts
 
@@ -135,3 +135,14 @@ def test_running_jobs_come_first_then_waiting_ones_then_those_that_ended_last() 
         job_set("runs-1", ready=1),
     ]
     assert [job.name for job in _jobs(made, [work("runs-1", reserved=1)])] == ["runs", "waits", "late", "early"]
+
+
+def test_the_next_run_is_expected_to_last_as_long_as_the_latest_that_finished() -> None:
+    sets = [
+        job_set("a-1", ("Completed", 6)),
+        job_set("a-2", ("Completed", 1)),
+        job_set("a-3", ("Failed", 0.5)),
+        job_set("b-1", ready=1),
+    ]
+    works = workloads.works(Facts("ml", workloads=[work("a-1", reserved=9), work("a-2", reserved=3, before=1800)]))
+    assert durations.of(sets, works) == {"a": 2.5 * 3600}
