@@ -14,7 +14,7 @@ from agents.sweep.due import Action, said
 from agents.sweep.journal import Journal
 from agents.sweep.study import Study
 
-_LOOK_SECONDS = 2
+_LOOK_SECONDS = 1
 """Reports in the trials' logs are seen this late at most, changes of JobSets at once."""
 _TOGETHER_SECONDS = 0.2
 """A JobSet changes several times in a row."""

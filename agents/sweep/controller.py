@@ -127,6 +127,9 @@ class Controller:
         run = self.sweep.run(number)
         # The state of the JobSet is read before the reports, so that those of an ended one are complete.
         job = jobs.get(run, Job.ABSENT)
+        if job is Job.ACTIVE and state is State.OPEN and reports.succeeded(self.sweep.logs / run):
+            # Kubernetes takes two seconds more until the JobSet is completed; the next trial can be queued meanwhile.
+            job = Job.SUCCEEDED
         if number not in self._final:
             found = reports.of_trial(self.sweep.logs / run, self.sweep.search["metric"])
             if state is State.OPEN:

@@ -13,6 +13,8 @@ from pathlib import Path
 from agents.sweep.asha import Report
 
 _PREFIX = "tensorplane: "
+_SUCCEEDED = b"tensorplane: succeeded\n"
+"""The library's `kept_log.SUCCEEDED`."""
 _LONGEST = 1 << 16
 """Characters of a line; a longer one is no report."""
 _WORD = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*"|\S+)')
@@ -22,6 +24,11 @@ _FILE = re.compile(r"(?P<pod>.+)\.(?P<start>\d+)\.log(?P<newest>|\.old)")
 def of_trial(folder: Path, metric: str) -> list[Report]:
     """The reports in a trial's logs, in the order in which they were printed; none before its first line."""
     return [report for path in _files(folder) for report in read(_lines(path), metric)]
+
+
+def succeeded(folder: Path) -> bool:
+    """Whether a trial's logs say that its run has succeeded. Then they have all of its reports."""
+    return any(_tail(path) == _SUCCEEDED for path in _files(folder))
 
 
 def read(lines: Iterable[str], metric: str) -> Iterator[Report]:
@@ -52,6 +59,18 @@ def _lines(path: Path) -> Iterator[str]:
             raise
         # It was set aside between the listing and now: the next reading has it.
         return
+
+
+def _tail(path: Path) -> bytes:
+    """The end of a file, as long as the line that says that the run has succeeded."""
+    try:
+        with os.fdopen(_regular(path), "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - len(_SUCCEEDED)))
+            return file.read(len(_SUCCEEDED))
+    except OSError as error:
+        if error.errno not in (None, errno.ENOENT, errno.ELOOP):
+            raise
+        return b""
 
 
 def _regular(path: Path) -> int:

@@ -31,7 +31,7 @@ _NODE = re.compile(r"Error received from peer.*?\{\{node ([^}]+)\}\}")
 def reason_in(printed: bytes) -> bytes:
     """The line that says why a command failed, of the end of its standard error: the last one, empty if there is none.
 
-    After a Python traceback, TensorFlow may still log what its threads find while the process ends: different lines each
+    After a Python traceback, TensorFlow may still log what its threads find while the process ends: other lines each
     time, of which none is the reason.
     """
     lines = [line.strip() for line in printed.splitlines() if line.strip()]

@@ -22,6 +22,9 @@ from tensorplane.checkpoints.run_folder import RUN
 
 FOLDER = "logs"
 """Beside the runs' folders."""
+SUCCEEDED = b"tensorplane: succeeded\n"
+"""Last line of the log of the pod that writes the checkpoints, once the run has finished and done what follows: a sweep
+sees it seconds before the JobSet is completed."""
 _MOST_BYTES = 16 * 2**20
 """Size at which a file is set aside; with the one before, a start keeps at most twice this."""
 _WAITING = 256

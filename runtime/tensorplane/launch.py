@@ -34,7 +34,7 @@ sys.path.insert(0, _LIBRARY)
 from tensorplane import first_step, gpus, lineage, on_success, published  # noqa: E402
 from tensorplane.checkpoints.run_folder import RUN, RunFolder, TakenOver  # noqa: E402
 from tensorplane.failures import MOST, Failure, Failures, reason_in  # noqa: E402
-from tensorplane.kept_log import KeptLog  # noqa: E402
+from tensorplane.kept_log import SUCCEEDED, KeptLog  # noqa: E402
 from tensorplane.on_success import OnSuccess  # noqa: E402
 from tensorplane.publish import is_superseded  # noqa: E402
 from tensorplane.run_deadline import RunDeadline  # noqa: E402
@@ -175,8 +175,10 @@ class _Launcher:
         sys.stderr.buffer.flush()
         return _Ended(gpus.EXIT_FEWER, line.strip(), early=_BEFORE)
 
-    def close(self) -> None:
-        """Complete what is kept of the command's lines."""
+    def close(self, *, succeeded: bool) -> None:
+        """Complete what is kept of the command's lines. `succeeded`: whether the run has, in the pod that says so."""
+        if succeeded:
+            self._kept.write(SUCCEEDED)
         self._kept.close()
 
     def _relay(self, stream: IO[bytes], to: TextIO, tail: bytearray) -> None:
@@ -204,10 +206,13 @@ class _Launcher:
 def main(arguments: Sequence[str], steps: Path) -> int:
     """The exit code of the run: 0 if it has already finished, else the command's, or EXIT_SAME."""
     launcher = _Launcher()
+    succeeded = False
     try:
-        return _code(launcher, arguments, steps)
+        code = _code(launcher, arguments, steps)
+        succeeded = code == 0 and WRITES in os.environ and os.environ.get(INDEX, "0") == "0"
     finally:
-        launcher.close()
+        launcher.close(succeeded=succeeded)
+    return code
 
 
 def _code(launcher: _Launcher, arguments: Sequence[str], steps: Path) -> int:

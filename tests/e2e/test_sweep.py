@@ -59,7 +59,7 @@ def _settings(search: dict[str, Any]) -> dict[str, Any]:
     settings = {
         "namespace": _NAMESPACE,
         "controllers": {"kueue": "present", "jobset": "present"},
-        "queues": {"small": {"priority": "low", "cpus": 0.4, "memoryGib": 2}},
+        "queues": {"small": {"priority": "low", "cpus": 0.1 * _PARALLEL, "memoryGib": 2}},
         "volumes": {"work": {"sizeGib": 1, "accessModes": ["ReadWriteMany"], "retain": False}},
         "workloads": {
             _NAME: {
@@ -91,8 +91,8 @@ class Seen:
     """Every revision of the trials' JobSets."""
 
     created: Counter[str] = field(default_factory=Counter)
-    most_active: int = 0
-    _active: set[str] = field(default_factory=set)
+    most_admitted: int = 0
+    _admitted: set[str] = field(default_factory=set)
 
     def follow(self, api: client.CustomObjectsApi, stop: threading.Event, namespace: str = _NAMESPACE) -> None:
         """Take every event until told to stop."""
@@ -107,8 +107,9 @@ class Seen:
         self.created[name] += change == "ADDED"
         conditions = job_set.get("status", {}).get("conditions", ())
         ended = any(each["type"] in ("Completed", "Failed") and each["status"] == "True" for each in conditions)
-        (self._active.discard if ended or change == "DELETED" else self._active.add)(name)
-        self.most_active = max(self.most_active, len(self._active))
+        holds = not job_set["spec"].get("suspend") and not ended and change != "DELETED"
+        (self._admitted.add if holds else self._admitted.discard)(name)
+        self.most_admitted = max(self.most_admitted, len(self._admitted))
 
 
 @pytest.fixture
@@ -150,7 +151,7 @@ def test_a_killed_controller_neither_loses_nor_repeats_a_trial(
     undisturbed, _, _ = sweep_world.finish(sweep_world.sweep(tmp_path), tmp_path, timing=1, kill_chance=0)
     assert decided(results) == decided(undisturbed)
     assert seen.created == {f"{results['run']}-t{number:04}": 1 for number in range(_TRIALS)}
-    assert 1 < seen.most_active <= _PARALLEL
+    assert 1 < seen.most_admitted <= _PARALLEL
     console = Console(file=io.StringIO(), width=100, color_system=None)
     shown.run(Access(deployed.kube, _NAMESPACE), _NAME, console, as_json=False)
     assert isinstance(console.file, io.StringIO)

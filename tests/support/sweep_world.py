@@ -55,6 +55,8 @@ class World:
     _env: dict[str, dict[str, str]] = field(default_factory=dict)
     _steps: Counter[str] = field(default_factory=Counter)
     _leaving: set[str] = field(default_factory=set)
+    _ending: set[str] = field(default_factory=set)
+    """JobSets of runs that have succeeded, before Kubernetes has noticed."""
 
     def jobs(self) -> dict[str, Job]:
         return dict(self.jobs_now)
@@ -65,23 +67,27 @@ class World:
             self.created[name] += 1
             self.jobs_now[name] = Job.ACTIVE
             self._env[name] = {each["name"]: each["value"] for each in job_set["env"]}
-        self.most_active = max(self.most_active, list(self.jobs_now.values()).count(Job.ACTIVE))
+        active = {name for name, job in self.jobs_now.items() if job is Job.ACTIVE}
+        self.most_active = max(self.most_active, len(active - self._ending))
 
     def delete(self, name: str) -> None:
         self._leaving.add(name)
 
     def pass_time(self) -> None:
-        """Each JobSet makes no, one or several steps; one that is being deleted may be gone."""
+        """Each JobSet makes no, one or several steps; one that is deleted may be gone, one that has ended completed."""
         for name, job in list(self.jobs_now.items()):
             if name in self._leaving and self.chance.random() < 0.3:
                 del self.jobs_now[name]
+            elif name in self._ending:
+                if self.chance.random() < 0.3:
+                    self.jobs_now[name] = Job.SUCCEEDED
             elif job is Job.ACTIVE:
                 for _ in range(self.chance.choice((0, 1, 1, 5))):
                     self._train(name)
 
     def _train(self, name: str) -> None:
         number = int(name[-4:])
-        if self.jobs_now[name] is not Job.ACTIVE:
+        if self.jobs_now[name] is not Job.ACTIVE or name in self._ending:
             return
         self._steps[name] += 1
         step, env = self._steps[name], self._env[name]
@@ -94,7 +100,9 @@ class World:
         if number % 7 == FAILS and step == 2:
             self.jobs_now[name] = Job.FAILED
         elif step == STEPS:
-            self.jobs_now[name] = Job.SUCCEEDED
+            with (folder / "worker-0.1.log").open("a") as log:
+                log.write("tensorplane: succeeded\n")
+            self._ending.add(name)
 
 
 def finish(described: Sweep, folder: Path, timing: int, kill_chance: float) -> tuple[dict[str, Any], World, int]:

@@ -84,7 +84,7 @@ class Search(Model):
     trials: Annotated[int | None, Field(ge=1, le=MOST_TRIALS)] = None
     """Number of trials; with `grid` by default one for each combination. More trials continue the same sweep."""
     parallel: Annotated[int, Field(ge=1, le=100)] = 1
-    """The most trials at once."""
+    """The most trials whose code runs at once. The next one is queued when the code of one has succeeded."""
     metric: Annotated[str, AfterValidator(_metric)] = "loss"
     """The name in the progress lines that `tensorplane.fit` prints. The best value of a trial counts."""
     direction: Literal["minimize", "maximize"] = "minimize"
