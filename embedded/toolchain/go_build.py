@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import threading
@@ -26,6 +25,7 @@ _ORDER = (
     "csi",
     "kwok",
     "metrics-server",
+    "argo-workflows",
     "prometheus",
     "keda",
     "traefik",
@@ -83,15 +83,10 @@ def _urgency(module: GoModule) -> int:
 
 def _copied(module: GoModule, go: Go, folder: Path, step: Step) -> GoModule:
     """The module with a copy as its source. What is copied is verified against go.sum."""
-    step.note(f"downloading {module.copied}")
-    download = ["mod", "download", "-json", module.copied]
-    found = json.loads(command([go.program, *download], step=step, env=go.environment, cwd=module.source))
-    charts.keep(Path(found["Dir"]), folder)
+    charts.keep(_downloaded(module, go, module.copied, step), folder)
     if module.chart:
         charts.keep(module.chart, folder / module.chart.name)
-    for name in module.added:
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).touch()
+    shutil.copytree(module.added, folder, dirs_exist_ok=True)
     return replace(module, source=folder)
 
 
@@ -159,11 +154,18 @@ def own_chart(module: GoModule, go: Go, folder: Path, step: Step) -> None:
     charts.keep(module.chart, folder)
     for place, wanted in (("templates", module.manifests), ("crds", module.definitions)):
         for name, patterns in wanted.items():
-            source = Path(_ask(module, go, step, "-m", "-f={{.Dir}}", name).strip())
+            source = _downloaded(module, go, name, step)
             (folder / place).mkdir(exist_ok=True)
             for path in sorted(path for pattern in patterns for path in source.glob(pattern)):
                 # Paths as names: upstream has files of one name in several folders.
                 shutil.copyfile(path, folder / place / str(path.relative_to(source)).replace("/", "-"))
+
+
+def _downloaded(module: GoModule, go: Go, name: str, step: Step) -> Path:
+    """The folder of a module that this one requires, or its own."""
+    step.note(f"downloading {name}")
+    command([go.program, "mod", "download", name], step=step, env=go.environment, cwd=module.source)
+    return Path(_ask(module, go, step, "-m", "-f={{.Dir}}", name).strip())
 
 
 def _ask(module: GoModule, go: Go, step: Step, *arguments: str) -> str:

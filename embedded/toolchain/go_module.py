@@ -15,6 +15,7 @@ from embedded.toolchain.places import tools_folder
 
 _KUBERNETES_VERSION = "k8s.io/component-base/version"
 _PULUMI_VERSION = "github.com/pulumi/pulumi/sdk/v3/go/common/version.Version"
+_ARGO_WORKFLOWS = "github.com/argoproj/argo-workflows/v3"
 _KEDA = "github.com/kedacore/keda/v2"
 _PROMETHEUS = "github.com/prometheus/prometheus"
 _TRAEFIK = "github.com/traefik/traefik/v3"
@@ -45,9 +46,7 @@ class GoModule:
     definitions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The same, of CustomResourceDefinitions that must exist before the chart's other objects."""
     copied: str = ""
-    """A module that is built from a copy, with its own pins, because an archive of Go lacks files that it embeds."""
-    added: tuple[str, ...] = ()
-    """Empty files of that copy."""
+    """A module that is built from a copy, with its own pins and the files of `added`, which its archive lacks."""
 
     @cached_property
     def _mod(self) -> str:
@@ -78,6 +77,11 @@ class GoModule:
         return folder if folder.exists() else None
 
     @property
+    def added(self) -> Path:
+        """The folder of files for the copy."""
+        return self.source / "added"
+
+    @property
     def _called(self) -> list[str]:
         return [name for names in self.names.values() for name in names]
 
@@ -92,12 +96,13 @@ class GoModule:
         """The folder of the built programs, whose name changes with every input."""
         digest = hashlib.sha256()
         files = [self.source / "go.mod", self.source / "go.sum", *sorted(self.source.rglob("*.go"))]
-        files += sorted(path for path in self.chart.rglob("*") if path.is_file()) if self.chart else []
+        for folder in (self.source / "chart", self.added):
+            files += sorted(path for path in folder.rglob("*") if path.is_file())
         for path in files:
             digest.update(f"{path.relative_to(self.source)}\0".encode() + path.read_bytes() + b"\0")
         recipe = [platform.machine(), *self.build_flags, *self.packages, *self._called, *self.charts, *self.crds]
         recipe += [pattern for each in (self.manifests, self.definitions) for some in each.values() for pattern in some]
-        recipe += [self.copied, *self.added] if self.copied else []
+        recipe += [self.copied] if self.copied else []
         digest.update("\0".join(recipe).encode())
         return tools_folder() / f"{self.name}-{digest.hexdigest()[:12]}"
 
@@ -219,7 +224,21 @@ def traefik() -> GoModule:
         release=version,
         definitions={"sigs.k8s.io/gateway-api": ("config/crd/standard/gateway.networking.k8s.io_*.yaml",)},
         copied=_TRAEFIK,
-        added=("webui/static/index.html",),
+    )
+
+
+def argo_workflows() -> GoModule:
+    """The controller and the executor of Argo Workflows with a chart: only for stacks with pipelines."""
+    source = MODULES / "argo-workflows"
+    version = required(source, _ARGO_WORKFLOWS)
+    return GoModule(
+        "argo-workflows",
+        source,
+        only=("./cmd/argoexec", "./cmd/workflow-controller"),
+        versions=(f"{_ARGO_WORKFLOWS}.version={version}",),
+        release=version,
+        manifests={_ARGO_WORKFLOWS: ("manifests/base/crds/minimal/argoproj.io_*.yaml",)},
+        copied=_ARGO_WORKFLOWS,
     )
 
 
@@ -228,8 +247,9 @@ CONTROLLERS: Mapping[str, Callable[[], GoModule]] = {
     "keda": keda,
     "prometheus": prometheus,
     "traefik": traefik,
+    "argo-workflows": argo_workflows,
 }
-"""What scales workloads, and what brings clients to them: only for stacks that use it, by name."""
+"""What scales workloads, brings clients to them and runs pipelines: only for stacks that use it, by name."""
 
 
 def csi() -> GoModule:
