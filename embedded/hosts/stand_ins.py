@@ -23,6 +23,8 @@ class Cloud:
     """One cloud's package, and where the cloud's tools look for credentials."""
 
     package: str
+    cluster: str
+    """The kind of cluster in a stack's settings that is of this cloud."""
     variables: tuple[str, ...]
     """Environment variables, each of which contains credentials or selects them."""
     files: tuple[tuple[str, str, str], ...]
@@ -39,6 +41,12 @@ class Cloud:
         """Whether Pulumi's own plugin is on this machine."""
         return bool(plugins.on_path(f"pulumi-resource-{self.package}") or plugins.cached("resource", self.package))
 
+    def unreachable(self, environment: Mapping[str, str] = os.environ) -> str:
+        """Why previews cannot ask the cloud; empty if they can."""
+        if not self.has_plugin:
+            return "Pulumi's plugin is not installed"
+        return "" if self.has_credentials(environment) else "there are no credentials"
+
     @property
     def has_sdk(self) -> bool:
         return importlib.util.find_spec(f"pulumi_{self.package.replace('-', '_')}") is not None
@@ -47,6 +55,7 @@ class Cloud:
 CLOUDS = (
     Cloud(
         "aws",
+        "eks",
         (
             "AWS_ACCESS_KEY_ID",
             "AWS_PROFILE",
@@ -58,11 +67,13 @@ CLOUDS = (
     ),
     Cloud(
         "gcp",
+        "gke",
         ("GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_CREDENTIALS", "GOOGLE_OAUTH_ACCESS_TOKEN"),
         (("CLOUDSDK_CONFIG", ".config/gcloud", "application_default_credentials.json"),),
     ),
     Cloud(
         "azure-native",
+        "aks",
         ("ARM_CLIENT_ID", "ARM_USE_MSI", "ARM_USE_OIDC", "AZURE_CLIENT_ID"),
         (("AZURE_CONFIG_DIR", ".azure", "azureProfile.json"),),
     ),
@@ -71,13 +82,8 @@ CLOUDS = (
 
 def needed(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Each package that requires a stand-in, and why: Pulumi's plugin or the credentials are missing."""
-    found = {}
-    for cloud in CLOUDS:
-        if cloud.has_sdk and not cloud.has_plugin:
-            found[cloud.package] = "Pulumi's plugin is not installed"
-        elif cloud.has_sdk and not cloud.has_credentials(environment):
-            found[cloud.package] = "there are no credentials"
-    return found
+    found = {cloud.package: cloud.unreachable(environment) for cloud in CLOUDS if cloud.has_sdk}
+    return {package: why for package, why in found.items() if why}
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from cli.commands.preview.sections import (
     queues,
     runs,
     summary,
+    values,
     warnings,
 )
 
@@ -31,6 +32,7 @@ MARKDOWN: tuple[Section, ...] = (
     kept_data,
     changes,
     warnings,
+    values,
 )
 """The most important first: a reviewer reads from the top."""
 TERMINAL: tuple[Section, ...] = (
