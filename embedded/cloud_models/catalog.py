@@ -59,10 +59,11 @@ class Entry:
     @functools.cached_property
     def shape(self) -> Shape | None:
         """The resource's inputs as the API takes them; None if the model does not have it."""
-        parts = [found for address in self.addresses if (found := self._part(address))]
+        parts = [found for address in self.addresses if (found := self.part(address))]
         return Parameters({name: shape for part in parts for name, shape in part.members().items()}) if parts else None
 
-    def _part(self, address: str) -> Shape | None:
+    def part(self, address: str) -> Shape | None:
+        """The type at an address and the path behind its colon: `s3.PutBucketReplication:ReplicationConfiguration`."""
         call, _, member = address.partition(":")
         found = self.cloud.find(call)
         found = names.at(member, found) if found and member else found
@@ -80,10 +81,10 @@ def entry(token: str) -> Entry | None:
     if cloud is None or not cloud.source:
         return None
     module = path.partition("/")[0]
-    table = _table(name)
-    given = table["resources"].get(f"{module}.{resource}") or {}
-    calls = given.get("calls", [cloud.address(module, resource, table["modules"])])
-    return Entry(cloud, tuple(calls), {**table["inputs"], **(given.get("inputs") or {})})
+    exceptions = table(name)
+    given = exceptions["resources"].get(f"{module}.{resource}") or {}
+    calls = given.get("calls", [cloud.address(module, resource, exceptions["modules"])])
+    return Entry(cloud, tuple(calls), {**exceptions["inputs"], **(given.get("inputs") or {})})
 
 
 def pairing(token: str) -> Pairing:
@@ -93,6 +94,7 @@ def pairing(token: str) -> Pairing:
 
 
 @functools.cache
-def _table(name: str) -> Mapping[str, Any]:
+def table(name: str) -> Mapping[str, Any]:
+    """The exceptions of a cloud, `aws`: what its file says."""
     found: Mapping[str, Any] = yaml.safe_load((Path(__file__).parent / f"{name}.yaml").read_text())
     return found

@@ -30,8 +30,6 @@ def inputs(token: str, values: Mapping[str, Any], arguments: type) -> Checked:
     Unknown values count neither as wrong nor as checked.
     """
     model, pairs = _found(token, values, arguments)
-    if not model.source:
-        return Checked([], Coverage(token, ""))
     found = list(pairs)
     return Checked([each for pair in found for each in _wrong(pair, model)], Coverage.of(token, model.source, found))
 
@@ -42,9 +40,8 @@ def _found(token: str, values: Mapping[str, Any], arguments: type) -> tuple[Mode
     if name == _AZURE:
         return Model("Azure", azure.installed(path.partition("/")[0])), azure.pairs(values, arguments)
     entry = catalog.entry(token)
-    if entry is None:
-        return Model("", ""), iter(())
-    return Model(entry.cloud.label, entry.cloud.source), catalog.pairing(token).of(values, entry.shape)
+    model = Model(entry.cloud.label, entry.cloud.source) if entry else Model("", "")
+    return model, catalog.pairing(token).of(values, entry and entry.shape)
 
 
 def _wrong(pair: Pair, model: Model) -> Iterator[Wrong]:

@@ -27,6 +27,11 @@ class Coverage:
     """Inputs without a counterpart in the model."""
 
     @property
+    def package(self) -> str:
+        """The package of the type, such as `aws`."""
+        return self.token.partition(":")[0]
+
+    @property
     def unchecked(self) -> frozenset[str]:
         """Inputs whose values only the cloud checks."""
         return self.free | self.absent

@@ -81,6 +81,10 @@ class Pairing:
             yield from self._entries(pair, *entry)
         elif shape and (tag := _tag(shape, pair.value)):
             yield from self._entries(pair, *tag)
+        elif pair.input in self.exceptions and shape is None:
+            # What is not in the API has no names there.
+            for key, value in pair.value.items():
+                yield from self._value(replace(pair, path=(*pair.path, key), value=value))
         else:
             inner = replace(pair, shape=(shape and shape.item()) or shape)
             for key, value in pair.value.items():

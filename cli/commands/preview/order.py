@@ -44,6 +44,7 @@ TERMINAL: tuple[Section, ...] = (
     runs,
     consequences,
     kept_data,
+    values,
     warnings,
     summary,
     policies,

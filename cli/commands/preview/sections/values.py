@@ -17,9 +17,9 @@ def terminal(report: Report, _: int) -> Iterator[Text]:
 
 def markdown(report: Report) -> Iterator[str]:
     """A table: the inputs of each type of resource."""
-    rows = [
-        (each.token, _names(each.free), _names(each.absent)) for each in report.values if each.model and each.unchecked
-    ]
+    with_model = {each.package for each in report.values if each.model}
+    found = (each for each in report.values if each.package in with_model and each.unchecked)
+    rows = [(each.token, _names(each.free), _names(each.absent)) for each in found]
     if rows:
         yield "## Values not checked"
         yield table(("resource", "any value passes the cloud's model", "not in the cloud's model"), rows)
