@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from functools import partial
 from pathlib import Path
@@ -39,23 +40,30 @@ def prepare(
     )
     if python is None:
         tasks.append(policy_environment.task())
-    if previewed:
-        tasks += _models(previewed)
     if everything:
         tasks += images.tasks(streams=True, controllers=_TESTED)
     with Progress(terminal.console()) as progress:
         run_all(tasks, progress)
+    if previewed and (missing := _models(previewed)):
+        with Progress(terminal.console()) as progress:
+            run_all(missing, progress)
     if python is None:
         make_pulumi_work_here()
 
 
 def _models(previewed: Target) -> list[Task]:
-    unreachable = [cloud for cloud in stand_ins.CLOUDS if cloud.cluster == previewed.cloud and cloud.unreachable()]
-    pins = [python_packages.MODELS[cloud.package] for cloud in unreachable]
-    if not python_packages.is_missing(pins):
+    if not previewed.cloud:
         return []
-    # pip changes the environment, one at a time.
-    return [Task("cloud models", partial(python_packages.install, requirements=pins), after=("python packages",))]
+    # The settings' packages may have been installed just now.
+    importlib.invalidate_caches()
+    from components.clusters.settings import ClusterArgs
+
+    effects = ClusterArgs.variants[previewed.cloud].effects if previewed.cloud in ClusterArgs.variants else None
+    used = effects.node_pool.partition(":")[0] if effects else ""
+    unreachable = [cloud.package for cloud in stand_ins.CLOUDS if cloud.package == used and cloud.unreachable()]
+    pins = [python_packages.MODELS[package] for package in unreachable]
+    missing = python_packages.is_missing(pins)
+    return [Task("cloud models", partial(python_packages.install, requirements=pins))] if missing else []
 
 
 def make_pulumi_work_here() -> None:

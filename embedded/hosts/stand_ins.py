@@ -23,8 +23,6 @@ class Cloud:
     """One cloud's package, and where the cloud's tools look for credentials."""
 
     package: str
-    cluster: str
-    """The kind of cluster in a stack's settings that is of this cloud."""
     variables: tuple[str, ...]
     """Environment variables, each of which contains credentials or selects them."""
     files: tuple[tuple[str, str, str], ...]
@@ -55,7 +53,6 @@ class Cloud:
 CLOUDS = (
     Cloud(
         "aws",
-        "eks",
         (
             "AWS_ACCESS_KEY_ID",
             "AWS_PROFILE",
@@ -67,13 +64,11 @@ CLOUDS = (
     ),
     Cloud(
         "gcp",
-        "gke",
         ("GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_CREDENTIALS", "GOOGLE_OAUTH_ACCESS_TOKEN"),
         (("CLOUDSDK_CONFIG", ".config/gcloud", "application_default_credentials.json"),),
     ),
     Cloud(
         "azure-native",
-        "aks",
         ("ARM_CLIENT_ID", "ARM_USE_MSI", "ARM_USE_OIDC", "AZURE_CLIENT_ID"),
         (("AZURE_CONFIG_DIR", ".azure", "azureProfile.json"),),
     ),
