@@ -58,9 +58,9 @@ def _models(previewed: Target) -> list[Task]:
     importlib.invalidate_caches()
     from components.clusters.settings import ClusterArgs
 
-    effects = ClusterArgs.variants[previewed.cloud].effects if previewed.cloud in ClusterArgs.variants else None
-    used = effects.node_pool.partition(":")[0] if effects else ""
-    unreachable = [cloud.package for cloud in stand_ins.CLOUDS if cloud.package == used and cloud.unreachable()]
+    kinds = (each for each in ClusterArgs.kinds() if each.model_fields["kind"].default == previewed.cloud)
+    used = {each.effects.node_pool.partition(":")[0] for each in kinds if each.effects}
+    unreachable = [cloud.package for cloud in stand_ins.CLOUDS if cloud.package in used and cloud.unreachable()]
     pins = [python_packages.MODELS[package] for package in unreachable]
     missing = python_packages.is_missing(pins)
     return [Task("cloud models", partial(python_packages.install, requirements=pins))] if missing else []

@@ -41,7 +41,7 @@ def _found(token: str, values: Mapping[str, Any], arguments: type) -> tuple[Mode
         return Model("Azure", azure.installed(path.partition("/")[0])), azure.pairs(values, arguments)
     entry = catalog.entry(token)
     model = Model(entry.cloud.label, entry.cloud.source) if entry else Model("", "")
-    return model, catalog.pairing(token).of(values, entry and entry.shape)
+    return model, catalog.pairing(token).of(values, entry.shape if entry else None)
 
 
 def _wrong(pair: Pair, model: Model) -> Iterator[Wrong]:

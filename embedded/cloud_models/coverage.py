@@ -39,7 +39,9 @@ class Coverage:
     @classmethod
     def of(cls, token: str, model: str, pairs: Iterable[Pair]) -> Coverage:
         """The coverage of one resource's values."""
-        limited, free, absent = set(), set(), set()
+        limited: set[str] = set()
+        free: set[str] = set()
+        absent: set[str] = set()
         for pair in pairs:
             if isinstance(pair.value, dict | list | bool) or (pair.shape and pair.shape.is_logical):
                 continue

@@ -165,7 +165,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
             f"cannot {operation} {name}: this stand-in for the {self._sdk.package} provider only previews; {remedy}"
         )
 
-    def _log(self, urn: str, severity: int, message: str) -> None:
+    def _log(self, urn: str, severity: Any, message: str) -> None:
         if self._engine:
             self._engine.Log(engine_pb2.LogRequest(severity=severity, message=message, urn=urn))
 
