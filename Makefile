@@ -50,7 +50,8 @@ top: $(VENV)/.stacks ## Show who has which accelerators, and how many jobs waite
 purge: $(VENV)/.bootstrapped ## Stop the embedded cluster and delete its data (asks first).
 	@$(BIN)/python -m driver purge $(NAMED)
 
-preview: tools ## Show what `pulumi up` would change, with the policies' verdicts: make preview STACK=dev
+preview: $(VENV)/.bootstrapped ## Show what `pulumi up` would change, with the policies' verdicts: make preview STACK=dev
+	@$(BIN)/python -m driver tools --preview $(STACK)
 	@$(BIN)/python -m cli preview --stack $(STACK)
 
 # Filters: CLOUD, ACCELERATOR, KIND (gpu, tpu, cpu), MIN_MEMORY (GiB), REGION; WITHDRAWN=1 and JSON=1.
@@ -158,6 +159,7 @@ $(VENV)/.stacks: $(VENV)/.bootstrapped requirements.txt
 	@$(BIN)/python -m driver tools --python stacks
 	@touch $@
 
-$(VENV)/.tested: $(VENV)/.bootstrapped requirements.txt requirements-aks.txt tests/requirements.txt
+$(VENV)/.tested: $(VENV)/.bootstrapped requirements.txt requirements-aks.txt tests/requirements.txt \
+		$(wildcard embedded/cloud_models/requirements-*.txt)
 	@$(BIN)/python -m driver tools --python tests
 	@touch $@

@@ -8,6 +8,7 @@ import sys
 
 from driver import down, exit_codes, purge, status, tools, up
 from driver.stack_settings import STACK
+from driver.target import Target
 from embedded.paths import Instance
 
 
@@ -29,6 +30,7 @@ def _parser() -> argparse.ArgumentParser:
     which.add_argument(
         "--python", choices=("stacks", "tests"), help="only the Python packages, of stacks or also of the tests"
     )
+    which.add_argument("--preview", metavar="STACK", help="also what a preview of this stack needs without its cloud")
     return parser
 
 
@@ -44,7 +46,8 @@ def _run(args: argparse.Namespace) -> None:
         case "purge":
             purge.purge(Instance.current(), args.stack, confirmed=args.yes)
         case "tools":
-            tools.prepare(everything=args.all, python=args.python)
+            previewed = Target.of(context, stack=args.preview) if args.preview else None
+            tools.prepare(everything=args.all, python=args.python, previewed=previewed)
 
 
 def main() -> int:

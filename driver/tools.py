@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 from driver import terminal
 from driver.target import Target
 from embedded import images, toolchain
-from embedded.hosts import launchers, policy_environment, shell
+from embedded.hosts import launchers, policy_environment, shell, stand_ins
 from embedded.paths import Instance
 from embedded.progress import Progress
-from embedded.tasks import run_all
-from embedded.toolchain import go_module
+from embedded.tasks import Task, run_all
+from embedded.toolchain import go_module, python_packages
 
 _TESTED = ("argo-workflows", "metrics-server")
 """Controllers that `make test` uses. Those of nightly tests are built when one of them runs: they take minutes each."""
 
 
-def prepare(*, everything: bool, python: Literal["stacks", "tests"] | None) -> None:
+def prepare(
+    *, everything: bool = False, python: Literal["stacks", "tests"] | None = None, previewed: Target | None = None
+) -> None:
     """Build or find the tools for previews; with `everything`, also those for the tests and the cluster.
 
-    With `python`, only the Python packages of the stacks or the tests.
+    With `python`, only the Python packages of the stacks or the tests. With `previewed`, also what a preview of this
+    stack checks values against where it cannot ask the stack's cloud.
     """
     tests = everything or python == "tests"
     tasks = toolchain.tasks(
@@ -39,8 +44,26 @@ def prepare(*, everything: bool, python: Literal["stacks", "tests"] | None) -> N
         tasks += images.tasks(streams=True, controllers=_TESTED)
     with Progress(terminal.console()) as progress:
         run_all(tasks, progress)
+    if previewed and (missing := _models(previewed)):
+        with Progress(terminal.console()) as progress:
+            run_all(missing, progress)
     if python is None:
         make_pulumi_work_here()
+
+
+def _models(previewed: Target) -> list[Task]:
+    if not previewed.cloud:
+        return []
+    # The settings' packages may have been installed just now.
+    importlib.invalidate_caches()
+    from components.clusters.settings import ClusterArgs
+
+    kinds = (each for each in ClusterArgs.kinds() if each.model_fields["kind"].default == previewed.cloud)
+    used = {each.effects.node_pool.partition(":")[0] for each in kinds if each.effects}
+    unreachable = [cloud.package for cloud in stand_ins.CLOUDS if cloud.package in used and cloud.unreachable()]
+    pins = [python_packages.MODELS[package] for package in unreachable]
+    missing = python_packages.is_missing(pins)
+    return [Task("cloud models", partial(python_packages.install, requirements=pins))] if missing else []
 
 
 def make_pulumi_work_here() -> None:

@@ -39,6 +39,12 @@ class Cloud:
         """Whether Pulumi's own plugin is on this machine."""
         return bool(plugins.on_path(f"pulumi-resource-{self.package}") or plugins.cached("resource", self.package))
 
+    def unreachable(self, environment: Mapping[str, str] = os.environ) -> str:
+        """Why previews cannot ask the cloud; empty if they can."""
+        if not self.has_plugin:
+            return "Pulumi's plugin is not installed"
+        return "" if self.has_credentials(environment) else "there are no credentials"
+
     @property
     def has_sdk(self) -> bool:
         return importlib.util.find_spec(f"pulumi_{self.package.replace('-', '_')}") is not None
@@ -71,13 +77,8 @@ CLOUDS = (
 
 def needed(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Each package that requires a stand-in, and why: Pulumi's plugin or the credentials are missing."""
-    found = {}
-    for cloud in CLOUDS:
-        if cloud.has_sdk and not cloud.has_plugin:
-            found[cloud.package] = "Pulumi's plugin is not installed"
-        elif cloud.has_sdk and not cloud.has_credentials(environment):
-            found[cloud.package] = "there are no credentials"
-    return found
+    found = {cloud.package: cloud.unreachable(environment) for cloud in CLOUDS if cloud.has_sdk}
+    return {package: why for package, why in found.items() if why}
 
 
 @contextmanager

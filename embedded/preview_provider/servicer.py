@@ -10,6 +10,7 @@ import grpc
 from google.protobuf import empty_pb2
 from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc, plugin_pb2, provider_pb2, provider_pb2_grpc
 
+from embedded.cloud_models import check as cloud_models
 from embedded.fault import Fault
 from embedded.preview_provider import check, diff, outputs
 from embedded.preview_provider.sdk import ResourceType, Sdk
@@ -102,10 +103,13 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
         except Fault as fault:
             return provider_pb2.CheckResponse(failures=[provider_pb2.CheckFailure(reason=str(fault))])
         news: Properties = diff.with_defaults(decode(request.news), decode(request.olds))
-        wrong = check.inputs(news, found.arguments, found.name)
+        values = cloud_models.inputs(_token(request.urn), news, found.arguments)
+        self._log(request.urn, engine_pb2.INFO, values.coverage.message())
+        wrong = _merged(check.inputs(news, found.arguments, found.name), values.wrong)
         for each in wrong:
             if not each.certain:
-                self._warn(request.urn, f"{_label(request.urn)}: {each.place}: {each.reason}")
+                message = f"{_label(request.urn)}: {each.place}: {each.reason}"
+                self._log(request.urn, engine_pb2.WARNING, message)
         failures = _failures([each for each in wrong if each.certain])
         return provider_pb2.CheckResponse(inputs=self._encode(news), failures=failures)
 
@@ -161,9 +165,9 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
             f"cannot {operation} {name}: this stand-in for the {self._sdk.package} provider only previews; {remedy}"
         )
 
-    def _warn(self, urn: str, message: str) -> None:
+    def _log(self, urn: str, severity: Any, message: str) -> None:
         if self._engine:
-            self._engine.Log(engine_pb2.LogRequest(severity=engine_pb2.WARNING, message=message, urn=urn))
+            self._engine.Log(engine_pb2.LogRequest(severity=severity, message=message, urn=urn))
 
     def _encode(self, properties: Properties) -> Any:
         return encode(properties, secrets=self._accepts_secrets)
@@ -176,6 +180,14 @@ def _token(urn: str) -> str:
 
 def _label(urn: str) -> str:
     return f"{_token(urn)} {urn.rpartition('::')[2]}"
+
+
+def _merged(of_types: list[check.Wrong], of_values: list[check.Wrong]) -> list[check.Wrong]:
+    """One fault for each value: the SDK's, unless it is uncertain and the cloud's own model knows more."""
+    certain = {each.path for each in of_types if each.certain}
+    known = [each for each in of_values if each.path not in certain]
+    replaced = {each.path for each in known}
+    return [*(each for each in of_types if each.path not in replaced), *known]
 
 
 def _failures(found: list[check.Wrong]) -> list[Any]:

@@ -15,7 +15,13 @@ STACKS = (PROJECT / "requirements.txt",)
 """The requirements of a stack's program."""
 WITHOUT_DEPENDENCIES = PROJECT / "tests" / "requirements-no-deps.txt"
 """Requirements that pip installs alone, because they ask for `tensorflow`, which its CPU build does not satisfy."""
-TESTS = (*STACKS, PROJECT / "requirements-aks.txt", PROJECT / "tests" / "requirements.txt", WITHOUT_DEPENDENCIES)
+MODELS = {
+    package: PROJECT / "embedded" / "cloud_models" / f"requirements-{package}.txt"
+    for package in ("aws", "azure-native", "gcp")
+}
+"""What each cloud publishes about values, for previews without it. Read and never run, so installed alone."""
+_ALONE = (WITHOUT_DEPENDENCIES, *MODELS.values())
+TESTS = (*STACKS, PROJECT / "requirements-aks.txt", PROJECT / "tests" / "requirements.txt", *_ALONE)
 """The requirements of `make test`: every cloud's SDK, and the tests' own packages."""
 
 
@@ -30,10 +36,11 @@ def install(step: Step, requirements: Iterable[Path], prefix: Path | None = None
     python = str((prefix or Path(sys.prefix)) / "bin" / "python")
     pip = [python, "-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--progress-bar=off"]
     requirements = list(requirements)
-    resolved = [path for path in requirements if path != WITHOUT_DEPENDENCIES]
-    command([*pip, *(word for path in resolved for word in ("--requirement", str(path)))], step=step)
-    if WITHOUT_DEPENDENCIES in requirements:
-        command([*pip, "--no-deps", "--requirement", str(WITHOUT_DEPENDENCIES)], step=step)
+    alone = [path for path in requirements if path in _ALONE]
+    resolved = [path for path in requirements if path not in _ALONE]
+    for options, files in (((), resolved), (("--no-deps",), alone)):
+        if files:
+            command([*pip, *options, *(word for path in files for word in ("--requirement", str(path)))], step=step)
     # Written last, so that a killed installation is repeated.
     done = _installed(prefix) | _digests(requirements)
     _stamp(prefix).write_text("".join(f"{name} {digest}\n" for name, digest in done.items()))

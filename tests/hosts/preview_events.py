@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
+
+from embedded.cloud_models.coverage import Coverage
 
 Event = dict[str, Any]
 
@@ -75,7 +78,11 @@ CHANGES: list[Event] = [
     step("delete-replaced", "kubernetes:batch/v1:Job", "once", {"a": 1}),
     step("delete", "kubernetes:core/v1:ConfigMap", "old", {"data": {}}),
 ]
+_VALUES = Coverage("aws:eks/nodeGroup:NodeGroup", "botocore 1.2.3", frozenset({"amiType"}), frozenset({"version"}))
 CLOUD: list[Event] = [
+    said("info", replace(_VALUES, absent=frozenset({"forceUpdateVersion"})).message()),
+    said("info", replace(_VALUES, limited=frozenset({"capacityType"})).message()),
+    said("info", Coverage("gcp:kms/keyRing:KeyRing", "", absent=frozenset({"location"})).message()),
     step("create", "aws:eks/cluster:Cluster", "cluster", None, {"version": "1.35"}),
     said("error", "aws:eks/addon:Addon resource 'dns' has a problem: addonName: missing; Addon requires it\n"),
 ]

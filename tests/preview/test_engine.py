@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -105,16 +106,48 @@ def test_every_fault_of_a_resource_is_reported_at_once(previewed: Previewed) -> 
 
 
 def test_a_value_that_only_the_sdk_does_not_know_is_a_warning(previewed: Previewed) -> None:
-    """Azure's enumerations are open: its API may know more."""
+    """Azure's enumerations are open, and none of its own clients is installed for this service."""
     found = previewed("""
         import pulumi_azure_native as azure
-        azure.containerservice.AgentPool("a", resource_group_name="g", resource_name_="c", mode="Systm")
+        azure.authorization.RoleAssignment(
+            "a", scope="s", principal_id="p", role_definition_id="r", principal_type="Grup"
+        )
     """)
     assert not found.failed
-    assert found.warnings == (
-        "azure-native:containerservice:AgentPool a: mode: must be one of "
-        "System, User, Gateway, not the string 'Systm' (did you mean System?)",
-    )
+    (warning,) = found.warnings
+    assert warning.startswith("azure-native:authorization:RoleAssignment a: principalType: must be one of ")
+    assert warning.endswith(", not the string 'Grup' (did you mean Group?)")
+
+
+def test_a_value_that_the_clouds_model_refuses_is_a_fault_or_a_warning(previewed: Previewed) -> None:
+    found = previewed("""
+        import pulumi
+        import pulumi_aws as aws
+        import pulumi_azure_native as azure
+        import pulumi_gcp as gcp
+
+        disk = {"device_name": "/dev/xvda", "ebs": {"volume_type": "gp5"}}
+        aws.ec2.LaunchTemplate("nodes", block_device_mappings=[disk], instance_type="m99.large")
+        aws.iam.Role("nodes", name=pulumi.Output.secret("s3cret role"), assume_role_policy="{}")
+        gcp.kms.CryptoKey("key", key_ring="r", purpose="ENCRYPT")
+        azure.containerservice.AgentPool("a", resource_group_name="g", resource_name_="c", os_type="Linus")
+    """)
+    assert found.failed
+    assert {re.sub(r" \d+(\.\d+)+\)", ")", fault) for fault in found.faults} == {
+        "aws:ec2/launchTemplate:LaunchTemplate nodes: blockDeviceMappings[0].ebs.volumeType: "
+        "'gp5' is none of AWS's values (botocore); use gp2 or gp3",
+        "aws:iam/role:Role nodes: name: the secret does not match AWS's pattern [\\w+=,.@-]+ (botocore); change it",
+        "gcp:kms/cryptoKey:CryptoKey key: purpose: 'ENCRYPT' is none of Google Cloud's values "
+        "(google-api-python-client); use ENCRYPT_DECRYPT",
+        "azure-native:containerservice:AgentPool a: osType: 'Linus' is none of Azure's values "
+        "(azure-mgmt-containerservice); use Linux",
+    }
+    assert [warning.split("instanceType: ")[1].split(" is ")[0] for warning in found.warnings] == ["'m99.large'"]
+    assert {each.token for each in found.values} >= {"aws:iam/role:Role", "gcp:kms/cryptoKey:CryptoKey"}
+    text = render.markdown(found)
+    assert "Values of 6 of " in text
+    assert "tensorplane-values" not in text, "what the provider tells is for the report alone"
+    assert "s3cret" not in text
 
 
 def test_policies_see_what_runs_in_a_cluster_that_is_not_there_yet(previewed: Previewed) -> None:

@@ -9,20 +9,11 @@ import pytest
 
 from embedded.preview_provider import check
 from embedded.preview_provider.sdk import Sdk
+from tests.preview.cloud_values import STACKS, registered
 from tests.preview.conftest import PACKAGES
-from tests.support import goldens
 
 # Properties that hold whatever their own language says: Azure's templates.
 _ANYTHING = frozenset({"template"})
-
-
-def _asked(stack: str) -> list[tuple[str, Mapping[str, Any]]]:
-    """The resources of clouds that a stack registers: type and inputs."""
-    rows = goldens.rows(stack)
-    return [(row["type"], row["inputs"]) for row in rows if row["type"].partition(":")[0] in PACKAGES]
-
-
-STACKS = [name for name in goldens.STACKS if any(not kind.startswith("pulumi:") for kind, _ in _asked(name))]
 
 
 def _wrong(kind: str, inputs: Mapping[str, Any]) -> list[check.Wrong]:
@@ -31,12 +22,14 @@ def _wrong(kind: str, inputs: Mapping[str, Any]) -> list[check.Wrong]:
 
 
 def test_all_clouds_are_among_them() -> None:
-    assert {kind.partition(":")[0] for name in STACKS for kind, _ in _asked(name)} == set(PACKAGES)
+    assert {kind.partition(":")[0] for name in STACKS for kind, _ in registered(name)} == set(PACKAGES)
 
 
 @pytest.mark.parametrize("name", STACKS)
 def test_it_keeps_to_the_types_of_its_clouds_sdk(name: str) -> None:
-    wrong = [f"{kind}: {each.place}: {each.reason}" for kind, inputs in _asked(name) for each in _wrong(kind, inputs)]
+    wrong = [
+        f"{kind}: {each.place}: {each.reason}" for kind, inputs in registered(name) for each in _wrong(kind, inputs)
+    ]
     assert wrong == []
 
 
@@ -47,7 +40,7 @@ def test_no_other_name_and_no_other_kind_of_value_passes(name: str) -> None:
 
 def _accepted_mutants(stack: str) -> Iterator[str]:
     """What could be another name or another kind of value in the stack's inputs, and would pass."""
-    for kind, inputs in _asked(stack):
+    for kind, inputs in registered(stack):
         mutants = {f"{name}Zz": {**without(inputs, name), f"{name}Zz": inputs[name]} for name in inputs}
         mutants |= {str(path): changed(inputs, path) for path in leaves(inputs) if not _ANYTHING & set(path)}
         yield from (f"{kind}: {name}" for name, mutant in mutants.items() if not _wrong(kind, mutant))

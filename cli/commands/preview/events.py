@@ -12,6 +12,7 @@ from cli.commands.preview import property_path
 from cli.commands.preview.report import OPERATIONS, OURS, Change, Property, Report, Verdict
 from components.base import facts
 from driver import protected
+from embedded.cloud_models.coverage import Coverage
 
 Event = Mapping[str, Any]
 
@@ -60,6 +61,7 @@ def report(
     verdicts = _Verdicts()
     diagnostics: dict[str, list[str]] = {"error": [], "warning": []}
     packages: set[str] = set()
+    values: dict[str, Coverage] = {}
     for event in events:
         if step := event.get("resourcePreEvent"):
             _note_step(step["metadata"], changes, unchanged)
@@ -70,7 +72,11 @@ def report(
         elif summary := event.get("policyAnalyzeStackSummaryEvent") or event.get("policyAnalyzeSummaryEvent"):
             for name in [*summary.get("passed", ()), *summary.get("failed", ())]:
                 verdicts.passed(_pack(summary), name)
-        elif (diagnostic := event.get("diagnosticEvent")) and diagnostic["severity"] in diagnostics:
+        elif not (diagnostic := event.get("diagnosticEvent")):
+            continue
+        elif found := Coverage.read(diagnostic["message"]):
+            values[found.token] = values[found.token].and_of(found) if found.token in values else found
+        elif diagnostic["severity"] in diagnostics:
             diagnostics[diagnostic["severity"]] += _lines(diagnostic["message"])
             packages.add(_type(diagnostic.get("urn", "")).partition(":")[0])
     if refusal := _too_new(components):
@@ -86,6 +92,7 @@ def report(
         faults=tuple(dict.fromkeys(diagnostics["error"])),
         warnings=tuple(dict.fromkeys(diagnostics["warning"])),
         stand_ins=tuple((package, why) for package, why in sorted(stand_ins.items()) if package in packages),
+        values=tuple(values[token] for token in sorted(values)),
         failed=failed,
     )
 

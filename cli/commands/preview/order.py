@@ -16,6 +16,7 @@ from cli.commands.preview.sections import (
     queues,
     runs,
     summary,
+    values,
     warnings,
 )
 
@@ -33,6 +34,7 @@ MARKDOWN: tuple[Section, ...] = (
     kept_data,
     changes,
     warnings,
+    values,
 )
 """The most important first: a reviewer reads from the top."""
 TERMINAL: tuple[Section, ...] = (
@@ -45,6 +47,7 @@ TERMINAL: tuple[Section, ...] = (
     runs,
     consequences,
     kept_data,
+    values,
     warnings,
     summary,
     policies,

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from embedded.cloud_models.coverage import Coverage
+
 # In the order of the report; the engine's steps of a replacement are one `replace` here.
 OPERATIONS = ("delete", "replace", "update", "create", "import", "refresh", "discard")
 OURS = "tensorplane:index:"
@@ -67,6 +69,8 @@ class Report:
     """Seconds that the last finished run of each training job took; without those of which the cluster knows none."""
     stand_ins: tuple[tuple[str, str], ...] = ()
     """Packages whose preview-only provider was used, each with the reason why not the real one."""
+    values: tuple[Coverage, ...] = ()
+    """Which values the preview-only providers could check, by type of resource."""
     failed: bool = False
 
     @property

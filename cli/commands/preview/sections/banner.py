@@ -16,8 +16,21 @@ def lines(report: Report) -> tuple[str, ...]:
     reasons = "; ".join(f"{package}: {why}" for package, why in report.stand_ins)
     return (
         f"Checked against the SDK's types, not by the cloud ({reasons}).",
+        *_of_values(report),
         "Permissions, quotas, names in use and which changes replace a resource are not checked here.",
     )
+
+
+def _of_values(report: Report) -> Iterator[str]:
+    """How many values the clouds' own models could check."""
+    without = sorted({each.package for each in report.values} - {each.package for each in report.values if each.model})
+    if models := sorted({each.model for each in report.values if each.model}):
+        checked = [each for each in report.values if each.package not in without]
+        limited = sum(len(each.limited) for each in checked)
+        all_inputs = limited + sum(len(each.unchecked) for each in checked)
+        yield f"Values of {limited} of {all_inputs} inputs are checked too, as far as {', '.join(models)} limits them."
+    for package in without:
+        yield f"Values of {package} are not checked: its cloud's model is not installed; make preview installs it."
 
 
 def terminal(report: Report, _: int) -> Iterator[Text]:
