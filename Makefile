@@ -119,8 +119,8 @@ test-nightly: tools-test ## The heavier counts, in shards: make test-nightly SHA
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_JOBS=$$((500 / $${SHARD#*/})) TENSORPLANE_CREATES=500 \
 		TENSORPLANE_GANGS=20 TENSORPLANE_ROUNDS=$$((200 / $${SHARD#*/})) TENSORPLANE_MUTANTS=500 \
 		$(BIN)/python -m pytest tests/queues --timeout 0
-	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_MUTANTS=500 \
-		$(BIN)/python -m pytest tests/unit/stack/test_fresh_mutants.py --timeout 0
+	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_MUTANTS=500 TENSORPLANE_MISTAKES=1000 \
+		$(BIN)/python -m pytest tests/unit/stack/test_fresh_mutants.py tests/unit/stack/test_refused_mistakes.py --timeout 0
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_SPECS=$$((10000 / $${SHARD#*/})) \
 		$(BIN)/python -m pytest tests/properties/test_jobs.py --timeout 0
 

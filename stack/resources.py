@@ -16,6 +16,7 @@ from components.gpu_runtime import GpuRuntime
 from components.namespace import Namespace
 from components.queues import Queue, admission, dashboard, team, training_dashboard
 from components.queues.quota_return import QuotaReturn
+from components.queues.usage import Usage
 from components.streams.create import streams_of
 from components.volumes import teams as team_volumes
 from components.volumes.component import Volume
@@ -130,6 +131,9 @@ def _scheduling(
     needed_by_jobs += admission.declare(spaces, inside)
     if spaces.gpus and config.controllers.kueue == "chart":
         QuotaReturn(cluster=cluster, namespace=namespace, teams=teams, opts=after)
+    if spaces.gpus:
+        named = {name: args.namespace or name for name, args in config.teams.items()}
+        Usage(cluster=cluster, namespace=namespace, spaces=named, teams=teams, opts=after)
     if config.controllers.kueue_dashboard:
         dashboard.declare(list(config.queues), everywhere, namespace, inside)
     of_teams = {name: Space(args.namespace or name, teams[name], claims[name]) for name, args in config.teams.items()}

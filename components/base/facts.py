@@ -32,6 +32,7 @@ STREAM = "tensorplane:index:Stream"
 SWEEP = "tensorplane:index:Sweep"
 TENSORBOARD = "tensorplane:index:TensorBoard"
 TRAINING_JOB = "tensorplane:index:TrainingJob"
+USAGE = "tensorplane:index:Usage"
 VOLUME = "tensorplane:index:Volume"
 
 
@@ -362,6 +363,12 @@ class TrainingJobOutputs(TypedDict):
     queue: str | None
     pods: int
     gpus: int
+
+
+class Usage(TypedDict):
+    """The agent that records GPU-hours."""
+
+    teams: list[str]
 
 
 class Volume(TypedDict):

@@ -53,6 +53,17 @@ EXPECTED = (
             "kubernetes:rbac.authorization.k8s.io/v1:RoleBinding",
         )
     ),
+    *(
+        Expected("create", kind, r"queue\.usage(\..*)?", "queues with GPUs record what their jobs use")
+        for kind in (
+            _CODE,
+            "kubernetes:apps/v1:Deployment",
+            "kubernetes:core/v1:ServiceAccount",
+            "kubernetes:networking.k8s.io/v1:NetworkPolicy",
+            "kubernetes:rbac.authorization.k8s.io/v1:Role",
+            "kubernetes:rbac.authorization.k8s.io/v1:RoleBinding",
+        )
+    ),
     Expected("update", "gcp:container/cluster:Cluster", "cluster", "GKE changes authenticatorGroupsConfig in place"),
     Expected(
         "create", "kubernetes:autoscaling/v2:HorizontalPodAutoscaler", "digits-server", "the server of aks scales"

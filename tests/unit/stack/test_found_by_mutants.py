@@ -147,3 +147,9 @@ def test_a_number_with_a_leading_zero_is_not_silently_octal(tmp_path: Path) -> N
     assert _faults(file) == [
         "tensorplane:volumes.a.sizeGib: Pulumi reads 017 as an octal number, 15; write 17 or 15",
     ]
+
+
+def test_an_octal_number_outside_of_its_limits_is_refused_for_its_size_alone(tmp_path: Path) -> None:
+    file = tmp_path / "Pulumi.dev.yaml"
+    file.write_text("config: {nodeGroups: {a: {accelerator: t4, perNode: 061, max: 2}}}\n")
+    assert _faults(file) == ["tensorplane:nodeGroups.a.perNode: invalid value 49; use 16 or less"]

@@ -1,0 +1,1 @@
+"""Records how many GPU-seconds the jobs of each queue have held, by month and flavor."""

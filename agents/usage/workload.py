@@ -1,0 +1,88 @@
+"""What a Workload of Kueue says of the time for which it has been admitted, and of the GPUs that it holds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+Object = dict[str, Any]
+
+GPU = "nvidia.com/gpu"
+UNKNOWN = "unknown"
+"""The flavor of GPUs that were held and returned while nobody looked."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """A Workload, as far as its use counts."""
+
+    key: str
+    """Short for its UID, of which the record has thousands."""
+    queue: str
+    past: int
+    """Whole seconds of former admissions, as Kueue adds them up."""
+    since: datetime | None
+    """Since when it is admitted; None while it is not."""
+    until: datetime
+    """Until when it counts: now, its end, or its eviction."""
+    gpus: Mapping[str, int]
+    """GPUs that it holds, by flavor. Those that it asks for, of an unknown flavor, while it holds none."""
+    finished: bool
+
+
+def of(thing: Object, now: datetime) -> Held | None:
+    """The use of one Workload; None if it asks for no GPUs."""
+    spec, status = thing["spec"], thing.get("status") or {}
+    gpus = _assigned(status) or _asked(spec)
+    if not gpus:
+        return None
+    finished, admitted = _condition(status, "Finished"), _condition(status, "Admitted")
+    is_admitted = admitted.get("status") == "True"
+    ended = finished.get("status") == "True"
+    changed = finished if ended else admitted if admitted and not is_admitted else {}
+    return Held(
+        key=str(thing["metadata"]["uid"]).replace("-", "")[:16],
+        queue=str(spec.get("queueName", "")),
+        past=int(status.get("accumulatedPastExecutionTimeSeconds") or 0),
+        since=_moment(admitted) if is_admitted else None,
+        until=min(_moment(changed) or now, now),
+        gpus=gpus,
+        finished=ended,
+    )
+
+
+def _assigned(status: Object) -> dict[str, int]:
+    """By flavor, without pods that have ended and whose quota Kueue has given to others."""
+    gone = {one["name"]: int(one["count"]) for one in status.get("reclaimablePods") or ()}
+    found: Counter[str] = Counter()
+    for each in (status.get("admission") or {}).get("podSetAssignments") or ():
+        gpus, count = int((each.get("resourceUsage") or {}).get(GPU, "0")), int(each.get("count") or 1)
+        if gpus:
+            left = max(count - gone.get(each["name"], 0), 0)
+            found[str((each.get("flavors") or {}).get(GPU, UNKNOWN))] += gpus * left // count
+    return dict(found)
+
+
+def _asked(spec: Object) -> dict[str, int]:
+    total = 0
+    for each in spec.get("podSets") or ():
+        containers = each["template"]["spec"]["containers"]
+        total += int(each.get("count", 1)) * sum(map(_gpus, containers))
+    return {UNKNOWN: total} if total else {}
+
+
+def _gpus(container: Object) -> int:
+    resources = container.get("resources") or {}
+    return int({**(resources.get("limits") or {}), **(resources.get("requests") or {})}.get(GPU, "0"))
+
+
+def _condition(status: Object, kind: str) -> Object:
+    return next((one for one in status.get("conditions") or () if one["type"] == kind), {})
+
+
+def _moment(condition: Object) -> datetime | None:
+    text = condition.get("lastTransitionTime")
+    return datetime.fromisoformat(text).astimezone(UTC) if text else None

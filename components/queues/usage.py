@@ -1,0 +1,57 @@
+"""The agent that records the GPU-hours of the stack's queues."""
+
+from collections.abc import Mapping
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from agents.usage.record import PREFIX
+from components.agent import TO_API_SERVER, Agent, Resources, Rights
+from components.base import facts
+from components.clusters.component import Cluster
+from components.namespace import Namespace
+
+ACCOUNT = "queue.usage"
+"""Its service account. No workload can have it: their names hold no dot."""
+_WORKLOADS: "tuple[k8s.rbac.v1.PolicyRuleArgsDict, ...]" = (
+    {"api_groups": ["kueue.x-k8s.io"], "resources": ["workloads"], "verbs": ["list"]},
+)
+
+
+class Usage(pulumi.ComponentResource):
+    """One per stack whose queues have GPUs. Its records are in the stack's namespace, where no team writes."""
+
+    def __init__(
+        self,
+        *,
+        cluster: Cluster,
+        namespace: Namespace,
+        spaces: Mapping[str, str],
+        teams: Mapping[str, pulumi.Input[str]],
+        opts: pulumi.ResourceOptions,
+    ) -> None:
+        """`teams`: the teams' namespaces, by the teams' names; `spaces`: their names."""
+        super().__init__(facts.USAGE, ACCOUNT, dict(facts.Usage(teams=sorted(teams))), opts)
+        names = [f"{PREFIX}{space}" for space in (namespace.plain_name, *spaces.values())]
+        records: tuple[k8s.rbac.v1.PolicyRuleArgsDict, ...] = (
+            # RBAC cannot limit what is created by its name.
+            {"api_groups": [""], "resources": ["configmaps"], "verbs": ["create"]},
+            {"api_groups": [""], "resources": ["configmaps"], "verbs": ["get", "patch"], "resource_names": names},
+        )
+        rights = [
+            Rights(ACCOUNT, (*_WORKLOADS, *records), namespace.name),
+            *(Rights(ACCOUNT, _WORKLOADS, space, resource_name=f"{ACCOUNT}.{team}") for team, space in teams.items()),
+        ]
+        agent = Agent(
+            "usage",
+            name=ACCOUNT,
+            component="usage",
+            namespace=namespace.name,
+            image=cluster.args.images.python,
+            resources=Resources(cpu="10m", memory="48Mi", memory_limit="256Mi"),
+            rights=rights,
+            egress=[TO_API_SERVER],
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+        agent.deployment(agent.pod([namespace.name, namespace.name, *teams.values()]))
+        self.register_outputs({})
