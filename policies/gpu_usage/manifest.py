@@ -20,6 +20,7 @@ class UncountableError(Exception):
     def __init__(self, problem: str, remedy: str) -> None:
         super().__init__(f"{problem}; {remedy}")
         self.problem = problem
+        self.remedy = remedy
 
 
 class Unknown:
