@@ -1,0 +1,136 @@
+"""The resources of one stack as plain values. All rules of an evaluation share one view."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from gpu_usage.manifest import UNKNOWN, Manifest, Unknown, UncountableError, plain, read, unknown
+from pulumi_policy import PolicyResource
+
+_STACK = "pulumi:pulumi:Stack"
+_CLUSTER = "tensorplane:index:Cluster"
+_KUBERNETES = "kubernetes:"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One resource: its type, and its properties as plain values with UNKNOWN for what only the update knows."""
+
+    resource: PolicyResource
+    body: Mapping[str, Any]
+    manifest: Manifest | None
+    """The Kubernetes object, if it is one."""
+
+    @property
+    def token(self) -> str:
+        """Its type, as Pulumi spells it."""
+        return self.resource.resource_type
+
+    @property
+    def urn(self) -> str:
+        """Its identity in the stack."""
+        return self.resource.urn
+
+    @property
+    def kind(self) -> str:
+        """The last part of its type."""
+        return self.token.rpartition(":")[2]
+
+    @property
+    def who(self) -> str:
+        """How messages name it."""
+        return f"{self.resource.name} ({self.kind})"
+
+    @property
+    def protected(self) -> bool:
+        """Whether the engine refuses to delete it."""
+        return bool(self.resource.opts.protect)
+
+    @property
+    def namespace(self) -> Any:
+        """The namespace of a Kubernetes object; empty if it has none, UNKNOWN if only the update knows it."""
+        found = self.manifest.metadata("namespace") if self.manifest else None
+        return "" if found is None else found
+
+
+@dataclass
+class View:
+    """The resources of a stack."""
+
+    resources: Sequence[PolicyResource]
+    all: list[Seen] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.all = [_seen(one) for one in self.resources]
+
+    def of(self, *tokens: str) -> Iterator[Seen]:
+        """The resources of these types."""
+        return (one for one in self.all if one.token in tokens)
+
+    def kinds(self, *types: tuple[str, str]) -> Iterator[tuple[Seen, Manifest]]:
+        """The Kubernetes objects of these groups and kinds."""
+        return ((one, one.manifest) for one in self.all if one.manifest and one.manifest.type in types)
+
+    @cached_property
+    def stack(self) -> str:
+        """The stack's name, as in the names of its files."""
+        return self.resources[0].urn.split(":")[2] if self.resources else ""
+
+    @cached_property
+    def urn(self) -> str | None:
+        """The stack's own resource. `pulumi policy analyze` (3.246) panics on a violation without a resource."""
+        return next((one.urn for one in self.all if one.token == _STACK), None)
+
+    @cached_property
+    def cluster(self) -> str:
+        """The kind of the stack's cluster; empty if it registers none."""
+        return next((str(one.body.get("kind", "")) for one in self.of(_CLUSTER)), "")
+
+    @property
+    def config(self) -> str:
+        """The configuration file of this stack's policies."""
+        return f"policies/config.{self.stack}.json"
+
+
+def _seen(resource: PolicyResource) -> Seen:
+    manifest = None
+    if resource.resource_type.startswith(_KUBERNETES):
+        try:
+            manifest = read(resource.resource_type, resource.props)
+        except UncountableError:  # gpu-quota refuses it: its type and its manifest differ
+            manifest = None
+    return Seen(resource, manifest.body if manifest else plain(resource.props), manifest)
+
+
+def at(owner: Mapping[str, Any], *keys: str) -> Any:
+    """A value at a path; None if it is missing. Raises UncountableError if a map on the way is UNKNOWN."""
+    value: Any = owner
+    for depth, key in enumerate(keys):
+        if isinstance(value, Unknown):
+            raise unknown(keys[:depth])
+        if not isinstance(value, Mapping):
+            return None
+        value = value.get(key)
+    return value
+
+
+def known(owner: Mapping[str, Any], *keys: str) -> Any:
+    """A value at a path that decides, so it must not be UNKNOWN."""
+    value = at(owner, *keys)
+    if value is UNKNOWN:
+        raise unknown(keys)
+    return value
+
+
+def maps(owner: Mapping[str, Any], *keys: str) -> list[Mapping[str, Any]]:
+    """The maps in a list at a path; none if it is missing. Raises UncountableError if it is UNKNOWN."""
+    value = known(owner, *keys)
+    if isinstance(value, Mapping):  # the SDKs of clouds wrap one block as a map
+        return [value]
+    found = value if isinstance(value, list) else []
+    if any(each is UNKNOWN for each in found):
+        raise unknown(keys)
+    return [each for each in found if isinstance(each, Mapping)]
