@@ -67,11 +67,18 @@ def _denied(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
     if manifest is None or manifest.type != _NAMESPACE or manifest.is_patch:
         return
     name = manifest.metadata("name")
-    if name not in config["exemptNamespaces"] and not any(
+    # Only a team with members has pods, and gets its policy with them.
+    if name in (*config["exemptNamespaces"], *_teams(view)):
+        return
+    if not any(
         one.namespace == name and _selects_all(policy.body) for one, policy in view.kinds(_POLICY)
     ):
         problem = "every pod of the cluster reaches every pod here"
         yield Finding(problem, "add a NetworkPolicy with `podSelector: {}` that admits what is needed")
+
+
+def _teams(view: View) -> set[Any]:
+    return {team for queue in view.of("tensorplane:index:Queue") for team in known(queue.body, "teams") or ()}
 
 
 def _selects_all(policy: Mapping[str, Any]) -> bool:

@@ -80,7 +80,10 @@ def _reclaim(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
     # A volume that somebody declares has reclaim policy Retain by default.
     if manifest.type == _VOLUME and policy not in (None, "Retain"):
         yield Finding("its data is deleted with its claim", "set `spec.persistentVolumeReclaimPolicy: Retain`")
-    if manifest.type in _SNAPSHOTS and _deletion_policy(manifest) != "Retain":
+    parent = seen.resource.parent
+    # Copies that live for minutes, while a mirror sends them.
+    temporary = parent is not None and parent.resource_type == "tensorplane:index:Movers"
+    if manifest.type in _SNAPSHOTS and not temporary and _deletion_policy(manifest) != "Retain":
         yield Finding("its snapshots are deleted with their objects", "set `deletionPolicy: Retain`")
 
 

@@ -79,17 +79,15 @@ def _resource(title: str, given: Any) -> Resource:
     body = dict(given or {})
     set_on = {key: body.pop(f"${key}") for key in ("parent", "protect") if f"${key}" in body}
     metadata = {"name": name, **{key: body.pop(f"${key}") for key in ("namespace", "labels") if f"${key}" in body}}
-    token, props = f"kubernetes:{kind}", {"metadata": metadata, **body}
+    token, props = kind, body
     if kind in _OURS:
-        token, props = f"tensorplane:index:{kind}", body
-    elif kind == "Pod":
-        token, props = "kubernetes:core/v1:Pod", {"metadata": metadata, "spec": body}
+        token = f"tensorplane:index:{kind}"
     elif kind in _PODS:
         top = {key: body.pop(f"${key}") for key in ("replicas", "parallelism") if f"${key}" in body}
         template = {"metadata": {"labels": metadata.get("labels", {})}, "spec": body}
         token, props = _PODS[kind], {"metadata": metadata, "spec": {**top, "template": template}}
-    elif "kubernetes:" not in kind and "/" in kind.partition(":")[2].partition(":")[0]:
-        token, props = kind, body  # aws:eks/cluster:Cluster
-    elif kind.startswith(("kubernetes:", "azure-native:", "gcp:", "aws:")):
-        token, props = kind, ({"metadata": metadata, **body} if kind.startswith("kubernetes:") else body)
+    elif kind == "Pod":
+        token, props = "kubernetes:core/v1:Pod", {"metadata": metadata, "spec": body}
+    elif kind.startswith("kubernetes:"):
+        props = {"metadata": metadata, **body}
     return {"type": token, "name": name, "parent": "", "props": props, **set_on}
