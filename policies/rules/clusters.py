@@ -25,7 +25,7 @@ def _endpoint(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
     if _EVERYWHERE & set(open_to):
         remedy = "make its endpoint private, or list the networks of those who use it"
         yield Finding("its API server can be reached from every address", remedy)
-    if seen.token == _EKS and at(seen.body, "vpcConfig", "endpointPrivateAccess") is not True:
+    if seen.type == _EKS and at(seen.body, "vpcConfig", "endpointPrivateAccess") is not True:
         remedy = "set `vpcConfig.endpointPrivateAccess: true`"
         yield Finding("its nodes reach its API server over the internet", remedy)
 
@@ -33,20 +33,20 @@ def _endpoint(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
 def _reached_from(seen: Seen) -> list[Any]:
     """The networks that reach the API server. One that only the update knows is a resource's, not everywhere."""
     body = seen.body
-    if seen.token == _EKS and known(body, "vpcConfig", "endpointPublicAccess") is not False:
+    if seen.type == _EKS and known(body, "vpcConfig", "endpointPublicAccess") is not False:
         return list(known(body, "vpcConfig", "publicAccessCidrs") or _EVERYWHERE)
-    if seen.token == _GKE and known(body, "privateClusterConfig", "enablePrivateEndpoint") is not True:
+    if seen.type == _GKE and known(body, "privateClusterConfig", "enablePrivateEndpoint") is not True:
         listed = known(body, "masterAuthorizedNetworksConfig")
         blocks = maps(listed, "cidrBlocks") if listed is not None else [{"cidrBlock": each} for each in _EVERYWHERE]
         return [at(one, "cidrBlock") for one in blocks]
-    if seen.token == _AKS and known(body, "apiServerAccessProfile", "enablePrivateCluster") is not True:
+    if seen.type == _AKS and known(body, "apiServerAccessProfile", "enablePrivateCluster") is not True:
         return list(known(body, "apiServerAccessProfile", "authorizedIPRanges") or _EVERYWHERE)
     return []
 
 
 def _secrets(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
     remedy = "encrypt them with a key of your own (KMS), which can be rotated and withdrawn"
-    if seen.token in _KEYS and not _KEYS[seen.token](seen.body):
+    if seen.type in _KEYS and not _KEYS[seen.type](seen.body):
         yield Finding("its Secrets are not encrypted with a key of the stack", remedy)
 
 
@@ -63,11 +63,11 @@ _KEYS = {
 
 
 def _audit(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
-    if seen.token == _EKS and "audit" not in (known(seen.body, "enabledClusterLogTypes") or ()):
+    if seen.type == _EKS and "audit" not in (known(seen.body, "enabledClusterLogTypes") or ()):
         yield Finding("its audit log is off", "add `audit` to `enabledClusterLogTypes`")
-    if seen.token == _GKE and "APISERVER" not in (known(seen.body, "loggingConfig", "enableComponents") or ()):
+    if seen.type == _GKE and "APISERVER" not in (known(seen.body, "loggingConfig", "enableComponents") or ()):
         yield Finding("the log of its API server is off", "add `APISERVER` to `loggingConfig.enableComponents`")
-    if seen.token == _AKS and not any(_logs_audit(one) for one in view.of(_DIAGNOSTICS)):
+    if seen.type == _AKS and not any(_logs_audit(one) for one in view.of(_DIAGNOSTICS)):
         remedy = "add a DiagnosticSetting with the category kube-audit-admin"
         yield Finding("its audit log is off", remedy)
 
@@ -79,7 +79,7 @@ def _logs_audit(setting: Seen) -> bool:
 
 def _retention(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
     is_of_cluster = str(at(seen.body, "name")).startswith("/aws/eks/")
-    if not is_of_cluster and seen.token != "azure-native:operationalinsights:Workspace":
+    if not is_of_cluster and seen.type != "azure-native:operationalinsights:Workspace":
         return
     days = known(seen.body, "retentionInDays") or 0
     if days and days < config["minDays"]:
@@ -96,15 +96,15 @@ def _deletion(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
         _GKE: at(seen.body, "deletionProtection") is not False,
         _AKS: seen.protected,
     }
-    if not protected.get(seen.token, True):
+    if not protected.get(seen.type, True):
         yield Finding("one `pulumi destroy`, or one click, deletes the cluster", remedy)
 
 
 def _rotation(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
-    if seen.token == "aws:kms/key:Key" and at(seen.body, "enableKeyRotation") is not True:
+    if seen.type == "aws:kms/key:Key" and at(seen.body, "enableKeyRotation") is not True:
         yield Finding("its key is never rotated", "set `enableKeyRotation: true`")
     symmetric = at(seen.body, "purpose") in (None, "ENCRYPT_DECRYPT")
-    if seen.token == _GKE_KEY and symmetric and at(seen.body, "rotationPeriod") is None:
+    if seen.type == _GKE_KEY and symmetric and at(seen.body, "rotationPeriod") is None:
         yield Finding("its key is never rotated", "set `rotationPeriod`")
 
 

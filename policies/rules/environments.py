@@ -21,7 +21,7 @@ _CLOUDS = {
 
 
 def _clusters(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
-    kind = seen.body.get("kind") if seen.token == _CLUSTER else _CLOUDS.get(seen.token)
+    kind = seen.body.get("kind") if seen.type == _CLUSTER else _CLOUDS.get(seen.type)
     if kind is not None and config["clusters"] and kind not in config["clusters"]:
         problem = f"a cluster of kind {kind}; {view.stack} may have {', '.join(config['clusters'])}"
         yield Finding(problem, f"change `cluster.kind`, or add it to `clusters` in {view.config}")

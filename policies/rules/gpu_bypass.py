@@ -35,9 +35,11 @@ def _paths(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
     for pod in pods.of(seen):
         for volume in maps(pod.spec, "volumes"):
             path = at(volume, "hostPath", "path")
-            if path is UNKNOWN or (isinstance(path, str) and overlaps(path)):
+            if path is UNKNOWN or overlaps(str(path)):
                 shown = "a path that is not known" if path is UNKNOWN else path
-                problem = f"volume {volume.get('name')} of `{pod.where}` mounts {shown} of the node, which reaches devices"
+                problem = (
+                    f"volume {volume.get('name')} of `{pod.where}` mounts {shown} of the node, which reaches devices"
+                )
                 yield Finding(problem, f"{_REMEDY} in {view.config}")
 
 
@@ -47,7 +49,7 @@ def _volumes(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
         return
     for kind in ("hostPath", "local"):
         path = at(manifest.body, "spec", kind, "path")
-        if path is UNKNOWN or (isinstance(path, str) and overlaps(path)):
+        if path is UNKNOWN or overlaps(str(path)):
             yield Finding(f"`spec.{kind}.path` reaches devices of the node", "name a folder of data")
 
 
@@ -55,7 +57,7 @@ POLICIES = [
     rule(
         of_each(_paths),
         name="gpu-device-paths",
-        description="No pod reaches devices through paths of its node (/dev, the device plugins' and runtimes' sockets).",
+        description="No pod reaches devices by paths of its node: /dev, the sockets of device plugins and runtimes.",
         remedy="Request GPUs in resources.limits.",
         severity=Severity.CRITICAL,
         tags=["gpu", "security"],

@@ -45,7 +45,7 @@ def _labels(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
 
 
 def _tags(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
-    key = _TAGGED.get(seen.token)
+    key = _TAGGED.get(seen.type)
     if key is None:
         return
     given = {*(known(seen.body, key) or {}), *_by_default(seen, view)}
@@ -56,7 +56,7 @@ def _tags(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
 
 def _by_default(seen: Seen, view: View) -> Iterator[str]:
     """Tags that the provider gives to all its resources."""
-    token, key = _PROVIDERS.get(seen.token.partition(":")[0], ("", ""))
+    token, key = _PROVIDERS.get(seen.type.partition(":")[0], ("", ""))
     for provider in view.of(token):
         value = _read(provider.body.get(key))
         yield from at(value, "tags") or value

@@ -46,7 +46,7 @@ def _is_internal(service: Manifest) -> bool:
 
 
 def _is_listed(seen: Seen, config: Config) -> bool:
-    name = f"{seen.namespace}/{seen.manifest.metadata('name') if seen.manifest else ''}"
+    name = f"{seen.namespace}/{at(seen.body, 'metadata', 'name')}"
     return any(fnmatchcase(name, each) for each in config["public"])
 
 
@@ -70,9 +70,7 @@ def _denied(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
     # Only a team with members has pods, and gets its policy with them.
     if name in (*config["exemptNamespaces"], *_teams(view)):
         return
-    if not any(
-        one.namespace == name and _selects_all(policy.body) for one, policy in view.kinds(_POLICY)
-    ):
+    if not any(one.namespace == name and _selects_all(policy.body) for one, policy in view.kinds(_POLICY)):
         problem = "every pod of the cluster reaches every pod here"
         yield Finding(problem, "add a NetworkPolicy with `podSelector: {}` that admits what is needed")
 

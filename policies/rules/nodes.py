@@ -23,38 +23,38 @@ def _is_class(seen: Seen) -> bool:
 
 
 def _metadata(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
-    if seen.token == _TEMPLATE or _is_class(seen):
-        options = at(seen.body if seen.token == _TEMPLATE else at(seen.body, "spec") or {}, "metadataOptions") or {}
+    if seen.type == _TEMPLATE or _is_class(seen):
+        options = at(seen.body if seen.type == _TEMPLATE else at(seen.body, "spec") or {}, "metadataOptions") or {}
         if at(options, "httpTokens") != "required":
             yield Finding("its machines answer IMDSv1, which one forged request reads", "set `httpTokens: required`")
         if at(options, "httpPutResponseHopLimit") != 1:
             yield Finding("pods read the credentials of their machine", "set `httpPutResponseHopLimit: 1`")
-    if seen.token == _EKS_GROUP and at(seen.body, "launchTemplate") is None:
+    if seen.type == _EKS_GROUP and at(seen.body, "launchTemplate") is None:
         remedy = "give it a launch template with `httpTokens: required` and `httpPutResponseHopLimit: 1`"
         yield Finding("without a launch template, pods read the credentials of their machine", remedy)
-    if seen.token == _GKE_POOL and at(seen.body, "nodeConfig", "workloadMetadataConfig", "mode") != "GKE_METADATA":
+    if seen.type == _GKE_POOL and at(seen.body, "nodeConfig", "workloadMetadataConfig", "mode") != "GKE_METADATA":
         remedy = "set `nodeConfig.workloadMetadataConfig.mode: GKE_METADATA`"
         yield Finding("pods read the credentials of their machine", remedy)
 
 
 def _addresses(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
     problem = "its nodes have public addresses"
-    if seen.token == _TEMPLATE:
+    if seen.type == _TEMPLATE:
         for one in maps(seen.body, "networkInterfaces"):
             if at(one, "associatePublicIpAddress") in (True, "true"):
                 yield Finding(problem, "remove `associatePublicIpAddress`")
-    if seen.token == _GKE and at(seen.body, "privateClusterConfig", "enablePrivateNodes") is not True:
+    if seen.type == _GKE and at(seen.body, "privateClusterConfig", "enablePrivateNodes") is not True:
         yield Finding(problem, "set `privateClusterConfig.enablePrivateNodes: true`")
-    if seen.token == _GKE_POOL and at(seen.body, "networkConfig", "enablePrivateNodes") is False:
+    if seen.type == _GKE_POOL and at(seen.body, "networkConfig", "enablePrivateNodes") is False:
         yield Finding(problem, "set `networkConfig.enablePrivateNodes: true`")
-    pools = [seen.body] if seen.token == _AKS_POOL else maps(seen.body, "agentPoolProfiles") if seen.token == _AKS else []
+    pools = [seen.body] if seen.type == _AKS_POOL else maps(seen.body, "agentPoolProfiles") if seen.type == _AKS else []
     if any(at(one, "enableNodePublicIP") is True for one in pools):
         yield Finding(problem, "set `enableNodePublicIP: false`")
 
 
 def _disks(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
-    if seen.token == _TEMPLATE or _is_class(seen):
-        owner = seen.body if seen.token == _TEMPLATE else known(seen.body, "spec") or {}
+    if seen.type == _TEMPLATE or _is_class(seen):
+        owner = seen.body if seen.type == _TEMPLATE else known(seen.body, "spec") or {}
         disks = maps(owner, "blockDeviceMappings")
         if not disks or any(at(one, "ebs", "encrypted") not in (True, "true") for one in disks):
             remedy = "set `blockDeviceMappings[].ebs.encrypted: true`"

@@ -17,7 +17,17 @@ from stack_view.view import Seen, View, at, known, maps
 _ENFORCE = "pod-security.kubernetes.io/enforce"
 _HOSTS = ("hostNetwork", "hostPID", "hostIPC")
 _VOLUMES = frozenset(
-    {"configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "image", "persistentVolumeClaim", "projected", "secret"}
+    {
+        "configMap",
+        "csi",
+        "downwardAPI",
+        "emptyDir",
+        "ephemeral",
+        "image",
+        "persistentVolumeClaim",
+        "projected",
+        "secret",
+    }
 )
 _CAPABILITY = "NET_BIND_SERVICE"
 _PROFILES = ("RuntimeDefault", "Localhost")
@@ -74,7 +84,9 @@ def _volumes(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
             for kind in sorted(volume.keys() - {"name"} - _VOLUMES):
                 if volume[kind] is not None:
                     problem = f"volume {volume.get('name')} of `{pod.where}` is a {kind}"
-                    yield Finding(problem, "use a PersistentVolumeClaim, or one of the types of the restricted standard")
+                    yield Finding(
+                        problem, "use a PersistentVolumeClaim, or one of the types of the restricted standard"
+                    )
 
 
 def _user(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
@@ -118,7 +130,9 @@ def _namespaces(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
         if level != "restricted" and manifest.metadata("name") not in config["exemptNamespaces"]:
             found = "no level" if level is None else "a level that is not known" if level is UNKNOWN else f"`{level}`"
             problem = f"the API server enforces {found} of Pod Security here; allowed is `restricted`"
-            yield Finding(problem, f"label it {_ENFORCE}: restricted, or list it in `exemptNamespaces` in {view.config}")
+            yield Finding(
+                problem, f"label it {_ENFORCE}: restricted, or list it in `exemptNamespaces` in {view.config}"
+            )
 
 
 def _of(pod: Pod, container: Mapping[str, Any], key: str) -> Any:

@@ -37,7 +37,9 @@ def _wildcards(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
                 remedy = f"list the {key} that its holders use"
                 yield Finding(f"`rules.{index}.{key}` is a wildcard, which also grants what is added later", remedy)
         for verb in sorted(_ESCALATING & set(known(one, "verbs") or ())):
-            yield Finding(f"`rules.{index}.verbs` has {verb}, by which its holders get the rights of others", "remove it")
+            yield Finding(
+                f"`rules.{index}.verbs` has {verb}, by which its holders get the rights of others", "remove it"
+            )
 
 
 def _bindings(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
@@ -52,13 +54,13 @@ def _bindings(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
 
 def _cloud(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
     remedy = "grant the permissions that its holders use, on the resources that they use"
-    if seen.token in _AWS and _allows_all(at(seen.body, "policy")):
+    if seen.type in _AWS and _allows_all(at(seen.body, "policy")):
         yield Finding("it allows every action on every resource", remedy)
-    if seen.token == _ATTACHMENT and at(seen.body, "policyArn") == _ADMINISTRATOR:
+    if seen.type == _ATTACHMENT and at(seen.body, "policyArn") == _ADMINISTRATOR:
         yield Finding("it attaches AdministratorAccess", remedy)
-    if seen.token.startswith(_GCP) and at(seen.body, "role") in _BASIC:
+    if seen.type.startswith(_GCP) and at(seen.body, "role") in _BASIC:
         yield Finding(f"{seen.body['role']} is a basic role, of all services of the project", remedy)
-    if seen.token == _AZURE and str(at(seen.body, "roleDefinitionId")).endswith(_OWNERS):
+    if seen.type == _AZURE and str(at(seen.body, "roleDefinitionId")).endswith(_OWNERS):
         yield Finding("it makes its principal an owner, who can grant every right", remedy)
 
 

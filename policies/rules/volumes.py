@@ -11,7 +11,7 @@ from pulumi_policy import Severity
 from stack_view.finding import Finding
 from stack_view.rule import Config, of_each, rule
 from stack_view.schemas import words
-from stack_view.view import Seen, View, at, known, maps
+from stack_view.view import Seen, View, at, known
 
 _CLAIM = ("core", "PersistentVolumeClaim")
 _VOLUME = ("core", "PersistentVolume")
@@ -19,7 +19,10 @@ _CLASS = ("storage.k8s.io", "StorageClass")
 _SNAPSHOTS = frozenset(
     {
         *(("snapshot.storage.k8s.io", kind) for kind in ("VolumeSnapshotClass", "VolumeSnapshotContent")),
-        *(("groupsnapshot.storage.k8s.io", kind) for kind in ("VolumeGroupSnapshotClass", "VolumeGroupSnapshotContent")),
+        *(
+            ("groupsnapshot.storage.k8s.io", kind)
+            for kind in ("VolumeGroupSnapshotClass", "VolumeGroupSnapshotContent")
+        ),
     }
 )
 _OURS = "tensorplane:index:Volume"
@@ -95,7 +98,7 @@ def _deletion_policy(manifest: Manifest) -> Any:
 
 def _snapshots(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
     named = any(fnmatchcase(seen.resource.name, each) for each in config["required"])
-    if seen.token == _OURS and named and not any(_is_schedule(one, seen) for one in view.all):
+    if seen.type == _OURS and named and not any(_is_schedule(one, seen) for one in view.all):
         remedy = f"set its `snapshots.schedule`, or remove it from `required` in {view.config}"
         yield Finding("it has no schedule of snapshots or backups", remedy)
 
@@ -105,28 +108,28 @@ def _is_schedule(one: Seen, volume: Seen) -> bool:
     below = parent is not None and parent.urn == volume.urn
     # The agent's CronJob is named after its volume.
     named = one.resource.name in (volume.resource.name, f"snapshots-{volume.resource.name}")
-    return one.token in _SCHEDULES and (below or named)
+    return one.type in _SCHEDULES and (below or named)
 
 
 def _destroyed(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
-    if seen.token in _STORES and at(seen.body, "forceDestroy") not in (None, False):
+    if seen.type in _STORES and at(seen.body, "forceDestroy") not in (None, False):
         yield Finding("deleting it deletes all its objects", "remove `forceDestroy`")
-    if seen.token in _STORES and at(seen.body, "deletionProtectionEnabled") is False:
+    if seen.type in _STORES and at(seen.body, "deletionProtectionEnabled") is False:
         yield Finding("one command deletes it", "set `deletionProtectionEnabled: true`")
 
 
 def _public(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
     body, remedy = seen.body, "close it, and give the readers rights of their own"
-    for key in _BLOCKS if seen.token == _BLOCK else ():
+    for key in _BLOCKS if seen.type == _BLOCK else ():
         if at(body, key) is not True:
             yield Finding(f"`{key}` is not true, so a policy or ACL may make the bucket public", "set it to true")
     if str(at(body, "acl")).startswith("public"):
         yield Finding("its ACL lets everyone read it", remedy)
-    if seen.token == "gcp:storage/bucket:Bucket" and at(body, "publicAccessPrevention") != "enforced":
+    if seen.type == "gcp:storage/bucket:Bucket" and at(body, "publicAccessPrevention") != "enforced":
         yield Finding("it may be made public", "set `publicAccessPrevention: enforced`")
-    if seen.token.startswith("gcp:storage/") and at(body, "member") in _EVERYONE:
+    if seen.type.startswith("gcp:storage/") and at(body, "member") in _EVERYONE:
         yield Finding(f"it grants rights to {body['member']}", remedy)
-    if seen.token == "azure-native:storage:StorageAccount":
+    if seen.type == "azure-native:storage:StorageAccount":
         if at(body, "allowBlobPublicAccess") is not False:
             yield Finding("its containers may be made public", "set `allowBlobPublicAccess: false`")
         if at(body, "publicNetworkAccess") != "Disabled" and at(body, "networkRuleSet", "defaultAction") != "Deny":
@@ -134,12 +137,13 @@ def _public(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
 
 
 def _encryption(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
-    if seen.token in _ENCRYPTED and at(seen.body, "encrypted") is not True:
+    if seen.type in _ENCRYPTED and at(seen.body, "encrypted") is not True:
         yield Finding("it is not encrypted", "set `encrypted: true`")
     manifest = seen.manifest
-    if manifest and manifest.type == _CLASS and known(manifest.body, "provisioner") == "ebs.csi.aws.com":
-        if at(manifest.body, "parameters", "encrypted") not in ("true", True, UNKNOWN):
-            yield Finding("its disks are not encrypted", "set `parameters.encrypted: 'true'`")
+    if manifest is None or manifest.type != _CLASS or known(manifest.body, "provisioner") != "ebs.csi.aws.com":
+        return
+    if at(manifest.body, "parameters", "encrypted") not in ("true", True, UNKNOWN):
+        yield Finding("its disks are not encrypted", "set `parameters.encrypted: 'true'`")
 
 
 _TAGS = ["data", "storage"]

@@ -96,10 +96,14 @@ def view_of(args: StackValidationArgs) -> View:
 
 
 def tell(view: View, found: list[tuple[Seen | None, Finding]], report: ReportViolation) -> None:
-    """Reports each finding, or the largest and the number of the others."""
-    found = sorted(found, key=lambda one: (-one[1].size, one[0].who if one[0] else ""))
-    for seen, finding in found[:NAMED] if len(found) > NAMED + 1 else found:
-        text = f"{finding.problem}; {finding.remedy}"
-        report(f"{seen.who}: {text}" if seen else text, seen.urn if seen else view.urn)
-    if len(found) > NAMED + 1:
-        report(f"and {len(found) - NAMED} more: only the {NAMED} largest are named; repair the same in all", view.urn)
+    """Reports each finding of a resource, or the largest and the number of the others; then those of the stack."""
+    single = [(seen, finding) for seen, finding in found if seen]
+    single.sort(key=lambda one: (-one[1].size, one[0].who))
+    is_long = len(single) > NAMED + 1
+    for seen, finding in single[:NAMED] if is_long else single:
+        report(f"{seen.who}: {finding.problem}; {finding.remedy}", seen.urn)
+    if is_long:
+        report(f"and {len(single) - NAMED} more; repair the same in all, of which {NAMED} are named here", view.urn)
+    for seen, finding in found:
+        if seen is None:
+            report(f"{finding.problem}; {finding.remedy}", view.urn)

@@ -22,9 +22,9 @@ def words(*default: str) -> Schema:
     return {"type": "array", "items": {"type": "string"}, "default": list(default)}
 
 
-def number(default: float | None = None) -> Schema:
-    """A number of at least 0; no limit if it has no default and is not given."""
-    return {"type": "number", "minimum": 0} if default is None else {"type": "number", "minimum": 0, "default": default}
+def number(default: float) -> Schema:
+    """A number of at least 0."""
+    return {"type": "number", "minimum": 0, "default": default}
 
 
 def counts() -> Schema:

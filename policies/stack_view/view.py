@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from gpu_usage.manifest import UNKNOWN, Manifest, Unknown, UncountableError, plain, read, unknown
+from gpu_usage.manifest import UNKNOWN, Manifest, UncountableError, Unknown, dotted, of, plain, unknown
 from pulumi_policy import PolicyResource
 
 _STACK = "pulumi:pulumi:Stack"
@@ -23,9 +23,11 @@ class Seen:
     body: Mapping[str, Any]
     manifest: Manifest | None
     """The Kubernetes object, if it is one."""
+    fault: UncountableError | None = None
+    """Why it cannot be read. gpu-quota refuses it; for the other rules, it has no properties."""
 
     @property
-    def token(self) -> str:
+    def type(self) -> str:
         """Its type, as Pulumi spells it."""
         return self.resource.resource_type
 
@@ -37,7 +39,7 @@ class Seen:
     @property
     def kind(self) -> str:
         """The last part of its type."""
-        return self.token.rpartition(":")[2]
+        return self.type.rpartition(":")[2]
 
     @property
     def who(self) -> str:
@@ -68,7 +70,7 @@ class View:
 
     def of(self, *tokens: str) -> Iterator[Seen]:
         """The resources of these types."""
-        return (one for one in self.all if one.token in tokens)
+        return (one for one in self.all if one.type in tokens)
 
     def kinds(self, *types: tuple[str, str]) -> Iterator[tuple[Seen, Manifest]]:
         """The Kubernetes objects of these groups and kinds."""
@@ -77,12 +79,13 @@ class View:
     @cached_property
     def stack(self) -> str:
         """The stack's name, as in the names of its files."""
-        return self.resources[0].urn.split(":")[2] if self.resources else ""
+        return self.resources[0].urn.split(":")[2]
 
     @cached_property
-    def urn(self) -> str | None:
+    def urn(self) -> str:
         """The stack's own resource. `pulumi policy analyze` (3.246) panics on a violation without a resource."""
-        return next((one.urn for one in self.all if one.token == _STACK), None)
+        project = self.resources[0].urn.split("::")[1]
+        return f"urn:pulumi:{self.stack}::{project}::{_STACK}::{project}-{self.stack}"
 
     @cached_property
     def cluster(self) -> str:
@@ -96,13 +99,16 @@ class View:
 
 
 def _seen(resource: PolicyResource) -> Seen:
-    manifest = None
-    if resource.resource_type.startswith(_KUBERNETES):
-        try:
-            manifest = read(resource.resource_type, resource.props)
-        except UncountableError:  # gpu-quota refuses it: its type and its manifest differ
-            manifest = None
-    return Seen(resource, manifest.body if manifest else plain(resource.props), manifest)
+    body: Mapping[str, Any] = {}
+    try:
+        body = plain(resource.props)
+        manifest = of(resource.resource_type, body) if resource.resource_type.startswith(_KUBERNETES) else None
+        return Seen(resource, body, manifest)
+    except UncountableError as fault:
+        return Seen(resource, body, None, fault)
+    except Exception as crash:  # its text may contain values of the object
+        problem = f"this rule cannot read it ({type(crash).__name__})"
+        return Seen(resource, body, None, UncountableError(problem, "write it as Kubernetes documents it"))
 
 
 def at(owner: Mapping[str, Any], *keys: str) -> Any:
@@ -130,7 +136,8 @@ def maps(owner: Mapping[str, Any], *keys: str) -> list[Mapping[str, Any]]:
     value = known(owner, *keys)
     if isinstance(value, Mapping):  # the SDKs of clouds wrap one block as a map
         return [value]
-    found = value if isinstance(value, list) else []
-    if any(each is UNKNOWN for each in found):
+    if isinstance(value, list) and any(each is UNKNOWN for each in value):
         raise unknown(keys)
-    return [each for each in found if isinstance(each, Mapping)]
+    if not all(isinstance(each, Mapping) for each in value or ()):
+        raise UncountableError(f"`{dotted(keys)}` is not a list of maps", "write it as its API documents it")
+    return value or []

@@ -34,9 +34,7 @@ def stack(resources: Iterable[Mapping[str, Any]]) -> list[PolicyResource]:
         urn = f"urn:pulumi:dev::tensorplane::{token}::{name}"
         props = unknown_checking_proxy(resource["props"])
         parent = components.get(resource.get("parent", ""))
-        options = PolicyResourceOptions(
-            bool(resource.get("protect")), [], None, [], PolicyCustomTimeouts(0, 0, 0), []
-        )
+        options = PolicyResourceOptions(bool(resource.get("protect")), [], None, [], PolicyCustomTimeouts(0, 0, 0), [])
         made.append(PolicyResource(token, props, urn, name, options, None, parent, [], {}))
         # A component and what it made often have one name: the component came first.
         components.setdefault(name, made[-1])
@@ -46,7 +44,9 @@ def stack(resources: Iterable[Mapping[str, Any]]) -> list[PolicyResource]:
 def reports(policy: Policy, resources: list[PolicyResource], config: Mapping[str, Any]) -> list[str]:
     """What a rule reports on the resources."""
     told: list[str] = []
-    policy.validate(StackValidationArgs(resources, config), lambda message, urn=None: told.append(message))
+    policy.validate(
+        StackValidationArgs(resources, config), lambda message, urn=None: told.append(message if urn else "")
+    )
     return told
 
 

@@ -60,7 +60,9 @@ def test_each_rule_has_cases_of_both_kinds(rules: list[list[Any]]) -> None:
     names = {name for name, *_ in rules}
     assert {case.rule for case in CASES} <= names
     counted = Counter((case.rule, bool(case.says)) for case in CASES)
-    few = {name: counted[name, kind] for name in names - OLDER for kind in (True, False) if counted[name, kind] < FEWEST}
+    few = {
+        name: counted[name, kind] for name in names - OLDER for kind in (True, False) if counted[name, kind] < FEWEST
+    }
     assert few == {}
 
 
