@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from pulumi_policy import Severity
@@ -55,7 +55,7 @@ def _eks_key(body: Mapping[str, Any]) -> bool:
     return named and at(body, "encryptionConfig", "provider", "keyArn") is not None
 
 
-_KEYS = {
+_KEYS: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
     _EKS: _eks_key,
     _GKE: lambda body: at(body, "databaseEncryption", "state") == "ENCRYPTED",
     _AKS: lambda body: at(body, "securityProfile", "azureKeyVaultKms", "enabled") is True,

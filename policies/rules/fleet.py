@@ -1,4 +1,4 @@
-"""The fleet's own ceilings: what all node groups together may have and cost when they are full, and when they are idle."""
+"""The fleet's own ceilings: what all node groups together may have and cost, full and idle."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from stack_view.rule import Config, rule
 from stack_view.schemas import counts, number
 from stack_view.view import Seen, View
 
+_GPUS = 100
 # Machines of these clusters are not rented by the hour.
 _OWN = ("embedded", "existing")
 
@@ -26,7 +27,7 @@ def _gpus(view: View, config: Config) -> Iterator[tuple[Seen | None, Finding]]:
             by_accelerator[each.accelerator] += each.gpus
         else:
             yield each
-    most = config["maxGpus"]
+    most = config.get("maxGpus", view.unlimited or _GPUS)
     if by_group.total() > most:
         problem = f"the node groups have {by_group.total()} accelerators when they are full"
         remedy = f"lower `max` of a group, or raise maxGpus in {view.config}"
@@ -91,11 +92,11 @@ POLICIES = [
     rule(
         _gpus,
         name="fleet-gpus",
-        description="Full node groups have at most `maxGpus` accelerators (TPU chips too), and of each its `byAccelerator`.",
+        description="Full node groups have at most `maxGpus` accelerators (by default 100), and of each `byAccelerator`.",
         remedy="Lower max of a node group.",
         severity=Severity.HIGH,
         tags=_TAGS,
-        config={"maxGpus": number(100), "byAccelerator": counts(), "machines": counts()},
+        config={"maxGpus": {"type": "number", "minimum": 0}, "byAccelerator": counts(), "machines": counts()},
     ),
     rule(
         _cost,

@@ -150,7 +150,7 @@ POLICIES = [
     rule(
         of_each(_daemons),
         name="gpu-daemonsets",
-        description="DaemonSets that nodes with accelerators need (`names`, and the charts of NVIDIA) tolerate their taints.",
+        description="DaemonSets that nodes with accelerators need (`names`, NVIDIA's charts) tolerate their taints.",
         remedy="Add the toleration.",
         severity=Severity.HIGH,
         tags=_TAGS,

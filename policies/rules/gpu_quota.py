@@ -17,21 +17,24 @@ def _quota(view: View, config: Config) -> Iterator[tuple[Seen | None, Finding]]:
     usage = Usage(view, config["charts"])
     for seen, fault in usage.faults:
         yield seen, Finding(fault.problem, fault.remedy)
-    quota, asked = int(config["maxGpus"]), usage.requests.total()
+    quota, asked = config.get("maxGpus", view.unlimited or 0), usage.requests.total()
     if asked > quota:
         found = amounts.named(usage.by_name())
         remedy = f"Request fewer in their settings, or raise gpu-quota.maxGpus in {view.config}"
-        yield None, Finding(f"The workloads request {asked} GPUs", f"the quota is {quota}. {found}. {remedy}", asked)
+        yield (
+            None,
+            Finding(f"The workloads request {asked} GPUs", f"the quota is {quota:.12g}. {found}. {remedy}", asked),
+        )
 
 
 POLICIES = [
     rule(
         _quota,
         name="gpu-quota",
-        description="The GPUs that a stack's workloads request stay within the stack's quota, `maxGpus`.",
+        description="Workloads request at most `maxGpus` GPUs: 0 by default; on the embedded cluster, any number.",
         remedy="Request fewer GPUs in the workloads' settings, or raise gpu-quota.maxGpus for the stack.",
         severity=Severity.HIGH,
         tags=["gpu", "cost"],
-        config={"maxGpus": {"type": "integer", "minimum": 0, "default": 0}, "charts": counts()},
+        config={"maxGpus": {"type": "integer", "minimum": 0}, "charts": counts()},
     )
 ]

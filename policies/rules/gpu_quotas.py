@@ -6,12 +6,13 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from functools import partial
 
+from gpu_usage.manifest import UncountableError
 from gpu_usage.usage import Usage
 from pulumi_policy import Severity, StackValidationPolicy
 from stack_view import amounts, belonging
 from stack_view.belonging import Owners
 from stack_view.finding import Finding
-from stack_view.rule import Config, asked, rule
+from stack_view.rule import Config, rule
 from stack_view.schemas import counts
 from stack_view.view import Seen, View
 
@@ -29,9 +30,11 @@ def _per(word: str, groups: Groups, view: View, config: Config) -> Iterator[tupl
     found: dict[str, Counter[str]] = defaultdict(Counter)
     for seen in view.all:
         if gpus := usage.requests[seen.urn]:
-            told: set[str] = set()
-            for finding in asked(lambda seen=seen, told=told: told.update(groups(owners, seen, config)), ()):
-                yield seen, finding
+            try:
+                told = groups(owners, seen, config)
+            except UncountableError as fault:
+                yield seen, Finding(fault.problem, fault.remedy)
+                continue
             for group in told:
                 found[group][seen.who] += gpus
     for group, requests in sorted(found.items()):

@@ -60,7 +60,7 @@ POLICIES = [
     rule(
         of_each(_sharing),
         name="gpu-sharing-strategy",
-        description="Workers of one synchronous training never get shares of GPUs (time-slicing, MPS); slices of MIG they may.",
+        description="Workers of one synchronous training get no shares of GPUs (time-slicing, MPS); slices of MIG are none.",
         remedy="Choose an accelerator that is not shared.",
         severity=Severity.HIGH,
         tags=["gpu", "sharing"],

@@ -41,8 +41,8 @@ _SYSCTLS = frozenset(
 )
 
 
-def _pods(seen: Seen, config: Config) -> Iterator[Pod]:
-    return iter(()) if seen.namespace in config["exemptNamespaces"] else pods.of(seen)
+def _pods(seen: Seen, config: Config) -> list[Pod]:
+    return [] if seen.namespace in config["exemptNamespaces"] else pods.of(seen)
 
 
 def _whole(seen: Seen, config: Config) -> Iterator[Pod]:

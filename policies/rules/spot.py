@@ -62,7 +62,7 @@ POLICIES = [
     rule(
         of_each(_interruptible),
         name="spot-interruptible",
-        description="Only pods that save checkpoints, DaemonSets and those in `interruptible` (NAMESPACE/NAME) run on spot nodes.",
+        description="On spot nodes run only pods that save checkpoints, DaemonSets, and those in `interruptible`.",
         remedy="Set checkpoints, or remove the toleration.",
         severity=Severity.HIGH,
         tags=["spot"],

@@ -12,6 +12,7 @@ from stack_view import cloud_groups
 from stack_view.finding import Finding
 from stack_view.view import Seen, View, known
 
+_GROUPS = "groups"
 _OURS = "tensorplane:index:NodeGroup"
 # Taints of these effects keep pods out; PreferNoSchedule does not.
 _KEEPS_OUT = ("NoSchedule", "NoExecute")
@@ -46,7 +47,7 @@ class Group:
     @property
     def name(self) -> str:
         """As in the settings."""
-        return self.seen.resource.name
+        return str(self.seen.resource.name)
 
 
 def of(view: View, machines: Mapping[str, int]) -> Iterator[Group | tuple[Seen, Finding]]:
@@ -55,16 +56,18 @@ def of(view: View, machines: Mapping[str, int]) -> Iterator[Group | tuple[Seen, 
         try:
             if seen.type == _OURS:
                 yield _ours(seen)
-            elif read := cloud_groups.READERS.get(seen.type):
-                if not _is_owned(seen):
-                    yield _of_cloud(seen, read(seen.body, machines))
+            elif (read := cloud_groups.READERS.get(seen.type)) and not _is_owned(seen):
+                yield _of_cloud(seen, read(seen.body, machines))
         except UncountableError as fault:
             yield seen, Finding(fault.problem, fault.remedy)
 
 
 def groups(view: View) -> list[Group]:
     """The groups whose accelerators are known. fleet-gpus refuses the others."""
-    return [each for each in of(view, {}) if isinstance(each, Group)]
+    if _GROUPS not in view.kept:
+        view.kept[_GROUPS] = [each for each in of(view, {}) if isinstance(each, Group)]
+    found: list[Group] = view.kept[_GROUPS]
+    return found
 
 
 def _ours(seen: Seen) -> Group:
@@ -79,7 +82,7 @@ def _ours(seen: Seen) -> Group:
         whole_number(known(body, "minNodes") or 0, ("minNodes",)),
         whole_number(known(body, "maxNodes") or 0, ("maxNodes",)),
         known(body, "labels") or {},
-        tuple(_written(taint) for taint in known(body, "taints") or () if taint.endswith(_KEEPS_OUT)),
+        tuple(_written(taint) for taint in known(body, "taints") or () if taint.rpartition(":")[2] in _KEEPS_OUT),
         None if usd is None else float(usd),
     )
 

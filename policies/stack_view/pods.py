@@ -11,6 +11,7 @@ from gpu_usage.manifest import Manifest, Path, dotted, part
 
 from stack_view.view import Seen, known, maps
 
+_PODS = "pods"
 LISTS = ("containers", "initContainers", "ephemeralContainers")
 _NO_PODS = frozenset({("core", "ConfigMap"), ("core", "Secret"), ("apiextensions.k8s.io", "CustomResourceDefinition")})
 _OWNERS = frozenset(
@@ -53,8 +54,15 @@ class Pod:
         )
 
 
-def of(seen: Seen) -> Iterator[Pod]:
+def of(seen: Seen) -> list[Pod]:
     """The pods of an object. Raises UncountableError if the object hides them behind an unknown value."""
+    if _PODS not in seen.kept:
+        seen.kept[_PODS] = list(_of(seen))
+    found: list[Pod] = seen.kept[_PODS]
+    return found
+
+
+def _of(seen: Seen) -> Iterator[Pod]:
     manifest = seen.manifest
     if manifest is None or manifest.type in _NO_PODS:
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from gpu_usage import facts_version
@@ -33,16 +34,16 @@ def of_each(check: Each) -> Whole:
 
     def whole(view: View, config: Config) -> Iterator[tuple[Seen | None, Finding]]:
         for seen in view.all:
-            for finding in asked(lambda seen=seen: list(check(seen, view, config)), ()):
+            for finding in asked(partial(check, seen, view, config)):
                 yield seen, finding
 
     return whole
 
 
-def asked(question: Callable[[], Iterable[Finding]], nothing: Iterable[Finding]) -> Iterable[Finding]:
+def asked(question: Callable[[], Iterable[Finding]]) -> list[Finding]:
     """The findings of a function, or a finding that it could not answer."""
     try:
-        return question() or nothing
+        return list(question())
     except UncountableError as reason:
         return [Finding(reason.problem, reason.remedy)]
     except Exception as crash:  # its text may contain values of the object
@@ -104,6 +105,5 @@ def tell(view: View, found: list[tuple[Seen | None, Finding]], report: ReportVio
         report(f"{seen.who}: {finding.problem}; {finding.remedy}", seen.urn)
     if is_long:
         report(f"and {len(single) - NAMED} more; repair the same in all, of which {NAMED} are named here", view.urn)
-    for seen, finding in found:
-        if seen is None:
-            report(f"{finding.problem}; {finding.remedy}", view.urn)
+    for finding in (finding for seen, finding in found if seen is None):
+        report(f"{finding.problem}; {finding.remedy}", view.urn)

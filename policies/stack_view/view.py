@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,16 +26,18 @@ class Seen:
     """The Kubernetes object, if it is one."""
     fault: UncountableError | None = None
     """Why it cannot be read. gpu-quota refuses it; for the other rules, it has no properties."""
+    kept: dict[str, Any] = field(default_factory=dict, compare=False)
+    """What several rules derive from it, by a name."""
 
     @property
     def type(self) -> str:
         """Its type, as Pulumi spells it."""
-        return self.resource.resource_type
+        return str(self.resource.resource_type)
 
     @property
     def urn(self) -> str:
         """Its identity in the stack."""
-        return self.resource.urn
+        return str(self.resource.urn)
 
     @property
     def kind(self) -> str:
@@ -64,6 +67,8 @@ class View:
 
     resources: Sequence[PolicyResource]
     all: list[Seen] = field(init=False)
+    kept: dict[str, Any] = field(default_factory=dict)
+    """What several rules derive from the resources, by a name."""
 
     def __post_init__(self) -> None:
         self.all = [_seen(one) for one in self.resources]
@@ -79,7 +84,7 @@ class View:
     @cached_property
     def stack(self) -> str:
         """The stack's name, as in the names of its files."""
-        return self.resources[0].urn.split(":")[2]
+        return str(self.resources[0].urn).split(":")[2]
 
     @cached_property
     def urn(self) -> str:
@@ -91,6 +96,11 @@ class View:
     def cluster(self) -> str:
         """The kind of the stack's cluster; empty if it registers none."""
         return next((str(one.body.get("kind", "")) for one in self.of(_CLUSTER)), "")
+
+    @property
+    def unlimited(self) -> float:
+        """Infinity on the embedded cluster, whose nodes with GPUs are simulated; else 0."""
+        return math.inf if self.cluster == "embedded" else 0
 
     @property
     def config(self) -> str:

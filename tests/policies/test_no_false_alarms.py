@@ -52,7 +52,8 @@ def test_a_stack_asks_for_what_it_exports_and_no_more(violations: Violations, na
 def _config(name: str, gpus: int) -> dict[str, Any]:
     """The configuration of an environment; for examples, the defaults and as many GPUs as they request."""
     file = PACK / f"config.{name.removeprefix('stack-')}.json"
-    return json.loads(file.read_text()) if file.exists() else {"gpu-quota": {"maxGpus": gpus}}
+    config: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {"gpu-quota": {"maxGpus": gpus}}
+    return config
 
 
 @pytest.mark.parametrize("name", goldens.STACKS)
@@ -60,7 +61,7 @@ def test_a_stack_complies_with_every_rule(judge: Judge, name: str) -> None:
     resources, gpus = _resources(name)
     told = judge("*", resources, _config(name, gpus))
     assert len(told) >= 25
-    advised = {"image-digests"}
+    advised = {"image-digests"} - _config(name, gpus).keys()
     assert {rule: messages for rule, messages in told.items() if messages and rule not in advised} == {}
 
 
