@@ -73,16 +73,18 @@ def _priced(view: View, when: str, most: float, share: dict[str, float]) -> Iter
 def _spot(view: View, config: Config) -> Iterator[tuple[Seen | None, Finding]]:
     groups = _groups(view)
     total = sum(each.gpus for each in groups)
+    if not total:
+        return
     on_spot = sum(each.gpus for each in groups if each.spot)
-    share = on_spot / total if total else 0
+    share = on_spot / total
     remedy = f"change `spot` or `max` of a group, or the limits in {view.config}"
     problem = f"{on_spot} of {total} accelerators are on spot nodes ({share:.0%})"
-    if total and share > config["maxShare"]:
+    if share > config["maxShare"]:
         yield (
             None,
             Finding(problem, f"allowed are at most {config['maxShare']:.0%}, for the cloud may take them: {remedy}"),
         )
-    if total and share < config["minShare"]:
+    if share < config["minShare"]:
         yield None, Finding(problem, f"required are at least {config['minShare']:.0%}, which cost less: {remedy}")
 
 
@@ -92,7 +94,7 @@ POLICIES = [
     rule(
         _gpus,
         name="fleet-gpus",
-        description="Full node groups have at most `maxGpus` accelerators (by default 100), and of each `byAccelerator`.",
+        description="Full node groups have at most `maxGpus` accelerators (default 100), and of each `byAccelerator`.",
         remedy="Lower max of a node group.",
         severity=Severity.HIGH,
         tags=_TAGS,

@@ -17,6 +17,8 @@ from stack_view.schemas import EXEMPT, words
 from stack_view.view import Seen, View, at, known, maps
 
 _GPU_TAINT = Taint("nvidia.com/gpu", "present", "NoSchedule")
+# GKE taints nodes with accelerators, and lets pods that request them tolerate it.
+_TAINTED_BY_GKE = "gcp:container/nodePool:NodePool"
 _DAEMON = ("apps", "DaemonSet")
 _FLAVOR = ("kueue.x-k8s.io", "ResourceFlavor")
 _QUEUE_NAME = "kueue.x-k8s.io/queue-name"
@@ -72,7 +74,8 @@ def _off_gpu_nodes(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
 
 def _tainted(view: View, config: Config) -> Iterator[tuple[Seen | None, Finding]]:
     for each in node_groups.groups(view):
-        if each.gpus and not any(accelerators.is_named(taint.key) for taint in each.taints):
+        named = each.seen.type == _TAINTED_BY_GKE or any(accelerators.is_named(taint.key) for taint in each.taints)
+        if each.gpus and not named:
             problem = "its nodes have accelerators and no taint for them, so that every pod may fill them"
             yield each.seen, Finding(problem, f"add the taint {_GPU_TAINT.key}=present:{_GPU_TAINT.effect}")
 

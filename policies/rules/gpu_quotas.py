@@ -13,7 +13,7 @@ from stack_view import amounts, belonging
 from stack_view.belonging import Owners
 from stack_view.finding import Finding
 from stack_view.rule import Config, rule
-from stack_view.schemas import counts
+from stack_view.schemas import Schema, counts
 from stack_view.view import Seen, View
 
 Groups = Callable[[Owners, Seen, Config], set[str]]
@@ -48,27 +48,26 @@ def _per(word: str, groups: Groups, view: View, config: Config) -> Iterator[tupl
             )
 
 
-def _quota(word: str, groups: Groups, description: str) -> StackValidationPolicy:
+def _quota(word: str, groups: Groups, description: str, **more: Schema) -> StackValidationPolicy:
     return rule(
         partial(_per, word, groups),
         name=f"gpu-quota-per-{word}",
-        description=f"{description} Once `maxGpus` names one, those that it does not name have 0, or that of `*`.",
+        description=description,
         remedy=f"Request fewer GPUs, or raise the quota of the {word}.",
         severity=Severity.HIGH,
         tags=["gpu", "cost"],
-        config={"maxGpus": counts(), "charts": counts(), **({"label": _LABEL} if word == "team" else {})},
+        config={"maxGpus": counts(), "charts": counts(), **more},
     )
 
-
-_LABEL = {"type": "string", "default": "team"}
 
 POLICIES = [
     _quota("namespace", belonging.namespaces, "Each namespace requests at most its GPUs of `maxGpus`."),
     _quota(
         "team",
         belonging.teams,
-        "Each team requests at most its GPUs. The label `label` of an object or its namespace names the team, else a "
-        "namespace in a queue's `teams` is one; all others are `none`.",
+        "Each team requests at most its GPUs: of the label `label` on an object or its namespace, else the namespace "
+        "of a queue's team, else `none`.",
+        label={"type": "string", "default": "team"},
     ),
     _quota(
         "priority",

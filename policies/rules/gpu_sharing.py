@@ -45,7 +45,7 @@ def _cluster(value: Any) -> dict[str, list[str]]:
 def _sharing(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
     groups = node_groups.groups(view)
     shared = [each for each in groups if _shared(each)]
-    for pod in pods.of(seen) if shared else ():
+    for pod in pods.of(seen):
         found = [each.name for each in shared if placement.takes(each, pod.spec, groups)]
         if pod.gpus and found and _synchronous(pod):
             problem = (
@@ -60,7 +60,7 @@ POLICIES = [
     rule(
         of_each(_sharing),
         name="gpu-sharing-strategy",
-        description="Workers of one synchronous training get no shares of GPUs (time-slicing, MPS); slices of MIG are none.",
+        description="Workers of one synchronous training get no shares of GPUs (time-slicing, MPS); MIG is allowed.",
         remedy="Choose an accelerator that is not shared.",
         severity=Severity.HIGH,
         tags=["gpu", "sharing"],

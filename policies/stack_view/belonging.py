@@ -80,7 +80,7 @@ def priorities(owners: Owners, seen: Seen, config: Mapping[str, Any]) -> set[str
     """The priorities of a resource's queues."""
     registered = known(seen.body, "queue") if seen.type.startswith("tensorplane:") else None
     labelled = [at(one.body, "metadata", "labels", _QUEUE_NAME) for one in owners.objects(seen)]
-    queues = [registered] if registered else [each for each in labelled if each is not None]
+    queues = [registered] if registered else labelled
     priority = {queue.resource.name: str(at(queue.body, "priority")) for queue in owners.view.of(_QUEUE)}
     return {priority.get(_plain(each, f"metadata.labels.{_QUEUE_NAME}"), NONE) for each in queues} or {NONE}
 

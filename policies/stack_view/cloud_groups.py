@@ -20,7 +20,6 @@ _AZURE = re.compile(r"Standard_N.*", re.IGNORECASE)
 _GCP_COUNTED = re.compile(r"(?:a|ct)\d.*-(\d+)[gt]")
 _EFFECTS = {"NO_SCHEDULE": "NoSchedule", "NO_EXECUTE": "NoExecute", "PREFER_NO_SCHEDULE": "PreferNoSchedule"}
 _GPU = "nvidia.com/gpu"
-_TPU = "google.com/tpu"
 _TYPE = "node.kubernetes.io/instance-type"
 _CATEGORY = "karpenter.k8s.aws/instance-category"
 _CAPACITY = "karpenter.sh/capacity-type"
@@ -48,7 +47,7 @@ def _eks(body: Mapping[str, Any], machines: Machines) -> Read:
     types = [str(each) for each in known(body, "instanceTypes") or ()]
     sizes = known(body, "scalingConfig") or {}
     return Read(
-        types[0] if types else "",
+        ", ".join(types),
         max((_accelerators(each, _AWS, machines) for each in types), default=0),
         known(body, "capacityType") == "SPOT",
         _count(sizes, "minSize"),
@@ -74,8 +73,7 @@ def _gke(body: Mapping[str, Any], machines: Machines) -> Read:
         max(_count(scaling, "totalMinNodeCount"), zones * _count(scaling, "minNodeCount")),
         max(_count(scaling, "totalMaxNodeCount"), zones * per_zone),
         known(config, "labels") or {},
-        # GKE sets the taint of nodes with accelerators by itself.
-        [*_taints(config), *([(_TPU if machine.startswith("ct") else _GPU, "present", "NoSchedule")] if own else [])],
+        _taints(config),
     )
 
 

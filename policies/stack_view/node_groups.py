@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from gpu_usage.manifest import UncountableError, whole_number
@@ -12,7 +13,6 @@ from stack_view import cloud_groups
 from stack_view.finding import Finding
 from stack_view.view import Seen, View, known
 
-_GROUPS = "groups"
 _OURS = "tensorplane:index:NodeGroup"
 # Taints of these effects keep pods out; PreferNoSchedule does not.
 _KEEPS_OUT = ("NoSchedule", "NoExecute")
@@ -62,12 +62,10 @@ def of(view: View, machines: Mapping[str, int]) -> Iterator[Group | tuple[Seen, 
             yield seen, Finding(fault.problem, fault.remedy)
 
 
+@lru_cache(maxsize=1)
 def groups(view: View) -> list[Group]:
     """The groups whose accelerators are known. fleet-gpus refuses the others."""
-    if _GROUPS not in view.kept:
-        view.kept[_GROUPS] = [each for each in of(view, {}) if isinstance(each, Group)]
-    found: list[Group] = view.kept[_GROUPS]
-    return found
+    return [each for each in of(view, {}) if isinstance(each, Group)]
 
 
 def _ours(seen: Seen) -> Group:

@@ -61,9 +61,9 @@ def _matches(key: str, operator: Any, values: Any, group: Group, told: set[str])
     has, value = key in group.labels, group.labels.get(key)
     match operator:
         case "In":
-            return has and (value in values or UNKNOWN in values)
+            return value in values or UNKNOWN in values
         case "NotIn":
-            return not has or value not in values
+            return value not in values
         case "Exists":
             return has
         case "DoesNotExist":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from gpu_usage import accelerators, pods
@@ -11,7 +12,6 @@ from gpu_usage.manifest import Manifest, Path, dotted, part
 
 from stack_view.view import Seen, known, maps
 
-_PODS = "pods"
 LISTS = ("containers", "initContainers", "ephemeralContainers")
 _NO_PODS = frozenset({("core", "ConfigMap"), ("core", "Secret"), ("apiextensions.k8s.io", "CustomResourceDefinition")})
 _OWNERS = frozenset(
@@ -54,12 +54,11 @@ class Pod:
         )
 
 
+# Most rules ask for the pods of every object.
+@lru_cache(maxsize=20_000)
 def of(seen: Seen) -> list[Pod]:
     """The pods of an object. Raises UncountableError if the object hides them behind an unknown value."""
-    if _PODS not in seen.kept:
-        seen.kept[_PODS] = list(_of(seen))
-    found: list[Pod] = seen.kept[_PODS]
-    return found
+    return list(_of(seen))
 
 
 def _of(seen: Seen) -> Iterator[Pod]:

@@ -16,7 +16,7 @@ _CLUSTER = "tensorplane:index:Cluster"
 _KUBERNETES = "kubernetes:"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Seen:
     """One resource: its type, and its properties as plain values with UNKNOWN for what only the update knows."""
 
@@ -26,8 +26,6 @@ class Seen:
     """The Kubernetes object, if it is one."""
     fault: UncountableError | None = None
     """Why it cannot be read. gpu-quota refuses it; for the other rules, it has no properties."""
-    kept: dict[str, Any] = field(default_factory=dict, compare=False)
-    """What several rules derive from it, by a name."""
 
     @property
     def type(self) -> str:
@@ -61,14 +59,12 @@ class Seen:
         return "" if found is None else found
 
 
-@dataclass
+@dataclass(eq=False)
 class View:
     """The resources of a stack."""
 
     resources: Sequence[PolicyResource]
     all: list[Seen] = field(init=False)
-    kept: dict[str, Any] = field(default_factory=dict)
-    """What several rules derive from the resources, by a name."""
 
     def __post_init__(self) -> None:
         self.all = [_seen(one) for one in self.resources]

@@ -17,13 +17,38 @@ from embedded.step import Step
 PACK = PROJECT / "policies"
 Resource = dict[str, Any]
 Violations = Callable[..., list[str]]
+Rules = list[dict[str, Any]]
 Judge = Callable[[str, Sequence[Resource], Mapping[str, Any]], dict[str, list[str]]]
+
+
+_RULES = """
+import json, rules
+print(json.dumps([
+    dict(name=one.name, severity=one.severity.value, level=one.enforcement_level.value, description=one.description,
+         remedy=one.remediation_steps, tags=one.tags, config=one.config_schema.properties if one.config_schema else {})
+    for one in rules.found()
+]))
+"""
 
 
 @pytest.fixture(scope="session")
 def pack_environment() -> None:
     """policies/.venv, made if it is not there."""
     policy_environment.make(Step("policy environment"))
+
+
+@pytest.fixture(scope="session")
+def rules(pack_environment: None) -> Rules:
+    """Each rule of the pack: name, severity, level, description, remedy, tags, and the schemas of its configuration."""
+    told = subprocess.run(
+        [PACK / ".venv" / "bin" / "python", "-c", _RULES],
+        env={**os.environ, "PYTHONPATH": str(PACK)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found: Rules = json.loads(told.stdout)
+    return found
 
 
 @pytest.fixture(scope="session")
