@@ -3,6 +3,9 @@
 from pulumi_policy import EnforcementLevel, PolicyPack
 from rules import found
 
+import serving_once
+
+serving_once.install()
 PolicyPack(
     name="tensorplane",
     enforcement_level=EnforcementLevel.MANDATORY,

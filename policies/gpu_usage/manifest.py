@@ -20,6 +20,7 @@ class UncountableError(Exception):
     def __init__(self, problem: str, remedy: str) -> None:
         super().__init__(f"{problem}; {remedy}")
         self.problem = problem
+        self.remedy = remedy
 
 
 class Unknown:
@@ -56,9 +57,13 @@ class Manifest:
 
 def read(token: str, props: Mapping[str, Any]) -> Manifest:
     """The object behind a resource of type `kubernetes:GROUP/VERSION:KIND`."""
+    return of(token, plain(props))
+
+
+def of(token: str, body: Mapping[str, Any]) -> Manifest:
+    """The same, from plain values."""
     _, module, kind = token.split(":", 2)
     group = _group(module)
-    body = plain(props)
     written = body.get("kind")
     is_patch = kind.endswith("Patch") and written in (None, kind.removesuffix("Patch"))
     kind = kind.removesuffix("Patch") if is_patch else kind

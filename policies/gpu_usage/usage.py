@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
-from pulumi_policy import PolicyResource, ReportViolation, StackValidationArgs
+from stack_view.view import Seen, View
 
 from gpu_usage import autoscalers, charts, devices, multipliers, objects
-from gpu_usage.manifest import Manifest, UncountableError, plain, read, whole_number
+from gpu_usage.manifest import Manifest, UncountableError, whole_number
 
 # Components whose `gpus` are requests. Others with that output have capacity (queues, node groups).
 WORKLOADS = frozenset(
@@ -31,52 +31,56 @@ _Answer = TypeVar("_Answer")
 class Usage:
     """The resources of one stack and their requests."""
 
-    def __init__(self, args: StackValidationArgs, report: ReportViolation) -> None:
-        self.report = report
-        self.resources = args.resources
-        self.stack = args.resources[0].urn.split(":")[2] if args.resources else ""
-        self.declared: dict[str, Any] = plain(args.get_config().get("charts") or {})
-        self.children: dict[str, list[PolicyResource]] = defaultdict(list)
-        for resource in args.resources:
-            if resource.parent:
-                self.children[resource.parent.urn].append(resource)
+    def __init__(self, view: View, declared: Mapping[str, Any]) -> None:
+        self.view = view
+        self.declared = declared
+        self.faults: list[tuple[Seen, UncountableError]] = []
+        """Resources whose requests have no number, and why."""
+        self.children: dict[str, list[Seen]] = defaultdict(list)
         self.manifests: dict[str, Manifest] = {}
-        for resource in args.resources:
-            if resource.resource_type.startswith("kubernetes:"):
-                manifest = self.ask(resource, partial(read, resource.resource_type, resource.props))
-                if manifest:
-                    self.manifests[resource.urn] = manifest
+        for seen in view.all:
+            if seen.resource.parent:
+                self.children[seen.resource.parent.urn].append(seen)
+            if seen.manifest:
+                self.manifests[seen.urn] = seen.manifest
+            if seen.fault:
+                self.faults.append((seen, seen.fault))
         self.network_claims = devices.network_claims(self.manifests.values())
         self.raise_by_autoscalers()
+        self.requests = self.total()
+        """Accelerators by URN: of each resource that is counted, as a whole or in its children."""
 
     def total(self) -> Counter[str]:
         """Requests of the stack, by resource."""
-        known = {resource.urn for resource in self.resources}
-        roots = (one for one in self.resources if one.parent is None or one.parent.urn not in known)
+        known = {seen.urn for seen in self.view.all}
+        parents = ((seen, seen.resource.parent) for seen in self.view.all)
+        roots = (seen for seen, parent in parents if parent is None or parent.urn not in known)
         return sum((self.asked(one) for one in roots), Counter[str]())
 
-    @property
-    def config(self) -> str:
-        """The policy's configuration file of this stack."""
-        return f"policies/config.{self.stack}.json"
+    def by_name(self) -> Counter[str]:
+        """Requests by the names that messages have."""
+        found: Counter[str] = Counter()
+        for seen in self.view.all:
+            found[seen.who] += self.requests[seen.urn]
+        return found
 
-    def ask(self, resource: PolicyResource, question: Callable[[], _Answer]) -> _Answer | None:
-        """The result of a function. On an error, a violation names the resource, so that others are still counted."""
+    def ask(self, seen: Seen, question: Callable[[], _Answer]) -> _Answer | None:
+        """The result of a function. An error is a fault of the resource, so that others are still counted."""
         try:
             return question()
         except UncountableError as reason:
-            self.report(f"{_who(resource)}: {reason}", resource.urn)
+            self.faults.append((seen, reason))
         except Exception as crash:  # its text may contain values of the object
             problem = f"this rule cannot read it ({type(crash).__name__})"
-            self.report(f"{_who(resource)}: {problem}; write it as Kubernetes documents it", resource.urn)
+            self.faults.append((seen, UncountableError(problem, "write it as Kubernetes documents it")))
         return None
 
     def raise_by_autoscalers(self) -> None:
         """Counts scaled objects with their maximum number of replicas."""
-        for resource in self.resources:
-            scaler = self.manifests.get(resource.urn)
+        for seen in self.view.all:
+            scaler = self.manifests.get(seen.urn)
             if scaler and autoscalers.scales(scaler):
-                self.ask(resource, partial(self.raise_targets, scaler))
+                self.ask(seen, partial(self.raise_targets, scaler))
 
     def raise_targets(self, scaler: Manifest) -> None:
         """Applies the scaler's maximum to its targets."""
@@ -86,36 +90,35 @@ class Usage:
             if objects.count(autoscalers.raised(target, 1), self.network_claims):
                 self.manifests[urn] = autoscalers.raised(target, autoscalers.most(scaler))
 
-    def asked(self, resource: PolicyResource) -> Counter[str]:
+    def asked(self, seen: Seen) -> Counter[str]:
         """Requests of this resource and its children. A workload's number counts, unless its children request more."""
         found: Counter[str] = Counter()
-        for child in self.children[resource.urn]:
+        for child in self.children[seen.urn]:
             found += self.asked(child)
-        own = Counter({_who(resource): self.ask(resource, partial(self.own, resource)) or 0})
-        if resource.resource_type in WORKLOADS:
+        own = Counter({seen.urn: self.ask(seen, partial(self.own, seen)) or 0})
+        if seen.type in WORKLOADS:
             return own if own.total() >= found.total() else found
         return found + own
 
-    def own(self, resource: PolicyResource) -> int:
+    def own(self, seen: Seen) -> int:
         """Requests of the resource itself, counted or registered."""
-        token = resource.resource_type
-        if token in WORKLOADS:
-            return self.registered(resource)
-        if charts.is_component(token):
-            charts.refuse_empty(token, plain(resource.props), has_objects=bool(self.children[resource.urn]))
+        if seen.type in WORKLOADS:
+            return self.registered(seen)
+        if charts.is_component(seen.type):
+            charts.refuse_empty(seen.type, seen.body, has_objects=bool(self.children[seen.urn]))
             return 0
-        manifest = self.manifests.get(resource.urn)
+        manifest = self.manifests.get(seen.urn)
         if manifest is None:
             return 0
         if manifest.group == "helm.sh":
-            return charts.gpus(manifest, self.declared, self.config)
+            return charts.gpus(manifest, self.declared, self.view.config)
         return objects.count(manifest, self.network_claims)
 
-    def registered(self, workload: PolicyResource) -> int:
+    def registered(self, workload: Seen) -> int:
         """The number that a workload registers; without one, its pods are counted."""
-        if any(name == "gpus" for name in workload.props):
+        if any(name == "gpus" for name in workload.body):
             try:
-                return whole_number(plain(workload.props)["gpus"], ("gpus",))
+                return whole_number(workload.body["gpus"], ("gpus",))
             except UncountableError as reason:
                 remedy = "give `gpus` as a plain number in the workload's settings"
                 raise UncountableError(reason.problem, remedy) from None
@@ -124,18 +127,14 @@ class Usage:
             raise UncountableError(problem, "register `gpus` as an output of the component")
         return 0
 
-    def has_pods(self, owner: PolicyResource) -> bool:
+    def has_pods(self, owner: Seen) -> bool:
         """Whether any child of a workload is counted."""
         below = self.children[owner.urn]
         return any(self.is_counted(each) or self.has_pods(each) for each in below)
 
-    def is_counted(self, resource: PolicyResource) -> bool:
+    def is_counted(self, seen: Seen) -> bool:
         """Whether the resource declares its number of pods."""
-        if resource.resource_type in WORKLOADS:
-            return any(name == "gpus" for name in resource.props)
-        manifest = self.manifests.get(resource.urn)
+        if seen.type in WORKLOADS:
+            return any(name == "gpus" for name in seen.body)
+        manifest = self.manifests.get(seen.urn)
         return manifest is not None and manifest.type in multipliers.COUNTED
-
-
-def _who(resource: PolicyResource) -> str:
-    return f"{resource.name} ({resource.resource_type.rpartition(':')[2]})"

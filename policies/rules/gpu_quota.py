@@ -2,47 +2,39 @@
 
 from __future__ import annotations
 
-from gpu_usage import facts_version
+from collections.abc import Iterator
+
 from gpu_usage.usage import Usage
-from pulumi_policy import (
-    EnforcementLevel,
-    PolicyConfigSchema,
-    ReportViolation,
-    Severity,
-    StackValidationArgs,
-    StackValidationPolicy,
-)
+from pulumi_policy import Severity
+from stack_view import amounts
+from stack_view.finding import Finding
+from stack_view.rule import Config, rule
+from stack_view.schemas import counts
+from stack_view.view import Seen, View
 
 
-def _validate(args: StackValidationArgs, report: ReportViolation) -> None:
-    # The stack is named, because `pulumi policy analyze` (3.246) panics on a violation without a resource.
-    stack = next((one.urn for one in args.resources if one.resource_type == "pulumi:pulumi:Stack"), None)
-    if refusal := facts_version.too_new(args.resources):
-        report(refusal, stack)
-        return
-    quota = int(args.get_config().get("maxGpus", 0))
-    usage = Usage(args, report)
-    asked = usage.total()
-    if asked.total() > quota:
-        found = ", ".join(f"{who}: {gpus}" for who, gpus in sorted(asked.items()) if gpus)
-        remedy = f"Request fewer in their settings, or raise gpu-quota.maxGpus in {usage.config}"
-        report(f"The workloads request {asked.total()} GPUs; the quota is {quota}. {found}. {remedy}", stack)
+def _quota(view: View, config: Config) -> Iterator[tuple[Seen | None, Finding]]:
+    usage = Usage(view, config["charts"])
+    for seen, fault in usage.faults:
+        yield seen, Finding(fault.problem, fault.remedy)
+    quota, asked = config.get("maxGpus", view.unlimited or 0), usage.requests.total()
+    if asked > quota:
+        found = amounts.named(usage.by_name())
+        remedy = f"Request fewer in their settings, or raise gpu-quota.maxGpus in {view.config}"
+        yield (
+            None,
+            Finding(f"The workloads request {asked} GPUs", f"the quota is {quota:.12g}. {found}. {remedy}", asked),
+        )
 
-
-_CHARTS = {"type": "object", "additionalProperties": {"type": "integer", "minimum": 0}, "default": {}}
 
 POLICIES = [
-    StackValidationPolicy(
+    rule(
+        _quota,
         name="gpu-quota",
-        display_name="GPU quota",
-        description="The GPUs that a stack's workloads request stay within the stack's quota.",
+        description="Workloads request at most `maxGpus` GPUs: 0 by default; on the embedded cluster, any number.",
+        remedy="Request fewer GPUs in the workloads' settings, or raise gpu-quota.maxGpus for the stack.",
         severity=Severity.HIGH,
-        enforcement_level=EnforcementLevel.MANDATORY,
         tags=["gpu", "cost"],
-        remediation_steps="Request fewer GPUs in the workloads' settings, or raise gpu-quota.maxGpus for the stack.",
-        config_schema=PolicyConfigSchema(
-            properties={"maxGpus": {"type": "integer", "minimum": 0, "default": 0}, "charts": _CHARTS}
-        ),
-        validate=_validate,
+        config={"maxGpus": {"type": "integer", "minimum": 0}, "charts": counts()},
     )
 ]

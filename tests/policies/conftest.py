@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -17,6 +17,18 @@ from embedded.step import Step
 PACK = PROJECT / "policies"
 Resource = dict[str, Any]
 Violations = Callable[..., list[str]]
+Rules = list[dict[str, Any]]
+Judge = Callable[[str, Sequence[Resource], Mapping[str, Any]], dict[str, list[str]]]
+
+
+_RULES = """
+import json, rules
+print(json.dumps([
+    dict(name=one.name, severity=one.severity.value, level=one.enforcement_level.value, description=one.description,
+         remedy=one.remediation_steps, tags=one.tags, config=one.config_schema.properties if one.config_schema else {})
+    for one in rules.found()
+]))
+"""
 
 
 @pytest.fixture(scope="session")
@@ -26,8 +38,22 @@ def pack_environment() -> None:
 
 
 @pytest.fixture(scope="session")
-def violations(pack_environment: None) -> Iterator[Violations]:
-    """What the rule reports on a stack of resources, under a configuration."""
+def rules(pack_environment: None) -> Rules:
+    """Each rule of the pack: name, severity, level, description, remedy, tags, and the schemas of its configuration."""
+    told = subprocess.run(
+        [PACK / ".venv" / "bin" / "python", "-c", _RULES],
+        env={**os.environ, "PYTHONPATH": str(PACK)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found: Rules = json.loads(told.stdout)
+    return found
+
+
+@pytest.fixture(scope="session")
+def judge(pack_environment: None) -> Iterator[Judge]:
+    """What one rule, or all (`*`), report on the resources of a stack, under a configuration."""
     evaluator = subprocess.Popen(
         [PACK / ".venv" / "bin" / "python", PROJECT / "tests" / "policies" / "evaluator.py"],
         env={**os.environ, "PYTHONPATH": str(PACK)},
@@ -37,13 +63,19 @@ def violations(pack_environment: None) -> Iterator[Violations]:
     )
     assert evaluator.stdin and evaluator.stdout
 
-    def evaluate(*resources: Resource, **config: Any) -> list[str]:
+    def evaluate(rule: str, resources: Sequence[Resource], config: Mapping[str, Any]) -> dict[str, list[str]]:
         assert evaluator.stdin and evaluator.stdout
-        evaluator.stdin.write(json.dumps({"resources": resources, "config": config}) + "\n")
+        evaluator.stdin.write(json.dumps({"rule": rule, "resources": resources, "config": config}) + "\n")
         evaluator.stdin.flush()
-        answer: list[str] = json.loads(evaluator.stdout.readline())
+        answer: dict[str, list[str]] = json.loads(evaluator.stdout.readline())
         return answer
 
     yield evaluate
     evaluator.stdin.close()
     assert evaluator.wait(60) == 0
+
+
+@pytest.fixture(scope="session")
+def violations(judge: Judge) -> Violations:
+    """What the GPU quota reports on a stack of resources, under a configuration."""
+    return lambda *resources, **config: judge("gpu-quota", resources, config)["gpu-quota"]

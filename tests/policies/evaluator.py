@@ -8,22 +8,25 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pulumi_policy import (
+    Policy,
     PolicyCustomTimeouts,
     PolicyResource,
     PolicyResourceOptions,
     StackValidationArgs,
 )
 from pulumi_policy.proxy import unknown_checking_proxy
-from rules import gpu_quota  # type: ignore[import-not-found]
+from rules import found  # type: ignore[import-not-found]
 
-_OPTIONS = PolicyResourceOptions(False, [], None, [], PolicyCustomTimeouts(0, 0, 0), [])
+ALL = "*"
+"""A rule's name: all of them, each with its default configuration."""
 
 
-def _stack(resources: list[Mapping[str, Any]]) -> list[PolicyResource]:
+def stack(resources: Iterable[Mapping[str, Any]]) -> list[PolicyResource]:
+    """The resources as the engine hands them to a stack policy."""
     made: list[PolicyResource] = []
     components: dict[str, PolicyResource] = {}
     for resource in resources:
@@ -31,21 +34,35 @@ def _stack(resources: list[Mapping[str, Any]]) -> list[PolicyResource]:
         urn = f"urn:pulumi:dev::tensorplane::{token}::{name}"
         props = unknown_checking_proxy(resource["props"])
         parent = components.get(resource.get("parent", ""))
-        made.append(PolicyResource(token, props, urn, name, _OPTIONS, None, parent, [], {}))
+        options = PolicyResourceOptions(bool(resource.get("protect")), [], None, [], PolicyCustomTimeouts(0, 0, 0), [])
+        made.append(PolicyResource(token, props, urn, name, options, None, parent, [], {}))
         # A component and what it made often have one name: the component came first.
         components.setdefault(name, made[-1])
     return made
 
 
+def reports(policy: Policy, resources: list[PolicyResource], config: Mapping[str, Any]) -> list[str]:
+    """What a rule reports on the resources."""
+    told: list[str] = []
+    policy.validate(
+        StackValidationArgs(resources, config), lambda message, urn=None: told.append(message if urn else "")
+    )
+    return told
+
+
 def main() -> None:
     """Answer each line until there are no more."""
-    (policy,) = gpu_quota.POLICIES
+    policies = {policy.name: policy for policy in found()}
     for line in sys.stdin:
         case = json.loads(line)
-        reports: list[str] = []
-        arguments = StackValidationArgs(_stack(case["resources"]), case["config"])
-        policy.validate(arguments, lambda message, urn=None, reports=reports: reports.append(message))
-        print(json.dumps(reports), flush=True)
+        resources = stack(case["resources"])
+        named = list(policies) if case["rule"] == ALL else [case["rule"]]
+        config = case["config"]
+        answer = {
+            name: reports(policies[name], resources, config.get(name, {}) if case["rule"] == ALL else config)
+            for name in named
+        }
+        print(json.dumps(answer), flush=True)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.policies.conftest import Violations
+from tests.policies.conftest import Judge, Violations
 from tests.policies.stacks import UNKNOWN_NUMBER, UNKNOWN_OBJECT, Resource, pod, raw, template, workload
 
 DEPLOYMENT = "apps/v1:Deployment"
@@ -25,6 +25,29 @@ def test_workloads_beyond_the_quota_are_named_with_what_each_asks_for(violations
         "The workloads request 12 GPUs; the quota is 8. digits (TrainingJob): 8, server (ModelServer): 4. "
         "Request fewer in their settings, or raise gpu-quota.maxGpus in policies/config.dev.json"
     ]
+
+
+def test_of_a_thousand_workloads_the_five_largest_are_named(violations: Violations) -> None:
+    stack = [workload("TrainingJob", f"job-{number:04}", gpus=1.0) for number in range(1000)]
+    stack[500]["props"]["gpus"] = 8.0
+    (message,) = violations(*stack, maxGpus=8)
+    assert message == (
+        "The workloads request 1007 GPUs; the quota is 8. job-0500 (TrainingJob): 8, job-0000 (TrainingJob): 1, "
+        "job-0001 (TrainingJob): 1, job-0002 (TrainingJob): 1, job-0003 (TrainingJob): 1, and 995 more with 995. "
+        "Request fewer in their settings, or raise gpu-quota.maxGpus in policies/config.dev.json"
+    )
+
+
+def test_of_a_thousand_unknown_numbers_five_are_named(violations: Violations) -> None:
+    stack = [workload("TrainingJob", f"job-{number:04}", gpus=UNKNOWN_NUMBER) for number in range(1000)]
+    *named, rest = violations(*stack)
+    assert [message.partition(":")[0] for message in named] == [f"job-{number:04} (TrainingJob)" for number in range(5)]
+    assert rest == "and 995 more; repair the same in all, of which 5 are named here"
+
+
+def test_six_are_all_named(violations: Violations) -> None:
+    stack = [workload("TrainingJob", f"job-{number}", gpus=UNKNOWN_NUMBER) for number in range(6)]
+    assert len(violations(*stack)) == 6
 
 
 def test_a_canary_counts_with_the_pods_that_its_controller_may_start(violations: Violations) -> None:
@@ -54,12 +77,16 @@ def test_facts_of_the_packs_version_are_read(violations: Violations, cluster: Re
     assert violations(cluster, workload("TrainingJob", "digits", gpus=4.0), maxGpus=4) == []
 
 
-def test_facts_of_a_newer_version_are_refused_in_one_line(violations: Violations) -> None:
+def test_facts_of_a_newer_version_are_refused_in_one_line(judge: Judge) -> None:
     cluster = workload("Cluster", "cluster", factsVersion=2.0)
-    assert violations(cluster, workload("TrainingJob", "digits", gpus="another"), maxGpus=4) == [
-        "the stack's components register facts of version 2, and these policies read 1; "
-        "use the policies of the stack's tensorplane"
-    ]
+    stack = [cluster, workload("TrainingJob", "digits", gpus="another")]
+    told = {rule: messages for rule, messages in judge("*", stack, {}).items() if messages}
+    assert told == {
+        "facts-version": [
+            "cluster (Cluster): the stack's components register facts of version 2, and these policies read 1; "
+            "use the policies of the stack's tensorplane"
+        ]
+    }
 
 
 def test_an_unknown_number_fails_closed(violations: Violations) -> None:

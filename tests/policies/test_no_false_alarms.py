@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from components import versions
-from tests.policies.conftest import Violations
+from tests.policies.conftest import PACK, Judge, Violations
 from tests.policies.stacks import Resource, flat
 from tests.support import goldens
 
@@ -19,7 +20,12 @@ TPU_CHIPS = {"gke-tpu-jobs": 4 * 4 + 8}
 
 def _resources(name: str) -> tuple[list[Resource], int]:
     made = [
-        {**row, "parent": row.get("options", {}).get("parent", ""), "props": _written(row["inputs"])}
+        {
+            **row,
+            "parent": row.get("options", {}).get("parent", ""),
+            "protect": row.get("options", {}).get("protect", False),
+            "props": _written(row["inputs"]),
+        }
         for row in goldens.rows(name)
     ]
     # The engine tells components before what they made.
@@ -41,6 +47,22 @@ def test_a_stack_asks_for_what_it_exports_and_no_more(violations: Violations, na
     if gpus:
         (message,) = violations(*resources, maxGpus=gpus - 1)
         assert f"The workloads request {gpus} GPUs" in message
+
+
+def _config(name: str, gpus: int) -> dict[str, Any]:
+    """The configuration of an environment; for examples, the defaults and as many GPUs as they request."""
+    file = PACK / f"config.{name.removeprefix('stack-')}.json"
+    config: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {"gpu-quota": {"maxGpus": gpus}}
+    return config
+
+
+@pytest.mark.parametrize("name", goldens.STACKS)
+def test_a_stack_complies_with_every_rule(judge: Judge, name: str) -> None:
+    resources, gpus = _resources(name)
+    told = judge("*", resources, _config(name, gpus))
+    assert len(told) >= 25
+    advised = {"image-digests"} - _config(name, gpus).keys()
+    assert {rule: messages for rule, messages in told.items() if messages and rule not in advised} == {}
 
 
 @pytest.mark.parametrize("chart", CHARTS.values(), ids=CHARTS.keys())

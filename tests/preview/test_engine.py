@@ -162,7 +162,8 @@ def test_policies_see_what_runs_in_a_cluster_that_is_not_there_yet(previewed: Pr
         k8s.core.v1.Pod("greedy", metadata={"name": "x"}, spec={"containers": [container]}, opts=inside)
     """)
     assert found.refused
-    assert "greedy (Pod): 2" in found.verdicts[0].messages[0]
+    (quota,) = [verdict for verdict in found.verdicts if verdict.policy == "gpu-quota"]
+    assert "greedy (Pod): 2" in quota.messages[0]
 
 
 TRICKS = """
@@ -212,7 +213,7 @@ def test_the_quota_cannot_be_walked_around(previewed: Previewed) -> None:
     found = previewed(TRICKS)
     assert found.refused
     told = "\n".join(message for verdict in found.verdicts for message in verdict.messages)
-    assert "request 16 GPUs; the quota is 0. greedy (Pod): 2, volcano (Job): 4, web (Deployment): 10." in told
+    assert "request 16 GPUs; the quota is 0. web (Deployment): 10, volcano (Job): 4, greedy (Pod): 2." in told
     assert "ray (RayCluster): `spec.headGroupSpec.template` is not known before the update" in told
     assert "piling (CronJob): its runs may overlap without bound" in told
     assert "config (ConfigMap): `data.pod` holds a manifest that requests GPUs" in told

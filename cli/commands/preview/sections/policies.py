@@ -11,25 +11,34 @@ from cli.output.markdown import cell, table
 
 
 def terminal(report: Report, _: int) -> Iterator[Text]:
-    """A line for each policy that passed, and for each violation."""
+    """A line for each violation, and one for the policies that passed."""
+    if passed := _passed(report):
+        yield Text(f"{passed}: passed", style="green")
     for verdict in report.verdicts:
-        if not verdict.messages:
-            yield Text(f"policy {verdict.policy}: passed", style="green")
         style = "red" if verdict.level == "mandatory" else "yellow"
         for line in verdict.messages:
             yield Text(f"policy {verdict.policy} ({verdict.level}): {line}", style=style)
 
 
 def markdown(report: Report) -> Iterator[str]:
-    """A table."""
+    """A table of the violated policies, and how many others passed."""
     yield "## Policies"
     if report.verdicts:
-        rows = ((f"{each.policy} ({each.pack})", _verdict(each)) for each in report.verdicts)
-        yield table(("policy", "verdict"), rows)
+        rows = [(f"{each.policy} ({each.pack})", _verdict(each)) for each in report.verdicts if each.messages]
+        passed = _passed(report)
+        yield table(("policy", "verdict"), [*rows, *([(passed, "passed")] if passed else [])])
     else:
         yield "Not evaluated: the preview ended before the policies saw the whole stack."
 
 
+def _passed(report: Report) -> str:
+    """The policies that passed: by name if it is one, else their number."""
+    passed = [verdict for verdict in report.verdicts if not verdict.messages]
+    packs = ", ".join(sorted({verdict.pack for verdict in passed}))
+    if len(passed) == 1:
+        return f"{passed[0].policy} ({packs})"
+    return f"{len(passed)} policies ({packs})" if passed else ""
+
+
 def _verdict(verdict: Verdict) -> str:
-    found = " ".join(verdict.messages)
-    return cell(f"**violated** ({verdict.level}): {found}") if verdict.messages else "passed"
+    return cell(f"**violated** ({verdict.level}): {' '.join(verdict.messages)}")

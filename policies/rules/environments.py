@@ -1,0 +1,55 @@
+"""What an environment may have at all: its own kinds of clusters, and facts that these rules understand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpu_usage import facts_version
+from pulumi_policy import Severity
+from stack_view.finding import Finding
+from stack_view.rule import Config, of_each, rule
+from stack_view.schemas import words
+from stack_view.view import Seen, View
+
+_CLUSTER = "tensorplane:index:Cluster"
+# Clusters of clouds, whoever registers them.
+_CLOUDS = {
+    "aws:eks/cluster:Cluster": "eks",
+    "gcp:container/cluster:Cluster": "gke",
+    "azure-native:containerservice:ManagedCluster": "aks",
+}
+
+
+def _clusters(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+    kind = seen.body.get("kind") if seen.type == _CLUSTER else _CLOUDS.get(seen.type)
+    if kind is not None and config["clusters"] and kind not in config["clusters"]:
+        problem = f"a cluster of kind {kind}; {view.stack} may have {', '.join(config['clusters'])}"
+        yield Finding(problem, f"change `cluster.kind`, or add it to `clusters` in {view.config}")
+
+
+def _facts(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+    if refusal := facts_version.too_new([seen.resource]):
+        problem, _, remedy = refusal.partition("; ")
+        yield Finding(problem, remedy)
+
+
+POLICIES = [
+    rule(
+        of_each(_clusters),
+        name="environment-clusters",
+        description="The stack has only clusters of the kinds in `clusters`; empty allows all.",
+        remedy="Use a cluster of an allowed kind.",
+        severity=Severity.HIGH,
+        tags=["environments"],
+        config={"clusters": words()},
+    ),
+    rule(
+        of_each(_facts),
+        name="facts-version",
+        description="The stack's components register facts that these rules understand.",
+        remedy="Use the policies of the stack's tensorplane.",
+        severity=Severity.CRITICAL,
+        tags=["environments"],
+        needs_facts=False,
+    ),
+]

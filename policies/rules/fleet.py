@@ -1,0 +1,130 @@
+"""The fleet's own ceilings: what all node groups together may have and cost, full and idle."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from pulumi_policy import Severity
+from stack_view import amounts, node_groups
+from stack_view.finding import Finding
+from stack_view.node_groups import Group
+from stack_view.rule import Config, rule
+from stack_view.schemas import counts, number
+from stack_view.view import Seen, View
+
+_GPUS = 100
+# Machines of these clusters are not rented by the hour.
+_OWN = ("embedded", "existing")
+
+
+def _gpus(view: View, config: Config) -> Iterator[tuple[Seen | None, Finding]]:
+    by_group: Counter[str] = Counter()
+    by_accelerator: Counter[str] = Counter()
+    for each in node_groups.of(view, config["machines"]):
+        if isinstance(each, Group):
+            by_group[each.name] += each.gpus
+            by_accelerator[each.accelerator] += each.gpus
+        else:
+            yield each
+    most = config.get("maxGpus", view.unlimited or _GPUS)
+    if by_group.total() > most:
+        problem = f"the node groups have {by_group.total()} accelerators when they are full"
+        remedy = f"lower `max` of a group, or raise maxGpus in {view.config}"
+        yield None, Finding(problem, f"allowed are {most:.12g} ({amounts.named(by_group)}): {remedy}", by_group.total())
+    for accelerator, found in sorted(by_accelerator.items()):
+        limits = config["byAccelerator"]
+        if limits and found > (limit := limits.get(accelerator, limits.get("*", 0))):
+            problem = f"the node groups have {found} {accelerator} when they are full"
+            remedy = f"lower `max` of a group, or raise byAccelerator.{accelerator} in {view.config}"
+            yield None, Finding(problem, f"allowed are {limit}: {remedy}", found)
+
+
+def _cost(view: View, config: Config) -> Iterator[tuple[Seen | None, Finding]]:
+    yield from _priced(view, "when they are full", config["maxHourlyUsd"], {each.name: 1 for each in _groups(view)})
+
+
+def _idle(view: View, config: Config) -> Iterator[tuple[Seen | None, Finding]]:
+    share = {each.name: each.smallest / each.largest for each in _groups(view) if each.largest}
+    yield from _priced(view, "while nothing runs", config["maxHourlyUsd"], share)
+
+
+def _groups(view: View) -> list[Group]:
+    return node_groups.groups(view)
+
+
+def _priced(view: View, when: str, most: float, share: dict[str, float]) -> Iterator[tuple[Seen | None, Finding]]:
+    """Findings about prices. A rented machine without a price fails closed."""
+    usd: dict[str, float] = {}
+    for each in _groups(view):
+        if each.usd is not None:
+            usd[each.name] = each.usd * share.get(each.name, 0)
+        elif share.get(each.name) and view.cluster not in _OWN:
+            problem = "its price per hour is not known, so it has no ceiling"
+            yield each.seen, Finding(problem, "choose a machine and a region of the catalog (`make catalog`)")
+    total = sum(usd.values())
+    if total > most:
+        rounded = {name: round(price, 2) for name, price in usd.items()}
+        remedy = f"choose fewer or cheaper machines, or raise maxHourlyUsd in {view.config}"
+        problem = f"the node groups cost about {total:.2f} USD per hour {when}"
+        yield None, Finding(problem, f"allowed are {most:.12g} ({amounts.named(rounded)}): {remedy}", total)
+
+
+def _spot(view: View, config: Config) -> Iterator[tuple[Seen | None, Finding]]:
+    groups = _groups(view)
+    total = sum(each.gpus for each in groups)
+    if not total:
+        return
+    on_spot = sum(each.gpus for each in groups if each.spot)
+    share = on_spot / total
+    remedy = f"change `spot` or `max` of a group, or the limits in {view.config}"
+    problem = f"{on_spot} of {total} accelerators are on spot nodes ({share:.0%})"
+    if share > config["maxShare"]:
+        yield (
+            None,
+            Finding(problem, f"allowed are at most {config['maxShare']:.0%}, for the cloud may take them: {remedy}"),
+        )
+    if share < config["minShare"]:
+        yield None, Finding(problem, f"required are at least {config['minShare']:.0%}, which cost less: {remedy}")
+
+
+_TAGS = ["fleet", "cost"]
+
+POLICIES = [
+    rule(
+        _gpus,
+        name="fleet-gpus",
+        description="Full node groups have at most `maxGpus` accelerators (default 100), and of each `byAccelerator`.",
+        remedy="Lower max of a node group.",
+        severity=Severity.HIGH,
+        tags=_TAGS,
+        config={"maxGpus": {"type": "number", "minimum": 0}, "byAccelerator": counts(), "machines": counts()},
+    ),
+    rule(
+        _cost,
+        name="fleet-cost",
+        description="Full node groups cost at most `maxHourlyUsd` per hour; a rented machine has a known price.",
+        remedy="Choose fewer or cheaper machines.",
+        severity=Severity.HIGH,
+        tags=_TAGS,
+        config={"maxHourlyUsd": number(100)},
+    ),
+    rule(
+        _idle,
+        name="fleet-idle-cost",
+        description="The nodes that always run (`min`) cost at most `maxHourlyUsd` per hour.",
+        remedy="Lower min of a node group.",
+        severity=Severity.MEDIUM,
+        tags=_TAGS,
+        config={"maxHourlyUsd": number(10)},
+    ),
+    rule(
+        _spot,
+        name="fleet-spot-share",
+        description="The share of accelerators on spot nodes is between `minShare` and `maxShare`.",
+        remedy="Change spot or max of a node group.",
+        severity=Severity.LOW,
+        tags=[*_TAGS, "spot"],
+        config={"minShare": number(0), "maxShare": number(1)},
+    ),
+]

@@ -1,0 +1,82 @@
+"""GPU quotas of namespaces, teams, priorities and accelerators. As gpu-quota, they refuse what they cannot count."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from gpu_usage.manifest import UncountableError
+from gpu_usage.usage import Usage
+from pulumi_policy import Severity, StackValidationPolicy
+from stack_view import amounts, belonging
+from stack_view.belonging import Owners
+from stack_view.finding import Finding
+from stack_view.rule import Config, rule
+from stack_view.schemas import Schema, counts
+from stack_view.view import Seen, View
+
+Groups = Callable[[Owners, Seen, Config], set[str]]
+
+
+def _per(word: str, groups: Groups, view: View, config: Config) -> Iterator[tuple[Seen | None, Finding]]:
+    limits = config["maxGpus"]
+    if not limits:
+        return
+    usage = Usage(view, config["charts"])
+    for seen, fault in usage.faults:
+        yield seen, Finding(fault.problem, fault.remedy)
+    owners = Owners.of(view)
+    found: dict[str, Counter[str]] = defaultdict(Counter)
+    for seen in view.all:
+        if gpus := usage.requests[seen.urn]:
+            try:
+                told = groups(owners, seen, config)
+            except UncountableError as fault:
+                yield seen, Finding(fault.problem, fault.remedy)
+                continue
+            for group in told:
+                found[group][seen.who] += gpus
+    for group, requests in sorted(found.items()):
+        limit = limits.get(group, limits.get("*", 0))
+        if requests.total() > limit:
+            problem = f"{word} {group} requests {requests.total()} GPUs"
+            remedy = f"request fewer, or raise maxGpus.{group} in {view.config}"
+            yield (
+                None,
+                Finding(problem, f"its quota is {limit} ({amounts.named(requests)}): {remedy}", requests.total()),
+            )
+
+
+def _quota(word: str, groups: Groups, description: str, **more: Schema) -> StackValidationPolicy:
+    return rule(
+        partial(_per, word, groups),
+        name=f"gpu-quota-per-{word}",
+        description=description,
+        remedy=f"Request fewer GPUs, or raise the quota of the {word}.",
+        severity=Severity.HIGH,
+        tags=["gpu", "cost"],
+        config={"maxGpus": counts(), "charts": counts(), **more},
+    )
+
+
+POLICIES = [
+    _quota("namespace", belonging.namespaces, "Each namespace requests at most its GPUs of `maxGpus`."),
+    _quota(
+        "team",
+        belonging.teams,
+        "Each team requests at most its GPUs: of the label `label` on an object or its namespace, else the namespace "
+        "of a queue's team, else `none`.",
+        label={"type": "string", "default": "team"},
+    ),
+    _quota(
+        "priority",
+        belonging.priorities,
+        "Jobs of each queue priority (low, normal, high) request at most its GPUs; what has no queue is `none`.",
+    ),
+    _quota(
+        "accelerator",
+        belonging.accelerators,
+        "Pods request at most this many of each accelerator. They count for every one that they may get.",
+    ),
+]

@@ -1,0 +1,79 @@
+"""Spot nodes: for work that survives their end, and for nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+
+from gpu_usage import accelerators
+from pulumi_policy import Severity
+from stack_view import node_groups, placement, pods
+from stack_view.finding import Finding
+from stack_view.node_groups import Taint
+from stack_view.rule import Config, of_each, rule
+from stack_view.schemas import words
+from stack_view.view import Seen, View, at, maps
+
+_DAEMON = ("apps", "DaemonSet")
+_TAINTS = (
+    Taint("tensorplane.dev/spot", "true", "NoSchedule"),
+    Taint("cloud.google.com/gke-spot", "true", "NoSchedule"),
+    Taint("kubernetes.azure.com/scalesetpriority", "spot", "NoSchedule"),
+)
+_SAVES = "CHECKPOINT_DIR"
+
+
+def _interruptible(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+    manifest = seen.manifest
+    if manifest is None or manifest.type == _DAEMON or _is_listed(seen, config):
+        return
+    groups = node_groups.groups(view)
+    spot = [each for each in groups if each.spot]
+    for pod in pods.of(seen):
+        tolerations = maps(pod.spec, "tolerations")
+        blind = any(at(one, "key") == taint.key for one in tolerations for taint in _TAINTS)
+        taken = [each.name for each in spot if placement.takes(each, pod.spec, groups)]
+        if (taken or (blind and not groups)) and not _saves(pod):
+            where = f"nodes of {', '.join(taken)}" if taken else "spot nodes"
+            problem = (
+                f"`{pod.where}` may run on {where}, which the cloud may take at any time, and saves no checkpoints"
+            )
+            remedy = "set CHECKPOINT_DIR (`checkpoints`), remove the toleration, or list it in `interruptible`"
+            yield Finding(problem, f"{remedy} in {view.config}")
+
+
+def _saves(pod: pods.Pod) -> bool:
+    return any(at(one, "name") == _SAVES for _, container in pod.containers() for one in maps(container, "env"))
+
+
+def _is_listed(seen: Seen, config: Config) -> bool:
+    name = f"{seen.namespace}/{at(seen.body, 'metadata', 'name')}"
+    return any(fnmatchcase(name, each) for each in config["interruptible"])
+
+
+def _tainted(view: View, config: Config) -> Iterator[tuple[Seen | None, Finding]]:
+    for each in node_groups.groups(view):
+        if each.spot and all(accelerators.is_named(taint.key) for taint in each.taints):
+            problem = "its spot nodes have no taint, so that every pod may run there and end with them"
+            yield each.seen, Finding(problem, "add the taint tensorplane.dev/spot=true:NoSchedule")
+
+
+POLICIES = [
+    rule(
+        of_each(_interruptible),
+        name="spot-interruptible",
+        description="On spot nodes run only pods that save checkpoints, DaemonSets, and those in `interruptible`.",
+        remedy="Set checkpoints, or remove the toleration.",
+        severity=Severity.HIGH,
+        tags=["spot"],
+        config={"interruptible": words()},
+    ),
+    rule(
+        _tainted,
+        name="spot-nodes-tainted",
+        description="Spot nodes have a taint, so that only pods that tolerate it run there.",
+        remedy="Add the taint of spot nodes.",
+        severity=Severity.MEDIUM,
+        tags=["spot"],
+    ),
+]

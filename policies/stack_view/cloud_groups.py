@@ -1,0 +1,149 @@
+"""Node groups of EKS, GKE, AKS and Karpenter, as their own resources declare them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpu_usage.manifest import UncountableError, whole_number
+
+from stack_view.view import at, known, maps
+
+Machines = Mapping[str, int]
+
+# Families with accelerators, by cloud. What a new one is named must not hide it: these match by their first letters.
+_AWS = re.compile(r"(p|g|gr|trn|inf|dl|vt|f)\d.*")
+_GCP = re.compile(r"(a|g|ct)\d.*")
+_AZURE = re.compile(r"Standard_N.*", re.IGNORECASE)
+_GCP_COUNTED = re.compile(r"(?:a|ct)\d.*-(\d+)[gt]")
+_EFFECTS = {"NO_SCHEDULE": "NoSchedule", "NO_EXECUTE": "NoExecute", "PREFER_NO_SCHEDULE": "PreferNoSchedule"}
+_GPU = "nvidia.com/gpu"
+_TYPE = "node.kubernetes.io/instance-type"
+_CATEGORY = "karpenter.k8s.aws/instance-category"
+_CAPACITY = "karpenter.sh/capacity-type"
+_WITH_GPUS = frozenset({"g", "p", "gr", "trn", "inf", "dl", "vt", "f"})
+_ZONES = 3
+"""Zones of a region, if a pool counts per zone and names none."""
+
+
+@dataclass(frozen=True)
+class Read:
+    """What a resource says about its nodes."""
+
+    machine: str
+    gpus: int
+    """Of one node."""
+    spot: bool
+    smallest: int
+    largest: int
+    labels: Mapping[str, Any]
+    taints: list[tuple[str, str, str]]
+    """Key, value and effect."""
+
+
+def _eks(body: Mapping[str, Any], machines: Machines) -> Read:
+    types = [str(each) for each in known(body, "instanceTypes") or ()]
+    sizes = known(body, "scalingConfig") or {}
+    return Read(
+        ", ".join(types),
+        max((_accelerators(each, _AWS, machines) for each in types), default=0),
+        known(body, "capacityType") == "SPOT",
+        _count(sizes, "minSize"),
+        _count(sizes, "maxSize"),
+        known(body, "labels") or {},
+        _taints(body),
+    )
+
+
+def _gke(body: Mapping[str, Any], machines: Machines) -> Read:
+    config = known(body, "nodeConfig") or {}
+    machine = str(known(config, "machineType") or "")
+    attached = sum(_count(one, "count") for one in maps(config, "guestAccelerators"))
+    counted = _GCP_COUNTED.fullmatch(machine)
+    own = int(counted[1]) if counted else attached or _accelerators(machine, _GCP, machines)
+    scaling = known(body, "autoscaling") or {}
+    zones = len(known(body, "nodeLocations") or ()) or _ZONES
+    per_zone = max(_count(scaling, "maxNodeCount"), _count(body, "nodeCount"))
+    return Read(
+        machine,
+        own,
+        known(config, "spot") is True or known(config, "preemptible") is True,
+        max(_count(scaling, "totalMinNodeCount"), zones * _count(scaling, "minNodeCount")),
+        max(_count(scaling, "totalMaxNodeCount"), zones * per_zone),
+        known(config, "labels") or {},
+        _taints(config),
+    )
+
+
+def _aks(body: Mapping[str, Any], machines: Machines) -> Read:
+    machine = str(known(body, "vmSize") or "")
+    written = [str(each).partition("=") for each in known(body, "nodeTaints") or ()]
+    taints = [(key, value.rpartition(":")[0], value.rpartition(":")[2]) for key, _, value in written]
+    return Read(
+        machine,
+        _accelerators(machine, _AZURE, machines),
+        known(body, "scaleSetPriority") == "Spot",
+        _count(body, "minCount"),
+        max(_count(body, "maxCount"), _count(body, "count")),
+        known(body, "nodeLabels") or {},
+        taints,
+    )
+
+
+def _karpenter(body: Mapping[str, Any], machines: Machines) -> Read:
+    spec = known(body, "spec") or {}
+    template = at(spec, "template", "spec") or {}
+    wanted = {at(one, "key"): list(known(one, "values") or ()) for one in maps(template, "requirements")}
+    return Read(
+        "karpenter",
+        _limited(spec, wanted),
+        "spot" in wanted.get(_CAPACITY, ()),
+        0,
+        1,
+        known(spec, "template", "metadata", "labels") or {},
+        [(str(one.get("key")), str(one.get("value", "")), str(one.get("effect"))) for one in maps(template, "taints")],
+    )
+
+
+def _limited(spec: Mapping[str, Any], wanted: Mapping[Any, list[Any]]) -> int:
+    """The accelerators of all nodes of a pool."""
+    types, categories = wanted.get(_TYPE), wanted.get(_CATEGORY)
+    if types and not any(_AWS.fullmatch(str(each)) for each in types):
+        return 0
+    if categories and not _WITH_GPUS & set(categories):
+        return 0
+    limit = known(spec, "limits", _GPU)
+    if limit is None:
+        problem = "Karpenter may start machines with GPUs for it, without a limit"
+        raise UncountableError(problem, f"set `spec.limits` of {_GPU}, or name categories of machines without GPUs")
+    return whole_number(limit, ("spec", "limits", _GPU))
+
+
+def _accelerators(machine: str, family: re.Pattern[str], machines: Machines) -> int:
+    if machine in machines:
+        return machines[machine]
+    if family.fullmatch(machine):
+        problem = f"how many accelerators a {machine} has is not known here"
+        raise UncountableError(problem, f'state it in the configuration of fleet-gpus: "machines": {{"{machine}": …}}')
+    return 0
+
+
+def _taints(owner: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    return [
+        (str(one.get("key")), str(one.get("value", "")), _EFFECTS.get(str(one.get("effect")), ""))
+        for one in maps(owner, "taints")
+    ]
+
+
+def _count(owner: Mapping[str, Any], key: str) -> int:
+    return whole_number(known(owner, key) or 0, (key,))
+
+
+READERS: Mapping[str, Callable[[Mapping[str, Any], Machines], Read]] = {
+    "aws:eks/nodeGroup:NodeGroup": _eks,
+    "gcp:container/nodePool:NodePool": _gke,
+    "azure-native:containerservice:AgentPool": _aks,
+    "kubernetes:karpenter.sh/v1:NodePool": _karpenter,
+}

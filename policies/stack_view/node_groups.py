@@ -1,0 +1,108 @@
+"""Node groups: those of tensorplane, as its components register them, and those that a program makes beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from gpu_usage.manifest import UncountableError, whole_number
+
+from stack_view import cloud_groups
+from stack_view.finding import Finding
+from stack_view.view import Seen, View, known
+
+_OURS = "tensorplane:index:NodeGroup"
+# Taints of these effects keep pods out; PreferNoSchedule does not.
+_KEEPS_OUT = ("NoSchedule", "NoExecute")
+
+
+@dataclass(frozen=True)
+class Taint:
+    """A taint that keeps pods out."""
+
+    key: str
+    value: str
+    effect: str
+
+
+@dataclass(frozen=True)
+class Group:
+    """A node group when it is full."""
+
+    seen: Seen
+    accelerator: str
+    gpus: int
+    """Accelerators of all its nodes, TPU chips included."""
+    spot: bool
+    smallest: int
+    """Nodes that always run."""
+    largest: int
+    labels: Mapping[str, Any]
+    taints: tuple[Taint, ...]
+    usd: float | None = None
+    """Price per hour of all its nodes; None if it is unknown."""
+
+    @property
+    def name(self) -> str:
+        """As in the settings."""
+        return str(self.seen.resource.name)
+
+
+def of(view: View, machines: Mapping[str, int]) -> Iterator[Group | tuple[Seen, Finding]]:
+    """The groups, and the resources that may be groups with accelerators but do not tell how many."""
+    for seen in view.all:
+        try:
+            if seen.type == _OURS:
+                yield _ours(seen)
+            elif (read := cloud_groups.READERS.get(seen.type)) and not _is_owned(seen):
+                yield _of_cloud(seen, read(seen.body, machines))
+        except UncountableError as fault:
+            yield seen, Finding(fault.problem, fault.remedy)
+
+
+@lru_cache(maxsize=1)
+def groups(view: View) -> list[Group]:
+    """The groups whose accelerators are known. fleet-gpus refuses the others."""
+    return [each for each in of(view, {}) if isinstance(each, Group)]
+
+
+def _ours(seen: Seen) -> Group:
+    body = seen.body
+    chips = sum(whole_number(known(body, key) or 0, (key,)) for key in ("gpusMax", "tpusMax"))
+    usd = known(body, "hourlyUsdMax")
+    return Group(
+        seen,
+        str(known(body, "accelerator") or "none"),
+        chips,
+        bool(known(body, "spot")),
+        whole_number(known(body, "minNodes") or 0, ("minNodes",)),
+        whole_number(known(body, "maxNodes") or 0, ("maxNodes",)),
+        known(body, "labels") or {},
+        tuple(_written(taint) for taint in known(body, "taints") or () if taint.rpartition(":")[2] in _KEEPS_OUT),
+        None if usd is None else float(usd),
+    )
+
+
+def _of_cloud(seen: Seen, read: cloud_groups.Read) -> Group:
+    taints = tuple(Taint(*each) for each in read.taints if each[2] in _KEEPS_OUT)
+    return Group(
+        seen, read.machine, read.gpus * read.largest, read.spot, read.smallest, read.largest, read.labels, taints
+    )
+
+
+def _written(taint: str) -> Taint:
+    key_and_value, _, effect = taint.rpartition(":")
+    key, _, value = key_and_value.partition("=")
+    return Taint(key, value, effect)
+
+
+def _is_owned(seen: Seen) -> bool:
+    """Whether a component of tensorplane made it, whose NodeGroup is counted."""
+    parent = seen.resource.parent
+    while parent is not None:
+        if parent.resource_type.startswith("tensorplane:"):
+            return True
+        parent = parent.parent
+    return False

@@ -1,0 +1,88 @@
+"""The pods of a stack: every pod spec in its Kubernetes objects, also in those of operators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from gpu_usage import accelerators, pods
+from gpu_usage.manifest import Manifest, Path, dotted, part
+
+from stack_view.view import Seen, known, maps
+
+LISTS = ("containers", "initContainers", "ephemeralContainers")
+_NO_PODS = frozenset({("core", "ConfigMap"), ("core", "Secret"), ("apiextensions.k8s.io", "CustomResourceDefinition")})
+_OWNERS = frozenset(
+    {
+        *(("apps", kind) for kind in ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet")),
+        *(("batch", kind) for kind in ("Job", "CronJob")),
+        *(("core", kind) for kind in ("Pod", "PodTemplate", "ReplicationController")),
+        ("jobset.x-k8s.io", "JobSet"),
+    }
+)
+"""Kinds whose pods are what they are for: an unknown spec hides them."""
+
+
+@dataclass(frozen=True)
+class Pod:
+    """One pod spec inside an object."""
+
+    seen: Seen
+    manifest: Manifest
+    path: Path
+    spec: Mapping[str, Any]
+
+    @property
+    def where(self) -> str:
+        """Its path in the object, for messages."""
+        return dotted(self.path) or "the object"
+
+    def containers(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Its containers of all lists, with their paths."""
+        for key in LISTS:
+            for one in maps(self.spec, key):
+                yield f"{self.where}.{key}[{one.get('name', '')}]", one
+
+    @property
+    def gpus(self) -> int:
+        """Accelerators that one such pod requests, each container's sum; claims and shown devices are gpu-quota's."""
+        return sum(
+            accelerators.asked(part(one, "resources", self.path), (*self.path, "resources"))
+            for _, one in self.containers()
+        )
+
+
+# Most rules ask for the pods of every object.
+@lru_cache(maxsize=20_000)
+def of(seen: Seen) -> list[Pod]:
+    """The pods of an object. Raises UncountableError if the object hides them behind an unknown value."""
+    return list(_of(seen))
+
+
+def _of(seen: Seen) -> Iterator[Pod]:
+    manifest = seen.manifest
+    if manifest is None or manifest.type in _NO_PODS:
+        return
+    if manifest.type in _OWNERS:
+        _refuse_hidden(manifest.body)
+    yield from _in(seen, manifest, manifest.body, ())
+
+
+def _refuse_hidden(body: Mapping[str, Any]) -> None:
+    known(body, "spec", "template", "spec")
+    known(body, "spec", "jobTemplate", "spec", "template", "spec")
+    for job in maps(body, "spec", "replicatedJobs"):
+        known(job, "template", "spec", "template", "spec")
+
+
+def _in(seen: Seen, manifest: Manifest, value: Any, path: Path) -> Iterator[Pod]:
+    if isinstance(value, Mapping):
+        if pods.is_pod(value):
+            yield Pod(seen, manifest, path, value)
+        for key, inner in value.items():
+            yield from _in(seen, manifest, inner, (*path, key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _in(seen, manifest, inner, (*path, str(index)))
