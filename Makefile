@@ -50,8 +50,8 @@ top: $(VENV)/.stacks ## Show who has which accelerators, and how many jobs waite
 purge: $(VENV)/.bootstrapped ## Stop the embedded cluster and delete its data (asks first).
 	@$(BIN)/python -m driver purge $(NAMED)
 
-preview: tools ## Show what `pulumi up` would change, with the policies' verdicts: make preview STACK=dev
-	@$(BIN)/python -m cli preview --stack $(STACK)
+preview: tools ## Show what `pulumi up` would change, with the policies' verdicts: make preview STACK=dev BASE=origin/main
+	@$(BIN)/python -m cli preview --stack $(STACK) $(if $(BASE),--base "$(BASE)")
 
 # Filters: CLOUD, ACCELERATOR, KIND (gpu, tpu, cpu), MIN_MEMORY (GiB), REGION; WITHDRAWN=1 and JSON=1.
 catalog: $(VENV)/.bootstrapped ## Show accelerators, machines and prices: make catalog CLOUD=eks ACCELERATOR=h100-80gb

@@ -12,6 +12,7 @@ from cli.commands.preview import property_path
 from cli.commands.preview.report import OPERATIONS, OURS, Change, Property, Report, Verdict
 from components.base import facts
 from driver import protected
+from driver.acknowledged import Risk
 
 Event = Mapping[str, Any]
 
@@ -60,6 +61,7 @@ def report(
     verdicts = _Verdicts()
     diagnostics: dict[str, list[str]] = {"error": [], "warning": []}
     packages: set[str] = set()
+    refused: list[str] = []
     for event in events:
         if step := event.get("resourcePreEvent"):
             _note_step(step["metadata"], changes, unchanged)
@@ -71,7 +73,8 @@ def report(
             for name in [*summary.get("passed", ()), *summary.get("failed", ())]:
                 verdicts.passed(_pack(summary), name)
         elif (diagnostic := event.get("diagnosticEvent")) and diagnostic["severity"] in diagnostics:
-            diagnostics[diagnostic["severity"]] += _lines(diagnostic["message"])
+            refused += (lines := protected.refusals(diagnostic["message"]))
+            diagnostics[diagnostic["severity"]] += [] if lines else _lines(diagnostic["message"])
             packages.add(_type(diagnostic.get("urn", "")).partition(":")[0])
     if refusal := _too_new(components):
         components = {token: {name: ({}, new) for name, (_, new) in of.items()} for token, of in components.items()}
@@ -85,6 +88,7 @@ def report(
         verdicts=verdicts.all(),
         faults=tuple(dict.fromkeys(diagnostics["error"])),
         warnings=tuple(dict.fromkeys(diagnostics["warning"])),
+        risks=tuple(Risk(line, stops=True) for line in dict.fromkeys(refused)),
         stand_ins=tuple((package, why) for package, why in sorted(stand_ins.items()) if package in packages),
         failed=failed,
     )
