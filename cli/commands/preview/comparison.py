@@ -16,6 +16,7 @@ from cli.commands.preview.engine import Preview, Streamed
 from cli.commands.preview.events import Event
 from cli.commands.preview.merge_base import MergeBase
 from cli.commands.preview.report import Report
+from components.base import facts
 from components.clusters.settings import ClusterArgs
 from driver import protected
 from driver.acknowledged import Asked, Risk
@@ -27,7 +28,7 @@ from embedded import toolchain
 from embedded.hosts import stand_ins as providers
 
 _CLAIM = ":PersistentVolumeClaim"
-_VOLUME = "tensorplane:index:Volume$"
+_VOLUME = f"{facts.VOLUME}$"
 _NOTHING = Streamed([], failed=False)
 
 

@@ -61,8 +61,8 @@ def _of_kind(token: str, report: Report) -> Iterator[str]:
     for name, (old, new) in found:
         if new and not old:
             yield f"new {kind} **{name}**{_ended(described({}, new))}"
-        elif old and new and old != new and (change := described(old, new)):
-            yield f"{kind} **{name}**: {change}"
+        elif old and new and old != new and (text := described(old, new)):
+            yield f"{kind} **{name}**: {text}"
 
 
 def _ended(text: str) -> str:
@@ -116,8 +116,8 @@ def _nodes(old: facts.NodeGroup, new: facts.NodeGroup) -> Iterator[str]:
     for key, word in (("maxNodes", "at most"), ("minNodes", "always running")):
         before, after = int(old[key]), int(new[key])  # type: ignore[literal-required]
         if before != after:
-            change = "more" if after > before else "fewer"
-            yield f"{counted(abs(after - before), f'{change} {_card(new)}node')} {word} ({before} → {after})"
+            rise = "more" if after > before else "fewer"
+            yield f"{counted(abs(after - before), f'{rise} {_card(new)}node')} {word} ({before} → {after})"
     if old["spot"] != new["spot"]:
         yield "on spot nodes, which the cloud can take back" if new["spot"] else "no longer on spot nodes"
 
