@@ -28,7 +28,7 @@ def test_a_volume_that_is_removed_comes_back_from_the_snapshot_before(declared: 
     told: list[str] = []
     settings = {"cluster": {"kind": "embedded"}, "volumes": {"kept": UNRETAINED}}
     stack, before = declared.stack_of(settings), state(declared.stack_of(settings))
-    with pytest.raises(Fault, match="volume removed is deleted .* add `tensorplane:acknowledge: {deleteVolume: "):
+    with pytest.raises(Fault, match=r"volume removed is deleted .* add `tensorplane:acknowledge: {deleteVolume: "):
         stack.up(Step("pulumi up"), declared.claims.kube, told.append)
     assert (told, state(stack)) == ([], before), "refused before anything is changed"
     stack = declared.stack_of({**settings, "acknowledge": {"deleteVolume": ["removed"]}})
