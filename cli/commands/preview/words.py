@@ -95,7 +95,7 @@ def _value(value: Any) -> str:
     return f"{value:g}" if isinstance(value, int | float) else str(value)
 
 
-def _node_group(old: facts.NodeGroup, new: facts.NodeGroup) -> str:
+def _node_group(old: Facts, new: Facts) -> str:
     """`4 more nodes at most (4 → 8): 32 more h100-80gb, +$220.16/h at most`."""
     parts = list(_nodes(old, new))
     before, after = (group.get("hourlyUsdMax") if group else 0.0 for group in (old, new))
@@ -106,7 +106,7 @@ def _node_group(old: facts.NodeGroup, new: facts.NodeGroup) -> str:
     return ", ".join(parts)
 
 
-def _nodes(old: facts.NodeGroup, new: facts.NodeGroup) -> Iterator[str]:
+def _nodes(old: Facts, new: Facts) -> Iterator[str]:
     if not (old and new):
         group, sign = (new, "more") if new else (old, "fewer")
         yield f"{counted(int(group['maxNodes']), f'{sign} node')} at most ({_machine(group)})"
@@ -114,7 +114,7 @@ def _nodes(old: facts.NodeGroup, new: facts.NodeGroup) -> Iterator[str]:
     if _machine(old) != _machine(new):
         yield f"{_machine(old)} → {_machine(new)}"
     for key, word in (("maxNodes", "at most"), ("minNodes", "always running")):
-        before, after = int(old[key]), int(new[key])  # type: ignore[literal-required]
+        before, after = int(old[key]), int(new[key])
         if before != after:
             rise = "more" if after > before else "fewer"
             yield f"{counted(abs(after - before), f'{rise} {_card(new)}node')} {word} ({before} → {after})"
@@ -122,17 +122,17 @@ def _nodes(old: facts.NodeGroup, new: facts.NodeGroup) -> Iterator[str]:
         yield "on spot nodes, which the cloud can take back" if new["spot"] else "no longer on spot nodes"
 
 
-def _card(group: facts.NodeGroup) -> str:
+def _card(group: Facts) -> str:
     return "" if group["accelerator"] == "none" else f"{group['accelerator']} "
 
 
-def _machine(group: facts.NodeGroup) -> str:
+def _machine(group: Facts) -> str:
     count, nodes = group["gpusMax"] + group["tpusMax"], group["maxNodes"]
     each = f"{int(count // nodes)} {group['accelerator']} each" if nodes and count else ""
     return ", ".join(filter(None, (group.get("machine") or "", each))) or "any machine"
 
 
-def _queue(old: facts.Queue, new: facts.Queue) -> str:
+def _queue(old: Facts, new: Facts) -> str:
     most = {flavor["name"]: flavor["max"] for flavor in (new or old).get("machines", ())}
     parts = []
     for key in ("guaranteed", "borrowable"):
@@ -150,9 +150,9 @@ def _queue(old: facts.Queue, new: facts.Queue) -> str:
     return ", ".join(parts)
 
 
-def _flavors(old: facts.Queue, new: facts.Queue, key: str) -> Iterator[tuple[str, float, float]]:
+def _flavors(old: Facts, new: Facts, key: str) -> Iterator[tuple[str, float, float]]:
     """Flavors of which a queue has more or less GPUs than before."""
-    counts = [{one["name"]: float(one[key]) for one in queue.get("kinds", ())} for queue in (old, new)]  # type: ignore[literal-required]
+    counts = [{one["name"]: float(one[key]) for one in queue.get("kinds", ())} for queue in (old, new)]
     gpus = {one["name"] for queue in (old, new) for one in queue.get("machines", ()) if one["gpus"]}
     for flavor in dict.fromkeys([*counts[0], *counts[1]]):
         before, after = (count.get(flavor, 0.0) for count in counts)

@@ -12,11 +12,14 @@ MINUS = "\N{MINUS SIGN}"
 _SVG = "{http://www.w3.org/2000/svg}"
 
 
-def _volumes(**both: tuple[Any, Any]) -> Report:
-    facts = {
-        name: tuple({"sizeGib": size, "backend": "nfs"} if size else {} for size in two) for name, two in both.items()
-    }
-    return Report("dev", components={"tensorplane:index:Volume": facts})  # type: ignore[dict-item]
+def _volumes(**both: tuple[float, float]) -> Report:
+    """Volumes of these sizes before and after; 0: there is none."""
+    found = {name: (_volume(before), _volume(after)) for name, (before, after) in both.items()}
+    return Report("dev", components={"tensorplane:index:Volume": found})
+
+
+def _volume(size: float) -> dict[str, Any]:
+    return {"sizeGib": size, "backend": "nfs"} if size else {}
 
 
 def _texts(report: Report) -> list[str]:
