@@ -71,12 +71,18 @@ class Stack:
             self._call("stack", "import", "--file", file.name)
 
     def up(
-        self, step: Step, api: Kube | None = None, show: Callable[[str], None] = print, *, previewed: bool = False
+        self,
+        step: Step,
+        api: Kube | None = None,
+        show: Callable[[str], None] = print,
+        *,
+        previewed: bool = False,
+        refresh: bool = False,
     ) -> dict[str, int]:
         """`pulumi up`; returns the number of resources per operation (`same`, `create`, …).
 
         With the cluster's API, claims that somebody deleted are created again; `show` prints a line for each.
-        `previewed`: the caller has shown what the update does.
+        `previewed`: the caller has shown what the update does. `refresh`: read every resource first.
         """
         state = json.loads(self._call("stack", "export"))
         if api:
@@ -86,7 +92,7 @@ class Stack:
         preview = not previewed and retained_volumes.undeclared(state, volumes)
         if not (previewed or preview) and self._may_delete_or_restart(state):
             preview = not self._print_consequences(state, api, step, show)
-        self._update(["up"], step, preview=preview)
+        self._update(["up", *(["--refresh"] if refresh else [])], step, preview=preview)
         history = json.loads(self._call("stack", "history", "--json", "--page-size", "1"))
         changes = dict(history[0].get("resourceChanges") or {})
         # Resources that the program only reads, such as the stack's own outputs, do not count as changes.

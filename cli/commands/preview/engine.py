@@ -67,6 +67,8 @@ class Preview:
     environment: Mapping[str, str]
     pack: Path | None = _PACK
     """The policy pack; None: no policy is evaluated."""
+    refresh: bool = False
+    """Whether every resource is read first."""
     stand_ins: Mapping[str, str] = field(default_factory=dict)
     """Packages with a preview-only provider in the environment, and why."""
     api: Kube | None = None
@@ -132,6 +134,8 @@ class Preview:
     def _command(self) -> list[str]:
         command = [str(self.pulumi), "preview", "--json", "--non-interactive", "--color=never"]
         command += ["--stack", self.settings.name, "--config-file", str(self.settings.file)]
+        if self.refresh:
+            command.append("--refresh")
         if self.pack is None:
             return command
         command += ["--policy-pack", str(self.pack)]
