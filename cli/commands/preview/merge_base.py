@@ -40,7 +40,7 @@ def checked_out(revision: str, project: Path = PROJECT) -> Iterator[MergeBase]:
     commit = _git(project, "merge-base", "HEAD", revision).decode().strip()
     with tempfile.TemporaryDirectory(prefix="tensorplane-merge-base-") as folder:
         with tarfile.open(fileobj=io.BytesIO(_git(project, "archive", commit))) as archive:
-            archive.extractall(folder, filter="data")
+            archive.extractall(folder, filter="tar")
         (Path(folder) / _ENVIRONMENT).symlink_to((project / _ENVIRONMENT).resolve())
         yield MergeBase(commit, Path(folder))
 
