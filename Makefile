@@ -21,13 +21,14 @@ export LC_ALL := C.UTF-8
 # Two goals at once would install into the same environment.
 .NOTPARALLEL:
 
-.PHONY: help up down status volumes tiers why top preview purge catalog catalog-update tools test test-unit test-nightly test-gpu lint types bench
+.PHONY: help up down status volumes tiers why top preview drift purge catalog catalog-update tools test test-unit test-nightly test-gpu lint types bench
 
 help: ## List the commands.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+# REFRESH=1 reads every resource first, and repairs what somebody changed outside of Pulumi.
 up: $(VENV)/.bootstrapped ## Deploy a stack: build what is missing, start the embedded cluster if it is there: make up STACK=dev
-	@$(BIN)/python -m driver up --stack $(STACK)
+	@$(BIN)/python -m driver up --stack $(STACK) $(if $(REFRESH),--refresh)
 
 down: $(VENV)/.bootstrapped ## Stop the embedded cluster. Data, tools and images stay.
 	@$(BIN)/python -m driver down $(NAMED)
@@ -50,9 +51,12 @@ top: $(VENV)/.stacks ## Show who has which accelerators, and how many jobs waite
 purge: $(VENV)/.bootstrapped ## Stop the embedded cluster and delete its data (asks first).
 	@$(BIN)/python -m driver purge $(NAMED)
 
-preview: $(VENV)/.bootstrapped ## Show what `pulumi up` would change, with the policies' verdicts: make preview STACK=dev
+preview: $(VENV)/.bootstrapped ## Show what `pulumi up` would change, with the policies' verdicts: make preview STACK=dev BASE=origin/main
 	@$(BIN)/python -m driver tools --preview $(STACK)
-	@$(BIN)/python -m cli preview --stack $(STACK)
+	@$(BIN)/python -m cli preview --stack $(STACK) $(if $(BASE),--base "$(BASE)")
+
+drift: tools ## Show what was changed outside of Pulumi; fails if there is any: make drift STACK=dev
+	@$(BIN)/python -m cli drift --stack $(STACK)
 
 # Filters: CLOUD, ACCELERATOR, KIND (gpu, tpu, cpu), MIN_MEMORY (GiB), REGION; WITHDRAWN=1 and JSON=1.
 catalog: $(VENV)/.bootstrapped ## Show accelerators, machines and prices: make catalog CLOUD=eks ACCELERATOR=h100-80gb

@@ -19,6 +19,7 @@ def _parser() -> argparse.ArgumentParser:
     status = commands.add_parser("status", help="nodes, pods, volumes, queues and URLs of a stack's cluster")
     for command in (up, status):
         command.add_argument("--stack", default=STACK, help=f"name of a Pulumi.<stack>.yaml (default: {STACK})")
+    up.add_argument("--refresh", action="store_true", help="read every resource first, and repair what has drifted")
     down = commands.add_parser("down", help="stop the embedded cluster; data stays")
     purge = commands.add_parser("purge", help="stop the embedded cluster and delete its data")
     purge.add_argument("--yes", action="store_true", help="do not ask for confirmation")
@@ -38,7 +39,7 @@ def _run(args: argparse.Namespace) -> None:
     context = os.environ.get("TENSORPLANE_CONTEXT", "")
     match args.command:
         case "up":
-            up.up(context, args.stack)
+            up.up(context, args.stack, refresh=args.refresh)
         case "status":
             status.status(context, args.stack)
         case "down":

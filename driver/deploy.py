@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from driver import (
-    deleted_volumes,
+    data_at_risk,
     locks,
     missing_claims,
     pending_operations,
@@ -71,12 +71,18 @@ class Stack:
             self._call("stack", "import", "--file", file.name)
 
     def up(
-        self, step: Step, api: Kube | None = None, show: Callable[[str], None] = print, *, previewed: bool = False
+        self,
+        step: Step,
+        api: Kube | None = None,
+        show: Callable[[str], None] = print,
+        *,
+        previewed: bool = False,
+        refresh: bool = False,
     ) -> dict[str, int]:
         """`pulumi up`; returns the number of resources per operation (`same`, `create`, …).
 
         With the cluster's API, claims that somebody deleted are created again; `show` prints a line for each.
-        `previewed`: the caller has shown what the update does.
+        `previewed`: the caller has shown what the update does. `refresh`: read every resource first.
         """
         state = json.loads(self._call("stack", "export"))
         if api:
@@ -86,7 +92,7 @@ class Stack:
         preview = not previewed and retained_volumes.undeclared(state, volumes)
         if not (previewed or preview) and self._may_delete_or_restart(state):
             preview = not self._print_consequences(state, api, step, show)
-        self._update(["up"], step, preview=preview)
+        self._update(["up", *(["--refresh"] if refresh else [])], step, preview=preview)
         history = json.loads(self._call("stack", "history", "--json", "--page-size", "1"))
         changes = dict(history[0].get("resourceChanges") or {})
         # Resources that the program only reads, such as the stack's own outputs, do not count as changes.
@@ -105,13 +111,13 @@ class Stack:
             self._update(["refresh", *(word for urn in urns for word in ("--target", urn))], step)
 
     def _may_delete_or_restart(self, state: dict[str, Any]) -> bool:
-        """Whether the update may delete volumes, or restart runs."""
-        volumes, jobs = deleted_volumes.loose(state), may_change.has_jobs(state)
-        if not (volumes or jobs):
+        """Whether the update may delete data, or restart runs."""
+        data, jobs = data_at_risk.loose(state), may_change.has_jobs(state)
+        if not (data or jobs):
             return False
         differ = self._differing()
         return (
-            (volumes and bool(differ & {"cluster", "namespace", "volumes"}))
+            (data and bool(differ & {"cluster", "namespace", "teams", "volumes"}))
             or (jobs and bool(differ & {"namespace", *may_change.SECTIONS}))
             or (jobs and may_change.code_differs(state, self.settings.section("workloads")))
         )
@@ -120,16 +126,17 @@ class Stack:
         """The sections of the settings that differ from the last update; all of them if it failed."""
         history = json.loads(self._call("stack", "history", "--json", "--page-size", "1"))
         if not history or history[0].get("result") != "succeeded":
-            return {*may_change.SECTIONS, "namespace"}
+            return {*may_change.SECTIONS, "namespace", "teams"}
         before = {key.partition(":")[2]: _value(entry) for key, entry in (history[0].get("config") or {}).items()}
-        differ = {each for each in may_change.SECTIONS if self.settings.section(each) != before.get(each, {})}
+        sections = (*may_change.SECTIONS, "teams")
+        differ = {each for each in sections if self.settings.section(each) != before.get(each, {})}
         renamed = before.get("namespace", self.settings.namespace) != self.settings.namespace
         return differ | {"namespace"} if renamed else differ
 
     def _print_consequences(
         self, state: dict[str, Any], api: Kube | None, step: Step, show: Callable[[str], None]
     ) -> bool:
-        """Print what happens to each run and to the data of deleted volumes; False if the preview failed."""
+        """Print what happens to each run and to data; False if the preview failed. A Fault if data is at risk."""
         try:
             shown = self._run(["preview", "--json"], step, watch=lambda line: None, more=STREAMED)
         except Stopped:
@@ -139,10 +146,16 @@ class Stack:
         events = steps.read(shown)
         for line in runs.lines(events, api):
             show(line)
-        if changes := deleted_volumes.going(steps.planned(events)):
-            facts = deleted_volumes.Facts.of(api, self.settings.namespace) if api else deleted_volumes.Facts()
-            for line in deleted_volumes.lines(state, changes, facts):
-                show(line)
+        risks = data_at_risk.risks(
+            steps.planned(events),
+            self.settings.acknowledged,
+            export=lambda: state,
+            facts=lambda: data_at_risk.Facts.of(api, self.settings.namespace) if api else data_at_risk.Facts(),
+        )
+        if stopping := [risk.text for risk in risks if risk.stops]:
+            raise Fault(*stopping)
+        for risk in risks:
+            show(risk.text)
         return True
 
     def destroy(self, step: Step) -> None:

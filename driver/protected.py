@@ -21,10 +21,20 @@ def explained(text: str) -> str:
 
     Pulumi's own advice, `pulumi state unprotect`, would only remove the protection of the data.
     """
-    return _REFUSED.sub(lambda found: _line(found["urn"], replaced=found["how"] == "replace"), _HOOK.sub("", text))
+    return _REFUSED.sub(_explained, _HOOK.sub("", text))
 
 
-def _line(urn: str, *, replaced: bool) -> str:
+def refusals(text: str) -> list[str]:
+    """The refusals in the text, a line each."""
+    return [_explained(found) for found in _REFUSED.finditer(text)]
+
+
+def _explained(found: re.Match[str]) -> str:
+    return line(found["urn"], replaced=found["how"] == "replace")
+
+
+def line(urn: str, *, replaced: bool) -> str:
+    """Why a protected resource is not deleted or replaced, and what to do."""
     *_, chain, name = urn.split("::", 3)
     owners = chain.split("$")
     kind = owners[-1].rpartition(":")[2]

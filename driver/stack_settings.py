@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import stack_file
+from driver.acknowledged import Asked
 from embedded.fault import Fault
 from embedded.hosts import whole_file
 from embedded.paths import PROJECT
@@ -61,6 +62,11 @@ class StackSettings:
         of = self.of_platform
         named = of._written.section("namespace")
         return named if isinstance(named, str) else f"tensorplane-{of.name}"
+
+    @property
+    def acknowledged(self) -> Asked:
+        """The losses of data that the settings acknowledge."""
+        return Asked.of(self.section("acknowledge"), self.file.name)
 
     @property
     def of_platform(self) -> StackSettings:

@@ -24,8 +24,11 @@ from embedded.step import Step
 from embedded.tasks import Task, run_all
 
 
-def up(context: str, name: str = STACK) -> None:
-    """Deploy a stack, follow its example to the end, and show the result. Running it again changes nothing."""
+def up(context: str, name: str = STACK, *, refresh: bool = False) -> None:
+    """Deploy a stack, follow its example to the end, and show the result. Running it again changes nothing.
+
+    `refresh`: read every resource first, so that what somebody changed outside of Pulumi is repaired.
+    """
     began = time.monotonic()
     console = terminal.console()
     target = Target.of(context, stack=name)
@@ -40,7 +43,7 @@ def up(context: str, name: str = STACK) -> None:
             with progress.step("preview"):
                 show(_previewed(target))
         with progress.step("pulumi up") as step, stack.alone():
-            changes = _update(target, stack, step, show)
+            changes = _update(target, stack, step, show, refresh)
         outputs = stack.outputs()
         served = _follow(target, outputs, stack.settings.section("workloads"), progress)
     if served:
@@ -63,14 +66,14 @@ def _next_steps(target: Target, settings: StackSettings, outputs: dict[str, Any]
     return [*servers, *(next_steps.of_teams(settings.section("teams"), target.stack) if owns_teams else ())]
 
 
-def _update(target: Target, stack: Stack, step: Step, show: Callable[[str], None]) -> dict[str, int]:
+def _update(target: Target, stack: Stack, step: Step, show: Callable[[str], None], refresh: bool) -> dict[str, int]:
     """Deploy if the settings fit the cluster's volumes; returns the number of resources per operation."""
     api, settings = _api(target), stack.settings
     claims = api.items(missing_claims.CLAIMS.format(settings.namespace)) if api else []
     if api and (_meets_others(target, settings) or live_volumes.decide(settings.section("volumes"), claims)):
         _checked(target, "--cluster")
     stack.prepare(step)
-    return stack.up(step, api, show, previewed=bool(target.cloud))
+    return stack.up(step, api, show, previewed=bool(target.cloud), refresh=refresh)
 
 
 def _meets_others(target: Target, settings: StackSettings) -> bool:

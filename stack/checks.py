@@ -19,6 +19,7 @@ from components.queues import topology as queue_topology
 from components.queues import unqueued
 from components.queues.room import Room
 from components.streams import checks as stream_checks
+from components.volumes import acknowledged
 from components.volumes import checks as volume_check
 from components.volumes import teams as team_volumes
 from components.volumes.mirrors import volsync
@@ -54,6 +55,7 @@ def faults(resolved: ResolvedStack, settings: Settings) -> Iterator[Fault]:
     yield from gpu_runtime.check(config.gpu_runtime, config.cluster, resolved.fleet)
     volumes = _declared(settings, "volumes", config.volumes)
     yield from volume_check.faults(config.volumes, volumes, config.cluster)
+    yield from acknowledged.faults(config.acknowledge, volumes)
     yield from stream_checks.faults(config.streams, volumes, config.cluster)
     records = {
         one.volume: name for name, one in config.streams.items() if one.volume and one.is_on_the_volume(config.cluster)

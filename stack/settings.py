@@ -14,6 +14,7 @@ from components.gpu_runtime import GpuRuntimeArgs
 from components.node_groups.settings import NodeGroupArgs
 from components.queues.settings import CohortArgs, QueueArgs, TeamArgs
 from components.streams.settings import StreamArgs
+from components.volumes.acknowledged import AcknowledgeArgs
 from components.volumes.settings import VolumeArgs
 from workloads.kinds import WorkloadArgs
 
@@ -58,6 +59,8 @@ class StackConfig(Model):
     """Additional namespaces with queues."""
     workloads: Annotated[dict[Name, WorkloadArgs], Field(default_factory=dict)]
     """Training jobs, sweeps, model servers, scorers, notebooks and TensorBoards."""
+    acknowledge: AcknowledgeArgs = AcknowledgeArgs()
+    """Losses of data that this change intends. Remove the entries once they are deployed."""
 
     @property
     def namespace_name(self) -> str:

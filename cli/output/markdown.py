@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -19,3 +19,10 @@ def bullets(lines: Iterable[str]) -> str:
 def cell(text: str) -> str:
     """Text in one line that ends no cell."""
     return text.replace("|", "\\|").replace("\n", " ")
+
+
+def details(summary: str, blocks: Iterable[str]) -> Iterator[str]:
+    """Blocks that a click opens."""
+    yield f"<details><summary>{summary}</summary>"
+    yield from blocks
+    yield "</details>"

@@ -25,6 +25,9 @@ class Effects:
 
     node_pool: str
     """Type of a node group's resource, whose replacement deletes all of its nodes."""
+    replaced: str
+    """Regular expression for the start of the path of a property whose change replaces the group, as documented. Only
+    comparisons without the cloud's provider read it."""
     zones: str | None
     """Its property with the zones, if a change of it replaces the group; else None."""
     rules: tuple[Effect, ...]

@@ -55,9 +55,10 @@ class Declared:
         stack.prepare(Step("pulumi up"))
         return stack
 
-    def up(self, **volumes: Any) -> None:
+    def up(self, *, acknowledge: dict[str, list[str]] | None = None, **volumes: Any) -> None:
         """`pulumi up` of these volumes."""
-        self.stack(**volumes).up(Step("pulumi up"))
+        settings = {"cluster": {"kind": "embedded"}, "volumes": volumes, "acknowledge": acknowledge or {}}
+        self.stack_of(settings).up(Step("pulumi up"))
 
     def content(self, name: str, namespace: str = NAMESPACE) -> Path:
         """Where the bytes of a volume are."""

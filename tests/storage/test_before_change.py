@@ -26,13 +26,18 @@ def test_a_volume_that_is_removed_comes_back_from_the_snapshot_before(declared: 
     declared.up(kept=UNRETAINED, removed=UNRETAINED)
     (declared.content("removed") / "file").write_text("what it held")
     told: list[str] = []
-    stack = declared.stack(kept=UNRETAINED)
+    settings = {"cluster": {"kind": "embedded"}, "volumes": {"kept": UNRETAINED}}
+    stack, before = declared.stack_of(settings), state(declared.stack_of(settings))
+    with pytest.raises(Fault, match=r"volume removed is deleted .* add `tensorplane:acknowledge: {deleteVolume: "):
+        stack.up(Step("pulumi up"), declared.claims.kube, told.append)
+    assert (told, state(stack)) == ([], before), "refused before anything is changed"
+    stack = declared.stack_of({**settings, "acknowledge": {"deleteVolume": ["removed"]}})
     shown = Preview(stack.settings, stack.pulumi, stack.environment, api=declared.claims.kube).run()
     stack.up(Step("pulumi up"), declared.claims.kube, told.append)
     (line,) = told
-    assert shown.data == (line,)
+    assert [risk.text for risk in shown.risks] == [line]
     assert line.startswith("volume removed is deleted (1 GiB requested): its data stays in PersistentVolume pvc-")
-    assert line.endswith(" and in a snapshot taken first")
+    assert line.endswith(" and in a snapshot taken first; acknowledged by acknowledge.deleteVolume")
     assert not declared.claims.kube.get(f"/api/v1/namespaces/{NAMESPACE}/persistentvolumeclaims/removed")
     (taken,) = declared.snapshots("before-change")
     declared.up(kept=UNRETAINED, removed={**UNRETAINED, "from": {"snapshot": taken}})

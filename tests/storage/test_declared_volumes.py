@@ -50,6 +50,6 @@ def test_a_scheduled_snapshot_is_restored_and_a_volume_cloned(declared: Declared
 
     # An origin that is left out later is no change, and lets the origin go.
     done = {"sizeGib": 1, "retain": False}
-    declared.up(old=done, copy={**done, "sizeGib": 2})
+    declared.up(old=done, copy={**done, "sizeGib": 2}, acknowledge={"deleteVolume": ["models"]})
     assert (declared.content("old") / "version").read_text() == "third"
     assert (declared.content("copy") / "version").read_text() == "second"

@@ -47,7 +47,7 @@ def test_a_lost_volume_is_failed_over_and_failed_back(claims: Claims, tmp_path: 
     written = write(stack, "again", "second")
 
     again = VOLUME | MIRROR_OF | {"from": {"mirrorOf": "models"}}
-    stack.up(again=again)
+    stack.up(again=again, acknowledge={"deleteVolume": ["models"]})
     wait_for_a_copy(claims, "again", written)
     stack.up(again=again, models=VOLUME | MIRROR_OF | {"from": {"mirrorOf": "again"}})
     assert read(stack, "models") == "second"

@@ -23,7 +23,7 @@ _ORDINARY = ". [ cat cd cp curl diff echo export git grep mkdir openssl pip prin
 _PLACEHOLDER = re.compile(r"…|\.\.\.|\b[A-Z]{2,}\b|\$|^[A-Z]$")
 """What a reader replaces: NAME, P, $URL, ….."""
 _FILE = re.compile(r"(?:[\w.-]+/)*[\w-][\w.-]*\.(?:ya?ml|json|py|txt|toml|md|sh)")
-_GENERATED = ("preview.md",)
+_GENERATED = ("preview.md", "drift.md")
 _FLAG = re.compile(r"(?:^|[\s,])(--?[a-zA-Z][\w-]*)")
 _OURS = ("driver", "embedded", "cli", "bench", "stack", "workloads", "agents")
 

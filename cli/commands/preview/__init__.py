@@ -14,9 +14,15 @@ from cli import options
 @click.option(
     "--report", type=Path, default="preview.md", show_default=True, metavar="FILE", help="Path of the Markdown report."
 )
-def command(stack: str, report: Path) -> int:
+@click.option(
+    "--base",
+    default="",
+    metavar="REVISION",
+    help="Where the stack's state cannot be read: compare with the merge base of HEAD and this revision.",
+)
+def command(stack: str, report: Path, base: str) -> int:
     """What `pulumi up` would change, with the policies' verdicts."""
     from cli.commands.preview import show
     from driver import terminal
 
-    return show.run(stack, options.context(), report, terminal.console())
+    return show.run(stack, options.context(), base, report, terminal.console())

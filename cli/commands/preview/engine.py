@@ -6,7 +6,7 @@ import json
 import os
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,7 +18,8 @@ from cli.commands.preview import events
 from cli.commands.preview.events import Event
 from cli.commands.preview.report import Report
 from cli.jobs import durations
-from driver import deleted_volumes, missing_claims
+from driver import missing_claims
+from driver.data_at_risk import Facts, risks
 from driver.kube import Kube
 from driver.runs import words as runs
 from driver.runs.steps import STREAMED, planned
@@ -40,13 +41,34 @@ _PACK = PROJECT / "policies"
 
 
 @dataclass(frozen=True)
+class Streamed:
+    """What the engine said in one preview."""
+
+    events: list[Event]
+    failed: bool
+    complaints: tuple[str, ...] = ()
+    """Its errors outside of events."""
+    notes: tuple[str, ...] = ()
+
+    def explained(self, report: Report) -> Report:
+        """The report with the reason of a failure before the engine ran, of which no event tells."""
+        told = report.faults or report.loses_data or any(verdict.messages for verdict in report.verdicts)
+        if not self.failed or told:
+            return report
+        return replace(report, faults=tuple(line.removeprefix("error: ") for line in self.complaints))
+
+
+@dataclass(frozen=True)
 class Preview:
     """A stack to preview: its settings, the CLI, and the CLI's variables."""
 
     settings: StackSettings
     pulumi: Path
     environment: Mapping[str, str]
-    pack: Path = _PACK
+    pack: Path | None = _PACK
+    """The policy pack; None: no policy is evaluated."""
+    refresh: bool = False
+    """Whether every resource is read first."""
     stand_ins: Mapping[str, str] = field(default_factory=dict)
     """Packages with a preview-only provider in the environment, and why."""
     api: Kube | None = None
@@ -56,6 +78,25 @@ class Preview:
 
     def run(self, watch: Callable[[Event], None] = lambda event: None) -> Report:
         """Runs the engine's preview. Neither the cluster nor the state changes."""
+        streamed = self.stream(watch)
+        found = events.report(self.settings.name, streamed.events, failed=streamed.failed, stand_ins=self.stand_ins)
+        at_risk = risks(
+            planned(streamed.events),
+            self.settings.acknowledged,
+            export=self._state,
+            facts=lambda: Facts.of(self.api, self.settings.namespace) if self.api else Facts(),
+        )
+        found = replace(
+            found,
+            warnings=(*streamed.notes, *found.warnings),
+            risks=(*found.risks, *at_risk),
+            runs=runs.lines(streamed.events, self.api),
+            durations=durations.last(self.api, self.settings.namespace) if self.api else {},
+        )
+        return streamed.explained(found)
+
+    def stream(self, watch: Callable[[Event], None] = lambda event: None) -> Streamed:
+        """What the engine streams of a preview."""
         self.settings.make_stack(self.pulumi, self.environment, select=self.stays)
         notes = self._gone_volumes()
         children = Children()
@@ -73,18 +114,7 @@ class Preview:
             children.end(child)
             raise
         aside.join()
-        found = events.report(self.settings.name, seen, failed=code != 0, stand_ins=self.stand_ins)
-        found = replace(
-            found,
-            warnings=(*notes, *found.warnings),
-            data=self._data(seen),
-            runs=runs.lines(seen, self.api),
-            durations=durations.last(self.api, self.settings.namespace) if self.api else {},
-        )
-        if code and not (found.faults or any(verdict.messages for verdict in found.verdicts)):
-            # It ended before the engine ran, so no event has the reason.
-            return replace(found, faults=tuple(line.removeprefix("error: ") for line in complaints))
-        return found
+        return Streamed(seen, code != 0, tuple(complaints), tuple(notes))
 
     def _state(self) -> dict[str, Any]:
         argv: list[str | Path] = [self.pulumi, "stack", "export", "--stack", self.settings.name]
@@ -101,17 +131,13 @@ class Preview:
             raise Fault(*lost)
         return [str(one) for one in found]
 
-    def _data(self, seen: Iterable[Event]) -> tuple[str, ...]:
-        """What keeps the data of the volumes that would be deleted or replaced, a line each."""
-        changes = deleted_volumes.going(planned(seen))
-        if not changes:
-            return ()
-        facts = deleted_volumes.Facts.of(self.api, self.settings.namespace) if self.api else deleted_volumes.Facts()
-        return tuple(deleted_volumes.lines(self._state(), changes, facts))
-
     def _command(self) -> list[str]:
         command = [str(self.pulumi), "preview", "--json", "--non-interactive", "--color=never"]
         command += ["--stack", self.settings.name, "--config-file", str(self.settings.file)]
+        if self.refresh:
+            command.append("--refresh")
+        if self.pack is None:
+            return command
         command += ["--policy-pack", str(self.pack)]
         quota = self.pack / f"config.{self.settings.name}.json"
         return [*command, "--policy-pack-config", str(quota)] if quota.exists() else command
@@ -135,7 +161,7 @@ def opened(stack: str, context: str) -> Iterator[Preview]:
         stays = settings.has_stack(pulumi, environment) or (bool(target.cloud) and settings.of_platform != settings)
         if not stays:
             home = Path(passing.enter_context(tempfile.TemporaryDirectory(prefix="tensorplane-preview-")))
-            settings, environment = replace(settings, home=home), {**environment, **_own_state(home)}
+            settings, environment = replace(settings, home=home), {**environment, **own_state(home)}
         needed = stand_ins.needed()
         path = passing.enter_context(stand_ins.on_path(needed, environment["PATH"]))
         api = None if target.cloud else target.api()
@@ -154,7 +180,8 @@ def _compare(settings: StackSettings, target: Target) -> None:
     compare(config, target.api())
 
 
-def _own_state(home: Path) -> dict[str, str]:
+def own_state(home: Path) -> dict[str, str]:
+    """Variables for running `pulumi` with a state in this folder."""
     # The user's passphrase stays: the stack's file may have values that are encrypted with it.
     given = {name: value for name, value in os.environ.items() if name != "PULUMI_BACKEND_URL"}
     return pulumi_environment(home, given)

@@ -12,6 +12,7 @@ from cli.commands.preview import property_path
 from cli.commands.preview.report import OPERATIONS, OURS, Change, Property, Report, Verdict
 from components.base import facts
 from driver import protected
+from driver.acknowledged import Risk
 from embedded.cloud_models.coverage import Coverage
 
 Event = Mapping[str, Any]
@@ -62,6 +63,7 @@ def report(
     diagnostics: dict[str, list[str]] = {"error": [], "warning": []}
     packages: set[str] = set()
     values: dict[str, Coverage] = {}
+    refused: list[str] = []
     for event in events:
         if step := event.get("resourcePreEvent"):
             _note_step(step["metadata"], changes, unchanged)
@@ -77,7 +79,8 @@ def report(
         elif found := Coverage.read(diagnostic["message"]):
             values[found.token] = values[found.token].and_of(found) if found.token in values else found
         elif diagnostic["severity"] in diagnostics:
-            diagnostics[diagnostic["severity"]] += _lines(diagnostic["message"])
+            refused += (lines := protected.refusals(diagnostic["message"]))
+            diagnostics[diagnostic["severity"]] += [] if lines else _lines(diagnostic["message"])
             packages.add(_type(diagnostic.get("urn", "")).partition(":")[0])
     if refusal := _too_new(components):
         components = {token: {name: ({}, new) for name, (_, new) in of.items()} for token, of in components.items()}
@@ -91,6 +94,7 @@ def report(
         verdicts=verdicts.all(),
         faults=tuple(dict.fromkeys(diagnostics["error"])),
         warnings=tuple(dict.fromkeys(diagnostics["warning"])),
+        risks=tuple(Risk(line, stops=True) for line in dict.fromkeys(refused)),
         stand_ins=tuple((package, why) for package, why in sorted(stand_ins.items()) if package in packages),
         values=tuple(values[token] for token in sorted(values)),
         failed=failed,

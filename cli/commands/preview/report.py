@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from driver.acknowledged import Risk
 from embedded.cloud_models.coverage import Coverage
 
 # In the order of the report; the engine's steps of a replacement are one `replace` here.
@@ -61,8 +62,8 @@ class Report:
     verdicts: tuple[Verdict, ...] = ()
     faults: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    data: tuple[str, ...] = ()
-    """What keeps the data of volumes that would be deleted or replaced, a line each."""
+    risks: tuple[Risk, ...] = ()
+    """Data that the update deletes, replaces or leaves unprotected; what stops the update comes first."""
     runs: tuple[str, ...] = ()
     """What happens to the runs of training jobs, a line each."""
     durations: Mapping[str, float] = field(default_factory=dict)
@@ -71,12 +72,28 @@ class Report:
     """Packages whose preview-only provider was used, each with the reason why not the real one."""
     values: tuple[Coverage, ...] = ()
     """Which values the preview-only providers could check, by type of resource."""
+    compared_with: str = ""
+    """The commit with which the preview was compared; empty if it was the deployed state."""
+    removed: bool = False
+    """Whether the stack's file no longer exists, so that everything it declared is deleted."""
+    picture: str = ""
+    """The path of the picture of the stack from the report's folder; empty without one."""
     failed: bool = False
 
     @property
     def refused(self) -> bool:
         """Whether a mandatory policy is violated."""
         return any(verdict.messages and verdict.level == "mandatory" for verdict in self.verdicts)
+
+    @property
+    def loses_data(self) -> bool:
+        """Whether a risk stops the update."""
+        return any(risk.stops for risk in self.risks)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the update must not proceed."""
+        return self.failed or self.loses_data
 
     def count(self, operation: str) -> int:
         """How many resources an operation would touch."""

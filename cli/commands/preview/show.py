@@ -1,31 +1,66 @@
-"""A preview for people: progress and the report here, and the report as a file."""
+"""A preview for people: progress and the report here, and the report and a picture as files."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
 
-from cli.commands.preview import engine, render
+from cli.commands.preview import comparison, engine, picture, render
+from cli.commands.preview.comparison import Comparison
+from cli.commands.preview.engine import Preview
 from cli.commands.preview.events import Event
+from cli.commands.preview.report import Report
 from embedded.fault import Fault
 
 
-def run(stack: str, context: str, file: Path, console: Console) -> int:
-    """Previews, prints the table, writes the Markdown to `file`. Returns 0 if an update may proceed, else 1."""
+def run(stack: str, context: str, base: str, file: Path, console: Console) -> int:
+    """Previews, prints the table, writes the Markdown to `file`. Returns 0 if an update may proceed, else 1.
+
+    The picture is beside it, with the ending `.svg`. `base`: the revision to compare with if there is no deployed
+    state; empty for a comparison with nothing.
+    """
+    try:
+        found = _previewed(stack, context, base, console)
+    except Fault as fault:
+        # What the report says is what a reviewer sees: it must not be that of an earlier preview.
+        _write(file, render.markdown(Report(stack, faults=tuple(fault.lines), failed=True)))
+        raise
+    drawn = picture.svg(found)
+    if drawn:
+        _write(file.with_suffix(".svg"), drawn)
+        found = replace(found, picture=file.with_suffix(".svg").name)
+    console.print(render.terminal(found, console.width))
+    _write(file, render.markdown(found))
+    console.print(
+        f"Report: {file}" + (f", picture: {file.with_suffix('.svg')}" if drawn else ""), style="dim", highlight=False
+    )
+    return 1 if found.stopped else 0
+
+
+def _previewed(stack: str, context: str, base: str, console: Console) -> Report:
     seen: set[str] = set()
-    with engine.opened(stack, context) as preview, console.status(f"previewing {stack}") as status:
+    with _opened(stack, context, base) as preview, console.status(f"previewing {stack}") as status:
 
         def watch(event: Event) -> None:
             if step := event.get("resourcePreEvent"):
                 seen.add(step["metadata"]["urn"])
                 status.update(f"previewing {stack}: {len(seen)} resources")
 
-        found = preview.run(watch)
-    console.print(render.terminal(found, console.width))
+        return preview.run(watch)
+
+
+@contextmanager
+def _opened(stack: str, context: str, base: str) -> Iterator[Preview | Comparison]:
+    with comparison.opened(stack, context, base) if base else engine.opened(stack, context) as preview:
+        yield preview
+
+
+def _write(file: Path, text: str) -> None:
     try:
-        file.write_text(render.markdown(found))
+        file.write_text(text)
     except OSError as error:
-        raise Fault(f"cannot write the report to {file}: {error.strerror}; choose another path with --report") from None
-    console.print(f"Report: {file}", style="dim", highlight=False)
-    return 1 if found.failed else 0
+        raise Fault(f"cannot write {file}: {error.strerror}; choose another path with --report") from None

@@ -6,6 +6,7 @@ _AGENT_POOL = "azure-native:containerservice:AgentPool"
 
 EFFECTS = Effects(
     _AGENT_POOL,
+    r"(availabilityZones|gpuInstanceProfile|gpuProfile|osDiskSizeGB|scaleSetPriority|vmSize|vnetSubnetID)",
     "availabilityZones",
     (
         Effect(

@@ -6,6 +6,7 @@ _NODE_GROUP, _ADDON = "aws:eks/nodeGroup:NodeGroup", "aws:eks/addon:Addon"
 
 EFFECTS = Effects(
     _NODE_GROUP,
+    r"(amiType|capacityType|clusterName|diskSize|instanceTypes|nodeGroupName|nodeRoleArn|remoteAccess|subnetIds)",
     "subnetIds",
     (
         # Tags of the template do not create a new version, and its machines' tags do not depend on settings.

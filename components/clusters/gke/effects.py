@@ -6,6 +6,7 @@ _NODE_POOL = "gcp:container/nodePool:NodePool"
 
 EFFECTS = Effects(
     _NODE_POOL,
+    r"(cluster|location|name|placementPolicy)$|nodeConfig\.(guestAccelerators|localSsdCount|preemptible|spot)",
     None,
     (
         Effect(_NODE_POOL, r"version$", ROLLED),

@@ -70,8 +70,11 @@ def test_a_failed_update_tells_it_so() -> None:
 
 def test_a_preview_tells_it_so() -> None:
     event = {"diagnosticEvent": {"severity": "error", "message": _deleted(_MODELS), "urn": _MODELS}}
-    (fault,) = events.report("dev", [event], failed=True).faults
-    assert fault.startswith("volume models would be deleted, but the volume is retained")
+    found = events.report("dev", [event], failed=True)
+    (risk,) = found.risks
+    assert risk.stops
+    assert risk.text.startswith("volume models would be deleted, but the volume is retained")
+    assert found.faults == (), "it is said once"
 
 
 def test_a_hooks_message_is_shown_without_the_hooks_name() -> None:

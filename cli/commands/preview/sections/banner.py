@@ -10,15 +10,25 @@ from cli.commands.preview.report import Report
 
 
 def lines(report: Report) -> tuple[str, ...]:
-    """The warning; no lines if the cloud checked the preview."""
-    if not report.stand_ins:
-        return ()
-    reasons = "; ".join(f"{package}: {why}" for package, why in report.stand_ins)
-    return (
-        f"Checked against the SDK's types, not by the cloud ({reasons}).",
-        *_of_values(report),
-        "Permissions, quotas, names in use and which changes replace a resource are not checked here.",
-    )
+    """The warning; no lines if the cloud checked the preview and the deployed state was read."""
+    return (*_compared(report), *_unchecked(report))
+
+
+def _compared(report: Report) -> Iterator[str]:
+    if report.compared_with:
+        yield (
+            f"Compared with commit {report.compared_with}, from which this branch parts, not with what is deployed: "
+            "this machine has no access to the stack's state."
+        )
+        yield "Encrypted values are not compared, and what is running is not known."
+
+
+def _unchecked(report: Report) -> Iterator[str]:
+    if report.stand_ins:
+        reasons = "; ".join(f"{package}: {why}" for package, why in report.stand_ins)
+        yield f"Checked against the SDK's types, not by the cloud ({reasons})."
+        yield from _of_values(report)
+        yield "Permissions, quotas, names in use and which changes replace a resource are not checked here."
 
 
 def _of_values(report: Report) -> Iterator[str]:

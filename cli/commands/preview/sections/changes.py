@@ -51,10 +51,11 @@ def terminal(report: Report, _: int) -> Iterator[Table]:
 
 
 def markdown(report: Report) -> Iterator[str]:
-    """A table."""
+    """A table that a click opens: a comment on a pull request stays short."""
     if report.changes:
-        yield "## Changes"
-        yield md.table(_HEADINGS, (_markdown_cells(row) for row in rows(report.changes)))
+        yield "## Every changed resource"
+        shown = md.table(_HEADINGS, (_markdown_cells(row) for row in rows(report.changes)))
+        yield from md.details("The resources and their properties", [shown])
 
 
 def _cells(row: Row) -> tuple[Text, str, str]:

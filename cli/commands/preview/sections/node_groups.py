@@ -75,17 +75,26 @@ def terminal(report: Report, width: int) -> Iterator[RenderableType]:
 
 
 def markdown(report: Report) -> Iterator[str]:
-    """A table with everything."""
-    if found := groups(report):
-        rows = [_markdown_cells(group) for group in found]
-        yield "## Node groups"
-        yield md.table((*_HEADINGS, "taints", "labels"), [*rows, (*total(found), "", "")])
-        yield prices(found)
+    """A table, and one of taints and labels, which a click opens; both closed if no group changes."""
+    if not (found := groups(report)):
+        return
+    yield "## Node groups"
+    shown = [md.table(_HEADINGS, [*(map(md.cell, group.cells) for group in found), total(found)]), prices(found)]
+    marked = md.table(("node group", "taints", "labels"), map(_marked, found))
+    if _differ(found):
+        yield from shown
+        yield from md.details("Taints and labels", [marked])
+    else:
+        yield from md.details("Unchanged", [*shown, marked])
 
 
-def _markdown_cells(group: Group) -> tuple[str, ...]:
+def _differ(found: Iterable[Group]) -> bool:
+    return any(group.old != group.new for group in found)
+
+
+def _marked(group: Group) -> tuple[str, ...]:
     several = ("<br>".join(f"`{md.cell(line)}`" for line in lines) for lines in (group.taints, group.labels))
-    return (*map(md.cell, group.cells), *several)
+    return (md.cell(group.name), *several)
 
 
 def prices(groups: Iterable[Group]) -> str:

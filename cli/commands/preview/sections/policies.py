@@ -22,6 +22,8 @@ def terminal(report: Report, _: int) -> Iterator[Text]:
 
 def markdown(report: Report) -> Iterator[str]:
     """A table of the violated policies, and how many others passed."""
+    if report.removed:
+        return
     yield "## Policies"
     if report.verdicts:
         rows = [(f"{each.policy} ({each.pack})", _verdict(each)) for each in report.verdicts if each.messages]

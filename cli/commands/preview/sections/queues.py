@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from cli.commands.preview.report import Facts, Report
 from cli.commands.tiers import drawing, tables, text
 from cli.commands.tiers.rows import flavors, tiers
-from cli.output.markdown import table
+from cli.output.markdown import details, table
 from components.base import facts
 
 _WIDTH = 110
@@ -41,12 +41,16 @@ def terminal(report: Report, width: int) -> Iterator[RenderableType]:
 
 
 def markdown(report: Report) -> Iterator[str]:
-    """Tables and the drawing."""
+    """Tables and the drawing; closed if no queue changes."""
     old, new = before(report), after(report)
     if not (old or new):
         return
-    planned = tiers(new)
     yield "## Queues"
+    yield from _blocks(old, new) if old != new else details("Unchanged", _blocks(old, new))
+
+
+def _blocks(old: Mapping[str, facts.Queue], new: Mapping[str, facts.Queue]) -> Iterator[str]:
+    planned = tiers(new)
     yield table(text.HEADINGS, text.rows(tiers(old), planned))
     yield table(text.FLAVOR_HEADINGS, text.flavor_rows(flavors(old), flavors(new)))
     if teams := text.team_rows(planned):

@@ -26,7 +26,14 @@ def terminal(report: Report, _: int) -> Iterator[Text]:
 
 def markdown(report: Report) -> Iterator[str]:
     """The outcome in bold."""
-    if not report.failed:
+    if report.removed:
+        yield (
+            f"**The file of this environment is removed.** The resources below are deleted only by `pulumi destroy "
+            f"--run-program --stack {report.stack}`, which somebody has to run."
+        )
+    if report.loses_data:
+        yield f"**This update is refused, because it would lose data:** {sentence(report)}."
+    elif not report.failed:
         yield f"**{sentence(report)}.**"
     elif report.refused:
         yield f"**A policy refuses this update:** {sentence(report)}."

@@ -1,0 +1,25 @@
+"""`tensorplane drift`: what was changed outside of Pulumi."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from cli import options
+
+
+@click.command("drift")
+@options.stack
+@click.option(
+    "--report", type=Path, default="drift.md", show_default=True, metavar="FILE", help="Path of the Markdown report."
+)
+def command(stack: str, report: Path) -> int:
+    """What somebody changed or deleted outside of Pulumi, and `make up REFRESH=1` would repair.
+
+    The exit code is 0 without drift, 3 with drift, and 1 if it cannot be determined.
+    """
+    from cli.commands.drift import query
+    from driver import terminal
+
+    return query.run(stack, options.context(), report, terminal.console())

@@ -1,0 +1,150 @@
+"""The preview of a branch where the stack's state cannot be read: compared with a preview of its merge base."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+
+from cli.commands.preview import engine, events, graphs, merge_base
+from cli.commands.preview.engine import Preview, Streamed
+from cli.commands.preview.events import Event
+from cli.commands.preview.merge_base import MergeBase
+from cli.commands.preview.report import Report
+from components.base import facts
+from components.clusters.settings import ClusterArgs
+from driver import protected
+from driver.acknowledged import Asked, Risk
+from driver.data_at_risk import risks
+from driver.runs import words as runs
+from driver.runs.steps import planned
+from driver.stack_settings import StackSettings
+from embedded import toolchain
+from embedded.hosts import stand_ins as providers
+
+_CLAIM = ":PersistentVolumeClaim"
+_VOLUME = f"{facts.VOLUME}$"
+_NOTHING = Streamed([], failed=False)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two previews of one stack, each against an empty state."""
+
+    name: str
+    base: MergeBase
+    before: Preview | None
+    """None: the merge base does not have the stack."""
+    after: Preview | None
+    """None: the branch does not have it."""
+
+    def run(self, watch: Callable[[Event], None] = lambda event: None) -> Report:
+        """Runs both at once; returns the report of what the branch changes."""
+        with ThreadPoolExecutor(1) as pool:
+            former = pool.submit(self.before.stream) if self.before else None
+            after = self.after.stream(watch) if self.after else _NOTHING
+            before = former.result() if former else _NOTHING
+        one = self.after or self.before
+        return report(
+            self.name,
+            self.base.short,
+            before,
+            after,
+            # Of a stack whose file is gone, only an earlier commit can acknowledge what is lost.
+            asked=one.settings.acknowledged if one else Asked(),
+            stand_ins=one.stand_ins if one else {},
+            removed=self.after is None,
+        )
+
+
+def report(
+    name: str,
+    commit: str,
+    before: Streamed,
+    after: Streamed,
+    *,
+    asked: Asked,
+    stand_ins: Mapping[str, str] = MappingProxyType({}),
+    removed: bool = False,
+) -> Report:
+    """What the graph of `after` changes in that of `before`, the preview of the merge base `commit`.
+
+    `asked`: the losses of data that the settings acknowledge. `stand_ins`: the packages with a preview-only provider,
+    and why.
+    """
+    alone = events.report(name, after.events, failed=after.failed)
+    warnings = []
+    if before.failed:
+        reason = before.explained(events.report(name, before.events, failed=True)).faults or ("it says nothing",)
+        warnings.append(f"the preview of commit {commit} failed ({reason[0]}), so everything is shown as new")
+    # A graph that ends with a fault lacks resources, which would look deleted.
+    whole = not (before.failed or (after.failed and alone.faults))
+    steps = graphs.steps(before.events if whole else (), after.events, replaces)
+    streamed = [*graphs.others(after.events), *(event for step in steps for event in step.events())]
+    found = events.report(name, streamed, failed=after.failed, stand_ins=stand_ins)
+    at_risk = risks(planned(streamed), asked)
+    return after.explained(
+        replace(
+            found,
+            warnings=(*after.notes, *warnings, *found.warnings),
+            risks=(*_refused(steps), *at_risk),
+            runs=runs.lines(streamed, None),
+            compared_with=commit,
+            removed=removed,
+        )
+    )
+
+
+def _refused(steps: Sequence[graphs.Step]) -> Iterator[Risk]:
+    """What the engine would refuse, volumes first, without what is only the storage of a volume that is named."""
+    protected_steps = [step for step in steps if step.protected]
+    claims = [step for step in protected_steps if step.urn.split("::")[2].endswith(_CLAIM)]
+    others = [step for step in protected_steps if not (claims and _VOLUME in step.urn)]
+    lines = (protected.line(step.urn, replaced=step.operation == "replace") for step in [*claims, *others])
+    yield from (Risk(line, stops=True) for line in dict.fromkeys(lines))
+
+
+def replaces(token: str, path: str) -> bool:
+    """Whether the change of a property replaces a node group's resource, as its cloud documents it."""
+    clouds = (kind.effects for kind in ClusterArgs.kinds() if kind.effects)
+    return any(token == cloud.node_pool and re.match(cloud.replaced, path) for cloud in clouds)
+
+
+@contextmanager
+def opened(stack: str, context: str, base: str) -> Iterator[Preview | Comparison]:
+    """The preview of a stack: against its state, if there is one, else against the merge base with revision `base`."""
+    if (StackSettings(stack, Path()).project / f"Pulumi.{stack}.yaml").exists():
+        with engine.opened(stack, context) as after:
+            if after.stays:
+                yield after
+                return
+            with merge_base.checked_out(base) as at:
+                yield Comparison(stack, at, _before(after, at), after)
+        return
+    with (
+        merge_base.checked_out(base) as at,
+        tempfile.TemporaryDirectory(prefix="tensorplane-preview-") as home,
+        providers.on_path(needed := providers.needed(), toolchain.project_environment()["PATH"]) as path,
+    ):
+        settings = StackSettings(stack, Path(home), at.folder)
+        settings.source()
+        environment = {**engine.own_state(Path(home)), "PATH": path, "TENSORPLANE_CONTEXT": context}
+        before = Preview(
+            settings, toolchain.tools().path("pulumi"), environment, pack=None, stand_ins=needed, stays=False
+        )
+        yield Comparison(stack, at, before, None)
+
+
+def _before(after: Preview, at: MergeBase) -> Preview | None:
+    """The same preview of the merge base, without policies; None if the stack is not there."""
+    home = after.settings.home / "merge-base"
+    settings = replace(after.settings, home=home, project=at.folder)
+    if not (at.folder / settings.file.name).exists():
+        return None
+    environment = {**after.environment, **engine.own_state(home)}
+    return replace(after, settings=settings, environment=environment, pack=None, api=None)

@@ -1,0 +1,114 @@
+"""Two previews of one stack against nothing, compared: the events of an update from the one to the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from driver.runs.steps import Event
+from embedded.preview_provider import diff as cloud_diff
+from embedded.provider import checkpoint, kinds
+from embedded.provider import diff as kubernetes_diff
+from embedded.provider.engine import Engine
+from embedded.provider.session import Session
+
+_KUBERNETES = "kubernetes:"
+_OURS = "tensorplane:"
+_BEFORE, _AFTER = "resourcePreEvent", "resOutputsEvent"
+_KINDS = {"ADD": "add", "DELETE": "delete", "UPDATE": "update"}
+
+_REPLACED = frozenset({"kubernetes:jobset.x-k8s.io/v1alpha2:JobSet"})
+"""Types that the program has replaced on every change, which the stream of a preview does not say."""
+
+Replaces = Callable[[str, str], bool]
+"""Whether a change of a property of a type of resource replaces it, as far as its cloud's documentation says."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """What an update would do to one resource."""
+
+    urn: str
+    operation: str
+    old: Mapping[str, Any]
+    """Its state in the graph before, with `inputs` and, of a component, `outputs`; empty if it is new."""
+    new: Mapping[str, Any]
+    details: Mapping[str, str]
+    """Kind of change by the path of each property; empty for components, whose inputs the report compares."""
+
+    @property
+    def protected(self) -> bool:
+        """Whether the engine would refuse it."""
+        return self.operation in ("delete", "replace") and bool(self.old.get("protect"))
+
+    def events(self) -> Iterator[Event]:
+        """As the engine would stream it."""
+        detailed = {path: {"diffKind": kind} for path, kind in self.details.items()} or None
+        metadata = {
+            "op": self.operation,
+            "urn": self.urn,
+            "type": kinds.token(self.urn),
+            "old": self.old or None,
+            "new": self.new or None,
+            "detailedDiff": detailed,
+        }
+        yield {_BEFORE: {"metadata": metadata}}
+        if self.new:
+            yield {_AFTER: {"metadata": metadata}}
+
+
+def steps(before: Iterable[Event], after: Iterable[Event], replaces: Replaces) -> list[Step]:
+    """The steps from the graph of one preview to that of another; resources that go come first."""
+    old, new = states(before), states(after)
+    session = Session(Engine(None))
+    gone = (Step(urn, "delete", state, {}, {}) for urn, state in old.items() if urn not in new)
+    return [*gone, *(_step(urn, old.get(urn), state, replaces, session) for urn, state in new.items())]
+
+
+def states(events: Iterable[Event]) -> dict[str, Mapping[str, Any]]:
+    """The resources of a preview, by URN. The last event of each counts: a component has outputs only in its second."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for event in events:
+        metadata = (event.get(_BEFORE) or event.get(_AFTER) or {}).get("metadata", {})
+        if metadata.get("new"):
+            found[metadata["urn"]] = metadata["new"]
+    return found
+
+
+def others(events: Iterable[Event]) -> Iterator[Event]:
+    """What a preview says besides its resources: verdicts and diagnostics."""
+    return (event for event in events if _BEFORE not in event and _AFTER not in event)
+
+
+def _step(
+    urn: str, old: Mapping[str, Any] | None, new: Mapping[str, Any], replaces: Replaces, session: Session
+) -> Step:
+    if old is None:
+        return Step(urn, "create", {}, new, {})
+    before, after = old.get("inputs") or {}, new.get("inputs") or {}
+    if before == after:
+        return Step(urn, "same", old, new, {})
+    token = kinds.token(urn)
+    if token.startswith(_OURS):
+        return Step(urn, "update", old, new, {})
+    if token.startswith(_KUBERNETES) and token != kinds.HELM_RELEASE:
+        state = {**before, checkpoint.INPUTS: before}
+        found = {
+            path: _named(kind) for path, kind in kubernetes_diff.diff(session, urn, state, after, []).detailed.items()
+        }
+    else:
+        changes = cloud_diff.changes(before, after)
+        found = {path: _named(kind) + ("-replace" if replaces(token, path) else "") for path, kind in changes.items()}
+    if not found:
+        return Step(urn, "same", old, new, {})
+    if token in _REPLACED:
+        found = {path: kind if kind.endswith("-replace") else f"{kind}-replace" for path, kind in found.items()}
+    replaced = any(kind.endswith("-replace") for kind in found.values())
+    return Step(urn, "replace" if replaced else "update", old, new, found)
+
+
+def _named(kind: str) -> str:
+    """`UPDATE_REPLACE` as the engine writes it in events: `update-replace`."""
+    change, _, replaces = kind.partition("_")
+    return _KINDS[change] + ("-replace" if replaces else "")

@@ -1,0 +1,54 @@
+"""The merge base of a branch: its commit, and a copy of the project as it was there."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from embedded.fault import Fault
+from embedded.paths import PROJECT
+
+_ENVIRONMENT = ".venv"
+_SHORT = 10
+
+
+@dataclass(frozen=True)
+class MergeBase:
+    """A copy of the project at the commit in which two branches parted."""
+
+    commit: str
+    folder: Path
+
+    @property
+    def short(self) -> str:
+        """The commit as messages name it."""
+        return self.commit[:_SHORT]
+
+
+@contextmanager
+def checked_out(revision: str, project: Path = PROJECT) -> Iterator[MergeBase]:
+    """The merge base of HEAD and `revision`, in a folder that is removed afterwards. The checkout stays as it is.
+
+    Its program runs in this checkout's Python environment. A Fault if there is no such revision.
+    """
+    commit = _git(project, "merge-base", "HEAD", revision).decode().strip()
+    with tempfile.TemporaryDirectory(prefix="tensorplane-merge-base-") as folder:
+        with tarfile.open(fileobj=io.BytesIO(_git(project, "archive", commit))) as archive:
+            archive.extractall(folder, filter="tar")
+        (Path(folder) / _ENVIRONMENT).symlink_to((project / _ENVIRONMENT).resolve())
+        yield MergeBase(commit, Path(folder))
+
+
+def _git(project: Path, *arguments: str) -> bytes:
+    done = subprocess.run(["git", "-C", project, *arguments], capture_output=True, check=False)
+    if done.returncode:
+        reason = done.stderr.decode(errors="replace").strip().splitlines() or ["it says nothing"]
+        remedy = "give a revision that this clone has, such as origin/main; fetch it with its history first"
+        raise Fault(f"BASE: git {' '.join(arguments)} failed: {reason[-1]}; {remedy}")
+    return done.stdout

@@ -1,0 +1,24 @@
+"""Data that the update deletes, replaces or leaves unprotected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.text import Text
+
+from cli.commands.preview.report import Report
+from cli.output.markdown import bullets
+
+
+def terminal(report: Report, _: int) -> Iterator[Text]:
+    """A line for each risk."""
+    for risk in reversed(report.risks):
+        word, style = ("data at risk", "bold red") if risk.stops else ("note", "yellow")
+        yield Text(f"{word}: {risk.text}", style=style)
+
+
+def markdown(report: Report) -> Iterator[str]:
+    """A list, what stops the update in bold."""
+    if report.risks:
+        yield "## Data at risk"
+        yield bullets(f"**{risk.text}**" if risk.stops else risk.text for risk in report.risks)

@@ -1,0 +1,23 @@
+"""What changes, in the words of a review: a line for each node group, volume, queue and workload."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.text import Text
+
+from cli.commands.preview import words
+from cli.commands.preview.report import Report
+from cli.output.markdown import bullets
+
+
+def terminal(report: Report, _: int) -> Iterator[Text]:
+    """A line each."""
+    yield from (Text(line) for line in words.lines(report))
+
+
+def markdown(report: Report) -> Iterator[str]:
+    """A list."""
+    if found := words.lines(report):
+        yield "## What changes"
+        yield bullets(found)

@@ -1,0 +1,192 @@
+"""Changes of components in the words of a review, from what the components register."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from cli.commands.preview.report import OURS, Facts, Report
+from cli.output.numbers import change
+from components.base import facts
+from components.base.plural import counted
+
+_NAMES = {
+    facts.CLUSTER: "cluster",
+    facts.CONTROLLER: "controller",
+    facts.GPU_RUNTIME: "GPU runtime",
+    facts.MODEL_SERVER: "model server",
+    facts.NAMESPACE: "namespace",
+    facts.NODE_GROUP: "node group",
+    facts.NOTEBOOK: "notebook",
+    facts.QUEUE: "queue",
+    facts.SCORER: "scorer",
+    facts.STREAM: "stream",
+    facts.SWEEP: "sweep",
+    facts.TENSORBOARD: "TensorBoard",
+    facts.TRAINING_JOB: "training job",
+    facts.VOLUME: "volume",
+}
+"""What people call a component, in the order of the lines. Others are parts of these."""
+
+_UNITS = {
+    "backend": "backend",
+    "cpus": "cores of all its pods",
+    "gpus": "GPUs of all its pods",
+    "image": "image",
+    "memoryGib": "GiB of memory of all its pods",
+    "parallel": "trials at a time",
+    "pods": "pods",
+    "priority": "priority",
+    "queue": "queue",
+    "replicas": "replicas at most",
+    "sizeGib": "GiB",
+    "strategy": "strategy",
+    "trials": "trials",
+    "version": "version",
+}
+"""Facts that a line names, by key."""
+
+
+def lines(report: Report) -> list[str]:
+    """A line for each component that comes, goes or changes; what goes comes first within its kind."""
+    return [line for token in _NAMES for line in _of_kind(token, report)]
+
+
+def _of_kind(token: str, report: Report) -> Iterator[str]:
+    found = sorted(report.registered(token.removeprefix(OURS)).items())
+    kind, described = _NAMES[token], _DESCRIBED.get(token, _described)
+    for name, (old, new) in found:
+        if old and not new:
+            yield f"{kind} **{name}** is deleted{_ended(described(old, {}))}{_renamed(token, old, found)}"
+    for name, (old, new) in found:
+        if new and not old:
+            yield f"new {kind} **{name}**{_ended(described({}, new))}"
+        elif old and new and old != new and (text := described(old, new)):
+            yield f"{kind} **{name}**: {text}"
+
+
+def _ended(text: str) -> str:
+    return f": {text}" if text else ""
+
+
+def _renamed(token: str, old: Facts, found: list[tuple[str, tuple[Facts, Facts]]]) -> str:
+    """A hint at a component with the same settings that comes, which a person may take for the same."""
+    alike = [name for name, (before, after) in found if not before and after == old]
+    if token != facts.VOLUME or not alike:
+        return ""
+    return f". New volume {alike[0]} has the same settings: a rename does not move data, the new volume starts empty"
+
+
+def _described(old: Facts, new: Facts) -> str:
+    """The facts that differ; of what comes or goes, all of them."""
+    if not (old and new):
+        return ", ".join(f"{_value(value)} {_UNITS[key]}" for key, value in _told(new or old))
+    keys = [key for key in _UNITS if old.get(key) != new.get(key)]
+    return ", ".join(f"{_UNITS[key]} {_value(old.get(key))} → {_value(new.get(key))}" for key in keys)
+
+
+def _told(given: Facts) -> Iterator[tuple[str, Any]]:
+    return ((key, given[key]) for key in _UNITS if isinstance(given.get(key), int | float) and given[key])
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return "none"
+    return f"{value:g}" if isinstance(value, int | float) else str(value)
+
+
+def _node_group(old: Facts, new: Facts) -> str:
+    """`4 more nodes at most (4 → 8): 32 more h100-80gb, +$220.16/h at most`."""
+    parts = list(_nodes(old, new))
+    before, after = (group.get("hourlyUsdMax") if group else 0.0 for group in (old, new))
+    if before is None or after is None:
+        parts.append("price unknown")
+    elif before != after:
+        parts.append(f"{change(after - before)}/h at most")
+    return ", ".join(parts)
+
+
+def _nodes(old: Facts, new: Facts) -> Iterator[str]:
+    if not (old and new):
+        group, sign = (new, "more") if new else (old, "fewer")
+        yield f"{counted(int(group['maxNodes']), f'{sign} node')} at most ({_machine(group)})"
+        return
+    if _machine(old) != _machine(new):
+        yield f"{_machine(old)} → {_machine(new)}"
+    for key, word in (("maxNodes", "at most"), ("minNodes", "always running")):
+        before, after = int(old[key]), int(new[key])
+        if before != after:
+            rise = "more" if after > before else "fewer"
+            yield f"{counted(abs(after - before), f'{rise} {_card(new)}node')} {word} ({before} → {after})"
+    if old["spot"] != new["spot"]:
+        yield "on spot nodes, which the cloud can take back" if new["spot"] else "no longer on spot nodes"
+
+
+def _card(group: Facts) -> str:
+    return "" if group["accelerator"] == "none" else f"{group['accelerator']} "
+
+
+def _machine(group: Facts) -> str:
+    count, nodes = group["gpusMax"] + group["tpusMax"], group["maxNodes"]
+    each = f"{int(count // nodes)} {group['accelerator']} each" if nodes and count else ""
+    return ", ".join(filter(None, (group.get("machine") or "", each))) or "any machine"
+
+
+def _queue(old: Facts, new: Facts) -> str:
+    most = {flavor["name"]: flavor["max"] for flavor in (new or old).get("machines", ())}
+    parts = []
+    for key in ("guaranteed", "borrowable"):
+        for flavor, before, after in _flavors(old, new, key):
+            of = f" of {most[flavor]:g}" if after and most.get(flavor) else ""
+            parts.append(f"{key} {flavor} {before:g} → {after:g}{of}")
+    for key, word in (("cpus", "cores"), ("memoryGib", "GiB of memory")):
+        before, after = (queue.get(key) or 0 for queue in (old, new))
+        if before != after:
+            parts.append(f"guaranteed {word} {_value(before)} → {_value(after)}")
+    if old and new and old["priority"] != new["priority"]:
+        parts.append(f"priority {old['priority']} → {new['priority']}")
+    if old and new and old["teams"] != new["teams"]:
+        parts.append(f"teams {', '.join(old['teams']) or 'none'} → {', '.join(new['teams']) or 'none'}")
+    return ", ".join(parts)
+
+
+def _flavors(old: Facts, new: Facts, key: str) -> Iterator[tuple[str, float, float]]:
+    """Flavors of which a queue has more or less GPUs than before."""
+    counts = [{one["name"]: float(one[key]) for one in queue.get("kinds", ())} for queue in (old, new)]
+    gpus = {one["name"] for queue in (old, new) for one in queue.get("machines", ()) if one["gpus"]}
+    for flavor in dict.fromkeys([*counts[0], *counts[1]]):
+        before, after = (count.get(flavor, 0.0) for count in counts)
+        if before != after and flavor in gpus:
+            yield flavor, before, after
+
+
+def _server(old: Facts, new: Facts) -> str:
+    serves: tuple[Mapping[str, str], ...] = tuple(server.get("serves") or {} for server in (old, new))
+    parts = []
+    for model in dict.fromkeys([*serves[0], *serves[1]]):
+        before, after = (each.get(model, "").split("; ") for each in serves)
+        less, more = ([part for part in one if part not in other] for one, other in ((before, after), (after, before)))
+        if less or more:
+            parts.append(
+                f"serves {model}: {' → '.join(filter(None, ('; '.join(less), '; '.join(more))))}{_gated(after)}"
+            )
+    return "; ".join(filter(None, (*parts, _described(old, new))))
+
+
+def _gated(serves: Sequence[str]) -> str:
+    return ", which a new version must meet before it gets all requests" if len(serves) > 1 else ""
+
+
+def _volume(old: Facts, new: Facts) -> str:
+    parts = [_described(old, new)]
+    if old and new and old.get("retain") != new.get("retain"):
+        parts.append("deletion is refused" if new.get("retain") else "deletion is no longer refused")
+    return ", ".join(filter(None, parts))
+
+
+_DESCRIBED: Mapping[str, Callable[[Any, Any], str]] = {
+    facts.NODE_GROUP: _node_group,
+    facts.QUEUE: _queue,
+    facts.MODEL_SERVER: _server,
+    facts.VOLUME: _volume,
+}

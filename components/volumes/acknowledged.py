@@ -1,0 +1,28 @@
+"""Losses of data that a change acknowledges by name; without it, previews and `make up` refuse them."""
+
+from collections.abc import Collection, Iterator
+
+from components.base.faults import Fault, unknown_name
+from components.base.model import Model, Name
+
+
+class AcknowledgeArgs(Model):
+    """Data that this change may delete, by name. `retain: true` protects a volume or a team all the same."""
+
+    delete_volume: tuple[Name, ...] = ()
+    """Volumes without `retain` that are no longer declared. None by default."""
+    replace_volume: tuple[Name, ...] = ()
+    """Volumes without `retain` whose claim a change replaces by an empty one. None by default."""
+    delete_namespace: tuple[Name, ...] = ()
+    """Namespaces that are deleted with everything in them, such as that of a removed team. None by default."""
+
+
+def faults(args: AcknowledgeArgs, volumes: Collection[str]) -> Iterator[Fault]:
+    """Acknowledgements that contradict what is declared. `volumes`: names of the declared ones."""
+    for index, name in enumerate(args.delete_volume):
+        if name in volumes:
+            reason = f"volume {name} is still declared, so nothing deletes it; remove it here or from volumes"
+            yield Fault(("acknowledge", "deleteVolume", str(index)), reason)
+    for index, name in enumerate(args.replace_volume):
+        if name not in volumes:
+            yield unknown_name(("acknowledge", "replaceVolume", str(index)), "volume", name, volumes)

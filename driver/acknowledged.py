@@ -1,0 +1,44 @@
+"""Which losses of data a stack's settings acknowledge, and what a loss without acknowledgement says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Risk:
+    """One line about data, and whether it stops the update."""
+
+    text: str
+    stops: bool = False
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the stack's settings acknowledge, by kind of loss, and the file in which they do."""
+
+    file: str = "the stack's settings"
+    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, section: Mapping[str, Any], file: str) -> Asked:
+        """From the section `acknowledge`, unchecked: the stack's program checks it."""
+        lists = {kind: found for kind, found in section.items() if isinstance(found, list)}
+        return cls(file, {kind: tuple(map(str, found)) for kind, found in lists.items()})
+
+    def judged(self, text: str, kind: str, name: str) -> Risk:
+        """The loss as a risk, which stops the update unless the settings name it."""
+        if name in self.names.get(kind, ()):
+            return Risk(f"{text}; acknowledged by acknowledge.{kind}")
+        remedy = f"if you intend that, add `tensorplane:acknowledge: {{{kind}: [{name}]}}` to {self.file}"
+        return Risk(f"{text}; {remedy}", stops=True)
+
+    def unused(self, going: Iterable[str]) -> Iterator[Risk]:
+        """Acknowledgements of losses that the update does not bring. `going`: as `kind name`."""
+        known = set(going)
+        for kind, names in self.names.items():
+            for name in names:
+                if f"{kind} {name}" not in known:
+                    yield Risk(f"acknowledge.{kind} names {name}, which this update does not lose; remove the entry")

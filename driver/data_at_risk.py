@@ -1,0 +1,159 @@
+"""Data that an update deletes, replaces or leaves unprotected: how much it is, what keeps it, and what refuses it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from components.base.quantities import size, size_bytes
+from driver.acknowledged import Asked, Risk
+from driver.kube import Kube
+from driver.volume_use import used
+from embedded.fault import Fault
+
+_CLAIM = "kubernetes:core/v1:PersistentVolumeClaim"
+_VOLUME = "tensorplane:index:Volume"
+_OF_VOLUME = f"{_VOLUME}${_CLAIM}"
+_NAMESPACE = "kubernetes:core/v1:Namespace"
+
+_NOTHING = Asked()
+_WORDS = {"delete": "deleted", "replace": "replaced"}
+
+_Object = dict[str, Any]
+Step = Mapping[str, Any]
+"""What the engine would do to one resource."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the cluster reports about a namespace's volumes; empty if it cannot be reached."""
+
+    claims: Mapping[str, _Object] = field(default_factory=dict)
+    volumes: Mapping[str, _Object] = field(default_factory=dict)
+    snapshots: tuple[_Object, ...] = ()
+    used: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, api: Kube, namespace: str) -> Facts:
+        """Asks the cluster. Objects that the user may not list are left out."""
+
+        def items(path: str) -> list[_Object]:
+            try:
+                return api.items(path)
+            except Fault:
+                return []
+
+        inside = f"/api/v1/namespaces/{namespace}"
+        snapshots = items(f"/apis/snapshot.storage.k8s.io/v1/namespaces/{namespace}/volumesnapshots")
+        return cls(
+            {one["metadata"]["name"]: one for one in items(f"{inside}/persistentvolumeclaims")},
+            {one["metadata"]["name"]: one for one in items("/api/v1/persistentvolumes")},
+            tuple(sorted(snapshots, key=lambda one: str(one["metadata"]["creationTimestamp"]))),
+            dict(used(api, namespace, items(f"{inside}/pods"))),
+        )
+
+
+def loose(export: _Object) -> bool:
+    """Whether the state has an unprotected volume or team. `export` is what `pulumi stack export` prints."""
+    return any(
+        not one.get("protect") and (_OF_VOLUME in one["urn"] or _is_of_team(one["urn"])) for one in _resources(export)
+    )
+
+
+def risks(
+    steps: Iterable[Step],
+    asked: Asked = _NOTHING,
+    *,
+    export: Callable[[], _Object] | None = None,
+    facts: Callable[[], Facts] = Facts,
+) -> tuple[Risk, ...]:
+    """What the steps of a preview put at risk; what stops the update comes first.
+
+    Of the volumes that go, `export` is what `pulumi stack export` prints, and `facts` what their cluster knows; both
+    are asked only if there are any.
+    """
+    planned = list(steps)
+    losses = dict(_losses(planned, export, facts))
+    found = [asked.judged(text, *loss.split(" ", 1)) for loss, text in losses.items()]
+    found += _changes(planned)
+    found += asked.unused(losses)
+    return tuple(sorted(found, key=lambda risk: not risk.stops))
+
+
+def _losses(
+    steps: list[Step], export: Callable[[], _Object] | None, facts: Callable[[], Facts]
+) -> Iterator[tuple[str, str]]:
+    """Each loss as `kind name`, with a line about it. An update of protected data is refused by the engine itself."""
+    gone = [step for step in steps if step["op"] in _WORDS and not (step.get("old") or {}).get("protect")]
+    claims = [step for step in gone if _OF_VOLUME in step["urn"]]
+    state = {one["urn"]: one for one in _resources(export())} if claims and export else {}
+    known = facts() if claims else Facts()
+    for step in sorted(claims, key=lambda each: str(each["urn"])):
+        resource = state.get(step["urn"]) or step.get("old") or {}
+        if not resource.get("protect"):
+            name = str(step["urn"]).rpartition("::")[2]
+            line = _line(resource, name, _WORDS[step["op"]], known, seen=export is not None)
+            yield f"{step['op']}Volume {name}", line
+    for step in gone:
+        if _is_of_team(step["urn"]):
+            name = str(step["urn"]).rpartition("::")[2]
+            yield f"deleteNamespace {name}", f"namespace {name} is {_WORDS[step['op']]} with everything in it"
+
+
+def _is_of_team(urn: str) -> bool:
+    """Whether it is a namespace that is below no component. What is in the stack's own is the stack's."""
+    return urn.split("::")[2] == _NAMESPACE
+
+
+def _changes(steps: Iterable[Step]) -> Iterator[Risk]:
+    """Volumes that stay, and what their new settings mean for their data."""
+    for step in steps:
+        old, new = ((step.get(state) or {}).get("inputs") or {} for state in ("old", "new"))
+        if step["type"] != _VOLUME or not (old and new):
+            continue
+        name = str(step["urn"]).rpartition("::")[2]
+        before, after = old.get("sizeGib", 0), new.get("sizeGib", 0)
+        if after < before:
+            remedy = f"a volume only grows; set sizeGib to {before:g} or more, or declare a second volume"
+            yield Risk(f"volume {name} would shrink from {before:g} to {after:g} GiB; {remedy}", stops=True)
+        if old.get("retain") and not new.get("retain"):
+            yield Risk(f"volume {name} is no longer protected (retain: false): a later update can delete it")
+
+
+def _resources(export: _Object) -> Iterator[_Object]:
+    yield from (one for one in export["deployment"].get("resources") or () if not one.get("delete"))
+
+
+def _line(resource: Mapping[str, Any], name: str, what: str, facts: Facts, *, seen: bool) -> str:
+    requested = resource["inputs"]["spec"]["resources"]["requests"].get("storage", "0")
+    amount = f"{size(size_bytes(requested))} requested"
+    if name in facts.used:
+        amount += f", {size(facts.used[name])} used"
+    claim = facts.claims.get(name, {})
+    if claim and claim.get("status", {}).get("phase") == "Pending":
+        return f"volume {name} is {what} ({amount}): no storage is provisioned for it yet"
+    unknown = "no copy of its data is known" if seen else "what keeps its data is not known without the stack's state"
+    kept = " and in ".join(_keepers(resource, name, facts))
+    where = f"its data stays in {kept}" if kept else unknown
+    return f"volume {name} is {what} ({amount}): {where}"
+
+
+def _keepers(resource: Mapping[str, Any], name: str, facts: Facts) -> Iterator[str]:
+    if resource.get("retainOnDelete"):
+        yield "its claim, which stays in the cluster"
+    bound = facts.volumes.get(facts.claims.get(name, {}).get("spec", {}).get("volumeName", ""), {})
+    if bound.get("spec", {}).get("persistentVolumeReclaimPolicy") == "Retain":
+        yield f"PersistentVolume {bound['metadata']['name']}"
+    if not any("delete" in when.lower() for when in resource.get("resourceHooks") or ()):
+        # The program takes a snapshot only if the driver's snapshots outlive the volume.
+        return
+    yield "a snapshot taken first"
+    earlier = [
+        str(one["metadata"]["name"])
+        for one in facts.snapshots
+        if one["spec"]["source"].get("persistentVolumeClaimName") == name
+        and (one.get("status") or {}).get("readyToUse")
+    ]
+    if earlier:
+        yield f"{len(earlier)} earlier snapshot{'s' if len(earlier) > 1 else ''}, the newest {earlier[-1]}"

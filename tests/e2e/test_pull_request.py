@@ -1,0 +1,127 @@
+"""From a branch to its repair: preview, report, merge, deployment and drift, with a remote repository and clones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from kubernetes import client, config
+
+from cli.commands.drift.query import DRIFTED
+from driver.deploy import Stack
+from embedded.step import Step
+from tests.e2e.conftest import Deployed
+from tests.support import repository
+from tests.support.repository import Clone
+
+NAME = "flow"
+NAMESPACE = f"tensorplane-{NAME}"
+FILE = f"Pulumi.{NAME}.yaml"
+_CLAIMS = f"/api/v1/namespaces/{NAMESPACE}/persistentvolumeclaims"
+_POLICY = f"/apis/networking.k8s.io/v1/namespaces/{NAMESPACE}/networkpolicies/server-clients"
+
+
+def _settings(*, cpus: float = 1, **sections: Any) -> str:
+    """Kueue and JobSet are there already: this stack shares the cluster with the dev stack. Its server has no model."""
+    server = {"kind": "modelServer", "model": {"volume": "models", "path": "none"}}
+    tree = {
+        "controllers": {"kueue": "present", "jobset": "present"},
+        "volumes": {name: {"sizeGib": 1, "retain": False} for name in ("models", "scratch")},
+        "queues": {"small": {"priority": "low", "cpus": cpus, "memoryGib": 1}},
+        "workloads": {"server": {**server, "resources": {"cpus": 0.1, "memoryGib": 0.5}}},
+        **sections,
+    }
+    return yaml.safe_dump({"config": {f"tensorplane:{key}": value for key, value in tree.items()}})
+
+
+BEFORE = _settings()
+WITHOUT = {"volumes": {"models": {"sizeGib": 1, "retain": False}}}
+
+
+@pytest.fixture
+def clones(tmp_path: Path) -> tuple[Clone, Clone]:
+    """Of the author of a change, and of CI."""
+    origin = repository.remote(tmp_path, {FILE: BEFORE})
+    return Clone(tmp_path / "author", origin), Clone(tmp_path / "ci", origin)
+
+
+@pytest.fixture
+def stack(deployed: Deployed, clones: tuple[Clone, Clone]) -> Iterator[Stack]:
+    """The stack as CI deploys it."""
+    settings = replace(deployed.stack.settings, name=NAME, project=clones[1].folder)
+    made = replace(deployed.stack, settings=settings)
+    yield made
+    clones[1].commit("tidy", {FILE: BEFORE})
+    made.prepare(Step("prepare"))
+    made.destroy(Step("destroy"))
+
+
+def _deployed(stack: Stack, *, refresh: bool = False) -> None:
+    stack.prepare(Step("prepare"))
+    stack.up(Step("pulumi up"), refresh=refresh)
+
+
+def _previewed(clone: Clone) -> tuple[int, str]:
+    done = clone.tensorplane("preview", "--stack", NAME, "--base", "origin/main")
+    report = clone.folder / "preview.md"
+    assert report.exists(), done.stderr
+    return done.returncode, report.read_text()
+
+
+def test_a_change_is_reviewed_merged_deployed_and_repaired(
+    deployed: Deployed, clones: tuple[Clone, Clone], stack: Stack
+) -> None:
+    author, ci = clones
+    _deployed(stack)
+
+    author.git("switch", "-q", "-c", "topic")
+    author.commit("less", {FILE: _settings(cpus=2, **WITHOUT)})
+    author.git("push", "-q", "origin", "topic")
+    ci.git("fetch", "-q")
+    ci.git("switch", "-q", "topic")
+    code, report = _previewed(ci)
+    assert code == 1
+    assert "**This update is refused, because it would lose data:**" in report
+    assert "- **volume scratch is deleted (1 GiB requested)" in report
+    assert "`tensorplane:acknowledge: {deleteVolume: [scratch]}` to Pulumi.flow.yaml**" in report
+
+    acknowledged = _settings(cpus=2, **WITHOUT, acknowledge={"deleteVolume": ["scratch"]})
+    author.commit("on purpose", {FILE: acknowledged})
+    author.git("push", "-q", "origin", "topic")
+    ci.git("pull", "-q")
+    code, report = _previewed(ci)
+    assert code == 0, report
+    assert "; acknowledged by acknowledge.deleteVolume" in report
+    assert "- queue **small**: guaranteed cores 1 → 2" in report
+    assert "| gpu-quota (tensorplane 0.1.0) | passed |" in report
+    assert "- volume **scratch** is deleted: 1 GiB" in report
+    assert "<svg" in (ci.folder / "preview.svg").read_text()
+
+    author.git("switch", "-q", "main")
+    author.git("merge", "-q", "--no-ff", "-m", "merge topic", "topic")
+    author.git("push", "-q", "origin", "main")
+    ci.git("switch", "-q", "main")
+    ci.git("pull", "-q")
+    _deployed(stack)
+    assert {one["metadata"]["name"] for one in deployed.kube.items(_CLAIMS)} == {"models"}
+
+    drift = ci.tensorplane("drift", "--stack", NAME)
+    assert (drift.returncode, drift.stdout) == (0, "No drift.\n"), drift.stderr
+    deployed.kube.delete(_POLICY)
+    apps = client.AppsV1Api(config.new_client_from_config(str(deployed.instance.kubeconfig)))
+    patch = {"spec": {"template": {"spec": {"terminationGracePeriodSeconds": 5}}}}
+    apps.patch_namespaced_deployment("server", NAMESPACE, patch)
+    drift = ci.tensorplane("drift", "--stack", NAME)
+    assert drift.returncode == DRIFTED, drift.stdout + drift.stderr
+    changed, deleted, repair = drift.stdout.splitlines()
+    assert changed.startswith("Deployment server was changed: spec.template.spec.terminationGracePeriodSeconds ")
+    assert deleted == "NetworkPolicy server-clients was deleted"
+    assert repair.endswith("; to repair: make up STACK=flow REFRESH=1")
+    _deployed(stack, refresh=True)
+    assert deployed.kube.get(_POLICY)
+    drift = ci.tensorplane("drift", "--stack", NAME)
+    assert (drift.returncode, drift.stdout) == (0, "No drift.\n"), drift.stderr

@@ -1,0 +1,139 @@
+"""A branch compared with its merge base: what the two previews say together."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.commands.preview import comparison, merge_base
+from cli.commands.preview.engine import Streamed
+from cli.commands.preview.report import Report
+from driver.acknowledged import Asked
+from embedded.fault import Fault
+from tests.hosts.preview_events import said
+
+_URN = "urn:pulumi:dev::tensorplane::"
+_CLAIM = "tensorplane:index:Volume$kubernetes:core/v1:PersistentVolumeClaim"
+_POOL = "aws:eks/nodeGroup:NodeGroup"
+_ROLE = "aws:iam/role:Role"
+_JOB_SET = "kubernetes:jobset.x-k8s.io/v1alpha2:JobSet"
+
+Event = dict[str, Any]
+
+
+def _made(chain: str, inputs: Event, name: str = "a", **more: Any) -> Event:
+    """What a preview against nothing streams of one resource."""
+    state = {"inputs": inputs, **more}
+    metadata = {"op": "create", "urn": f"{_URN}{chain}::{name}", "type": chain.rpartition("$")[2], "new": state}
+    return {"resourcePreEvent": {"metadata": metadata}}
+
+
+def _claim(size: str = "1Gi", namespace: str = "ml") -> Event:
+    metadata = {"name": "a", "namespace": namespace}
+    spec = {"resources": {"requests": {"storage": size}}}
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec}
+
+
+def _compared(before: list[Event], after: list[Event], *, failed: bool = False, asked: Asked | None = None) -> Report:
+    return comparison.report(
+        "dev", "3f9c2ab417", Streamed(before, False), Streamed(after, failed), asked=asked or Asked("Pulumi.dev.yaml")
+    )
+
+
+@pytest.mark.parametrize(
+    ("chain", "before", "after", "operation"),
+    [
+        (_ROLE, {"path": "/"}, {"path": "/"}, "same"),
+        (_ROLE, {"path": "/"}, {"path": "/x"}, "update"),
+        (_POOL, {"instanceTypes": ["g4dn.xlarge"]}, {"instanceTypes": ["g6.xlarge"]}, "replace"),
+        (_POOL, {"scalingConfig": {"maxSize": 1}}, {"scalingConfig": {"maxSize": 2}}, "update"),
+        (_CLAIM, _claim(), _claim("2Gi"), "update"),
+        (_CLAIM, _claim(), _claim(namespace="other"), "replace"),
+        (
+            _JOB_SET,
+            {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "a"}, "spec": {"a": 1}},
+            {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "a"}, "spec": {"a": 2}},
+            "replace",
+        ),
+        ("tensorplane:index:Queue", {"gpus": 1}, {"gpus": 2}, "update"),
+    ],
+)
+def test_a_resource_changes_as_its_provider_would_change_it(
+    chain: str, before: Event, after: Event, operation: str
+) -> None:
+    found = _compared([_made(chain, before)], [_made(chain, after)])
+    assert [change.operation for change in found.changes] == ([] if operation == "same" else [operation])
+    assert found.unchanged == (operation == "same")
+
+
+def test_what_only_one_side_has_comes_or_goes() -> None:
+    found = _compared([_made(_ROLE, {}, "gone")], [_made(_ROLE, {}, "new")])
+    assert [(change.operation, change.name) for change in found.changes] == [("delete", "gone"), ("create", "new")]
+
+
+def test_a_protected_volume_that_goes_is_one_risk_with_the_words_of_the_engines_refusal() -> None:
+    storage = _made("tensorplane:index:Volume$aws:efs/fileSystem:FileSystem", {}, "dev-a", protect=True)
+    found = _compared([storage, _made(_CLAIM, _claim(), protect=True)], [])
+    (risk,) = found.risks
+    assert risk.stops
+    assert risk.text.startswith("volume a would be deleted, but the volume is retained; declare it again")
+
+
+def test_an_unprotected_volume_needs_an_acknowledgement() -> None:
+    before = [_made(_CLAIM, _claim())]
+    assert _compared(before, []).stopped
+    found = _compared(before, [], asked=Asked("Pulumi.dev.yaml", {"deleteVolume": ("a",)}))
+    assert not found.stopped
+    assert found.risks[0].text.endswith("acknowledged by acknowledge.deleteVolume")
+
+
+def test_a_branch_whose_program_fails_deletes_nothing_in_its_report() -> None:
+    found = _compared([_made(_CLAIM, _claim(), protect=True)], [said("error", "volumes.a: no backend")], failed=True)
+    assert (found.changes, found.risks, found.faults) == ((), (), ("volumes.a: no backend",))
+    assert found.failed
+
+
+def test_a_merge_base_whose_preview_fails_is_named() -> None:
+    before = Streamed([said("error", "unknown setting")], failed=True)
+    found = comparison.report("dev", "3f9c2ab417", before, Streamed([_made(_ROLE, {})], False), asked=Asked())
+    assert found.warnings == (
+        "the preview of commit 3f9c2ab417 failed (unknown setting), so everything is shown as new",
+    )
+    assert found.count("create") == 1
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A repository with a branch `main`, and a branch of it with a commit of its own."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    _git(folder, "init", "-q", "-b", "main")
+    for text, branch in (("first", ""), ("on the branch", "topic")):
+        if branch:
+            _git(folder, "checkout", "-q", "-b", branch)
+        (folder / "Pulumi.dev.yaml").write_text(text)
+        _git(folder, "add", ".")
+        _git(folder, "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "-m", text)
+    return folder
+
+
+def _git(folder: Path, *arguments: str) -> None:
+    subprocess.run(["git", "-C", folder, *arguments], check=True, capture_output=True)
+
+
+def test_the_merge_base_is_a_copy_that_goes_and_the_checkout_stays(repository: Path) -> None:
+    (repository / "Pulumi.dev.yaml").write_text("not committed")
+    with merge_base.checked_out("main", repository) as base:
+        assert (base.folder / "Pulumi.dev.yaml").read_text() == "first"
+        assert base.short == base.commit[:10]
+    assert not base.folder.exists()
+    assert (repository / "Pulumi.dev.yaml").read_text() == "not committed"
+
+
+def test_a_revision_that_this_clone_does_not_have_is_one_line(repository: Path) -> None:
+    says = r"^BASE: git merge-base HEAD nowhere failed: .*; give a revision that this clone has"
+    with pytest.raises(Fault, match=says), merge_base.checked_out("nowhere", repository):
+        pass
