@@ -14,7 +14,7 @@ A model's version has it in `assets.extra/lineage.json`, a dataset's commit in i
     command    what the container ran, a list of words
     params     parameters of a pipeline's stage
     settings   a training job's settings as below `workloads: NAME:`, without its files
-    recipe     hashes of the parts that decide a training job's result, by part
+    packages   a hash of the versions of the packages that the settings name
     data       what a training job mounts and reads: `volumes`, `streams`, and `dataset`, the fingerprint of a cache
     versions   of the library, of Python and of TensorFlow
     seed       TensorFlow's seed

@@ -34,7 +34,7 @@ def variables(
         "code": parts["code"],
         "data": {name: value for name, value in parts["data"].items() if value},
         "settings": settings,
-        "recipe": decisive.hashes if settings else {},
+        "packages": decisive.hashes.get("packages"),
         "reproduces": reproduces,
     }
     return pod.variables({_VARIABLE: json.dumps({name: value for name, value in facts.items() if value})})

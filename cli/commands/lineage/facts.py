@@ -27,7 +27,8 @@ def _of_commit(node: Node) -> Iterator[str]:
     author = f" by {commit['author']}" if commit["author"] else ""
     about = f": {commit['message']}" if commit["message"] else ""
     yield f"{counted(commit['files'], 'file')}, {quantities.size(commit['size'])}"
-    yield f"commit {commit['id'][:SHORT]}, {when} UTC{author}{about}"
+    yield f"committed {when} UTC{author}"
+    yield f"commit {commit['id'][:SHORT]}{about}"
     if not node.kept:
         yield "its files were deleted by the retention"
 

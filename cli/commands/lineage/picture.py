@@ -10,13 +10,13 @@ from statistics import fmean
 from cli.commands.lineage import facts
 from cli.commands.lineage.graph import Graph, Node
 
-_WIDTH, _GAP, _BETWEEN, _MARGIN = 300, 90, 24, 20
+_WIDTH, _GAP, _BETWEEN, _MARGIN = 330, 80, 24, 20
 """Of a box; between layers; between boxes of a layer; around all. In pixels."""
 _LINE, _HEAD, _FOOT = 17, 46, 10
 """Heights of a line of text, of a box' title with its kind, and below the last line."""
-_LETTERS = 46
+_LETTERS = 42
 """Of a line. Longer ones are shortened; the tree in the terminal has all."""
-_MOST_LINES = 9
+_MOST_LINES = 12
 _COLORS = {"model": ("#eff6ff", "#2563eb"), "dataset": ("#f0fdf4", "#16a34a"), "": ("#fef2f2", "#dc2626")}
 """Fill and stroke by kind; without one, nothing is known of a version."""
 _SWEEPS = 4
@@ -123,14 +123,15 @@ def _drawn(box: _Box) -> Iterator[str]:
         f'<rect x="{box.x:.0f}" y="{box.y:.0f}" width="{_WIDTH}" height="{box.height}" rx="10" fill="{fill}"'
         f' stroke="{stroke}" stroke-width="1.5"/>'
     )
-    yield _text(box, 22, node.title, size=14, color="#1f2937", bold=True)
-    yield _text(box, 38, f"{node.kind} {node.where}".strip(), size=11, color="#64748b")
+    # What letters that are wider than most of them write beyond the box is cut off.
+    yield f'<svg x="{box.x:.0f}" y="{box.y:.0f}" width="{_WIDTH - 4}" height="{box.height}">'
+    yield _text(22, node.title, size=14, color="#1f2937", bold=True)
+    yield _text(38, f"{node.kind} {node.where}".strip(), size=11, color="#64748b")
     for index, line in enumerate(box.lines):
-        yield _text(box, _HEAD + _LINE * index + 12, line, size=12, color="#475569")
-    yield "</g>"
+        yield _text(_HEAD + _LINE * index + 12, line, size=12, color="#475569")
+    yield "</svg></g>"
 
 
-def _text(box: _Box, down: int, text: str, *, size: int, color: str, bold: bool = False) -> str:
+def _text(down: int, text: str, *, size: int, color: str, bold: bool = False) -> str:
     weight = ' font-weight="600"' if bold else ""
-    at = f'x="{box.x + 12:.0f}" y="{box.y + down:.0f}"'
-    return f'<text {at} font-size="{size}" fill="{color}"{weight}>{escape(text)}</text>'
+    return f'<text x="12" y="{down}" font-size="{size}" fill="{color}"{weight}>{escape(text)}</text>'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -123,7 +124,7 @@ def _of(target: str, resolved: ResolvedStack, volumes: _Folders) -> Graph:
 
 
 def _tree(found: Graph) -> str:
-    console = Console(width=120, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    console = Console(width=120, record=True, file=io.StringIO())
     console.print(text.tree(found))
     return console.export_text()
 
@@ -154,7 +155,8 @@ def test_a_model_leads_back_to_the_first_files(resolved: ResolvedStack, volumes:
     ]
     assert "job prepare, stage clean" in lines
     assert "params size=8" in lines
-    assert any(line.startswith("commit ") and line.endswith("UTC by ann: first import") for line in lines)
+    assert any(line.startswith("commit ") and line.endswith(": first import") for line in lines)
+    assert any(line.startswith("committed ") and line.endswith(" UTC by ann") for line in lines)
     assert [line for line in lines if line.endswith("(above)")] == [
         f"clean@{clean[:12]}  dataset data:/kept/clean  (above)"
     ]
