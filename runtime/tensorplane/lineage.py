@@ -6,11 +6,14 @@ A model's version has it in `assets.extra/lineage.json`, a dataset's commit in i
                {dataset, version}: the dataset's name and the id of its version; where known also `commit`, the
                `reference` by which it was read, and its `volume` with its folder `path` there
                {model, version}: a folder VOLUME:/PATH of a model's versions, and a number in it
-    job        name of the job, or of the pipeline
-    stage      name of the pipeline's stage
-    run        name of the run
+    job        name of the training job
+    pipeline   name of the pipeline, and `stage`, that of its stage
+    run        name of the run, of the job or of the pipeline
+    parts      how many parts of a stage's inputs there were, and how many were `done`, `skipped` or `failed`
+    failed     names of parts without a result
     image      container image
-    code       digest of the job's files, `code-…`; `assets.extra/code.zip` of a model's version has them
+    code       digest of the job's files, `code-…`; `assets.extra/code.zip` of a model's version has them. Of a stage, a
+               list of digests
     command    what the container ran, a list of words
     params     parameters of a pipeline's stage
     settings   a training job's settings as below `workloads: NAME:`, without its files
@@ -29,7 +32,6 @@ trains. It only requires the standard library.
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import sys
@@ -39,11 +41,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from tensorplane import of_job, seeds
 from tensorplane.datasets import reads
 from tensorplane.version import __version__
 
-VARIABLE = "TENSORPLANE_LINEAGE"
-"""Variable with the job's part; not set outside training jobs."""
 FILE = Path("assets.extra") / "lineage.json"
 """Its place in a published version; model servers ignore the folder."""
 CODE = Path("assets.extra") / "code.zip"
@@ -61,21 +62,14 @@ def note(**facts: Any) -> None:
 def run(environment: Mapping[str, str] = os.environ) -> str | None:
     """The name of the run; None outside training jobs that have one."""
     folder = environment.get("CHECKPOINT_DIR")
-    return _of_job(environment).get("run") or (Path(folder).name if folder else None)
-
-
-def reproduces(environment: Mapping[str, str] = os.environ) -> dict[str, Any]:
-    """The model's version that this job makes again: `run`, `runSeed` and `inputs` of then; empty in other jobs."""
-    return dict(_of_job(environment).get("reproduces") or {})
+    return of_job.read(environment).get("run") or (Path(folder).name if folder else None)
 
 
 def record(
     publisher: str, metrics: Mapping[str, float] | None = None, environment: Mapping[str, str] = os.environ
 ) -> dict[str, Any]:
     """The record of a version that `publisher`, a run, publishes now. `metrics`: by default the last reported ones."""
-    from tensorplane import seeds  # which asks this module what the job makes again
-
-    job = _of_job(environment)
+    job = of_job.read(environment)
     data = {**job.get("data", {}), **({"dataset": _noted["dataset"]} if "dataset" in _noted else {})}
     found = {
         **job,
@@ -91,10 +85,6 @@ def record(
         "published": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
     return {name: value for name, value in found.items() if value not in (None, {}, [])}
-
-
-def _of_job(environment: Mapping[str, str]) -> dict[str, Any]:
-    return dict(json.loads(environment.get(VARIABLE) or "{}"))
 
 
 def _seed() -> int | None:

@@ -19,11 +19,11 @@ import tensorflow as tf
 from tensorflow import keras
 
 import tensorplane
-from tensorplane import code_archive, lineage, provenance, seeds
+from tensorplane import code_archive, lineage, of_job, provenance, seeds
 from tensorplane.datasets import Dataset, reads
 from tests.runtime.launching import LIBRARY, PROJECT, environments
 from tests.support.waiting import PATIENT_SECONDS
-from workloads.manifests import lineage as of_job
+from workloads.manifests import lineage as manifests
 from workloads.manifests.run import Decisive
 
 _JOB = {"job": "digits", "run": "digits-1", "image": "train:1", "code": "code-1", "data": {"volumes": {"a": "/a"}}}
@@ -49,8 +49,8 @@ def _published(base: Path, version: int) -> dict[str, Any]:
 
 def test_the_library_reads_what_the_jobs_settings_state() -> None:
     decisive = Decisive({"image": "train:1", "code": "code-1", "data": {"volumes": {"a": "/a"}, "streams": {}}})
-    (variable,) = of_job.variables("digits", "digits-1", decisive)
-    assert variable["name"] == lineage.VARIABLE
+    (variable,) = manifests.variables("digits", "digits-1", decisive)
+    assert variable["name"] == of_job.VARIABLE
     assert json.loads(variable["value"]) == _JOB
 
 

@@ -49,13 +49,23 @@ def settings_of(settings: JobSettings, in_secret: Collection[str], secret: str |
     found: dict[str, Any] = settings.model_dump(mode="json", by_alias=True, exclude_defaults=True, include=fields)
     found["command"] = settings.program
     found["strategy"] = {"kind": settings.strategy.kind, **found.get("strategy", {})}
+    _spell_alike(found)
     # It neither decides the result nor is in the job's objects, which are replaced if they change.
     found.get("checkpoints", {}).pop("saveSeconds", None)
     env = {
         name: {"secret": secret, "key": name} if name in in_secret else _plain(value)
         for name, value in sorted(settings.env.items())
     }
-    return {**found, **({"env": env} if env else {})}
+    return dict(sorted({**found, **({"env": env} if env else {})}.items()))
+
+
+def _spell_alike(tree: Any) -> None:
+    """A list of one accelerator is the accelerator itself: other words for the same must not be another job."""
+    if isinstance(tree, dict):
+        if isinstance(one := tree.get("accelerator"), str):
+            tree["accelerator"] = [one]
+        for each in tree.values():
+            _spell_alike(each)
 
 
 def _plain(value: Any) -> Any:

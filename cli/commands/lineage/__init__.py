@@ -15,7 +15,8 @@ from cli import options
 @click.option("--account", default="default", show_default=True, help="Service account whose rights on volumes to use.")
 @click.option("--svg", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a picture of it.")
 @options.as_json()
-def command(target: str, stack: str, account: str, svg: Path | None, as_json: bool) -> None:
+@click.option("--openlineage", is_flag=True, help="Run events of OpenLineage, a line of JSON each.")
+def command(target: str, stack: str, account: str, svg: Path | None, as_json: bool, openlineage: bool) -> None:
     """What a version was made from, and what that was made from.
 
     MODEL is a model server, SERVER/MODEL, or a training job of the stack; VOLUME:/PATH is a folder of versions of a
@@ -28,7 +29,11 @@ def command(target: str, stack: str, account: str, svg: Path | None, as_json: bo
     tensorplane lineage raw@main~1
     """
     from cli.commands.lineage import query
-    from cli.commands.lineage.query import Question
+    from cli.commands.lineage.query import Form, Question
     from driver import terminal
+    from embedded.fault import Fault
 
-    query.run(Question(target, stack, options.context(), account), terminal.console(), svg=svg, as_json=as_json)
+    form = Form(svg, as_json, openlineage)
+    if sum(map(bool, (svg, as_json, openlineage))) > 1:
+        raise Fault("--svg, --json, --openlineage: set only one of them")
+    query.run(Question(target, stack, options.context(), account), form, terminal.console())

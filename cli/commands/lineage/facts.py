@@ -43,13 +43,14 @@ def _of_model(node: Node) -> Iterator[str]:
 def _by_what(node: Node) -> Iterator[str]:
     """Which program made it."""
     record = node.record
-    names = [f"{word} {record[word]}" for word in ("run", "job", "stage") if record.get(word)]
+    names = [f"{word} {record[word]}" for word in ("run", "job", "pipeline", "stage") if record.get(word)]
     if names:
         yield ", ".join(names)
     if image := record.get("image"):
         yield f"image {image}"
     if code := record.get("code"):
-        yield f"code {str(code).removeprefix('code-')}"
+        digests = code if isinstance(code, list) else [code]
+        yield f"code {', '.join(str(each).removeprefix('code-') for each in digests)}"
     if command := record.get("command") or record.get("settings", {}).get("command"):
         yield f"command {shlex.join(map(str, command)) if isinstance(command, list) else command}"
     if before := record.get("reproduces"):
@@ -64,6 +65,9 @@ def _how(record: Mapping[str, Any]) -> Iterator[str]:
     if strategy := settings.get("strategy"):
         others = {key: value for key, value in strategy.items() if key != "kind"}
         yield f"strategy {strategy['kind']}{f' {_pairs(others)}' if others else ''}"
+    if parts := record.get("parts"):
+        done = ", ".join(f"{parts[word]} {word}" for word in ("done", "skipped", "failed") if parts.get(word))
+        yield f"{counted(parts['parts'], 'part')}{f': {done}' if done else ''}"
     if "seed" in record:
         yield f"seed {record['seed']}"
     if record.get("steps") is not None:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from cli import stack_config
 from cli.access import Access
-from cli.commands.lineage import graph, named, picture, text
+from cli.commands.lineage import graph, named, openlineage, picture, text
 from cli.commands.lineage.graph import Graph
 from cli.commands.lineage.volumes import Pods
 from embedded.fault import Fault
@@ -27,24 +27,39 @@ class Question:
     account: str
 
 
-def run(question: Question, console: Console, *, svg: Path | None, as_json: bool) -> None:
+@dataclass(frozen=True)
+class Form:
+    """How the answer is printed: as a tree, unless one of these is set."""
+
+    svg: Path | None = None
+    """The file that gets a picture."""
+    as_json: bool = False
+    openlineage: bool = False
+    """Events of the standard, a line of JSON each."""
+
+
+def run(question: Question, form: Form, console: Console) -> None:
     """Asks the volumes, and prints."""
     resolved = stack_config.load(stack_config.file(question.stack))
     target = named.target(question.target, resolved)
     access = Access.of(question.stack, None, question.context)
     with Pods(access.api, resolved, question.account) as pods:
-        show(graph.of(target, resolved, pods), console, svg=svg, as_json=as_json)
+        found = graph.of(target, resolved, pods)
+    show(found, question.stack, form, console)
 
 
-def show(found: Graph, console: Console, *, svg: Path | None, as_json: bool) -> None:
+def show(found: Graph, stack: str, form: Form, console: Console) -> None:
     """Prints a graph, or writes its picture."""
-    if svg:
+    if form.svg:
         try:
-            svg.write_text(picture.svg(found))
+            form.svg.write_text(picture.svg(found))
         except OSError as error:
-            raise Fault(f"--svg: {svg}: {error.strerror or error}") from None
-        console.print(Text(f"{svg}: written"), soft_wrap=True)
-    elif as_json:
+            raise Fault(f"--svg: {form.svg}: {error.strerror or error}") from None
+        console.print(Text(f"{form.svg}: written"), soft_wrap=True)
+    elif form.as_json:
         print(json.dumps(text.plain(found), indent=2))
+    elif form.openlineage:
+        for event in openlineage.events(found, stack):
+            print(json.dumps(event))
     else:
         console.print(text.tree(found))

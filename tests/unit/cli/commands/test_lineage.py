@@ -20,6 +20,7 @@ import stack
 from cli.commands.data import remote
 from cli.commands.lineage import graph, named, picture, query, text
 from cli.commands.lineage.graph import Graph, Node
+from cli.commands.lineage.query import Form
 from components.base.settings import Settings
 from embedded.fault import Fault
 from stack import ResolvedStack
@@ -89,7 +90,8 @@ def _chain(volumes: _Folders) -> tuple[str, str]:
         "clean",
         provenance={
             "inputs": [{"dataset": "raw", "version": raw}],
-            "job": "prepare",
+            "pipeline": "prepare",
+            "parts": {"parts": 3, "done": 1, "skipped": 2, "failed": 0},
             "stage": "clean",
             "image": "prep:1",
             "command": ["sh", "clean.sh"],
@@ -153,7 +155,8 @@ def test_a_model_leads_back_to_the_first_files(resolved: ResolvedStack, volumes:
         "tensorplane 0.1.0",
         "models:/digits@1  model models:/digits",
     ]
-    assert "job prepare, stage clean" in lines
+    assert "pipeline prepare, stage clean" in lines
+    assert "3 parts: 1 done, 2 skipped" in lines
     assert "params size=8" in lines
     assert any(line.startswith("commit ") and line.endswith(": first import") for line in lines)
     assert any(line.startswith("committed ") and line.endswith(" UTC by ann") for line in lines)
@@ -228,17 +231,17 @@ def test_programs_get_every_fact(
     resolved: ResolvedStack, volumes: _Folders, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     raw, clean = _chain(volumes)
-    query.show(_of("digits", resolved, volumes), Console(), svg=None, as_json=True)
+    query.show(_of("digits", resolved, volumes), "dev", Form(as_json=True), Console())
     found = json.loads(capsys.readouterr().out)
     assert found["target"] == "models:/digits@2"
     by_id = {each["id"]: each for each in found["versions"]}
     assert by_id["models:/digits@2"]["inputs"] == ["models:/digits@1", f"data:/kept/clean@{clean}"]
     assert by_id["models:/digits@2"]["record"]["settings"]["env"] == {"EPOCHS": "2"}
     assert by_id[f"data:/datasets/raw@{raw}"]["commit"]["author"] == "ann"
-    query.show(_of("digits", resolved, volumes), Console(), svg=tmp_path / "lineage.svg", as_json=False)
+    query.show(_of("digits", resolved, volumes), "dev", Form(tmp_path / "lineage.svg"), Console())
     assert "written" in capsys.readouterr().out
     with pytest.raises(Fault, match="No such file or directory"):
-        query.show(_of("digits", resolved, volumes), Console(), svg=tmp_path / "no" / "x.svg", as_json=False)
+        query.show(_of("digits", resolved, volumes), "dev", Form(tmp_path / "no" / "x.svg"), Console())
 
 
 def test_the_picture_has_each_version_once(resolved: ResolvedStack, volumes: _Folders) -> None:
