@@ -31,8 +31,8 @@ _NODE = re.compile(r"Error received from peer.*?\{\{node ([^}]+)\}\}")
 def reason_in(printed: bytes) -> bytes:
     """The line that says why a command failed, of the end of its standard error: the last one, empty if there is none.
 
-    After a Python traceback, TensorFlow may still log what its threads find while the process ends: different lines each
-    time, of which none is the reason.
+    After a Python traceback, TensorFlow may still log what its threads find while the process ends: different lines
+    each time, of which none is the reason.
     """
     lines = [line.strip() for line in printed.splitlines() if line.strip()]
     raised = max((at for at, line in enumerate(lines) if line == _TRACEBACK), default=len(lines))

@@ -43,7 +43,8 @@ def test_what_tensorflow_logs_after_the_traceback_is_not_the_reason(tmp_path: Pa
         return _start(tmp_path, 120, f"import atexit, sys\natexit.register(sys.stderr.write, {log!r})\n{_BOOM}")
 
     logged = [
-        "2026-11-26 15:40:01.123456: W tensorflow/core/common_runtime/eager/tensor_handle_data.cc:83] Unable to destroy\n"
+        "2026-11-26 15:40:01.123456: W tensorflow/core/common_runtime/eager/tensor_handle_data.cc:83] Unable to "
+        "destroy\n"
         "This could happen if the remote target has been disconnected from the client.\n",
         "",
         "W0000 00:00:1732635601.123456    1234 init.cc:33] something else\n",
