@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, overload
 
-from tensorplane import lineage
+from tensorplane import code_archive, lineage
 from tensorplane.checkpoints import disk
 
 _RUN = Path("assets.extra") / "run"
@@ -32,7 +32,8 @@ def publish(
 
     `model`: a Keras model or a `tf.Module`, which only the chief writes, without the other workers; or a function that
     fills the folder that it gets, which only the chief may call. `base`: by default MODEL_DIR. `metrics`: for the
-    version's lineage (`assets.extra/lineage.json`), by default the ones that training reported last.
+    version's lineage (`assets.extra/lineage.json`), by default the ones that training reported last. A job's files
+    are kept, too (`assets.extra/code.zip`).
 
     `run` is the publisher, by default the job's run. If it already published the newest version and was restarted, that
     version is returned. If other runs have published since, the settings returned to this run, and its model becomes
@@ -71,6 +72,7 @@ def _published(write: Callable[[Path], object], base: Path, run: str, metrics: M
         write(draft)
         (draft / lineage.FILE).parent.mkdir(exist_ok=True)
         (draft / lineage.FILE).write_text(json.dumps(lineage.record(run, metrics), indent=2) + "\n")
+        code_archive.write(draft / lineage.CODE)
 
     return _next(described, base, run)
 

@@ -7,9 +7,16 @@ import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
+from tensorplane import of_job
+
 
 def of_run(environment: Mapping[str, str] = os.environ) -> int:
-    """A number from the name of the run, from 1; without CHECKPOINT_DIR, from the workers' addresses."""
+    """A number from the name of the run, from 1; without CHECKPOINT_DIR, from the workers' addresses.
+
+    A job that makes a model again has the number of the run that made it first.
+    """
+    if (before := of_job.reproduces(environment)).get("runSeed"):
+        return int(before["runSeed"])
     folder = environment.get("CHECKPOINT_DIR")
     name = Path(folder).name if folder else _cluster(environment)
     return zlib.crc32(name.encode()) % (2**31 - 1) + 1

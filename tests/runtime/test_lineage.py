@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import json
 import os
+import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +19,11 @@ import tensorflow as tf
 from tensorflow import keras
 
 import tensorplane
-from tensorplane import lineage
-from tests.runtime.launching import LIBRARY, environments
+from tensorplane import code_archive, lineage, of_job, provenance, seeds
+from tensorplane.datasets import Dataset, reads
+from tests.runtime.launching import LIBRARY, PROJECT, environments
 from tests.support.waiting import PATIENT_SECONDS
-from workloads.manifests import lineage as of_job
+from workloads.manifests import lineage as manifests
 from workloads.manifests.run import Decisive
 
 _JOB = {"job": "digits", "run": "digits-1", "image": "train:1", "code": "code-1", "data": {"volumes": {"a": "/a"}}}
@@ -26,9 +31,10 @@ _JOB = {"job": "digits", "run": "digits-1", "image": "train:1", "code": "code-1"
 
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("TENSORPLANE_LINEAGE", "CHECKPOINT_DIR", "MODEL_DIR", "TF_CONFIG"):
+    for name in ("TENSORPLANE_LINEAGE", "CHECKPOINT_DIR", "MODEL_DIR", "TF_CONFIG", "TENSORPLANE_RUN"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(lineage, "_noted", {})
+    monkeypatch.setattr(reads, "_noted", [])
 
 
 def _model() -> keras.Model:
@@ -43,8 +49,8 @@ def _published(base: Path, version: int) -> dict[str, Any]:
 
 def test_the_library_reads_what_the_jobs_settings_state() -> None:
     decisive = Decisive({"image": "train:1", "code": "code-1", "data": {"volumes": {"a": "/a"}, "streams": {}}})
-    (variable,) = of_job.variables("digits", "digits-1", decisive)
-    assert variable["name"] == lineage.VARIABLE
+    (variable,) = manifests.variables("digits", "digits-1", decisive)
+    assert variable["name"] == of_job.VARIABLE
     assert json.loads(variable["value"]) == _JOB
 
 
@@ -60,6 +66,8 @@ def test_a_model_is_published_with_its_origin(tmp_path: Path, monkeypatch: pytes
     versions = found.pop("versions")
     assert (versions["tensorplane"], versions["tensorflow"]) == (tensorplane.__version__, tf.__version__)
     assert versions["keras"] == keras.__version__
+    assert found.pop("runSeed") == seeds.of_run({})
+    found.pop("seed", None)  # of TensorFlow in this process
     dataset = {"examples": 3, "fingerprint": next((tmp_path / "cache").iterdir()).name}
     assert found == {
         **_JOB,
@@ -78,6 +86,7 @@ def test_outside_a_job_each_call_publishes_another_version(tmp_path: Path) -> No
     versions = [tensorplane.publish(_model(), tmp_path, metrics={"accuracy": 0.9}) for _ in range(2)]
     assert versions == [1, 2]
     found = _published(tmp_path, 2)
+    found.pop("seed", None)
     assert set(found) == {"run", "versions", "metrics", "published"}
     assert found["metrics"] == {"accuracy": 0.9}
 
@@ -95,6 +104,95 @@ def test_a_module_of_tensorflow_is_published(tmp_path: Path) -> None:
 def test_without_a_folder_the_line_names_the_variable() -> None:
     with pytest.raises(ValueError, match=r"MODEL_DIR is not set; .*`tensorplane run`: --volume"):
         tensorplane.publish(_model())
+
+
+def _job_on(volume: Path, monkeypatch: pytest.MonkeyPatch, **more: Any) -> None:
+    job = {"run": "digits-1", "data": {"volumes": {"data": str(volume)}}, **more}
+    monkeypatch.setenv("TENSORPLANE_LINEAGE", json.dumps(job))
+
+
+def _commit(dataset: Dataset, folder: Path, content: str) -> str:
+    folder.mkdir(exist_ok=True)
+    (folder / "0").write_text(content)
+    return dataset.commit(folder).version
+
+
+def test_versions_that_a_job_reads_are_its_inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dataset, other = Dataset(tmp_path / "datasets/raw"), Dataset(tmp_path / "elsewhere/clean")
+    first = _commit(dataset, tmp_path / "files", "1")
+    second = _commit(dataset, tmp_path / "files", "2")
+    third = _commit(other, tmp_path / "files", "3")
+    dataset.open()
+    assert reads.noted() == [], "outside training jobs nothing is noted"
+    _job_on(tmp_path, monkeypatch)
+    dataset.open()
+    dataset.open("main")
+    dataset.checkout("main~1", tmp_path / "copy")
+    # A program that reads a version's folder without the library.
+    monkeypatch.setenv("DATA", f"{tmp_path}/elsewhere/clean/versions/{third}/0")
+    found = lineage.record("digits-1")["inputs"]
+    assert [(each["dataset"], each["path"], each["version"]) for each in found] == [
+        ("clean", "elsewhere/clean", third),
+        *sorted([("raw", "datasets/raw", first), ("raw", "datasets/raw", second)]),
+    ]
+    assert {each["volume"] for each in found} == {"data"}
+    assert {each.get("reference") for each in found} == {None, "main", "main~1"}
+
+
+def test_reads_of_other_pods_and_before_a_restart_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dataset = Dataset(tmp_path / "raw")
+    version = _commit(dataset, tmp_path / "files", "1")
+    _job_on(tmp_path, monkeypatch)
+    monkeypatch.setenv("TENSORPLANE_RUN", str(tmp_path / "checkpoints" / "digits-1"))
+    command = [sys.executable, "-m", "tensorplane.datasets", "open", str(tmp_path / "raw")]
+    subprocess.run(command, input="{}\n", text=True, check=True, env={**os.environ, "PYTHONPATH": str(LIBRARY)})
+    (tmp_path / "checkpoints" / ".digits-1.reads" / "killed").write_text('{"dataset": "ra')
+    assert [each["version"] for each in lineage.record("digits-1")["inputs"]] == [version]
+
+
+def test_a_job_that_makes_a_model_again_reads_what_was_read_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dataset = Dataset(tmp_path / "raw")
+    then = _commit(dataset, tmp_path / "files", "1")
+    _job_on(tmp_path, monkeypatch)
+    monkeypatch.setenv("CHECKPOINT_DIR", "/models/checkpoints/digits-1")
+    dataset.open()
+    before = lineage.record("digits-1")
+    now = _commit(dataset, tmp_path / "files", "2")
+    monkeypatch.setattr(reads, "_noted", [])
+    kept = {key: before[key] for key in ("runSeed", "inputs")}
+    _job_on(tmp_path, monkeypatch, run="again-1", reproduces=kept)
+    monkeypatch.setenv("CHECKPOINT_DIR", "/models/checkpoints/again-1")
+    assert dataset.open("main").name == then
+    assert dataset.open(now).name == now, "a reference that was not read then"
+    assert seeds.of_run() == before["runSeed"] != seeds.of_run({"CHECKPOINT_DIR": "again-1"})
+
+
+def test_the_documented_program_commits_with_its_inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    *_, program = re.findall(r"(?ms)^```python\n(.*?)^```", (PROJECT / "docs" / "lineage.md").read_text())
+    version = _commit(Dataset(tmp_path / "datasets/raw"), tmp_path / "out", "1")
+    exec(program.replace("/data/", f"{tmp_path}/"), {})
+    found = Dataset(tmp_path / "datasets/clean").resolve()
+    assert [each["version"] for each in found.provenance["inputs"]] == [version]
+    assert set(found.provenance) <= set(re.findall(r"^    (\w+)", lineage.__doc__ or "", re.MULTILINE))
+
+
+def test_a_version_keeps_the_files_of_its_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mounted = tmp_path / "mounted"
+    (mounted / "..2026_1" / "tools").mkdir(parents=True)
+    (mounted / "..2026_1" / "train.py").write_text("print(1)")
+    (mounted / "train.py").symlink_to("..2026_1/train.py")
+    (mounted / "tools").mkdir()
+    (mounted / "tools" / "a.py").write_text("a = 1")
+    monkeypatch.setattr(code_archive.write, "__defaults__", (mounted,))
+    tensorplane.publish(_model(), tmp_path / "model")
+    found = provenance.of(tmp_path / "model", code=True)
+    with zipfile.ZipFile(io.BytesIO(base64.b64decode(found["code"]))) as archive:
+        assert {name: archive.read(name).decode() for name in archive.namelist()} == {
+            "tools/a.py": "a = 1",
+            "train.py": "print(1)",
+        }
 
 
 _PROGRAM = """

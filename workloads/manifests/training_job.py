@@ -80,6 +80,8 @@ class Facts:
     """The folder of the model server to which the settings publish."""
     publisher: str | None = None
     """The run in whose name the job publishes; None: its own."""
+    reproduces: Mapping[str, Any] = field(default_factory=dict)
+    """Of the model's version that the job makes again, what the library's `lineage.py` says."""
     account: str | None = None
     """The pods' service account; None: one of the job's own, with its name."""
     managed_by: str = TENSORPLANE[MANAGED_BY]
@@ -161,9 +163,16 @@ def plan(
             *([objects.allow_egress(owner, settings.egress)] if settings.egress else []),
             *([objects.allow_clients(owner, [port])] if (port := metrics.port(settings)) else []),
         ],
-        job_set=job_set_with([*lineage.variables(owner.name, facts.publisher or name, decisive), *variables]),
+        job_set=job_set_with([*_lineage(settings, facts, facts.publisher or name, decisive, secret), *variables]),
         run=Recorded(name, decisive.hashes, manifest, run.keeps(name, manifest, recorded)),
     )
+
+
+def _lineage(
+    settings: JobSettings, facts: Facts, run: str, decisive: Decisive, secret: str | None
+) -> list[dict[str, Any]]:
+    recorded = lineage.settings_of(settings, facts.in_secret, secret)
+    return lineage.variables(facts.name, run, decisive, recorded, facts.reproduces)
 
 
 def _decisive(settings: JobSettings, facts: Facts, image: str, secret: str | None) -> Decisive:

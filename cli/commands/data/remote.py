@@ -25,13 +25,15 @@ from stack_file.nearest import did_you_mean
 
 SOURCES = "/volumes"
 """Folder of the pod with the volumes that it only reads."""
-_LIBRARY = "TENSORPLANE_DATASETS"
+LIBRARY = "TENSORPLANE_DATASETS"
+"""Variable of the pod with the modules that it runs (`library`)."""
+_OF_LINEAGE = ("lineage.py", "of_job.py", "provenance.py", "seeds.py", "version.py")
 # A module can be imported from an archive, and an archive of a pod whose file systems are read-only is in memory.
 _START = (
     "import base64, os, runpy, sys; library = os.memfd_create('library'); "
-    f"os.write(library, base64.b64decode(os.environ['{_LIBRARY}'])); "
+    f"os.write(library, base64.b64decode(os.environ['{LIBRARY}'])); "
     "sys.path.insert(0, f'/proc/self/fd/{library}'); "
-    "runpy.run_module('tensorplane.datasets', run_name='__main__', alter_sys=True)"
+    "runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"
 )
 _NONE: Mapping[str, str] = MappingProxyType({})
 
@@ -72,7 +74,7 @@ class Remote:
 
     def start(self, verb: str, asked: Mapping[str, Any]) -> Exec:
         """A request that contents follow, or whose answer is contents."""
-        program = Exec(self.api, self.pod, ["python3", "-I", "-c", _START, verb, self.root])
+        program = Exec(self.api, self.pod, command("tensorplane.datasets", verb, self.root))
         program.write(json.dumps(asked).encode() + b"\n")
         return program
 
@@ -103,7 +105,7 @@ def running(
     sources: Mapping[str, str] = _NONE,
 ) -> Iterator[Remote]:
     """The same for a stack's settings and cluster."""
-    env = {_LIBRARY: library()}
+    env = {LIBRARY: library()}
     pod = volume_pod.of(resolved, args.volume, question.account, read_only=read_only, env=env, sources=sources)
     with temporary_pod.running(api, pod) as found:
         path = f"{temporary_pod.pods_of(found['metadata']['namespace'])}/{found['metadata']['name']}"
@@ -125,12 +127,19 @@ def declared(resolved: ResolvedStack, name: str) -> DatasetArgs:
     raise Fault(f"{name}: no dataset has this name; {remedy}")
 
 
+def command(module: str, *words: str) -> list[str]:
+    """What to run in the pod: a module of the library."""
+    return ["python3", "-I", "-c", _START, module, *words]
+
+
 def library() -> str:
     """The modules that the pod runs, as an archive in base64, the same for the same modules."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(zipfile.ZipInfo("tensorplane/__init__.py"), "")
-        for path in sorted((PROJECT / "runtime" / "tensorplane" / "datasets").glob("*.py")):
-            entry = zipfile.ZipInfo(f"tensorplane/datasets/{path.name}")
+        runtime = PROJECT / "runtime"
+        folder = runtime / "tensorplane"
+        for path in sorted([*(folder / "datasets").glob("*.py"), *(folder / name for name in _OF_LINEAGE)]):
+            entry = zipfile.ZipInfo(path.relative_to(runtime).as_posix())
             archive.writestr(entry, path.read_text(), zipfile.ZIP_DEFLATED)
     return base64.b64encode(packed.getvalue()).decode()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from tensorplane.datasets import checkout, commit, labels, retention, scan, tree
+from tensorplane.datasets import checkout, commit, labels, reads, retention, scan, tree
 from tensorplane.datasets.commit import Commit, Note
 from tensorplane.datasets.refused import Gone, Refused
 from tensorplane.datasets.store import Store, blob_name
@@ -146,15 +146,15 @@ class Dataset:
 
     def files(self, reference: str = MAIN) -> dict[str, File]:
         """All files of a version."""
-        return dict(tree.walk(self.store, self.resolve(reference).version))
+        return dict(tree.walk(self.store, self._read(reference)))
 
     def open(self, reference: str = MAIN) -> Path:
         """A folder with the files of a version, the same for all readers. They are read-only."""
-        return checkout.opened(self.store, self.resolve(reference).version)
+        return checkout.opened(self.store, self._read(reference))
 
     def checkout(self, reference: str, target: Path | str, only: Iterable[str] = ("",)) -> None:
         """Make a new folder with files of a version, or only with these files and folders. They are read-only."""
-        version = self.resolve(reference).version
+        version = self._read(reference)
         checkout.write(self.store, Path(target), checkout.selected(self.store, version, only))
 
     def content(self, file: File) -> Path:
@@ -215,6 +215,12 @@ class Dataset:
         for path, file in tree.walk(self.store, self.resolve(reference).version):
             if _digest(self.content(file)) != file.digest:
                 yield path
+
+    def _read(self, reference: str) -> str:
+        """The version that a reference names, which counts as an input of what a training job publishes."""
+        found = self.resolve(reads.pinned(self.store.root, reference))
+        reads.note(self.store.root, reference, found)
+        return found.version
 
     def _check(self, check: Check | None, before: str | None, after: str) -> None:
         if check:

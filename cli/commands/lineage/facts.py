@@ -1,0 +1,94 @@
+"""What a version records of its origin, in lines for people. Pure."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from cli.commands.lineage.graph import SHORT, Node
+from components.base import quantities
+from components.base.faults import legible
+from components.base.plural import counted
+
+
+def lines(node: Node) -> list[str]:
+    """The lines of a node: what it is and when it was made, by what, and how."""
+    if node.problem:
+        return [node.problem]
+    made = [*(_of_commit(node) if node.kind == "dataset" else _of_model(node)), *_by_what(node), *_how(node.record)]
+    return [legible(line) for line in made]
+
+
+def _of_commit(node: Node) -> Iterator[str]:
+    commit = node.commit
+    when = datetime.fromtimestamp(commit["time"], UTC).strftime("%Y-%m-%d %H:%M:%S")
+    author = f" by {commit['author']}" if commit["author"] else ""
+    about = f": {commit['message']}" if commit["message"] else ""
+    yield f"{counted(commit['files'], 'file')}, {quantities.size(commit['size'])}"
+    yield f"committed {when} UTC{author}"
+    yield f"commit {commit['id'][:SHORT]}{about}"
+    if not node.kept:
+        yield "its files were deleted by the retention"
+
+
+def _of_model(node: Node) -> Iterator[str]:
+    if when := node.record.get("published"):
+        yield f"published {when.replace('T', ' ').removesuffix('Z')} UTC"
+    if not node.record:
+        yield "has no record: it was not published by tensorplane"
+
+
+def _by_what(node: Node) -> Iterator[str]:
+    """Which program made it."""
+    record = node.record
+    names = [f"{word} {record[word]}" for word in ("run", "job", "pipeline", "stage") if record.get(word)]
+    if names:
+        yield ", ".join(names)
+    if image := record.get("image"):
+        yield f"image {image}"
+    if code := record.get("code"):
+        digests = code if isinstance(code, list) else [code]
+        yield f"code {', '.join(str(each).removeprefix('code-') for each in digests)}"
+    if command := record.get("command") or record.get("settings", {}).get("command"):
+        yield f"command {shlex.join(map(str, command)) if isinstance(command, list) else command}"
+    if before := record.get("reproduces"):
+        yield f"made again from {before.get('model')}@{before.get('version')}"
+
+
+def _how(record: Mapping[str, Any]) -> Iterator[str]:
+    """With which parameters, and how far."""
+    settings = record.get("settings", {})
+    if params := {**_texts(settings.get("env", {})), **record.get("params", {})}:
+        yield f"params {_pairs(params)}"
+    if strategy := settings.get("strategy"):
+        others = {key: value for key, value in strategy.items() if key != "kind"}
+        yield f"strategy {strategy['kind']}{f' {_pairs(others)}' if others else ''}"
+    if parts := record.get("parts"):
+        done = ", ".join(f"{parts[word]} {word}" for word in ("done", "skipped", "failed") if parts.get(word))
+        yield f"{counted(parts['parts'], 'part')}{f': {done}' if done else ''}"
+    if "seed" in record:
+        yield f"seed {record['seed']}"
+    if record.get("steps") is not None:
+        yield f"{counted(record['steps'], 'step')}{_metrics(record)}"
+    elif record.get("metrics"):
+        yield _metrics(record).removeprefix(", ")
+    if volumes := record.get("data", {}).get("volumes"):
+        yield f"volumes {', '.join(sorted(volumes))}"
+    if streams := record.get("data", {}).get("streams"):
+        yield f"streams {', '.join(sorted(streams))}"
+    if versions := record.get("versions"):
+        yield ", ".join(f"{name} {version}" for name, version in versions.items())
+
+
+def _texts(env: Mapping[str, Any]) -> dict[str, str]:
+    return {name: value for name, value in env.items() if isinstance(value, str)}
+
+
+def _metrics(record: Mapping[str, Any]) -> str:
+    return "".join(f", {name} {value:.6g}" for name, value in sorted(record.get("metrics", {}).items()))
+
+
+def _pairs(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in values.items())

@@ -1,0 +1,137 @@
+"""Versions and what they were made from, followed backwards over the stack's volumes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from cli.commands.lineage import named
+from cli.commands.lineage.named import Named
+from cli.commands.lineage.volumes import Volumes
+from embedded.fault import Fault
+from stack import ResolvedStack
+from stack_file.nearest import did_you_mean
+
+SHORT = 12
+"""Digits of ids that people read."""
+_MOST = 1000
+"""Versions of one answer: a longer history is not for a terminal."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """A version, or an input that cannot be found."""
+
+    kind: str
+    """dataset or model; empty if it was not found."""
+    name: str
+    where: str
+    """The folder of its versions, VOLUME:/PATH; empty if the stack has none of its name."""
+    version: str
+    record: Mapping[str, Any] = field(default_factory=dict)
+    """What it says of its origin, as the library's `lineage.py` documents."""
+    commit: Mapping[str, Any] = field(default_factory=dict)
+    """Of a dataset, without its provenance."""
+    kept: bool = True
+    """Whether the files of a dataset's version are still there."""
+    problem: str = ""
+    """Why nothing is known of it."""
+    inputs: tuple[str, ...] = ()
+    """Ids of the nodes that it was made from."""
+    code: str = ""
+    """The archive of a model's files in base64, if it was asked for."""
+
+    @property
+    def id(self) -> str:
+        """Its identity in the graph."""
+        return f"{self.where or self.name}@{self.version}"
+
+    @property
+    def title(self) -> str:
+        """It, for people."""
+        return f"{self.name}@{self.version[:SHORT]}"
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A version with all that it comes from."""
+
+    target: str
+    """The id of the node that was asked for."""
+    nodes: Mapping[str, Node]
+    """By id; the target first, then what it was made from, and so on."""
+
+    def __iter__(self) -> Iterator[Node]:
+        return iter(self.nodes.values())
+
+
+def of(target: Named, resolved: ResolvedStack, volumes: Volumes) -> Graph:
+    """The graph of a version. A Fault if there is no such version."""
+    (first,) = _read([target], volumes)
+    if first.problem:
+        raise Fault(f"{target.name}{f'@{target.reference}' if target.reference else ''}: {first.problem}")
+    found: dict[str, Node] = {}
+    level = [first]
+    while level and len(found) < _MOST:
+        sources: dict[str, list[Named | Node]] = {}
+        for node in level:
+            sources[node.id] = [_source(each, resolved) for each in node.record.get("inputs", ())]
+        wanted = list(
+            dict.fromkeys(each for several in sources.values() for each in several if isinstance(each, Named))
+        )
+        answers = dict(zip(wanted, _read(wanted, volumes), strict=True))
+        below = {
+            one: [answers[each] if isinstance(each, Named) else each for each in several]
+            for one, several in sources.items()
+        }
+        for node in level:
+            inputs = tuple(dict.fromkeys(each.id for each in below[node.id]))
+            found[node.id] = replace(node, inputs=inputs)
+        level = list({each.id: each for several in below.values() for each in several if each.id not in found}.values())
+    return Graph(first.id, found)
+
+
+def _source(each: Mapping[str, Any], resolved: ResolvedStack) -> Named | Node:
+    if found := named.source(each, resolved):
+        return found
+    name = str(each.get("dataset") or each.get("model"))
+    names = sorted(resolved.config.datasets)
+    problem = f"the stack has no such dataset{did_you_mean(name, names)}"
+    return Node("", name, "", str(each.get("version", "")), problem=problem)
+
+
+def _read(wanted: Sequence[Named], volumes: Volumes) -> list[Node]:
+    """What volumes say of these versions; each volume is asked once."""
+    answers: dict[Named, Node] = {}
+    for volume in dict.fromkeys(each.volume for each in wanted):
+        asked = [each for each in wanted if each.volume == volume]
+        try:
+            found = volumes.ask(volume, [{"path": each.path, "reference": each.reference} for each in asked])
+        except Fault as fault:
+            found = [{"problem": "; ".join(fault.lines)} for _ in asked]
+        answers.update({each: node(each, answer) for each, answer in zip(asked, found, strict=True)})
+    return [answers[each] for each in wanted]
+
+
+def node(of: Named, answer: Mapping[str, Any]) -> Node:
+    """The node of an answer."""
+    kind = answer.get("kind", "")
+    if problem := answer.get("problem"):
+        return Node(kind, of.name, of.where, of.reference, problem=f"{problem}{_choices(of.reference, answer)}")
+    if kind == "dataset":
+        commit = dict(answer["commit"])
+        record = commit.pop("provenance")
+        return Node(kind, of.name, of.where, commit["version"], record, commit, kept=answer["kept"])
+    return Node(kind, of.name, of.where, answer["version"], answer["lineage"], code=answer.get("code", ""))
+
+
+def _choices(reference: str, answer: Mapping[str, Any]) -> str:
+    """What there is instead, and the nearest of it."""
+    names: Sequence[str] = answer.get("names", ())
+    if not names:
+        return ""
+    near = did_you_mean(reference, names)
+    if not near and reference.isdecimal() and all(name.isdecimal() for name in names):
+        near = f" (did you mean {min(names, key=lambda name: abs(int(name) - int(reference)))}?)"
+    return f"; choose one of {', '.join(names)}{near}"

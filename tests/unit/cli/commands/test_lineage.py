@@ -1,0 +1,299 @@
+"""`tensorplane lineage`: versions are followed backwards over datasets and models; folders stand for volumes."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.console import Console
+
+import stack
+from cli.commands.data import remote
+from cli.commands.lineage import graph, named, picture, query, text
+from cli.commands.lineage.graph import Graph, Node
+from cli.commands.lineage.query import Form
+from components.base.settings import Settings
+from embedded.fault import Fault
+from stack import ResolvedStack
+from tensorplane import provenance
+from tensorplane.datasets import Dataset, Note
+
+_JOB = {
+    "kind": "trainingJob",
+    "strategy": {"kind": "single"},
+    "script": "examples/digits/train.py",
+    "volumes": {"data": "/data", "models": "/models"},
+    "model": {"volume": "models", "path": "digits"},
+}
+_SETTINGS: dict[str, Any] = {
+    "volumes": {"data": {"sizeGib": 1}, "models": {"sizeGib": 1}},
+    "datasets": {"raw": {"volume": "data"}, "clean": {"volume": "data", "path": "kept/clean"}},
+    "workloads": {
+        "digits": _JOB,
+        "digits-server": {"kind": "modelServer", "model": {"volume": "models", "path": "served"}},
+    },
+}
+
+
+class _Folders:
+    """Volumes that are folders; those that are not there cannot be mounted."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def ask(self, volume: str, asked: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        if not (self.root / volume).is_dir():
+            raise Fault(f"{volume}: no volume has this name")
+        return [provenance.of(self.root / volume / each["path"], each["reference"]) for each in asked]
+
+
+@pytest.fixture(scope="module")
+def resolved() -> ResolvedStack:
+    return stack.load(Settings(_SETTINGS))
+
+
+@pytest.fixture
+def volumes(tmp_path: Path) -> _Folders:
+    for name in ("data", "models"):
+        (tmp_path / name).mkdir()
+    return _Folders(tmp_path)
+
+
+def _commit(volumes: _Folders, path: str, content: str, **about: Any) -> str:
+    source = volumes.root / "source"
+    source.mkdir(exist_ok=True)
+    (source / "0").write_text(content)
+    return Dataset(volumes.root / "data" / path).commit(source, note=Note(**about)).version
+
+
+def _publish(volumes: _Folders, path: str, number: int, record: Mapping[str, Any]) -> None:
+    folder = volumes.root / "models" / path / str(number) / "assets.extra"
+    folder.mkdir(parents=True)
+    (folder / "lineage.json").write_text(json.dumps(record))
+
+
+def _chain(volumes: _Folders) -> tuple[str, str]:
+    """raw -> clean -> digits@1 -> digits@2, which read clean too."""
+    raw = _commit(volumes, "datasets/raw", "raw", author="ann", message="first import")
+    clean = _commit(
+        volumes,
+        "kept/clean",
+        "clean",
+        provenance={
+            "inputs": [{"dataset": "raw", "version": raw}],
+            "pipeline": "prepare",
+            "parts": {"parts": 3, "done": 1, "skipped": 2, "failed": 0},
+            "stage": "clean",
+            "image": "prep:1",
+            "command": ["sh", "clean.sh"],
+            "params": {"size": 8},
+        },
+    )
+    source = {"dataset": "clean", "volume": "data", "path": "kept/clean", "version": clean}
+    _publish(volumes, "digits", 1, {"run": "digits-1", "inputs": [source]})
+    _publish(
+        volumes,
+        "digits",
+        2,
+        {
+            "run": "digits-2",
+            "job": "digits",
+            "image": "train:1",
+            "code": "code-abc",
+            "inputs": [{"model": "models:/digits", "version": 1}, source],
+            "settings": {"command": ["python3", "train.py"], "strategy": {"kind": "single"}, "env": {"EPOCHS": "2"}},
+            "seed": 7,
+            "steps": 60,
+            "metrics": {"loss": 0.25},
+            "published": "2026-11-26T15:00:00Z",
+            "versions": {"tensorplane": "0.1.0"},
+        },
+    )
+    return raw, clean
+
+
+def _of(target: str, resolved: ResolvedStack, volumes: _Folders) -> Graph:
+    return graph.of(named.target(target, resolved), resolved, volumes)
+
+
+def _tree(found: Graph) -> str:
+    console = Console(width=120, record=True, file=io.StringIO())
+    console.print(text.tree(found))
+    return console.export_text()
+
+
+def test_a_model_leads_back_to_the_first_files(resolved: ResolvedStack, volumes: _Folders) -> None:
+    raw, clean = _chain(volumes)
+    found = _of("digits", resolved, volumes)
+    assert [node.id for node in found] == [
+        "models:/digits@2",
+        "models:/digits@1",
+        f"data:/kept/clean@{clean}",
+        f"data:/datasets/raw@{raw}",
+    ]
+    lines = [line.strip("│├└─ ") for line in _tree(found).splitlines()]
+    assert lines[:12] == [
+        "digits@2  model models:/digits",
+        "published 2026-11-26 15:00:00 UTC",
+        "run digits-2, job digits",
+        "image train:1",
+        "code abc",
+        "command python3 train.py",
+        "params EPOCHS=2",
+        "strategy single",
+        "seed 7",
+        "60 steps, loss 0.25",
+        "tensorplane 0.1.0",
+        "models:/digits@1  model models:/digits",
+    ]
+    assert "pipeline prepare, stage clean" in lines
+    assert "3 parts: 1 done, 2 skipped" in lines
+    assert "params size=8" in lines
+    assert any(line.startswith("commit ") and line.endswith(": first import") for line in lines)
+    assert any(line.startswith("committed ") and line.endswith(" UTC by ann") for line in lines)
+    assert [line for line in lines if line.endswith("(above)")] == [
+        f"clean@{clean[:12]}  dataset data:/kept/clean  (above)"
+    ]
+
+
+def test_versions_are_chosen_by_references(resolved: ResolvedStack, volumes: _Folders) -> None:
+    raw, clean = _chain(volumes)
+    newer = _commit(volumes, "datasets/raw", "newer")
+    assert _of("raw", resolved, volumes).target == f"data:/datasets/raw@{newer}"
+    assert _of("raw@main~1", resolved, volumes).target == f"data:/datasets/raw@{raw}"
+    assert _of(f"data:/kept/clean@{clean[:6]}", resolved, volumes).target == f"data:/kept/clean@{clean}"
+    assert _of("models:/digits@1", resolved, volumes).target == "models:/digits@1"
+
+
+@pytest.mark.parametrize(
+    ("target", "reason"),
+    [
+        ("digit", r"digit: no model and no dataset has this name; choose one of clean, digits, digits-server, raw .*"),
+        ("digits@7", r"digits@7: no version has this number; choose one of 1, 2 \(did you mean 2\?\)"),
+        ("raw@mian", r"raw@mian: is no branch, label, commit or version; choose one of main \(did you mean main\?\)"),
+        ("raw@main~3", r"raw@main~3: main has only 1 commits"),
+        ("digits-server", r"digits-server: no version was published or committed there"),
+        ("nothing:/x", r"nothing:/x: nothing: no volume has this name"),
+    ],
+)
+def test_what_is_not_there_is_said_with_the_nearest_name(
+    resolved: ResolvedStack, volumes: _Folders, target: str, reason: str
+) -> None:
+    _chain(volumes)
+    with pytest.raises(Fault, match=reason):
+        _of(target, resolved, volumes)
+
+
+def test_a_name_of_a_dataset_and_a_workload_is_refused() -> None:
+    declared = {**_SETTINGS, "datasets": {"digits": {"volume": "data"}}}
+    with pytest.raises(Fault, match="is a dataset and a workload; write data:/datasets/digits or models:/digits"):
+        named.target("digits", stack.load(Settings(declared)))
+
+
+def test_inputs_that_are_gone_are_named(resolved: ResolvedStack, volumes: _Folders) -> None:
+    lost = [
+        {"dataset": "rwa", "version": "a" * 64},
+        {"dataset": "raw", "version": "b" * 64},
+        {"model": "models:/base", "version": 3},
+        {"dataset": "far", "volume": "elsewhere", "path": "far", "version": "c" * 64},
+    ]
+    _commit(volumes, "datasets/raw", "raw")
+    _publish(volumes, "digits", 1, {"inputs": lost})
+    found = _of("digits", resolved, volumes)
+    assert [node.problem for node in found] == [
+        "",
+        "the stack has no such dataset (did you mean raw?)",
+        "no commit or version; choose one of main",
+        "no version was published or committed there",
+        "elsewhere: no volume has this name",
+    ]
+    assert "elsewhere: no volume has this name" in _tree(found)
+
+
+def test_a_record_that_names_itself_ends(resolved: ResolvedStack, volumes: _Folders) -> None:
+    _publish(volumes, "digits", 1, {"inputs": [{"model": "models:/digits", "version": 1}]})
+    found = _of("digits", resolved, volumes)
+    assert [node.id for node in found] == ["models:/digits@1"]
+    assert "(above)" in _tree(found)
+    assert picture.layers(found) == [["models:/digits@1"]]
+
+
+def test_programs_get_every_fact(
+    resolved: ResolvedStack, volumes: _Folders, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    raw, clean = _chain(volumes)
+    query.show(_of("digits", resolved, volumes), "dev", Form(as_json=True), Console())
+    found = json.loads(capsys.readouterr().out)
+    assert found["target"] == "models:/digits@2"
+    by_id = {each["id"]: each for each in found["versions"]}
+    assert by_id["models:/digits@2"]["inputs"] == ["models:/digits@1", f"data:/kept/clean@{clean}"]
+    assert by_id["models:/digits@2"]["record"]["settings"]["env"] == {"EPOCHS": "2"}
+    assert by_id[f"data:/datasets/raw@{raw}"]["commit"]["author"] == "ann"
+    query.show(_of("digits", resolved, volumes), "dev", Form(tmp_path / "lineage.svg"), Console())
+    assert "written" in capsys.readouterr().out
+    with pytest.raises(Fault, match="No such file or directory"):
+        query.show(_of("digits", resolved, volumes), "dev", Form(tmp_path / "no" / "x.svg"), Console())
+
+
+def test_the_picture_has_each_version_once(resolved: ResolvedStack, volumes: _Folders) -> None:
+    _chain(volumes)
+    found = _of("digits", resolved, volumes)
+    drawn = ElementTree.fromstring(picture.svg(found))
+    shapes = "{http://www.w3.org/2000/svg}"
+    assert len(drawn.findall(f"{shapes}g")) == 4
+    assert len(drawn.findall(f"{shapes}path")) == 4
+    assert [len(layer) for layer in picture.layers(found)] == [1, 1, 1, 1]
+
+
+@st.composite
+def _graphs(draw: st.DrawFn) -> Graph:
+    """Versions, each made from some of the later ones, and all reachable from the first."""
+    count = draw(st.integers(1, 12))
+    inputs: dict[int, set[int]] = {
+        number: draw(st.sets(st.integers(number + 1, count - 1), max_size=3)) if number < count - 1 else set()
+        for number in range(count)
+    }
+    for number in range(1, count):
+        if not any(number in each for each in inputs.values()):
+            inputs[draw(st.integers(0, number - 1))].add(number)
+    made = [
+        Node("model", "<&>", "v:/m", str(number), inputs=tuple(f"v:/m@{each}" for each in sorted(inputs[number])))
+        for number in range(count)
+    ]
+    return Graph(made[0].id, {node.id: node for node in made})
+
+
+@settings(max_examples=60, deadline=None)
+@given(found=_graphs())
+def test_every_version_is_left_of_what_was_made_from_it(found: Graph) -> None:
+    layers = picture.layers(found)
+    column = {one: index for index, layer in enumerate(layers) for one in layer}
+    assert sorted(column) == sorted(found.nodes)
+    assert layers[-1] == [found.target]
+    assert all(column[each] < column[node.id] for node in found for each in node.inputs)
+    ElementTree.fromstring(picture.svg(found))
+
+
+def test_the_program_of_the_pod_answers(volumes: _Folders) -> None:
+    """With nothing of the library but what the pod has."""
+    raw, _ = _chain(volumes)
+    asked = [{"path": "data/datasets/raw", "reference": ""}, {"path": "models/digits", "reference": "1"}]
+    done = subprocess.run(
+        [sys.executable, *remote.command("tensorplane.provenance", str(volumes.root))[1:]],
+        input=json.dumps(asked) + "\n",
+        env={remote.LIBRARY: remote.library()},
+        capture_output=True,
+        text=True,
+    )
+    first, second = json.loads(done.stdout or done.stderr)
+    assert (first["kind"], first["commit"]["version"], first["kept"]) == ("dataset", raw, True)
+    assert (second["version"], second["lineage"]["run"]) == ("1", "digits-1")
