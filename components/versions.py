@@ -132,6 +132,16 @@ TRAEFIK = Chart(
     tag="v3.5.0",
     repository="https://traefik.github.io/charts",
 )
+# The newest one that Go's checksum database can verify, for the embedded cluster. Chart 0.46.1 installs it.
+ARGO_WORKFLOWS = Chart(
+    name="argo-workflows",
+    namespace="argo",
+    version="0.46.1",
+    reference="argo-workflows",
+    image="quay.io/argoproj/workflow-controller",
+    tag="v3.7.4",
+    repository="https://argoproj.github.io/argo-helm",
+)
 # 0.20.0 is newer, but Go's module proxy, where the embedded cluster gets the chart from, does not serve it.
 DEVICE_PLUGIN = Chart(
     name="nvidia-device-plugin",

@@ -15,7 +15,7 @@ from embedded.progress import Progress
 from embedded.tasks import run_all
 from embedded.toolchain import go_module
 
-_TESTED = ("metrics-server",)
+_TESTED = ("argo-workflows", "metrics-server")
 """Controllers that `make test` uses. Those of nightly tests are built when one of them runs: they take minutes each."""
 
 

@@ -185,6 +185,8 @@ def _controllers(target: Target) -> set[str]:
         wanted |= {"keda"} if controllers.get("prometheusUrl") else {"keda", "prometheus"}
     if controllers.get("gateway", "chart") == "chart" and ("gateway" in controllers or _creates_gateway(settings)):
         wanted.add("traefik")
+    if controllers.get("argoWorkflows") == "chart":
+        wanted.add("argo-workflows")
     return wanted
 
 

@@ -31,6 +31,7 @@ from workloads.checks import workloads as workload_check
 T = TypeVar("T")
 
 _CONTROLLERS = {
+    "argo_workflows": ("Argo Workflows", "pipeline", "argoWorkflows"),
     "gateway": ("Traefik", "model server with a Gateway of its class", "gateway"),
     "jobset": ("JobSet", "jobs", "jobset"),
     "keda": ("KEDA", "model server that scales by metrics", "keda"),
@@ -163,8 +164,15 @@ def _queue_names(config: StackConfig) -> Iterator[Fault]:
 
 
 def _default_queue(config: StackConfig) -> Iterator[Fault]:
-    """Kueue puts jobs without a queue into a queue of this name: our Kueue only JobSets, another perhaps all pods."""
-    if queue.DEFAULT not in config.queues or config.controllers.kueue != "present":
+    """Kueue puts jobs without a queue into a queue of this name: our Kueue only JobSets, and with pipelines all pods;
+    another perhaps all pods."""
+    if queue.DEFAULT not in config.queues:
+        return
+    if config.controllers.kueue == "chart":
+        if "argo_workflows" in config.controllers_of_workloads:
+            reason = "with pipelines, Kueue puts every pod that names no queue into this one; use another name"
+            given = (("controllers", "argoWorkflows"), ("workloads",))
+            yield Fault(("queues", queue.DEFAULT), reason, given=given)
         return
     waiting = [
         f"take snapshots of {name}" for name, one in config.volumes.items() if one.scheduled_class(config.cluster)

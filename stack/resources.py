@@ -162,6 +162,7 @@ def _spaces(resolved: ResolvedStack) -> admission.Spaces:
         kinds={name: [each.flavor for each in found] for name, found in quotas.items()},
         gpus=team.gpus_at_most(config.queues, quotas, None) > 0,
         only_job_sets=config.controllers.kueue == "chart",
+        pods="argo_workflows" in config.controllers_of_workloads,
     )
 
 

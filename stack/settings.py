@@ -17,7 +17,7 @@ from components.streams.settings import StreamArgs
 from components.volumes.settings import VolumeArgs
 from workloads.kinds import WorkloadArgs
 
-_FOR_OTHERS = frozenset({"gateway", "jobset", "keda", "metrics_server", "prometheus"})
+_FOR_OTHERS = frozenset({"argo_workflows", "gateway", "jobset", "keda", "metrics_server", "prometheus"})
 """Controllers whose objects workloads of other stacks create."""
 
 
@@ -37,7 +37,8 @@ class StackConfig(Model):
     namespace: Name | None = None
     """Namespace of the stack's objects; `tensorplane-<stack>` by default."""
     controllers: ControllersArgs = ControllersArgs()
-    """Which controllers (Kueue, JobSet, VolSync, KEDA, metrics-server, Prometheus, Traefik) the stack installs."""
+    """Which controllers (Kueue, JobSet, VolSync, KEDA, metrics-server, Prometheus, Traefik, Argo Workflows) the stack
+    installs."""
     volumes: Annotated[dict[Name, VolumeArgs], Field(default_factory=dict)]
     """Persistent storage, which outlives the workloads that mount it."""
     streams: Annotated[dict[Name, StreamArgs], Field(default_factory=dict)]

@@ -45,12 +45,12 @@ _SCRAPED = {
 
 
 def values(
-    *, fair_sharing: bool = False, metrics: KueueMetrics = "none", uncounted: Collection[str] = ()
+    *, fair_sharing: bool = False, pods: bool = False, metrics: KueueMetrics = "none", uncounted: Collection[str] = ()
 ) -> dict[str, Any]:
     """Values of the chart: one small replica that manages jobs of tensorplane's namespaces only.
 
-    `fair_sharing`: Kueue first preempts queues that borrow beyond their weight, whatever their priority. `uncounted`:
-    extended resources that pods request with all GPUs of a node. No quota counts them, and without this setting Kueue
+    `fair_sharing`: Kueue first preempts queues that borrow beyond their weight, whatever their priority. `pods`: Kueue also
+    admits pods that are not of a job, if they name a queue. `uncounted`: extended resources that pods request with all GPUs of a node. No quota counts them, and without this setting Kueue
     does not admit pods that request them. `metrics`: the chart's ServiceMonitor fails to install without the Prometheus
     operator's CRDs.
     """
@@ -81,8 +81,8 @@ def values(
             },
         },
         # Every training job is a JobSet. If Kueue managed plain Jobs, a queue named `default` would admit those without
-        # a queue, too, and snapshots would wait behind training.
-        "integrations": {"frameworks": ["jobset.x-k8s.io/jobset"]},
+        # a queue, too, and snapshots would wait behind training. With pods, pods cannot be created while Kueue is down.
+        "integrations": {"frameworks": ["jobset.x-k8s.io/jobset", *(["pod"] if pods else [])]},
         # The chart's webhooks fail closed: without this, a Kueue that is down blocks every Job of the cluster.
         "managedJobsNamespaceSelector": {"matchLabels": MANAGED},
     }
@@ -108,7 +108,13 @@ def values(
 def _values(demand: Demand, settings: KueueArgs) -> dict[str, Any]:
     weights = [*(each.weight for each in demand.queues.values()), *(each.weight for each in demand.cohorts.values())]
     fair_sharing = any(weight is not None for weight in weights)
-    return values(fair_sharing=fair_sharing, metrics=settings.kueue_metrics, uncounted=demand.uncounted)
+    return values(
+        fair_sharing=fair_sharing,
+        # Stages of pipelines are pods of a Workflow.
+        pods="argo_workflows" in demand.workloads,
+        metrics=settings.kueue_metrics,
+        uncounted=demand.uncounted,
+    )
 
 
 CONTROLLER = ControllerKind("kueue", CHART, KueueArgs, lambda demand: bool(demand.queues), _values, _check)

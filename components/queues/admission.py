@@ -29,7 +29,7 @@ from components.queues.flavors import Flavor
 ADMITTED = "kueue.x-k8s.io/podset"
 """The label that Kueue sets on the pods of admitted jobs."""
 _GATE = "kueue.x-k8s.io/admission"
-"""The scheduling gate of plain pods that an existing Kueue manages."""
+"""The scheduling gate of pods that Kueue manages without a job."""
 _DEVICES = "GPUs and resourceClaims"
 _BY_CLASS = "deviceclass.resource.kubernetes.io/"
 """Prefix of extended resources that request devices of a DeviceClass."""
@@ -51,6 +51,8 @@ class Spaces:
     """Whether any queue has quota of GPUs."""
     only_job_sets: bool
     """Whether the stack installs Kueue, which then only admits JobSets."""
+    pods: bool = False
+    """Whether that Kueue admits pods without a job, too: those of pipelines."""
 
     @property
     def with_gpus(self) -> list[str]:
@@ -74,7 +76,7 @@ def declare(spaces: Spaces, opts: pulumi.ResourceOptions) -> list[pulumi.Resourc
         made += _policy(f"{spaces.stack}-pods-with-gpus", [spaces.stack, *spaces.teams], pods(spaces), spaces, opts)
     if spaces.teams:
         made += _policy(f"{spaces.stack}-jobs-of-teams", spaces.teams, jobs(spaces), spaces, opts)
-    if spaces.teams and not spaces.only_job_sets:
+    if spaces.teams and (spaces.pods or not spaces.only_job_sets):
         made += _policy(f"{spaces.stack}-priorities-of-teams", spaces.teams, priorities(spaces), spaces, opts)
     return made
 
@@ -188,7 +190,7 @@ def jobs(spaces: Spaces) -> dict[str, Any]:
 
 
 def priorities(spaces: Spaces) -> dict[str, Any]:
-    """The policy for the priority of pods and of other operators' jobs, for a Kueue that admits them."""
+    """The policy for the priority of pods and of other operators' jobs, for a Kueue that admits one of them."""
     every = {"api_groups": ["*"], "api_versions": ["*"], "operations": ["CREATE", "UPDATE"], "resources": ["*"]}
     return {
         "match_constraints": {

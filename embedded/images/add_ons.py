@@ -33,6 +33,10 @@ OF_CONTROLLERS = {
     },
     "prometheus": {"quay.io/prometheus/prometheus": ("prometheus", "/bin/prometheus")},
     "traefik": {"docker.io/library/traefik": ("traefik", "/usr/local/bin/traefik")},
+    "argo-workflows": {
+        "quay.io/argoproj/workflow-controller": ("workflow-controller", "/bin/workflow-controller"),
+        "quay.io/argoproj/argoexec": ("argoexec", "/bin/argoexec"),
+    },
 }
 """Images of the controllers: the program in each, and its path."""
 

@@ -26,6 +26,7 @@ _ORDER = (
     "csi",
     "kwok",
     "metrics-server",
+    "argo-workflows",
     "prometheus",
     "keda",
     "traefik",

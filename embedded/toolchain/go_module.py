@@ -15,6 +15,7 @@ from embedded.toolchain.places import tools_folder
 
 _KUBERNETES_VERSION = "k8s.io/component-base/version"
 _PULUMI_VERSION = "github.com/pulumi/pulumi/sdk/v3/go/common/version.Version"
+_ARGO_WORKFLOWS = "github.com/argoproj/argo-workflows/v3"
 _KEDA = "github.com/kedacore/keda/v2"
 _PROMETHEUS = "github.com/prometheus/prometheus"
 _TRAEFIK = "github.com/traefik/traefik/v3"
@@ -223,13 +224,27 @@ def traefik() -> GoModule:
     )
 
 
+def argo_workflows() -> GoModule:
+    """The controller and the executor of Argo Workflows with a chart: only for stacks with pipelines."""
+    source = MODULES / "argo-workflows"
+    version = required(source, _ARGO_WORKFLOWS)
+    return GoModule(
+        "argo-workflows",
+        source,
+        versions=(f"{_ARGO_WORKFLOWS}.version={version}",),
+        release=version,
+        manifests={_ARGO_WORKFLOWS: ("manifests/base/crds/minimal/argoproj.io_*.yaml",)},
+    )
+
+
 CONTROLLERS: Mapping[str, Callable[[], GoModule]] = {
     "metrics-server": metrics_server,
     "keda": keda,
     "prometheus": prometheus,
     "traefik": traefik,
+    "argo-workflows": argo_workflows,
 }
-"""What scales workloads, and what brings clients to them: only for stacks that use it, by name."""
+"""What scales workloads, brings clients to them and runs pipelines: only for stacks that use it, by name."""
 
 
 def csi() -> GoModule:

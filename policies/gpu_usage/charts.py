@@ -21,6 +21,7 @@ OWN = frozenset(
         "https://kedacore.github.io/charts/keda",
         "https://prometheus-community.github.io/helm-charts/prometheus",
         "https://traefik.github.io/charts/traefik",
+        "https://argoproj.github.io/argo-helm/argo-workflows",
         "https://backube.github.io/helm-charts/volsync",
         "https://nvidia.github.io/k8s-device-plugin/nvidia-device-plugin",
         "https://nvidia.github.io/dcgm-exporter/helm-charts/dcgm-exporter",
@@ -30,7 +31,9 @@ OWN = frozenset(
     }
 )
 # The same, built for the embedded cluster.
-_BUILT = re.compile(r"/.*/charts/(kueue|jobset|volsync|nvidia-device-plugin|metrics-server|keda|prometheus|traefik)")
+_BUILT = re.compile(
+    r"/.*/charts/(kueue|jobset|volsync|nvidia-device-plugin|metrics-server|keda|prometheus|traefik|argo-workflows)"
+)
 # Inputs with additional values that no policy sees.
 _HIDDEN = ("valueYamlFiles", "postrender")
 _COMPONENTS = re.compile(r"kubernetes:(yaml(/v2)?:Config(File|Group)|kustomize(/v2)?:Directory|helm\.sh/v\d:Chart)")

@@ -1,4 +1,5 @@
-"""The charts of KEDA, Prometheus and Traefik for the embedded cluster: what helm makes of them and the values."""
+"""The charts of KEDA, Prometheus, Traefik and Argo Workflows for the embedded cluster: what helm makes of them and the
+values."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ import pytest
 import yaml
 
 from components import versions
-from components.controllers import gateway, keda, prometheus
+from components.controllers import argo_workflows, gateway, keda, prometheus
 from components.controllers.prometheus import PrometheusArgs
 from components.gateway_class import GATEWAY_CLASS
 from components.versions import Chart
@@ -26,7 +27,9 @@ _CHARTS = {
     "keda": (versions.KEDA, keda.values()),
     "prometheus": (versions.PROMETHEUS, prometheus.values()),
     "traefik": (versions.TRAEFIK, gateway.values(annotations=None)),
+    "argo-workflows": (versions.ARGO_WORKFLOWS, argo_workflows.values()),
 }
+_EXECUTOR = f"quay.io/argoproj/argoexec:{versions.ARGO_WORKFLOWS.image_tag}"
 
 
 @pytest.fixture(scope="session")
@@ -56,6 +59,8 @@ def rendered(tmp_path_factory: pytest.TempPathFactory) -> Template:
 @pytest.mark.parametrize("name", _CHARTS)
 def test_every_pod_runs_an_image_of_this_machine_with_the_stacks_resources(rendered: Template, name: str) -> None:
     built = {f"{image}:{go_module.CONTROLLERS[name]().release}" for image in add_ons.OF_CONTROLLERS[name]}
+    # The controller names it in the pods that it creates.
+    built -= {_EXECUTOR}
     found = [one for (kind, _), one in rendered(name).items() if kind == "Deployment"]
     containers = [container for one in found for container in one["spec"]["template"]["spec"]["containers"]]
     assert {container["image"] for container in containers} == built
@@ -111,3 +116,20 @@ def test_traefik_listens_where_gateways_do_and_has_their_class(rendered: Templat
     assert {"name": "net.ipv4.ip_unprivileged_port_start", "value": "443"} in pods["securityContext"]["sysctls"]
     assert found["Service", "traefik"]["spec"]["type"] == "ClusterIP"
     assert ("GatewayClass", GATEWAY_CLASS) in found
+
+
+def test_argos_controller_knows_the_executor_and_makes_restricted_pods(rendered: Template) -> None:
+    found = rendered("argo-workflows")
+    pods = found["Deployment", "argo-workflows-workflow-controller"]["spec"]["template"]["spec"]
+    (container,) = pods["containers"]
+    options = dict(zip(container["args"][::2], container["args"][1::2], strict=True))
+    assert options["--executor-image"] == _EXECUTOR
+    config = yaml.safe_load(found["ConfigMap", options["--configmap"]]["data"]["config"])
+    for name in ("executor", "mainContainer"):
+        assert config[name]["imagePullPolicy"] == "IfNotPresent"
+        assert config[name]["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    spec = config["workflowDefaults"]["spec"]
+    assert spec["securityContext"]["runAsNonRoot"] is True
+    assert set(spec["ttlStrategy"]) == {"secondsAfterSuccess", "secondsAfterFailure"}
+    kinds = {name.partition(".")[0] for kind, name in found if kind == "CustomResourceDefinition"}
+    assert kinds >= {"workflows", "workflowtemplates", "cronworkflows", "workflowtaskresults"}

@@ -39,7 +39,8 @@ CONTROLLER = ControllerKind("newcomer", JOBSET, NewcomerArgs, lambda demand: Tru
 
 def test_each_controller_has_a_file_of_its_name_and_its_key() -> None:
     folder = Path(str(components.controllers.__file__)).parent
-    assert set(CONTROLLERS) == {"gateway", "jobset", "keda", "kueue", "metrics_server", "prometheus", "volsync"}
+    found = {"argo_workflows", "gateway", "jobset", "keda", "kueue", "metrics_server", "prometheus", "volsync"}
+    assert set(CONTROLLERS) == found
     assert all((folder / f"{name}.py").exists() for name in CONTROLLERS)
     assert {getattr(ControllersArgs(), name) for name in CONTROLLERS} == {"chart"}
 

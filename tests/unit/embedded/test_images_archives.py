@@ -114,16 +114,28 @@ def test_every_image_has_an_archive_of_its_own(monkeypatch: pytest.MonkeyPatch, 
     with_streams = images.archives(streams=True)
     assert set(with_streams) - set(archives) == {versions.EMBEDDED_KAFKA}
     scaling = images.archives(controllers=go_module.CONTROLLERS)
-    charts = (versions.METRICS_SERVER, versions.KEDA, versions.PROMETHEUS, versions.TRAEFIK)
+    charts = (
+        versions.METRICS_SERVER,
+        versions.KEDA,
+        versions.PROMETHEUS,
+        versions.TRAEFIK,
+        versions.ARGO_WORKFLOWS,
+    )
     assert set(scaling) - set(archives) == {
         *(f"{chart.image}:{chart.image_tag}" for chart in charts),
         f"{versions.KEDA.image}-metrics-apiserver:{versions.KEDA.version}",
+        f"quay.io/argoproj/argoexec:{versions.ARGO_WORKFLOWS.image_tag}",
     }
 
 
 @pytest.mark.parametrize(
     ("chart", "name"),
-    [(versions.KEDA, "keda"), (versions.PROMETHEUS, "prometheus"), (versions.TRAEFIK, "traefik")],
+    [
+        (versions.KEDA, "keda"),
+        (versions.PROMETHEUS, "prometheus"),
+        (versions.TRAEFIK, "traefik"),
+        (versions.ARGO_WORKFLOWS, "argo-workflows"),
+    ],
 )
 def test_the_embedded_charts_of_controllers_have_the_pinned_versions(chart: versions.Chart, name: str) -> None:
     module = go_module.CONTROLLERS[name]()
@@ -188,6 +200,7 @@ def _exposed(**gateway: Any) -> dict[str, Any]:
         ({**_exposed(create={"gatewayClass": "traefik"}), "controllers": {"gateway": "present"}}, {}),
         (_exposed(namespace="gateways"), {}),
         ({"controllers": {"gateway": "chart"}}, {"controllers": {"traefik"}}),
+        ({"controllers": {"argoWorkflows": "chart"}}, {"controllers": {"argo-workflows"}}),
     ],
 )
 def test_make_up_builds_and_imports_it_for_a_stack_that_uses_it(

@@ -86,3 +86,13 @@ def test_a_kueue_that_admits_any_kind_gives_none_the_priority_of_another_queue()
 def test_claims_of_devices_count_as_gpus() -> None:
     for policy in built().all("ValidatingAdmissionPolicy"):
         assert ".?resourceClaims.orValue([]).size() > 0" in str(policy.inputs["spec"]), policy.name
+
+
+def test_the_priority_of_pods_is_checked_where_kueue_admits_them() -> None:
+    def made(**changes: Any) -> bool:
+        policies = built(**changes).all("ValidatingAdmissionPolicy")
+        return "lab-priorities-of-teams" in {one.name for one in policies}
+
+    assert not made()
+    assert made(controllers={"argoWorkflows": "chart"})
+    assert made(controllers={"kueue": "present"})

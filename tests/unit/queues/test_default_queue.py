@@ -47,3 +47,14 @@ def test_a_kueue_of_the_clusters_own_holds_back_no_jobs_of_volumes(more: dict[st
     assert faults_of(tree) == []
     line = f"tensorplane:queues.default: the cluster's own Kueue may queue the pods that {jobs} in it; use another name"
     assert faults_of({**tree, "controllers": {"kueue": "present"}}) == ([line] if jobs else [])
+
+
+def test_where_kueue_admits_pods_no_queue_catches_those_of_others() -> None:
+    tree = dev()
+    tree["queues"] = {"default": tree["queues"]["training"]}
+    tree["workloads"]["digits"]["queue"] = "default"
+    tree["controllers"] = {"argoWorkflows": "present"}
+    assert faults_of(tree) == [
+        "tensorplane:queues.default: with pipelines, Kueue puts every pod that names no queue into this one; "
+        "use another name"
+    ]
