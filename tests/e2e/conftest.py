@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
+from driver import linked_project
 from driver.deploy import Stack, open_stack
 from driver.kube import Kube
 from driver.target import Target
 from driver.watch import Outputs
 from embedded import cluster
-from embedded.paths import Instance
+from embedded.paths import PROJECT, Instance
 from embedded.step import Step
-from tests.support import cluster_fixture
+from tests.support import cluster_fixture, controllers
 
 
 @dataclass(frozen=True)
@@ -52,3 +53,15 @@ def deployed(instance: Instance) -> Deployed:
     stack.up(step)
     outputs = Outputs.of(stack.outputs())
     return Deployed(instance, stack, outputs, Kube.of(instance.kubeconfig))
+
+
+@pytest.fixture(scope="module")
+def with_workflows(deployed: Deployed, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
+    """The dev stack with Argo Workflows, so that its Kueue admits pods, too; the other tests have it without."""
+    controllers.provide(deployed.instance, "argo-workflows")
+    settings = (PROJECT / "Pulumi.dev.yaml").read_text() + "  tensorplane:controllers: {argoWorkflows: chart}\n"
+    stack = linked_project.with_settings(deployed.stack, tmp_path_factory.mktemp("workflows"), settings)
+    stack.prepare(Step("prepare"))
+    stack.up(Step("pulumi up"))
+    yield replace(deployed, stack=stack)
+    deployed.stack.up(Step("pulumi up"))

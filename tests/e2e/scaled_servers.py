@@ -1,4 +1,4 @@
-"""Model servers that scale: what scales them, a model for them, and clients."""
+"""Model servers that scale: a model for them, and clients."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from typing import Any
 
 from driver import linked_project
 from driver.deploy import Stack
-from embedded import cluster, images, toolchain
-from embedded.paths import Instance
 from embedded.step import Step
 from tests.e2e.small_jobs import SMALL
 
@@ -38,16 +36,6 @@ _MAKER = {
     "resources": SMALL,
     "volumes": {"models": "/models"},
 }
-
-
-def provide(instance: Instance, *controllers: str, streams: bool = False) -> None:
-    """The programs, charts and images of these controllers, which `make up` gets for stacks that use them."""
-    tools = toolchain.tasks(cluster=True, pulumi=False, controllers=controllers)
-    for task in (*tools, *images.tasks(streams=streams, controllers=controllers)):
-        if task.name.removeprefix("image ") in (*controllers, "kafka"):
-            task.run(Step(task.name))
-    cluster.start(instance, Step("cluster"), storage=True)
-    cluster.load_images(instance, Step("load images"), streams=streams, controllers=controllers)
 
 
 def deploy(

@@ -27,9 +27,9 @@ from driver.kube import Kube
 from embedded.cluster import processes
 from embedded.cluster.places import Places
 from embedded.step import Step
-from tests.e2e import scaled_servers
 from tests.e2e.conftest import Deployed
 from tests.e2e.small_jobs import SMALL, Running
+from tests.support import controllers
 from tests.support.serving_clients import Answer, Clients
 from tests.support.waiting import eventually
 
@@ -183,7 +183,7 @@ def _certify(kube: Kube, folder: Path) -> Path:
 def gateway(deployed: Deployed, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     named = replace(deployed.stack, settings=replace(deployed.stack.settings, name="gateway"))
     kube = deployed.kube
-    scaled_servers.provide(deployed.instance, "traefik")
+    controllers.provide(deployed.instance, "traefik")
     try:
         stack = _up(named, tmp_path_factory.mktemp("stack"))
         certificate = _certify(kube, tmp_path_factory.mktemp("certificate"))

@@ -17,6 +17,7 @@ from embedded.step import Step
 from tests.e2e import scaled_servers
 from tests.e2e.conftest import Deployed
 from tests.e2e.small_jobs import Running
+from tests.support import controllers
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.nightly  # the programs take minutes to build
@@ -126,7 +127,7 @@ _MORE: dict[str, dict[str, Any]] = {
 
 
 def test_requests_and_records_start_pods_also_the_first_one(deployed: Deployed, tmp_path: Path) -> None:
-    scaled_servers.provide(deployed.instance, "keda", "prometheus", streams=True)
+    controllers.provide(deployed.instance, "keda", "prometheus", streams=True)
     kube = deployed.kube
     named = replace(deployed.stack, settings=replace(deployed.stack.settings, name="metered"))
 

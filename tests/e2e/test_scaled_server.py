@@ -10,6 +10,7 @@ from embedded.step import Step
 from tests.e2e import scaled_servers
 from tests.e2e.conftest import Deployed
 from tests.e2e.small_jobs import Running
+from tests.support import controllers
 from tests.support.waiting import eventually
 
 _NAMESPACE = "tensorplane-scaled"
@@ -17,7 +18,7 @@ _DEPLOYMENT = f"/apis/apps/v1/namespaces/{_NAMESPACE}/deployments/server"
 
 
 def test_load_starts_a_pod_that_an_update_keeps(deployed: Deployed, tmp_path: Path) -> None:
-    scaled_servers.provide(deployed.instance, "metrics-server")
+    controllers.provide(deployed.instance, "metrics-server")
     named = replace(deployed.stack, settings=replace(deployed.stack.settings, name="scaled"))
     scaling = {"min": 1, "cpu": 80}
     try:
