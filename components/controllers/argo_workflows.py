@@ -1,8 +1,8 @@
 """Argo Workflows: runs the stages of pipelines.
 
-A workload whose `controllers` contain `argo_workflows` gets it, and Kueue then admits each pod of its Workflows that has
-the labels of `queues.job_labels`. Their pods run under a service account with the rights of `EXECUTOR_RULES`, and
-connect to the API server; each container names its command, because the controller asks no registry for it.
+A stack gets it for a workload whose `controllers` contain `argo_workflows`. Its Kueue then admits pods with the
+labels of `queues.job_labels`. Pods of Workflows run under a service account with the rights of `EXECUTOR_RULES`, and
+connect to the API server. Each container names its command: otherwise the controller asks a registry for it.
 """
 
 from collections.abc import Mapping, Sequence

@@ -49,10 +49,10 @@ def values(
 ) -> dict[str, Any]:
     """Values of the chart: one small replica that manages jobs of tensorplane's namespaces only.
 
-    `fair_sharing`: Kueue first preempts queues that borrow beyond their weight, whatever their priority. `pods`: Kueue also
-    admits pods that are not of a job, if they name a queue. `uncounted`: extended resources that pods request with all GPUs of a node. No quota counts them, and without this setting Kueue
-    does not admit pods that request them. `metrics`: the chart's ServiceMonitor fails to install without the Prometheus
-    operator's CRDs.
+    `fair_sharing`: Kueue first preempts queues that borrow beyond their weight, whatever their priority. `pods`: it
+    also admits pods without a job that name a queue. `uncounted`: extended resources that pods request with all GPUs
+    of a node. No quota counts them, and without this setting Kueue does not admit pods that request them. `metrics`:
+    the chart's ServiceMonitor fails to install without the Prometheus operator's CRDs.
     """
     # JSON is YAML: the chart parses it.
     configuration: dict[str, Any] = {

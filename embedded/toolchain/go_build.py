@@ -84,10 +84,7 @@ def _urgency(module: GoModule) -> int:
 
 def _copied(module: GoModule, go: Go, folder: Path, step: Step) -> GoModule:
     """The module with a copy as its source. What is copied is verified against go.sum."""
-    step.note(f"downloading {module.copied}")
-    download = ["mod", "download", "-json", module.copied]
-    found = json.loads(command([go.program, *download], step=step, env=go.environment, cwd=module.source))
-    charts.keep(Path(found["Dir"]), folder)
+    charts.keep(_downloaded(module, go, module.copied, step), folder)
     if module.chart:
         charts.keep(module.chart, folder / module.chart.name)
     for name in module.added:
@@ -160,11 +157,18 @@ def own_chart(module: GoModule, go: Go, folder: Path, step: Step) -> None:
     charts.keep(module.chart, folder)
     for place, wanted in (("templates", module.manifests), ("crds", module.definitions)):
         for name, patterns in wanted.items():
-            source = Path(_ask(module, go, step, "-m", "-f={{.Dir}}", name).strip())
+            source = _downloaded(module, go, name, step)
             (folder / place).mkdir(exist_ok=True)
             for path in sorted(path for pattern in patterns for path in source.glob(pattern)):
                 # Paths as names: upstream has files of one name in several folders.
                 shutil.copyfile(path, folder / place / str(path.relative_to(source)).replace("/", "-"))
+
+
+def _downloaded(module: GoModule, go: Go, name: str, step: Step) -> Path:
+    """The folder of a module that this one requires."""
+    step.note(f"downloading {name}")
+    argv = [go.program, "mod", "download", "-json", name]
+    return Path(json.loads(command(argv, step=step, env=go.environment, cwd=module.source))["Dir"])
 
 
 def _ask(module: GoModule, go: Go, step: Step, *arguments: str) -> str:

@@ -1,4 +1,4 @@
-"""Argo Workflows on the cluster: its controller and executor run a Workflow, and Kueue admits the pods that name a queue."""
+"""Argo Workflows: its controller and executor run a Workflow, and Kueue admits those of its pods that name a queue."""
 
 from __future__ import annotations
 
