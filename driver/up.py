@@ -185,7 +185,8 @@ def _controllers(target: Target) -> set[str]:
         wanted |= {"keda"} if controllers.get("prometheusUrl") else {"keda", "prometheus"}
     if controllers.get("gateway", "chart") == "chart" and ("gateway" in controllers or _creates_gateway(settings)):
         wanted.add("traefik")
-    if controllers.get("argoWorkflows") == "chart":
+    kinds = {one.get("kind") for one in settings.section("workloads").values() if isinstance(one, dict)}
+    if controllers.get("argoWorkflows", "chart") == "chart" and ("argoWorkflows" in controllers or "pipeline" in kinds):
         wanted.add("argo-workflows")
     return wanted
 

@@ -201,6 +201,8 @@ def _exposed(**gateway: Any) -> dict[str, Any]:
         (_exposed(namespace="gateways"), {}),
         ({"controllers": {"gateway": "chart"}}, {"controllers": {"traefik"}}),
         ({"controllers": {"argoWorkflows": "chart"}}, {"controllers": {"argo-workflows"}}),
+        ({"workloads": {"clean": {"kind": "pipeline"}}}, {"controllers": {"argo-workflows"}}),
+        ({"workloads": {"clean": {"kind": "pipeline"}}, "controllers": {"argoWorkflows": "present"}}, {}),
     ],
 )
 def test_make_up_builds_and_imports_it_for_a_stack_that_uses_it(
