@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import threading
@@ -87,9 +86,7 @@ def _copied(module: GoModule, go: Go, folder: Path, step: Step) -> GoModule:
     charts.keep(_downloaded(module, go, module.copied, step), folder)
     if module.chart:
         charts.keep(module.chart, folder / module.chart.name)
-    for name in module.added:
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).touch()
+    shutil.copytree(module.added, folder, dirs_exist_ok=True)
     return replace(module, source=folder)
 
 
@@ -165,10 +162,10 @@ def own_chart(module: GoModule, go: Go, folder: Path, step: Step) -> None:
 
 
 def _downloaded(module: GoModule, go: Go, name: str, step: Step) -> Path:
-    """The folder of a module that this one requires."""
+    """The folder of a module that this one requires, or its own."""
     step.note(f"downloading {name}")
-    argv = [go.program, "mod", "download", "-json", name]
-    return Path(json.loads(command(argv, step=step, env=go.environment, cwd=module.source))["Dir"])
+    command([go.program, "mod", "download", name], step=step, env=go.environment, cwd=module.source)
+    return Path(_ask(module, go, step, "-m", "-f={{.Dir}}", name).strip())
 
 
 def _ask(module: GoModule, go: Go, step: Step, *arguments: str) -> str:

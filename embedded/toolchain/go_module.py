@@ -46,9 +46,7 @@ class GoModule:
     definitions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The same, of CustomResourceDefinitions that must exist before the chart's other objects."""
     copied: str = ""
-    """A module that is built from a copy, with its own pins, because an archive of Go lacks files that it embeds."""
-    added: tuple[str, ...] = ()
-    """Empty files of that copy."""
+    """A module that is built from a copy, with its own pins and the files of `added`, which its archive lacks."""
 
     @cached_property
     def _mod(self) -> str:
@@ -79,6 +77,11 @@ class GoModule:
         return folder if folder.exists() else None
 
     @property
+    def added(self) -> Path:
+        """The folder of files for the copy."""
+        return self.source / "added"
+
+    @property
     def _called(self) -> list[str]:
         return [name for names in self.names.values() for name in names]
 
@@ -93,12 +96,13 @@ class GoModule:
         """The folder of the built programs, whose name changes with every input."""
         digest = hashlib.sha256()
         files = [self.source / "go.mod", self.source / "go.sum", *sorted(self.source.rglob("*.go"))]
-        files += sorted(path for path in self.chart.rglob("*") if path.is_file()) if self.chart else []
+        for folder in (self.source / "chart", self.added):
+            files += sorted(path for path in folder.rglob("*") if path.is_file())
         for path in files:
             digest.update(f"{path.relative_to(self.source)}\0".encode() + path.read_bytes() + b"\0")
         recipe = [platform.machine(), *self.build_flags, *self.packages, *self._called, *self.charts, *self.crds]
         recipe += [pattern for each in (self.manifests, self.definitions) for some in each.values() for pattern in some]
-        recipe += [self.copied, *self.added] if self.copied else []
+        recipe += [self.copied] if self.copied else []
         digest.update("\0".join(recipe).encode())
         return tools_folder() / f"{self.name}-{digest.hexdigest()[:12]}"
 
@@ -220,7 +224,6 @@ def traefik() -> GoModule:
         release=version,
         definitions={"sigs.k8s.io/gateway-api": ("config/crd/standard/gateway.networking.k8s.io_*.yaml",)},
         copied=_TRAEFIK,
-        added=("webui/static/index.html",),
     )
 
 
@@ -231,9 +234,11 @@ def argo_workflows() -> GoModule:
     return GoModule(
         "argo-workflows",
         source,
+        only=("./cmd/argoexec", "./cmd/workflow-controller"),
         versions=(f"{_ARGO_WORKFLOWS}.version={version}",),
         release=version,
         manifests={_ARGO_WORKFLOWS: ("manifests/base/crds/minimal/argoproj.io_*.yaml",)},
+        copied=_ARGO_WORKFLOWS,
     )
 
 

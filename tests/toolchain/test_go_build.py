@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
@@ -79,11 +78,14 @@ def test_a_copy_of_a_module_has_the_files_that_its_archive_lacks(
     embedding = 'import _ "embed"\nimport "fmt"\n\n//go:embed page.html\nvar page string\n'
     main.write_text(main.read_text().replace('import "fmt"', embedding))
 
-    def download(argv: list[str | Path], **given: Any) -> str:
-        return json.dumps({"Dir": str(upstream)}) if "download" in argv else command(argv, **given)
+    def of_upstream(argv: list[str | Path], **given: Any) -> str:
+        return str(upstream) if "-f={{.Dir}}" in argv else command(argv, **given)
 
-    monkeypatch.setattr(go_build, "command", download)
-    module = replace(tiny, copied="tensorplane.dev/tests/tiny", added=("hello/page.html",))
+    monkeypatch.setattr(go_build, "command", of_upstream)
+    page = tiny.source / "added" / "hello" / "page.html"
+    page.parent.mkdir(parents=True)
+    page.touch()
+    module = replace(tiny, copied="tensorplane.dev/tests/tiny")
     go_build.build(module, Step("tiny"))
     assert module.path("hello").exists()
     assert {path.name for path in module.folder.iterdir()} == {"bin"}, "the copy is gone"
