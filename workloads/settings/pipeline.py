@@ -38,6 +38,12 @@ class PipelineSettings(Model):
             found.update({parameter(one): one for name, one in stage.inputs.items() if name not in made})
         return dict(sorted(found.items()))
 
+    @property
+    def datasets(self) -> list[str]:
+        """All datasets that its stages read and write."""
+        stages = self.stages.values()
+        return sorted({one.dataset for stage in stages for one in stage.inputs.values()} | {*self.writers})
+
 
 def parameter(source: StageInput) -> str:
     """The name of the parameter of a run with the version of a source."""

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from components.base.model import Model, Name, NonEmptyStr, refuse
+from components.datasets.settings import ColumnType
 
 MAIN = "main"
 _BRANCH = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
@@ -56,7 +57,7 @@ class StageInput(Model):
     """Branch whose newest version a run begins with."""
     split: Split = Split()
     """Parts that are worked on in pods of their own, and only if they changed. By default, the whole version."""
-    columns: Annotated[dict[NonEmptyStr, NonEmptyStr], Field(default_factory=dict)]
+    columns: Annotated[dict[NonEmptyStr, ColumnType], Field(default_factory=dict)]
     """Columns that the stage needs, with their types, if the dataset is a table. They are compared with its schema."""
 
     @model_validator(mode="before")

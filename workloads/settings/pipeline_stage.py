@@ -8,7 +8,12 @@ from components.base.image import Image
 from components.base.model import Accelerator, Argument, Model, Name, Resources
 from workloads.settings.files import Source, Target
 from workloads.settings.pipeline_input import StageInput
-from workloads.settings.training_job import JobSettings, Text, Variable
+from workloads.settings.training_job import Text, Variable
+
+KEEPER = Resources(cpus=0.05, memory_gib=0.125)
+"""Of the container that keeps the result of a part."""
+AROUND = Resources(cpus=0.06, memory_gib=0.15625)
+"""What Kueue counts of a pod beside its program: the keeper, and Argo's executor."""
 
 
 class StageArgs(Model):
@@ -19,8 +24,8 @@ class StageArgs(Model):
     """What it reads, by the folder's name in `/in`: `photos: {dataset: raw, split: file}`."""
     output: Name
     """Dataset of `datasets` of which each run makes a version on branch `main`. No other stage writes it."""
-    command: Annotated[list[Argument], Field(min_length=1)] | None = None
-    """Program of each pod. Required without `job`."""
+    command: Annotated[list[Argument], Field(min_length=1)]
+    """Program of each pod."""
     image: Image | None = None
     """Container image, of any language; by default that of training jobs. Name it by digest: results of another image
     with the same tag are not told apart."""
@@ -31,12 +36,9 @@ class StageArgs(Model):
     resources: Resources = Resources()
     """Resources of each pod."""
     accelerator: Accelerator | None = None
-    """Moves the stage to GPUs: one of this model for each pod, as `resources: {gpus: 1, accelerator: …}`. It requires
-    `queue`."""
+    """Moves the stage to GPUs: pods have one of this model, or as many as `resources` says. It requires `queue`."""
     queue: Name | None = None
     """Queue that admits each pod. Without one, pods start immediately."""
-    job: JobSettings | None = None
-    """A training job in place of `command`, with any strategy. Its pods have the inputs in `/in` and share `/out`."""
     join: Literal["cross", "name"] | None = None
     """How the parts of several split inputs come together: `cross` each with each, `name` those with the same path
     without its ending. Inputs that are not split are in all of them."""
@@ -56,8 +58,15 @@ class StageArgs(Model):
     results."""
 
     @property
-    def pod_resources(self) -> Resources:
-        """The resources of each pod, with the GPU that `accelerator` asks for."""
+    def program_resources(self) -> Resources:
+        """The resources of its program in each pod, with the GPU that `accelerator` asks for."""
         if self.accelerator is None:
             return self.resources
-        return self.resources.model_copy(update={"gpus": 1, "accelerator": self.accelerator})
+        return self.resources.model_copy(update={"gpus": self.resources.gpus or 1, "accelerator": self.accelerator})
+
+    @property
+    def pod_resources(self) -> Resources:
+        """The resources of each pod: of its program, and of what keeps its result."""
+        own = self.program_resources
+        more = {"cpus": own.cpus + AROUND.cpus, "memory_gib": own.memory_gib + AROUND.memory_gib}
+        return own.model_copy(update=more)
