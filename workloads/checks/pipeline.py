@@ -4,17 +4,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from components.base.faults import Fault, Key, did_you_mean, unknown_name
-from components.base.names import LENGTH
+from components.base.model import NAME_LIMIT
 from components.datasets.settings import DatasetArgs
 from components.queues.room import PodSet
 from workloads.base import Declared
 from workloads.checks import command, files, gpu_support, mounts, queueing, resources, tensorflow_image
+from workloads.manifests.pipeline_run import HASH
 from workloads.settings.pipeline import PipelineSettings
 from workloads.settings.pipeline_input import StageInput
 from workloads.settings.pipeline_stage import StageArgs
 
-_NAME_LIMIT = 63 - len("-executor")
-"""Its runs' names have a hash after it, and its executor's account has its name."""
+_NAME_LIMIT = NAME_LIMIT - len("-") - HASH
+"""Its runs, whose names are labels of their pods, have a hash after it."""
 _STAGE_LIMIT = 40
 """Pods have the names of run and stage, of which Argo shortens the end."""
 
@@ -23,8 +24,8 @@ def faults(
     settings: PipelineSettings, name: str, at: Key, pods: Mapping[str, PodSet], declared: Declared
 ) -> Iterator[Fault]:
     """Every fault of a pipeline. `pods`: those of each stage."""
-    if len(name) > _NAME_LIMIT - LENGTH:
-        reason = f"the name has {len(name)} characters; shorten it to {_NAME_LIMIT - LENGTH}, so that its runs' names"
+    if len(name) > _NAME_LIMIT:
+        reason = f"the name has {len(name)} characters; shorten it to {_NAME_LIMIT}, so that its runs' names"
         yield Fault(at, f"{reason} stay valid")
     for stage, args in settings.stages.items():
         where = (*at, "stages", stage)
@@ -105,6 +106,7 @@ def _program(stage: StageArgs, at: Key, declared: Declared) -> Iterator[Fault]:
     known = stage.image is None or bool(stage.files)
     yield from command.faults(stage.command, there, at, (*at, "command"), known=known)
     yield from files.faults(None, stage.files, at, declared.project)
+    yield from _templates(stage, at)
     if stage.program_resources.gpus and not declared.cluster.images.train_gpu:
         given = ((*at, "accelerator"), (*at, "resources", "gpus"), ("cluster",))
         remedy = "build an image for GPUs (docs/training-pods.md#an-image-for-gpus), and set it here"
@@ -113,6 +115,16 @@ def _program(stage: StageArgs, at: Key, declared: Declared) -> Iterator[Fault]:
             yield Fault((*at, "image"), f"{reason}; {remedy}", given=given)
         elif tensorflow_image.sees_no_gpu(stage.image):
             yield Fault((*at, "image"), f"{stage.image!r} does not support GPUs; {remedy}", given=given)
+
+
+def _templates(stage: StageArgs, at: Key) -> Iterator[Fault]:
+    """Texts in which Argo would look for its own variables."""
+    texts = {("command", str(index)): text for index, text in enumerate(stage.command)}
+    texts |= {("params", name): text for name, text in stage.params.items()}
+    for key, text in texts.items():
+        if "{{" in text:
+            reason = "has {{, after which Argo expects a variable of its own; put this text into a file of `files`"
+            yield Fault((*at, *key), reason)
 
 
 def _resources(stage: StageArgs, at: Key, where: Key, pods: PodSet, declared: Declared) -> Iterator[Fault]:

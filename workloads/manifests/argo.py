@@ -60,7 +60,7 @@ def _entry(settings: PipelineSettings) -> None:
                 arguments=[
                     Parameter(
                         name=source,
-                        value=f"{{{{tasks.{before[source]}.outputs.parameters.{VERSION}}}}}"
+                        value=_output(before[source], VERSION)
                         if source in before
                         else f"{{{{workflow.parameters.{parameter(one)}}}}}",
                     )
@@ -90,10 +90,14 @@ def _stage(name: str, steps: Steps) -> None:
             name="work",
             template=f"{name}-work",
             depends="plan.Succeeded",
-            with_param=f"{{{{tasks.plan.outputs.parameters.{ITEMS}}}}}",
+            with_param=_output("plan", ITEMS),
             arguments=[Parameter(name=each, value=f"{{{{item.{each}}}}}") for each in (ITEM, *map(folder_of, inputs))],
         )
         Task(name="commit", template=f"{name}-commit", depends=f"plan.Succeeded && ({_FINISHED})")
+
+
+def _output(task: str, name: str) -> str:
+    return f"{{{{tasks.{task}.outputs.parameters.{name}}}}}"
 
 
 def _pods(name: str, steps: Steps) -> list[models.Template]:
@@ -125,6 +129,7 @@ def _pod(
         ]
         ways = {"containerSet": {"containers": [first, *after]}}
     patch = {key: value for key, value in spec.items() if key not in (*_IN_TEMPLATE, *_OF_ARGO)}
+    told = [{"name": each, "valueFrom": {"path": f"{STEP_OUT}/{each}"}} for each in outputs]
     return models.Template.model_validate(
         {
             "name": name,

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from components.base.model import Resources
@@ -27,6 +28,7 @@ _VOLUMES = "/volumes"
 _HELPER = Resources(cpus=0.1, memory_gib=0.25)
 _GRACE_SECONDS = 30
 _RUN = "{{workflow.name}}"
+_NONE: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -154,12 +156,9 @@ class Steps:
             shared_memory=self.stage.program_resources.gpus > 1,
         )
         made = self._template(program, self.facts.placement, self.facts.queue_labels)
-        keep = self._template(
-            self._container(
-                KEEP, _RUN, f"{{{{inputs.parameters.{ITEM}}}}}", OUT, volumes=[self.stage.output], resources=KEEPER
-            )
-        )
-        return _with_keeper(made, keep)
+        item = f"{{{{inputs.parameters.{ITEM}}}}}"
+        keeper = self._container(KEEP, _RUN, item, OUT, volumes=[self.stage.output], resources=KEEPER)
+        return _with_keeper(made, self._template(keeper, {}))
 
     def _mounted(self, name: str, one: StageInput) -> pod.VolumeMount:
         folder = f"{{{{inputs.parameters.{folder_of(name)}}}}}"

@@ -105,7 +105,7 @@ def plan(stage: Stage, run: str, versions: Mapping[str, str]) -> list[dict[str, 
 
 def lease(stage: Stage, run: str, source: Input) -> str:
     """The label that keeps a version while a run reads it."""
-    return f"{run}.{stage.name}.{source.name}"
+    return f"{run}.{parts.digest_of([stage.name, source.name])[:16]}"
 
 
 def finish(stage: Stage, run: str) -> None:
