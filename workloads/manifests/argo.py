@@ -137,9 +137,7 @@ def _pod(
             **{key: spec[key] for key in _IN_TEMPLATE if key in spec},
             **ways,
             "inputs": {"parameters": [{"name": each} for each in inputs]},
-            "outputs": {
-                "parameters": [{"name": each, "valueFrom": {"path": f"{STEP_OUT}/{each}"}} for each in outputs]
-            },
+            "outputs": {"parameters": told},
             # A pod that was preempted, or whose node was lost, is an error and no failure.
             "retryStrategy": {"limit": tries, "retryPolicy": "Always"},
             "podSpecPatch": json.dumps(patch, sort_keys=True),

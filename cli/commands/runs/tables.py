@@ -37,7 +37,8 @@ def show(access: Access, pipeline: str | None, console: Console, *, everything: 
         print(json.dumps([plain(run) for run in shown], indent=2))
         return
     if not found:
-        console.print(f"There is no run; start one with: {access.command(f'runs start {pipeline or "PIPELINE"}')}")
+        begin = access.command(f"runs start {pipeline or 'PIPELINE'}")
+        console.print(f"There is no run; start one with: {begin}")
         return
     console.print(render(shown, now))
     for run in shown:
