@@ -70,6 +70,7 @@ LATER = {
     "mirrored",
     "notebook",
     "parameter-server",
+    "pipeline",
     "scorer",
     "serving",
     "sweep",

@@ -15,6 +15,7 @@ import pytest
 
 from tensorplane.datasets import Dataset, Refused
 from tensorplane.datasets.retention import Rule
+from tensorplane.datasets.tree import File
 from tensorplane.stages import parts, plan
 from tensorplane.stages.commit import commit, counts_of
 from tensorplane.stages.description import Input, Stage
@@ -234,8 +235,8 @@ def test_a_new_file_changes_one_batch_seldom_two() -> None:
     assert worst <= 2
 
 
-def parts_file(number: int) -> parts.File:
-    return parts.File(f"{number:064}", number)
+def parts_file(number: int) -> File:
+    return File(f"{number:064}", number)
 
 
 def test_directories_are_parts_and_so_are_files_beside_them() -> None:

@@ -33,7 +33,8 @@ class PipelineArgs(PipelineSettings, WorkloadArgs):
         return [pods for _, pods in self._by_stage()]
 
     def unqueued(self) -> list[PodSet]:
-        return [pods for name, pods in self._by_stage() if self.stages[name].queue is None]
+        # The checks refuse GPUs without a queue.
+        return [pods for name, pods in self._by_stage() if self.stages[name].queue is None and not pods.gpus]
 
     def _by_stage(self) -> Iterator[tuple[str, PodSet]]:
         for name, stage in self.stages.items():

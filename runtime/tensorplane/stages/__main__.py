@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ def _say(stage: Stage, **facts: Any) -> None:
     print(f"tensorplane: stage={stage.name}", *(f"{name}={value}" for name, value in facts.items()), flush=True)
 
 
-STEPS = {"plan": _plan, "keep": _keep, "commit": _commit}
+STEPS: Mapping[str, Callable[..., None]] = {"plan": _plan, "keep": _keep, "commit": _commit}
 
 if __name__ == "__main__":
     _, step, *arguments = sys.argv

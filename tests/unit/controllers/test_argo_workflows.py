@@ -32,4 +32,6 @@ def test_kueue_admits_pods_where_workflows_run(
     assert ("argo-workflows" in found) == installed
     configuration = json.loads(found["kueue"]["values"]["managerConfig"]["controllerManagerConfigYaml"])
     assert configuration["integrations"] == {"frameworks": frameworks}
-    assert configuration["managedJobsNamespaceSelector"] == {"matchLabels": {"app.kubernetes.io/part-of": "tensorplane"}}
+    assert configuration["managedJobsNamespaceSelector"] == {
+        "matchLabels": {"app.kubernetes.io/part-of": "tensorplane"}
+    }
