@@ -75,9 +75,7 @@ def _stage(name: str, steps: Steps) -> None:
     with DAG(
         name=name,
         inputs=[Parameter(name=each) for each in inputs],
-        outputs=[
-            Parameter(name=VERSION, value_from={"parameter": f"{{{{tasks.commit.outputs.parameters.{VERSION}}}}}"})
-        ],
+        outputs=[Parameter(name=VERSION, value_from=models.ValueFrom(parameter=_output("commit", VERSION)))],
         fail_fast=False,
         parallelism=steps.stage.parallel,
     ):
