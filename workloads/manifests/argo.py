@@ -18,6 +18,8 @@ _TRIES = 3
 _IN_TEMPLATE = ("affinity", "initContainers", "nodeSelector", "securityContext", "tolerations", "volumes")
 _OF_ARGO = ("containers", "restartPolicy", "serviceAccountName", "automountServiceAccountToken")
 _HOUR = "1h"
+_UNLESS_REFUSED = "asInt(lastRetry.exitCode) != 65"
+"""Steps are not tried again where that changes nothing (the library's `stages/__main__.py`)."""
 _FINISHED = "work.Succeeded || work.Skipped || work.Failed || work.Errored"
 """Parts that failed do not keep the others from being committed: how many may, the commit's step decides."""
 
@@ -127,6 +129,7 @@ def _pod(
         ]
         ways = {"containerSet": {"containers": [first, *after]}}
     patch = {key: value for key, value in spec.items() if key not in (*_IN_TEMPLATE, *_OF_ARGO)}
+    unless = {"expression": _UNLESS_REFUSED} if outputs else {}
     told = [{"name": each, "valueFrom": {"path": f"{STEP_OUT}/{each}"}} for each in outputs]
     return models.Template.model_validate(
         {
@@ -137,7 +140,7 @@ def _pod(
             "inputs": {"parameters": [{"name": each} for each in inputs]},
             "outputs": {"parameters": told},
             # A pod that was preempted, or whose node was lost, is an error and no failure.
-            "retryStrategy": {"limit": tries, "retryPolicy": "Always"},
+            "retryStrategy": {"limit": tries, "retryPolicy": "Always", **unless},
             "podSpecPatch": json.dumps(patch, sort_keys=True),
             **({"activeDeadlineSeconds": deadline} if deadline else {}),
         }

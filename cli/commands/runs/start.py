@@ -13,6 +13,7 @@ from cli.commands.data.remote import Question
 from cli.commands.runs.listed import state_of
 from driver import advice
 from embedded.fault import Fault
+from stack import ResolvedStack
 from stack_file.nearest import did_you_mean
 from workloads.manifests import pipeline_run
 from workloads.manifests.pipeline_run import MANAGER, TEMPLATES, WORKFLOWS, Source
@@ -25,10 +26,13 @@ def run(pipeline: str, stack: str, context: str, account: str) -> str:
     """Start a run on the newest versions, and say so. A Fault if one of its datasets has no version."""
     access = Access.of(stack, None, context)
     template = _template(access, pipeline)
-    commits = {
-        name: _newest(access, source, account, context) for name, source in pipeline_run.sources(template).items()
-    }
-    return submit(access, pipeline_run.workflow(template, commits))
+    resolved = stack_config.load(stack_config.file(stack))
+    return submit(access, pipeline_run.workflow(template, newest(access, resolved, template, account)))
+
+
+def newest(access: Access, resolved: ResolvedStack, template: Mapping[str, Any], account: str) -> dict[str, str]:
+    """The newest commits that a run can begin with, by the names of its parameters. A Fault if there is none."""
+    return {name: _newest(access, resolved, source, account) for name, source in pipeline_run.sources(template).items()}
 
 
 def submit(access: Access, workflow: Mapping[str, Any]) -> str:
@@ -88,10 +92,8 @@ def _template(access: Access, pipeline: str) -> dict[str, Any]:
     raise Fault(f"{pipeline}: no pipeline of stack {access.stack} has this name; {remedy}")
 
 
-def _newest(access: Access, source: Source, account: str, context: str) -> str:
-    """The newest commit of a branch."""
-    resolved = stack_config.load(stack_config.file(access.stack))
-    question = Question(source.dataset, source.branch, access.stack, context, account)
+def _newest(access: Access, resolved: ResolvedStack, source: Source, account: str) -> str:
+    question = Question(source.dataset, source.branch, access.stack, access.context, account)
     args = remote.declared(resolved, source.dataset)
     with remote.running(access.api, resolved, question, args, read_only=True) as dataset:
         branches = dataset.ask("branches", {})["branches"]

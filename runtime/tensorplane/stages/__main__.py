@@ -49,6 +49,8 @@ def _say(stage: Stage, **facts: Any) -> None:
     print(f"tensorplane: stage={stage.name}", *(f"{name}={value}" for name, value in facts.items()), flush=True)
 
 
+REFUSED = 65
+"""Exit status of what no further try changes."""
 STEPS: Mapping[str, Callable[..., None]] = {"plan": _plan, "keep": _keep, "commit": _commit}
 
 if __name__ == "__main__":
@@ -56,6 +58,7 @@ if __name__ == "__main__":
     try:
         STEPS[step](Stage.parse(os.environ["STAGE"]), *arguments)
     except Refused as error:
-        sys.exit(str(error))
+        print(error, file=sys.stderr)
+        sys.exit(REFUSED)
     except OSError as error:
         sys.exit(f"{error.filename or step}: {error.strerror or error}; run the stage again")
