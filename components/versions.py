@@ -262,6 +262,7 @@ ROOK_API = "ceph.rook.io/v1"
 KUEUE_API = "kueue.x-k8s.io/v1beta2"
 KUEUE_CONFIG_API = f"config.{KUEUE_API}"
 KUEUE_VISIBILITY_API = f"visibility.{KUEUE_API}"
+ARGO_API = "argoproj.io/v1alpha1"
 JOBSET_API = "jobset.x-k8s.io/v1alpha2"
 
 # The Pod Security level is checked by these rules also after the cluster's upgrade, until this line changes.

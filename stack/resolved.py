@@ -89,6 +89,7 @@ class ResolvedStack:
             config.namespace_name,
             config.volumes,
             config.streams,
+            config.datasets,
             self.rooms,
             self.models,
             self.model_names,

@@ -14,6 +14,7 @@ from components.base.faults import Fault, Key
 from components.clusters.component import Cluster
 from components.clusters.settings import ClusterArgs
 from components.controllers.prometheus import PrometheusArgs
+from components.datasets.settings import DatasetArgs
 from components.namespace import Namespace
 from components.node_groups.fleet import Fleet
 from components.queues import Queue, QueueArgs
@@ -40,6 +41,7 @@ class Declared:
     """The node groups, without those that failed validation."""
     volumes: Mapping[str, VolumeArgs | None]
     streams: Mapping[str, StreamArgs | None]
+    datasets: Mapping[str, DatasetArgs | None]
     queues: Mapping[str, QueueArgs | None]
     rooms: Mapping[str, Room]
     """Quotas of the queues, without those that failed validation."""

@@ -161,6 +161,10 @@ class Owner:
         """Allow connections of the pods to those of another workload."""
         return self._policy(objects.allow_server(self.identity, server, port))
 
+    def allow_api_server(self) -> "k8s.networking.v1.NetworkPolicy":
+        """Allow connections of the pods to Kubernetes' API server."""
+        return self._policy(objects.allow_api_server(self.identity))
+
     def _policy(self, made: Manifest) -> "k8s.networking.v1.NetworkPolicy":
         name = made["metadata"]["name"]
         return k8s.networking.v1.NetworkPolicy(name, metadata=self._of(made), spec=made["spec"], opts=self.inside)

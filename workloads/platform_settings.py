@@ -6,6 +6,7 @@ from pathlib import Path
 
 from components.clusters.settings import ClusterArgs
 from components.controllers.prometheus import PrometheusArgs
+from components.datasets.settings import DatasetArgs
 from components.node_groups.fleet import Fleet
 from components.queues.room import Room
 from components.streams.settings import StreamArgs
@@ -23,6 +24,7 @@ class PlatformSettings:
     namespace: str
     volumes: Mapping[str, VolumeArgs]
     streams: Mapping[str, StreamArgs]
+    datasets: Mapping[str, DatasetArgs]
     rooms: Mapping[str, Room]
     """What each queue can admit, by queue."""
     models: Mapping[str, Location]

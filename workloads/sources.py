@@ -67,6 +67,14 @@ def library() -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in modules}
 
 
+def steps() -> dict[str, bytes]:
+    """The part of the library that the steps of pipelines run: datasets and stages alone."""
+    folder = PROJECT / "runtime" / "tensorplane"
+    modules = [path for part in ("datasets", "stages") for path in (folder / part).glob("*.py")]
+    found = {f"tensorplane/{path.relative_to(folder)}": path.read_bytes() for path in modules}
+    return {"tensorplane/__init__.py": b"", **found}
+
+
 def model_fetcher() -> bytes:
     """The program with which the pods of model servers fetch models."""
     return (PROJECT / "runtime" / "fetching" / "fetch_model.py").read_bytes()

@@ -2,7 +2,7 @@
 
 from typing import Any, TypeVar
 
-from components.base.model import Model, Resources, Tier
+from components.base.model import Model, Tier
 from components.node_groups.fleet import Fleet
 
 M = TypeVar("M", bound=Model)
@@ -15,9 +15,9 @@ def resolved(settings: M, fleet: Fleet) -> M:
         for name in type(settings).model_fields
         if (new := _resolved(value := getattr(settings, name), fleet)) is not value
     }
-    if isinstance(settings, Resources) and isinstance(settings.accelerator, Tier):
-        names = fleet.in_tier(settings.accelerator)
-        changed = {"accelerator": names} if names else {}
+    accelerator = getattr(settings, "accelerator", None)
+    if isinstance(accelerator, Tier) and (names := fleet.in_tier(accelerator)):
+        changed["accelerator"] = names
     return settings.model_copy(update=changed) if changed else settings
 
 

@@ -24,6 +24,7 @@ MOVERS = "tensorplane:index:Movers"
 NAMESPACE = "tensorplane:index:Namespace"
 NODE_GROUP = "tensorplane:index:NodeGroup"
 NOTEBOOK = "tensorplane:index:Notebook"
+PIPELINE = "tensorplane:index:Pipeline"
 QUEUE = "tensorplane:index:Queue"
 QUOTA_RETURN = "tensorplane:index:QuotaReturn"
 SCORER = "tensorplane:index:Scorer"
@@ -175,6 +176,27 @@ class NotebookOutputs(TypedDict):
 
     kind: str
     queue: str | None
+    gpus: int
+
+
+class Pipeline(TypedDict):
+    """A pipeline. Its GPUs are the most that its pods use at once."""
+
+    stages: list[str]
+    images: pulumi.Input[Any]
+    """Of its stages' programs."""
+    datasets: list[str]
+    """That it reads and writes."""
+    gpus: int
+
+
+class PipelineOutputs(TypedDict):
+    """A pipeline once it exists."""
+
+    kind: str
+    workflowTemplate: str
+    """Of which each run is a Workflow."""
+    stages: list[str]
     gpus: int
 
 

@@ -81,6 +81,7 @@ LATER = {
     "mirrored",
     "notebook",
     "parameter-server",
+    "pipeline",
     "scorer",
     "serving",
     "sweep",

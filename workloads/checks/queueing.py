@@ -18,12 +18,7 @@ def check(
     """Jobs that Kueue never admits, and jobs that lose work when Kueue reclaims a borrowed quota."""
     given = ((*at, "strategy"), (*at, "resources"), (*at, "checkpoints"), ("queues",), ("nodeGroups",))
     impossible = [pods for pods in pod_sets if not room.fits(pods)]
-    # One quota that is too small for several roles is one fault.
-    asking: dict[str, list[str]] = {}
-    for pods in impossible:
-        asking.setdefault(_why_never(room, pods), []).append(_asked(pods))
-    for why, asked_for in asking.items():
-        yield Fault((*at, "queue"), f"{' and '.join(asked_for)} would never start: {why}", given=given)
+    yield from never_admitted(at, room, impossible)
     if not impossible and not room.fit_together(pod_sets):
         asked = " and ".join(_asked(pods) for pods in pod_sets)
         reason = f"{asked} do not fit into queue {room.queue} together"
@@ -42,6 +37,17 @@ def check(
         reason = f"is {grace_seconds}, but saving a checkpoint takes {checkpoints.save_seconds:g} s, and {lent}"
         remedy = f"set {checkpoints.save_seconds:g} or more"
         yield Fault((*at, "graceSeconds"), f"{reason}; {remedy}", given=given)
+
+
+def never_admitted(at: Key, room: Room, pod_sets: Sequence[PodSet]) -> Iterator[Fault]:
+    """Pods that the queue never admits. One quota that is too small for several roles is one fault."""
+    given = ((*at, "strategy"), (*at, "resources"), (*at, "checkpoints"), ("queues",), ("nodeGroups",))
+    asking: dict[str, list[str]] = {}
+    for pods in pod_sets:
+        if not room.fits(pods):
+            asking.setdefault(_why_never(room, pods), []).append(_asked(pods))
+    for why, asked_for in asking.items():
+        yield Fault((*at, "queue"), f"{' and '.join(asked_for)} would never start: {why}", given=given)
 
 
 def check_within(at: Key, room: Room, pod_sets: Sequence[PodSet], within: Within | None) -> Iterator[Fault]:

@@ -22,9 +22,9 @@ class Mountable:
     annotations: Mapping[str, str] = field(default_factory=dict)
     """Annotations of pods that mount it."""
 
-    def at(self, path: str, *, read_only: bool) -> VolumeMount:
-        """The volume at a path of a pod."""
-        return VolumeMount(self.claim, path, read_only, self.one_node, self.labels, self.annotations)
+    def at(self, path: str, *, read_only: bool, folder: str = "") -> VolumeMount:
+        """The volume, or a folder of it, at a path of a pod."""
+        return VolumeMount(self.claim, path, read_only, self.one_node, self.labels, self.annotations, folder)
 
 
 def of(mounts: Mapping[str, MountArgs], volumes: Mapping[str, Mountable]) -> list[VolumeMount]:

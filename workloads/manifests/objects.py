@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from components.agent_code import API_SERVER_PORTS
 from components.base.labels import MANAGED_BY, NAME, TENSORPLANE
 from components.base.labels import labels as labels_of
 from workloads.manifests.files import Bundle
@@ -105,6 +106,12 @@ def allow_server(owner: Identity, server: str, port: int) -> Manifest:
     to = {"podSelector": {"matchLabels": {NAME: server}}}
     rule = {"to": [to], "ports": [{"protocol": "TCP", "port": port}]}
     return _policy(owner, "server", ["Egress"], {"egress": [rule]})
+
+
+def allow_api_server(owner: Identity) -> Manifest:
+    """Allows connections of the pods to Kubernetes' API server, whose address no selector matches."""
+    ports = [{"protocol": "TCP", "port": port} for port in API_SERVER_PORTS]
+    return _policy(owner, "api-server", ["Egress"], {"egress": [{"ports": ports}]})
 
 
 def _policy(owner: Identity, suffix: str, types: Sequence[str], rules: Mapping[str, Any]) -> Manifest:

@@ -37,6 +37,8 @@ class VolumeMount:
     """Labels that the claim's driver requires on the pod."""
     annotations: Mapping[str, str] = field(default_factory=dict)
     """Annotations that the claim's driver requires on the pod."""
+    folder: str = ""
+    """The folder of the claim that is mounted; empty for all of it."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,8 @@ class Container:
     """Init containers, one after the other."""
     folders: Sequence[str] = ()
     """Folders of the pod that init containers fill, by mount path."""
+    scratch: Sequence[str] = ()
+    """Empty folders of the pod that it writes to, by mount path."""
     secrets: Mapping[str, SecretFiles] = field(default_factory=dict)
     """Files of Secrets by mount path."""
     config_maps: Mapping[str, str] = field(default_factory=dict)
@@ -280,8 +284,9 @@ def _mounts(container: Container) -> list[dict[str, Any]]:
         *({"name": f"secret-{index}", "mountPath": at, "readOnly": True} for index, at in enumerate(container.secrets)),
         *({"name": _files_name(at), "mountPath": at, "readOnly": True} for at in container.config_maps),
         *({"name": _folder_name(at), "mountPath": at, "readOnly": True} for at in container.folders),
+        *({"name": _folder_name(at), "mountPath": at} for at in container.scratch),
         *(
-            {"name": f"volume-{index}", "mountPath": mount.path, **_read_only(mount)}
+            {"name": f"volume-{index}", "mountPath": mount.path, **_folder(mount), **_read_only(mount)}
             for index, mount in enumerate(container.volumes)
         ),
     ]
@@ -289,7 +294,9 @@ def _mounts(container: Container) -> list[dict[str, Any]]:
 
 def _volumes(container: Container) -> list[dict[str, Any]]:
     files = {**container.files, **{at: bundle for each in container.before for at, bundle in each.files.items()}}
-    folders = dict.fromkeys([*container.folders, *(at for each in container.before for at in each.folders)])
+    folders = dict.fromkeys(
+        [*container.folders, *container.scratch, *(at for each in container.before for at in each.folders)]
+    )
     return [
         {"name": "tmp", "emptyDir": {}},
         *([{"name": "shm", "emptyDir": _shared_memory(container)}] if _has_shared_memory(container) else []),
@@ -329,6 +336,10 @@ def _secret(files: SecretFiles) -> dict[str, Any]:
 
 def _read_only(mount: VolumeMount) -> dict[str, bool]:
     return {"readOnly": True} if mount.read_only else {}
+
+
+def _folder(mount: VolumeMount) -> dict[str, str]:
+    return {"subPath": mount.folder} if mount.folder else {}
 
 
 def _projected(parts: Sequence[Bundle]) -> dict[str, Any]:

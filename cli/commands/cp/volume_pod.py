@@ -80,6 +80,7 @@ def _faults(resolved: ResolvedStack, volume: str, account: str, *, read_only: bo
         cluster=config.cluster,
         fleet=resolved.fleet,
         volumes=config.volumes,
+        datasets={},
         streams=config.streams,
         queues=config.queues,
         rooms=resolved.rooms,

@@ -89,18 +89,20 @@ class Dataset:
         note: Note = _NO_NOTE,
         base: str | None = None,
         ours_win: bool = False,
+        whole: bool = False,
         check: Check | None = None,
     ) -> Commit:
-        """Commit changes of some files: what `keep` returned, or None to remove a file. The others stay.
+        """Commit changes of some files: what `keep` returned, or None to remove a file. The others stay, unless
+        `whole`: then the branch has these files and no others.
 
         Costs as much as the changes. `base` and the rest are as in `commit`.
         """
         self.store.create()
         now = self.resolve(base) if base else commit.head(self.store, branch)
         known = now.version if now else None
-        ours = tree.update(self.store, known, changes).id
+        ours = tree.update(self.store, None if whole else known, changes).id
         self._check(check, known, ours)
-        return commit.publish(self.store, branch, ours, note, base=known, ours_win=ours_win)
+        return commit.publish(self.store, branch, ours, note, base=known, ours_win=ours_win, whole=whole)
 
     def keep(self, source: BinaryIO, *, executable: bool = False) -> File:
         """Keep a content for `put`."""

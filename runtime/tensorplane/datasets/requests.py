@@ -25,7 +25,7 @@ def commit(dataset: Dataset, asked: Asked, _: BinaryIO, __: BinaryIO) -> Commit:
     """Commit `folder` of this machine. The other keys are the parameters of `Dataset.commit`, and as in `put`."""
     flags = {name: asked[name] for name in ("base", "whole", "adopt") if asked.get(name)}
     made = dataset.commit(asked["folder"], **flags, **_common(asked))
-    _collect_if_due(dataset, asked)
+    collect_if_due(dataset, asked)
     return made
 
 
@@ -53,7 +53,7 @@ def put(dataset: Dataset, asked: Asked, source: BinaryIO, _: BinaryIO) -> Commit
         changes = dict.fromkeys(path for path in dataset.files(base) if path.startswith(prefix))
     changes.update({prefix + path: file for path, file in files.items()})
     made = dataset.put(changes, base=base, **_common(asked))
-    _collect_if_due(dataset, asked)
+    collect_if_due(dataset, asked)
     return made
 
 
@@ -126,7 +126,7 @@ def _common(asked: Asked) -> dict[str, Any]:
         "branch": asked.get("branch") or MAIN,
         "note": _note(asked),
         "ours_win": asked.get("conflicts") == "last",
-        "check": _check(asked.get("table")),
+        "check": check_of(asked.get("table")),
     }
 
 
@@ -134,7 +134,8 @@ def _note(asked: Asked) -> Note:
     return Note(asked.get("message", ""), asked.get("author", ""), asked.get("provenance", {}))
 
 
-def _check(table: Mapping[str, Any] | None) -> Check | None:
+def check_of(table: Mapping[str, Any] | None) -> Check | None:
+    """The check of a table's schema, as the settings have it; None for other datasets."""
     return Table(table["columns"], tuple(table.get("partitions") or ())).check if table else None
 
 
@@ -156,7 +157,7 @@ class _Part:
         return found
 
 
-def _collect_if_due(dataset: Dataset, asked: Asked) -> None:
+def collect_if_due(dataset: Dataset, asked: Asked) -> None:
     """Apply the retention that the settings declare, once in a grace period: it looks at all objects. Versions stay
     that `others`, folders of datasets, were made from; `dataset`: the name of this one in their provenance.
     """

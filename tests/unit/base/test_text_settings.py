@@ -22,6 +22,8 @@ OF_SEVERAL_LINES = {
     "JobSettings.env",
     "NotebookSettings.env",
     "OnSuccess.command",
+    "StageArgs.command",
+    "StageArgs.params",
 }
 
 

@@ -1,0 +1,142 @@
+"""Runs of pipelines from their Workflows: what state each stage is in, and how many of its parts are done."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from cli.api_values import Object, moment
+from components.base.labels import NAME
+
+_STATES = {
+    "Pending": "waiting",
+    "Running": "running",
+    "Succeeded": "finished",
+    "Skipped": "finished",
+    "Omitted": "omitted",
+    "Failed": "failed",
+    "Error": "failed",
+}
+
+
+@dataclass(frozen=True)
+class StageRun:
+    """A stage in a run."""
+
+    stage: str
+    state: str
+    parts: int | None = None
+    """None while they are not known yet."""
+    done: int = 0
+    running: int = 0
+    skipped: int = 0
+    failed: int = 0
+    seconds: float | None = None
+    version: str = ""
+    """The commit that it made."""
+    why: str = ""
+    """Why it failed, in Argo's words."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run of a pipeline."""
+
+    name: str
+    pipeline: str
+    state: str
+    created: datetime | None
+    seconds: float | None
+    stages: tuple[StageRun, ...]
+    why: str = ""
+
+
+def runs(workflows: Iterable[Object], now: datetime) -> list[Run]:
+    """The runs of these Workflows, the newest first."""
+    found = [_run(one, now) for one in workflows]
+    return sorted(found, key=lambda one: one.created or datetime.min.replace(tzinfo=UTC), reverse=True)
+
+
+def state_of(workflow: Object) -> str:
+    """waiting, running, finished, failed or cancelled."""
+    phase = (workflow.get("status") or {}).get("phase") or "Pending"
+    if workflow["spec"].get("shutdown") and phase in ("Failed", "Error"):
+        return "cancelled"
+    return _STATES.get(phase, "running")
+
+
+def _run(workflow: Object, now: datetime) -> Run:
+    about, status = workflow["metadata"], workflow.get("status") or {}
+    nodes = list(_nodes(status).values())
+    return Run(
+        name=about["name"],
+        pipeline=about.get("labels", {}).get(NAME, ""),
+        state=state_of(workflow),
+        created=moment(about.get("creationTimestamp")),
+        seconds=_seconds(status, now),
+        stages=tuple(_stages(nodes, now)),
+        why=status.get("message", ""),
+    )
+
+
+def _nodes(status: Mapping[str, Any]) -> dict[str, Any]:
+    """Argo compresses the nodes of large Workflows."""
+    if packed := status.get("compressedNodes"):
+        found: dict[str, Any] = json.loads(zlib.decompress(base64.b64decode(packed), wbits=zlib.MAX_WBITS | 32))
+        return found
+    return dict(status.get("nodes") or {})
+
+
+def _stages(nodes: list[Mapping[str, Any]], now: datetime) -> Iterator[StageRun]:
+    by_template: dict[str, list[Mapping[str, Any]]] = {}
+    for node in nodes:
+        by_template.setdefault(node.get("templateName", ""), []).append(node)
+    plans = {name.removesuffix("-plan") for name in by_template if name.endswith("-plan")}
+    dags = [node for node in nodes if node["type"] == "DAG" and node.get("templateName") in plans]
+    for dag in sorted(dags, key=lambda node: (node.get("startedAt") or "", node["name"])):
+        yield _stage(dag, by_template, now)
+
+
+def _stage(dag: Mapping[str, Any], by_template: Mapping[str, list[Mapping[str, Any]]], now: datetime) -> StageRun:
+    stage = dag["templateName"]
+    planned = _summary(by_template.get(f"{stage}-plan", ()))
+    # Of an item, the node that tries again; its pods are nodes, too.
+    work = Counter(node["phase"] for node in by_template.get(f"{stage}-work", ()) if node["type"] == "Retry")
+    failed = work["Failed"] + work["Error"]
+    steps = [node for step in ("plan", "commit") for node in by_template.get(f"{stage}-{step}", ())]
+    messages = [node.get("message", "") for node in steps if node["phase"] in ("Failed", "Error")]
+    return StageRun(
+        stage,
+        _STATES.get(dag["phase"], "running"),
+        parts=planned.get("parts"),
+        done=work["Succeeded"],
+        running=work["Running"],
+        skipped=planned.get("unchanged", 0) + planned.get("former", 0),
+        failed=failed,
+        seconds=_seconds(dag, now),
+        version=_output(dag, "version"),
+        why=next(filter(None, messages), ""),
+    )
+
+
+def _summary(nodes: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """What a plan says; empty as long as it has not."""
+    texts = filter(None, (_output(node, "summary") for node in nodes))
+    return dict(json.loads(next(texts, "{}")))
+
+
+def _output(node: Mapping[str, Any], name: str) -> str:
+    parameters = (node.get("outputs") or {}).get("parameters") or ()
+    return next((str(one.get("value", "")) for one in parameters if one["name"] == name), "")
+
+
+def _seconds(about: Mapping[str, Any], now: datetime) -> float | None:
+    """How long a node or Workflow has run so far, or did."""
+    start, end = moment(about.get("startedAt")), moment(about.get("finishedAt"))
+    return ((end or now) - start).total_seconds() if start else None

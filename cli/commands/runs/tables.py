@@ -1,0 +1,102 @@
+"""Runs of pipelines as a table for the terminal, and as plain values for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+from rich.console import Console, RenderableType
+from rich.text import Text
+
+from cli.access import Access
+from cli.commands.runs import listed
+from cli.commands.runs.listed import Run, StageRun
+from cli.output.numbers import NOTHING
+from cli.output.tables import table
+from cli.output.times import age, duration
+from components.base.labels import NAME
+from workloads.manifests import pipeline_run
+
+_NEWEST = 5
+"""Runs that are shown of each pipeline."""
+_HEADINGS = ("run", "stage", "state", "parts", "done", "skipped", "failed", "time", "age")
+_STYLES = {"running": "green", "waiting": "yellow", "failed": "red", **dict.fromkeys(("finished", "cancelled"), "dim")}
+
+
+def show(access: Access, pipeline: str | None, console: Console, *, everything: bool, as_json: bool) -> None:
+    """Ask the cluster, and print."""
+    query = {"labelSelector": f"{NAME}={pipeline}"} if pipeline else {}
+    now = datetime.now(UTC)
+    found = listed.runs(access.api.items(pipeline_run.path(pipeline_run.WORKFLOWS, access.namespace), **query), now)
+    found = [run for run in found if run.pipeline]
+    shown = found if everything else newest(found)
+    if as_json:
+        print(json.dumps([plain(run) for run in shown], indent=2))
+        return
+    if not found:
+        begin = access.command(f"runs start {pipeline or 'PIPELINE'}")
+        console.print(f"There is no run; start one with: {begin}")
+        return
+    console.print(render(shown, now))
+    for run in shown:
+        for line in reasons(run):
+            console.print(Text(line, style="red"))
+    if hidden := len(found) - len(shown):
+        console.print(Text(f"{hidden} older runs; list them with: {access.command('runs list --all')}", style="dim"))
+
+
+def newest(runs: Sequence[Run]) -> list[Run]:
+    """The newest of each pipeline."""
+    seen: dict[str, int] = {}
+    found = []
+    for run in runs:
+        seen[run.pipeline] = seen.get(run.pipeline, 0) + 1
+        if seen[run.pipeline] <= _NEWEST:
+            found.append(run)
+    return found
+
+
+def plain(run: Run) -> dict[str, Any]:
+    """Every fact, for programs."""
+    return {**asdict(run), "created": run.created and run.created.isoformat()}
+
+
+def render(runs: Sequence[Run], now: datetime) -> RenderableType:
+    """The table, in the terminal's width: a line for each stage that has begun."""
+    rows = [row for run in runs for row in _rows(run, now)]
+    right = ("parts", "done", "skipped", "failed", "time", "age")
+    return table(_HEADINGS, rows, right=right, styles=_STYLES, least=("age", "parts", "time"))
+
+
+def reasons(run: Run) -> Iterator[str]:
+    """Why its stages failed, a line each."""
+    if run.state == "failed":
+        found = [f"{run.name}/{stage.stage}: {stage.why}" for stage in run.stages if stage.why]
+        yield from found or ([f"{run.name}: {run.why}"] if run.why else [])
+
+
+def _rows(run: Run, now: datetime) -> Iterator[tuple[str, ...]]:
+    if not run.stages:
+        yield (run.name, "", run.state, *[NOTHING] * 4, _time(run.seconds), age(run.created, now))
+    for number, stage in enumerate(run.stages):
+        first = number == 0
+        yield (run.name if first else "", *_cells(stage), age(run.created, now) if first else "")
+
+
+def _cells(stage: StageRun) -> tuple[str, ...]:
+    counts = (stage.done, stage.skipped, stage.failed)
+    known = [str(count) if stage.parts is not None else NOTHING for count in counts]
+    return (
+        stage.stage,
+        stage.state,
+        NOTHING if stage.parts is None else str(stage.parts),
+        *known,
+        _time(stage.seconds),
+    )
+
+
+def _time(seconds: float | None) -> str:
+    return NOTHING if seconds is None else duration(seconds)

@@ -1,0 +1,104 @@
+"""The version that a run of a stage makes: the results of all items, with what they were made from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from itertools import islice
+from typing import Any
+
+from tensorplane.datasets import Commit, File, Note, Refused, requests
+from tensorplane.stages import plan
+from tensorplane.stages.description import Stage
+from tensorplane.stages.plan import Plan, Planned
+from tensorplane.stages.results import Result, Results
+
+_SHOWN = 3
+_LOOKED_BACK = 100
+"""Commits in which a repeated step looks for its own."""
+
+
+def commit(stage: Stage, run: str) -> Commit:
+    """Commit the results of a run.
+
+    Raises Refused if more items than the stage allows have no result, or two made different files of one name.
+    """
+    made = _former(stage, run) or _of_results(stage, run)
+    plan.finish(stage, run)
+    return made
+
+
+def counts_of(made: Commit) -> dict[str, int]:
+    """How many items were worked on, skipped and failed."""
+    return dict(made.provenance["parts"])
+
+
+def _of_results(stage: Stage, run: str) -> Commit:
+    planned = Plan.read(plan.path_of(stage, run))
+    results = Results(stage.output())
+    found = {each.key: results.read(each.key) for each in planned.items}
+    failed = [each for each in planned.items if found[each.key] is None]
+    if len(failed) > stage.may_fail:
+        raise Refused(_too_many(stage, failed, len(planned.items)))
+    made = {key: one for key, one in found.items() if one is not None}
+    return _committed(stage, _files(planned, made), run, _provenance(stage, run, planned, failed))
+
+
+def _committed(stage: Stage, files: Mapping[str, File], run: str, provenance: Mapping[str, Any]) -> Commit:
+    dataset, asked = stage.output(), {**stage.rules, "dataset": stage.dataset, "others": stage.others}
+    note = Note(f"{stage.pipeline}/{stage.name}", f"run {run}", provenance)
+    check = requests.check_of(stage.rules.get("table"))
+    made = dataset.put(dict(files), note=note, whole=True, check=check)
+    requests.collect_if_due(dataset, asked)
+    return made
+
+
+def _former(stage: Stage, run: str) -> Commit | None:
+    """The commit that an earlier attempt of this step made: what others committed since must not be undone."""
+    dataset = stage.output()
+    if "main" not in dataset.branches():
+        return None
+    for made in islice(dataset.log(), _LOOKED_BACK):
+        if (made.provenance.get("run"), made.provenance.get("stage")) == (run, stage.name):
+            return made
+    return None
+
+
+def _files(planned: Plan, made: Mapping[str, Result]) -> dict[str, File]:
+    """The files of all results. The same file of several is one."""
+    files: dict[str, File] = {}
+    writer: dict[str, str] = {}
+    faults = []
+    for item in planned.items:
+        result = made.get(item.key)
+        for path, file in result.files.items() if result else ():
+            if files.setdefault(path, file) != file:
+                other = f"parts {writer[path]!r} and {item.name!r} made different files of this name"
+                faults.append(f"{path!r}: {other}; derive names in /out from those in /in")
+            writer.setdefault(path, item.name)
+    if faults:
+        more = [f"and {len(faults) - _SHOWN} more"] if len(faults) > _SHOWN else []
+        raise Refused("\n".join(faults[:_SHOWN] + more))
+    return files
+
+
+def _provenance(stage: Stage, run: str, planned: Plan, failed: list[Planned]) -> dict[str, Any]:
+    lost = {each.key for each in failed}
+    worked = Counter(each.why in (plan.NEW, plan.CHANGED) for each in planned.items if each.key not in lost)
+    counts = {"parts": len(planned.items), "done": worked[True], "skipped": worked[False], "failed": len(failed)}
+    return {
+        "pipeline": stage.pipeline,
+        "stage": stage.name,
+        "run": run,
+        "inputs": list(planned.inputs),
+        **stage.decisive,
+        "parts": counts,
+        **({"failed": [each.name for each in failed]} if failed else {}),
+    }
+
+
+def _too_many(stage: Stage, failed: list[Planned], parts: int) -> str:
+    names = ", ".join(repr(each.name) for each in failed[:_SHOWN])
+    more = f" and {len(failed) - _SHOWN} more" if len(failed) > _SHOWN else ""
+    problem = f"{len(failed)} of {parts} parts failed ({names}{more}), and mayFail is {stage.may_fail}"
+    return f"{stage.name}: {problem}; read their logs, and start the run again: the others are not repeated"

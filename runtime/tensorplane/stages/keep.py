@@ -1,0 +1,23 @@
+"""The result of one item: the files that the stage's program wrote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tensorplane.datasets import scan
+from tensorplane.stages import plan
+from tensorplane.stages.description import Stage
+from tensorplane.stages.results import Result, Results
+
+
+def keep(stage: Stage, run: str, number: int, folder: Path) -> int:
+    """Keep the files of a folder as the result of an item, by its number in the run's plan; how many there are.
+
+    Raises Refused for what is no regular file.
+    """
+    item = plan.Plan.read(plan.path_of(stage, run)).items[number]
+    dataset = stage.output()
+    found = scan.changes(dataset.store, folder, scan.Index())
+    files = {path: file for path, file in found.files.items() if file is not None}
+    Results(dataset).keep(item.key, item.about, Result(files, run))
+    return len(files)

@@ -1,0 +1,172 @@
+"""What a run of a stage has to do: items whose result is missing, each with its input as folders of plain files."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tensorplane.datasets import Refused, checkout, commit, durable
+from tensorplane.datasets.store import remove
+from tensorplane.stages import parts
+from tensorplane.stages.description import Input, Stage
+from tensorplane.stages.parts import Item
+from tensorplane.stages.results import Results
+
+MOST = 1000
+"""Items of one run that can have a pod each: Argo keeps the state of all of them in one object."""
+LEASE_SECONDS = 14 * 86400.0
+"""How long the versions of a run that was abandoned are kept."""
+_THREADS = 16
+UNCHANGED, FORMER, NEW, CHANGED = "unchanged", "former", "new", "changed"
+"""Why an item is or is not worked on: it has a result; it has one of a former form of the stage, which is to stay; its
+input is new; the stage changed.
+"""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One item of a run."""
+
+    name: str
+    key: str
+    """Of its result, which may be one of a former form of the stage."""
+    about: str
+    """Digest of its input."""
+    why: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All items of a run, and the versions that it reads."""
+
+    items: tuple[Planned, ...]
+    inputs: tuple[Mapping[str, str], ...]
+    """`{name, dataset, version, commit}` of each input."""
+    left_out: int = 0
+    """Parts without a partner, where inputs are joined by name."""
+
+    @property
+    def summary(self) -> dict[str, int]:
+        """How many items are worked on or skipped, and why."""
+        counts = Counter(item.why for item in self.items)
+        return {"parts": len(self.items), **{why: counts[why] for why in (UNCHANGED, FORMER, NEW, CHANGED)}}
+
+    def write(self, path: Path, parts_folder: Path) -> None:
+        """Keep it for the steps that follow."""
+        durable.replace(path, json.dumps(asdict(self)).encode(), parts_folder)
+
+    @classmethod
+    def read(cls, path: Path) -> Plan:
+        """The plan in a file."""
+        found = json.loads(path.read_text())
+        items = tuple(Planned(**each) for each in found["items"])
+        return cls(items, tuple(found["inputs"]), found["left_out"])
+
+
+def path_of(stage: Stage, run: str) -> Path:
+    """Where the plan of a run is."""
+    return stage.root / "runs" / f"{run}-{stage.name}.json"
+
+
+def plan(stage: Stage, run: str, versions: Mapping[str, str]) -> list[dict[str, str]]:
+    """Plan a run. `versions`: commits by the input's name.
+
+    Returns the items that need a pod: `item`, its number in the plan, and by the name of each input the folder with its
+    files, from the root of the volume. Raises Refused if there are more than MOST.
+    """
+    stage.output().store.create()
+    commits = {each.name: each.open().resolve(versions[each.name]) for each in stage.inputs}
+    for each in stage.inputs:
+        each.open().label(lease(stage, run, each), commits[each.name].id, seconds=LEASE_SECONDS, move=True)
+    items, left_out = _items(stage, commits)
+    planned = list(_planned(stage, run, items))
+    about = tuple(
+        {"name": each.name, "dataset": each.dataset, "version": one.version, "commit": one.id}
+        for each in stage.inputs
+        for one in [commits[each.name]]
+    )
+    (stage.root / "runs").mkdir(exist_ok=True)
+    Plan(tuple(planned), about, left_out).write(path_of(stage, run), stage.output().store.parts)
+    todo = {number: items[number] for number, each in enumerate(planned) if each.why in (NEW, CHANGED)}
+    if len(todo) > MOST:
+        split = " or ".join(f"inputs.{each.name}.split" for each in stage.inputs if not each.is_whole)
+        size = -(-len(todo) // MOST)
+        raise Refused(f"{stage.name}: {len(todo):,} parts, more than {MOST:,}; set {split} to {{batch: {size * 2}}}")
+    folders = {each.name: _folders(each, run, stage, todo, commits[each.name]) for each in stage.inputs}
+    return [
+        {"item": str(number), **{f"in-{name}": folders[name][number] for name in sorted(folders)}} for number in todo
+    ]
+
+
+def lease(stage: Stage, run: str, source: Input) -> str:
+    """The label that keeps a version while a run reads it."""
+    return f"{run}.{parts.digest_of([stage.name, source.name])[:16]}"
+
+
+def finish(stage: Stage, run: str) -> None:
+    """Remove what a run of the stage needed: folders of files, leases, the plan."""
+    for each in stage.inputs:
+        for folder in each.root.glob(f"runs/{run}-{stage.name}-*"):
+            remove(folder)
+        try:
+            each.open().unlabel(lease(stage, run, each))
+        except Refused:
+            continue  # removed by an attempt that was killed
+    path_of(stage, run).unlink(missing_ok=True)
+
+
+def _items(stage: Stage, commits: Mapping[str, commit.Commit]) -> tuple[list[Item], int]:
+    found = {}
+    for each in stage.inputs:
+        version = commits[each.name].version
+        if each.is_whole:
+            found[each.name] = parts.whole(version)
+        else:
+            found[each.name] = parts.split(each.open().files(commits[each.name].id), by=each.by, batch=each.batch)
+    items = parts.joined(found, stage.join, [each.name for each in stage.inputs if each.is_whole])
+    left_out = 0
+    if stage.join == "name":
+        left_out = sum(len(found[each.name]) - len(items) for each in stage.inputs if not each.is_whole)
+    return items, left_out
+
+
+def _planned(stage: Stage, run: str, items: list[Item]) -> Iterator[Planned]:
+    results = Results(stage.output())
+    # Without a cache, no other run has these results.
+    salt = {} if stage.cache else {"run": run}
+    for item in items:
+        inputs = item.digests
+        about = parts.digest_of({"pipeline": stage.pipeline, "stage": stage.name, "inputs": inputs})
+        own = parts.digest_of({**stage.decisive, **salt, "inputs": inputs})
+        former = results.of_input(about)
+        if results.read(own) is not None:
+            yield Planned(item.name, own, about, UNCHANGED)
+        elif former and stage.reprocess == "new" and stage.cache and results.read(former) is not None:
+            yield Planned(item.name, former, about, FORMER)
+        else:
+            yield Planned(item.name, own, about, CHANGED if former else NEW)
+
+
+def _folders(source: Input, run: str, stage: Stage, todo: Mapping[int, Item], made: commit.Commit) -> dict[int, str]:
+    """Folders with the input of each item, from the volume's root. Each attempt of a plan makes its own: a pod of an
+    attempt that was given up may still read the other.
+    """
+    dataset = source.open()
+    if source.is_whole:
+        if todo:
+            dataset.open(made.id)
+        return dict.fromkeys(todo, f"{source.folder}/versions/{made.version}")
+    attempt = f"runs/{run}-{stage.name}-{source.name}-{secrets.token_hex(4)}"
+
+    def make(number: int) -> None:
+        chosen = checkout.selected(dataset.store, made.version, todo[number].parts[source.name].paths)
+        checkout.write(dataset.store, source.root / attempt / str(number), chosen)
+
+    with ThreadPoolExecutor(_THREADS) as pool:
+        list(pool.map(make, todo))
+    return {number: f"{source.folder}/{attempt}/{number}" for number in todo}

@@ -1,0 +1,70 @@
+"""Results of parts: the files that a stage made of one part, by what decides them.
+
+    results/    files of results by their keys
+    inputs/     the newest result of each input, whatever made it
+
+They are in the folder of the output dataset, and their contents among its objects. A result is written once: of two
+pods that work on the same part, one wins, and the other's files are not used.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tensorplane.datasets import Dataset, File, durable
+from tensorplane.datasets.store import Store
+
+_PREFIX = 2
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a stage made of one part."""
+
+    files: Mapping[str, File]
+    run: str
+    """The run that made it."""
+
+
+class Results:
+    """The results of a dataset."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        self._dataset = dataset
+        self._store: Store = dataset.store
+
+    def read(self, key: str) -> Result | None:
+        """A result; None if there is none, or retention has deleted its contents. They stay for the grace period."""
+        try:
+            found = json.loads(self._path("results", key).read_text())
+        except FileNotFoundError:
+            return None
+        files = {path: File(*each) for path, each in found["files"].items()}
+        return None if self._dataset.lacks(files.values()) else Result(files, found["run"])
+
+    def of_input(self, about: str) -> str | None:
+        """The key of the newest result of an input."""
+        try:
+            return self._path("inputs", about).read_text()
+        except FileNotFoundError:
+            return None
+
+    def keep(self, key: str, about: str, result: Result) -> None:
+        """Keep a result whose contents are in the dataset. `about`: its input."""
+        self._store.sync()
+        content = {"files": result.files, "run": result.run}
+        path = self._made("results", key)
+        if not durable.create(path, json.dumps(content).encode(), self._store.parts) and self.read(key) is None:
+            durable.replace(path, json.dumps(content).encode(), self._store.parts)
+        durable.replace(self._made("inputs", about), key.encode(), self._store.parts)
+
+    def _made(self, kind: str, name: str) -> Path:
+        path = self._path(kind, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def _path(self, kind: str, name: str) -> Path:
+        return self._store.root / kind / name[:_PREFIX] / name[_PREFIX:]

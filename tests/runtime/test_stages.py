@@ -1,0 +1,296 @@
+"""Stages of a pipeline without a cluster: plan, keep and commit as the pods of a run call them, and what they skip."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import random
+import signal
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tensorplane.datasets import Dataset, Refused
+from tensorplane.datasets.retention import Rule
+from tensorplane.datasets.tree import File
+from tensorplane.stages import parts, plan
+from tensorplane.stages.commit import commit, counts_of
+from tensorplane.stages.description import Input, Stage
+from tensorplane.stages.keep import keep
+from tests.runtime import dataset_committer
+
+KILLS = int(os.environ.get("TENSORPLANE_KILLS", "20"))
+SEED = os.environ.get("TENSORPLANE_SEED", "1")
+
+Work = Callable[[Mapping[str, Path], Path], None]
+
+
+def upper(inputs: Mapping[str, Path], out: Path) -> None:
+    """A stage's program: each file in upper case."""
+    for path in sorted(inputs["texts"].rglob("*.txt")):
+        if path.read_text() == "poison":
+            raise ValueError(f"{path.name} cannot be read")
+        made = out / path.relative_to(inputs["texts"])
+        made.parent.mkdir(parents=True, exist_ok=True)
+        made.write_text(path.read_text().upper())
+
+
+class Volume:
+    """A volume with the datasets `raw` and `made`, and the runs of a stage between them."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.worked, self.runs = root, 0, 0
+        self.raw, self.made = Dataset(root / "datasets/raw"), Dataset(root / "datasets/made")
+
+    def stage(self, **more: object) -> Stage:
+        source = Input("texts", "raw", self.raw.store.root, "datasets/raw", by="file")
+        stage = Stage("words", "upper", {"image": "a:1", "command": ["upper"]}, (source,), "made",
+                      self.made.store.root, {})  # fmt: skip
+        return replace(stage, **more)  # type: ignore[arg-type]
+
+    def put(self, **texts: str) -> str:
+        folder = self.root / f"put-{random.random()}"
+        folder.mkdir()
+        for name, text in texts.items():
+            (folder / f"{name}.txt").write_text(text)
+        return self.raw.commit(folder, whole=True).id
+
+    def run(self, stage: Stage, version: str, run: str = "", work: Work = upper) -> dict[str, str]:
+        """One run, as Argo makes it: the files of its version."""
+        self.runs += 1
+        run = run or f"words-{self.runs}"
+        todo = plan.plan(stage, run, {each.name: version for each in stage.inputs})
+        self.worked = len(todo)
+        for each in todo:
+            self.pod(stage, run, each, work)
+        made = commit(stage, run)
+        self.counts = counts_of(made)
+        return self.files()
+
+    def pod(self, stage: Stage, run: str, item: Mapping[str, str], work: Work = upper) -> None:
+        out = self.root / f"out-{random.random()}"
+        out.mkdir()
+        try:
+            work({each.name: self.root / item[f"in-{each.name}"] for each in stage.inputs}, out)
+        except ValueError:
+            return
+        keep(stage, run, int(item["item"]), out)
+
+    def files(self) -> dict[str, str]:
+        folder = self.made.open()
+        return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def volume(tmp_path: Path) -> Volume:
+    return Volume(tmp_path)
+
+
+def test_a_run_makes_a_version_that_says_what_made_it(volume: Volume) -> None:
+    version = volume.put(a="one", b="two")
+    assert volume.run(volume.stage(), version) == {"a.txt": "ONE", "b.txt": "TWO"}
+    (made,) = volume.made.log()
+    assert made.message == "words/upper"
+    assert made.provenance == {
+        "pipeline": "words",
+        "stage": "upper",
+        "run": "words-1",
+        "inputs": [{"name": "texts", "dataset": "raw", "version": volume.raw.resolve().version, "commit": version}],
+        "image": "a:1",
+        "command": ["upper"],
+        "parts": {"parts": 2, "done": 2, "skipped": 0, "failed": 0},
+    }
+
+
+def test_only_what_changed_is_worked_on_and_removed_inputs_lose_their_results(volume: Volume) -> None:
+    volume.run(volume.stage(), volume.put(a="one", b="two", c="three"))
+    assert volume.run(volume.stage(), volume.put(a="one", b="zwei", d="four")) == {
+        "a.txt": "ONE",
+        "b.txt": "ZWEI",
+        "d.txt": "FOUR",
+    }
+    assert volume.worked == 2
+    assert volume.counts == {"parts": 3, "done": 2, "skipped": 1, "failed": 0}
+
+
+def test_an_earlier_version_is_made_again_without_work(volume: Volume) -> None:
+    first, second = volume.put(a="one"), volume.put(a="two")
+    volume.run(volume.stage(), first)
+    volume.run(volume.stage(), second)
+    assert volume.run(volume.stage(), first) == {"a.txt": "ONE"}
+    assert volume.worked == 0
+
+
+@pytest.mark.parametrize(
+    ("reprocess", "cache", "worked", "files"),
+    [
+        ("all", True, 3, {"a.txt": "one", "b.txt": "two", "c.txt": "three"}),
+        ("new", True, 1, {"a.txt": "ONE", "b.txt": "TWO", "c.txt": "three"}),
+        ("all", False, 3, {"a.txt": "one", "b.txt": "two", "c.txt": "three"}),
+    ],
+)
+def test_a_changed_stage_does_with_old_inputs_what_reprocess_says(
+    volume: Volume, reprocess: str, cache: bool, worked: int, files: dict[str, str]
+) -> None:
+    def lower(inputs: Mapping[str, Path], out: Path) -> None:
+        for path in inputs["texts"].iterdir():
+            (out / path.name).write_text(path.read_text().lower())
+
+    volume.run(volume.stage(), volume.put(a="one", b="two"))
+    changed = volume.stage(decisive={"image": "a:2"}, reprocess=reprocess, cache=cache)
+    assert volume.run(changed, volume.put(a="one", b="two", c="three"), work=lower) == files
+    assert volume.worked == worked
+
+
+def test_a_poison_part_does_not_stop_the_others(volume: Volume) -> None:
+    version = volume.put(a="one", b="poison", c="three")
+    with pytest.raises(Refused, match=r"^upper: 1 of 3 parts failed \('b.txt'\), and mayFail is 0; read their logs"):
+        volume.run(volume.stage(), version)
+    assert not volume.made.branches()
+    assert volume.run(volume.stage(may_fail=1), version) == {"a.txt": "ONE", "c.txt": "THREE"}
+    assert volume.worked == 1, "the parts that succeeded are not repeated"
+    assert volume.counts == {"parts": 3, "done": 0, "skipped": 2, "failed": 1}
+    assert volume.made.resolve().provenance["failed"] == ["b.txt"]
+
+
+def test_two_parts_that_make_different_files_of_one_name_are_refused(volume: Volume) -> None:
+    def same_name(inputs: Mapping[str, Path], out: Path) -> None:
+        for path in inputs["texts"].iterdir():
+            (out / "out.txt").write_text(path.read_text())
+
+    with pytest.raises(Refused, match=r"'out\.txt': parts 'a\.txt' and 'b\.txt' made different files of this name"):
+        volume.run(volume.stage(), volume.put(a="one", b="two"), work=same_name)
+
+
+def test_a_repeated_commit_does_not_undo_what_others_committed_since(volume: Volume, tmp_path: Path) -> None:
+    stage, version = volume.stage(), volume.put(a="one")
+    volume.run(stage, version, "words-x")
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "z.txt").write_text("by hand")
+    volume.made.commit(other, whole=True)
+    assert commit(stage, "words-x").provenance["run"] == "words-x"
+    assert volume.files() == {"z.txt": "by hand"}
+
+
+def test_results_whose_contents_retention_deleted_are_made_again(volume: Volume) -> None:
+    first = volume.put(a="one")
+    volume.run(volume.stage(), first)
+    volume.run(volume.stage(), volume.put(b="two"))
+    volume.made.collect(Rule(last=1), grace_seconds=0)
+    assert volume.run(volume.stage(), first) == {"a.txt": "ONE"}
+    assert volume.worked == 1
+
+
+def test_versions_that_a_run_reads_are_kept_until_it_has_ended(volume: Volume) -> None:
+    stage, version = volume.stage(), volume.put(a="one")
+    todo = plan.plan(stage, "words-1", {"texts": version})
+    volume.put(b="two")
+    volume.raw.collect(Rule(last=1), grace_seconds=0)
+    volume.pod(stage, "words-1", todo[0])
+    commit(stage, "words-1")
+    assert volume.files() == {"a.txt": "ONE"}
+    assert not volume.raw.labels()
+    assert not list((volume.raw.store.root / "runs").iterdir())
+
+
+def test_more_parts_than_one_run_can_have_are_refused_with_a_batch_that_fits(
+    volume: Volume, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan, "MOST", 2)
+    version = volume.put(a="1", b="2", c="3")
+    with pytest.raises(Refused, match=r"^upper: 3 parts, more than 2; set inputs.texts.split to \{batch: 4\}$"):
+        volume.run(volume.stage(), version)
+
+
+def test_inputs_joined_by_name_come_in_pairs(volume: Volume, tmp_path: Path) -> None:
+    labels = Dataset(tmp_path / "datasets/labels")
+    (tmp_path / "l").mkdir()
+    for name in ("a", "c", "x"):
+        (tmp_path / "l" / f"{name}.json").write_text(name)
+    made = labels.commit(tmp_path / "l")
+    first, second = volume.stage().inputs[0], Input("labels", "labels", labels.store.root, "datasets/labels", by="file")
+    stage = volume.stage(inputs=(first, second), join="name")
+    todo = plan.plan(stage, "r", {"texts": volume.put(a="one", b="two", c="three"), "labels": made.id})
+    pairs = [sorted(path.name for name in ("texts", "labels") for path in (tmp_path / each[f"in-{name}"]).iterdir())
+             for each in todo]  # fmt: skip
+    assert pairs == [["a.json", "a.txt"], ["c.json", "c.txt"]]
+    assert plan.Plan.read(plan.path_of(stage, "r")).left_out == 2
+    crossed = plan.plan(replace(stage, join="cross"), "s", {"texts": volume.raw.resolve().id, "labels": made.id})
+    assert len(crossed) == 9
+
+
+def test_a_new_file_changes_one_batch_seldom_two() -> None:
+    files = {f"{number:05}.png": parts_file(number) for number in range(2000)}
+    before = {part.digest for part in parts.split(files, by="whole", batch=20)}
+    assert 60 <= len(before) <= 160
+    worst = 0
+    for number in range(30):
+        more = {**files, f"{number * 61:05}x.png": parts_file(9999)}
+        after = {part.digest for part in parts.split(more, by="whole", batch=20)}
+        worst = max(worst, len(after - before))
+    assert worst <= 2
+
+
+def parts_file(number: int) -> File:
+    return File(f"{number:064}", number)
+
+
+def test_directories_are_parts_and_so_are_files_beside_them() -> None:
+    files = {path: parts_file(1) for path in ("a/1", "a/b/2", "a.txt", "b/1")}
+    assert [(part.name, part.paths) for part in parts.split(files, by="directory", batch=None)] == [
+        ("a", ("a/1", "a/b/2")),
+        ("a.txt", ("a.txt",)),
+        ("b", ("b/1",)),
+    ]
+
+
+def test_steps_that_are_killed_at_any_call_make_each_result_exactly_once(volume: Volume) -> None:
+    """Each step is a process that kills itself at a seeded call to the file system, and is tried again."""
+    chance = random.Random(f"stages {SEED}")
+    killed = number = 0
+    while killed < KILLS:
+        texts = {f"t{place}": f"text {number if place == number % 4 else place}" for place in range(4)}
+        before = len(list(volume.made.log())) if volume.made.branches() else 0
+        killed += _killed_run(volume, chance, f"words-{number}", volume.put(**texts))
+        number += 1
+        assert volume.files() == {f"{name}.txt": text.upper() for name, text in texts.items()}
+        assert len(list(volume.made.log())) == before + 1, "one commit for each run"
+    assert not list(volume.made.damaged())
+
+
+def _killed_run(volume: Volume, chance: random.Random, run: str, version: str) -> int:
+    """One run: how often its steps were killed."""
+    stage = volume.stage()
+    todo, killed = _until_done(chance, lambda: json.dumps(plan.plan(stage, run, {"texts": version})))
+    for item in json.loads(todo):
+        killed += _until_done(chance, functools.partial(_pod, volume, stage, run, item))[1]
+    return killed + _until_done(chance, lambda: commit(stage, run).id)[1]
+
+
+def _pod(volume: Volume, stage: Stage, run: str, item: Mapping[str, str]) -> str:
+    volume.pod(stage, run, item)
+    return ""
+
+
+def _until_done(chance: random.Random, step: Callable[[], str]) -> tuple[str, int]:
+    """What a step returned in the attempt that was not killed, and how many were."""
+    for killed in range(10**6):
+        reader, writer = os.pipe()
+        call = chance.randint(1, 150 if killed < 3 else 10**6)
+        if not (child := os.fork()):
+            dataset_committer.kill_at(call)
+            os.write(writer, step().encode())
+            os._exit(0)
+        os.close(writer)
+        answer = os.read(reader, 1 << 16).decode()
+        status = os.waitpid(child, 0)[1]
+        os.close(reader)
+        if not os.WIFSIGNALED(status):
+            assert status == 0, "an attempt failed"
+            return answer, killed
+        assert os.WTERMSIG(status) == signal.SIGKILL
+    raise AssertionError

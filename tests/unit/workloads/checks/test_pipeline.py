@@ -1,0 +1,201 @@
+"""Pipelines that cannot work are refused before anything is deployed, one line for each fault."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from tests.support.faults import faults_of
+
+_RUN = {"command": ["sh", "-c", "true"], "image": "team/stage:1"}
+_TREE: dict[str, Any] = {
+    "cluster": {"kind": "existing", "context": "team"},
+    "nodeGroups": {"gpus": {"accelerator": "t4", "perNode": 1, "min": 2, "max": 2}},
+    "volumes": {"data": {"sizeGib": 10, "backend": {"kind": "nfs", "server": "nas.example", "folder": "/data"}}},
+    "datasets": {
+        "raw": {"volume": "data"},
+        "clicks": {"volume": "data", "table": {"columns": {"user": "int64", "page": "string"}}},
+        "prepared": {"volume": "data"},
+        "model": {"volume": "data"},
+    },
+    "queues": {"research": {"gpus": {"t4": 2}}},
+    "workloads": {
+        "photos": {
+            "kind": "pipeline",
+            "stages": {
+                "prepare": {**_RUN, "inputs": {"photos": {"dataset": "raw", "split": "file"}}, "output": "prepared"},
+                "train": {
+                    **_RUN,
+                    "inputs": {"photos": "prepared"},
+                    "output": "model",
+                    "accelerator": "t4",
+                    "queue": "research",
+                },
+            },
+        }
+    },
+}
+_AT = "tensorplane:workloads.photos.stages"
+
+
+def _faults(stage: str, **changes: Any) -> list[str]:
+    tree = copy.deepcopy(_TREE)
+    stages = tree["workloads"]["photos"]["stages"]
+    stages[stage] = {key: value for key, value in {**stages[stage], **changes}.items() if value is not None}
+    return faults_of(tree)
+
+
+def test_a_pipeline_that_works_has_no_faults() -> None:
+    assert faults_of(_TREE) == []
+
+
+@pytest.mark.parametrize(
+    ("stage", "changes", "line"),
+    [
+        (
+            "prepare",
+            {"inputs": {"photos": "rwa"}},
+            "prepare.inputs.photos.dataset: no dataset is named 'rwa'; "
+            "choose one of clicks, model, prepared, raw (did you mean raw?)",
+        ),
+        (
+            "train",
+            {"output": "modle"},
+            "train.output: no dataset is named 'modle'; "
+            "choose one of clicks, model, prepared, raw (did you mean model?)",
+        ),
+        (
+            "train",
+            {"output": "prepared"},
+            "train.output: is prepared, which stage prepare writes too; use a dataset for each",
+        ),
+        (
+            "prepare",
+            {"inputs": {"photos": "prepared"}},
+            "prepare.inputs.photos.dataset: is prepared, the output of this stage; read another dataset",
+        ),
+        (
+            "prepare",
+            {"inputs": {"photos": "raw", "old": "model"}},
+            "prepare.inputs.old.dataset: makes a circle of stages, prepare -> train -> prepare; "
+            "remove one of these inputs",
+        ),
+        (
+            "prepare",
+            {"inputs": {"clicks": {"dataset": "clicks", "columns": {"usr": "int64"}}}},
+            "prepare.inputs.clicks.columns.usr: table clicks has no such column; choose one of page, user "
+            "(did you mean user?)",
+        ),
+        (
+            "prepare",
+            {"inputs": {"clicks": {"dataset": "clicks", "columns": {"user": "string"}}}},
+            "prepare.inputs.clicks.columns.user: is string, but table clicks has it as int64; set int64",
+        ),
+        (
+            "prepare",
+            {"inputs": {"photos": {"dataset": "raw", "columns": {"user": "int64"}}}},
+            "prepare.inputs.photos.columns: dataset raw is no table; remove columns, or set datasets.raw.table",
+        ),
+        (
+            "prepare",
+            {"inputs": {"one": {"dataset": "raw", "split": "file"}, "two": {"dataset": "clicks", "split": "file"}}},
+            "prepare.join: missing, but one and two are both split; set cross or name",
+        ),
+        (
+            "prepare",
+            {"join": "name"},
+            "prepare.join: is name, but fewer than two inputs are split; remove it, or set their split",
+        ),
+        (
+            "prepare",
+            {
+                "inputs": {
+                    "one": {"dataset": "raw", "split": {"batch": 10}},
+                    "two": {"dataset": "clicks", "split": "file"},
+                },
+                "join": "name",
+            },
+            "prepare.inputs.one.split: is a batch, which has no name to join by; set file or directory, or join: cross",
+        ),
+        ("train", {"mayFail": 2}, "train.mayFail: is 2, but no input is split, so there is one part; remove it"),
+        (
+            "prepare",
+            {"cache": False, "reprocess": "new"},
+            "prepare.reprocess: is new, but cache is false, so no former result is used; remove one of them",
+        ),
+        (
+            "prepare",
+            {"command": ["sh", "-c", "echo {{name}}"]},
+            "prepare.command.2: has {{, after which Argo expects a variable of its own; "
+            "put this text into a file of `files`",
+        ),
+        (
+            "train",
+            {"queue": None},
+            "train.queue: missing, but its pods use GPUs, which the queues share; "
+            "set queue to one with a quota of GPUs",
+        ),
+        (
+            "train",
+            {"queue": "reserach"},
+            "train.queue: no queue is named 'reserach'; choose one of research (did you mean research?)",
+        ),
+        (
+            "train",
+            {"accelerator": "t44"},
+            "train.accelerator: no node group has 't44'; choose one of t4 (did you mean t4?)",
+        ),
+        (
+            "train",
+            {"resources": {"gpus": 1, "accelerator": "t4"}},
+            "train.accelerator: conflicts with resources.accelerator; remove one of them",
+        ),
+        (
+            "prepare",
+            {"inputs": {"photos": {"dataset": "raw", "split": "files"}}},
+            "prepare.inputs.photos.split.by: invalid value 'files'; use whole, file or directory (did you mean file?)",
+        ),
+        (
+            "prepare",
+            {"inputs": {"photos": {"dataset": "raw", "split": {"by": "file", "batch": 3}}}},
+            "prepare.inputs.photos.split: by and batch are set; use one of by and batch, not both",
+        ),
+        (
+            "prepare",
+            {"inputs": {"photos": {"dataset": "raw", "branch": "a/b"}}},
+            "prepare.inputs.photos.branch: invalid value 'a/b'; "
+            "use the name of a branch: letters, digits, dots, dashes and underscores, at most 128",
+        ),
+    ],
+)
+def test_a_fault_is_one_line_that_says_what_to_change(stage: str, changes: dict[str, Any], line: str) -> None:
+    assert _faults(stage, **changes) == [f"{_AT}.{line}"]
+
+
+def test_a_stage_whose_queue_has_no_quota_of_its_gpus_is_refused() -> None:
+    tree = copy.deepcopy(_TREE)
+    tree["nodeGroups"]["new"] = {"accelerator": "l4", "perNode": 1, "min": 1, "max": 1}
+    tree["workloads"]["photos"]["stages"]["train"]["accelerator"] = "l4"
+    (line,) = faults_of(tree)
+    asked = "1 train pod of 1 GPU, 1.06 CPUs, 2.15625 GiB would never start"
+    assert line == f"{_AT}.train.queue: {asked}: queue research has t4, but no l4 for them; use another queue"
+
+
+def test_a_volume_whose_writers_do_not_include_the_pipeline_is_refused() -> None:
+    tree = copy.deepcopy(_TREE)
+    tree["volumes"]["data"]["writers"] = ["other"]
+    lines = faults_of(tree)
+    reason = "volume data does not allow photos to mount it; add it to the volume's writers"
+    assert f"{_AT}.prepare.inputs.photos.dataset: {reason}" in lines
+    assert len(lines) == 4
+
+
+def test_names_are_short_enough_for_those_of_runs() -> None:
+    tree = copy.deepcopy(_TREE)
+    name = "photos-of-all-cats-and-all-dogs-of-this-town-22"
+    tree["workloads"] = {name: tree["workloads"]["photos"]}
+    (line,) = faults_of(tree)
+    reason = "the name has 47 characters; shorten it to 46, so that its runs' names stay valid"
+    assert line == f"tensorplane:workloads.{name}: {reason}"

@@ -1,0 +1,198 @@
+"""Checks of a pipeline: of each stage, and of all together."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from components.base.faults import Fault, Key, did_you_mean, unknown_name
+from components.base.model import NAME_LIMIT
+from components.datasets.settings import DatasetArgs
+from components.queues.room import PodSet
+from workloads.base import Declared
+from workloads.checks import command, files, gpu_support, mounts, queueing, resources, tensorflow_image
+from workloads.manifests.pipeline_run import HASH
+from workloads.settings.pipeline import PipelineSettings
+from workloads.settings.pipeline_input import StageInput
+from workloads.settings.pipeline_stage import StageArgs
+
+_NAME_LIMIT = NAME_LIMIT - len("-") - HASH
+"""Its runs, whose names are labels of their pods, have a hash after it."""
+_STAGE_LIMIT = 40
+"""Pods have the names of run and stage, of which Argo shortens the end."""
+
+
+def faults(
+    settings: PipelineSettings, name: str, at: Key, pods: Mapping[str, PodSet], declared: Declared
+) -> Iterator[Fault]:
+    """Every fault of a pipeline. `pods`: those of each stage."""
+    if len(name) > _NAME_LIMIT:
+        reason = f"the name has {len(name)} characters; shorten it to {_NAME_LIMIT}, so that its runs' names"
+        yield Fault(at, f"{reason} stay valid")
+    for stage, args in settings.stages.items():
+        where = (*at, "stages", stage)
+        if len(stage) > _STAGE_LIMIT:
+            reason = f"the name has {len(stage)} characters; shorten it to {_STAGE_LIMIT}, so that its pods' names"
+            yield Fault(where, f"{reason} stay valid")
+        yield from _datasets(args, name, where, declared)
+        yield from _splits(args, where)
+        yield from _program(args, where, declared)
+        yield from _resources(args, at, where, pods[stage], declared)
+    yield from _outputs(settings, at)
+    yield from _cycles(settings, at)
+
+
+def _datasets(stage: StageArgs, name: str, at: Key, declared: Declared) -> Iterator[Fault]:
+    for key, source in stage.inputs.items():
+        where = (*at, "inputs", key)
+        yield from _dataset(source.dataset, name, (*where, "dataset"), declared)
+        if args := declared.datasets.get(source.dataset):
+            yield from _columns(source, args, where)
+    yield from _dataset(stage.output, name, (*at, "output"), declared)
+
+
+def _dataset(dataset: str, name: str, at: Key, declared: Declared) -> Iterator[Fault]:
+    """Faults of a dataset that is not declared, or on whose volume the pods may not write: the steps keep there which
+    parts they have worked on."""
+    if dataset not in declared.datasets:
+        yield unknown_name(at, "dataset", dataset, declared.datasets)
+    elif args := declared.datasets[dataset]:
+        given = (("datasets", dataset),)
+        for fault in mounts.check_access(name, args.volume, at, declared.volumes, read_only=False):
+            yield replace(fault, given=(*fault.given, *given))
+
+
+def _columns(source: StageInput, args: DatasetArgs, at: Key) -> Iterator[Fault]:
+    """Columns that the stage asks for, and the table does not have so."""
+    given = (("datasets", source.dataset, "table"),)
+    if source.columns and args.table is None:
+        reason = f"dataset {source.dataset} is no table; remove columns, or set datasets.{source.dataset}.table"
+        yield Fault((*at, "columns"), reason, given=given)
+        return
+    has = args.table.columns if args.table else {}
+    for column, kind in source.columns.items():
+        where = (*at, "columns", column)
+        if column not in has:
+            known = ", ".join(sorted(has))
+            near = did_you_mean(column, has)
+            yield Fault(where, f"table {source.dataset} has no such column; choose one of {known}{near}", given=given)
+        elif has[column] != kind:
+            reason = f"is {kind}, but table {source.dataset} has it as {has[column]}; set {has[column]}"
+            yield Fault(where, reason, given=given)
+
+
+def _splits(stage: StageArgs, at: Key) -> Iterator[Fault]:
+    apart = [name for name, source in stage.inputs.items() if not source.split.is_whole]
+    given = tuple((*at, "inputs", name, "split") for name in apart)
+    if len(apart) > 1 and stage.join is None:
+        names = " and ".join(apart)
+        yield Fault((*at, "join"), f"missing, but {names} are both split; set cross or name", given=given)
+    if len(apart) < 2 and stage.join:
+        reason = f"is {stage.join}, but fewer than two inputs are split; remove it, or set their split"
+        yield Fault((*at, "join"), reason, given=given)
+    if stage.join == "name":
+        for name in apart:
+            if stage.inputs[name].split.batch:
+                reason = "is a batch, which has no name to join by; set file or directory, or join: cross"
+                yield Fault((*at, "inputs", name, "split"), reason, given=((*at, "join"),))
+    if stage.may_fail and not apart:
+        reason = f"is {stage.may_fail}, but no input is split, so there is one part; remove it"
+        yield Fault((*at, "mayFail"), reason, given=((*at, "inputs"),))
+    if stage.reprocess == "new" and not stage.cache:
+        reason = "is new, but cache is false, so no former result is used; remove one of them"
+        yield Fault((*at, "reprocess"), reason, given=((*at, "cache"),))
+
+
+def _program(stage: StageArgs, at: Key, declared: Declared) -> Iterator[Fault]:
+    there = files.paths(None, stage.files, declared.project)
+    known = stage.image is None or bool(stage.files)
+    yield from command.faults(stage.command, there, at, (*at, "command"), known=known)
+    yield from files.faults(None, stage.files, at, declared.project)
+    yield from _templates(stage, at)
+    if stage.program_resources.gpus and not declared.cluster.images.train_gpu:
+        given = ((*at, "accelerator"), (*at, "resources", "gpus"), ("cluster",))
+        remedy = "build an image for GPUs (docs/training-pods.md#an-image-for-gpus), and set it here"
+        if stage.image is None:
+            reason = "missing, but the default TensorFlow image does not support GPUs"
+            yield Fault((*at, "image"), f"{reason}; {remedy}", given=given)
+        elif tensorflow_image.sees_no_gpu(stage.image):
+            yield Fault((*at, "image"), f"{stage.image!r} does not support GPUs; {remedy}", given=given)
+
+
+def _templates(stage: StageArgs, at: Key) -> Iterator[Fault]:
+    """Texts in which Argo would look for its own variables."""
+    texts = {("command", str(index)): text for index, text in enumerate(stage.command)}
+    texts |= {("params", name): text for name, text in stage.params.items()}
+    for key, text in texts.items():
+        if "{{" in text:
+            reason = "has {{, after which Argo expects a variable of its own; put this text into a file of `files`"
+            yield Fault((*at, *key), reason)
+
+
+def _resources(stage: StageArgs, at: Key, where: Key, pods: PodSet, declared: Declared) -> Iterator[Fault]:
+    """Faults of the stage's pods on the nodes, and in its queue. `at`: the pipeline's path; `where`: the stage's."""
+    if stage.accelerator is not None and stage.resources.accelerator is not None:
+        reason = "conflicts with resources.accelerator; remove one of them"
+        yield Fault((*where, "accelerator"), reason, given=((*where, "resources"),))
+        return
+    found = [_named(fault, stage, where) for fault in resources.faults([pods], at, declared)]
+    yield from found
+    yield from gpu_support.faults([pods], stage.image, at, declared)
+    if stage.queue is None:
+        if stage.program_resources.gpus:
+            key = "accelerator" if stage.accelerator else "resources"
+            remedy = "set queue to one with a quota of GPUs"
+            reason = f"missing, but its pods use GPUs, which the queues share; {remedy}"
+            yield Fault((*where, "queue"), reason, given=((*where, key), ("queues",)))
+    elif stage.queue not in declared.queues:
+        yield unknown_name((*where, "queue"), "queue", stage.queue, declared.queues)
+    elif (room := declared.rooms.get(stage.queue)) and not found:
+        # Kueue admits each pod by itself.
+        yield from queueing.never_admitted(where, room, [replace(pods, count=1)])
+
+
+def _named(fault: Fault, stage: StageArgs, at: Key) -> Fault:
+    """A fault of the accelerator, where the settings have it."""
+    inside = (*at, "resources", "accelerator")
+    if stage.accelerator is None or fault.path != inside:
+        return fault
+    return replace(fault, path=(*at, "accelerator"))
+
+
+def _outputs(settings: PipelineSettings, at: Key) -> Iterator[Fault]:
+    """Two stages with one output, of which each would replace what the other made."""
+    writers: dict[str, str] = {}
+    for name, stage in settings.stages.items():
+        if (other := writers.setdefault(stage.output, name)) != name:
+            reason = f"is {stage.output}, which stage {other} writes too; use a dataset for each"
+            yield Fault((*at, "stages", name, "output"), reason, given=((*at, "stages", other, "output"),))
+
+
+def _cycles(settings: PipelineSettings, at: Key) -> Iterator[Fault]:
+    """Stages that wait for each other, each circle once."""
+    after = {name: settings.before(stage) for name, stage in settings.stages.items()}
+    reported: set[str] = set()
+    for name in settings.stages:
+        circle = _circle(name, after)
+        if circle and not reported & {*circle}:
+            reported |= {*circle}
+            source = next(key for key, before in after[name].items() if before == circle[1])
+            where = (*at, "stages", name, "inputs", source, "dataset")
+            if len(circle) == 2:
+                reason = f"is {settings.stages[name].output}, the output of this stage; read another dataset"
+            else:
+                reason = f"makes a circle of stages, {' -> '.join(reversed(circle))}; remove one of these inputs"
+            given = tuple((*at, "stages", each, key) for each in circle[1:] for key in ("inputs", "output"))
+            yield Fault(where, reason, given=given)
+
+
+def _circle(start: str, after: Mapping[str, Mapping[str, str]]) -> Sequence[str]:
+    """The shortest way from a stage over those before it back to itself; empty if there is none."""
+    ways = [[start]]
+    seen: set[str] = set()
+    for way in ways:
+        for before in after[way[-1]].values():
+            if before == start:
+                return [*way, start]
+            if before not in seen:
+                seen.add(before)
+                ways.append([*way, before])
+    return []

@@ -1,0 +1,147 @@
+"""Argo's templates of a pipeline, through Hera. Only this module imports it, and only where there is a pipeline: the
+import takes a second.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hera.workflows import DAG, Parameter, Task, WorkflowTemplate, models
+
+from workloads.manifests.stage_pods import ITEM, ITEMS, STEP_OUT, SUMMARY, VERSION, Steps, folder_of
+from workloads.settings.pipeline import PipelineSettings, parameter
+
+ENTRY = "run"
+"""The template that has the stages."""
+_TRIES = 3
+"""How often a step that failed, or whose pod was lost, is tried again."""
+_IN_TEMPLATE = ("affinity", "initContainers", "nodeSelector", "securityContext", "tolerations", "volumes")
+_OF_ARGO = ("containers", "restartPolicy", "serviceAccountName", "automountServiceAccountToken")
+_HOUR = "1h"
+_UNLESS_REFUSED = "asInt(lastRetry.exitCode) != 65"
+"""Steps are not tried again where that changes nothing (the library's `stages/__main__.py`)."""
+_FINISHED = "work.Succeeded || work.Skipped || work.Failed || work.Errored"
+"""Parts that failed do not keep the others from being committed: how many may, the commit's step decides."""
+
+
+def workflow_template(
+    settings: PipelineSettings, steps: Mapping[str, Steps], *, executor: str, metadata: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The WorkflowTemplate of a pipeline. `executor`: the service account with which Argo reports on its pods."""
+    made = WorkflowTemplate(
+        name=metadata["name"],
+        namespace=metadata["namespace"],
+        labels=dict(metadata["labels"]),
+        annotations=dict(metadata["annotations"]),
+        entrypoint=ENTRY,
+        arguments=[Parameter(name=name) for name in settings.sources],
+        service_account_name=metadata["name"],
+        automount_service_account_token=False,
+        executor=models.ExecutorConfig(service_account_name=executor),
+        # Results of an older run must not replace those of a newer one.
+        synchronization=models.Synchronization(mutexes=[models.Mutex(name=metadata["name"])]),
+        pod_gc=models.PodGC(strategy="OnWorkflowSuccess", delete_delay_duration=_HOUR),
+    )
+    with made:
+        _entry(settings)
+        for name, one in steps.items():
+            _stage(name, one)
+    made.templates = [*made.templates, *(pod for name, one in steps.items() for pod in _pods(name, one))]
+    return dict(made.to_dict())
+
+
+def _entry(settings: PipelineSettings) -> None:
+    """All stages, each after those whose output it reads."""
+    with DAG(name=ENTRY):
+        for name, stage in settings.stages.items():
+            before = settings.before(stage)
+            Task(
+                name=name,
+                template=name,
+                depends=" && ".join(f"{each}.Succeeded" for each in sorted(set(before.values()))) or None,
+                arguments=[
+                    Parameter(
+                        name=source,
+                        value=_output(before[source], VERSION)
+                        if source in before
+                        else f"{{{{workflow.parameters.{parameter(one)}}}}}",
+                    )
+                    for source, one in sorted(stage.inputs.items())
+                ],
+            )
+
+
+def _stage(name: str, steps: Steps) -> None:
+    """One stage: what it has to do, a pod for each part, and its version."""
+    inputs = sorted(steps.stage.inputs)
+    with DAG(
+        name=name,
+        inputs=[Parameter(name=each) for each in inputs],
+        outputs=[Parameter(name=VERSION, value_from=models.ValueFrom(parameter=_output("commit", VERSION)))],
+        fail_fast=False,
+        parallelism=steps.stage.parallel,
+    ):
+        Task(
+            name="plan",
+            template=f"{name}-plan",
+            arguments=[Parameter(name=each, value=f"{{{{inputs.parameters.{each}}}}}") for each in inputs],
+        )
+        Task(
+            name="work",
+            template=f"{name}-work",
+            depends="plan.Succeeded",
+            with_param=_output("plan", ITEMS),
+            arguments=[Parameter(name=each, value=f"{{{{item.{each}}}}}") for each in (ITEM, *map(folder_of, inputs))],
+        )
+        Task(name="commit", template=f"{name}-commit", depends=f"plan.Succeeded && ({_FINISHED})")
+
+
+def _output(task: str, name: str) -> str:
+    return f"{{{{tasks.{task}.outputs.parameters.{name}}}}}"
+
+
+def _pods(name: str, steps: Steps) -> list[models.Template]:
+    stage = steps.stage
+    folders = [folder_of(each) for each in sorted(stage.inputs)]
+    return [
+        _pod(f"{name}-plan", steps.plan(), _TRIES, sorted(stage.inputs), (ITEMS, SUMMARY)),
+        _pod(f"{name}-work", steps.work(), stage.retries, [ITEM, *folders], deadline=stage.timeout_seconds),
+        _pod(f"{name}-commit", steps.commit(), _TRIES, (), (VERSION, SUMMARY)),
+    ]
+
+
+def _pod(
+    name: str,
+    pod: Mapping[str, Any],
+    tries: int,
+    inputs: Sequence[str],
+    outputs: Sequence[str] = (),
+    *,
+    deadline: int | None = None,
+) -> models.Template:
+    """The template of a pod. One with several containers runs them one after the other. `outputs`: files of a step."""
+    spec = pod["spec"]
+    first, *others = spec["containers"]
+    ways: dict[str, Any] = {"container": first}
+    if others:
+        after = [
+            {**each, "dependencies": [before["name"]]} for before, each in zip(spec["containers"], others, strict=False)
+        ]
+        ways = {"containerSet": {"containers": [first, *after]}}
+    patch = {key: value for key, value in spec.items() if key not in (*_IN_TEMPLATE, *_OF_ARGO)}
+    unless = {"expression": _UNLESS_REFUSED} if outputs else {}
+    told = [{"name": each, "valueFrom": {"path": f"{STEP_OUT}/{each}"}} for each in outputs]
+    return models.Template.model_validate(
+        {
+            "name": name,
+            "metadata": pod["metadata"],
+            **{key: spec[key] for key in _IN_TEMPLATE if key in spec},
+            **ways,
+            "inputs": {"parameters": [{"name": each} for each in inputs]},
+            "outputs": {"parameters": told},
+            # A pod that was preempted, or whose node was lost, is an error and no failure.
+            "retryStrategy": {"limit": tries, "retryPolicy": "Always", **unless},
+            "podSpecPatch": json.dumps(patch, sort_keys=True),
+            **({"activeDeadlineSeconds": deadline} if deadline else {}),
+        }
+    )

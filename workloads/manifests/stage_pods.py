@@ -1,0 +1,240 @@
+"""The pods of a pipeline's stage: what plans a run, the program with what keeps its result, what commits."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from components.base.model import Resources
+from workloads.manifests import pod
+from workloads.manifests.files import Bundle, bundles, fits_one
+from workloads.manifests.mounts import Mountable
+from workloads.manifests.objects import Identity
+from workloads.settings.pipeline_input import StageInput
+from workloads.settings.pipeline_stage import KEEPER, StageArgs
+
+IN, OUT = "/in", "/out"
+"""Folders of a stage's program: its inputs, each in a folder of its name, and its results."""
+STEP_OUT = "/tmp/step"  # noqa: S108  # a volume of the pod's own
+"""Folder of a step with what it tells Argo, a file for each output (the library's `stages/__main__.py`)."""
+ITEMS, SUMMARY, VERSION = "items", "summary", "version"
+"""Outputs of steps: the items that need a pod, counts, the commit."""
+ITEM = "item"
+"""The parameter of a pod with the number of its item; those with the folders of its inputs have `folder_of` names."""
+KEEP = "keep"
+"""The container that keeps the result of the program, once that has succeeded."""
+_VOLUMES = "/volumes"
+_HELPER = Resources(cpus=0.1, memory_gib=0.25)
+_GRACE_SECONDS = 30
+_RUN = "{{workflow.name}}"
+_NONE: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A dataset in the pods."""
+
+    volume: Mountable
+    folder: str
+    """Its folder, from the volume's root."""
+    rules: Mapping[str, Any]
+    """What commits need, as the library reads it."""
+    others: tuple[str, ...] = ()
+    """Folders of other datasets on the volume."""
+
+    @property
+    def root(self) -> str:
+        """Its folder in the pods of steps."""
+        return self._in_pod(self.folder)
+
+    def _in_pod(self, folder: str) -> str:
+        return f"{_VOLUMES}/{self.volume.claim}/{folder}"
+
+    @property
+    def roots_of_others(self) -> list[str]:
+        """The folders of the other datasets in the pods of steps."""
+        return [self._in_pod(folder) for folder in self.others]
+
+
+@dataclass(frozen=True)
+class StageFacts:
+    """Facts of the platform for one stage."""
+
+    image: str
+    placement: Mapping[str, Any] = field(default_factory=dict)
+    """The parts of a pod's spec that select nodes."""
+    queue_labels: Mapping[str, str] = field(default_factory=dict)
+    """Labels that put a pod into its queue."""
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    """The contents of its files, by path in the pod."""
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The pods of one stage."""
+
+    owner: Identity
+    name: str
+    stage: StageArgs
+    facts: StageFacts
+    datasets: Mapping[str, Stored]
+    image: str
+    """Of steps: any with Python 3.9 or newer."""
+    library: Bundle
+    placement: Mapping[str, Any]
+    """The parts of a step's spec that select nodes."""
+
+    @property
+    def code(self) -> list[Bundle]:
+        """ConfigMaps with the stage's files."""
+        return bundles(f"{self.owner.name}-{self.name}", self.facts.files)
+
+    @property
+    def decisive(self) -> dict[str, Any]:
+        """What decides the stage's results besides its input."""
+        code = bundles("code", self.facts.files)
+        return {
+            "image": self.facts.image,
+            "command": self.stage.command,
+            "params": dict(sorted(self.stage.params.items())),
+            "code": [part.name for part in code],
+        }
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """The stage for its steps (the library's `stages/description.py`)."""
+        output = self.datasets[self.stage.output]
+        return {
+            "pipeline": self.owner.name,
+            "name": self.name,
+            "decisive": self.decisive,
+            "inputs": [self._input(name, one) for name, one in sorted(self.stage.inputs.items())],
+            "dataset": self.stage.output,
+            "root": output.root,
+            "rules": output.rules,
+            "others": output.roots_of_others,
+            "join": self.stage.join,
+            "cache": self.stage.cache,
+            "reprocess": self.stage.reprocess,
+            "may_fail": self.stage.may_fail,
+        }
+
+    def _input(self, name: str, one: StageInput) -> dict[str, Any]:
+        stored = self.datasets[one.dataset]
+        return {
+            "name": name,
+            "dataset": one.dataset,
+            "root": stored.root,
+            "folder": stored.folder,
+            "by": one.split.by,
+            "batch": one.split.batch,
+        }
+
+    def plan(self) -> dict[str, Any]:
+        """The pod that finds out what a run has to do."""
+        versions = [f"{name}={{{{inputs.parameters.{name}}}}}" for name in sorted(self.stage.inputs)]
+        return self._step("plan", STEP_OUT, _RUN, *versions)
+
+    def commit(self) -> dict[str, Any]:
+        """The pod that makes the version."""
+        return self._step("commit", STEP_OUT, _RUN)
+
+    def work(self) -> dict[str, Any]:
+        """The pod that works on one item: the stage's program, and then the container that keeps its result."""
+        code = self.code
+        archived = not fits_one(self.facts.files)
+        program = pod.Container(
+            image=self.facts.image,
+            resources=self.stage.program_resources,
+            command=self.stage.command,
+            env=pod.variables(dict(sorted(self.stage.params.items()))),
+            volumes=[self._mounted(name, one) for name, one in sorted(self.stage.inputs.items())],
+            files={pod.APP: code[0]} if code and not archived else {},
+            archives={pod.APP: code} if archived else {},
+            scratch=[OUT],
+            shared_memory=self.stage.program_resources.gpus > 1,
+        )
+        made = self._template(program, self.facts.placement, self.facts.queue_labels)
+        item = f"{{{{inputs.parameters.{ITEM}}}}}"
+        keeper = self._container(KEEP, _RUN, item, OUT, volumes=[self.stage.output], resources=KEEPER)
+        return _with_keeper(made, self._template(keeper, {}))
+
+    def _mounted(self, name: str, one: StageInput) -> pod.VolumeMount:
+        folder = f"{{{{inputs.parameters.{folder_of(name)}}}}}"
+        return self.datasets[one.dataset].volume.at(f"{IN}/{name}", read_only=True, folder=folder)
+
+    def _step(self, *arguments: str) -> dict[str, Any]:
+        used = [*(one.dataset for one in self.stage.inputs.values()), self.stage.output]
+        return self._template(self._container(*arguments, volumes=used, resources=_HELPER), self.placement)
+
+    def _container(self, *arguments: str, volumes: list[str], resources: Resources) -> pod.Container:
+        variables = {"PYTHONPATH": pod.LIBRARY, "STAGE": json.dumps(self.description, sort_keys=True)}
+        mounted = {(one := self.datasets[name]).volume.claim: one.volume for name in volumes}
+        return pod.Container(
+            image=self.image,
+            resources=resources,
+            command=["python3", "-m", "tensorplane.stages", *arguments],
+            env=pod.variables(variables),
+            volumes=[one.at(f"{_VOLUMES}/{claim}", read_only=False) for claim, one in sorted(mounted.items())],
+            files={pod.LIBRARY: self.library},
+            scratch=[OUT] if OUT in arguments else [],
+        )
+
+    def _template(
+        self,
+        container: pod.Container,
+        placement: Mapping[str, Any] | None = None,
+        labels: Mapping[str, str] | None = None,
+    ) -> dict[str, Any]:
+        return pod.template(
+            self.owner.name,
+            {**self.owner.labels, **(labels or {})},
+            container,
+            grace_seconds=_GRACE_SECONDS,
+            restart_policy="Never",
+            placement=placement or {},
+        )
+
+
+def folder_of(source: str) -> str:
+    """The parameter of a pod with the folder of an input."""
+    return f"in-{source}"
+
+
+_SHARED = ("tmp", f"folder-{OUT.removeprefix('/')}")
+"""Volumes that both containers of a pod have."""
+
+
+def _with_keeper(made: dict[str, Any], keeper: dict[str, Any]) -> dict[str, Any]:
+    """A pod with the container of another one, whose other volumes get names of their own."""
+
+    def renamed(each: Mapping[str, Any]) -> dict[str, Any]:
+        return {**each, "name": each["name"] if each["name"] in _SHARED else f"{KEEP}-{each['name']}"}
+
+    (container,) = keeper["spec"]["containers"]
+    container = {**container, "name": KEEP, "volumeMounts": [renamed(each) for each in container["volumeMounts"]]}
+    more = [renamed(each) for each in keeper["spec"]["volumes"] if each["name"] not in _SHARED]
+    spec = made["spec"]
+    labels = {**keeper["metadata"]["labels"], **made["metadata"]["labels"]}
+    annotations = {**keeper["metadata"].get("annotations", {}), **made["metadata"].get("annotations", {})}
+    return {
+        "metadata": {"labels": labels, **({"annotations": annotations} if annotations else {})},
+        "spec": {
+            **spec,
+            "containers": [*spec["containers"], container],
+            "volumes": [*spec["volumes"], *more],
+            **({"affinity": affinity} if (affinity := _affinity(made, keeper)) else {}),
+        },
+    }
+
+
+def _affinity(made: dict[str, Any], keeper: dict[str, Any]) -> dict[str, Any]:
+    """Both pods' affinity: to nodes, and to pods with the same volumes of one node."""
+    found = {**made["spec"].get("affinity", {})}
+    for kind, rules in keeper["spec"].get("affinity", {}).items():
+        merged = {**found.get(kind, {})}
+        for when, terms in rules.items():
+            merged[when] = [*merged.get(when, []), *(term for term in terms if term not in merged.get(when, []))]
+        found[kind] = merged
+    return found

@@ -1,0 +1,50 @@
+"""`facts_of`: facts for the plan of a pipeline, from the settings only, without Pulumi and without a cluster."""
+
+from components.base.model import Resources
+from components.node_groups import placement
+from components.queues import job_labels
+from workloads import references, sources
+from workloads.manifests.files import bundle
+from workloads.manifests.pipeline import Facts
+from workloads.manifests.stage_pods import StageFacts, Stored
+from workloads.platform_settings import PlatformSettings
+from workloads.settings.pipeline import PipelineSettings
+from workloads.settings.pipeline_stage import StageArgs
+
+
+def facts_of(name: str, settings: PipelineSettings, platform: PlatformSettings) -> Facts:
+    """Facts for the plan of a pipeline of this name. It reads the stages' files and tensorplane's library from this
+    machine."""
+    return Facts(
+        name,
+        platform.namespace,
+        stages={each: _stage(stage, platform) for each, stage in settings.stages.items()},
+        datasets={dataset: _stored(dataset, platform) for dataset in settings.datasets},
+        image=platform.cluster.images.python,
+        library=bundle(f"{name}-runtime", sources.steps()),
+        placement=placement.spec(platform.fleet, Resources(), interruptible=True),
+    )
+
+
+def image_of(stage: StageArgs, platform: PlatformSettings) -> str:
+    """The image of a stage's program. Without one, the checks refuse it."""
+    return stage.image or platform.cluster.images.training(stage.program_resources.gpus) or ""
+
+
+def _stage(stage: StageArgs, platform: PlatformSettings) -> StageFacts:
+    where = placement.spec(platform.fleet, stage.program_resources, interruptible=True, queued=stage.queue is not None)
+    return StageFacts(
+        image_of(stage, platform),
+        where,
+        job_labels(platform.namespace, stage.queue) if stage.queue else {},
+        sources.read(stage.files, platform.project),
+    )
+
+
+def _stored(name: str, platform: PlatformSettings) -> Stored:
+    args = platform.datasets[name]
+    others = [
+        one.folder(other) for other, one in platform.datasets.items() if other != name and one.volume == args.volume
+    ]
+    volume = references.mountable(args.volume, platform)
+    return Stored(volume, args.folder(name), args.rules, tuple(sorted(others)))

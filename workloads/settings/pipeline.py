@@ -1,0 +1,51 @@
+"""Settings of a pipeline, without the workload's kind."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import Field
+
+from components.base.model import Model, Name
+from workloads.settings.pipeline_input import MAIN, StageInput
+from workloads.settings.pipeline_stage import StageArgs
+
+
+class PipelineSettings(Model):
+    """Stages that make versions of datasets from versions of others."""
+
+    stages: Annotated[dict[Name, StageArgs], Field(min_length=1)]
+    """Its stages. A stage that reads the output of another one runs after it."""
+
+    @property
+    def writers(self) -> Mapping[str, str]:
+        """The stage that writes each dataset; of two, the first."""
+        return {stage.output: name for name, stage in reversed(self.stages.items())}
+
+    def before(self, stage: StageArgs) -> dict[str, str]:
+        """The stages whose output a stage reads, by the name of the input."""
+        return {
+            name: self.writers[each.dataset]
+            for name, each in stage.inputs.items()
+            if each.dataset in self.writers and each.branch == MAIN
+        }
+
+    @property
+    def sources(self) -> dict[str, StageInput]:
+        """What a run begins with: inputs that no stage writes, by the names of the run's parameters."""
+        found = {}
+        for stage in self.stages.values():
+            made = self.before(stage)
+            found.update({parameter(one): one for name, one in stage.inputs.items() if name not in made})
+        return dict(sorted(found.items()))
+
+    @property
+    def datasets(self) -> list[str]:
+        """All datasets that its stages read and write."""
+        stages = self.stages.values()
+        return sorted({one.dataset for stage in stages for one in stage.inputs.values()} | {*self.writers})
+
+
+def parameter(source: StageInput) -> str:
+    """The name of the parameter of a run with the version of a source."""
+    branch = "" if source.branch == MAIN else f"_{source.branch.replace('.', '_')}"
+    return f"{source.dataset}{branch}"
