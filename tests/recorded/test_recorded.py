@@ -71,6 +71,7 @@ LATER = {
     "notebook",
     "parameter-server",
     "pipeline",
+    "recorder",
     "scorer",
     "serving",
     "sweep",

@@ -22,6 +22,7 @@ from workloads.checks import (
     server_room,
     stream_names,
     topics,
+    triggers,
     unwritten_models,
 )
 from workloads.settings.model_server import ServerSettings
@@ -51,6 +52,7 @@ def faults(
     yield from exposure.faults_between(workloads)
     yield from scorer.faults_between(workloads)
     yield from topics.faults_between(workloads)
+    yield from triggers.faults_between(workloads)
     yield from model_sources.faults(workloads, declared.workloads)
     yield from server_room.faults(workloads, declared.fleet)
     yield from architecture.faults(workloads, declared.cluster, declared.fleet)
