@@ -21,6 +21,7 @@ from bench import (
     main_job,
     memory,
     parameter_server,
+    pipelines,
     pods,
     queue_layouts,
     quiet,
@@ -61,6 +62,7 @@ FIGURES = {
         sweeps,
         sweep_overhead,
         serving,
+        pipelines,
     )
     for one in module.FIGURES
 }

@@ -58,7 +58,7 @@ class StackConfig(Model):
     teams: Annotated[dict[Name, TeamArgs], Field(default_factory=dict)]
     """Additional namespaces with queues."""
     workloads: Annotated[dict[Name, WorkloadArgs], Field(default_factory=dict)]
-    """Training jobs, sweeps, pipelines, model servers, scorers, notebooks and TensorBoards."""
+    """Training jobs, sweeps, pipelines, model servers, scorers, recorders, notebooks and TensorBoards."""
     acknowledge: AcknowledgeArgs = AcknowledgeArgs()
     """Losses of data that this change intends. Remove the entries once they are deployed."""
 

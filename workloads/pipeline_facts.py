@@ -19,7 +19,7 @@ def facts_of(name: str, settings: PipelineSettings, platform: PlatformSettings) 
         name,
         platform.namespace,
         stages={each: _stage(stage, platform) for each, stage in settings.stages.items()},
-        datasets={dataset: _stored(dataset, platform) for dataset in settings.datasets},
+        datasets={dataset: stored(dataset, platform) for dataset in settings.datasets},
         image=platform.cluster.images.python,
         library=bundle(f"{name}-runtime", sources.steps()),
         placement=placement.spec(platform.fleet, Resources(), interruptible=True),
@@ -41,7 +41,8 @@ def _stage(stage: StageArgs, platform: PlatformSettings) -> StageFacts:
     )
 
 
-def _stored(name: str, platform: PlatformSettings) -> Stored:
+def stored(name: str, platform: PlatformSettings) -> Stored:
+    """A dataset in pods that mount its volume."""
     args = platform.datasets[name]
     others = [
         one.folder(other) for other, one in platform.datasets.items() if other != name and one.volume == args.volume

@@ -27,6 +27,7 @@ NOTEBOOK = "tensorplane:index:Notebook"
 PIPELINE = "tensorplane:index:Pipeline"
 QUEUE = "tensorplane:index:Queue"
 QUOTA_RETURN = "tensorplane:index:QuotaReturn"
+RECORDER = "tensorplane:index:Recorder"
 SCORER = "tensorplane:index:Scorer"
 SNAPSHOTTER = "tensorplane:index:Snapshotter"
 STREAM = "tensorplane:index:Stream"
@@ -248,6 +249,26 @@ class QuotaReturn(TypedDict):
     """The agent that returns the quota of jobs that cannot start."""
 
     teams: list[str]
+
+
+class Recorder(TypedDict):
+    """A recorder."""
+
+    dataset: str
+    image: pulumi.Input[Any]
+    gpus: int
+
+
+class RecorderOutputs(TypedDict):
+    """A recorder once it exists."""
+
+    kind: str
+    deployment: pulumi.Input[str]
+    input: str
+    """Its topic, as STREAM/TOPIC."""
+    dataset: str
+    """Its dataset, as DATASET@BRANCH."""
+    gpus: int
 
 
 class Scorer(TypedDict):

@@ -18,6 +18,7 @@ WORKLOADS = frozenset(
         "tensorplane:index:ModelServer",
         "tensorplane:index:Notebook",
         "tensorplane:index:Pipeline",
+        "tensorplane:index:Recorder",
         "tensorplane:index:Scorer",
         "tensorplane:index:Sweep",
         "tensorplane:index:TensorBoard",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -97,18 +97,28 @@ RESTARTS = Gauge("tensorplane_restarts", "Starts of the run's gang before this o
 SCORED = Counter("tensorplane_scored_total", "Records that a scorer has given a result since it started.")
 REFUSED = Counter("tensorplane_refused_total", "Results of a scorer with an error, among those it has given.")
 LAG = Gauge("tensorplane_scorer_lag", "Records without a result in the partitions of this pod of a scorer.")
-_ALL = (STEPS, STEP, STEP_SECONDS, LOSS, EXAMPLES_PER_SECOND, CHECKPOINT_SECONDS, INPUT_WAIT_SECONDS, RESTARTS)
+RECORDED = Counter("tensorplane_recorded_total", "Records that a recorder has committed since it started.")
+UNRECORDED = Gauge("tensorplane_recorder_lag", "Records of a recorder's topic that are in no version of its dataset.")
+TRAINING = (STEPS, STEP, STEP_SECONDS, LOSS, EXAMPLES_PER_SECOND, CHECKPOINT_SECONDS, INPUT_WAIT_SECONDS, RESTARTS)
+SCORING = (SCORED, REFUSED, LAG)
+RECORDING = (RECORDED, UNRECORDED)
 
 
-def text() -> str:
-    """All metrics in Prometheus' text format."""
-    return "".join(f"{line}\n" for metric in _ALL for line in metric.lines())
+def text(metrics: Sequence[_Metric] = TRAINING) -> str:
+    """Metrics in Prometheus' text format."""
+    return "".join(f"{line}\n" for metric in metrics for line in metric.lines())
+
+
+class _Server(ThreadingHTTPServer):
+    metrics: Sequence[_Metric]
 
 
 class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+
     def do_GET(self) -> None:  # the name that http.server calls
         found = self.path.partition("?")[0] == "/metrics"
-        body = (text() if found else "metrics are at /metrics\n").encode()
+        body = (text(self.server.metrics) if found else "metrics are at /metrics\n").encode()
         self.send_response(200 if found else 404)
         self.send_header("Content-Type", _TEXT)
         self.send_header("Content-Length", str(len(body)))
@@ -119,10 +129,10 @@ class _Handler(BaseHTTPRequestHandler):
         """Requests are not logged: the log is the training's."""
 
 
-_servers: dict[int, ThreadingHTTPServer] = {}
+_servers: dict[int, _Server] = {}
 
 
-def serve(environment: Mapping[str, str] = os.environ) -> int | None:
+def serve(environment: Mapping[str, str] = os.environ, metrics: Sequence[_Metric] = TRAINING) -> int | None:
     """Start the endpoint if the environment asks for one, once per process. Returns its port.
 
     Training does not depend on it: if the port cannot be used, one line says so.
@@ -133,7 +143,8 @@ def serve(environment: Mapping[str, str] = os.environ) -> int | None:
     try:
         port = int(asked)
         if port not in _servers:
-            _servers[port] = ThreadingHTTPServer(("", port), _Handler)
+            _servers[port] = _Server(("", port), _Handler)
+            _servers[port].metrics = metrics
             threading.Thread(target=_servers[port].serve_forever, name="metrics", daemon=True).start()
     except (OSError, OverflowError, ValueError) as error:
         say(metrics=f"{PORT}={asked}: {error}; training continues without the endpoint")

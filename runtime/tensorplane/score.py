@@ -15,28 +15,22 @@ from collections.abc import Mapping, Sequence
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
-from tensorplane import metrics
+from tensorplane import metrics, reading
 from tensorplane.declared_streams import DeclaredStream
 from tensorplane.log import say
 from tensorplane.model_client import Result, Unavailable, results
-from tensorplane.score_progress import LOOK_SECONDS, Progress
+from tensorplane.reading import ANSWER_SECONDS, POLL_SECONDS, RECONNECT, ReadingError
+from tensorplane.score_progress import Progress
 
 INPUT, OUTPUT = "input", "output"
 """Names of the streams in the variable STREAMS."""
-_POLL_SECONDS = 0.5
 _GATHER_SECONDS = 0.01
 """Time that a record waits for others of its request."""
-_ANSWER_SECONDS = 30.0
 _SESSION_MILLISECONDS = 10_000
 """Time after which the other pods get the partitions of one that was killed."""
 _BACKOFF_SECONDS = (0.1, 5.0)
 _FLUSH_SECONDS = 1.0
-_FORBIDDEN = {KafkaError.GROUP_AUTHORIZATION_FAILED, KafkaError.TOPIC_AUTHORIZATION_FAILED}
 _REMEDY = "retention deleted records before they were scored, or the topic was recreated; reset the group's offsets"
-
-
-class ScoringError(RuntimeError):
-    """Scoring cannot continue without losing records."""
 
 
 class Scorer:
@@ -50,26 +44,15 @@ class Scorer:
         self._progress = Progress()
         self._next: dict[int, int] = {}
         """The first offset without a result, by partition of this pod."""
-        common = {"reconnect.backoff.max.ms": 1000}
-        self._consumer = Consumer(
-            {
-                **source.client(),
-                **common,
-                "group.id": source.group or "",
-                "enable.auto.commit": False,
-                # A gap is an error. `_assigned` sets where a group without offsets starts.
-                "auto.offset.reset": "error",
-                "isolation.level": "read_committed",
-                "session.timeout.ms": _SESSION_MILLISECONDS,
-            }
-        )
+        # `_assigned` sets where a group without offsets starts.
+        self._consumer = reading.consumer(source, {"session.timeout.ms": _SESSION_MILLISECONDS})
         # Results are sent until the brokers have them: a message without a time limit is never given up.
         self._producer = Producer(
-            {**sink.client(), **common, "enable.idempotence": True, "linger.ms": 5, "message.timeout.ms": 0}
+            {**sink.client(), **RECONNECT, "enable.idempotence": True, "linger.ms": 5, "message.timeout.ms": 0}
         )
 
     def run(self) -> None:
-        """Score until the stop. Raises ScoringError."""
+        """Score until the stop. Raises ReadingError."""
         self._consumer.subscribe([self._topic], on_assign=self._assigned, on_revoke=self._revoked)
         try:
             while not self._stop.is_set():
@@ -82,11 +65,11 @@ class Scorer:
 
     def _read(self) -> list[Message]:
         """The next records: those that are there as soon as there is one."""
-        first = self._consumer.poll(_POLL_SECONDS)
+        first = self._consumer.poll(POLL_SECONDS)
         if first is None:
             return []
         more = self._consumer.consume(self._batch - 1, _GATHER_SECONDS) if self._batch > 1 else []
-        return [message for message in (first, *more) if _is_read(message)]
+        return [message for message in (first, *more) if reading.is_record(message, _REMEDY)]
 
     def _score(self, messages: Sequence[Message]) -> None:
         """Results, then offsets. If the stop comes first, neither: the group's next pod scores the records."""
@@ -97,7 +80,7 @@ class Scorer:
         for message in messages:
             partition, offset = message.partition() or 0, message.offset() or 0
             after[partition] = max(after.get(partition, 0), offset + 1)
-        self._commit(after)
+        reading.commit(self._consumer, self._topic, after)
         self._next.update((partition, offset) for partition, offset in after.items() if partition in self._next)
         self._progress.add(scored)
 
@@ -136,28 +119,18 @@ class Scorer:
             if self._stop.is_set():
                 return False
         if failed:
-            raise ScoringError(f"topic {self._sink}: {failed[0].str()}")
+            raise ReadingError(f"topic {self._sink}: {failed[0].str()}")
         return True
-
-    def _commit(self, after: Mapping[int, int]) -> None:
-        """Commit the offsets. If Kafka does not, the next commit does, or the records are scored again."""
-        offsets = [TopicPartition(self._topic, partition, offset) for partition, offset in after.items()]
-        try:
-            self._consumer.commit(offsets=offsets, asynchronous=False)
-        except KafkaException as error:
-            if error.args[0].code() in _FORBIDDEN:
-                raise ScoringError(f"topic {self._topic}: {error.args[0].str()}") from error
-            say(uncommitted=error.args[0].name())
 
     def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         """Start each partition at the group's offset; without one, at its first record."""
         while not self._stop.is_set():
             try:
-                committed = consumer.committed(partitions, timeout=_ANSWER_SECONDS)
+                committed = consumer.committed(partitions, timeout=ANSWER_SECONDS)
                 starts = [self._start(consumer, at) for at in committed]
             except KafkaException as error:
                 say(waiting=f"topic {self._topic}: {error.args[0].str()}")
-                self._stop.wait(_POLL_SECONDS)
+                self._stop.wait(POLL_SECONDS)
                 continue
             say(partitions=",".join(str(at.partition) for at in starts) or "none")
             consumer.assign(starts)
@@ -172,7 +145,7 @@ class Scorer:
             raise KafkaException(at.error)
         if at.offset >= 0:
             return at
-        first, _ = consumer.get_watermark_offsets(at, timeout=_ANSWER_SECONDS)
+        first, _ = consumer.get_watermark_offsets(at, timeout=ANSWER_SECONDS)
         return TopicPartition(at.topic, at.partition, first)
 
     def _report_now_and_then(self) -> None:
@@ -181,40 +154,17 @@ class Scorer:
 
     def _lag(self) -> int | None:
         """Records without a result in the pod's partitions; None if the brokers do not answer."""
-        try:
-            ends = {
-                partition: self._consumer.get_watermark_offsets(
-                    TopicPartition(self._topic, partition), timeout=LOOK_SECONDS
-                )[1]
-                for partition in self._next
-            }
-        except KafkaException:
-            return None
-        return sum(max(0, end - self._next[partition]) for partition, end in ends.items())
-
-
-def _is_read(message: Message) -> bool:
-    """Whether it is a record. Errors that pass are none; others are raised."""
-    error = message.error()
-    if not error:
-        return True
-    where = f"topic {message.topic()}, partition {message.partition()}"
-    if error.code() == KafkaError._AUTO_OFFSET_RESET:
-        raise ScoringError(f"{where}: {_REMEDY} ({error.str()})")
-    if error.fatal() or error.code() in _FORBIDDEN:
-        raise ScoringError(f"{where}: {error.str()}")
-    say(waiting=f"{where}: {error.str()}")
-    return False
+        return reading.lag(self._consumer, self._topic, self._next)
 
 
 def main() -> int:
     """Returns the exit code: 0 after SIGTERM, 1 with a line if scoring cannot continue."""
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda number, frame: stop.set())
-    metrics.serve()
+    metrics.serve(metrics=metrics.SCORING)
     try:
         Scorer(os.environ, stop).run()
-    except ScoringError as error:
+    except ReadingError as error:
         print(f"tensorplane: {error}", file=sys.stderr, flush=True)
         return 1
     return 0

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tensorplane import metrics
 from tensorplane.log import say
 from tensorplane.model_client import Result
-
-LOOK_SECONDS = 5.0
-"""Time between two lines, for which the brokers are asked for the lag."""
+from tensorplane.reading import NowAndThen
 
 
 @dataclass
@@ -23,7 +20,7 @@ class Progress:
     """Results with an error, among them."""
     _said: int = -1
     """Records with results at the last line."""
-    _looked: float = float("-inf")
+    _look: NowAndThen = field(default_factory=NowAndThen)
 
     def add(self, batch: Sequence[Result]) -> None:
         """Count a batch."""
@@ -34,11 +31,10 @@ class Progress:
 
     def is_due(self) -> bool:
         """Whether the lag was last looked at some time ago."""
-        return time.monotonic() - self._looked >= LOOK_SECONDS
+        return self._look.is_due()
 
     def report(self, lag: int | None) -> None:
         """Publish the lag, and print one line if there is something new. `lag`: None if the brokers do not tell it."""
-        self._looked = time.monotonic()
         if lag is not None:
             metrics.LAG.set(lag)
         if self.scored != self._said:

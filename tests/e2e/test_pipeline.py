@@ -17,7 +17,7 @@ from cli.access import Access
 from cli.commands.data import remote, transfer
 from cli.commands.data.remote import Question
 from cli.commands.runs import listed, start
-from cli.commands.runs.listed import Run
+from cli.commands.runs.listed import Run, state_of
 from components import versions
 from components.base.labels import QUEUE_LABEL
 from components.base.settings import Settings
@@ -57,7 +57,19 @@ _STAGES = {
         "resources": _RESOURCES,
     },
 }
-_DATASETS = ("texts", "upper", "counts")
+_DATASETS = ("texts", "upper", "counts", "names", "greetings")
+_GREET = {
+    "kind": "pipeline",
+    "triggers": {"new": {}},
+    "stages": {
+        "greet": {
+            "command": ["sh", "-c", 'cd /in/names; for name in *; do echo "hello $(cat "$name")" > "/out/$name"; done'],
+            "inputs": {"names": {"dataset": "names", "split": "file"}},
+            "output": "greetings",
+            "resources": _RESOURCES,
+        }
+    },
+}
 
 
 @dataclass(frozen=True)
@@ -72,16 +84,17 @@ class Pipeline:
     def _kube(self) -> Kube:
         return self.access.api
 
-    def put(self, **texts: str) -> None:
-        """Commit these texts and no others."""
+    def put(self, to: str = "texts", /, **texts: str) -> str:
+        """Commit these texts and no others to a dataset; the commit."""
         source = self.folder / f"put-{len(list(self.folder.iterdir()))}"
         source.mkdir()
         for name, text in texts.items():
             (source / f"{name}.txt").write_text(text)
         about = {"branch": "main", "author": "ann", "message": "", "at": "", "add": False}
-        question = Question("texts", "", "dev", "", "default")
-        with self._dataset("texts", read_only=False) as dataset:
+        question = Question(to, "", "dev", "", "default")
+        with self._dataset(to, read_only=False) as dataset:
             transfer.commit(dataset, question, source, about, Console(quiet=True))
+        return str(self.newest(to)["id"])
 
     def get(self, name: str) -> dict[str, str]:
         """The files of the newest version of a dataset."""
@@ -127,7 +140,7 @@ def pipeline(deployed: Deployed, tmp_path_factory: pytest.TempPathFactory) -> It
     tree = settings_of(PROJECT / "Pulumi.dev.yaml").tree
     more = {
         "datasets": {name: {"volume": "models"} for name in _DATASETS},
-        "workloads": {**tree["workloads"], "words": {"kind": "pipeline", "stages": _STAGES}},
+        "workloads": {**tree["workloads"], "words": {"kind": "pipeline", "stages": _STAGES}, "hello": _GREET},
     }
     settings = yaml.safe_load((PROJECT / "Pulumi.dev.yaml").read_text())
     settings["config"] |= {f"tensorplane:{section}": content for section, content in more.items()}
@@ -181,3 +194,41 @@ def _admitted(pipeline: Pipeline) -> None:
     owners = {owner["uid"] for one in works for owner in one["metadata"].get("ownerReferences", ())}
     assert len(of_stage) >= 3
     assert of_stage <= owners
+
+
+def test_a_trigger_starts_one_run_for_each_version_although_its_agent_is_killed(pipeline: Pipeline) -> None:
+    kube, namespace = pipeline.access.api, pipeline.access.namespace
+    pods = f"/api/v1/namespaces/{namespace}/pods"
+    runs = pipeline_run.path(pipeline_run.WORKFLOWS, namespace)
+
+    def of_hello() -> list[dict[str, Any]]:
+        return [one for one in kube.items(runs) if one["metadata"]["name"].startswith("hello-")]
+
+    def kill() -> None:
+        for pod in kube.items(pods, labelSelector="app.kubernetes.io/name=hello-triggers"):
+            kube.delete(f"{pods}/{pod['metadata']['name']}", gracePeriodSeconds="0")
+
+    # Two agents at once deliver each version twice.
+    scale = f"/apis/apps/v1/namespaces/{namespace}/deployments/hello-triggers"
+    about = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "hello-triggers"}}
+    kube.apply(scale, {**about, "spec": {"replicas": 2}}, "test")
+    commits, names = [], {}
+    for number in range(3):
+        names[f"n{number}"] = f"number {number}"
+        commits.append(pipeline.put("names", **names))
+        kill()
+    eventually(
+        lambda: any(_begins_with(one, commits[-1]) and state_of(one) == "finished" for one in of_hello()),
+        PATIENT_SECONDS,
+        about=of_hello,
+    )
+    begun = [commit for commit in commits for one in of_hello() if _begins_with(one, commit)]
+    assert sorted(begun) == sorted(set(begun))
+    assert len(begun) == len(of_hello())
+    assert pipeline.get("greetings") == {f"n{number}.txt": f"hello number {number}\n" for number in range(3)}
+    events = kube.items(f"/api/v1/namespaces/{namespace}/events", fieldSelector="involvedObject.kind=WorkflowTemplate")
+    assert "RunStarted" in {one["reason"] for one in events}
+
+
+def _begins_with(run: dict[str, Any], commit: str) -> bool:
+    return any(one["value"] == commit for one in run["spec"]["arguments"]["parameters"])

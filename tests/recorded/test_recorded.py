@@ -82,6 +82,7 @@ LATER = {
     "notebook",
     "parameter-server",
     "pipeline",
+    "recorder",
     "scorer",
     "serving",
     "sweep",

@@ -8,7 +8,7 @@ from components.base.model import NAME_LIMIT
 from components.datasets.settings import DatasetArgs
 from components.queues.room import PodSet
 from workloads.base import Declared
-from workloads.checks import command, files, gpu_support, mounts, queueing, resources, tensorflow_image
+from workloads.checks import command, files, gpu_support, mounts, queueing, resources, tensorflow_image, triggers
 from workloads.manifests.pipeline_run import HASH
 from workloads.settings.pipeline import PipelineSettings
 from workloads.settings.pipeline_input import StageInput
@@ -38,6 +38,7 @@ def faults(
         yield from _resources(args, at, where, pods[stage], declared)
     yield from _outputs(settings, at)
     yield from _cycles(settings, at)
+    yield from triggers.faults(settings, name, at, declared)
 
 
 def _datasets(stage: StageArgs, name: str, at: Key, declared: Declared) -> Iterator[Fault]:

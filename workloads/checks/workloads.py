@@ -21,6 +21,8 @@ from workloads.checks import (
     scorer,
     server_room,
     stream_names,
+    topics,
+    triggers,
     unwritten_models,
 )
 from workloads.settings.model_server import ServerSettings
@@ -49,6 +51,8 @@ def faults(
     yield from own
     yield from exposure.faults_between(workloads)
     yield from scorer.faults_between(workloads)
+    yield from topics.faults_between(workloads)
+    yield from triggers.faults_between(workloads)
     yield from model_sources.faults(workloads, declared.workloads)
     yield from server_room.faults(workloads, declared.fleet)
     yield from architecture.faults(workloads, declared.cluster, declared.fleet)

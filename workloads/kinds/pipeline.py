@@ -10,7 +10,7 @@ from components import versions
 from components.base import facts as registered
 from components.base.faults import Fault, Key
 from components.queues.room import PodSet
-from workloads import executor
+from workloads import executor, triggers
 from workloads.base import Declared, Platform, Workload, WorkloadArgs, created
 from workloads.checks import pipeline as checks
 from workloads.manifests import pipeline as manifests
@@ -95,7 +95,7 @@ class Pipeline(Workload):
             *created(platform.queues, args.queues()),
             *platform.controllers,
         ]
-        k8s.apiextensions.CustomResource(
+        template = k8s.apiextensions.CustomResource(
             name,
             api_version=versions.ARGO_API,
             kind=made["kind"],
@@ -103,6 +103,8 @@ class Pipeline(Workload):
             spec=platform.guarded(at, made["spec"]),
             opts=pulumi.ResourceOptions(parent=self, depends_on=needed),
         )
+        if args.triggers:
+            triggers.declare(owner, args, known, needed=[template, *created(platform.volumes, volumes)])
         self.gpus = gpus
         self.outputs = registered.PipelineOutputs(
             kind=args.kind,

@@ -51,6 +51,10 @@ class Stored:
     def _in_pod(self, folder: str) -> str:
         return f"{_VOLUMES}/{self.volume.claim}/{folder}"
 
+    def mount(self, *, read_only: bool) -> pod.VolumeMount:
+        """Its volume, where `root` is."""
+        return self.volume.at(f"{_VOLUMES}/{self.volume.claim}", read_only=read_only)
+
     @property
     def roots_of_others(self) -> list[str]:
         """The folders of the other datasets in the pods of steps."""

@@ -8,6 +8,7 @@ from pydantic import Field
 from components.base.model import Model, Name
 from workloads.settings.pipeline_input import MAIN, StageInput
 from workloads.settings.pipeline_stage import StageArgs
+from workloads.settings.pipeline_trigger import TriggerArgs
 
 
 class PipelineSettings(Model):
@@ -15,6 +16,10 @@ class PipelineSettings(Model):
 
     stages: Annotated[dict[Name, StageArgs], Field(min_length=1)]
     """Its stages. A stage that reads the output of another one runs after it."""
+
+    triggers: Annotated[dict[Name, TriggerArgs], Field(default_factory=dict)]
+    """What starts runs, by names of your choice: `new: {}` for each new version. Without any, only `tensorplane runs
+    start` does. The same pipeline on the same versions is one run."""
 
     @property
     def writers(self) -> Mapping[str, str]:
@@ -38,11 +43,21 @@ class PipelineSettings(Model):
             found.update({parameter(one): one for name, one in stage.inputs.items() if name not in made})
         return dict(sorted(found.items()))
 
+    def counted(self, trigger: TriggerArgs) -> list[str]:
+        """The parameters of a run whose datasets a trigger counts. Unknown names are left out."""
+        asked = trigger.datasets
+        return [name for name, one in self.sources.items() if asked is None or named(one) in asked]
+
     @property
     def datasets(self) -> list[str]:
         """All datasets that its stages read and write."""
         stages = self.stages.values()
         return sorted({one.dataset for stage in stages for one in stage.inputs.values()} | {*self.writers})
+
+
+def named(source: StageInput) -> str:
+    """A source as DATASET, or DATASET@BRANCH."""
+    return source.dataset if source.branch == MAIN else f"{source.dataset}@{source.branch}"
 
 
 def parameter(source: StageInput) -> str:

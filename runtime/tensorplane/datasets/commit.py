@@ -12,7 +12,7 @@ import json
 import re
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -55,6 +55,10 @@ class Commit:
     changed: dict[str, int]
     """Counts of files `added`, `changed` and `removed` since the first parent, and `bytes` of the former two."""
     provenance: dict[str, Any]
+
+
+After = Callable[[Commit | None], object]
+"""Looks at the newest commit of a branch, None if there is none, before the next one. Raises Refused to add none."""
 
 
 def read(store: Store, commit: str) -> Commit:
@@ -109,14 +113,22 @@ def log(store: Store, commit: str) -> Iterator[Commit]:
 
 
 def publish(
-    store: Store, branch: str, ours: str, note: Note, *, base: str | None, ours_win: bool = False, whole: bool = False
+    store: Store,
+    branch: str,
+    ours: str,
+    note: Note,
+    *,
+    base: str | None,
+    ours_win: bool = False,
+    whole: bool = False,
+    after: After | None = None,
 ) -> Commit:
     """Make a tree the newest commit of a branch, and return the commit.
 
     `base`: the version that `ours` was made from. What others have committed since is kept: their files stay unless
     `ours` changed the same ones, which raises Conflict or, with `ours_win`, replaces theirs. `whole`: the branch gets
-    exactly `ours`, for results that replace the former ones. Nothing is added if the branch has these files from the
-    same provenance already.
+    exactly `ours`, for results that replace the former ones. `after`: what the commit before must be. Nothing is added
+    if the branch has these files from the same provenance already.
     """
     if not NAME.fullmatch(branch):
         raise Refused(f"{branch!r}: is no name of a branch; use letters, digits, '.', '_' and '-'")
@@ -124,6 +136,8 @@ def publish(
     while True:
         number = last(store, branch)
         before = read(store, entry(store, branch, number)) if number else None
+        if after:
+            after(before)
         theirs = before.version if before else None
         version = ours if whole else tree.merge(store, base, ours, theirs, ours_win=ours_win)
         if before and version == before.version and note.provenance in ({}, before.provenance):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from tensorplane.datasets import checkout, commit, labels, reads, retention, scan, tree
-from tensorplane.datasets.commit import Commit, Note
+from tensorplane.datasets.commit import After, Commit, Note
 from tensorplane.datasets.refused import Gone, Refused
 from tensorplane.datasets.store import Store, blob_name
 from tensorplane.datasets.tree import File
@@ -91,18 +91,20 @@ class Dataset:
         ours_win: bool = False,
         whole: bool = False,
         check: Check | None = None,
+        after: After | None = None,
     ) -> Commit:
         """Commit changes of some files: what `keep` returned, or None to remove a file. The others stay, unless
         `whole`: then the branch has these files and no others.
 
-        Costs as much as the changes. `base` and the rest are as in `commit`.
+        Costs as much as the changes. `after`: refuses a newest commit that this one must not follow. `base` and
+        the rest are as in `commit`.
         """
         self.store.create()
         now = self.resolve(base) if base else commit.head(self.store, branch)
         known = now.version if now else None
         ours = tree.update(self.store, None if whole else known, changes).id
         self._check(check, known, ours)
-        return commit.publish(self.store, branch, ours, note, base=known, ours_win=ours_win, whole=whole)
+        return commit.publish(self.store, branch, ours, note, base=known, ours_win=ours_win, whole=whole, after=after)
 
     def keep(self, source: BinaryIO, *, executable: bool = False) -> File:
         """Keep a content for `put`."""

@@ -104,6 +104,8 @@ def test_every_goal_has_a_figure() -> None:
         "asha-time": "<= 0.40",
         "dataset-commit": "<= 1",
         "dataset-dedup": ">= 100",
+        "trigger-to-first-line": "<= 5",
+        "stage-overhead": "<= 3",
     }
 
 

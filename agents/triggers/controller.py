@@ -1,0 +1,173 @@
+"""The triggers of one pipeline: looks at its datasets, decides, and starts runs. It may be killed at any point: the
+next one finds everything in the cluster."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from agents.triggers import run as runs
+from agents.triggers import schedule
+from agents.triggers.commits import Head
+from agents.triggers.counted import Counted
+from agents.triggers.decide import Seen, asked, ripe
+from agents.triggers.described import Described
+from agents.triggers.kept import Decision, Kept, Run
+
+STARTED, NOTHING_NEW = "RunStarted", "NothingNew"
+_EVENT_SECONDS = 3600
+
+
+class Objects(Protocol):
+    """The pipeline's objects in the cluster."""
+
+    def kept(self) -> Kept: ...
+    def keep(self, kept: Kept) -> None: ...
+    def template(self) -> Mapping[str, Any] | None: ...
+    def has(self, run: str) -> bool: ...
+    def unfinished(self) -> list[str]: ...
+    def create(self, workflow: Mapping[str, Any]) -> None: ...
+    def announce(self, decision: Decision) -> None: ...
+
+
+@dataclass
+class Controller:
+    """Does what is due at each step."""
+
+    described: Described
+    cluster: Objects
+    said: Callable[[str], object] = lambda line: None
+    """Called with each decision once it is kept, and with what a run waits for."""
+    clock: Callable[[], float] = time.monotonic
+    """Seconds since any moment."""
+    now: Callable[[], float] = time.time
+    """Seconds since 1970."""
+    _heads: dict[str, Head] = field(default_factory=dict)
+    _counted: dict[str, Counted] = field(default_factory=dict)
+    _changed_at: float = float("-inf")
+    """When a commit was last seen to come."""
+    _asked_at: dict[str, float] = field(default_factory=dict)
+    """When each trigger first asked for the next run."""
+    _looked: dict[str, int] = field(default_factory=dict)
+    """The minute up to which each schedule was looked at without being due."""
+    _announced: int = 0
+    _waiting: str = ""
+
+    def step(self) -> None:
+        """One look, at most one run. Raises OSError if the cluster or a volume does not answer."""
+        heads = self._look()
+        kept = self.cluster.kept()
+        template = self.cluster.template()
+        if template is None or runs.parameters_of(template) != set(self.described.logs):
+            # Its controller of the same update will find it.
+            self._wait("the pipeline to be deployed")
+            return
+        if kept.starting:
+            kept = self._start(kept, template)
+        kept = self._begin_schedules(kept)
+        if missing := [name for name in self.described.logs if name not in heads]:
+            self._wait(f"a first version of {', '.join(missing)}")
+        else:
+            kept = self._decide(kept, template, heads)
+        self._tell(kept)
+
+    def _look(self) -> dict[str, Head]:
+        found = {}
+        for name, log in self.described.logs.items():
+            known = self._heads.get(name)
+            if head := log.head(known.number if known else 0):
+                found[name] = head
+        if found != self._heads:
+            # At the start nobody knows when the commits came.
+            self._changed_at = self.clock()
+            self._heads = found
+        return found
+
+    def _decide(self, kept: Kept, template: Mapping[str, Any], heads: Mapping[str, Head]) -> Kept:
+        commits = {name: head.commit for name, head in heads.items()}
+        wanted = Run(runs.workflow(template, commits)["metadata"]["name"], runs.pipeline_of(template), heads)
+        is_last = kept.last is not None and kept.last.name == wanted.name
+        if not is_last and self.cluster.has(wanted.name):
+            # Somebody has started it, such as `tensorplane runs start`.
+            kept, is_last = replace(kept, last=wanted), True
+            self.cluster.keep(kept)
+        seen = self._seen(kept, wanted)
+        every = asked(self.described.triggers, seen)
+        self._asked_at = {name: self._asked_at.get(name, self.clock()) for name in every}
+        seen = replace(seen, waited={name: self.clock() - at for name, at in self._asked_at.items()})
+        found = ripe(self.described.triggers, seen)
+        if not found:
+            return kept
+        schedules = {**kept.schedules, **{name: seen.due[name] for name in found if name in seen.due}}
+        why = "; ".join(f"trigger {name}: {reason}" for name, reason in sorted(found.items()))
+        if is_last:
+            after = kept.decided(self.now(), NOTHING_NEW, wanted.name, f"{why}; this run has it", schedules=schedules)
+            self.cluster.keep(after)
+            return after
+        if others := self.cluster.unfinished():
+            self._wait(f"{' and '.join(others)} to end, and then starts one for the newest versions")
+            return kept
+        after = kept.decided(self.now(), STARTED, wanted.name, why, schedules=schedules, last=wanted, starting=True)
+        self.cluster.keep(after)
+        return self._start(after, template)
+
+    def _start(self, kept: Kept, template: Mapping[str, Any]) -> Kept:
+        """Create the run that is remembered, of the pipeline as it is now."""
+        last = kept.last if kept.last and {*kept.last.heads} == {*self.described.logs} else None
+        if last:
+            workflow = runs.workflow(template, last.commits)
+            self.cluster.create(workflow)
+            last = Run(workflow["metadata"]["name"], runs.pipeline_of(template), last.heads)
+        # Without it, the pipeline has other sources since, and everything in them is new.
+        after = replace(kept, last=last, starting=False)
+        self.cluster.keep(after)
+        self._asked_at.clear()
+        self._waiting = ""
+        return after
+
+    def _begin_schedules(self, kept: Kept) -> Kept:
+        """A schedule counts from when it is first seen, not from 1970."""
+        names = {one.name for one in self.described.triggers if one.schedule}
+        if names == set(kept.schedules):
+            return kept
+        minute = int(self.now() // 60)
+        after = replace(kept, schedules={name: kept.schedules.get(name, minute) for name in sorted(names)})
+        self.cluster.keep(after)
+        return after
+
+    def _seen(self, kept: Kept, wanted: Run) -> Seen:
+        before: Mapping[str, Head] = kept.last.heads if kept.last else {}
+        counts = {}
+        for name, head in wanted.heads.items():
+            counted = self._counted.setdefault(name, Counted(self.described.logs[name]))
+            counts[name] = counted.since(before.get(name), head)
+        changed = kept.last is not None and kept.last.pipeline != wanted.pipeline
+        return Seen(counts, changed, self.clock() - self._changed_at, due=self._due(kept))
+
+    def _due(self, kept: Kept) -> dict[str, int]:
+        minute, found = int(self.now() // 60), {}
+        for one in self.described.triggers:
+            if one.schedule:
+                since = max(kept.schedules[one.name], self._looked.get(one.name, 0))
+                if due := schedule.last_due(one.schedule, since, minute):
+                    found[one.name] = due
+                else:
+                    self._looked[one.name] = minute
+        return found
+
+    def _wait(self, what: str) -> None:
+        if what != self._waiting:
+            self._waiting = what
+            self.said(f"waits for {what}")
+
+    def _tell(self, kept: Kept) -> None:
+        for decision in kept.decisions:
+            if decision.number <= self._announced:
+                continue
+            # Events are kept for an hour; a later start would create them anew.
+            if self.now() - decision.at < _EVENT_SECONDS:
+                self.cluster.announce(decision)
+            self.said(f"{decision.action}: {decision.run}: {decision.reason}")
+            self._announced = decision.number

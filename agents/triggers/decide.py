@@ -1,0 +1,57 @@
+"""Which trigger asks for a run, from what is new. It has no state of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from agents.triggers.described import BYTES, VERSIONS, Trigger
+
+_MIB = 2**20
+_NOUNS = {"versions": "version", "files": "file", "windows": "window"}
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What one look found."""
+
+    counts: Mapping[str, Mapping[str, int]]
+    """What is new since the last run, by the run's parameters."""
+    changed: bool
+    """Whether the pipeline itself is another than that of the last run. Without a last run it is not."""
+    quiet: float
+    """Seconds since a commit was last seen to come."""
+    waited: Mapping[str, float] = field(default_factory=dict)
+    """Seconds since each trigger first asked for the run, by trigger."""
+    due: Mapping[str, int] = field(default_factory=dict)
+    """Triggers with a schedule whose time has come, and when, in minutes since 1970."""
+
+
+def asked(triggers: Sequence[Trigger], seen: Seen) -> dict[str, str]:
+    """Triggers that ask for a run, whether or not it has to wait, and why."""
+    return {one.name: why for one in triggers if (why := _why(one, seen))}
+
+
+def ripe(triggers: Sequence[Trigger], seen: Seen) -> dict[str, str]:
+    """Those of them whose run need not wait for further commits."""
+    every = asked(triggers, seen)
+    return {one.name: every[one.name] for one in triggers if one.name in every and not _waits(one, seen)}
+
+
+def _why(trigger: Trigger, seen: Seen) -> str:
+    if trigger.counts is None:
+        return "its schedule" if trigger.name in seen.due else ""
+    count = sum(seen.counts[name][trigger.counts] for name in trigger.sources)
+    if count >= trigger.at_least:
+        return _amount(trigger.counts, count)
+    return "the pipeline changed" if seen.changed and trigger.counts == VERSIONS else ""
+
+
+def _amount(counts: str, count: int) -> str:
+    if counts == BYTES:
+        return f"{count / _MIB:,.1f} MiB new"
+    return f"{count:,} new {_NOUNS[counts]}{'' if count == 1 else 's'}"
+
+
+def _waits(trigger: Trigger, seen: Seen) -> bool:
+    return seen.quiet < trigger.quiet_seconds and seen.waited.get(trigger.name, 0.0) < trigger.longest_seconds

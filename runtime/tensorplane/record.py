@@ -1,0 +1,184 @@
+"""Makes versions of a dataset of a topic's records: `python3 -m tensorplane.record` in the pod of a recorder.
+
+Each window of records is one commit, which also has the offsets after them. A recorder that is killed goes on from
+those of the newest commit, so each record is in the dataset exactly once. The group's offsets in Kafka follow, for its
+lag.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import sys
+import threading
+from collections import deque
+from collections.abc import Mapping
+
+from confluent_kafka import KafkaException, Message, TopicPartition
+
+from tensorplane import metrics, reading, record_place
+from tensorplane.datasets import Dataset, Note, Refused, requests
+from tensorplane.declared_streams import DeclaredStream
+from tensorplane.log import say
+from tensorplane.reading import ANSWER_SECONDS, POLL_SECONDS, NowAndThen, ReadingError
+from tensorplane.record_place import Moved, Place, Source
+from tensorplane.record_window import Limits, Window
+
+INPUT = "input"
+"""Name of the stream in the variable STREAMS."""
+_AT_ONCE = 100
+_FETCHED_KIB = 16 * 1024
+"""Records that the client reads ahead, in memory."""
+_PARTITIONS_SECONDS = 30.0
+"""Time after which the topic is asked for new partitions."""
+_REMEDY = (
+    "retention deleted records before they were recorded, or the topic was recreated; set `lost: skip` to go on with "
+    "the first record that is there, or another group to begin anew"
+)
+
+
+class Recorder:
+    """The only reader of its topic in its group."""
+
+    def __init__(self, environment: Mapping[str, str], stop: threading.Event) -> None:
+        asked = json.loads(environment["RECORDER"])
+        stream = DeclaredStream.of(INPUT, environment)
+        self._name, self._topic, self._branch = asked["name"], asked["topic"], asked["branch"]
+        self._source = Source(asked["stream"], self._topic, stream.group or "")
+        self._limits, self._layout, self._skips = Limits(**asked["window"]), asked["layout"], asked["lost"] == "skip"
+        self._dataset, self._rules = Dataset(asked["root"]), asked["rules"]
+        self._stop = stop
+        self._consumer = reading.consumer(stream, {"queued.max.messages.kbytes": _FETCHED_KIB})
+        self._place = Place(None, {})
+        self._from: dict[int, int] = {}
+        """The first record of each partition that is in no commit."""
+        self._skipped: dict[int, int] = {}
+        """Records that retention had deleted, by partition, until a commit says so."""
+        self._waiting: deque[Message] = deque()
+        """Records that were read and are in no window yet."""
+        self._partitions, self._look = NowAndThen(_PARTITIONS_SECONDS), NowAndThen()
+
+    def run(self) -> None:
+        """Record until the stop. Raises ReadingError, Refused or OSError."""
+        try:
+            self._begin()
+            while not self._stop.is_set():
+                window = Window(self._limits)
+                self._fill(window)
+                if window.is_over and not self._commit(window):
+                    self._begin()
+        finally:
+            self._consumer.close()
+
+    def _begin(self) -> None:
+        """Go on from the newest commit."""
+        self._dataset.store.create()
+        self._place = record_place.of(self._dataset, self._branch, self._source)
+        self._waiting.clear()
+        self._skipped.clear()
+        self._from = {}
+        self._consumer.unassign()
+        self._add_partitions()
+
+    def _fill(self, window: Window) -> None:
+        """Read until the window is over or the stop comes."""
+        while not window.is_over and not self._stop.is_set():
+            if self._partitions.is_due():
+                self._add_partitions()
+            if not self._waiting:
+                wait = min(POLL_SECONDS, window.seconds_left)
+                self._waiting.extend(self._consumer.consume(min(_AT_ONCE, window.room), wait))
+            while self._waiting and not window.is_over:
+                message = self._waiting.popleft()
+                if reading.is_record(message, _REMEDY):
+                    window.add(message.partition() or 0, message.offset() or 0, message.value())
+            self._report_now_and_then()
+
+    def _commit(self, window: Window) -> bool:
+        """Commit a window. Returns False if another recorder has committed meanwhile."""
+        end = {**self._from, **window.after}
+        about = record_place.provenance(self._source, self._from, end, window.records, self._skipped)
+        kept = {path: self._dataset.keep(io.BytesIO(content)) for path, content in window.files(self._layout)}
+        try:
+            made = self._dataset.put(
+                kept,
+                branch=self._branch,
+                note=Note(f"{window.records:,} records of {self._topic}", self._name, about),
+                # A path is of one window alone, so whatever else has it was not read from the topic.
+                ours_win=True,
+                after=lambda before: record_place.unchanged(
+                    self._dataset, self._branch, self._source, self._place, before
+                ),
+            )
+        except Moved as error:
+            say(moved=str(error))
+            return False
+        self._place = Place(made.id, end)
+        self._from = end
+        self._skipped.clear()
+        reading.commit(self._consumer, self._topic, end)
+        metrics.RECORDED.add(window.records)
+        say(committed=made.id[:12], records=window.records, bytes=window.bytes, files=len(kept))
+        requests.collect_if_due(self._dataset, self._rules)
+        return True
+
+    def _add_partitions(self) -> None:
+        """Read all partitions of the topic. Waits while the brokers do not answer."""
+        while not self._stop.is_set():
+            try:
+                found = self._consumer.list_topics(self._topic, timeout=ANSWER_SECONDS).topics[self._topic]
+                if found.error:
+                    raise KafkaException(found.error)
+                fresh = sorted(set(found.partitions) - set(self._from))
+                starts = {partition: self._start(partition) for partition in fresh}
+            except KafkaException as error:
+                say(waiting=f"topic {self._topic}: {error.args[0].str()}")
+                self._stop.wait(POLL_SECONDS)
+                continue
+            if starts:
+                say(reads=",".join(f"{partition}:{offset}" for partition, offset in starts.items()))
+                self._consumer.incremental_assign([TopicPartition(self._topic, *start) for start in starts.items()])
+                self._from.update(starts)
+            return
+
+    def _start(self, partition: int) -> int:
+        """Where to read a partition: after what is committed, else at its first record."""
+        at = TopicPartition(self._topic, partition)
+        first, end = self._consumer.get_watermark_offsets(at, timeout=ANSWER_SECONDS)
+        wanted = self._place.next.get(partition, first)
+        if wanted < first and self._skips:
+            self._skipped[partition] = first - wanted
+            say(skipped=first - wanted, partition=partition)
+            return first
+        if not first <= wanted <= end:
+            where = f"topic {self._topic}, partition {partition}"
+            raise ReadingError(f"{where}: the next record is {wanted}, Kafka has {first} to {end}; {_REMEDY}")
+        return wanted
+
+    def _report_now_and_then(self) -> None:
+        if self._look.is_due():
+            lag = reading.lag(self._consumer, self._topic, self._from)
+            if lag is not None:
+                metrics.UNRECORDED.set(lag)
+
+
+def main() -> int:
+    """Returns the exit code: 0 after SIGTERM, 1 with a line if recording cannot continue."""
+    stop = threading.Event()
+    signal.signal(signal.SIGTERM, lambda number, frame: stop.set())
+    metrics.serve(metrics=metrics.RECORDING)
+    try:
+        Recorder(os.environ, stop).run()
+    except (ReadingError, Refused) as error:
+        print(f"tensorplane: {error}", file=sys.stderr, flush=True)
+        return 1
+    except OSError as error:
+        print(f"tensorplane: {error.filename or 'the volume'}: {error.strerror or error}", file=sys.stderr, flush=True)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

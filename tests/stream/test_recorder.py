@@ -1,0 +1,184 @@
+"""A recorder that is killed with its broker, or has a second one beside it: each record is in the dataset once."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from embedded.step import Step
+from embedded.toolchain import kafka
+from tensorplane.datasets import Dataset
+from tests.runtime.launching import LIBRARY
+from tests.stream.broker import Broker
+from tests.stream.scoring import committed
+from tests.support.waiting import PATIENT_SECONDS, eventually
+
+_KILLS = int(os.environ.get("TENSORPLANE_KILLS", "4"))
+_RECORDS = int(os.environ.get("TENSORPLANE_RECORDS", "400"))
+_PARTITIONS = 3
+
+
+class Recording:
+    """Processes that run the library's program as the recorder's pod does, and their dataset."""
+
+    def __init__(self, broker: Broker, topic: str, folder: Path, **asked: Any) -> None:
+        self.root, self.dataset = folder / "dataset", Dataset(folder / "dataset")
+        self._log = folder / "log.txt"
+        recorder = {
+            "name": "clicks-recorder",
+            "stream": "events",
+            "topic": topic,
+            "branch": "main",
+            "root": str(self.root),
+            "window": {"records": 8, "bytes": 10**6, "seconds": 0.2},
+            "layout": "lines",
+            "lost": "stop",
+            "rules": {},
+            **asked,
+        }
+        streams = {"input": {"bootstrap": broker.bootstrap, "topics": [topic], "group": "scorer", "settings": {}}}
+        self._environment = {
+            **os.environ,
+            "PYTHONPATH": str(LIBRARY),
+            "STREAMS": json.dumps(streams),
+            "RECORDER": json.dumps(recorder),
+        }
+
+    @contextmanager
+    def running(self, count: int = 1) -> Iterator[list[subprocess.Popen[bytes]]]:
+        """As many processes. A test may replace those that it kills; all are killed at the end."""
+        processes = [self.start() for _ in range(count)]
+        try:
+            yield processes
+        finally:
+            for process in processes:
+                process.kill()
+                process.wait()
+
+    def start(self) -> subprocess.Popen[bytes]:
+        """One more."""
+        with self._log.open("ab") as output:
+            command = [sys.executable, "-m", "tensorplane.record"]
+            return subprocess.Popen(command, env=self._environment, stdout=output, stderr=subprocess.STDOUT)
+
+    def said(self) -> str:
+        """The end of what they said."""
+        return self._log.read_text()[-3000:] if self._log.exists() else ""
+
+    def commits(self) -> int:
+        """So far."""
+        return len(list(self.dataset.log())) if "main" in self.dataset.branches() else 0
+
+    def values(self) -> list[int]:
+        """The numbers in all lines of the newest version, in order."""
+        if not self.commits():
+            return []
+        found = self.dataset.open()
+        return sorted(int(line) for path in found.rglob("*.jsonl") for line in path.read_text().splitlines())
+
+    def windows(self) -> list[dict[str, Any]]:
+        """What each commit says about its window, the oldest first."""
+        return [made.provenance["stream"] for made in self.dataset.log()][::-1]
+
+
+@pytest.fixture
+def own_broker(tmp_path: Path) -> Iterator[Broker]:
+    """A broker that the test may kill."""
+    folder = tmp_path / "kafka"
+    folder.mkdir()
+    running = Broker(kafka.obtain(Step("kafka")), folder)
+    try:
+        yield running
+    finally:
+        running.kill()
+
+
+def test_each_record_is_in_the_dataset_once_although_recorders_and_broker_are_killed(
+    own_broker: Broker, topic: str, tmp_path: Path
+) -> None:
+    broker, chance = own_broker, random.Random(int(os.environ.get("TENSORPLANE_SEED", "1")))
+    recording = Recording(broker, topic, tmp_path)
+    broker.create(topic, _PARTITIONS)
+    part, written = max(1, _RECORDS // (_KILLS + 1)), 0
+    # Two at once, as after a node is lost whose pod still runs: one of them loses each window.
+    with recording.running(2) as processes:
+        for kill in range(_KILLS):
+            at = recording.commits() + chance.randrange(1, max(2, part // 16))
+            broker.produce(topic, map(str, range(written, written + part)), _PARTITIONS, first=written)
+            written += part
+            eventually(lambda at=at: recording.commits() >= at, about=recording.said)  # type: ignore[misc]
+            if kill % 4 == 3:
+                broker.kill()
+                broker.start()
+            else:
+                victim = chance.randrange(len(processes))
+                processes[victim].kill()
+                processes[victim].wait()
+                processes[victim] = recording.start()
+        broker.produce(topic, map(str, range(written, _RECORDS)), _PARTITIONS, first=written)
+        eventually(lambda: len(recording.values()) >= _RECORDS, about=recording.said)
+        assert recording.values() == list(range(_RECORDS))
+        assert [process.poll() for process in processes] == [None, None], recording.said()
+    windows = recording.windows()
+    assert sum(each["records"] for each in windows) == _RECORDS
+    assert all(before["to"].items() <= after["from"].items() for before, after in itertools.pairwise(windows))
+    assert sum(windows[-1]["to"].values()) == _RECORDS
+
+
+def test_a_stopped_recorder_goes_on_after_its_newest_commit(broker: Broker, topic: str, tmp_path: Path) -> None:
+    recording = Recording(broker, topic, tmp_path, window={"records": 3, "bytes": 10**6, "seconds": 1000.0})
+    broker.create(topic)
+    broker.produce(topic, map(str, range(5)))
+    with recording.running() as (process,):
+        eventually(lambda: recording.values() == [0, 1, 2], about=recording.said)
+        eventually(lambda: committed(broker, topic, 1) == 3, about=recording.said)
+        process.terminate()
+        assert process.wait(PATIENT_SECONDS) == 0, recording.said()
+    broker.produce(topic, ["5"], first=5)
+    with recording.running():
+        eventually(lambda: recording.values() == list(range(6)), about=recording.said)
+    assert [each["to"] for each in recording.windows()] == [{"0": 3}, {"0": 6}]
+
+
+def test_records_that_retention_deleted_stop_it_unless_they_may_be_lost(
+    broker: Broker, topic: str, tmp_path: Path
+) -> None:
+    recording = Recording(broker, topic, tmp_path)
+    broker.create(topic)
+    broker.produce(topic, ["0"])
+    with recording.running() as (process,):
+        eventually(lambda: recording.values() == [0], about=recording.said)
+        process.terminate()
+        process.wait(PATIENT_SECONDS)
+    broker.produce(topic, ["1", "2", "3"])
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+    for done in admin.delete_records([TopicPartition(topic, 0, 3)]).values():
+        done.result()
+    with recording.running() as (process,):
+        assert process.wait(PATIENT_SECONDS) == 1
+    assert f"topic {topic}, partition 0: the next record is 1, Kafka has 3 to 4; retention deleted" in recording.said()
+    with Recording(broker, topic, tmp_path, lost="skip").running():
+        eventually(lambda: recording.values() == [0, 3], about=recording.said)
+    assert recording.windows()[-1]["skipped"] == {"0": 2}
+
+
+def test_a_file_for_each_record_has_its_bytes(broker: Broker, topic: str, tmp_path: Path) -> None:
+    recording = Recording(broker, topic, tmp_path, layout="files", branch="live")
+    broker.create(topic)
+    broker.produce(topic, ["no JSON {", "1"])
+    with recording.running():
+        eventually(lambda: "live" in recording.dataset.branches(), about=recording.said)
+    found = recording.dataset.open("live")
+    assert [path.read_text() for path in sorted((found / "0").iterdir())] == ["no JSON {", "1"]

@@ -1,0 +1,101 @@
+"""Recorders: a Deployment that makes versions of a dataset of the records of a topic."""
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, Literal
+
+import pulumi
+
+from components import versions
+from components.base import facts as registered
+from components.base.faults import Fault, Key
+from components.node_groups import placement as node_placement
+from components.queues.room import PodSet
+from workloads import exposure, pipeline_facts, references, sources
+from workloads.base import Declared, Platform, Workload, WorkloadArgs, created
+from workloads.checks import recorder as checks
+from workloads.manifests import recorder as manifests
+from workloads.manifests import scorer, service_monitor
+from workloads.owner import Owner
+from workloads.settings.recorder import RecorderSettings
+
+
+class RecorderArgs(RecorderSettings, WorkloadArgs):
+    """Settings of a recorder. Each window of a topic's records becomes one version of a dataset, and each record is in
+    it exactly once."""
+
+    kind: Literal["recorder"] = "recorder"
+    stays: ClassVar[bool] = True
+    accepts_clients: ClassVar[bool] = True
+
+    @property
+    def named_image(self) -> Any:
+        return self.image
+
+    def default_image(self, images: versions.Images) -> str | None:
+        # TensorFlow's public image has no client of Kafka.
+        return images.training(0) if images.built_here else None
+
+    def pod_sets(self) -> list[PodSet]:
+        return [PodSet("recorder", 1, self.resources, together=False, interruptible=True)]
+
+    def unqueued(self) -> list[PodSet]:
+        return self.pod_sets()
+
+    def check(self, name: str, at: Key, declared: Declared) -> Iterator[Fault]:
+        yield from checks.faults(self, name, at, self.pod_sets(), declared)
+
+    def build(self, name: str, at: Key, platform: Platform, opts: pulumi.ResourceOptions) -> "Recorder":
+        return Recorder(name, self, at=at, platform=platform, opts=opts)
+
+
+class Recorder(Workload):
+    """A recorder."""
+
+    def __init__(
+        self,
+        name: str,
+        args: RecorderArgs,
+        *,
+        at: Key,
+        platform: Platform,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        """`at`: the path of the settings."""
+        image = platform.guarded(at, args.image or args.default_image(platform.cluster.args.images))
+        props = registered.Recorder(dataset=args.dataset, image=image, gpus=0)
+        super().__init__(registered.RECORDER, name, dict(props), opts)
+        owner = Owner(self, name, platform.namespace, manifests.PART)
+        code = scorer.library(owner.identity, sources.library())
+        needed = [
+            owner.service_account(),
+            owner.config_map(code),
+            owner.allow_clients([scorer.METRICS_PORT]),
+            *created(platform.streams, [args.input.stream]),
+            *created(platform.volumes, [platform.settings.datasets[args.dataset].volume]),
+        ]
+        by_operator = platform.settings.prometheus.serving_metrics == "serviceMonitor"
+        template: Any = image.apply(
+            lambda image: manifests.pods(
+                owner.identity,
+                args,
+                image,
+                dataset=pipeline_facts.stored(args.dataset, platform.settings),
+                code=code,
+                stream=references.client(args.input.stream, args.input.use, platform.settings, known_as=scorer.INPUT),
+                placement=node_placement.spec(platform.cluster.fleet, args.resources, interruptible=True),
+                annotations={} if by_operator else scorer.for_prometheus(),
+            )
+        )
+        # Two would be safe, but each would read what only one can commit.
+        deployment = owner.deployment(template, replicas=1, needed=needed, unavailable=1, surge=0)
+        if by_operator:
+            exposure.custom(owner, service_monitor.pod_monitor(owner.identity), [deployment])
+        self.gpus = 0
+        self.outputs = registered.RecorderOutputs(
+            kind=args.kind,
+            deployment=deployment.metadata["name"],
+            input=f"{args.input.stream}/{args.input.topic}",
+            dataset=f"{args.dataset}@{args.branch}",
+            gpus=0,
+        )
+        self.register_outputs(dict(self.outputs))

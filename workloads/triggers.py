@@ -1,0 +1,43 @@
+"""The agent of a pipeline's triggers."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pulumi
+
+from components import trigger_agent
+from workloads.manifests.pipeline import Facts
+from workloads.owner import Owner
+from workloads.settings.pipeline import PipelineSettings
+
+
+def declare(owner: Owner, settings: PipelineSettings, facts: Facts, *, needed: Sequence[pulumi.Resource]) -> None:
+    """Create the agent. `needed`: the pipeline and its volumes."""
+    volumes = {}
+    for source in settings.sources.values():
+        stored = facts.datasets[source.dataset]
+        mount = stored.mount(read_only=True)
+        volumes[mount.claim] = trigger_agent.Volume(mount.claim, mount.path, mount.labels)
+    trigger_agent.declare(
+        owner.name,
+        description(settings, facts),
+        image=facts.image,
+        volumes=[volumes[claim] for claim in sorted(volumes)],
+        namespace=owner.namespace.name,
+        needed=needed,
+        opts=owner.inside,
+    )
+
+
+def description(settings: PipelineSettings, facts: Facts) -> dict[str, Any]:
+    """The triggers as the agent reads them."""
+    return {
+        "pipeline": facts.name,
+        "sources": {
+            name: {"root": facts.datasets[one.dataset].root, "branch": one.branch}
+            for name, one in settings.sources.items()
+        },
+        "triggers": {
+            name: {**trigger.plain, "sources": settings.counted(trigger)} for name, trigger in settings.triggers.items()
+        },
+    }
