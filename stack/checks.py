@@ -184,8 +184,8 @@ def _default_queue(config: StackConfig) -> Iterator[Fault]:
     waiting += [f"serve {name}" for name, one in config.workloads.items() if one.stays]
     if waiting:
         reason = f"the cluster's own Kueue may queue the pods that {waiting[0]} in it; use another name"
-        given = (("volumes",), ("workloads",), ("controllers", "kueue"))
-        yield Fault(("queues", queue.DEFAULT), reason, given=given)
+        others = (("volumes",), ("workloads",), ("controllers", "kueue"))
+        yield Fault(("queues", queue.DEFAULT), reason, given=others)
 
 
 def _declared(settings: Settings, section: str, valid: Mapping[str, T]) -> dict[str, T | None]:

@@ -120,7 +120,7 @@ class Recorder:
         self._skipped.clear()
         reading.commit(self._consumer, self._topic, end)
         metrics.RECORDED.add(window.records)
-        say(committed=made.id[:12], records=window.records, bytes=window.bytes, files=len(kept))
+        say(committed=made.id[:12], records=window.records, bytes=window.size, files=len(kept))
         requests.collect_if_due(self._dataset, self._rules)
         return True
 

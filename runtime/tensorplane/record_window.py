@@ -16,8 +16,8 @@ class Limits:
     """When a window ends: with the first limit that is reached."""
 
     records: int
-    bytes: int
-    """Of the records' values."""
+    size: int
+    """Bytes of the records' values."""
     seconds: float
     """Since its first record was read."""
 
@@ -30,7 +30,8 @@ class Window:
     clock: Callable[[], float] = time.monotonic
     """Seconds since any moment."""
     records: int = 0
-    bytes: int = 0
+    size: int = 0
+    """Bytes of their values."""
     _values: dict[int, list[tuple[int, bytes | None]]] = field(default_factory=dict)
     """Offset and value of each record, by partition."""
     _began: float | None = None
@@ -41,7 +42,7 @@ class Window:
             self._began = self.clock()
         self._values.setdefault(partition, []).append((offset, value))
         self.records += 1
-        self.bytes += len(value or b"")
+        self.size += len(value or b"")
 
     @property
     def room(self) -> int:
@@ -57,7 +58,7 @@ class Window:
     @property
     def is_over(self) -> bool:
         """Whether it has records and a limit is reached."""
-        return self.records > 0 and (not self.room or self.bytes >= self.limits.bytes or not self.seconds_left)
+        return self.records > 0 and (not self.room or self.size >= self.limits.size or not self.seconds_left)
 
     @property
     def after(self) -> dict[int, int]:

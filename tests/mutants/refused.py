@@ -180,8 +180,8 @@ def _one(kind: str, trees: dict[Path, Tree], chance: random.Random) -> Mistake:
         if kind == DUPLICATE:
             key, written = _with_a_key_twice(text.of(tree), chance)
             return Mistake(kind, base, key, written)
-        if key := KINDS[kind](_Draft(tree, chance)):
-            return Mistake(kind, base, key, text.of(tree))
+        if found := KINDS[kind](_Draft(tree, chance)):
+            return Mistake(kind, base, found, text.of(tree))
 
 
 _LINE = re.compile(r"^( +)([\w:.-]+): *(\S.*)$")

@@ -26,7 +26,7 @@ def test_a_scheduled_snapshot_is_restored_and_a_volume_cloned(declared: Declared
     (declared.content("models") / "version").write_text("first")
     taken = declared.snapshot_now("models")
     (declared.content("models") / "version").write_text("second")
-    begun = {
+    begun: dict[str, Any] = {
         "old": {"sizeGib": 1, "retain": False, "from": {"snapshot": taken}},
         "copy": {"sizeGib": 2, "retain": False, "from": {"volume": "models"}},
     }
@@ -34,9 +34,8 @@ def test_a_scheduled_snapshot_is_restored_and_a_volume_cloned(declared: Declared
     assert (declared.content("old") / "version").read_text() == "first"
     assert (declared.content("copy") / "version").read_text() == "second"
     (declared.content("old") / "version").write_text("third")
-    assert (
-        declared.content("models") / "version"
-    ).read_text() == "second"  # Plain `pulumi` refuses it in the preview, by the same words as `make`.
+    assert (declared.content("models") / "version").read_text() == "second"
+    # Plain `pulumi` refuses it in the preview, by the same words as `make`.
     late = {**SCHEDULED, "sizeGib": 0.5, "from": {"snapshot": taken}}
     refused = pulumi(declared.stack(models=late, **begun), "preview")
     said = refused.stdout + refused.stderr

@@ -42,7 +42,7 @@ class Recording:
             "topic": topic,
             "branch": "main",
             "root": str(self.root),
-            "window": {"records": 8, "bytes": 10**6, "seconds": 0.2},
+            "window": {"records": 8, "size": 10**6, "seconds": 0.2},
             "layout": "lines",
             "lost": "stop",
             "rules": {},
@@ -138,7 +138,7 @@ def test_each_record_is_in_the_dataset_once_although_recorders_and_broker_are_ki
 
 
 def test_a_stopped_recorder_goes_on_after_its_newest_commit(broker: Broker, topic: str, tmp_path: Path) -> None:
-    recording = Recording(broker, topic, tmp_path, window={"records": 3, "bytes": 10**6, "seconds": 1000.0})
+    recording = Recording(broker, topic, tmp_path, window={"records": 3, "size": 10**6, "seconds": 1000.0})
     broker.create(topic)
     broker.produce(topic, map(str, range(5)))
     with recording.running() as (process,):

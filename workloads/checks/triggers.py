@@ -40,11 +40,8 @@ def _trigger(trigger: TriggerArgs, at: Key, known: list[str]) -> Iterator[Fault]
 def faults_between(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Fault]:
     """Faults of triggers that count windows of datasets to which no recorder writes, and of other workloads with the
     name of a pipeline's triggers."""
-    recorded = {
-        one.dataset if one.branch == "main" else f"{one.dataset}@{one.branch}"
-        for one in workloads.values()
-        if isinstance(one, RecorderSettings)
-    }
+    recorders: list[RecorderSettings] = [one for one in workloads.values() if isinstance(one, RecorderSettings)]
+    recorded = {one.dataset if one.branch == "main" else f"{one.dataset}@{one.branch}" for one in recorders}
     for at, pipeline in workloads.items():
         if not isinstance(pipeline, PipelineSettings):
             continue

@@ -40,7 +40,7 @@ class WindowArgs(Model):
     @property
     def limits(self) -> dict[str, Any]:
         """As the library reads them."""
-        return {"records": self.records, "bytes": self.mib * 2**20, "seconds": self.seconds}
+        return {"records": self.records, "size": self.mib * 2**20, "seconds": self.seconds}
 
 
 class RecorderSettings(Model):

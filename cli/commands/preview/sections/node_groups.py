@@ -79,7 +79,7 @@ def markdown(report: Report) -> Iterator[str]:
     if not (found := groups(report)):
         return
     yield "## Node groups"
-    shown = [md.table(_HEADINGS, [*(map(md.cell, group.cells) for group in found), total(found)]), prices(found)]
+    shown = [md.table(_HEADINGS, [*([*map(md.cell, group.cells)] for group in found), total(found)]), prices(found)]
     marked = md.table(("node group", "taints", "labels"), map(_marked, found))
     if _differ(found):
         yield from shown

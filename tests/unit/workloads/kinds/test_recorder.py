@@ -64,7 +64,7 @@ def test_the_program_knows_its_stream_and_its_dataset(render: Render) -> None:
     asked = json.loads(variables["RECORDER"])
     assert json.loads(variables["STREAMS"])["input"]["group"] == "recorder"
     assert (asked["topic"], asked["branch"]) == ("clicks", "live")
-    assert asked["window"] == {"records": 5, "bytes": 64 * 2**20, "seconds": 60.0}
+    assert asked["window"] == {"records": 5, "size": 64 * 2**20, "seconds": 60.0}
     assert asked["rules"]["retention"] == {"last": 5, "days": None}
     (mount,) = [one for one in container["volumeMounts"] if one["name"] == "volume-0"]
     assert asked["root"] == f"{mount['mountPath']}/datasets/clicks"

@@ -125,7 +125,10 @@ def test_without_triggers_there_is_no_agent(render: Render) -> None:
             ["versions and files are set; use one of versions, files, mib, windows and schedule, not several"],
         ),
         ({"schedule": "0 25 * * *"}, ["schedule: invalid value '0 25 * * *'; use 0 to 23 for the hour"]),
-        ({"schedule": "@daily", "datasets": ["raw"]}, ["schedule and datasets are set; use schedule alone, which counts nothing"]),
+        (
+            {"schedule": "@daily", "datasets": ["raw"]},
+            ["schedule and datasets are set; use schedule alone, which counts nothing"],
+        ),
         ({"versions": 0}, ["versions: invalid value 0; use 1"]),
         ({"quietSeconds": 60, "longestSeconds": 5}, ["longestSeconds: is 5, less than quietSeconds, which is 60; set"]),
         ({"windows": 3}, ["windows: is 3, but no recorder writes to labels@reviewed and raw; count versions instead"]),

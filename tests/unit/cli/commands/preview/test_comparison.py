@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ _POOL = "aws:eks/nodeGroup:NodeGroup"
 _ROLE = "aws:iam/role:Role"
 _JOB_SET = "kubernetes:jobset.x-k8s.io/v1alpha2:JobSet"
 
-Event = dict[str, Any]
+Event = Mapping[str, Any]
 
 
 def _made(chain: str, inputs: Event, name: str = "a", **more: Any) -> Event:
