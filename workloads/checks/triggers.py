@@ -40,7 +40,7 @@ def _trigger(trigger: TriggerArgs, at: Key, known: list[str]) -> Iterator[Fault]
 def faults_between(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Fault]:
     """Faults of triggers that count windows of datasets to which no recorder writes, and of other workloads with the
     name of a pipeline's triggers."""
-    recorders: list[RecorderSettings] = [one for one in workloads.values() if isinstance(one, RecorderSettings)]
+    recorders = [one for one in map(_recorder, workloads.values()) if one]
     recorded = {one.dataset if one.branch == "main" else f"{one.dataset}@{one.branch}" for one in recorders}
     for at, pipeline in workloads.items():
         if not isinstance(pipeline, PipelineSettings):
@@ -54,3 +54,7 @@ def faults_between(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Fault]:
                 reason = f"is {trigger.windows}, but no recorder writes to {names}"
                 where = (*at, "triggers", name, "windows")
                 yield Fault(where, f"{reason}; count versions instead, or add a recorder", given=(at[:-1],))
+
+
+def _recorder(workload: object) -> RecorderSettings | None:
+    return workload if isinstance(workload, RecorderSettings) else None
