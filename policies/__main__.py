@@ -1,9 +1,8 @@
 """The policy pack `tensorplane`: every rule of `rules/`, mandatory by default."""
 
+import serving_once
 from pulumi_policy import EnforcementLevel, PolicyPack
 from rules import found
-
-import serving_once
 
 serving_once.install()
 PolicyPack(
