@@ -113,12 +113,17 @@ def _changes(steps: Iterable[Step]) -> Iterator[Risk]:
         if step["type"] != _VOLUME or not (old and new):
             continue
         name = str(step["urn"]).rpartition("::")[2]
-        before, after = old.get("sizeGib", 0), new.get("sizeGib", 0)
+        before, after = (_number(state.get("sizeGib")) for state in (old, new))
         if after < before:
             remedy = f"a volume only grows; set sizeGib to {before:g} or more, or declare a second volume"
             yield Risk(f"volume {name} would shrink from {before:g} to {after:g} GiB; {remedy}", stops=True)
         if old.get("retain") and not new.get("retain"):
             yield Risk(f"volume {name} is no longer protected (retain: false): a later update can delete it")
+
+
+def _number(value: Any) -> float:
+    """A size; 0 for one that is secret, which only the cluster compares."""
+    return value if isinstance(value, int | float) else 0
 
 
 def _resources(export: _Object) -> Iterator[_Object]:

@@ -22,6 +22,7 @@ from embedded.hosts.environment import pulumi_environment
 from embedded.paths import PROJECT
 from tests.hosts.engine import Engine
 from tests.preview.conftest import PACKAGES
+from tests.support import repository
 
 _PACKAGE = {"eks": "aws", "gke": "gcp", "aks": "azure-native"}
 
@@ -125,3 +126,33 @@ def test_the_command_asks_for_nothing_and_leaves_nothing(tmp_path: Path) -> None
     assert list((tmp_path / "tmp").iterdir()) == []
     states = [path.relative_to(tmp_path) for path in (tmp_path / "state").rglob("*") if "prod" in path.name]
     assert states == []
+
+
+def test_a_branch_is_compared_with_its_merge_base_where_the_state_is_out_of_reach(tmp_path: Path) -> None:
+    """`make preview STACK=prod BASE=origin/main`, as CI runs it for a pull request from a fork."""
+    fork = repository.Clone(tmp_path / "fork", repository.remote(tmp_path, {}))
+    settings = (fork.folder / "Pulumi.prod.yaml").read_text()
+    assert "perNode: 8, max: 4," in settings
+    fork.git("switch", "-q", "-c", "topic")
+    fork.commit("more", {"Pulumi.prod.yaml": settings.replace("perNode: 8, max: 4,", "perNode: 8, max: 8,")})
+    done = fork.tensorplane(
+        "preview", "--stack", "prod", "--base", "origin/main", XDG_STATE_HOME=str(tmp_path / "state")
+    )
+    report = (fork.folder / "preview.md").read_text()
+    assert done.returncode == 0, done.stdout + done.stderr + report
+    base = fork.git("rev-parse", "origin/main")[:10]
+    assert report.splitlines()[2].startswith(f"> Compared with commit {base}, from which this branch parts")
+    assert "- node group **new**: 4 more h100-80gb nodes at most (4 → 8), +$220.16/h at most" in report
+    assert "| update | aws:eks/nodeGroup:NodeGroup **new** | `scalingConfig.maxSize`: `4` → `8` |" in report
+    assert not any(line.startswith(("| create", "| delete", "| replace")) for line in report.splitlines())
+
+    fork.git("switch", "-q", "main")
+    fork.git("switch", "-q", "-c", "gone")
+    fork.commit("gone", {"Pulumi.prod.yaml": None})
+    done = fork.tensorplane(
+        "preview", "--stack", "prod", "--base", "origin/main", XDG_STATE_HOME=str(tmp_path / "state")
+    )
+    report = (fork.folder / "preview.md").read_text()
+    assert "**The file of this environment is removed.**" in report, done.stderr
+    assert "- node group **new** is deleted: 4 fewer nodes at most (p5.48xlarge, 8 h100-80gb each)" in report
+    assert {line.split(" | ")[0] for line in report.splitlines() if "eks/cluster" in line} == {"| delete"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from cli.commands.preview import property_path
 from cli.commands.preview.report import OURS, Facts, Report
 from cli.output.numbers import change
 from components.base import facts
@@ -92,7 +93,8 @@ def _told(given: Facts) -> Iterator[tuple[str, Any]]:
 def _value(value: Any) -> str:
     if value is None:
         return "none"
-    return f"{value:g}" if isinstance(value, int | float) else str(value)
+    # Secret and unknown values as such.
+    return f"{value:g}" if isinstance(value, int | float) else property_path.text(value).strip('"')
 
 
 def _node_group(old: Facts, new: Facts) -> str:

@@ -127,8 +127,9 @@ def test_the_namespace_of_a_team_is_a_loss_and_that_of_the_stack_is_not() -> Non
         ),
         ({"sizeGib": 1, "retain": False}, {"sizeGib": 1, "retain": True}, []),
         ({}, {"sizeGib": 1}, []),
+        ({"sizeGib": {"ciphertext": "x"}}, {"sizeGib": {"ciphertext": "y"}}, []),
     ],
-    ids=["grows", "shrinks", "no longer retained", "retained", "new"],
+    ids=["grows", "shrinks", "no longer retained", "retained", "new", "secret"],
 )
 def test_a_volume_that_stays_may_not_shrink(before: Any, after: Any, says: list[Risk]) -> None:
     volume = "tensorplane:index:Volume"

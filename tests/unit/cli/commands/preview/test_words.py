@@ -1,0 +1,60 @@
+"""Changes in the words of a review: one line for each component, and no secret in any."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cli.commands.preview import words
+from cli.commands.preview.report import Report
+from tests.hosts.preview_events import SECRET, UNKNOWN_TEXT, group, queue
+
+T4 = group("t4", "g4dn.xlarge", (0, 20), gpusMax=20, hourlyUsdMax=10.5)
+
+
+def _said(kind: str, old: Any, new: Any) -> list[str]:
+    return words.lines(Report("dev", components={f"tensorplane:index:{kind}": {"a": (old, new)}}))
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "new", "says"),
+    [
+        ("NodeGroup", T4, {**T4, "maxNodes": 21, "gpusMax": 21, "hourlyUsdMax": 11.025},
+         "node group **a**: 1 more t4 node at most (20 → 21), +$0.53/h at most"),
+        ("NodeGroup", {**T4, "minNodes": 2}, T4, "node group **a**: 2 fewer t4 nodes always running (2 → 0)"),
+        ("NodeGroup", T4, {**T4, "spot": True, "hourlyUsdMax": None},
+         "node group **a**: on spot nodes, which the cloud can take back, price unknown"),
+        ("NodeGroup", {}, T4, "new node group **a**: 20 more nodes at most (g4dn.xlarge, 1 t4 each), "
+         "+$10.50/h at most"),
+        ("NodeGroup", T4, {}, "node group **a** is deleted: 20 fewer nodes at most (g4dn.xlarge, 1 t4 each), "
+         "-$10.50/h at most"),
+        ("Queue", queue("low", {"t4": (4, 0, 4)}), queue("high", {"t4": (4, 2, 4)}, "vision"),
+         "queue **a**: borrowable t4 0 → 2 of 8, priority low → high, teams none → vision"),
+        ("Volume", {"sizeGib": 1, "backend": "nfs", "retain": True}, {"sizeGib": 2, "backend": "nfs", "retain": False},
+         "volume **a**: GiB 1 → 2, deletion is no longer refused"),
+        ("ModelServer", {"serves": {"m": "the newest version"}}, {"serves": {"m": "version 3, pinned"}},
+         "model server **a**: serves m: the newest version → version 3, pinned"),
+        ("TrainingJob", {"image": "a", "queue": None}, {"image": SECRET, "queue": "low"},
+         "training job **a**: image a → [secret], queue none → low"),
+        ("TrainingJob", {"image": "a"}, {"image": UNKNOWN_TEXT},
+         "training job **a**: image a → (known after the update)"),
+    ],
+)  # fmt: skip
+def test_a_change_is_one_line_in_the_terms_of_the_settings(kind: str, old: Any, new: Any, says: str) -> None:
+    assert _said(kind, old, new) == [says]
+
+
+def test_what_changes_without_words_or_not_at_all_has_no_line() -> None:
+    assert _said("Queue", queue("low", {}), {**queue("low", {}), "gpus": 0}) == []
+    assert _said("TrainingJob", {"pods": 1, "extra": 1}, {"pods": 1, "extra": 2}) == []
+
+
+def test_a_new_volume_with_the_settings_of_a_deleted_one_is_called_empty() -> None:
+    volume = {"sizeGib": 1, "backend": "nfs"}
+    report = Report("dev", components={"tensorplane:index:Volume": {"old": (volume, {}), "new": ({}, volume)}})
+    deleted, made = words.lines(report)
+    assert deleted.endswith(
+        "New volume new has the same settings: a rename does not move data, the new volume starts empty"
+    )
+    assert made == "new volume **new**: 1 GiB"
