@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import json
+import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -168,7 +171,7 @@ def test_every_part_that_is_gone_is_named_at_once(tmp_path: Path, mine: Path) ->
     other = tmp_path / "other"
     other.mkdir()
     (other / "train.py").write_text("print(2)")
-    data = {"streams": {"events": {}}}
+    data: dict[str, Any] = {"streams": {"events": {}}}
     _published(tmp_path, plan.planned(_job(mine), _PLATFORM), other, inputs=inputs, data=data)
     with pytest.raises(Fault) as found:
         _version(tmp_path)
@@ -207,10 +210,6 @@ def test_another_image_is_refused(tmp_path: Path, mine: Path) -> None:
 
 
 def test_code_that_leads_out_of_its_folder_is_not_written(tmp_path: Path, mine: Path) -> None:
-    import base64
-    import io
-    import zipfile
-
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("../evil.py", "")
