@@ -13,17 +13,18 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tensorplane import lineage
+from tensorplane import content, lineage
 from tensorplane.datasets import Dataset, Refused
 
 
 def of(folder: Path, reference: str = "", *, code: bool = False) -> dict[str, Any]:
     """What a version records. `reference`: of a dataset, as in `Dataset`; of a model the number of a version; by
-    default the newest. `code`: with the files of a model's job, base64 of the archive.
+    default the newest. `code`: with what it takes to make a model again: the files of its job, as an archive in base64,
+    and the digests of its content.
 
     `kind`: dataset or model, missing if the folder is neither. A dataset's has `commit` and `kept`, whether its files
-    are still there; a model's `version`, `lineage` and, with `code`, `code`. If there is no such version, `problem`
-    says so, and `names` has those that there are.
+    are still there; a model's `version`, `lineage` and, with `code`, `code` and `content`. If there is no such version,
+    `problem` says so, and `names` has those that there are.
     """
     if (folder / "branches").is_dir():
         return _of_dataset(Dataset(folder), reference or "main")
@@ -54,6 +55,8 @@ def _of_model(folder: Path, *, code: bool) -> dict[str, Any]:
     answer: dict[str, Any] = {"lineage": found if isinstance(found, dict) else {}}
     if code and (folder / lineage.CODE).exists():
         answer["code"] = base64.b64encode((folder / lineage.CODE).read_bytes()).decode()
+    if code and (folder / content.FILE).exists():
+        answer["content"] = json.loads((folder / content.FILE).read_text())
     return answer
 
 

@@ -6,12 +6,13 @@ import errno
 import json
 import os
 import shutil
+import sys
 import uuid
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, overload
 
-from tensorplane import code_archive, lineage
+from tensorplane import code_archive, content, lineage, of_job
 from tensorplane.checkpoints import disk
 
 _RUN = Path("assets.extra") / "run"
@@ -47,7 +48,8 @@ def publish(
 
         if not Place.current().is_chief:
             return None
-    folder = base or _model_dir()
+    # What makes a model again must not add a version to the folder of the first one.
+    folder = _model_dir() if of_job.reproduces() else base or _model_dir()
     return _published(write or model, folder, run or lineage.run() or uuid.uuid4().hex, metrics)
 
 
@@ -73,8 +75,19 @@ def _published(write: Callable[[Path], object], base: Path, run: str, metrics: M
         (draft / lineage.FILE).parent.mkdir(exist_ok=True)
         (draft / lineage.FILE).write_text(json.dumps(lineage.record(run, metrics), indent=2) + "\n")
         code_archive.write(draft / lineage.CODE)
+        _describe_content(draft)
 
     return _next(described, base, run)
+
+
+def _describe_content(draft: Path) -> None:
+    """Note digests of what the version contains, by which `tensorplane reproduce` compares it."""
+    try:
+        found = content.of(draft)
+    except Exception as error:  # a trained model is published even if nobody can take it apart
+        print(f"tensorplane: the model's content has no digests: {error}", file=sys.stderr, flush=True)
+    else:
+        (draft / content.FILE).write_text(json.dumps(found, indent=2) + "\n")
 
 
 def copy_newest(base: Path, target: Path, *, run: str | None) -> int:

@@ -41,6 +41,8 @@ class Node:
     """Ids of the nodes that it was made from."""
     code: str = ""
     """The archive of a model's files in base64, if it was asked for."""
+    content: Mapping[str, str] = field(default_factory=dict)
+    """Digests of what a model contains, if they were asked for."""
 
     @property
     def id(self) -> str:
@@ -68,19 +70,17 @@ class Graph:
 
 def of(target: Named, resolved: ResolvedStack, volumes: Volumes) -> Graph:
     """The graph of a version. A Fault if there is no such version."""
-    (first,) = _read([target], volumes)
-    if first.problem:
-        raise Fault(f"{target.name}{f'@{target.reference}' if target.reference else ''}: {first.problem}")
+    first = the(target, volumes)
     found: dict[str, Node] = {}
     level = [first]
     while level and len(found) < _MOST:
         sources: dict[str, list[Named | Node]] = {}
         for node in level:
-            sources[node.id] = [_source(each, resolved) for each in node.record.get("inputs", ())]
+            sources[node.id] = [source(each, resolved) for each in node.record.get("inputs", ())]
         wanted = list(
             dict.fromkeys(each for several in sources.values() for each in several if isinstance(each, Named))
         )
-        answers = dict(zip(wanted, _read(wanted, volumes), strict=True))
+        answers = dict(zip(wanted, read(wanted, volumes), strict=True))
         below = {
             one: [answers[each] if isinstance(each, Named) else each for each in several]
             for one, several in sources.items()
@@ -92,7 +92,16 @@ def of(target: Named, resolved: ResolvedStack, volumes: Volumes) -> Graph:
     return Graph(first.id, found)
 
 
-def _source(each: Mapping[str, Any], resolved: ResolvedStack) -> Named | Node:
+def the(target: Named, volumes: Volumes, *, code: bool = False) -> Node:
+    """The version that an argument names. A Fault if there is none."""
+    (found,) = read([target], volumes, code=code)
+    if found.problem:
+        raise Fault(f"{target.name}{f'@{target.reference}' if target.reference else ''}: {found.problem}")
+    return found
+
+
+def source(each: Mapping[str, Any], resolved: ResolvedStack) -> Named | Node:
+    """What an entry of a record's `inputs` names; a node with the problem if that is nothing of the stack."""
     if found := named.source(each, resolved):
         return found
     name = str(each.get("dataset") or each.get("model"))
@@ -101,13 +110,18 @@ def _source(each: Mapping[str, Any], resolved: ResolvedStack) -> Named | Node:
     return Node("", name, "", str(each.get("version", "")), problem=problem)
 
 
-def _read(wanted: Sequence[Named], volumes: Volumes) -> list[Node]:
-    """What volumes say of these versions; each volume is asked once."""
+def read(wanted: Sequence[Named], volumes: Volumes, *, code: bool = False) -> list[Node]:
+    """What volumes say of these versions; each volume is asked once.
+
+    `code`: with what it takes to make models again.
+    """
     answers: dict[Named, Node] = {}
     for volume in dict.fromkeys(each.volume for each in wanted):
         asked = [each for each in wanted if each.volume == volume]
         try:
-            found = volumes.ask(volume, [{"path": each.path, "reference": each.reference} for each in asked])
+            found = volumes.ask(
+                volume, [{"path": each.path, "reference": each.reference, "code": code} for each in asked]
+            )
         except Fault as fault:
             found = [{"problem": "; ".join(fault.lines)} for _ in asked]
         answers.update({each: node(each, answer) for each, answer in zip(asked, found, strict=True)})
@@ -123,7 +137,8 @@ def node(of: Named, answer: Mapping[str, Any]) -> Node:
         commit = dict(answer["commit"])
         record = commit.pop("provenance")
         return Node(kind, of.name, of.where, commit["version"], record, commit, kept=answer["kept"])
-    return Node(kind, of.name, of.where, answer["version"], answer["lineage"], code=answer.get("code", ""))
+    more = {"code": answer.get("code", ""), "content": answer.get("content", {})}
+    return Node(kind, of.name, of.where, answer["version"], answer["lineage"], **more)
 
 
 def _choices(reference: str, answer: Mapping[str, Any]) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pulumi
 
@@ -59,11 +61,17 @@ class Planned:
         return self.manifest.run.manifest
 
 
-def planned(job: Job, platform: Platform, attempt: int = 1, publisher: str | None = None) -> Planned:
+def planned(
+    job: Job,
+    platform: Platform,
+    attempt: int = 1,
+    publisher: str | None = None,
+    reproduces: Mapping[str, Any] | None = None,
+) -> Planned:
     """The objects of a job on a stack. A Fault with every mistake in the job's settings, a line each.
 
     `attempt`: how often the same job is to run from the beginning. `publisher`: the run in whose name it publishes, by
-    default its own.
+    default its own. `reproduces`: of the model's version that the job makes again.
     """
     found = resolved(job, platform, attempt)
     settings = found.config.workloads[job.name]
@@ -73,7 +81,7 @@ def planned(job: Job, platform: Platform, attempt: int = 1, publisher: str | Non
     image = image_of(job, settings, default, found)
     check_egress(job, settings, platform)
     facts = facts_for(job, settings, found, platform, team=settings.team)
-    facts = dataclasses.replace(facts, publisher=publisher)
+    facts = dataclasses.replace(facts, publisher=publisher, reproduces=reproduces or {})
     pods = pod_sets.of(settings)
     gpus = sum(each.gpus for each in pods)
     of_team.check_gpus(job, platform, gpus)

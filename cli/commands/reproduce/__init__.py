@@ -1,0 +1,29 @@
+"""`tensorplane reproduce`: makes a model again from its recorded lineage, and compares the two bit by bit."""
+
+from __future__ import annotations
+
+import click
+
+from cli import options
+
+
+@click.command("reproduce")
+@click.argument("target", metavar="MODEL[@VERSION]")
+@options.stack
+@click.option("--account", default="default", show_default=True, help="Service account whose rights on volumes to use.")
+@click.option("--again", is_flag=True, help="Train once more what was reproduced already.")
+def command(target: str, stack: str, account: str, again: bool) -> None:
+    """Train a model's version again, with the image, files, settings, seed and data of then, and compare the two.
+
+    It is a training job as of `tensorplane run`. The new version goes to the folder reproduced/ of the job's volume,
+    and the model itself stays as it is. Exit status 1 if they differ, or if a part of the recipe is gone.
+
+    \b
+    tensorplane reproduce digits-server
+    tensorplane reproduce models:/vision/train@3
+    """
+    from cli.commands.lineage.query import Question
+    from cli.commands.reproduce import query
+    from driver import terminal
+
+    query.run(Question(target, stack, options.context(), account), terminal.console(), again=again)
