@@ -61,6 +61,7 @@ def named(source: StageInput) -> str:
 
 
 def parameter(source: StageInput) -> str:
-    """The name of the parameter of a run with the version of a source."""
-    branch = "" if source.branch == MAIN else f"_{source.branch.replace('.', '_')}"
-    return f"{source.dataset}{branch}"
+    """The name of the parameter of a run with the version of a source. Argo allows no dots in it."""
+    if source.branch == MAIN:
+        return source.dataset
+    return f"{source.dataset}_{source.branch.replace('_', '__').replace('.', '_d')}"

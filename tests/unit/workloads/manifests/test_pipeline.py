@@ -1,0 +1,166 @@
+"""A pipeline as Argo's templates: which pods a stage has, what they mount, and what decides a run."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from components.base.labels import PIPELINE, QUEUE_LABEL, SOURCES
+from workloads.manifests import pipeline
+from workloads.manifests.files import bundle
+from workloads.manifests.mounts import Mountable
+from workloads.manifests.pipeline import Facts
+from workloads.manifests.stage_pods import StageFacts, Stored
+from workloads.settings.pipeline import PipelineSettings
+
+_SETTINGS: dict[str, Any] = {
+    "prepare": {
+        "command": ["prepare"],
+        "inputs": {"photos": {"dataset": "raw", "split": "file"}, "labels": {"dataset": "raw", "branch": "a.b_c"}},
+        "output": "prepared",
+        "params": {"SIZE": 28},
+        "parallel": 7,
+        "timeoutSeconds": 60,
+        "retries": 5,
+    },
+    "train": {"command": ["train"], "inputs": {"photos": "prepared"}, "output": "model", "accelerator": "t4"},
+}
+_VOLUME = Mountable("data", one_node=True)
+
+
+def _facts(**changes: Any) -> Facts:
+    stored = {name: Stored(_VOLUME, f"datasets/{name}", {}) for name in ("raw", "prepared", "model")}
+    stages = {
+        "prepare": StageFacts("team/prepare:1", queue_labels={QUEUE_LABEL: "research"}, files={"a.py": b"1"}),
+        "train": StageFacts("team/train:1", placement={"nodeSelector": {"gpu": "t4"}}),
+    }
+    known = Facts("photos", "vision", stages, stored, "python:3", bundle("photos-runtime", {}), {})
+    return replace(known, **changes)
+
+
+def _made(settings: dict[str, Any] = _SETTINGS, facts: Facts | None = None) -> dict[str, Any]:
+    return pipeline.template(PipelineSettings.model_validate({"stages": settings}), facts or _facts())
+
+
+def _templates(**changes: Any) -> dict[str, Any]:
+    return {each["name"]: each for each in _made(**changes)["spec"]["templates"]}
+
+
+def _mounts(container: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {mount["mountPath"]: mount for mount in container["volumeMounts"]}
+
+
+def test_a_stage_runs_after_those_whose_output_it_reads() -> None:
+    tasks = {task["name"]: task for task in _templates()["run"]["dag"]["tasks"]}
+    values = {one["name"]: one["value"] for one in tasks["prepare"]["arguments"]["parameters"]}
+    assert values == {"labels": "{{workflow.parameters.raw_a_db__c}}", "photos": "{{workflow.parameters.raw}}"}
+    assert "depends" not in tasks["prepare"]
+    assert tasks["train"]["depends"] == "prepare.Succeeded"
+    (photos,) = tasks["train"]["arguments"]["parameters"]
+    assert photos["value"] == "{{tasks.prepare.outputs.parameters.version}}"
+
+
+def test_a_run_has_a_parameter_for_each_branch_that_it_begins_with() -> None:
+    made = _made()
+    assert [one["name"] for one in made["spec"]["arguments"]["parameters"]] == ["raw", "raw_a_db__c"]
+    assert json.loads(made["metadata"]["annotations"][SOURCES]) == {
+        "raw": {"dataset": "raw", "branch": "main"},
+        "raw_a_db__c": {"dataset": "raw", "branch": "a.b_c"},
+    }
+
+
+def test_a_program_sees_its_inputs_and_nothing_else_of_the_volumes() -> None:
+    work = _templates()["prepare-work"]
+    program, keeper = work["containerSet"]["containers"]
+    assert (program["name"], program["image"], program["command"]) == ("main", "team/prepare:1", ["prepare"])
+    assert {"name": "SIZE", "value": "28"} in program["env"]
+    mounts = _mounts(program)
+    assert set(mounts) == {"/tmp", "/in/labels", "/in/photos", "/opt/tensorplane/app", "/out"}
+    for name in ("labels", "photos"):
+        assert mounts[f"/in/{name}"]["subPath"] == f"{{{{inputs.parameters.in-{name}}}}}"
+        assert mounts[f"/in/{name}"]["readOnly"]
+    assert keeper["dependencies"] == ["main"]
+    assert set(_mounts(keeper)) == {"/tmp", "/out", "/opt/tensorplane/lib", "/volumes/data"}
+    assert _mounts(keeper)["/out"]["name"] == mounts["/out"]["name"]
+    names = [volume["name"] for volume in work["volumes"]]
+    assert len(names) == len(set(names))
+    assert {mount["name"] for each in (program, keeper) for mount in each["volumeMounts"]} == set(names)
+
+
+def test_no_pod_has_a_token_and_all_meet_pod_security() -> None:
+    made = _made()
+    assert made["spec"]["automountServiceAccountToken"] is False
+    assert made["spec"]["executor"] == {"serviceAccountName": "photos-executor"}
+    for name, template in _templates().items():
+        if not template.get("dag"):
+            assert template["securityContext"]["runAsNonRoot"], name
+            for one in template.get("containerSet", {}).get("containers") or [template["container"]]:
+                assert one["securityContext"]["capabilities"] == {"drop": ["ALL"]}, name
+
+
+def test_kueue_admits_the_programs_pods_alone() -> None:
+    labels = {name: template.get("metadata", {}).get("labels", {}) for name, template in _templates().items()}
+    assert [name for name in labels if labels[name].get(QUEUE_LABEL) == "research"] == ["prepare-work"]
+
+
+def test_limits_of_a_stage_are_argos() -> None:
+    templates = _templates()
+    assert templates["prepare"]["parallelism"] == 7
+    assert templates["prepare-work"]["activeDeadlineSeconds"] == 60
+    assert templates["prepare-work"]["retryStrategy"] == {"limit": 5, "retryPolicy": "Always"}
+    assert templates["prepare-plan"]["retryStrategy"]["expression"] == "asInt(lastRetry.exitCode) != 65"
+
+
+def test_one_parameter_moves_a_stage_to_a_gpu() -> None:
+    train = _templates()["train-work"]
+    program = train["containerSet"]["containers"][0]
+    assert program["resources"]["limits"]["nvidia.com/gpu"] == "1"
+    assert train["nodeSelector"] == {"gpu": "t4"}
+
+
+def test_pods_that_share_a_volume_of_one_node_meet_there() -> None:
+    for name, template in _templates().items():
+        if not template.get("dag"):
+            together = template["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+            assert len(together) == 1, name
+            assert together[0]["labelSelector"]["matchLabels"].items() <= template["metadata"]["labels"].items(), name
+
+
+def _decisive(settings: dict[str, Any] = _SETTINGS, facts: Facts | None = None) -> str:
+    found: str = _made(settings, facts)["metadata"]["annotations"][PIPELINE]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "same"),
+    [
+        ("params", {"SIZE": 32}, False),
+        ("command", ["other"], False),
+        ("reprocess", "new", False),
+        ("parallel", 2, True),
+        ("retries", 0, True),
+        ("resources", {"cpus": 3}, True),
+    ],
+)
+def test_what_does_not_decide_results_makes_no_other_run(key: str, value: Any, same: bool) -> None:
+    changed = {**_SETTINGS, "prepare": {**_SETTINGS["prepare"], key: value}}
+    assert (_decisive(changed) == _decisive()) == same
+
+
+def test_code_and_images_decide_and_the_library_does_not() -> None:
+    stages = _facts().stages
+    others = [{"files": {"a.py": b"2"}}, {"image": "team/prepare:2"}]
+    changed = [_facts(stages={**stages, "prepare": replace(stages["prepare"], **one)}) for one in others]
+    assert len({_decisive(), *(_decisive(facts=one) for one in changed)}) == 3
+    assert _decisive(facts=_facts(library=bundle("photos-runtime", {"x.py": b"new"}))) == _decisive()
+
+
+def test_code_too_large_for_one_config_map_is_unpacked() -> None:
+    stages = _facts().stages
+    large = replace(stages["prepare"], files={f"{number}.bin": b"x" * 600_000 for number in range(3)})
+    work = _templates(facts=_facts(stages={**stages, "prepare": large}))["prepare-work"]
+    (unpack,) = work["initContainers"]
+    assert unpack["name"] == "unpack"
