@@ -259,18 +259,6 @@ class Recorder(TypedDict):
     gpus: int
 
 
-class RecorderOutputs(TypedDict):
-    """A recorder once it exists."""
-
-    kind: str
-    deployment: pulumi.Input[str]
-    input: str
-    """Its topic, as STREAM/TOPIC."""
-    dataset: str
-    """Its dataset, as DATASET@BRANCH."""
-    gpus: int
-
-
 class Scorer(TypedDict):
     """A scorer."""
 
@@ -283,13 +271,14 @@ class Scorer(TypedDict):
 
 
 class ScorerOutputs(TypedDict):
-    """A scorer once it exists."""
+    """A scorer or recorder once it exists."""
 
     kind: str
     deployment: pulumi.Input[str]
     input: str
     """Its topic, as STREAM/TOPIC."""
     output: str
+    """The same, or of a recorder DATASET@BRANCH."""
     gpus: int
 
 

@@ -91,11 +91,11 @@ class Recorder(Workload):
         if by_operator:
             exposure.custom(owner, service_monitor.pod_monitor(owner.identity), [deployment])
         self.gpus = 0
-        self.outputs = registered.RecorderOutputs(
+        self.outputs = registered.ScorerOutputs(
             kind=args.kind,
             deployment=deployment.metadata["name"],
             input=f"{args.input.stream}/{args.input.topic}",
-            dataset=f"{args.dataset}@{args.branch}",
+            output=f"{args.dataset}@{args.branch}",
             gpus=0,
         )
         self.register_outputs(dict(self.outputs))
