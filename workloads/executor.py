@@ -4,7 +4,6 @@ It has a service account of its own. The token is in a Secret that only the exec
 stages' programs have no access to the API server.
 """
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pulumi
@@ -16,8 +15,15 @@ from workloads.owner import Owner
 _TOKEN = "{account}.service-account-token"  # noqa: S105  # the name by which Argo finds it
 
 
-def declare(owner: Owner, account: str, more: Sequence[Mapping[str, Any]] = ()) -> list[pulumi.Resource]:
-    """The service account with its token and rights. `more`: rules besides those of every executor."""
+_JOB_SETS = {
+    "apiGroups": ["jobset.x-k8s.io"],
+    "resources": ["jobsets"],
+    "verbs": ["create", "get", "list", "patch", "watch"],
+}
+
+
+def declare(owner: Owner, account: str, *, jobs: bool) -> list[pulumi.Resource]:
+    """The service account with its token and rights. `jobs`: whether it also creates JobSets."""
     service_account = k8s.core.v1.ServiceAccount(
         account, metadata=owner.metadata(account), automount_service_account_token=False, opts=owner.inside
     )
@@ -35,7 +41,7 @@ def declare(owner: Owner, account: str, more: Sequence[Mapping[str, Any]] = ()) 
     )
     rules: Any = [
         {"api_groups": each["apiGroups"], "resources": each["resources"], "verbs": each["verbs"]}
-        for each in (*EXECUTOR_RULES, *more)
+        for each in (*EXECUTOR_RULES, *([_JOB_SETS] if jobs else []))
     ]
     role = k8s.rbac.v1.Role(account, metadata=owner.metadata(account), rules=rules, opts=owner.inside)
     binding = k8s.rbac.v1.RoleBinding(

@@ -1,9 +1,11 @@
 """`facts_of`: facts for the plan of a pipeline, from the settings only, without Pulumi and without a cluster."""
 
+from dataclasses import replace
+
 from components.base.model import Resources
 from components.node_groups import placement
 from components.queues import job_labels
-from workloads import references, sources
+from workloads import job_facts, packages, references, sources
 from workloads.manifests.files import bundle
 from workloads.manifests.pipeline import Facts
 from workloads.manifests.stage_pods import StageFacts, Stored
@@ -18,7 +20,7 @@ def facts_of(name: str, settings: PipelineSettings, platform: PlatformSettings) 
     return Facts(
         name,
         platform.namespace,
-        stages={each: _stage(stage, platform) for each, stage in settings.stages.items()},
+        stages={each: _stage(f"{name}-{each}", name, stage, platform) for each, stage in settings.stages.items()},
         datasets={dataset: stored(dataset, platform) for dataset in settings.datasets},
         image=platform.cluster.images.python,
         library=bundle(f"{name}-runtime", sources.steps()),
@@ -26,15 +28,24 @@ def facts_of(name: str, settings: PipelineSettings, platform: PlatformSettings) 
     )
 
 
-def image_of(stage: StageArgs, platform: PlatformSettings) -> str:
+def _image(stage: StageArgs, platform: PlatformSettings) -> str:
     """The image of a stage's program. Without one, the checks refuse it."""
-    return stage.image or platform.cluster.images.training(stage.program_resources.gpus) or ""
+    images = platform.cluster.images
+    if stage.job is None:
+        return stage.image or images.training(stage.program_resources.gpus) or ""
+    image = images.training(max(role.resources.gpus for role in stage.job.roles()))
+    default = packages.image(image, stage.job.packages) if image and images.built_here else image
+    return str(stage.job.image or default)
 
 
-def _stage(stage: StageArgs, platform: PlatformSettings) -> StageFacts:
+def _stage(job: str, account: str, stage: StageArgs, platform: PlatformSettings) -> StageFacts:
+    """`job`: the name of the stage's job, if it is one. `account`: the service account of its pods."""
+    if stage.job:
+        known = replace(job_facts.facts_of(job, stage.job, platform), account=account)
+        return StageFacts(_image(stage, platform), job=known)
     where = placement.spec(platform.fleet, stage.program_resources, interruptible=True, queued=stage.queue is not None)
     return StageFacts(
-        image_of(stage, platform),
+        _image(stage, platform),
         where,
         job_labels(platform.namespace, stage.queue) if stage.queue else {},
         sources.read(stage.files, platform.project),

@@ -48,7 +48,7 @@ class Volume:
     def stage(self, **more: object) -> Stage:
         source = Input("texts", "raw", self.raw.store.root, "datasets/raw", by="file")
         stage = Stage("words", "upper", {"image": "a:1", "command": ["upper"]}, (source,), "made",
-                      self.made.store.root, {})  # fmt: skip
+                      self.made.store.root, "datasets/made", {})  # fmt: skip
         return replace(stage, **more)  # type: ignore[arg-type]
 
     def put(self, **texts: str) -> str:
@@ -204,6 +204,19 @@ def test_more_parts_than_one_run_can_have_are_refused_with_a_batch_that_fits(
     version = volume.put(a="1", b="2", c="3")
     with pytest.raises(Refused, match=r"^upper: 3 parts, more than 2; set inputs.texts.split to \{batch: 4\}$"):
         volume.run(volume.stage(), version)
+
+
+def test_an_item_of_a_job_has_a_folder_for_its_results_which_a_run_that_starts_again_finds(volume: Volume) -> None:
+    stage, version = volume.stage(shared_out=True), volume.put(a="one")
+    (item,) = plan.plan(stage, "words-1", {"texts": version})
+    out = volume.root / item["out"]
+    (out / "partial.txt").write_text("so far")
+    (again,) = plan.plan(stage, "words-1", {"texts": version})
+    assert (again["id"], again["out"]) == (item["id"], item["out"])
+    keep(stage, "words-1", 0, out)
+    commit(stage, "words-1")
+    assert volume.files() == {"partial.txt": "so far"}
+    assert not out.exists()
 
 
 def test_inputs_joined_by_name_come_in_pairs(volume: Volume, tmp_path: Path) -> None:

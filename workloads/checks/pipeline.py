@@ -8,14 +8,42 @@ from components.base.model import NAME_LIMIT
 from components.datasets.settings import DatasetArgs
 from components.queues.room import PodSet
 from workloads.base import Declared
-from workloads.checks import command, files, gpu_support, mounts, queueing, resources, tensorflow_image, triggers
-from workloads.manifests.pipeline_run import HASH
+from workloads.checks import (
+    command,
+    files,
+    gpu_support,
+    mounts,
+    queueing,
+    resources,
+    tensorflow_image,
+    training_job,
+    triggers,
+)
+from workloads.manifests.pipeline_run import ENTRY, HASH, STEPS
 from workloads.settings.pipeline import PipelineSettings
 from workloads.settings.pipeline_input import StageInput
 from workloads.settings.pipeline_stage import StageArgs
+from workloads.settings.training_job import JobSettings
 
 _NAME_LIMIT = NAME_LIMIT - len("-") - HASH
 """Its runs, whose names are labels of their pods, have a hash after it."""
+_OF_PROGRAMS = frozenset(
+    {
+        "accelerator",
+        "command",
+        "files",
+        "image",
+        "join",
+        "may_fail",
+        "parallel",
+        "params",
+        "queue",
+        "resources",
+        "retries",
+        "timeout_seconds",
+    }
+)
+"""Settings of a stage that is no job."""
 _STAGE_LIMIT = 40
 """Pods have the names of run and stage, of which Argo shortens the end."""
 
@@ -33,9 +61,16 @@ def faults(
             reason = f"the name has {len(stage)} characters; shorten it to {_STAGE_LIMIT}, so that its pods' names"
             yield Fault(where, f"{reason} stay valid")
         yield from _datasets(args, name, where, declared)
+        if args.job:
+            yield from _job(args, args.job, f"{name}-{stage}", where, declared)
+            continue
         yield from _splits(args, where)
-        yield from _program(args, where, declared)
+        if args.command is None:
+            yield Fault((*where, "command"), "required setting is missing: program of each pod; set it, or job")
+        else:
+            yield from _program(args, args.command, where, declared)
         yield from _resources(args, at, where, pods[stage], declared)
+    yield from _names(settings, at)
     yield from _outputs(settings, at)
     yield from _cycles(settings, at)
     yield from triggers.faults(settings, name, at, declared)
@@ -102,10 +137,36 @@ def _splits(stage: StageArgs, at: Key) -> Iterator[Fault]:
         yield Fault((*at, "reprocess"), reason, given=((*at, "cache"),))
 
 
-def _program(stage: StageArgs, at: Key, declared: Declared) -> Iterator[Fault]:
+def _names(settings: PipelineSettings, at: Key) -> Iterator[Fault]:
+    """Stages whose templates would have the name of another one."""
+    taken = {ENTRY} | {f"{stage}-{step}" for stage in settings.stages for step in STEPS}
+    for stage in settings.stages:
+        if stage in taken:
+            yield Fault((*at, "stages", stage), "is also the name of a step of the pipeline; use another name")
+
+
+def _job(stage: StageArgs, job: JobSettings, name: str, at: Key, declared: Declared) -> Iterator[Fault]:
+    """Faults of a stage that is a job. `name`: that of the job."""
+    given = ((*at, "job"),)
+    for field in sorted(stage.model_fields_set & _OF_PROGRAMS):
+        key = StageArgs.model_fields[field].alias or field
+        instead = "set it in job" if field in type(job).model_fields else "remove it"
+        yield Fault((*at, key), f"is about the pods of a command, and this stage is a job; {instead}", given=given)
+    for key, source in stage.inputs.items():
+        if not source.split.is_whole:
+            reason = "is set, but this stage is a job, whose pods work on all files together; remove it"
+            yield Fault((*at, "inputs", key, "split"), reason, given=given)
+    if name in declared.workloads:
+        yield Fault(at, f"its job has the name {name}, as a workload has; use another name")
+    if not isinstance(job.image, str | None):
+        yield Fault((*at, "job", "image"), "comes from another resource, whose name is not known here; set its name")
+    yield from training_job.faults(job, name, (*at, "job"), declared)
+
+
+def _program(stage: StageArgs, program: list[str], at: Key, declared: Declared) -> Iterator[Fault]:
     there = files.paths(None, stage.files, declared.project)
     known = stage.image is None or bool(stage.files)
-    yield from command.faults(stage.command, there, at, (*at, "command"), known=known)
+    yield from command.faults(program, there, at, (*at, "command"), known=known)
     yield from files.faults(None, stage.files, at, declared.project)
     yield from _templates(stage, at)
     if stage.program_resources.gpus and not declared.cluster.images.train_gpu:
@@ -120,7 +181,7 @@ def _program(stage: StageArgs, at: Key, declared: Declared) -> Iterator[Fault]:
 
 def _templates(stage: StageArgs, at: Key) -> Iterator[Fault]:
     """Texts in which Argo would look for its own variables."""
-    texts = {("command", str(index)): text for index, text in enumerate(stage.command)}
+    texts = {("command", str(index)): text for index, text in enumerate(stage.command or ())}
     texts |= {("params", name): text for name, text in stage.params.items()}
     for key, text in texts.items():
         if "{{" in text:

@@ -1,6 +1,7 @@
 """Pipelines: stages over versioned data, as a WorkflowTemplate of Argo, of which each run is a Workflow."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Literal
 
 import pulumi
@@ -8,15 +9,17 @@ import pulumi_kubernetes as k8s
 
 from components import versions
 from components.base import facts as registered
+from components.base import faults
 from components.base.faults import Fault, Key
 from components.queues.room import PodSet
-from workloads import executor, triggers
+from workloads import executor, pod_sets, triggers
 from workloads.base import Declared, Platform, Workload, WorkloadArgs, created
 from workloads.checks import pipeline as checks
 from workloads.manifests import pipeline as manifests
 from workloads.owner import Owner
 from workloads.pipeline_facts import facts_of
 from workloads.settings.pipeline import PipelineSettings
+from workloads.settings.pipeline_stage import StageArgs
 
 
 class PipelineArgs(PipelineSettings, WorkloadArgs):
@@ -27,40 +30,52 @@ class PipelineArgs(PipelineSettings, WorkloadArgs):
 
     @property
     def controllers(self) -> frozenset[str]:
-        return frozenset({"argo_workflows"})
+        jobs = any(stage.job for stage in self.stages.values())
+        return frozenset({"argo_workflows", *(["jobset"] if jobs else [])})
 
     def pod_sets(self) -> list[PodSet]:
-        return [pods for _, pods in self._by_stage()]
+        return [pods for _, found in self._by_stage() for pods in found]
 
     def unqueued(self) -> list[PodSet]:
-        # The checks refuse GPUs without a queue.
-        return [pods for name, pods in self._by_stage() if self.stages[name].queue is None and not pods.gpus]
+        of_stages = [(self.stages[name], found) for name, found in self._by_stage()]
+        unqueued = [(stage, found) for stage, found in of_stages if not stage.queue_of_pods]
+        # The checks refuse programs with GPUs without a queue.
+        return [pods for stage, found in unqueued for pods in found if stage.job or not pods.gpus]
 
-    def _by_stage(self) -> Iterator[tuple[str, PodSet]]:
+    def _by_stage(self) -> Iterator[tuple[str, list[PodSet]]]:
         for name, stage in self.stages.items():
             at = ("stages", name)
-            yield (
-                name,
-                PodSet(
-                    name,
-                    stage.parallel,
-                    stage.pod_resources,
-                    together=False,
-                    # A part whose pod was lost is tried again.
-                    interruptible=stage.retries > 0,
-                    at=(*at, "resources"),
-                    count_at=(*at, "parallel"),
-                ),
-            )
+            if stage.job:
+                inside = (*at, "job")
+                found = pod_sets.of(stage.job)
+                yield name, [replace(one, at=(*inside, *one.at), count_at=(*inside, *one.count_at)) for one in found]
+            else:
+                yield name, [_pods(name, stage, at)]
 
     def queues(self) -> Mapping[str, Key]:
-        return {stage.queue: ("stages", name, "queue") for name, stage in self.stages.items() if stage.queue}
+        queues = {name: stage.queue_of_pods for name, stage in self.stages.items()}
+        at = {name: ("job", "queue") if stage.job else ("queue",) for name, stage in self.stages.items()}
+        return {queue: ("stages", name, *at[name]) for name, queue in queues.items() if queue}
 
     def check(self, name: str, at: Key, declared: Declared) -> Iterator[Fault]:
-        yield from checks.faults(self, name, at, dict(self._by_stage()), declared)
+        yield from checks.faults(self, name, at, {stage: pods[0] for stage, pods in self._by_stage()}, declared)
 
     def build(self, name: str, at: Key, platform: Platform, opts: pulumi.ResourceOptions) -> "Pipeline":
         return Pipeline(name, self, at=at, platform=platform, opts=opts)
+
+
+def _pods(name: str, stage: StageArgs, at: Key) -> PodSet:
+    """The pods of a stage's program."""
+    return PodSet(
+        name,
+        stage.parallel,
+        stage.pod_resources,
+        together=False,
+        # A part whose pod was lost is tried again.
+        interruptible=stage.retries > 0,
+        at=(*at, "resources"),
+        count_at=(*at, "parallel"),
+    )
 
 
 class Pipeline(Workload):
@@ -76,6 +91,7 @@ class Pipeline(Workload):
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         """`at`: the path of the settings."""
+        _refuse_encrypted(args, at, platform)
         gpus = sum(pods.gpus for pods in args.pod_sets())
         known = facts_of(name, args, platform.settings)
         images = sorted({each.image for each in known.stages.values()})
@@ -85,13 +101,17 @@ class Pipeline(Workload):
         super().__init__(registered.PIPELINE, name, dict(props), opts)
         owner = Owner(self, name, platform.namespace, manifests.PART)
         made = manifests.template(args, known)
-        volumes = {platform.settings.datasets[dataset].volume for dataset in args.datasets}
+        jobs = [stage.job for stage in args.stages.values() if stage.job]
+        volumes = {volume for job in jobs for volume in job.volumes}
+        volumes |= {platform.settings.datasets[dataset].volume for dataset in args.datasets}
         needed: list[pulumi.Resource] = [
             *(owner.config_map(content) for content in manifests.code(args, known)),
             owner.service_account(),
-            *executor.declare(owner, known.executor),
+            *executor.declare(owner, known.executor, jobs="jobset" in args.controllers),
+            *_of_jobs(self, name, args, platform),
             owner.allow_api_server(),
             *created(platform.volumes, volumes),
+            *created(platform.streams, {stream for job in jobs for stream in job.streams}),
             *created(platform.queues, args.queues()),
             *platform.controllers,
         ]
@@ -113,3 +133,24 @@ class Pipeline(Workload):
             gpus=gpus,
         )
         self.register_outputs(dict(self.outputs))
+
+
+def _of_jobs(parent: Pipeline, pipeline: str, args: PipelineArgs, platform: Platform) -> Iterator[pulumi.Resource]:
+    """What the pods of stages that are jobs need: traffic between each other, and what their settings allow."""
+    for name, stage in args.stages.items():
+        if stage.job:
+            owner = Owner(parent, f"{pipeline}-{name}", platform.namespace, "training")
+            yield owner.allow_peers()
+            if stage.job.egress:
+                yield owner.allow_egress(stage.job.egress)
+
+
+def _refuse_encrypted(args: PipelineArgs, at: Key, platform: Platform) -> None:
+    """Stop where variables of a job are encrypted: they would be readable in the WorkflowTemplate."""
+    found = []
+    for name, stage in args.stages.items():
+        where = (*at, "stages", name, "job")
+        for variable in sorted(platform.secret_env(where, stage.job.env)) if stage.job else ():
+            reason = "is encrypted, but would be readable in the WorkflowTemplate; use {secret: NAME, key: KEY}"
+            found.append(Fault((*where, "env", variable), reason))
+    faults.stop(found)

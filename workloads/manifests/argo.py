@@ -8,11 +8,11 @@ from typing import Any
 
 from hera.workflows import DAG, Parameter, Task, WorkflowTemplate, models
 
-from workloads.manifests.stage_pods import ITEM, ITEMS, STEP_OUT, SUMMARY, VERSION, Steps, folder_of
+from components.base import pod_security
+from workloads.manifests.pipeline_run import ENTRY
+from workloads.manifests.stage_pods import FOLDER_OUT, ID, ITEM, ITEMS, STEP_OUT, SUMMARY, VERSION, Steps, folder_of
 from workloads.settings.pipeline import PipelineSettings, parameter
 
-ENTRY = "run"
-"""The template that has the stages."""
 _TRIES = 3
 """How often a step that failed, or whose pod was lost, is tried again."""
 _IN_TEMPLATE = ("affinity", "initContainers", "nodeSelector", "securityContext", "tolerations", "volumes")
@@ -46,6 +46,8 @@ def workflow_template(
         _entry(settings)
         for name, one in steps.items():
             _stage(name, one)
+            if one.stage.job:
+                _job(name, one)
     made.templates = [*made.templates, *(pod for name, one in steps.items() for pod in _pods(name, one))]
     return dict(made.to_dict())
 
@@ -91,7 +93,7 @@ def _stage(name: str, steps: Steps) -> None:
             template=f"{name}-work",
             depends="plan.Succeeded",
             with_param=_output("plan", ITEMS),
-            arguments=[Parameter(name=each, value=f"{{{{item.{each}}}}}") for each in (ITEM, *map(folder_of, inputs))],
+            arguments=[Parameter(name=each, value=f"{{{{item.{each}}}}}") for each in _of_item(steps)],
         )
         Task(name="commit", template=f"{name}-commit", depends=f"plan.Succeeded && ({_FINISHED})")
 
@@ -100,14 +102,51 @@ def _output(task: str, name: str) -> str:
     return f"{{{{tasks.{task}.outputs.parameters.{name}}}}}"
 
 
+def _of_item(steps: Steps) -> list[str]:
+    """What a pod gets of an item."""
+    folders = [folder_of(each) for each in sorted(steps.stage.inputs)]
+    return [ITEM, *([ID, FOLDER_OUT] if steps.stage.job else []), *folders]
+
+
+def _job(name: str, steps: Steps) -> None:
+    """An item of a stage that is a job: the job, and then a pod that keeps its result."""
+    given = [Parameter(name=each, value=f"{{{{inputs.parameters.{each}}}}}") for each in _of_item(steps)]
+    with DAG(name=f"{name}-work", inputs=[Parameter(name=each) for each in _of_item(steps)]):
+        Task(name="job", template=f"{name}-job", arguments=given)
+        Task(name="keep", template=f"{name}-keep", arguments=given, depends="job.Succeeded")
+
+
 def _pods(name: str, steps: Steps) -> list[models.Template]:
-    stage = steps.stage
-    folders = [folder_of(each) for each in sorted(stage.inputs)]
+    stage, given = steps.stage, _of_item(steps)
+    if stage.job:
+        work = [_resource(f"{name}-job", steps, given), _pod(f"{name}-keep", steps.keep(), _TRIES, given)]
+    else:
+        work = [_pod(f"{name}-work", steps.work(), stage.retries, given, deadline=stage.timeout_seconds)]
     return [
         _pod(f"{name}-plan", steps.plan(), _TRIES, sorted(stage.inputs), (ITEMS, SUMMARY)),
-        _pod(f"{name}-work", steps.work(), stage.retries, [ITEM, *folders], deadline=stage.timeout_seconds),
+        *work,
         _pod(f"{name}-commit", steps.commit(), _TRIES, (), (VERSION, SUMMARY)),
     ]
+
+
+def _resource(name: str, steps: Steps, inputs: Sequence[str]) -> models.Template:
+    """The template that creates a JobSet, which is deleted with the run, and waits for its end."""
+    return models.Template.model_validate(
+        {
+            "name": name,
+            "inputs": {"parameters": [{"name": each} for each in inputs]},
+            "resource": {
+                # A pod that was lost finds the JobSet that it has created.
+                "action": "apply",
+                "setOwnerReference": True,
+                "manifest": json.dumps(steps.job_set(), sort_keys=True),
+                "successCondition": "status.terminalState == Completed",
+                "failureCondition": "status.terminalState == Failed",
+            },
+            "retryStrategy": {"limit": _TRIES, "retryPolicy": "OnError"},
+            "securityContext": pod_security.pod(),
+        }
+    )
 
 
 def _pod(

@@ -16,6 +16,10 @@ HASH = 16
 """Characters of the hash in a run's name: with two runs of one name, the second would not be started."""
 MANAGER = "tensorplane-runs"
 """Field manager of Workflows."""
+ENTRY = "pipeline"
+"""The template that has the stages."""
+STEPS = ("plan", "work", "commit", "job", "keep")
+"""Templates of a stage, after its name and a dash."""
 WORKFLOWS, TEMPLATES = "workflows", "workflowtemplates"
 
 

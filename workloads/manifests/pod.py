@@ -20,7 +20,7 @@ PACKAGES = "/opt/tensorplane/packages"
 _UNPACK, _INSTALL = f"{LIBRARY}/tensorplane/unpack.py", f"{LIBRARY}/tensorplane/packages.py"
 _GROUP_READS = 0o440
 _NONE: Mapping[str, str] = MappingProxyType({})
-_MEETING = "volumes.tensorplane"
+MEETING = "volumes.tensorplane"
 """Prefix of the labels for the affinity of pods that share a ReadWriteOnce volume."""
 
 
@@ -132,9 +132,9 @@ def template(
     The service account is the workload's own and its token is not mounted.
     """
     spec = {**_spec(name, container, grace_seconds, restart_policy), **placement}
-    meeting = {f"{_MEETING}/{mount.claim}": "mounted" for mount in container.volumes if mount.one_node}
+    meeting = {f"{MEETING}/{mount.claim}": "mounted" for mount in container.volumes if mount.one_node}
     if meeting:
-        together = {"requiredDuringSchedulingIgnoredDuringExecution": _on_one_node(meeting)}
+        together = {"requiredDuringSchedulingIgnoredDuringExecution": on_one_node(meeting)}
         spec["affinity"] = {**spec.get("affinity", {}), "podAffinity": together}
     mounted = {key: value for mount in container.volumes for key, value in mount.labels.items()}
     metadata: dict[str, Any] = {"labels": {**labels, **meeting, **mounted}}
@@ -144,7 +144,8 @@ def template(
     return {"metadata": metadata, "spec": spec}
 
 
-def _on_one_node(meeting: Mapping[str, str]) -> list[dict[str, Any]]:
+def on_one_node(meeting: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Terms of the affinity of pods that share a volume of one node."""
     return [{"labelSelector": {"matchLabels": {key: value}}, "topologyKey": HOSTNAME} for key, value in meeting.items()]
 
 

@@ -7,10 +7,12 @@ from types import MappingProxyType
 from typing import Any
 
 from components.base.model import Resources
-from workloads.manifests import pod
+from workloads.manifests import pod, stage_job, training_job
 from workloads.manifests.files import Bundle, bundles, fits_one
 from workloads.manifests.mounts import Mountable
-from workloads.manifests.objects import Identity
+from workloads.manifests.objects import Identity, Manifest
+from workloads.manifests.run import Recorded
+from workloads.manifests.training_job import JobManifest
 from workloads.settings.pipeline_input import StageInput
 from workloads.settings.pipeline_stage import KEEPER, StageArgs
 
@@ -20,8 +22,9 @@ STEP_OUT = "/tmp/step"  # noqa: S108  # a volume of the pod's own
 """Folder of a step with what it tells Argo, a file for each output (the library's `stages/__main__.py`)."""
 ITEMS, SUMMARY, VERSION = "items", "summary", "version"
 """Outputs of steps: the items that need a pod, counts, the commit."""
-ITEM = "item"
-"""The parameter of a pod with the number of its item; those with the folders of its inputs have `folder_of` names."""
+ITEM, ID, FOLDER_OUT = "item", "id", "out"
+"""Parameters of a pod: the number of its item, a name that no other item has, and for a job the folder of its results.
+Those with the folders of its inputs have `folder_of` names."""
 KEEP = "keep"
 """The container that keeps the result of the program, once that has succeeded."""
 _VOLUMES = "/volumes"
@@ -46,9 +49,10 @@ class Stored:
     @property
     def root(self) -> str:
         """Its folder in the pods of steps."""
-        return self._in_pod(self.folder)
+        return self.in_pod(self.folder)
 
-    def _in_pod(self, folder: str) -> str:
+    def in_pod(self, folder: str) -> str:
+        """A folder of its volume in the pods of steps."""
         return f"{_VOLUMES}/{self.volume.claim}/{folder}"
 
     def mount(self, *, read_only: bool) -> pod.VolumeMount:
@@ -58,7 +62,7 @@ class Stored:
     @property
     def roots_of_others(self) -> list[str]:
         """The folders of the other datasets in the pods of steps."""
-        return [self._in_pod(folder) for folder in self.others]
+        return [self.in_pod(folder) for folder in self.others]
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,8 @@ class StageFacts:
     """Labels that put a pod into its queue."""
     files: Mapping[str, bytes] = field(default_factory=dict)
     """The contents of its files, by path in the pod."""
+    job: training_job.Facts | None = None
+    """Those of its job, if it is one."""
 
 
 @dataclass(frozen=True)
@@ -92,11 +98,16 @@ class Steps:
     @property
     def code(self) -> list[Bundle]:
         """ConfigMaps with the stage's files."""
+        if self.facts.job:
+            return [each for parts in self.facts.job.bundles().values() for each in parts]
         return bundles(f"{self.owner.name}-{self.name}", self.facts.files)
 
     @property
     def decisive(self) -> dict[str, Any]:
         """What decides the stage's results besides its input."""
+        if job := self._job():
+            program = self.stage.job.program if self.stage.job else []
+            return {"image": self.facts.image, "command": program, "job": job.run.decisive}
         code = bundles("code", self.facts.files)
         return {
             "image": self.facts.image,
@@ -116,12 +127,14 @@ class Steps:
             "inputs": [self._input(name, one) for name, one in sorted(self.stage.inputs.items())],
             "dataset": self.stage.output,
             "root": output.root,
+            "folder": output.folder,
             "rules": output.rules,
             "others": output.roots_of_others,
             "join": self.stage.join,
             "cache": self.stage.cache,
             "reprocess": self.stage.reprocess,
             "may_fail": self.stage.may_fail,
+            "shared_out": self.stage.job is not None,
         }
 
     def _input(self, name: str, one: StageInput) -> dict[str, Any]:
@@ -137,7 +150,7 @@ class Steps:
 
     def plan(self) -> dict[str, Any]:
         """The pod that finds out what a run has to do."""
-        versions = [f"{name}={{{{inputs.parameters.{name}}}}}" for name in sorted(self.stage.inputs)]
+        versions = [f"{name}={_input(name)}" for name in sorted(self.stage.inputs)]
         return self._step("plan", STEP_OUT, _RUN, *versions)
 
     def commit(self) -> dict[str, Any]:
@@ -151,7 +164,7 @@ class Steps:
         program = pod.Container(
             image=self.facts.image,
             resources=self.stage.program_resources,
-            command=self.stage.command,
+            command=self.stage.command or (),
             env=pod.variables(dict(sorted(self.stage.params.items()))),
             volumes=[self._mounted(name, one) for name, one in sorted(self.stage.inputs.items())],
             files={pod.APP: code[0]} if code and not archived else {},
@@ -160,13 +173,32 @@ class Steps:
             shared_memory=self.stage.program_resources.gpus > 1,
         )
         made = self._template(program, self.facts.placement, self.facts.queue_labels)
-        item = f"{{{{inputs.parameters.{ITEM}}}}}"
-        keeper = self._container(KEEP, _RUN, item, OUT, volumes=[self.stage.output], resources=KEEPER)
+        keeper = self._container(KEEP, _RUN, _input(ITEM), OUT, volumes=[self.stage.output], resources=KEEPER)
         return _with_keeper(made, self._template(keeper, {}))
 
+    def _job(self) -> JobManifest | None:
+        """The stage's job, whose name has the item's."""
+        if self.stage.job is None or self.facts.job is None:
+            return None
+        name = Recorded(f"{self.facts.job.name}-{_input(ID)}")
+        return training_job.plan(self.stage.job, self.facts.job, image=self.facts.image, recorded=name)
+
+    def job_set(self) -> Manifest:
+        """The JobSet of a stage that is a job, with its inputs and a folder for its results."""
+        if (job := self._job()) is None:
+            raise ValueError(f"stage {self.name} is no job")
+        output = self.datasets[self.stage.output].volume.at(OUT, read_only=False, folder=_input(FOLDER_OUT))
+        inputs = [self._mounted(name, one) for name, one in sorted(self.stage.inputs.items())]
+        return stage_job.with_folders(job.job_set, [*inputs, output])
+
+    def keep(self) -> dict[str, Any]:
+        """The pod that keeps the result of a job."""
+        folder = self.datasets[self.stage.output].in_pod(_input(FOLDER_OUT))
+        keeper = self._container(KEEP, _RUN, _input(ITEM), folder, volumes=[self.stage.output], resources=KEEPER)
+        return self._template(keeper, self.placement)
+
     def _mounted(self, name: str, one: StageInput) -> pod.VolumeMount:
-        folder = f"{{{{inputs.parameters.{folder_of(name)}}}}}"
-        return self.datasets[one.dataset].volume.at(f"{IN}/{name}", read_only=True, folder=folder)
+        return self.datasets[one.dataset].volume.at(f"{IN}/{name}", read_only=True, folder=_input(folder_of(name)))
 
     def _step(self, *arguments: str) -> dict[str, Any]:
         used = [*(one.dataset for one in self.stage.inputs.values()), self.stage.output]
@@ -199,6 +231,11 @@ class Steps:
             restart_policy="Never",
             placement=placement or {},
         )
+
+
+def _input(parameter: str) -> str:
+    """What Argo replaces by a parameter of the template."""
+    return f"{{{{inputs.parameters.{parameter}}}}}"
 
 
 def folder_of(source: str) -> str:

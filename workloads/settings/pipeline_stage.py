@@ -8,7 +8,7 @@ from components.base.image import Image
 from components.base.model import Accelerator, Argument, Model, Name, Resources
 from workloads.settings.files import Source, Target
 from workloads.settings.pipeline_input import StageInput
-from workloads.settings.training_job import Text, Variable
+from workloads.settings.training_job import JobSettings, Text, Variable
 
 KEEPER = Resources(cpus=0.05, memory_gib=0.125)
 """Of the container that keeps the result of a part."""
@@ -24,8 +24,11 @@ class StageArgs(Model):
     """What it reads, by the folder's name in `/in`: `photos: {dataset: raw, split: file}`."""
     output: Name
     """Dataset of `datasets` of which each run makes a version on branch `main`. No other stage writes it."""
-    command: Annotated[list[Argument], Field(min_length=1)]
-    """Program of each pod."""
+    command: Annotated[list[Argument], Field(min_length=1)] | None = None
+    """Program of each pod. Either this or `job` is required."""
+    job: JobSettings | None = None
+    """Instead of `command`, a training job of any strategy, with an image, files, resources and a queue of its own. Its
+    pods have the inputs in `/in`, and share `/out`, which stays when the job restarts."""
     image: Image | None = None
     """Container image, of any language; by default that of training jobs. Name it by digest: results of another image
     with the same tag are not told apart."""
@@ -56,6 +59,11 @@ class StageArgs(Model):
     reprocess: Literal["all", "new"] = "all"
     """What a changed stage does with inputs that it had already: `all` works on them again, `new` keeps their former
     results."""
+
+    @property
+    def queue_of_pods(self) -> str | None:
+        """The queue that admits its pods."""
+        return self.job.queue if self.job else self.queue
 
     @property
     def program_resources(self) -> Resources:

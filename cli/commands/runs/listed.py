@@ -106,8 +106,8 @@ def _stages(nodes: list[Mapping[str, Any]], now: datetime) -> Iterator[StageRun]
 def _stage(dag: Mapping[str, Any], by_template: Mapping[str, list[Mapping[str, Any]]], now: datetime) -> StageRun:
     stage = dag["templateName"]
     planned = _summary(by_template.get(f"{stage}-plan", ()))
-    # Of an item, the node that tries again; its pods are nodes, too.
-    work = Counter(node["phase"] for node in by_template.get(f"{stage}-work", ()) if node["type"] == "Retry")
+    # Of an item, the node that tries again, or that of a job with what keeps its result; its pods are nodes, too.
+    work = Counter(node["phase"] for node in by_template.get(f"{stage}-work", ()) if node["type"] in ("Retry", "DAG"))
     failed = work["Failed"] + work["Error"]
     steps = [node for step in ("plan", "commit") for node in by_template.get(f"{stage}-{step}", ())]
     messages = [node.get("message", "") for node in steps if node["phase"] in ("Failed", "Error")]

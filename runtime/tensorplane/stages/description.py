@@ -50,6 +50,8 @@ class Stage:
     """Its output."""
     root: Path
     """Folder of the output in the step's pod."""
+    folder: str
+    """The same, from the volume's root."""
     rules: Mapping[str, Any]
     """What commits to the output need, as `tensorplane.datasets.requests` reads it."""
     others: tuple[str, ...] = ()
@@ -61,6 +63,8 @@ class Stage:
     """What happens to inputs that a former form of the stage has worked on: `all` or `new`."""
     may_fail: int = 0
     """Parts that may have no result."""
+    shared_out: bool = False
+    """Whether several pods work on an item and write to one folder, on the output's volume."""
 
     @classmethod
     def parse(cls, text: str) -> Stage:

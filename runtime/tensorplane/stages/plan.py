@@ -22,6 +22,8 @@ MOST = 1000
 LEASE_SECONDS = 14 * 86400.0
 """How long the versions of a run that was abandoned are kept."""
 _THREADS = 16
+_ID = 8
+"""Characters of an item's `id`, which is a part of names."""
 UNCHANGED, FORMER, NEW, CHANGED = "unchanged", "former", "new", "changed"
 """Why an item is or is not worked on: it has a result; it has one of a former form of the stage, which is to stay; its
 input is new; the stage changed.
@@ -76,8 +78,9 @@ def path_of(stage: Stage, run: str) -> Path:
 def plan(stage: Stage, run: str, versions: Mapping[str, str]) -> list[dict[str, str]]:
     """Plan a run. `versions`: commits by the input's name.
 
-    Returns the items that need a pod: `item`, its number in the plan, and by the name of each input the folder with its
-    files, from the root of the volume. Raises Refused if there are more than MOST.
+    Returns the items that need a pod: `item`, its number in the plan; `id`, which no other item has; and by the name of
+    each input the folder with its files, from the root of the volume; with `shared_out`, `out`, that for its results.
+    Raises Refused if there are more than MOST.
     """
     stage.output().store.create()
     commits = {each.name: each.open().resolve(versions[each.name]) for each in stage.inputs}
@@ -98,8 +101,15 @@ def plan(stage: Stage, run: str, versions: Mapping[str, str]) -> list[dict[str, 
         size = -(-len(todo) // MOST)
         raise Refused(f"{stage.name}: {len(todo):,} parts, more than {MOST:,}; set {split} to {{batch: {size * 2}}}")
     folders = {each.name: _folders(each, run, stage, todo, commits[each.name]) for each in stage.inputs}
+    outs = _outs(stage, run, todo) if stage.shared_out else {}
     return [
-        {"item": str(number), **{f"in-{name}": folders[name][number] for name in sorted(folders)}} for number in todo
+        {
+            "item": str(number),
+            "id": parts.digest_of([run, stage.name, planned[number].key])[:_ID],
+            **{f"in-{name}": folders[name][number] for name in sorted(folders)},
+            **({"out": outs[number]} if outs else {}),
+        }
+        for number in todo
     ]
 
 
@@ -110,9 +120,10 @@ def lease(stage: Stage, run: str, source: Input) -> str:
 
 def finish(stage: Stage, run: str) -> None:
     """Remove what a run of the stage needed: folders of files, leases, the plan."""
-    for each in stage.inputs:
-        for folder in each.root.glob(f"runs/{run}-{stage.name}-*"):
+    for root in {stage.root, *(each.root for each in stage.inputs)}:
+        for folder in root.glob(f"runs/{run}-{stage.name}-*"):
             remove(folder)
+    for each in stage.inputs:
         try:
             each.open().unlabel(lease(stage, run, each))
         except Refused:
@@ -150,6 +161,14 @@ def _planned(stage: Stage, run: str, items: list[Item]) -> Iterator[Planned]:
             yield Planned(item.name, former, about, FORMER)
         else:
             yield Planned(item.name, own, about, CHANGED if former else NEW)
+
+
+def _outs(stage: Stage, run: str, todo: Mapping[int, Item]) -> dict[int, str]:
+    """Folders for results, from the volume's root. A run that is started again finds what is there."""
+    made = {number: f"runs/{run}-{stage.name}-out/{number}" for number in todo}
+    for path in made.values():
+        (stage.root / path).mkdir(parents=True, exist_ok=True)
+    return {number: f"{stage.folder}/{path}" for number, path in made.items()}
 
 
 def _folders(source: Input, run: str, stage: Stage, todo: Mapping[int, Item], made: commit.Commit) -> dict[int, str]:

@@ -10,6 +10,7 @@ import pytest
 from tests.support.faults import faults_of
 
 _RUN = {"command": ["sh", "-c", "true"], "image": "team/stage:1"}
+_JOB = {"command": ["train"], "image": "team/train:1", "strategy": {"kind": "single"}}
 _TREE: dict[str, Any] = {
     "cluster": {"kind": "existing", "context": "team"},
     "nodeGroups": {"gpus": {"accelerator": "t4", "perNode": 1, "min": 2, "max": 2}},
@@ -154,6 +155,27 @@ def test_a_pipeline_that_works_has_no_faults() -> None:
         ),
         (
             "prepare",
+            {"command": None},
+            "prepare.command: required setting is missing: program of each pod; set it, or job",
+        ),
+        (
+            "prepare",
+            {"command": None, "image": None, "job": _JOB},
+            "prepare.inputs.photos.split: is set, but this stage is a job, whose pods work on all files together; "
+            "remove it",
+        ),
+        (
+            "train",
+            {"command": None, "image": None, "accelerator": None, "job": {**_JOB, "queue": "research"}},
+            "train.queue: is about the pods of a command, and this stage is a job; set it in job",
+        ),
+        (
+            "train",
+            {"command": None, "image": None, "accelerator": None, "queue": None, "job": {**_JOB, "queue": "reserch"}},
+            "train.job.queue: no queue is named 'reserch'; choose one of research (did you mean research?)",
+        ),
+        (
+            "prepare",
             {"inputs": {"photos": {"dataset": "raw", "split": "files"}}},
             "prepare.inputs.photos.split.by: invalid value 'files'; use whole, file or directory (did you mean file?)",
         ),
@@ -190,6 +212,24 @@ def test_a_volume_whose_writers_do_not_include_the_pipeline_is_refused() -> None
     reason = "volume data does not allow photos to mount it; add it to the volume's writers"
     assert f"{_AT}.prepare.inputs.photos.dataset: {reason}" in lines
     assert len(lines) == 4
+
+
+def test_a_stage_that_is_a_job_has_the_settings_of_one() -> None:
+    job = {
+        **_JOB,
+        "strategy": {"kind": "multiWorkerMirrored", "workers": 2},
+        "queue": "research",
+        "resources": {"gpus": 1},
+    }
+    assert _faults("train", command=None, image=None, accelerator=None, queue=None, job=job) == []
+
+
+@pytest.mark.parametrize("name", ["prepare-plan", "pipeline"])
+def test_no_stage_has_the_name_of_a_step(name: str) -> None:
+    tree = copy.deepcopy(_TREE)
+    stages = tree["workloads"]["photos"]["stages"]
+    stages[name] = stages.pop("train")
+    assert faults_of(tree) == [f"{_AT}.{name}: is also the name of a step of the pipeline; use another name"]
 
 
 def test_names_are_short_enough_for_those_of_runs() -> None:

@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 
 from components.base.labels import PIPELINE, QUEUE_LABEL, SOURCES
-from workloads.manifests import pipeline
+from workloads.manifests import pipeline, training_job
 from workloads.manifests.files import bundle
 from workloads.manifests.mounts import Mountable
 from workloads.manifests.pipeline import Facts
 from workloads.manifests.stage_pods import StageFacts, Stored
+from workloads.manifests.training_job import Placement
 from workloads.settings.pipeline import PipelineSettings
+from workloads.settings.training_job import JobSettings
 
 _SETTINGS: dict[str, Any] = {
     "prepare": {
@@ -54,7 +56,7 @@ def _mounts(container: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def test_a_stage_runs_after_those_whose_output_it_reads() -> None:
-    tasks = {task["name"]: task for task in _templates()["run"]["dag"]["tasks"]}
+    tasks = {task["name"]: task for task in _templates()["pipeline"]["dag"]["tasks"]}
     values = {one["name"]: one["value"] for one in tasks["prepare"]["arguments"]["parameters"]}
     assert values == {"labels": "{{workflow.parameters.raw_a_db__c}}", "photos": "{{workflow.parameters.raw}}"}
     assert "depends" not in tasks["prepare"]
@@ -156,6 +158,42 @@ def test_code_and_images_decide_and_the_library_does_not() -> None:
     changed = [_facts(stages={**stages, "prepare": replace(stages["prepare"], **one)}) for one in others]
     assert len({_decisive(), *(_decisive(facts=one) for one in changed)}) == 3
     assert _decisive(facts=_facts(library=bundle("photos-runtime", {"x.py": b"new"}))) == _decisive()
+
+
+def test_a_stage_can_be_a_job_with_the_stages_folders() -> None:
+    settings = JobSettings.model_validate(
+        {"command": ["train"], "strategy": {"kind": "multiWorkerMirrored", "workers": 2}, "queue": "research"}
+    )
+    job = training_job.Facts(
+        "photos-train",
+        "vision",
+        placement={"worker": Placement()},
+        queue_labels={QUEUE_LABEL: "research"},
+        account="photos",
+    )
+    stage = {"job": settings.model_dump(exclude_unset=True), "inputs": {"photos": "prepared"}, "output": "model"}
+    facts = _facts(stages={**_facts().stages, "train": StageFacts("team/train:1", job=job)})
+    templates = _templates(settings={**_SETTINGS, "train": stage}, facts=facts)
+    tasks = {task["name"]: task for task in templates["train-work"]["dag"]["tasks"]}
+    assert tasks["keep"]["depends"] == "job.Succeeded"
+    made = json.loads(templates["train-job"]["resource"]["manifest"])
+    assert made["kind"] == "JobSet"
+    assert made["metadata"]["name"] == "photos-train-{{inputs.parameters.id}}"
+    assert made["metadata"]["labels"][QUEUE_LABEL] == "research"
+    (workers,) = made["spec"]["replicatedJobs"]
+    pod = workers["template"]["spec"]["template"]
+    mounts = _mounts(pod["spec"]["containers"][0])
+    assert (mounts["/in/photos"]["subPath"], mounts["/in/photos"]["readOnly"]) == (
+        "{{inputs.parameters.in-photos}}",
+        True,
+    )
+    assert (mounts["/out"]["subPath"], mounts["/out"]["readOnly"]) == ("{{inputs.parameters.out}}", False)
+    assert pod["spec"]["serviceAccountName"] == "photos"
+    assert len(pod["spec"]["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]) == 1
+    keep = templates["train-keep"]["container"]["command"]
+    assert keep[-3:] == ["{{workflow.name}}", "{{inputs.parameters.item}}", "/volumes/data/{{inputs.parameters.out}}"]
+    given = {one["name"] for one in templates["train-work"]["inputs"]["parameters"]}
+    assert given == {"item", "id", "out", "in-photos"}
 
 
 def test_code_too_large_for_one_config_map_is_unpacked() -> None:

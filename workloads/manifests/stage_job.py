@@ -1,0 +1,56 @@
+"""A stage that is a training job: its JobSet with the stage's folders."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from workloads.manifests import pod
+from workloads.manifests.objects import Manifest
+from workloads.manifests.pod import VolumeMount
+
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+
+
+def with_folders(job_set: Manifest, mounts: Sequence[VolumeMount]) -> Manifest:
+    """The JobSet, whose pods mount these folders, too."""
+    spec = job_set["spec"]
+    return {**job_set, "spec": {**spec, "replicatedJobs": [_job(each, mounts) for each in spec["replicatedJobs"]]}}
+
+
+def _job(job: Mapping[str, Any], mounts: Sequence[VolumeMount]) -> dict[str, Any]:
+    spec = job["template"]["spec"]
+    made = {**spec, "template": _pod(spec["template"], mounts)}
+    return {**job, "template": {**job["template"], "spec": made}}
+
+
+def _pod(template: Mapping[str, Any], mounts: Sequence[VolumeMount]) -> dict[str, Any]:
+    named = [(f"stage-{index}", mount) for index, mount in enumerate(mounts)]
+    mounted = [
+        {"name": name, "mountPath": one.path, "subPath": one.folder, "readOnly": one.read_only} for name, one in named
+    ]
+    volumes = [{"name": name, "persistentVolumeClaim": {"claimName": one.claim}} for name, one in named]
+    spec = template["spec"]
+    containers = [{**each, "volumeMounts": [*each["volumeMounts"], *mounted]} for each in spec["containers"]]
+    made = {**spec, "containers": containers, "volumes": [*spec["volumes"], *volumes]}
+    return {"metadata": _metadata(template["metadata"], mounts), "spec": {**made, **_affinity(template, mounts)}}
+
+
+def _metadata(metadata: Mapping[str, Any], mounts: Sequence[VolumeMount]) -> dict[str, Any]:
+    labels = {**_meeting(mounts), **{key: value for mount in mounts for key, value in mount.labels.items()}}
+    annotations = {key: value for mount in mounts for key, value in mount.annotations.items()}
+    all_annotations = {**metadata.get("annotations", {}), **annotations}
+    made = {**metadata, "labels": {**metadata["labels"], **labels}}
+    return {**made, "annotations": all_annotations} if all_annotations else made
+
+
+def _affinity(template: Mapping[str, Any], mounts: Sequence[VolumeMount]) -> dict[str, Any]:
+    """The affinity to other pods with the same volumes of one node; empty if the pod has it already."""
+    missing = {key: value for key, value in _meeting(mounts).items() if key not in template["metadata"]["labels"]}
+    if not missing:
+        return {}
+    affinity = template["spec"].get("affinity", {})
+    before = affinity.get("podAffinity", {}).get(_REQUIRED, [])
+    return {"affinity": {**affinity, "podAffinity": {_REQUIRED: [*before, *pod.on_one_node(missing)]}}}
+
+
+def _meeting(mounts: Sequence[VolumeMount]) -> dict[str, str]:
+    return {f"{pod.MEETING}/{mount.claim}": "mounted" for mount in mounts if mount.one_node}
