@@ -11,6 +11,7 @@ from tests.support.faults import faults_of
 
 _RUN = {"command": ["sh", "-c", "true"], "image": "team/stage:1"}
 _JOB = {"command": ["train"], "image": "team/train:1", "strategy": {"kind": "single"}}
+_GPU = {"queue": "research", "resources": {"gpus": 1}}
 _TREE: dict[str, Any] = {
     "cluster": {"kind": "existing", "context": "team"},
     "nodeGroups": {"gpus": {"accelerator": "t4", "perNode": 1, "min": 2, "max": 2}},
@@ -166,7 +167,7 @@ def test_a_pipeline_that_works_has_no_faults() -> None:
         ),
         (
             "train",
-            {"command": None, "image": None, "accelerator": None, "job": {**_JOB, "queue": "research"}},
+            {"command": None, "image": None, "accelerator": None, "job": {**_JOB, **_GPU}},
             "train.queue: is about the pods of a command, and this stage is a job; set it in job",
         ),
         (

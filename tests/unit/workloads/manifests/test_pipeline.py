@@ -183,11 +183,11 @@ def test_a_stage_can_be_a_job_with_the_stages_folders() -> None:
     (workers,) = made["spec"]["replicatedJobs"]
     pod = workers["template"]["spec"]["template"]
     mounts = _mounts(pod["spec"]["containers"][0])
-    assert (mounts["/in/photos"]["subPath"], mounts["/in/photos"]["readOnly"]) == (
-        "{{inputs.parameters.in-photos}}",
-        True,
-    )
-    assert (mounts["/out"]["subPath"], mounts["/out"]["readOnly"]) == ("{{inputs.parameters.out}}", False)
+    folders = {path: (mounts[path]["subPath"], mounts[path]["readOnly"]) for path in ("/in/photos", "/out")}
+    assert folders == {
+        "/in/photos": ("{{inputs.parameters.in-photos}}", True),
+        "/out": ("{{inputs.parameters.out}}", False),
+    }
     assert pod["spec"]["serviceAccountName"] == "photos"
     assert len(pod["spec"]["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]) == 1
     keep = templates["train-keep"]["container"]["command"]
