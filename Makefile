@@ -80,12 +80,12 @@ test-unit: $(VENV)/.tested ## The unit tests alone: no engine, no cluster, under
 	@$(BIN)/python -m pytest tests/unit --numprocesses auto --dist loadscope
 
 # A shard is its own seed, so it can be run again alone. In all: 200 kills of a training, 50 stops of a worker, 100
-# evictions of a loop and of a fit, 100 kills of an update, 100 of `run` and `cancel`, 100 of a stream's readers, 50 of a
-# scorer's pods and broker in 10,000 records, 50 swaps of a served version, 50 kills of servers, 20 evictions of all
-# replicas, 20 canaries promoted and 20 rolled back, 1,000 malformed requests, 10,000 calls of the CSI driver, 500
-# snapshots of a training, 100 changes of claims, 500 jobs in queues, 200 rounds of gangs, 10,000 specs of jobs, 300
-# kills of committers of a dataset and 10,000 operations on datasets; and in each shard a canary behind a Gateway, KEDA's
-# scaling, every strategy, 500 jobs at once and 500 mutants of settings, fresh ones.
+# evictions of a loop and of a fit, 100 kills of an update, 100 of `run` and `cancel`, 100 of a stream's readers, 50 of
+# a scorer's and of a recorder's pods and broker in 10,000 records, 50 swaps of a served version, 50 kills of servers,
+# 20 evictions of all replicas, 20 canaries promoted and 20 rolled back, 1,000 malformed requests, 10,000 calls of the
+# CSI driver, 500 snapshots of a training, 100 changes of claims, 500 jobs in queues, 200 rounds of gangs, 10,000 specs
+# of jobs, 300 kills of committers of a dataset and 10,000 operations on datasets; and in each shard a canary behind a
+# Gateway, KEDA's scaling, every strategy, 500 jobs at once and 500 mutants of settings, fresh ones.
 test-nightly: tools-test ## The heavier counts, in shards: make test-nightly SHARD=1/10
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_KILLS=$$((100 / $${SHARD#*/})) \
 		$(BIN)/python -m pytest tests/e2e/test_update_killed.py tests/e2e/test_run_killed.py --timeout 0
@@ -104,7 +104,7 @@ test-nightly: tools-test ## The heavier counts, in shards: make test-nightly SHA
 		$(BIN)/python -m pytest tests/stream/test_resume.py --timeout 0
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_KILLS=$$((50 / $${SHARD#*/})) \
 		TENSORPLANE_RECORDS=$$((10000 / $${SHARD#*/})) \
-		$(BIN)/python -m pytest tests/stream/test_scorer.py --timeout 0
+		$(BIN)/python -m pytest tests/stream/test_scorer.py tests/stream/test_recorder.py --timeout 0
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_OPERATIONS=$$((10000 / $${SHARD#*/})) \
 		$(BIN)/python -m pytest tests/csi/test_model.py --timeout 0
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_KILLS=$$((200 / $${SHARD#*/})) TENSORPLANE_STOPS=$$((50 / $${SHARD#*/})) \

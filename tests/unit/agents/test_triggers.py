@@ -64,10 +64,18 @@ def test_versions_that_come_while_a_run_goes_on_have_one_run_afterwards(world: W
 
 
 def test_a_run_that_somebody_else_started_is_no_second_one(world: World) -> None:
+    trigger = {"counts": "versions", "atLeast": 2}
+    world.commit()
     made = world.commit()
     world.create(run.workflow(world.template(), {"raw": made.id}))
-    settle(world, fresh=FRESH)
+    settle(world, fresh=trigger)
+    world.end_runs()
+    world.commit()
+    settle(world, fresh=trigger)
     assert (len(world.runs), len(world.events)) == (1, 0)
+    world.commit()
+    settle(world, fresh=trigger)
+    assert _files_of_runs(world) == [2, 4]
 
 
 def test_a_second_controller_at_once_starts_no_second_run(world: World) -> None:
