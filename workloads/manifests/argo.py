@@ -134,6 +134,7 @@ def _resource(name: str, steps: Steps, inputs: Sequence[str]) -> models.Template
     return models.Template.model_validate(
         {
             "name": name,
+            "metadata": {"labels": steps.owner.labels},
             "inputs": {"parameters": [{"name": each} for each in inputs]},
             "resource": {
                 # A pod that was lost finds the JobSet that it has created.

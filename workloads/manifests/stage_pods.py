@@ -124,7 +124,7 @@ class Steps:
             "pipeline": self.owner.name,
             "name": self.name,
             "decisive": self.decisive,
-            "inputs": [self._input(name, one) for name, one in sorted(self.stage.inputs.items())],
+            "inputs": [self._described(name, one) for name, one in sorted(self.stage.inputs.items())],
             "dataset": self.stage.output,
             "root": output.root,
             "folder": output.folder,
@@ -137,7 +137,7 @@ class Steps:
             "shared_out": self.stage.job is not None,
         }
 
-    def _input(self, name: str, one: StageInput) -> dict[str, Any]:
+    def _described(self, name: str, one: StageInput) -> dict[str, Any]:
         stored = self.datasets[one.dataset]
         return {
             "name": name,
