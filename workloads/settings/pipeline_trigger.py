@@ -4,8 +4,8 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from components.base import cron
 from components.base.model import Model, NonEmptyStr, refuse
-from components.volumes.snapshots import cron
 
 _MIB = 2**20
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from components.base import cron
 from components.base.faults import Fault
-from components.volumes.snapshots import cron
 from components.volumes.snapshots.settings import SnapshotsArgs
 
 _DAY = 24 * 3600

@@ -3,9 +3,9 @@
 import pulumi
 import pulumi_aws as aws
 
+from components.base import cron
 from components.clusters.eks import names, roles
 from components.clusters.eks.context import Context
-from components.volumes.snapshots import cron
 from components.volumes.snapshots.settings import SnapshotsArgs
 
 _SECONDS_OF_A_DAY = 24 * 3600

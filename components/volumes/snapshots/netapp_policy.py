@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from components.base import cron
 from components.base.faults import Fault
-from components.volumes.snapshots import cron
 from components.volumes.snapshots.settings import KEPT, SnapshotsArgs
 
 Rhythm = Literal["hourly", "daily", "weekly", "monthly"]

@@ -4,10 +4,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from components.base import interval
+from components.base import cron, interval
 from components.base.interval import Age
 from components.base.model import Model, Name, refuse
-from components.volumes.snapshots import cron
 
 KEPT = 24
 """How many snapshots a schedule without `keep` and `expire` keeps. The text of `keep` repeats it; a test compares."""

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.triggers.schedule import last_due, matches
-from components.volumes.snapshots import cron
+from components.base import cron
 
 
 def _minute(text: str) -> int:

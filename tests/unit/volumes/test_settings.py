@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 import stack
+from components.base import cron
 from components.base.settings import Settings
 from components.volumes.backend import Backend
 from components.volumes.checks import rows
-from components.volumes.snapshots import cron
 from tests.support.volume_faults import EXISTING, FILES, HOURLY, lines
 
 

@@ -154,7 +154,7 @@ def test_what_does_not_decide_results_makes_no_other_run(key: str, value: Any, s
 
 def test_code_and_images_decide_and_the_library_does_not() -> None:
     stages = _facts().stages
-    others = [{"files": {"a.py": b"2"}}, {"image": "team/prepare:2"}]
+    others: list[dict[str, Any]] = [{"files": {"a.py": b"2"}}, {"image": "team/prepare:2"}]
     changed = [_facts(stages={**stages, "prepare": replace(stages["prepare"], **one)}) for one in others]
     assert len({_decisive(), *(_decisive(facts=one) for one in changed)}) == 3
     assert _decisive(facts=_facts(library=bundle("photos-runtime", {"x.py": b"new"}))) == _decisive()
