@@ -84,12 +84,6 @@ class Controller(TypedDict):
     image: NotRequired[str]
 
 
-class CephMirrors(TypedDict):
-    """What the CephFS mirrors of a stack share."""
-
-    clusterId: str
-
-
 class GpuRuntime(TypedDict):
     """The GPU runtime of the cluster."""
 
@@ -245,12 +239,6 @@ class QueueOutputs(TypedDict):
     gpus: int
 
 
-class QuotaReturn(TypedDict):
-    """The agent that returns the quota of jobs that cannot start."""
-
-    teams: list[str]
-
-
 class Recorder(TypedDict):
     """A recorder."""
 
@@ -280,12 +268,6 @@ class ScorerOutputs(TypedDict):
     output: str
     """The same, or of a recorder DATASET@BRANCH."""
     gpus: int
-
-
-class Snapshotter(TypedDict):
-    """The agent that takes scheduled snapshots."""
-
-    drivers: list[str]
 
 
 class Stream(TypedDict):
@@ -395,12 +377,6 @@ class TrainingJobOutputs(TypedDict):
     queue: str | None
     pods: int
     gpus: int
-
-
-class Usage(TypedDict):
-    """The agent that records GPU-hours."""
-
-    teams: list[str]
 
 
 class Volume(TypedDict):

@@ -11,7 +11,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components.agent import TO_API_SERVER, Agent, Resources, Rights
-from components.base import facts
+from components.base import agent_facts, facts
 from components.clusters.component import Cluster
 from components.namespace import Namespace
 
@@ -36,7 +36,7 @@ class QuotaReturn(pulumi.ComponentResource):
         opts: pulumi.ResourceOptions,
     ) -> None:
         """`teams`: the teams' namespaces, by the teams' names."""
-        super().__init__(facts.QUOTA_RETURN, ACCOUNT, dict(facts.QuotaReturn(teams=sorted(teams))), opts)
+        super().__init__(facts.QUOTA_RETURN, ACCOUNT, dict(agent_facts.QuotaReturn(teams=sorted(teams))), opts)
         rights = [
             Rights(ACCOUNT, _RULES, namespace.name),
             *(Rights(ACCOUNT, _RULES, space, resource_name=f"{ACCOUNT}.{team}") for team, space in teams.items()),

@@ -7,7 +7,7 @@ import pulumi_kubernetes as k8s
 
 from agents.usage.record import PREFIX
 from components.agent import TO_API_SERVER, Agent, Resources, Rights
-from components.base import facts
+from components.base import agent_facts, facts
 from components.clusters.component import Cluster
 from components.namespace import Namespace
 
@@ -31,7 +31,7 @@ class Usage(pulumi.ComponentResource):
         opts: pulumi.ResourceOptions,
     ) -> None:
         """`teams`: the teams' namespaces, by the teams' names; `spaces`: their names."""
-        super().__init__(facts.USAGE, ACCOUNT, dict(facts.Usage(teams=sorted(teams))), opts)
+        super().__init__(facts.USAGE, ACCOUNT, dict(agent_facts.Usage(teams=sorted(teams))), opts)
         names = [f"{PREFIX}{space}" for space in (namespace.plain_name, *spaces.values())]
         records: tuple[k8s.rbac.v1.PolicyRuleArgsDict, ...] = (
             # RBAC cannot limit what is created by its name.

@@ -31,7 +31,7 @@ def _trigger(trigger: TriggerArgs, at: Key, known: list[str]) -> Iterator[Fault]
         if dataset not in known:
             reason = f"{dataset!r} is no dataset that the pipeline begins with"
             remedy = f"choose one of {', '.join(known)}{did_you_mean(dataset, known)}"
-            yield Fault((*at, "datasets", str(index)), f"{reason}; {remedy}")
+            yield Fault((*at, "datasets", str(index)), f"{reason}; {remedy}", given=((*at[:-2], "stages"),))
     if trigger.longest_seconds < trigger.quiet_seconds:
         reason = f"is {trigger.longest_seconds:g}, less than quietSeconds, which is {trigger.quiet_seconds:g}"
         yield Fault((*at, "longestSeconds"), f"{reason}; set it to more", given=((*at, "quietSeconds"),))

@@ -9,7 +9,7 @@ import click
 from cli import options
 
 
-@click.command("drift")
+@click.command("drift", short_help="What was changed or deleted outside of Pulumi.")
 @options.stack
 @click.option(
     "--report", type=Path, default="drift.md", show_default=True, metavar="FILE", help="Path of the Markdown report."

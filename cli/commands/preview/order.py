@@ -51,6 +51,7 @@ TERMINAL: tuple[Section, ...] = (
     cost,
     runs,
     consequences,
+    topology,
     values,
     warnings,
     summary,

@@ -7,7 +7,7 @@ import click
 from cli import options
 
 
-@click.command("reproduce")
+@click.command("reproduce", short_help="Train a version of a model again, and compare it.")
 @click.argument("target", metavar="MODEL[@VERSION]")
 @options.stack
 @click.option("--account", default="default", show_default=True, help="Service account whose rights on volumes to use.")

@@ -18,6 +18,7 @@ from cli.commands.usage.rows import Row
 from cli.kueue.facts import KUEUE
 from cli.output.numbers import spent
 from cli.output.tables import table
+from components.base.labels import COMPONENT
 from driver.kube import Kube
 from driver.stack_settings import StackSettings
 from driver.target import Target
@@ -58,7 +59,7 @@ def run(question: Question, console: Console) -> None:
 def recorded(api: Kube, settings: StackSettings) -> list[Row]:
     """Everything that the stack's agent recorded. A Fault if it recorded nothing yet."""
     namespace = settings.namespace
-    maps = api.items(f"/api/v1/namespaces/{namespace}/configmaps", labelSelector="app.kubernetes.io/component=usage")
+    maps = api.items(f"/api/v1/namespaces/{namespace}/configmaps", labelSelector=f"{COMPONENT}=usage")
     records = [one for one in maps if one["metadata"]["name"].startswith(PREFIX)]
     if not records:
         reason = f"stack {settings.of_platform.name}: the cluster has recorded no usage"

@@ -26,9 +26,9 @@ class TestAsPulumiRunsIt:
         message = self.run({"tensorplane:volumez": "{}", "kubernetes:context": "x", "tensorplane:cluster": "kind"}, [])
         assert message.split("\n") == [
             "tensorplane:cluster: invalid value 'kind'; use a map of settings",
-            "tensorplane:volumez: unknown setting; allowed here: cluster, cohorts, controllers, datasets, "
-            "gpuRuntime, namespace, nodeGroups, platform, queues, streams, teams, topology, volumes, workloads "
-            "(did you mean volumes?)",
+            "tensorplane:volumez: unknown setting; allowed here: acknowledge, cluster, cohorts, controllers, "
+            "datasets, gpuRuntime, namespace, nodeGroups, platform, queues, streams, teams, topology, volumes, "
+            "workloads (did you mean volumes?)",
         ]
 
     def test_a_prefix_that_nothing_reads_is_a_fault(self) -> None:

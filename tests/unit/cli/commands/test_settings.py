@@ -21,7 +21,7 @@ def test_without_a_page_all_are_printed(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_an_unknown_page_is_refused_with_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["settings", "queue"]) == 1
-    assert "page queue does not exist; choose one of README, cluster-aks" in capsys.readouterr().err
+    assert "page queue does not exist; choose one of README, acknowledge, cluster-aks" in capsys.readouterr().err
 
 
 def test_a_link_to_another_page_names_its_file() -> None:
