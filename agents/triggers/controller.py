@@ -114,12 +114,14 @@ class Controller:
         return self._start(after, template)
 
     def _start(self, kept: Kept, template: Mapping[str, Any]) -> Kept:
-        """Create the run that is remembered, of the pipeline as it is now."""
+        """Create the run that is remembered, unless it is there, of the pipeline as it is now."""
         last = kept.last if kept.last and {*kept.last.heads} == {*self.described.logs} else None
-        if last:
+        if last and not self.cluster.has(last.name):
             workflow = runs.workflow(template, last.commits)
-            self.cluster.create(workflow)
             last = Run(workflow["metadata"]["name"], runs.pipeline_of(template), last.heads)
+            # Before it is created, as ever: the pipeline may change once more before the next look.
+            self.cluster.keep(replace(kept, last=last))
+            self.cluster.create(workflow)
         # Without it, the pipeline has other sources since, and everything in them is new.
         after = replace(kept, last=last, starting=False)
         self.cluster.keep(after)
