@@ -52,6 +52,12 @@ def count(manifest: Manifest, network_claims: frozenset[str] = frozenset()) -> i
     return total
 
 
+def of_one_pod_each(manifest: Manifest, network_claims: frozenset[str] = frozenset()) -> int:
+    """Accelerators of an object that runs one pod of each kind that it describes."""
+    injected.refuse(manifest)
+    return sum(demand.gpus for demand in Search(custom=True, network_claims=network_claims).demands(manifest.body))
+
+
 def _may_run_pods(manifest: Manifest) -> bool:
     if not _BUILT_IN.fullmatch(manifest.group):
         return True

@@ -26,6 +26,9 @@ WORKLOADS = frozenset(
     }
 )
 
+_TEMPLATE, _PIPELINE = ("argoproj.io", "WorkflowTemplate"), "tensorplane:index:Pipeline"
+"""How many pods of a template run at once is not in it: the pipeline registers the most, at least one of each."""
+
 _Answer = TypeVar("_Answer")
 
 
@@ -113,6 +116,8 @@ class Usage:
             return 0
         if manifest.group == "helm.sh":
             return charts.gpus(manifest, self.declared, self.view.config)
+        if manifest.type == _TEMPLATE and seen.resource.parent and seen.resource.parent.resource_type == _PIPELINE:
+            return objects.of_one_pod_each(manifest, self.network_claims)
         return objects.count(manifest, self.network_claims)
 
     def registered(self, workload: Seen) -> int:

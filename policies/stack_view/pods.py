@@ -10,6 +10,7 @@ from typing import Any
 from gpu_usage import accelerators, pods
 from gpu_usage.manifest import Manifest, Path, dotted, part
 
+from stack_view import argo
 from stack_view.view import Seen, known, maps
 
 LISTS = ("containers", "initContainers", "ephemeralContainers")
@@ -64,6 +65,9 @@ def of(seen: Seen) -> list[Pod]:
 def _of(seen: Seen) -> Iterator[Pod]:
     manifest = seen.manifest
     if manifest is None or manifest.type in _NO_PODS:
+        return
+    if argo.has_templates(manifest):
+        yield from (Pod(seen, manifest, path, spec) for path, spec in argo.pods(manifest))
         return
     if manifest.type in _OWNERS:
         _refuse_hidden(manifest.body)
