@@ -29,7 +29,7 @@ class Declared:
     """The dev stack with other settings, on the tests' cluster."""
 
     def __init__(self, claims: Claims, folder: Path) -> None:
-        self.claims, self._folder = claims, folder
+        self.claims, self._folder, self._is_first = claims, folder, True
         alive = processes.find(claims.instance)
         assert alive
         self._places, self._alive = Places(claims.instance), alive
@@ -49,7 +49,14 @@ class Declared:
         return self.stack_of({"cluster": {"kind": "embedded"}, "volumes": volumes})
 
     def stack_of(self, settings: dict[str, Any]) -> Stack:
-        """The stack with these settings, ready for `pulumi`."""
+        """The stack with these settings, ready for `pulumi`. The first of a test acknowledges what others left."""
+        stack = self._with(settings)
+        if self._is_first and (lost := left(stack, settings)):
+            stack = self._with(acknowledging(lost, settings))
+        self._is_first = False
+        return stack
+
+    def _with(self, settings: dict[str, Any]) -> Stack:
         text = yaml.safe_dump({"config": {f"tensorplane:{key}": value for key, value in settings.items()}})
         stack = linked_project.with_settings(self.opened(), self._folder, text)
         stack.prepare(Step("pulumi up"))
@@ -95,6 +102,19 @@ def pulumi(stack: Stack, *words: str, **variables: str) -> subprocess.CompletedP
     return subprocess.run(
         argv, cwd=stack.settings.project, env=environment, capture_output=True, text=True, check=False
     )
+
+
+def acknowledging(lost: list[str], settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings, with the loss of these volumes acknowledged too."""
+    acknowledged = settings.get("acknowledge", {})
+    return {**settings, "acknowledge": {**acknowledged, "deleteVolume": [*acknowledged.get("deleteVolume", ()), *lost]}}
+
+
+def left(stack: Stack, settings: dict[str, Any]) -> list[str]:
+    """Volumes in the stack's state that an update to these settings would delete."""
+    claims = {urn: one for urn, one in state(stack).items() if "Volume$kubernetes:core/v1:PersistentVolumeClaim" in urn}
+    names = {urn.rpartition("::")[2] for urn, one in claims.items() if not one.get("protect")}
+    return sorted(names - {*settings.get("volumes", ())})
 
 
 def state(stack: Stack) -> dict[str, Any]:

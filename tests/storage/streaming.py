@@ -18,7 +18,7 @@ from embedded.cluster.places import Places
 from embedded.images import kafka_image
 from embedded.step import Step
 from tests.storage.claims import Claims
-from tests.storage.declared import pulumi
+from tests.storage.declared import acknowledging, left, pulumi
 from tests.support.waiting import eventually
 
 
@@ -47,6 +47,12 @@ class Stack:
         assert done.returncode == 0, done.stdout + done.stderr
 
     def _with(self, settings: dict[str, Any]) -> deploy.Stack:
+        """The stack with these settings, ready for `pulumi`; the loss of what other tests left is acknowledged."""
+        stack = self._written(settings)
+        lost = left(stack, settings)
+        return self._written(acknowledging(lost, settings)) if lost else stack
+
+    def _written(self, settings: dict[str, Any]) -> deploy.Stack:
         text = yaml.safe_dump({"config": {f"tensorplane:{key}": value for key, value in settings.items()}})
         opened = open_stack(Target("", self._instance))
         stack = linked_project.with_settings(opened, self._folder, text)
