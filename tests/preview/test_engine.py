@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from cli.commands.preview import render
 from embedded.hosts import stand_ins
 from tests.hosts.engine import Project
@@ -51,8 +53,7 @@ CLUSTER = """
 
 def test_a_program_that_keeps_to_the_types_is_previewed_without_any_cloud(previewed: Previewed) -> None:
     found = previewed(CLUSTER)
-    assert found.faults == ()
-    assert not found.failed
+    assert found.faults == (), "policies refuse this cluster, and nothing else does"
     assert {change.type for change in found.changes} >= {
         "aws:eks/cluster:Cluster",
         "gcp:container/nodePool:NodePool",
@@ -113,39 +114,63 @@ def test_a_value_that_only_the_sdk_does_not_know_is_a_warning(previewed: Preview
             "a", scope="s", principal_id="p", role_definition_id="r", principal_type="Grup"
         )
     """)
-    assert not found.failed
+    assert not found.failed, (found.faults, found.verdicts)
     (warning,) = found.warnings
     assert warning.startswith("azure-native:authorization:RoleAssignment a: principalType: must be one of ")
     assert warning.endswith(", not the string 'Grup' (did you mean Group?)")
 
 
-def test_a_value_that_the_clouds_model_refuses_is_a_fault_or_a_warning(previewed: Previewed) -> None:
-    found = previewed("""
-        import pulumi
-        import pulumi_aws as aws
-        import pulumi_azure_native as azure
-        import pulumi_gcp as gcp
-
-        disk = {"device_name": "/dev/xvda", "ebs": {"volume_type": "gp5"}}
-        aws.ec2.LaunchTemplate("nodes", block_device_mappings=[disk], instance_type="m99.large")
-        aws.iam.Role("nodes", name=pulumi.Output.secret("s3cret role"), assume_role_policy="{}")
-        gcp.kms.CryptoKey("key", key_ring="r", purpose="ENCRYPT")
-        azure.containerservice.AgentPool("a", resource_group_name="g", resource_name_="c", os_type="Linus")
-    """)
+# One resource each: the engine ends with the first that fails.
+@pytest.mark.parametrize(
+    ("program", "fault"),
+    [
+        (
+            """
+            import pulumi_aws as aws
+            disk = {"device_name": "/dev/xvda", "ebs": {"volume_type": "gp5"}}
+            aws.ec2.LaunchTemplate("nodes", block_device_mappings=[disk], instance_type="m99.large")
+            """,
+            "aws:ec2/launchTemplate:LaunchTemplate nodes: blockDeviceMappings[0].ebs.volumeType: "
+            "'gp5' is none of AWS's values (botocore); use gp2 or gp3",
+        ),
+        (
+            """
+            import pulumi
+            import pulumi_aws as aws
+            aws.iam.Role("nodes", name=pulumi.Output.secret("s3cret role"), assume_role_policy="{}")
+            """,
+            "aws:iam/role:Role nodes: name: the secret does not match AWS's pattern [\\w+=,.@-]+ (botocore); change it",
+        ),
+        (
+            """
+            import pulumi_gcp as gcp
+            gcp.kms.CryptoKey("key", key_ring="r", purpose="ENCRYPT")
+            """,
+            "gcp:kms/cryptoKey:CryptoKey key: purpose: 'ENCRYPT' is none of Google Cloud's values "
+            "(google-api-python-client); use ENCRYPT_DECRYPT",
+        ),
+        (
+            """
+            import pulumi_azure_native as azure
+            azure.containerservice.AgentPool("a", resource_group_name="g", resource_name_="c", os_type="Linus")
+            """,
+            "azure-native:containerservice:AgentPool a: osType: 'Linus' is none of Azure's values "
+            "(azure-mgmt-containerservice); use Linux",
+        ),
+    ],
+    ids=["aws", "secret", "gcp", "azure"],
+)
+def test_a_value_that_the_clouds_model_refuses_is_a_fault(previewed: Previewed, program: str, fault: str) -> None:
+    found = previewed(program)
     assert found.failed
-    assert {re.sub(r" \d+(\.\d+)+\)", ")", fault) for fault in found.faults} == {
-        "aws:ec2/launchTemplate:LaunchTemplate nodes: blockDeviceMappings[0].ebs.volumeType: "
-        "'gp5' is none of AWS's values (botocore); use gp2 or gp3",
-        "aws:iam/role:Role nodes: name: the secret does not match AWS's pattern [\\w+=,.@-]+ (botocore); change it",
-        "gcp:kms/cryptoKey:CryptoKey key: purpose: 'ENCRYPT' is none of Google Cloud's values "
-        "(google-api-python-client); use ENCRYPT_DECRYPT",
-        "azure-native:containerservice:AgentPool a: osType: 'Linus' is none of Azure's values "
-        "(azure-mgmt-containerservice); use Linux",
-    }
-    assert [warning.split("instanceType: ")[1].split(" is ")[0] for warning in found.warnings] == ["'m99.large'"]
-    assert {each.token for each in found.values} >= {"aws:iam/role:Role", "gcp:kms/cryptoKey:CryptoKey"}
+    assert [re.sub(r" \d+(\.\d+)+\)", ")", each) for each in found.faults] == [fault]
+    token = fault.partition(" ")[0].removesuffix(":")
+    assert {each.token for each in found.values} == {token}
+    if "m99.large" in program:
+        (warning,) = found.warnings
+        assert "instanceType: 'm99.large' is " in warning
     text = render.markdown(found)
-    assert "Values of 6 of " in text
+    assert re.search(r"Values of \d+ of \d+ inputs are checked too", text)
     assert "tensorplane-values" not in text, "what the provider tells is for the report alone"
     assert "s3cret" not in text
 
