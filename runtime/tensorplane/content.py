@@ -20,6 +20,8 @@ _MODEL = "saved_model.pb"
 _UNSTABLE = (_MODEL, "fingerprint.pb")
 _CHUNK = 1 << 20
 _GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
+_OF_TRACING = {"_gradient_op_type", "_class", "debug_name"}
+"""Attributes with names and numbers that depend on what was traced before."""
 _OF_SET = "_all_variables/"
 """Keys of variables in a set of Keras: their numbers differ from one export to the next."""
 
@@ -97,6 +99,7 @@ class Nodes:
         self._nodes = {node.name: node for node in graph.node}
         self._functions = {function.signature.name: function for function in graph.library.function}
         self._known: dict[str, str] = {}
+        self._top: dict[str, str] = {}
 
     def of_signature(self, signature: Any) -> str:
         """A digest of a signature with all that it computes."""
@@ -105,34 +108,14 @@ class Nodes:
             for name in sorted(tensors):
                 operation, _, port = tensors[name].name.partition(":")
                 shape = _bytes(tensors[name].tensor_shape)
-                parts += [kind, name, str(tensors[name].dtype), shape, port, self._of_node(operation)]
+                computed = self._of_node(operation, self._nodes, self._top)
+                parts += [kind, name, str(tensors[name].dtype), shape, port, computed]
         return _joined(*parts)
 
-    def _of_node(self, last: str) -> str:
-        """The digest of a node and of all that it depends on; those come first, because graphs may be deep."""
-        known: dict[str, str] = {}
-        waiting = [last]
-        open_: set[str] = set()
-        while waiting:
-            name = waiting[-1]
-            node = self._nodes.get(name)
-            inputs = [_operation(each) for each in node.input] if node is not None else []
-            missing = [each for each in inputs if each not in known and each not in open_]
-            if missing and name not in known:
-                open_.add(name)
-                waiting += missing
-                continue
-            waiting.pop()
-            if name not in known:
-                # In a loop, an operation that is not known yet counts by its name.
-                below = [f"{known.get(_operation(each), each)}{_port(each)}" for each in node.input] if node else []
-                known[name] = _joined(self._of_definition(node), *below) if node is not None else name
-        return known[last]
-
-    def _of_definition(self, node: Any, *, named: bool = False) -> str:
+    def _of_definition(self, node: Any) -> str:
         """A node without its inputs."""
-        parts = [node.op, node.device, *([node.name, *node.input] if named else [])]
-        for name in sorted(node.attr):
+        parts = [node.op, node.device]
+        for name in sorted(set(node.attr) - _OF_TRACING):
             parts += [name, self._of_attribute(node.attr[name])]
         return _joined(*parts)
 
@@ -148,16 +131,39 @@ class Nodes:
         if name not in self._functions:
             return name
         if name not in self._known:
-            self._known[name] = name  # of a function that calls itself
+            self._known[name] = "itself"  # of a function that calls itself
             function = self._functions[name]
-            arguments = [_bytes(each) for each in (*function.signature.input_arg, *function.signature.output_arg)]
-            nodes = sorted(self._of_definition(node, named=True) for node in function.node_def)
-            self._known[name] = _joined(*arguments, *nodes, *_pairs(function.ret), *_pairs(function.control_ret))
+            arguments, results = function.signature.input_arg, function.signature.output_arg
+            nodes = {node.name: node for node in function.node_def}
+            known = {argument.name: f"argument {index}" for index, argument in enumerate(arguments)}
+            ends = [function.ret[result.name] for result in results]
+            done = sorted(self._of_node(each, nodes, known) for each in function.control_ret.values())
+            parts = [f"{self._of_node(_operation(end), nodes, known)}{_port(end)}" for end in ends]
+            types = [str(each.type) for each in (*arguments, *results)]
+            self._known[name] = _joined(*types, *parts, *done)
         return self._known[name]
 
-
-def _pairs(of: Mapping[str, str]) -> list[str]:
-    return [f"{name}={of[name]}" for name in sorted(of)]
+    def _of_node(self, last: str, nodes: Mapping[str, Any], known: dict[str, str]) -> str:
+        """The digest of a node and of all that it depends on; those come first, because graphs may be deep."""
+        waiting, seen = [last], set[str]()
+        while waiting:
+            name = waiting[-1]
+            if name in known or name not in nodes:
+                waiting.pop()
+                continue
+            inputs = list(nodes[name].input)
+            missing = [one for each in inputs if (one := _operation(each)) not in known and one in nodes]
+            if missing and name not in seen:
+                seen.add(name)
+                waiting += [one for one in missing if one not in seen]
+                continue
+            waiting.pop()
+            # In a loop, an operation that is not known yet counts by its name.
+            below = [f"{known.get(_operation(each), _operation(each))}{_port(each)}" for each in inputs]
+            data = [each for each in below if not each.endswith("^")]
+            control = sorted(each for each in below if each.endswith("^"))  # their order means nothing
+            known[name] = _joined(self._of_definition(nodes[name]), *data, *control)
+        return known.get(last, last)
 
 
 def _operation(tensor: str) -> str:

@@ -52,7 +52,7 @@ def test_two_processes_train_the_same_model(tmp_path: Path) -> None:
 def _published(folder: Path, scale: float = 1.0, activation: str = "relu") -> dict[str, str]:
     keras.utils.set_random_seed(7)
     dense = keras.layers.Dense(2, activation=activation, name="dense")
-    model = keras.Sequential([keras.Input((2,)), dense], name="model")
+    model = keras.Sequential([keras.Input((2,), name="x"), dense], name="model")
     model.set_weights([scale * np.ones_like(each) for each in model.get_weights()])
     tensorplane.publish(model, folder)
     return content.of(folder / "1")
