@@ -13,6 +13,7 @@ from kubernetes import client, config
 
 from cli.commands.drift.query import DRIFTED
 from driver.deploy import Stack
+from embedded.paths import PROJECT
 from embedded.step import Step
 from tests.e2e.conftest import Deployed
 from tests.support import repository
@@ -45,7 +46,8 @@ WITHOUT = {"volumes": {"models": {"sizeGib": 1, "retain": False}}}
 @pytest.fixture
 def clones(tmp_path: Path) -> tuple[Clone, Clone]:
     """Of the author of a change, and of CI."""
-    origin = repository.remote(tmp_path, {FILE: BEFORE})
+    policies = (PROJECT / "policies/config.dev.json").read_text()
+    origin = repository.remote(tmp_path, {FILE: BEFORE, f"policies/config.{NAME}.json": policies})
     return Clone(tmp_path / "author", origin), Clone(tmp_path / "ci", origin)
 
 
@@ -97,7 +99,7 @@ def test_a_change_is_reviewed_merged_deployed_and_repaired(
     assert code == 0, report
     assert "; acknowledged by acknowledge.deleteVolume" in report
     assert "- queue **small**: guaranteed cores 1 → 2" in report
-    assert "| gpu-quota (tensorplane 0.1.0) | passed |" in report
+    assert " policies (tensorplane 0.1.0) | passed |" in report
     assert "- volume **scratch** is deleted: 1 GiB" in report
     assert "<svg" in (ci.folder / "preview.svg").read_text()
 
