@@ -139,10 +139,14 @@ def test_a_branch_is_compared_with_its_merge_base_where_the_state_is_out_of_reac
         "preview", "--stack", "prod", "--base", "origin/main", XDG_STATE_HOME=str(tmp_path / "state")
     )
     report = (fork.folder / "preview.md").read_text()
-    assert done.returncode == 0, done.stdout + done.stderr + report
+    assert done.returncode == 1, done.stdout + done.stderr
     base = fork.git("rev-parse", "origin/main")[:10]
     assert report.splitlines()[2].startswith(f"> Compared with commit {base}, from which this branch parts")
     assert "- node group **new**: 4 more h100-80gb nodes at most (4 → 8), +$220.16/h at most" in report
+    assert "**A policy refuses this update:** 6 to update, " in report
+    assert (
+        "| fleet-cost (tensorplane 0.1.0) | **violated** (mandatory): the node groups cost about 454.58 USD" in report
+    )
     assert "| update | aws:eks/nodeGroup:NodeGroup **new** | `scalingConfig.maxSize`: `4` → `8` |" in report
     assert not any(line.startswith(("| create", "| delete", "| replace")) for line in report.splitlines())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,8 @@ class Declared:
     """The dev stack with other settings, on the tests' cluster."""
 
     def __init__(self, claims: Claims, folder: Path) -> None:
-        self.claims, self._folder, self._is_first = claims, folder, True
+        self.claims, self._folder = claims, folder
+        self._left: set[str] | None = None
         alive = processes.find(claims.instance)
         assert alive
         self._places, self._alive = Places(claims.instance), alive
@@ -49,18 +51,13 @@ class Declared:
         return self.stack_of({"cluster": {"kind": "embedded"}, "volumes": volumes})
 
     def stack_of(self, settings: dict[str, Any]) -> Stack:
-        """The stack with these settings, ready for `pulumi`. The first of a test acknowledges what others left."""
-        stack = self._with(settings)
-        if self._is_first and (lost := left(stack, settings)):
-            stack = self._with(acknowledging(lost, settings))
-        self._is_first = False
-        return stack
-
-    def _with(self, settings: dict[str, Any]) -> Stack:
-        text = yaml.safe_dump({"config": {f"tensorplane:{key}": value for key, value in settings.items()}})
-        stack = linked_project.with_settings(self.opened(), self._folder, text)
+        """The stack with these settings, ready for `pulumi`. What earlier tests left of it may go."""
+        stack = with_settings(self.opened(), self._folder, settings)
         stack.prepare(Step("pulumi up"))
-        return stack
+        deletable = unprotected(stack)
+        self._left = deletable if self._left is None else self._left & deletable
+        gone = self._left - settings.get("volumes", {}).keys()
+        return with_settings(stack, self._folder, acknowledged(settings, deleteVolume=gone)) if gone else stack
 
     def up(self, *, acknowledge: dict[str, list[str]] | None = None, **volumes: Any) -> None:
         """`pulumi up` of these volumes."""
@@ -93,6 +90,30 @@ class Declared:
         return sorted(str(one["metadata"]["name"]) for one in found)
 
 
+def with_settings(stack: Stack, folder: Path, settings: dict[str, Any]) -> Stack:
+    """The stack with other settings, in a project of links."""
+    text = yaml.safe_dump({"config": {f"tensorplane:{key}": value for key, value in settings.items()}})
+    made = linked_project.with_settings(stack, folder, text)
+    made.settings.refresh()
+    return made
+
+
+def unprotected(stack: Stack) -> set[str]:
+    """The volumes in the stack's state whose deletion only an acknowledgement allows."""
+    return {
+        urn.rpartition("::")[2]
+        for urn, one in state(stack).items()
+        if one["type"].endswith(":PersistentVolumeClaim") and not one.get("protect")
+    }
+
+
+def acknowledged(settings: dict[str, Any], **names: Collection[str]) -> dict[str, Any]:
+    """The settings, with these losses acknowledged besides those that they acknowledge themselves."""
+    known = settings.get("acknowledge", {})
+    lists = {kind: sorted({*known.get(kind, ()), *more}) for kind, more in names.items()}
+    return {**settings, "acknowledge": {**known, **lists}}
+
+
 def pulumi(stack: Stack, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Runs the CLI as a person would, without questions."""
     updates = words[0] in ("up", "destroy", "refresh")
@@ -102,19 +123,6 @@ def pulumi(stack: Stack, *words: str, **variables: str) -> subprocess.CompletedP
     return subprocess.run(
         argv, cwd=stack.settings.project, env=environment, capture_output=True, text=True, check=False
     )
-
-
-def acknowledging(lost: list[str], settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings, with the loss of these volumes acknowledged too."""
-    acknowledged = settings.get("acknowledge", {})
-    return {**settings, "acknowledge": {**acknowledged, "deleteVolume": [*acknowledged.get("deleteVolume", ()), *lost]}}
-
-
-def left(stack: Stack, settings: dict[str, Any]) -> list[str]:
-    """Volumes in the stack's state that an update to these settings would delete."""
-    claims = {urn: one for urn, one in state(stack).items() if "Volume$kubernetes:core/v1:PersistentVolumeClaim" in urn}
-    names = {urn.rpartition("::")[2] for urn, one in claims.items() if not one.get("protect")}
-    return sorted(names - {*settings.get("volumes", ())})
 
 
 def state(stack: Stack) -> dict[str, Any]:

@@ -6,10 +6,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from components import versions
-from driver import deploy, linked_project
+from driver import deploy
 from driver.deploy import open_stack
 from driver.target import Target
 from embedded.cluster import processes
@@ -18,7 +16,7 @@ from embedded.cluster.places import Places
 from embedded.images import kafka_image
 from embedded.step import Step
 from tests.storage.claims import Claims
-from tests.storage.declared import acknowledging, left, pulumi
+from tests.storage.declared import acknowledged, pulumi, unprotected, with_settings
 from tests.support.waiting import eventually
 
 
@@ -47,17 +45,12 @@ class Stack:
         assert done.returncode == 0, done.stdout + done.stderr
 
     def _with(self, settings: dict[str, Any]) -> deploy.Stack:
-        """The stack with these settings, ready for `pulumi`; the loss of what other tests left is acknowledged."""
-        stack = self._written(settings)
-        lost = left(stack, settings)
-        return self._written(acknowledging(lost, settings)) if lost else stack
-
-    def _written(self, settings: dict[str, Any]) -> deploy.Stack:
-        text = yaml.safe_dump({"config": {f"tensorplane:{key}": value for key, value in settings.items()}})
-        opened = open_stack(Target("", self._instance))
-        stack = linked_project.with_settings(opened, self._folder, text)
+        stack = with_settings(open_stack(Target("", self._instance)), self._folder, settings)
         stack.prepare(Step("pulumi up"))
-        return stack
+        # Earlier tests left other volumes, or the same in another namespace.
+        left, declared = unprotected(stack), settings["volumes"].keys()
+        gone = acknowledged(settings, deleteVolume=left - declared, replaceVolume=left & declared)
+        return with_settings(stack, self._folder, gone)
 
     def newest(self, name: str) -> str:
         """The newest pod of this name; empty before there is one."""

@@ -12,6 +12,7 @@ from embedded.provider import checkpoint, kinds
 from embedded.provider import diff as kubernetes_diff
 from embedded.provider.engine import Engine
 from embedded.provider.session import Session
+from embedded.provider.settings import Settings
 
 _KUBERNETES = "kubernetes:"
 _OURS = "tensorplane:"
@@ -62,6 +63,8 @@ def steps(before: Iterable[Event], after: Iterable[Event], replaces: Replaces) -
     """The steps from the graph of one preview to that of another; resources that go come first."""
     old, new = states(before), states(after)
     session = Session(Engine(None))
+    # As the stack's own provider is configured.
+    session.settings = Settings(enable_config_map_mutable=True)
     gone = (Step(urn, "delete", state, {}, {}) for urn, state in old.items() if urn not in new)
     return [*gone, *(_step(urn, old.get(urn), state, replaces, session) for urn, state in new.items())]
 

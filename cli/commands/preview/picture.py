@@ -14,7 +14,7 @@ _BOX, _BOX_HEIGHT, _GAP, _LAYER_GAP = 200, 50, 16, 44
 _PER_ROW = (_WIDTH - 2 * _MARGIN - _LABEL + _GAP) // (_BOX + _GAP)
 _MOST = 3 * _PER_ROW
 """Boxes of a layer that are drawn; changed ones come first, and a last box counts the others."""
-_LONGEST = 27
+_LONGEST = 26
 """Characters that fit into a box."""
 _TIMES = "×"  # noqa: RUF001 (what stands between counts)
 _STYLES = {
@@ -118,15 +118,14 @@ def _changed(before: str, after: str) -> str:
 
 
 def _nodes(both: tuple[Facts, Facts]) -> str:
-    return _changed(*(_of_nodes(group) if group else "" for group in both))
+    numbers = _changed(*(span((group["minNodes"], group["maxNodes"])) if group else "" for group in both))
+    machines = _changed(*(_machine(group) if group else "" for group in both))
+    return f"{numbers} {_TIMES} {machines}" if machines else f"{numbers} nodes"
 
 
-def _of_nodes(group: Facts) -> str:
-    devices, most, machine = group["gpusMax"] + group["tpusMax"], group["maxNodes"], group.get("machine")
-    nodes = span((group["minNodes"], most))
-    if devices and most:
-        return f"{nodes} {_TIMES} {int(devices // most)} {group['accelerator']}"
-    return f"{nodes} {_TIMES} {machine}" if machine else f"{nodes} nodes"
+def _machine(group: Facts) -> str:
+    devices, most = group["gpusMax"] + group["tpusMax"], group["maxNodes"]
+    return f"{int(devices // most)} {group['accelerator']}" if devices and most else group.get("machine") or ""
 
 
 def _quota(both: tuple[Facts, Facts]) -> str:
