@@ -52,7 +52,7 @@ def counted(before: Record, workloads: Iterable[Held]) -> Record:
     now_counted: dict[str, Mapping[str, Any]] = {}
     for one in workloads:
         known = before.counted.get(one.key)
-        if known == _DONE and known is not None:
+        if known == _DONE:
             now_counted[one.key] = _DONE
             continue
         seconds, state = _since(known, one)

@@ -59,7 +59,7 @@ def _assigned(status: Object) -> dict[str, int]:
     gone = {one["name"]: int(one["count"]) for one in status.get("reclaimablePods") or ()}
     found: Counter[str] = Counter()
     for each in (status.get("admission") or {}).get("podSetAssignments") or ():
-        gpus, count = int((each.get("resourceUsage") or {}).get(GPU, "0")), int(each.get("count") or 1)
+        gpus, count = _count((each.get("resourceUsage") or {}).get(GPU)), int(each.get("count") or 1)
         if gpus:
             left = max(count - gone.get(each["name"], 0), 0)
             found[str((each.get("flavors") or {}).get(GPU, UNKNOWN))] += gpus * left // count
@@ -76,7 +76,13 @@ def _asked(spec: Object) -> dict[str, int]:
 
 def _gpus(container: Object) -> int:
     resources = container.get("resources") or {}
-    return int({**(resources.get("limits") or {}), **(resources.get("requests") or {})}.get(GPU, "0"))
+    return _count({**(resources.get("limits") or {}), **(resources.get("requests") or {})}.get(GPU))
+
+
+def _count(quantity: str | None) -> int:
+    """Kubernetes writes 2000 GPUs as 2k."""
+    text = str(quantity or 0)
+    return int(text[:-1]) * 1000 if text.endswith("k") else int(text)
 
 
 def _condition(status: Object, kind: str) -> Object:

@@ -163,6 +163,14 @@ def test_pods_that_have_ended_and_returned_their_quota_count_no_longer() -> None
     assert found.gpus == {"t4": 2}
 
 
+def test_thousands_of_gpus_are_read_as_kubernetes_writes_them() -> None:
+    thing = Job("a", 1, ((0, 5000),), finishes=False).seen(100)
+    thing["status"]["admission"]["podSetAssignments"][0]["resourceUsage"] = {GPU_RESOURCE: "2k"}
+    found = workload.of(thing, _at(100))
+    assert found
+    assert found.gpus == {"t4": 2000}
+
+
 def test_jobs_without_gpus_are_not_recorded() -> None:
     assert workload.of(Job("a", 0, ((0, 5000),), finishes=False).seen(100), _at(100)) is None
 
