@@ -66,7 +66,7 @@ def _of(seen: Seen) -> Iterator[Pod]:
     manifest = seen.manifest
     if manifest is None or manifest.type in _NO_PODS:
         return
-    if argo.has_templates(manifest):
+    if manifest.type in argo.KINDS:
         yield from (Pod(seen, manifest, path, spec) for path, spec in argo.pods(manifest))
         return
     if manifest.type in _OWNERS:

@@ -6,12 +6,18 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import yaml
 from hera.workflows import DAG, Parameter, Task, WorkflowTemplate, models
 
 from components.base import pod_security
 from workloads.manifests.pipeline_run import ENTRY
 from workloads.manifests.stage_pods import FOLDER_OUT, ID, ITEM, ITEMS, STEP_OUT, SUMMARY, VERSION, Steps, folder_of
 from workloads.settings.pipeline import PipelineSettings, parameter
+
+# Hera's import changes how PyYAML writes text of several lines, everywhere: digests of what others write must not
+# depend on whether the stack has a pipeline.
+for _dumper in (yaml.Dumper, yaml.representer.SafeRepresenter):
+    _dumper.add_representer(str, yaml.representer.SafeRepresenter.represent_str)
 
 _TRIES = 3
 """How often a step that failed, or whose pod was lost, is tried again."""
