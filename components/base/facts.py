@@ -393,3 +393,4 @@ class VolumeOutputs(TypedDict):
 
     claimName: pulumi.Input[str]
     sizeGib: float
+    retain: bool

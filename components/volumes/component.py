@@ -70,7 +70,7 @@ class Volume(pulumi.ComponentResource):
                 origins=origins,
                 opts=pulumi.ResourceOptions(parent=self),
             )
-        made = facts.VolumeOutputs(claimName=self.claim.metadata["name"], sizeGib=args.size_gib)
+        made = facts.VolumeOutputs(claimName=self.claim.metadata["name"], sizeGib=args.size_gib, retain=args.retain)
         self.register_outputs(dict(made))
 
 
