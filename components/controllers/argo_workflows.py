@@ -15,6 +15,9 @@ from components.versions import ARGO_WORKFLOWS as CHART
 
 _DAY = 24 * 60 * 60
 _KEPT_SECONDS = {"secondsAfterSuccess": 7 * _DAY, "secondsAfterFailure": 30 * _DAY}
+_REQUEUE = {"name": "DEFAULT_REQUEUE_TIME", "value": "1s"}
+"""When the controller looks at a Workflow again. By default after ten seconds, for which each stage waits three times.
+"""
 # An image of a stage may write to its own files, and the executor writes to its container's.
 _CONTAINER = {key: value for key, value in pod_security.container().items() if key != "readOnlyRootFilesystem"}
 
@@ -47,6 +50,7 @@ def values() -> dict[str, Any]:
         "workflow": {"rbac": {"create": False}},
         "controller": {
             "clusterWorkflowTemplates": {"enabled": False},
+            "extraEnv": [_REQUEUE],
             "podSecurityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
             "resources": {"requests": {"cpu": "50m", "memory": "96Mi"}, "limits": {"cpu": "2", "memory": "512Mi"}},
             "workflowDefaults": {"spec": {"securityContext": pod_security.pod(), "ttlStrategy": _KEPT_SECONDS}},

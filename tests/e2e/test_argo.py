@@ -79,7 +79,7 @@ def _workflow(claim: str) -> dict[str, Any]:
     ]
     squares = {
         "env": [{"name": "NUMBER", "value": "{{inputs.parameters.number}}"}],
-        "volumeMounts": [{"name": "work", "mountPath": "/out", "subPathExpr": "squares/$(NUMBER)"}],
+        "volumeMounts": [{"name": "work", "mountPath": "/out", "subPath": "squares/{{inputs.parameters.number}}"}],
     }
     whole = {"volumeMounts": [{"name": "work", "mountPath": "/work"}]}
     resource = {"action": "create", "setOwnerReference": True, "manifest": _CONFIG_MAP}

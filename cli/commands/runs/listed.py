@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,6 +24,8 @@ _STATES = {
     "Failed": "failed",
     "Error": "failed",
 }
+_EXIT = re.compile(r"^[\w-]+: Error \(exit code \d+\): ")
+_OF_ARGO = ('time="', "Error: exit status")
 
 
 @dataclass(frozen=True)
@@ -121,8 +124,14 @@ def _stage(dag: Mapping[str, Any], by_template: Mapping[str, list[Mapping[str, A
         failed=failed,
         seconds=_seconds(dag, now),
         version=_output(dag, "version"),
-        why=next(filter(None, messages), ""),
+        why=next(filter(None, map(_words, messages)), ""),
     )
+
+
+def _words(message: str) -> str:
+    """What a step said last, without what Argo puts around it."""
+    lines = _EXIT.sub("", message).splitlines()
+    return " ".join(line for line in lines if line and not line.startswith(_OF_ARGO))
 
 
 def _summary(nodes: Iterable[Mapping[str, Any]]) -> dict[str, int]:
