@@ -74,6 +74,7 @@ def _previewed(clone: Clone) -> tuple[int, str]:
     return done.returncode, report.read_text()
 
 
+@pytest.mark.nightly
 def test_a_change_is_reviewed_merged_deployed_and_repaired(
     deployed: Deployed, clones: tuple[Clone, Clone], stack: Stack
 ) -> None:
