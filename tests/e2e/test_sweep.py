@@ -35,7 +35,7 @@ from tests.support import sweep_world
 from tests.support.waiting import PATIENT_SECONDS, eventually
 
 _KILLS = int(os.environ.get("TENSORPLANE_KILLS", "4"))
-_STEP_SECONDS = 0.05 + 0.05 * max(_KILLS - 4, 0)
+_STEP_SECONDS = 0.2 + 0.05 * max(_KILLS - 4, 0)
 """More kills need longer trials to hit."""
 _LEAST_KILLS = min(_KILLS, 3)
 """Kills that must hit the sweep before its end."""
