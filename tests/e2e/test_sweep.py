@@ -107,7 +107,9 @@ class Seen:
         self.created[name] += change == "ADDED"
         conditions = job_set.get("status", {}).get("conditions", ())
         ended = any(each["type"] in ("Completed", "Failed") and each["status"] == "True" for each in conditions)
-        holds = not job_set["spec"].get("suspend") and not ended and change != "DELETED"
+        # Kueue takes the quota of a job that is being deleted back at once.
+        gone = change == "DELETED" or "deletionTimestamp" in job_set["metadata"]
+        holds = not job_set["spec"].get("suspend") and not ended and not gone
         (self._admitted.add if holds else self._admitted.discard)(name)
         self.most_admitted = max(self.most_admitted, len(self._admitted))
 
