@@ -1,7 +1,5 @@
 """What node groups cost per hour at their minimum, on average and at their maximum, and per month."""
 
-from collections.abc import Iterable
-
 from components.base.price import Usd
 from components.cost.estimate import EXPECTED, HOURS_PER_MONTH, MAX, MIN, MONTH, Estimate
 from components.node_groups.shape import Shape
@@ -23,8 +21,3 @@ def of(shape: Shape) -> Estimate:
     }
     undeclared = "the average number of nodes is not declared; set nodeGroups.*.expected" if on_average is None else ""
     return Estimate("group", shape.name, figures, shape.price_missing or undeclared, shape.price_date)
-
-
-def of_fleet(shapes: Iterable[Shape]) -> list[Estimate]:
-    """The estimates of a fleet's node groups, by name."""
-    return [of(shape) for shape in sorted(shapes, key=lambda shape: shape.name)]

@@ -23,6 +23,18 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 
 
 @pytest.fixture
+def own_broker(tmp_path: Path) -> Iterator[Broker]:
+    """A broker that the test may kill."""
+    folder = tmp_path / "kafka"
+    folder.mkdir()
+    running = Broker(kafka.obtain(Step("kafka")), folder)
+    try:
+        yield running
+    finally:
+        running.kill()
+
+
+@pytest.fixture
 def topic(request: pytest.FixtureRequest) -> str:
     """A name that no other test uses."""
     return Path(request.node.name).name.replace("[", "-").rstrip("]")

@@ -3,33 +3,27 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from tests.runtime.launching import LIBRARY
 from tests.stream.broker import Broker
+from tests.stream.processes import Processes
 from tests.support.waiting import PATIENT_SECONDS
 
 GROUP = "scorer"
 
 
-class Pods:
+class Pods(Processes):
     """Processes that run the library's program as the scorer's container does."""
 
     def __init__(self, broker: Broker, topic: str, url: str, log: Path, *, batch: int = 64) -> None:
         self.output = f"{topic}-scores"
-        self._log = log
-        self._environment = {
-            **os.environ,
-            "PYTHONPATH": str(LIBRARY),
+        environment = {
             "STREAMS": json.dumps(
                 {
                     "input": {"bootstrap": broker.bootstrap, "topics": [topic], "group": GROUP, "settings": {}},
@@ -41,27 +35,7 @@ class Pods:
             "PREDICT_URL": url,
             "BATCH": str(batch),
         }
-
-    @contextmanager
-    def running(self, count: int) -> Iterator[list[subprocess.Popen[bytes]]]:
-        """As many processes. A test may replace those that it kills; all are killed at the end."""
-        processes = [self.start() for _ in range(count)]
-        try:
-            yield processes
-        finally:
-            for process in processes:
-                process.kill()
-                process.wait()
-
-    def start(self) -> subprocess.Popen[bytes]:
-        """One more."""
-        with self._log.open("ab") as output:
-            command = [sys.executable, "-m", "tensorplane.score"]
-            return subprocess.Popen(command, env=self._environment, stdout=output, stderr=subprocess.STDOUT)
-
-    def said(self) -> str:
-        """The end of what they said."""
-        return self._log.read_text()[-3000:]
+        super().__init__("tensorplane.score", environment, log)
 
     @staticmethod
     def stop(processes: list[subprocess.Popen[bytes]]) -> list[int]:

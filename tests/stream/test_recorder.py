@@ -6,22 +6,15 @@ import itertools
 import json
 import os
 import random
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from embedded.step import Step
-from embedded.toolchain import kafka
 from tensorplane.datasets import Dataset
-from tests.runtime.launching import LIBRARY
 from tests.stream.broker import Broker
+from tests.stream.processes import Processes
 from tests.stream.scoring import committed
 from tests.support.waiting import PATIENT_SECONDS, eventually
 
@@ -30,12 +23,11 @@ _RECORDS = int(os.environ.get("TENSORPLANE_RECORDS", "400"))
 _PARTITIONS = 3
 
 
-class Recording:
+class Recording(Processes):
     """Processes that run the library's program as the recorder's pod does, and their dataset."""
 
     def __init__(self, broker: Broker, topic: str, folder: Path, **asked: Any) -> None:
         self.root, self.dataset = folder / "dataset", Dataset(folder / "dataset")
-        self._log = folder / "log.txt"
         recorder = {
             "name": "clicks-recorder",
             "stream": "events",
@@ -49,33 +41,8 @@ class Recording:
             **asked,
         }
         streams = {"input": {"bootstrap": broker.bootstrap, "topics": [topic], "group": "scorer", "settings": {}}}
-        self._environment = {
-            **os.environ,
-            "PYTHONPATH": str(LIBRARY),
-            "STREAMS": json.dumps(streams),
-            "RECORDER": json.dumps(recorder),
-        }
-
-    @contextmanager
-    def running(self, count: int = 1) -> Iterator[list[subprocess.Popen[bytes]]]:
-        """As many processes. A test may replace those that it kills; all are killed at the end."""
-        processes = [self.start() for _ in range(count)]
-        try:
-            yield processes
-        finally:
-            for process in processes:
-                process.kill()
-                process.wait()
-
-    def start(self) -> subprocess.Popen[bytes]:
-        """One more."""
-        with self._log.open("ab") as output:
-            command = [sys.executable, "-m", "tensorplane.record"]
-            return subprocess.Popen(command, env=self._environment, stdout=output, stderr=subprocess.STDOUT)
-
-    def said(self) -> str:
-        """The end of what they said."""
-        return self._log.read_text()[-3000:] if self._log.exists() else ""
+        environment = {"STREAMS": json.dumps(streams), "RECORDER": json.dumps(recorder)}
+        super().__init__("tensorplane.record", environment, folder / "log.txt")
 
     def commits(self) -> int:
         """So far."""
@@ -91,18 +58,6 @@ class Recording:
     def windows(self) -> list[dict[str, Any]]:
         """What each commit says about its window, the oldest first."""
         return [made.provenance["stream"] for made in self.dataset.log()][::-1]
-
-
-@pytest.fixture
-def own_broker(tmp_path: Path) -> Iterator[Broker]:
-    """A broker that the test may kill."""
-    folder = tmp_path / "kafka"
-    folder.mkdir()
-    running = Broker(kafka.obtain(Step("kafka")), folder)
-    try:
-        yield running
-    finally:
-        running.kill()
 
 
 def test_each_record_is_in_the_dataset_once_although_recorders_and_broker_are_killed(

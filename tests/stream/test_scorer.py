@@ -12,8 +12,6 @@ import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from embedded.step import Step
-from embedded.toolchain import kafka
 from tests.stream.broker import Broker
 from tests.stream.model_server import ModelServer
 from tests.stream.scoring import Pods, Results, committed
@@ -30,18 +28,6 @@ def model() -> Iterator[ModelServer]:
     """A model server that answers."""
     with ModelServer(int(os.environ.get("TENSORPLANE_SEED", "1"))).running() as server:
         yield server
-
-
-@pytest.fixture
-def own_broker(tmp_path: Path) -> Iterator[Broker]:
-    """A broker that the test may kill."""
-    folder = tmp_path / "kafka"
-    folder.mkdir()
-    running = Broker(kafka.obtain(Step("kafka")), folder)
-    try:
-        yield running
-    finally:
-        running.kill()
 
 
 def _value(number: int) -> str:

@@ -66,7 +66,7 @@ def test_an_unknown_price_is_never_zero(shapes: dict[str, Shape]) -> None:
     one = groups.of(shapes["unpriced"])
     assert set(one.figures.values()) == {None}
     assert one.missing == "the catalog has no on-demand price of m8i.8xlarge in us-west-2"
-    summed = difference.total(groups.of_fleet(shapes.values()), MAX)
+    summed = difference.total([groups.of(shape) for shape in shapes.values()], MAX)
     assert summed.excluded == ("unpriced",)
 
 
