@@ -19,6 +19,8 @@ from typing import IO
 from embedded.paths import PROJECT
 
 _INTERRUPTED = 130
+_ERRORS = 20
+"""Lines of a group's errors that are told again at the end."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,7 @@ class _Tail(threading.Thread):
         self.name = name
         self._output: IO[str] | None = process.stdout
         self._last = ""
+        self._errors: list[str] = []
         self._failed: list[str] = []
         self.start()
 
@@ -107,11 +110,14 @@ class _Tail(threading.Thread):
             print(f"{self.name:>8} | {line}", flush=True)
             if line.startswith(("FAILED ", "ERROR ")):
                 self._failed.append(line)
+            # pytest's marks of a failure; an engine's or a compiler's own words are among its last lines.
+            if line.startswith("E ") and "error" in line.lower():
+                self._errors.append(line)
             self._last = line or self._last
 
     def summary(self) -> list[str]:
-        """The tests that failed, and the last line, in which pytest and mypy count."""
-        return [*self._failed, self._last]
+        """The errors of the tests that failed, their names, and the last line, in which pytest and mypy count."""
+        return [*self._errors[:_ERRORS], *self._failed, self._last]
 
 
 def folders_with_tests() -> list[str]:

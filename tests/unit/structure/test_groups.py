@@ -26,7 +26,7 @@ def test_each_group_has_clusters_of_its_own() -> None:
     assert len({group.instance for group in groups.GROUPS.values()}) == len(groups.GROUPS)
 
 
-@pytest.mark.parametrize(("body", "code"), [("assert True", 0), ("assert False", 1)])
+@pytest.mark.parametrize(("body", "code"), [("assert True", 0), ("raise AssertionError('no such cluster')", 1)])
 def test_a_group_that_fails_is_the_run_s_failure(
     body: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -39,4 +39,5 @@ def test_a_group_that_fails_is_the_run_s_failure(
     assert groups.run({"planted": Planted((), "")}) == code
     printed = capsys.readouterr().out
     assert ("planted: FAILED" in printed) == bool(code)
+    assert ("planted: E       AssertionError" in printed) == bool(code)
     assert f"1 {'failed' if code else 'passed'}" in printed.splitlines()[-1]
