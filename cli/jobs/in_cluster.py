@@ -13,6 +13,8 @@ JOB_SETS = f"/apis/{versions.JOBSET_API}"
 """Path of the API's group."""
 MANAGER = "tensorplane"
 """Value of the label `managed-by` on the objects of jobs that `tensorplane run` creates."""
+_ROLE = "jobset.sigs.k8s.io/replicatedjob-name"
+_INDEX = "batch.kubernetes.io/job-completion-index"
 _ENDS = {"Completed": "finished", "Failed": "failed"}
 
 
@@ -37,3 +39,9 @@ def pods(api: Kube, job_set: Object, **query: str) -> list[Object]:
     about = job_set["metadata"]
     selector = f"{JOB_SET_NAME}={about['name']}"
     return api.items(f"/api/v1/namespaces/{about['namespace']}/pods", labelSelector=selector, **query)
+
+
+def place(pod: Object) -> tuple[str, int]:
+    """A pod's role, and its index within it."""
+    labels = pod["metadata"].get("labels") or {}
+    return str(labels.get(_ROLE, "pod")), int(labels.get(_INDEX, 0))

@@ -1,4 +1,4 @@
-"""`tensorplane logs JOB`: what the pods of a training job print."""
+"""`tensorplane logs JOB`: what the pods of a training job print, or those of a pipeline's stage."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from cli import options
 
 
 @click.command("logs")
-@click.argument("job")
+@click.argument("job", metavar="JOB|PIPELINE/STAGE")
 @options.stack
 @options.team
-@click.option("-f", "--follow", is_flag=True, help="Print new lines as they come, until the job has ended.")
-@click.option("--role", metavar="ROLE", help="Only pods of this role: worker, chief, ps, evaluator.")
-@click.option("--index", type=click.IntRange(min=0), help="Only the pod of this index within its role.")
+@click.option("-f", "--follow", is_flag=True, help="Print new lines as they come, until it has ended.")
+@click.option("--role", metavar="ROLE", help="Only pods of this role: worker, chief, ps, evaluator, part.")
+@click.option("--index", type=click.IntRange(min=0), help="Only the pod of this index in its role, or part.")
 @click.option("--previous", is_flag=True, help="The start of the pods before the last one.")
 @click.option("--tail", type=click.IntRange(min=1), metavar="LINES", help="Only the last lines of each pod.")
 def command(
@@ -26,12 +26,14 @@ def command(
     previous: bool,
     tail: int | None,
 ) -> None:
-    """What the pods of a training job print.
+    """What the pods of a training job print, or those of a stage of a pipeline.
 
     Before its lines is each pod's role and index. Of a failed job, the reason comes first. Jobs with checkpoints keep
     the lines of deleted pods on their volume.
 
-    JOB is a training job of the stack, a JobSet's name, or NAMESPACE/NAME of a team's.
+    JOB is a training job of the stack, a JobSet's name, or NAMESPACE/NAME of a team's. PIPELINE/STAGE is a stage of a
+    pipeline's last run, RUN/STAGE of another one: first the lines of what plans its parts, then those of the program on
+    each part, then those of what commits the version.
     """
     from cli.access import Access
     from cli.commands.logs import query

@@ -1,23 +1,16 @@
-"""What is said of a job around its lines: the names of its pods, why it failed, why there are no lines."""
+"""What is said of a job around its lines: why it failed, why there are no lines."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.text import Text
 
 from cli.api_values import Object
-from cli.commands.logs import lines
 from cli.commands.logs.pods import Choice
 from cli.jobs import in_cluster
 from driver import failures
-
-
-def wide(places: Iterable[tuple[str, int]]) -> int:
-    """Characters of the longest prefix; 0 for a job of one pod."""
-    names = set(map(lines.name, places))
-    return max(map(len, names)) if len(names) > 1 else 0
 
 
 def reason(job_set: Object, there: Sequence[Object], console: Console) -> None:

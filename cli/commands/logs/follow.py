@@ -5,13 +5,14 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Iterable
 
 from rich.console import Console
 
 from cli.api_values import Object
 from cli.commands.logs import around, lines, pods
 from cli.commands.logs.pods import Choice
+from cli.commands.logs.source import Source
 from cli.jobs import in_cluster
 from driver.kube import Kube
 from driver.runs import published
@@ -29,34 +30,17 @@ _Line = tuple[tuple[str, int], str]
 def until_end(api: Kube, job_set: Object, choice: Choice, console: Console) -> None:
     """Prints lines as they come, then how the job ended. A Fault if it failed."""
     path = in_cluster.path(job_set)
-    came: queue.SimpleQueue[_Line] = queue.SimpleQueue()
-    followed = _Followed(api, choice, came.put)
-    prefixes, ended = lines.Prefixes(0), False
+    followed, ended = Followed(api, choice, console), False
     while not ended:
         if (found := api.get(path)) is None:
             raise Fault(f"{job_set['metadata']['name']}: was deleted")
         current = found
         ended = bool(in_cluster.ended(current))
         there = in_cluster.pods(api, current)
-        prefixes.widen(around.wide(map(pods.place, there)))
-        followed.start([pod for pod in pods.chosen(there, choice) if pods.has_started(pod)])
-        _print(came, console, prefixes, _LOOK_SECONDS)
-    end = time.monotonic() + _SETTLE_SECONDS
-    while followed.is_reading and time.monotonic() < end:
-        _print(came, console, prefixes, _LOOK_SECONDS)
-    _print(came, console, prefixes, 0)
+        started = [pod for pod in pods.chosen(there, choice) if pods.has_started(pod)]
+        followed.go_on(map(pods.source, started), lines.wide(map(pods.place, there)))
+    followed.settle()
     _tell_end(current, there, console)
-
-
-def _print(came: queue.SimpleQueue[_Line], console: Console, prefixes: lines.Prefixes, seconds: float) -> None:
-    """Prints what comes within that time."""
-    end = time.monotonic() + seconds
-    while True:
-        try:
-            place, text = came.get(timeout=max(0.0, end - time.monotonic()))
-        except queue.Empty:
-            return
-        console.print(prefixes.line(place, text), soft_wrap=True)
 
 
 def _tell_end(job_set: Object, there: list[Object], console: Console) -> None:
@@ -73,29 +57,40 @@ def _model(job_set: Object, there: list[Object]) -> str:
     return f"; model version {model.version.rpartition('/')[2]} in {folder}" if model and folder else ""
 
 
-class _Followed:
-    """Reads the log of each container on a thread of its own."""
+class Followed:
+    """Reads each log on a thread of its own, and prints the lines of all as they come."""
 
-    def __init__(self, api: Kube, choice: Choice, take: Callable[[_Line], None]) -> None:
-        self._api, self._choice, self._take = api, choice, take
-        self._threads: dict[tuple[str, int], threading.Thread] = {}
+    def __init__(self, api: Kube, choice: Choice, console: Console) -> None:
+        self._api, self._choice, self._console = api, choice, console
+        self._threads: dict[tuple[str, str], threading.Thread] = {}
+        self._came: queue.SimpleQueue[_Line] = queue.SimpleQueue()
+        self._prefixes = lines.Prefixes(0)
 
-    @property
-    def is_reading(self) -> bool:
-        return any(thread.is_alive() for thread in self._threads.values())
+    def go_on(self, started: Iterable[Source], wide: int) -> None:
+        """Follows those that are not followed yet, and prints what comes for a moment. `wide`: of the prefixes."""
+        self._prefixes.widen(wide)
+        for source in started:
+            if source.key not in self._threads:
+                self._threads[source.key] = threading.Thread(target=self._read, args=(source,), daemon=True)
+                self._threads[source.key].start()
+        self._print(_LOOK_SECONDS)
 
-    def start(self, started: list[Object]) -> None:
-        """Follows those containers that are not followed yet; a restarted container is another one."""
-        for pod in started:
-            statuses = pod["status"].get("containerStatuses") or ()
-            key = pod["metadata"]["uid"], sum(int(each.get("restartCount", 0)) for each in statuses)
-            if key not in self._threads:
-                self._threads[key] = threading.Thread(target=self._read, args=(pod,), daemon=True)
-                self._threads[key].start()
+    def settle(self) -> None:
+        """Prints what comes after the end."""
+        end = time.monotonic() + _SETTLE_SECONDS
+        while any(thread.is_alive() for thread in self._threads.values()) and time.monotonic() < end:
+            self._print(_LOOK_SECONDS)
+        self._print(0)
 
-    def _read(self, pod: Object) -> None:
-        about = pod["metadata"]
-        path = f"/api/v1/namespaces/{about['namespace']}/pods/{about['name']}/log"
-        place = pods.place(pod)
-        for line in self._api.lines(path, **self._choice.query, follow="true"):
-            self._take((place, line))
+    def _read(self, source: Source) -> None:
+        for line in source.follow(self._api, self._choice.query):
+            self._came.put((source.place, line))
+
+    def _print(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while True:
+            try:
+                place, text = self._came.get(timeout=max(0.0, end - time.monotonic()))
+            except queue.Empty:
+                return
+            self._console.print(self._prefixes.line(place, text), soft_wrap=True)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+
+from rich.console import Console
 from rich.text import Text
 
+ONLY = frozenset({"plan", "commit"})
+"""Roles of which there is one pod."""
 _COLORS = ("cyan", "magenta", "green", "yellow", "blue", "bright_cyan", "bright_magenta", "bright_green")
 
 
@@ -31,4 +36,18 @@ class Prefixes:
 def name(place: tuple[str, int]) -> str:
     """A pod's place in words: worker-0."""
     role, index = place
-    return f"{role}-{index}"
+    return role if role in ONLY else f"{role}-{index}"
+
+
+def wide(places: Iterable[tuple[str, int]]) -> int:
+    """Characters of the longest prefix; 0 for one pod."""
+    names = set(map(name, places))
+    return max(map(len, names)) if len(names) > 1 else 0
+
+
+def show(found: Mapping[tuple[str, int], Sequence[str]], console: Console) -> None:
+    """Prints the lines of pods, one pod after the other."""
+    prefixes = Prefixes(wide(found))
+    for place, of_pod in found.items():
+        for line in of_pod:
+            console.print(prefixes.line(place, line), soft_wrap=True)

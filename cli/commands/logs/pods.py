@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cli.api_values import Object
+from cli.commands.logs.source import Source
+from cli.jobs.in_cluster import place
 from embedded.fault import Fault
 from stack_file.nearest import did_you_mean
-
-_ROLE = "jobset.sigs.k8s.io/replicatedjob-name"
-_INDEX = "batch.kubernetes.io/job-completion-index"
 
 
 @dataclass(frozen=True)
@@ -32,12 +31,6 @@ class Choice:
         return {} if self.tail is None else {"tailLines": str(self.tail)}
 
 
-def place(pod: Object) -> tuple[str, int]:
-    """A pod's role, and its index within it."""
-    labels = pod["metadata"].get("labels") or {}
-    return str(labels.get(_ROLE, "pod")), int(labels.get(_INDEX, 0))
-
-
 def chosen(pods: Sequence[Object], choice: Choice) -> list[Object]:
     """The pods of this choice, by role and index. A Fault if the job has pods, but none of this role or index."""
     roles = sorted({place(pod)[0] for pod in pods})
@@ -56,3 +49,16 @@ def has_started(pod: Object) -> bool:
     """Whether its container has run, so that it has a log."""
     states = [each.get("state") or {} for each in (pod.get("status") or {}).get("containerStatuses") or ()]
     return any("running" in state or "terminated" in state for state in states)
+
+
+def source(pod: Object) -> Source:
+    """The log of a pod that has one container."""
+    statuses = pod["status"].get("containerStatuses") or ()
+    start = sum(int(each.get("restartCount", 0)) for each in statuses)
+    return Source(place(pod), log_path(pod), (pod["metadata"].get("uid", pod["metadata"]["name"]), str(start)))
+
+
+def log_path(pod: Object) -> str:
+    """The path of a pod's log in the API."""
+    about = pod["metadata"]
+    return f"/api/v1/namespaces/{about['namespace']}/pods/{about['name']}/log"

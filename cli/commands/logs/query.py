@@ -1,4 +1,4 @@
-"""Prints the logs of a job's pods: those that are there, or new lines until the job has ended."""
+"""Prints the logs of a job's pods, or of a stage's: those that are there, or new lines until it has ended."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from rich.console import Console
 
 from cli.access import Access
 from cli.api_values import Object
-from cli.commands.logs import around, follow, kept, lines, pods
+from cli.commands.logs import around, follow, kept, lines, pods, stage
 from cli.commands.logs.pods import Choice
 from cli.jobs import in_cluster
 from driver.kube import Kube
@@ -15,6 +15,9 @@ from embedded.fault import Fault
 
 def run(access: Access, job: str, choice: Choice, console: Console, *, follows: bool) -> None:
     """Prints the reason of a failure, then the lines."""
+    if found := stage.named(access, job):
+        (stage.follow if follows else stage.show)(access, found, choice, console)
+        return
     job_set = access.job(job)
     if follows:
         follow.until_end(access.api, job_set, choice, console)
@@ -33,18 +36,9 @@ def show(api: Kube, job_set: Object, choice: Choice, console: Console, why: str,
     there = in_cluster.pods(api, job_set)
     around.reason(job_set, there, console)
     started = [pod for pod in pods.chosen(there, choice) if pods.has_started(pod)]
-    found = {} if choice.previous else {pods.place(pod): _lines(api, pod, choice) for pod in started}
+    found = {} if choice.previous else {pods.place(pod): pods.source(pod).read(api, choice.query) for pod in started}
     if not found and reads_kept:
         found = kept.lines(api, job_set, choice)
     if not found:
         raise Fault(around.nothing(job_set, there, choice, why))
-    prefixes = lines.Prefixes(around.wide(found))
-    for place, of_pod in found.items():
-        for line in of_pod:
-            console.print(prefixes.line(place, line), soft_wrap=True)
-
-
-def _lines(api: Kube, pod: Object, choice: Choice) -> list[str]:
-    about = pod["metadata"]
-    path = f"/api/v1/namespaces/{about['namespace']}/pods/{about['name']}/log"
-    return api.text(path, **choice.query).splitlines()
+    lines.show(found, console)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -13,19 +11,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from cli.api_values import Object, moment
-from components.base.labels import NAME
+from cli.commands.logs.source import said_by_argo
+from cli.pipelines.workflow import nodes, output, pipeline_of, seconds, state_of, word
 
-_STATES = {
-    "Pending": "waiting",
-    "Running": "running",
-    "Succeeded": "finished",
-    "Skipped": "finished",
-    "Omitted": "omitted",
-    "Failed": "failed",
-    "Error": "failed",
-}
 _EXIT = re.compile(r"^[\w-]+: Error \(exit code \d+\): ")
-_OF_ARGO = ('time="', "Error: exit status")
 
 
 @dataclass(frozen=True)
@@ -66,34 +55,18 @@ def runs(workflows: Iterable[Object], now: datetime) -> list[Run]:
     return sorted(found, key=lambda one: one.created or datetime.min.replace(tzinfo=UTC), reverse=True)
 
 
-def state_of(workflow: Object) -> str:
-    """waiting, running, finished, failed or cancelled."""
-    phase = (workflow.get("status") or {}).get("phase") or "Pending"
-    if workflow["spec"].get("shutdown") and phase in ("Failed", "Error"):
-        return "cancelled"
-    return _STATES.get(phase, "running")
-
-
 def _run(workflow: Object, now: datetime) -> Run:
     about, status = workflow["metadata"], workflow.get("status") or {}
-    nodes = list(_nodes(status).values())
+    there = list(nodes(workflow).values())
     return Run(
         name=about["name"],
-        pipeline=about.get("labels", {}).get(NAME, ""),
+        pipeline=pipeline_of(workflow),
         state=state_of(workflow),
         created=moment(about.get("creationTimestamp")),
-        seconds=_seconds(status, now),
-        stages=tuple(_stages(nodes, now)),
+        seconds=seconds(status, now),
+        stages=tuple(_stages(there, now)),
         why=status.get("message", ""),
     )
-
-
-def _nodes(status: Mapping[str, Any]) -> dict[str, Any]:
-    """Argo compresses the nodes of large Workflows."""
-    if packed := status.get("compressedNodes"):
-        found: dict[str, Any] = json.loads(zlib.decompress(base64.b64decode(packed), wbits=zlib.MAX_WBITS | 32))
-        return found
-    return dict(status.get("nodes") or {})
 
 
 def _stages(nodes: list[Mapping[str, Any]], now: datetime) -> Iterator[StageRun]:
@@ -116,14 +89,14 @@ def _stage(dag: Mapping[str, Any], by_template: Mapping[str, list[Mapping[str, A
     messages = [node.get("message", "") for node in steps if node["phase"] in ("Failed", "Error")]
     return StageRun(
         stage,
-        _STATES.get(dag["phase"], "running"),
+        word(dag["phase"]),
         parts=planned.get("parts"),
         done=work["Succeeded"],
         running=work["Running"],
         skipped=planned.get("unchanged", 0) + planned.get("former", 0),
         failed=failed,
-        seconds=_seconds(dag, now),
-        version=_output(dag, "version"),
+        seconds=seconds(dag, now),
+        version=output(dag, "version"),
         why=next(filter(None, map(_words, messages)), ""),
     )
 
@@ -131,21 +104,10 @@ def _stage(dag: Mapping[str, Any], by_template: Mapping[str, list[Mapping[str, A
 def _words(message: str) -> str:
     """What a step said last, without what Argo puts around it."""
     lines = _EXIT.sub("", message).splitlines()
-    return " ".join(line for line in lines if line and not line.startswith(_OF_ARGO))
+    return " ".join(line for line in lines if line and not said_by_argo(line))
 
 
 def _summary(nodes: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     """What a plan says; empty as long as it has not."""
-    texts = filter(None, (_output(node, "summary") for node in nodes))
+    texts = filter(None, (output(node, "summary") for node in nodes))
     return dict(json.loads(next(texts, "{}")))
-
-
-def _output(node: Mapping[str, Any], name: str) -> str:
-    parameters = (node.get("outputs") or {}).get("parameters") or ()
-    return next((str(one.get("value", "")) for one in parameters if one["name"] == name), "")
-
-
-def _seconds(about: Mapping[str, Any], now: datetime) -> float | None:
-    """How long a node or Workflow has run so far, or did."""
-    start, end = moment(about.get("startedAt")), moment(about.get("finishedAt"))
-    return ((end or now) - start).total_seconds() if start else None

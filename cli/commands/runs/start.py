@@ -10,7 +10,8 @@ from cli import stack_config
 from cli.access import Access
 from cli.commands.data import remote
 from cli.commands.data.remote import Question
-from cli.commands.runs.listed import state_of
+from cli.pipelines import workflow as workflows
+from cli.pipelines.workflow import state_of
 from driver import advice
 from embedded.fault import Fault
 from stack import ResolvedStack
@@ -83,9 +84,7 @@ def cancel(run: str, stack: str, context: str) -> str:
 def _template(access: Access, pipeline: str) -> dict[str, Any]:
     if found := access.api.get(pipeline_run.path(TEMPLATES, access.namespace, pipeline)):
         return found
-    declared = sorted(
-        name for name, one in access.declared.items() if isinstance(one, Mapping) and one.get("kind") == "pipeline"
-    )
+    declared = workflows.declared(access)
     if pipeline in declared:
         raise Fault(f"{pipeline}: is not deployed yet; deploy it with: {advice.deploy(access.stack, access.context)}")
     remedy = f"choose one of {', '.join(declared)}{did_you_mean(pipeline, declared)}" if declared else "declare one"

@@ -144,7 +144,7 @@ def test_the_table_has_a_line_for_each_stage(capsys: pytest.CaptureFixture[str])
 def test_why_a_run_failed_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
     failed = _workflow(phase="Failed", message="child failed")
     assert list(tables.reasons(listed.runs([failed], _NOW)[0])) == ["photos-1: child failed"]
-    of_argo = 'time="12:00" level=info msg="sub-process exited"\nError: exit status 65\n'
+    of_argo = 'time="12:00" level=info msg="sub-process exited" argo=true\nError: exit status 65\n'
     message = f"main: Error (exit code 65): 1 of 5\n{of_argo}"
     nodes = {"a": _node("prepare", "DAG", "Failed"), "b": _node("prepare-commit", "Pod", "Failed", message=message)}
     nodes["c"] = _node("prepare-plan", "Retry", "Succeeded")

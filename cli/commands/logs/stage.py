@@ -1,0 +1,186 @@
+"""Prints the logs of a pipeline's stage: of its plan, of its program on each part, and of what commits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from rich.console import Console
+from rich.text import Text
+
+from cli.access import Access
+from cli.api_values import Object
+from cli.commands.logs import kept, lines, pods
+from cli.commands.logs.follow import Followed
+from cli.commands.logs.pods import Choice
+from cli.commands.logs.source import Source, said_by_argo
+from cli.commands.runs import listed
+from cli.commands.runs.listed import StageRun
+from cli.pipelines import pods as of_pipelines
+from cli.pipelines import workflow
+from cli.pipelines.pods import PodOfStage
+from driver import failures
+from embedded.fault import Fault
+from stack_file.nearest import did_you_mean
+from workloads.manifests import pipeline_run
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage of a run."""
+
+    run: Object
+    """The Workflow."""
+    name: str
+
+    @property
+    def title(self) -> str:
+        """For people."""
+        return f"{self.run['metadata']['name']}/{self.name}"
+
+    @property
+    def facts(self) -> StageRun | None:
+        """What the Workflow says of it; None as long as the stage has not begun."""
+        (run,) = listed.runs([self.run], datetime.now(UTC))
+        return next((one for one in run.stages if one.stage == self.name), None)
+
+    @property
+    def ended(self) -> str:
+        """The state in which it has ended, or the run without it; empty as long as it may go on."""
+        found = (self.facts.state if self.facts else "", workflow.state_of(self.run))
+        return next((state for state in found if state in workflow.ENDS), "")
+
+
+def named(access: Access, target: str) -> Stage | None:
+    """The stage that PIPELINE/STAGE or RUN/STAGE means, of a pipeline's newest run; None for what is no pipeline.
+
+    A Fault for a pipeline without runs, or without this stage.
+    """
+    pipeline, _, name = target.partition("/")
+    if access.team or (not name and pipeline not in workflow.declared(access)):
+        return None
+    there = access.api.items(pipeline_run.path(pipeline_run.WORKFLOWS, access.namespace)) if name else []
+    if not (found := workflow.chosen(there, pipeline)):
+        if pipeline not in workflow.declared(access):
+            return None
+        found = workflow.of_name(access, pipeline)
+    stages = workflow.stages(found[0])
+    if name in stages:
+        return Stage(found[0], name)
+    run = found[0]["metadata"]["name"]
+    if not stages:
+        raise Fault(f"{run}: has not begun, so it has no pods; look with: {access.command(f'runs list {pipeline}')}")
+    remedy = f"choose one of {', '.join(f'{pipeline}/{each}' for each in stages)}{did_you_mean(name, stages)}"
+    raise Fault(f"{target}: is a pipeline; {remedy}" if not name else f"{target}: {run} has no such stage; {remedy}")
+
+
+def show(access: Access, stage: Stage, choice: Choice, console: Console) -> None:
+    """Prints why parts failed, then the lines that there are. A Fault if there are none."""
+    there = of_pipelines.of(access.api, stage.run, stage.name)
+    asked = _chosen(there, choice, stage)
+    _reason(stage, asked, console)
+    found: dict[tuple[str, int], list[str]] = {}
+    for one in _latest(asked, choice):
+        read = [line for source in _sources(one) for line in source.read(access.api, choice.query)]
+        if one.containers:
+            found[one.place] = read
+    if not any(not one.of_argo for one in there):
+        found |= _kept(access, stage, choice)
+    if not found:
+        raise Fault(_nothing(access, stage, choice, there))
+    lines.show(found, console)
+
+
+def follow(access: Access, stage: Stage, choice: Choice, console: Console) -> None:
+    """Prints lines as they come until the stage has ended. A Fault if it failed."""
+    path = pipeline_run.path(pipeline_run.WORKFLOWS, access.namespace, stage.run["metadata"]["name"])
+    followed, ended = Followed(access.api, choice, console), ""
+    while not ended:
+        if (run := access.api.get(path)) is None:
+            raise Fault(f"{stage.run['metadata']['name']}: was deleted")
+        stage = Stage(run, stage.name)
+        ended = stage.ended
+        there = of_pipelines.of(access.api, run, stage.name)
+        # A part that nobody has worked on yet is no mistake in --index.
+        asked = [one for one in there if _matches(one, choice)]
+        followed.go_on([source for one in asked for source in _sources(one)], lines.wide(one.place for one in there))
+    followed.settle()
+    if ended != "finished":
+        _reason(stage, asked, console)
+        raise Fault(f"{stage.title}: {ended}")
+    version = stage.facts.version if stage.facts else ""
+    made = f"; version {version[:12]}" if version else ""
+    console.print(f"{stage.title}: finished{made}", style="bold green", highlight=False, soft_wrap=True)
+
+
+def _sources(one: PodOfStage) -> list[Source]:
+    """The logs of its containers."""
+    about = one.pod["metadata"]
+    if not one.of_argo:
+        return [pods.source(one.pod)] if one.containers else []
+    return [
+        Source(one.place, pods.log_path(one.pod), (about["uid"], container), container, of_argo=True)
+        for container in one.containers
+    ]
+
+
+def _chosen(there: Sequence[PodOfStage], choice: Choice, stage: Stage) -> list[PodOfStage]:
+    """Those of a choice. A Fault if there are pods, but none of this role or index."""
+    roles = list(dict.fromkeys(one.role for one in there))
+    if choice.role and roles and choice.role not in roles:
+        remedy = f"choose one of {', '.join(roles)}{did_you_mean(choice.role, roles)}"
+        raise Fault(f"--role: {stage.title} has no pod of role {choice.role}; {remedy}")
+    found = [one for one in there if _matches(one, choice)]
+    if there and not found:
+        have = sorted({one.index for one in there if one.role not in lines.ONLY})
+        worked = f"choose one of {', '.join(map(str, have))}" if have else "no part needed work"
+        raise Fault(f"--index: {stage.title} has no pod of index {choice.index}; {worked}")
+    return found
+
+
+def _matches(one: PodOfStage, choice: Choice) -> bool:
+    is_indexed = one.role not in lines.ONLY
+    return choice.role in (None, one.role) and (choice.index is None or (is_indexed and one.index == choice.index))
+
+
+def _latest(found: Sequence[PodOfStage], choice: Choice) -> list[PodOfStage]:
+    """The last try of each place, or with `previous` the one before."""
+    tries: dict[tuple[str, int], list[PodOfStage]] = {}
+    for one in found:
+        tries.setdefault(one.place, []).append(one)
+    wanted = 2 if choice.previous else 1
+    return [each[-wanted] for each in tries.values() if len(each) >= wanted]
+
+
+def _reason(stage: Stage, asked: Sequence[PodOfStage], console: Console) -> None:
+    """Why the stage failed, or parts that were asked for, before their lines."""
+    facts = stage.facts
+    if not facts or not (facts.failed or facts.state == "failed"):
+        return
+    if facts.why:
+        console.print(Text(f"{stage.title}: {facts.why}", style="bold red"), soft_wrap=True)
+    for line in failures.first(one.pod for one in _latest(asked, Choice())):
+        if not said_by_argo(line.strip()):
+            console.print(Text(line, style="red"), soft_wrap=True)
+
+
+def _kept(access: Access, stage: Stage, choice: Choice) -> dict[tuple[str, int], list[str]]:
+    """Lines of deleted pods that jobs of the stage have kept."""
+    found: dict[tuple[str, int], list[str]] = {}
+    for job_set in of_pipelines.job_sets(access.api, stage.run, stage.name):
+        found |= kept.lines(access.api, job_set, choice)
+    return found
+
+
+def _nothing(access: Access, stage: Stage, choice: Choice, there: Sequence[PodOfStage]) -> str:
+    """Why there are no lines."""
+    look = f"look with: {access.command(f'runs list {workflow.pipeline_of(stage.run)}')}"
+    if choice.previous and there:
+        return f"{stage.title}: no pod of it was tried again"
+    if stage.facts is None:
+        return f"{stage.title}: has not begun, so it has no pods; {look}"
+    if not there and stage.facts.state in workflow.ENDS:
+        kept_by = "jobs with `checkpoints` and a Python command keep their logs"
+        return f"{stage.title}: its pods are deleted, as those of a run are an hour after it has finished; {kept_by}"
+    return f"{stage.title}: none of its {len(there)} pods has started; {look}"

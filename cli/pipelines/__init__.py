@@ -1,0 +1,1 @@
+"""Runs of pipelines, as Argo's Workflows tell of them."""

@@ -1,0 +1,87 @@
+"""The pods of a stage's run: of its steps, of the program on each part, and of its jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from cli.api_values import Object
+from cli.jobs import in_cluster
+from cli.pipelines import workflow
+from components.base.labels import NAME
+from driver.kube import Kube
+
+PART = "part"
+"""Role of the pods that run the stage's program."""
+_ROLES = {"plan": "plan", "work": PART, "keep": "keep", "commit": "commit"}
+"""By step. The pod of the step `job` only waits for the job's own ones."""
+_WORKFLOW, _NODE = "workflows.argoproj.io/workflow", "workflows.argoproj.io/node-id"
+_EXECUTOR = "wait"
+"""The container that Argo adds."""
+
+
+@dataclass(frozen=True)
+class PodOfStage:
+    """A pod, and what it does."""
+
+    role: str
+    """plan, part, keep, commit, or the role of a job's pod."""
+    index: int
+    """The number of its part, or its index in the job's role; 0 for plan and commit."""
+    pod: Object
+    of_argo: bool = True
+    """Whether Argo has created it."""
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """Role and index."""
+        return self.role, self.index
+
+    @property
+    def containers(self) -> list[str]:
+        """Those that run programs and have started, in order."""
+        statuses = (self.pod.get("status") or {}).get("containerStatuses") or ()
+        begun = {one["name"] for one in statuses if {"running", "terminated"} & set(one.get("state") or ())}
+        names = [one["name"] for one in self.pod["spec"]["containers"]]
+        return [name for name in names if name in begun and not (self.of_argo and name == _EXECUTOR)]
+
+
+def of(api: Kube, run: Object, stage: str) -> list[PodOfStage]:
+    """The pods that there are: plan, parts, those of jobs, commit; of each place from old to new."""
+    about = run["metadata"]
+    there = api.items(f"/api/v1/namespaces/{about['namespace']}/pods", labelSelector=f"{_WORKFLOW}={about['name']}")
+    found = [*_of_steps(there, run, stage), *_of_jobs(api, run, stage)]
+    order = {"plan": 0, PART: 1, "keep": 3, "commit": 4}
+    return sorted(found, key=lambda one: (order.get(one.role, 2), *one.place, one.pod["metadata"]["creationTimestamp"]))
+
+
+def _of_steps(there: list[Object], run: Object, stage: str) -> Iterator[PodOfStage]:
+    nodes = workflow.nodes(run)
+    for pod in there:
+        # Argo may have created a pod of which the Workflow does not tell yet.
+        node = nodes.get((pod["metadata"].get("annotations") or {}).get(_NODE, ""), {})
+        if role := _ROLES.get(workflow.step_of(node, stage)):
+            item = workflow.given(node, "item")
+            yield PodOfStage(role, int(item) if item.isdecimal() else 0, pod)
+
+
+def job_sets(api: Kube, run: Object, stage: str) -> list[Object]:
+    """The JobSets of a stage that is a job: one for each part."""
+    about = run["metadata"]
+    job = f"{workflow.pipeline_of(run)}-{stage}"
+    there = api.items(f"{in_cluster.JOB_SETS}/namespaces/{about['namespace']}/jobsets", labelSelector=f"{NAME}={job}")
+    return [
+        one for one in there if about["uid"] in (owner["uid"] for owner in one["metadata"].get("ownerReferences") or ())
+    ]
+
+
+def _of_jobs(api: Kube, run: Object, stage: str) -> Iterator[PodOfStage]:
+    if f"{stage}-job" not in {node.get("templateName") for node in workflow.nodes(run).values()}:
+        return
+    found = job_sets(api, run, stage)
+    for job_set in found:
+        # Of several jobs, the roles are the same.
+        before = f"{job_set['metadata']['name'].rpartition('-')[2]}/" if len(found) > 1 else ""
+        for pod in in_cluster.pods(api, job_set):
+            role, index = in_cluster.place(pod)
+            yield PodOfStage(f"{before}{role}", index, pod, of_argo=False)

@@ -1,0 +1,126 @@
+"""A run's Workflow as Argo keeps it: its nodes, the stages of its template, and its states in words."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from cli.access import Access
+from cli.api_values import Object, moment
+from components.base.labels import NAME
+from embedded.fault import Fault
+from stack_file.nearest import did_you_mean
+from workloads.manifests import pipeline_run
+
+Node = Mapping[str, Any]
+_STATES = {
+    "Pending": "waiting",
+    "Running": "running",
+    "Succeeded": "finished",
+    "Skipped": "finished",
+    "Omitted": "omitted",
+    "Failed": "failed",
+    "Error": "failed",
+}
+ENDS = frozenset({"finished", "failed", "cancelled", "omitted"})
+"""States that do not change any more."""
+
+
+def state_of(workflow: Object) -> str:
+    """waiting, running, finished, failed or cancelled."""
+    phase = (workflow.get("status") or {}).get("phase") or "Pending"
+    if workflow["spec"].get("shutdown") and phase in ("Failed", "Error"):
+        return "cancelled"
+    return word(phase)
+
+
+def word(phase: str) -> str:
+    """The state of a node or Workflow in a phase."""
+    return _STATES.get(phase, "running")
+
+
+def pipeline_of(workflow: Object) -> str:
+    """The name of its pipeline; empty for other Workflows."""
+    return str((workflow["metadata"].get("labels") or {}).get(NAME, ""))
+
+
+def nodes(workflow: Object) -> dict[str, Node]:
+    """Its nodes by id. Argo compresses those of large Workflows."""
+    status = workflow.get("status") or {}
+    if packed := status.get("compressedNodes"):
+        found: dict[str, Node] = json.loads(zlib.decompress(base64.b64decode(packed), wbits=zlib.MAX_WBITS | 32))
+        return found
+    return dict(status.get("nodes") or {})
+
+
+def templates(workflow: Object) -> dict[str, Mapping[str, Any]]:
+    """The templates that the run began with, by name; empty until Argo has looked at it."""
+    stored = (workflow.get("status") or {}).get("storedWorkflowTemplateSpec") or {}
+    return {one["name"]: one for one in stored.get("templates") or ()}
+
+
+def stages(workflow: Object) -> list[str]:
+    """Its stages: all of them once Argo has looked at it, in the order of the settings; else those that have begun."""
+    if entry := templates(workflow).get(pipeline_run.ENTRY):
+        return [task["name"] for task in entry["dag"]["tasks"]]
+    found = nodes(workflow).values()
+    planned = {name.removesuffix("-plan") for one in found if (name := one.get("templateName", "")).endswith("-plan")}
+    dags = [one for one in found if one["type"] == "DAG" and one.get("templateName") in planned]
+    ordered = sorted(dags, key=lambda one: (one.get("startedAt") or "", one["name"]))
+    return list(dict.fromkeys(one["templateName"] for one in ordered))
+
+
+def step_of(node: Node, stage: str) -> str:
+    """Which step of a stage a node is: plan, work, keep, job or commit; empty for nodes of others."""
+    name = str(node.get("templateName", ""))
+    step = name.removeprefix(f"{stage}-")
+    return step if step in pipeline_run.STEPS and name == f"{stage}-{step}" else ""
+
+
+def given(node: Node, name: str) -> str:
+    """A parameter that a node was given; empty without."""
+    return _parameter(node.get("inputs"), name)
+
+
+def output(node: Node, name: str) -> str:
+    """A parameter that a node has put out; empty as long as it has not."""
+    return _parameter(node.get("outputs"), name)
+
+
+def _parameter(of: Mapping[str, Any] | None, name: str) -> str:
+    parameters: Iterable[Mapping[str, Any]] = (of or {}).get("parameters") or ()
+    return next((str(one.get("value", "")) for one in parameters if one["name"] == name), "")
+
+
+def seconds(about: Mapping[str, Any], now: datetime) -> float | None:
+    """How long a node or Workflow has run so far, or did."""
+    start, end = moment(about.get("startedAt")), moment(about.get("finishedAt"))
+    return ((end or now) - start).total_seconds() if start else None
+
+
+def of_name(access: Access, name: str) -> list[Object]:
+    """The runs of a pipeline, or the one run of this name, the newest first. A Fault if there is none."""
+    there = access.api.items(pipeline_run.path(pipeline_run.WORKFLOWS, access.namespace))
+    if found := chosen(there, name):
+        return found
+    known = sorted({*declared(access), *filter(None, map(pipeline_of, there))})
+    if name in known:
+        raise Fault(f"{name}: has no run; start one with: {access.command(f'runs start {name}')}")
+    remedy = f"choose one of {', '.join(known)}{did_you_mean(name, known)}" if known else "declare a pipeline"
+    raise Fault(f"{name}: no pipeline of stack {access.stack} and no run has this name; {remedy}")
+
+
+def chosen(workflows: Iterable[Object], name: str) -> list[Object]:
+    """Those of a pipeline, or the one of this name, the newest first."""
+    found = [one for one in workflows if pipeline_of(one) and name in (pipeline_of(one), one["metadata"]["name"])]
+    return sorted(found, key=lambda one: str(one["metadata"].get("creationTimestamp")), reverse=True)
+
+
+def declared(access: Access) -> list[str]:
+    """The pipelines of the stack's settings."""
+    about = access.declared.items()
+    return sorted(name for name, one in about if isinstance(one, Mapping) and one.get("kind") == "pipeline")
