@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Sequence
 
@@ -10,6 +11,11 @@ import click
 from cli import registry
 from embedded.fault import Fault
 from embedded.paths import PROJECT
+
+
+_COLLECTED_AFTER = 500_000
+"""New objects after which garbage is looked for: a list of a thousand jobs has millions, all in use, and looking at them
+again and again takes as long as parsing them."""
 
 
 def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -33,6 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns 0 on success, 1 after faults (printed, a line each), 2 for a usage that does not exist,
     130 after Ctrl-C.
     """
+    gc.set_threshold(_COLLECTED_AFTER)
     try:
         return int(tensorplane.main(arguments, prog_name="tensorplane", standalone_mode=False) or 0)
     except Fault as fault:

@@ -62,6 +62,11 @@ class Access:
         inside = f"/namespaces/{self.namespace}" if self.team else ""
         return self.api.items(f"{group}{inside}/{kind}", **query)
 
+    def metadata(self, group: str, kind: str) -> list[Object]:
+        """The same with their metadata alone."""
+        inside = f"/namespaces/{self.namespace}" if self.team else ""
+        return self.api.metadata(f"{group}{inside}/{kind}")
+
     def job(self, name: str, *, alive: bool = False) -> Object:
         """The JobSet that a name means; of several runs the newest, with `alive` one that has not ended if there is
         any. A Fault if there is none.

@@ -20,6 +20,8 @@ from embedded.fault import Fault
 START = "Start it with: make up"
 """The remedy if the embedded cluster does not answer."""
 _OBJECT = re.compile(r"^(<[^>]*>|[\w.]+\([^()]*\)): ")
+_JSON = "application/json, */*"
+_METADATA = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 _LOOK = "Look with: kubectl cluster-info"
 
 
@@ -63,6 +65,17 @@ class Kube:
         """The items of a list; empty if the kind does not exist."""
         answer = self.get(path, **query)
         return answer["items"] if answer else []
+
+    def metadata(self, path: str, **query: str) -> list[dict[str, Any]]:
+        """The items of a list with their metadata alone, which costs the server a tenth; empty if the kind does not
+        exist."""
+        try:
+            answer = self._call("GET", path, query, accept=_METADATA)
+        except client.ApiException as error:
+            if error.status == 404:
+                return []
+            raise Fault(f"GET {path}: {_message(error)}") from None
+        return list(json.loads(answer.data)["items"])
 
     def text(self, path: str, **query: str) -> str:
         """The text at a path (logs); empty if it cannot be read now."""
@@ -137,6 +150,7 @@ class Kube:
         body: Any = None,
         seconds: float | None = 30,
         content: str = "application/json",
+        accept: str = _JSON,
     ) -> urllib3.HTTPResponse:
         """`seconds`: how long the server may be silent; None: for ever."""
         try:
@@ -144,7 +158,7 @@ class Kube:
                 path,
                 method,
                 query_params=list(query.items()),
-                header_params={"Accept": "application/json, */*", "Content-Type": content},
+                header_params={"Accept": accept, "Content-Type": content},
                 body=body,
                 auth_settings=["BearerToken"],
                 _preload_content=False,

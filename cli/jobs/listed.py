@@ -47,7 +47,8 @@ class Job:
 
 
 def jobs(job_sets: Sequence[Object], works: Sequence[Work], flavors: Sequence[Object], now: datetime) -> list[Job]:
-    """The jobs of these JobSets, in order. `flavors`: the ResourceFlavors."""
+    """The jobs of these JobSets, in order. Of a JobSet whose Workload waits, the metadata is enough. `flavors`: the
+    ResourceFlavors."""
     by_owner = {work.owner: work for work in works}
     names, costs = workloads.flavor_names(flavors), prices.of(flavors)
     return in_order([_job(one, by_owner.get(one["metadata"]["uid"]), names, costs, now) for one in job_sets])
@@ -73,8 +74,7 @@ def in_order(found: Sequence[Job]) -> list[Job]:
 def _job(job_set: Object, work: Work | None, flavor_names: Mapping[str, str], costs: Prices, now: datetime) -> Job:
     about, status = job_set["metadata"], job_set.get("status") or {}
     state, ended = state_and_end(job_set, work)
-    pods = _pods(job_set)
-    gpus = sum(count * workloads.requests(pod).get(GPU_RESOURCE, 0) for count, pod in pods)
+    pods, gpus = _size(job_set, work)
     hours = held_seconds(job_set, work, ended or now) / 3600
     hourly = prices.hourly(work, costs) if work else None
     held = () if ended else tuple(flavor_names.get(name, name) for name in sorted(work.held)) if work else ()
@@ -86,8 +86,8 @@ def _job(job_set: Object, work: Work | None, flavor_names: Mapping[str, str], co
         state=state,
         queue=workloads.queue_of(job_set),
         flavors=held,
-        pods=sum(count for count, _ in pods),
-        gpus=int(gpus),
+        pods=pods,
+        gpus=gpus,
         restarts=int(status.get("restarts") or 0),
         created=moment(about["creationTimestamp"]),
         ended=ended,
@@ -103,7 +103,7 @@ def state_and_end(job_set: Object, work: Work | None) -> tuple[State, datetime |
             return ("finished" if state == "finished" else "failed"), end.since
     if job_set["metadata"].get("deletionTimestamp"):
         return "stopping", None
-    if job_set["spec"].get("suspend") or (work and work.state == "waiting"):
+    if (work and work.state == "waiting") or job_set["spec"].get("suspend"):
         return "waiting", None
     return ("running" if _all_ready(job_set) else "starting"), None
 
@@ -116,6 +116,15 @@ def _all_ready(job_set: Object) -> bool:
         there.get(name, {}).get("ready", 0) + there.get(name, {}).get("succeeded", 0) >= count
         for name, count in wanted.items()
     )
+
+
+def _size(job_set: Object, work: Work | None) -> tuple[int, int]:
+    """How many pods and GPUs it asks for."""
+    if work and "spec" not in job_set:
+        return sum(each.count for each in work.pods), work.gpus
+    pods = _pods(job_set)
+    gpus = sum(count * workloads.requests(pod).get(GPU_RESOURCE, 0) for count, pod in pods)
+    return sum(count for count, _ in pods), int(gpus)
 
 
 def _pods(job_set: Object) -> list[tuple[int, Object]]:

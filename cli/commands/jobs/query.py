@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from datetime import UTC, datetime
 
 from rich.console import Console
@@ -14,7 +14,7 @@ from cli.access import Access
 from cli.api_values import Object
 from cli.commands.jobs import tables
 from cli.commands.jobs.tables import Row
-from cli.jobs import cancelled, listed, progress
+from cli.jobs import cancelled, in_cluster, listed, progress
 from cli.jobs.listed import Job
 from cli.jobs.progress import Progress
 from cli.kueue import facts as queue_facts
@@ -27,6 +27,8 @@ _ENDED = 20
 _FOLLOWED = 50
 """Running jobs whose logs are read for their progress."""
 _AT_ONCE = 16
+_READ_ALONE = 32
+"""JobSets that are read one by one; of more, the whole list."""
 
 
 def run(access: Access, console: Console, *, everything: bool, as_json: bool) -> None:
@@ -47,27 +49,41 @@ def run(access: Access, console: Console, *, everything: bool, as_json: bool) ->
 def ask(access: Access, now: datetime) -> list[Row]:
     """Every job of the cluster, or of a team."""
     api, kueue = access.api, queue_facts.KUEUE
-    # Side by side: with a thousand jobs, the API server takes most of a second for each of the long lists.
-    with ThreadPoolExecutor() as pool:
-        of_job_sets = pool.submit(access.job_sets)
+    # Side by side: with a thousand jobs, the API server takes most of a second for a long list.
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
         of_workloads = pool.submit(access.items, kueue, "workloads")
+        of_metadata = pool.submit(access.metadata, in_cluster.JOB_SETS, "jobsets")
         of_queues = pool.submit(access.items, kueue, "localqueues")
         of_flavors = pool.submit(api.items, f"{kueue}/resourceflavors")
         of_cancelled = pool.submit(access.cancelled)
-    job_sets = of_job_sets.result()
-    works = workloads.works(queue_facts.Facts("", local_queues=of_queues.result(), workloads=of_workloads.result()))
+        of_places = pool.submit(_places, api, of_queues)
+        works = workloads.works(queue_facts.Facts("", local_queues=of_queues.result(), workloads=of_workloads.result()))
+        job_sets = _job_sets(access, of_metadata.result(), works, pool)
+        places = of_places.result()
     there = listed.jobs(job_sets, works, of_flavors.result(), now)
     jobs = listed.in_order([*there, *cancelled.gone(of_cancelled.result(), job_sets)])
-    places = _places(api, works)
     reached = _progress(api, jobs, {one["metadata"]["uid"]: one for one in job_sets})
     return [Row(job, places.get(job.uid), reached.get(job.uid, Progress())) for job in jobs]
 
 
-def _places(api: Kube, works: Sequence[Work]) -> dict[str, tuple[int, int]]:
+def _job_sets(access: Access, there: Sequence[Object], works: Sequence[Work], pool: Executor) -> list[Object]:
+    """The JobSets, those that wait with their metadata alone: of a thousand jobs most do, and the API server takes as
+    long to write them as their Workloads, which say the same."""
+    waiting = {work.owner for work in works if work.state == "waiting"}
+    bare = [one for one in there if one["metadata"]["uid"] in waiting]
+    started = [one for one in there if one["metadata"]["uid"] not in waiting]
+    if len(started) > _READ_ALONE:
+        whole = [one for one in access.job_sets() if one["metadata"]["uid"] not in waiting]
+    else:
+        # One that has been deleted meanwhile is none.
+        whole = [one for one in pool.map(lambda one: access.api.get(in_cluster.path(one)), started) if one]
+    return [*bare, *whole]
+
+
+def _places(api: Kube, of_queues: Future[list[Object]]) -> dict[str, tuple[int, int]]:
     """By UID of a waiting job: its place in Kueue's order, from 1, and how many wait in its ClusterQueue."""
-    queues = {work.cluster_queue for work in works if work.state == "waiting" and work.cluster_queue}
     found: dict[str, tuple[int, int]] = {}
-    for queue in sorted(queues):
+    for queue in sorted({each["spec"]["clusterQueue"] for each in of_queues.result()}):
         order = queue_facts.waiting(api, queue) or []
         found |= {uid: (place, len(order)) for place, uid in enumerate(order, 1)}
     return found

@@ -76,6 +76,15 @@ def test_a_running_job_has_its_flavor_and_the_gpu_hours_of_all_admissions() -> N
     assert (job.pods, job.gpus, job.restarts, job.gpu_hours) == (2, 8, 2, 16.0)
 
 
+def test_of_a_job_that_waits_the_metadata_and_the_workload_are_enough() -> None:
+    whole, waits = job_set("digits-1", suspend=True), work("digits-1")
+    waits["spec"]["podSets"] = [
+        {"name": "worker", "count": 2, "template": whole["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]}
+    ]
+    whole["status"] = {}
+    assert _jobs([{"metadata": whole["metadata"]}], [waits]) == _jobs([whole], [waits])
+
+
 @pytest.mark.parametrize(
     ("made", "of_kueue", "state", "hours"),
     [
