@@ -12,10 +12,9 @@ from cli import registry
 from embedded.fault import Fault
 from embedded.paths import PROJECT
 
-
 _COLLECTED_AFTER = 500_000
-"""New objects after which garbage is looked for: a list of a thousand jobs has millions, all in use, and looking at them
-again and again takes as long as parsing them."""
+"""New objects after which garbage is looked for: a list of a thousand jobs has millions, all in use, and to look at
+them again and again takes as long as to parse them."""
 
 
 def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
