@@ -45,7 +45,8 @@ def serving(model: Path, name: str) -> Iterator[int]:
             waiting.until(lambda: _answers(url), _PATIENT_SECONDS, lambda: "the server by hand does not answer")
             yield rest
         finally:
-            process.terminate()
+            # unshare ignores SIGTERM; when it is killed, it takes the server with it.
+            process.kill()
             process.wait()
 
 
