@@ -20,6 +20,7 @@ from workloads.checks import (
     triggers,
 )
 from workloads.manifests.pipeline_run import ENTRY, HASH, STEPS
+from workloads.manifests.stage_pods import OUT, path_of
 from workloads.settings.pipeline import PipelineSettings
 from workloads.settings.pipeline_input import StageInput
 from workloads.settings.pipeline_stage import StageArgs
@@ -61,6 +62,7 @@ def faults(
             reason = f"the name has {len(stage)} characters; shorten it to {_STAGE_LIMIT}, so that its pods' names"
             yield Fault(where, f"{reason} stay valid")
         yield from _datasets(args, name, where, declared)
+        yield from _paths(args, where)
         if args.job:
             yield from _job(args, args.job, f"{name}-{stage}", where, declared)
             continue
@@ -94,6 +96,20 @@ def _dataset(dataset: str, name: str, at: Key, declared: Declared) -> Iterator[F
         given = (("datasets", dataset),)
         for fault in mounts.check_access(name, args.volume, at, declared.volumes, read_only=False):
             yield replace(fault, given=(*fault.given, *given))
+
+
+def _paths(stage: StageArgs, at: Key) -> Iterator[Fault]:
+    """Folders of a program that are the same, or one inside another."""
+    keys = {(*at, "inputs", name, "path"): path_of(name, one) for name, one in stage.inputs.items()}
+    keys[(*at, "outputPath")] = stage.output_path or OUT
+    seen: dict[Key, str] = {}
+    for key, path in keys.items():
+        near = next((other for other, one in seen.items() if f"{path}/".startswith(f"{one}/")), None)
+        near = near or next((other for other, one in seen.items() if one.startswith(f"{path}/")), None)
+        if near:
+            reason = f"{path} overlaps {seen[near]}, another folder of the stage; use one apart from it"
+            yield Fault(key, reason, given=(near,))
+        seen[key] = path
 
 
 def _columns(source: StageInput, args: DatasetArgs, at: Key) -> Iterator[Fault]:

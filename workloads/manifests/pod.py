@@ -248,7 +248,7 @@ def _before(before: Before, container: Container) -> dict[str, Any]:
         "volumeMounts": [
             {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108
             *({"name": _files_name(at), "mountPath": at, "readOnly": True} for at in before.files),
-            *({"name": _folder_name(at), "mountPath": at} for at in before.folders),
+            *({"name": folder_name(at), "mountPath": at} for at in before.folders),
         ],
     }
 
@@ -284,8 +284,8 @@ def _mounts(container: Container) -> list[dict[str, Any]]:
         *({"name": _files_name(at), "mountPath": at, "readOnly": True} for at in container.archives),
         *({"name": f"secret-{index}", "mountPath": at, "readOnly": True} for index, at in enumerate(container.secrets)),
         *({"name": _files_name(at), "mountPath": at, "readOnly": True} for at in container.config_maps),
-        *({"name": _folder_name(at), "mountPath": at, "readOnly": True} for at in container.folders),
-        *({"name": _folder_name(at), "mountPath": at} for at in container.scratch),
+        *({"name": folder_name(at), "mountPath": at, "readOnly": True} for at in container.folders),
+        *({"name": folder_name(at), "mountPath": at} for at in container.scratch),
         *(
             {"name": f"volume-{index}", "mountPath": mount.path, **_folder(mount), **_read_only(mount)}
             for index, mount in enumerate(container.volumes)
@@ -305,7 +305,7 @@ def _volumes(container: Container) -> list[dict[str, Any]]:
             {"name": _files_name(at), "configMap": {"name": bundle.name, "items": bundle.items}}
             for at, bundle in files.items()
         ),
-        *({"name": _folder_name(at), "emptyDir": {}} for at in folders),
+        *({"name": folder_name(at), "emptyDir": {}} for at in folders),
         *({"name": _files_name(at), "emptyDir": {}} for at in container.archives),
         *({"name": _parts_name(at), "projected": _projected(parts)} for at, parts in container.archives.items()),
         *({"name": _files_name(at), "configMap": {"name": name}} for at, name in container.config_maps.items()),
@@ -359,5 +359,6 @@ def _files_name(directory: str) -> str:
     return f"files-{directory.rsplit('/', 1)[-1]}"
 
 
-def _folder_name(directory: str) -> str:
+def folder_name(directory: str) -> str:
+    """The name of the volume that is an empty folder at this path."""
     return f"folder-{directory.rsplit('/', 1)[-1]}"

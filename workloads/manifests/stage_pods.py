@@ -1,7 +1,7 @@
 """The pods of a pipeline's stage: what plans a run, the program with what keeps its result, what commits."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -17,7 +17,7 @@ from workloads.settings.pipeline_input import StageInput
 from workloads.settings.pipeline_stage import KEEPER, StageArgs
 
 IN, OUT = "/in", "/out"
-"""Folders of a stage's program: its inputs, each in a folder of its name, and its results."""
+"""Folders of a stage's program by default: its inputs, each in a folder of its name, and its results."""
 STEP_OUT = "/tmp/step"  # noqa: S108  # a volume of the pod's own
 """Folder of a step with what it tells Argo, a file for each output (the library's `stages/__main__.py`)."""
 ITEMS, SUMMARY, VERSION = "items", "summary", "version"
@@ -107,14 +107,26 @@ class Steps:
         """What decides the stage's results besides its input."""
         if job := self._job():
             program = self.stage.job.program if self.stage.job else []
-            return {"image": self.facts.image, "command": program, "job": job.run.decisive}
+            return {"image": self.facts.image, "command": program, "job": job.run.decisive, **self._paths}
         code = bundles("code", self.facts.files)
         return {
             "image": self.facts.image,
             "command": self.stage.command,
             "params": dict(sorted(self.stage.params.items())),
             "code": [part.name for part in code],
+            **self._paths,
         }
+
+    @property
+    def _paths(self) -> dict[str, Any]:
+        """Folders other than the default ones; empty if there are none."""
+        inputs = {name: one.path for name, one in sorted(self.stage.inputs.items()) if one.path}
+        paths = {**inputs, **({"": self.stage.output_path} if self.stage.output_path else {})}
+        return {"paths": paths} if paths else {}
+
+    @property
+    def _out(self) -> str:
+        return self.stage.output_path or OUT
 
     @property
     def description(self) -> dict[str, Any]:
@@ -169,12 +181,12 @@ class Steps:
             volumes=[self._mounted(name, one) for name, one in sorted(self.stage.inputs.items())],
             files={pod.APP: code[0]} if code and not archived else {},
             archives={pod.APP: code} if archived else {},
-            scratch=[OUT],
+            scratch=[self._out],
             shared_memory=self.stage.program_resources.gpus > 1,
         )
         made = self._template(program, self.facts.placement, self.facts.queue_labels)
-        keeper = self._container(KEEP, _RUN, _input(ITEM), OUT, volumes=[self.stage.output], resources=KEEPER)
-        return _with_keeper(made, self._template(keeper, {}))
+        keeper = self._container(KEEP, _RUN, _input(ITEM), self._out, volumes=[self.stage.output], resources=KEEPER)
+        return _with_keeper(made, self._template(keeper, {}), shared=("tmp", pod.folder_name(self._out)))
 
     def _job(self) -> JobManifest | None:
         """The stage's job, whose name has the item's."""
@@ -187,7 +199,7 @@ class Steps:
         """The JobSet of a stage that is a job, with its inputs and a folder for its results."""
         if (job := self._job()) is None:
             raise ValueError(f"stage {self.name} is no job")
-        output = self.datasets[self.stage.output].volume.at(OUT, read_only=False, folder=_input(FOLDER_OUT))
+        output = self.datasets[self.stage.output].volume.at(self._out, read_only=False, folder=_input(FOLDER_OUT))
         inputs = [self._mounted(name, one) for name, one in sorted(self.stage.inputs.items())]
         return stage_job.with_folders(job.job_set, [*inputs, output])
 
@@ -198,7 +210,7 @@ class Steps:
         return self._template(keeper, self.placement)
 
     def _mounted(self, name: str, one: StageInput) -> pod.VolumeMount:
-        return self.datasets[one.dataset].volume.at(f"{IN}/{name}", read_only=True, folder=_input(folder_of(name)))
+        return self.datasets[one.dataset].volume.at(path_of(name, one), read_only=True, folder=_input(folder_of(name)))
 
     def _step(self, *arguments: str) -> dict[str, Any]:
         used = [*(one.dataset for one in self.stage.inputs.values()), self.stage.output]
@@ -214,7 +226,7 @@ class Steps:
             env=pod.variables(variables),
             volumes=[one.at(f"{_VOLUMES}/{claim}", read_only=False) for claim, one in sorted(mounted.items())],
             files={pod.LIBRARY: self.library},
-            scratch=[OUT] if OUT in arguments else [],
+            scratch=[self._out] if self._out in arguments else [],
         )
 
     def _template(
@@ -238,24 +250,26 @@ def _input(parameter: str) -> str:
     return f"{{{{inputs.parameters.{parameter}}}}}"
 
 
+def path_of(name: str, source: StageInput) -> str:
+    """The folder in which a program has an input."""
+    return source.path or f"{IN}/{name}"
+
+
 def folder_of(source: str) -> str:
     """The parameter of a pod with the folder of an input."""
     return f"in-{source}"
 
 
-_SHARED = ("tmp", f"folder-{OUT.removeprefix('/')}")
-"""Volumes that both containers of a pod have."""
-
-
-def _with_keeper(made: dict[str, Any], keeper: dict[str, Any]) -> dict[str, Any]:
-    """A pod with the container of another one, whose other volumes get names of their own."""
+def _with_keeper(made: dict[str, Any], keeper: dict[str, Any], shared: Collection[str]) -> dict[str, Any]:
+    """A pod with the container of another one, whose other volumes get names of their own. `shared`: volumes that both
+    have."""
 
     def renamed(each: Mapping[str, Any]) -> dict[str, Any]:
-        return {**each, "name": each["name"] if each["name"] in _SHARED else f"{KEEP}-{each['name']}"}
+        return {**each, "name": each["name"] if each["name"] in shared else f"{KEEP}-{each['name']}"}
 
     (container,) = keeper["spec"]["containers"]
     container = {**container, "name": KEEP, "volumeMounts": [renamed(each) for each in container["volumeMounts"]]}
-    more = [renamed(each) for each in keeper["spec"]["volumes"] if each["name"] not in _SHARED]
+    more = [renamed(each) for each in keeper["spec"]["volumes"] if each["name"] not in shared]
     spec = made["spec"]
     labels = {**keeper["metadata"]["labels"], **made["metadata"]["labels"]}
     annotations = {**keeper["metadata"].get("annotations", {}), **made["metadata"].get("annotations", {})}

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from components.base.model import Model, Name, NonEmptyStr, refuse
+from components.base.mount_path import MountPath
 from components.datasets.settings import ColumnType
 
 MAIN = "main"
@@ -57,6 +58,8 @@ class StageInput(Model):
     """Branch whose newest version a run begins with."""
     split: Split = Split()
     """Parts that are worked on in pods of their own, and only if they changed. By default, the whole version."""
+    path: MountPath | None = None
+    """Folder in which the program has it, if that is not `/in/NAME`."""
     columns: Annotated[dict[NonEmptyStr, ColumnType], Field(default_factory=dict)]
     """Columns that the stage needs, with their types, if the dataset is a table. They are compared with its schema."""
 

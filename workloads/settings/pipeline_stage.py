@@ -6,6 +6,7 @@ from pydantic import Field
 
 from components.base.image import Image
 from components.base.model import Accelerator, Argument, Model, Name, Resources
+from components.base.mount_path import MountPath
 from workloads.settings.files import Source, Target
 from workloads.settings.pipeline_input import StageInput
 from workloads.settings.training_job import JobSettings, Text, Variable
@@ -24,6 +25,8 @@ class StageArgs(Model):
     """What it reads, by the folder's name in `/in`: `photos: {dataset: raw, split: file}`."""
     output: Name
     """Dataset of `datasets` of which each run makes a version on branch `main`. No other stage writes it."""
+    output_path: MountPath | None = None
+    """Folder to which the program writes, if that is not `/out`."""
     command: Annotated[list[Argument], Field(min_length=1)] | None = None
     """Program of each pod. Either this or `job` is required."""
     job: JobSettings | None = None

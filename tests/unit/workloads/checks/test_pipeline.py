@@ -121,6 +121,16 @@ def test_a_pipeline_that_works_has_no_faults() -> None:
             },
             "prepare.inputs.one.split: is a batch, which has no name to join by; set file or directory, or join: cross",
         ),
+        (
+            "train",
+            {"outputPath": "/in/photos/out"},
+            "train.outputPath: /in/photos/out overlaps /in/photos, another folder of the stage; use one apart from it",
+        ),
+        (
+            "train",
+            {"inputs": {"photos": {"dataset": "prepared", "path": "/pfs"}}, "outputPath": "/pfs/out"},
+            "train.outputPath: /pfs/out overlaps /pfs, another folder of the stage; use one apart from it",
+        ),
         ("train", {"mayFail": 2}, "train.mayFail: is 2, but no input is split, so there is one part; remove it"),
         (
             "prepare",

@@ -92,6 +92,18 @@ def test_a_program_sees_its_inputs_and_nothing_else_of_the_volumes() -> None:
     assert {mount["name"] for each in (program, keeper) for mount in each["volumeMounts"]} == set(names)
 
 
+def test_a_program_has_its_folders_where_its_image_expects_them() -> None:
+    stage = {**_SETTINGS["train"], "inputs": {"photos": {"dataset": "raw", "path": "/pfs/photos"}}}
+    program, keeper = _templates(settings={"train": {**stage, "outputPath": "/pfs/out"}})["train-work"]["containerSet"][
+        "containers"
+    ]
+    mounts = _mounts(program)
+    assert set(mounts) == {"/tmp", "/pfs/photos", "/pfs/out"}
+    assert mounts["/pfs/photos"]["subPath"] == "{{inputs.parameters.in-photos}}"
+    assert _mounts(keeper)["/pfs/out"]["name"] == mounts["/pfs/out"]["name"]
+    assert keeper["command"][-1] == "/pfs/out"
+
+
 def test_no_pod_has_a_token_and_all_meet_pod_security() -> None:
     made = _made()
     assert made["spec"]["automountServiceAccountToken"] is False
@@ -140,6 +152,7 @@ def _decisive(settings: dict[str, Any] = _SETTINGS, facts: Facts | None = None) 
     ("key", "value", "same"),
     [
         ("params", {"SIZE": 32}, False),
+        ("outputPath", "/pfs/out", False),
         ("command", ["other"], False),
         ("reprocess", "new", False),
         ("parallel", 2, True),
