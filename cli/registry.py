@@ -7,6 +7,7 @@ them all, so what a command depends on is imported when it runs: importing the s
 from __future__ import annotations
 
 import importlib
+import keyword
 import pkgutil
 
 import click
@@ -16,12 +17,13 @@ from cli import commands
 
 def names() -> list[str]:
     """The commands' names, without importing any."""
-    return sorted(module.name for module in pkgutil.iter_modules(commands.__path__))
+    return sorted(module.name.rstrip("_") for module in pkgutil.iter_modules(commands.__path__))
 
 
 def load(name: str) -> click.Command:
-    """Import a command."""
-    command: click.Command = importlib.import_module(f"{commands.__name__}.{name}").command
+    """Import a command. A module cannot have the name of a keyword of Python, so that of `import` is `import_`."""
+    module = f"{name}_" if keyword.iskeyword(name) else name
+    command: click.Command = importlib.import_module(f"{commands.__name__}.{module}").command
     return command
 
 

@@ -1,0 +1,1 @@
+"""Pachyderm's pipeline specs from and to pipelines."""

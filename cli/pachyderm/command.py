@@ -1,0 +1,84 @@
+"""The program of a spec as the command of a stage."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
+
+from cli.pachyderm.note import Note
+from cli.pachyderm.spec import Spec, Transform
+
+_SHELLS = ("sh", "bash", "ash", "dash")
+_END = "END_OF_STDIN"
+_TEXTS: Sequence[tuple[str, str, str]] = (
+    (
+        r"\b(apt-get|apt|apk|yum|dnf|pip3?|conda) (install|add|update)\b",
+        "installs packages, but the pod's files are read-only apart from /tmp and /pfs/out",
+        "build them into the image",
+    ),
+    (r"\bln -s", "makes symbolic links, which datasets do not take", "use cp in place of ln -s"),
+    (r"\bpachctl\b", "calls Pachyderm", "use `tensorplane data` outside of the pipeline, or remove it"),
+    (r"\bPACH_[A-Z_a-z]+|\$\{?[A-Za-z0-9_]+_COMMIT\b", "reads variables of Pachyderm, which are not set", "use params"),
+    (r"find /pfs(?: |$)", "looks through /pfs, whose other folder is /pfs/out", "name the inputs: find /pfs/NAME"),
+)
+"""What in a program's text works otherwise: pattern, what it does, what to do."""
+
+
+def command(transform: Transform, before: Sequence[str]) -> list[str] | None:
+    """The command of a stage; None if the spec has none. `before`: lines of the shell that run first."""
+    words, script = transform.cmd, transform.stdin
+    if not words:
+        return None
+    first = [*([f"cd {shlex.quote(transform.working_dir)} || exit"] if transform.working_dir else []), *before]
+    if script and len(words) == 1 and PurePosixPath(words[0]).name in _SHELLS:
+        body = [f"(\n{_lines(script)}\n)", *_accepting(transform)] if transform.accept_return_code else script
+        return [words[0], "-c", _lines([*first, *body])]
+    program = f'"$0" "$@" <<\'{_END}\'\n{_lines(script)}\n{_END}' if script else '"$0" "$@"'
+    if transform.accept_return_code:
+        return ["sh", "-c", _lines([*first, program, *_accepting(transform)]), *words]
+    return ["sh", "-c", _lines([*first, f"exec {program}"]), *words] if first or script else list(words)
+
+
+def _lines(lines: Sequence[str]) -> str:
+    return "\n".join(lines)
+
+
+def _accepting(transform: Transform) -> list[str]:
+    codes = "|".join(f"{code}" for code in transform.accept_return_code or ())
+    return [f"code=$?; case $code in {codes}) exit 0;; esac; exit $code"]
+
+
+def text_of(transform: Transform) -> str:
+    """The program's words and lines."""
+    return "\n".join([" ".join(transform.cmd or ()), *(transform.stdin or ())])
+
+
+def notes(spec: Spec) -> Iterator[Note]:
+    """What in the program works otherwise."""
+    transform = spec.transform or Transform()
+    if not transform.cmd:
+        yield Note(
+            spec.name,
+            "transform.cmd",
+            "is missing, so Pachyderm starts the image's own program",
+            "set command to that program",
+        )
+    if transform.err_cmd and not skips_failed(transform):
+        yield Note(
+            spec.name,
+            "transform.errCmd",
+            "left out: nothing runs after a program that failed",
+            "set mayFail to the parts that may have no result",
+        )
+    for field, text in (("cmd", " ".join(transform.cmd or ())), ("stdin", "\n".join(transform.stdin or ()))):
+        for pattern, problem, remedy in _TEXTS:
+            if re.search(pattern, text):
+                yield Note(spec.name, f"transform.{field}", problem, remedy)
+
+
+def skips_failed(transform: Transform) -> bool:
+    """Whether `errCmd` always succeeds, so that datums may fail."""
+    words = transform.err_cmd or []
+    return not transform.err_stdin and [PurePosixPath(word).name for word in words] == ["true"]

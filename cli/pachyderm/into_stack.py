@@ -1,0 +1,67 @@
+"""Imported pipelines for one stack: with the datasets and the volume that it lacks, and checked with its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pulumi
+
+import stack as program
+import stack_file
+from cli import stack_config
+from cli.pachyderm import convert, reading, text
+from cli.pachyderm.stage import Choice
+from components.base.settings import Settings
+from driver.stack_settings import read
+
+_VOLUME = {"sizeGib": 100}
+"""A volume that the stack lacks."""
+
+
+def imported(
+    files: list[Path], stack: str, choice: Choice, *, name: str | None, volume: str
+) -> tuple[str, list[str], bool]:
+    """The settings as text, lines about them, and whether mistakes are left. A Fault if the specs cannot be read."""
+    file = stack_config.file(stack)
+    own = Settings.of_file(read(file))
+    made = convert.convert(reading.read(files), choice, name=name, taken=_keys(own, "workloads"))
+    sections = {
+        "volumes": {volume: _VOLUME} if volume not in _keys(own, "volumes") else {},
+        "datasets": {one: {"volume": volume} for one in made.datasets if one not in _keys(own, "datasets")},
+    }
+    sections = {section: content for section, content in sections.items() if content}
+    found = text.settings(made, sections)
+    wrong = _left(own, file, {**sections, "workloads": made.workloads})
+    end = "mistakes to correct: see above" if wrong else f"no mistakes found with {file.name}"
+    stages = sum(len(one["stages"]) for one in made.workloads.values())
+    summary = f"{len(made.workloads)} pipelines, {stages} stages; {len(made.notes)} notes about fields; {end}"
+    return found, [*(f"{note}" for note in made.notes), *wrong, summary], bool(wrong)
+
+
+def _keys(own: Settings, section: str) -> list[str]:
+    found = own.tree.get(section)
+    return list(found) if isinstance(found, Mapping) else []
+
+
+def _left(own: Settings, file: Path, more: Mapping[str, Any]) -> list[str]:
+    """The mistakes of the stack's settings with these, apart from those without them."""
+    pulumi.runtime.configure(pulumi.runtime.Settings(project=stack_file.PROJECT, stack=file.name.split(".")[1]))
+    tree = dict(own.tree)
+    for section, content in more.items():
+        there = tree.get(section)
+        tree[section] = {**(there if isinstance(there, Mapping) else {}), **content}
+    if not (found := _mistakes(replace(own, tree=tree))):
+        return []
+    former = _mistakes(own)
+    return [line for line in found if line not in former]
+
+
+def _mistakes(settings: Settings) -> list[str]:
+    try:
+        program.load(settings)
+    except pulumi.RunError as error:
+        return str(error).splitlines()
+    return []

@@ -1,0 +1,108 @@
+"""Reads files of pipeline specs: JSON or YAML, several documents, lists."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from cli.pachyderm.spec import Spec
+from embedded.fault import Fault
+
+_BETWEEN = re.compile(r"(\s|^---.*$)+", re.MULTILINE)
+_PLACEHOLDER = re.compile(r"\$\{?[A-Za-z_]|\{\{")
+
+
+def read(files: list[Path]) -> list[Spec]:
+    """The specs of all files, in order. A Fault with a line for each mistake."""
+    found: list[Spec] = []
+    wrong: list[str] = []
+    for file in files:
+        try:
+            documents = list(_documents(file))
+        except Fault as fault:
+            wrong += fault.lines
+            continue
+        if not documents:
+            wrong.append(f"{file.name}: has no pipeline spec; name files that `pachctl create pipeline` takes")
+        for number, document in enumerate(documents, 1):
+            at = file.name if len(documents) == 1 else f"{file.name}, document {number}"
+            try:
+                found.append(_spec(document, at))
+            except Fault as fault:
+                wrong += fault.lines
+    names = [(spec.project, spec.name) for spec in found]
+    twice = sorted({name for project, name in names if names.count((project, name)) > 1})
+    wrong += [f"{name}: is the name of several of the pipelines; import one of them" for name in twice]
+    if wrong:
+        raise Fault(*wrong)
+    return found
+
+
+def _documents(file: Path) -> Iterator[Any]:
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise Fault(f"{file}: cannot be read: {reason}; name a file of pipeline specs") from None
+    if file.suffix == ".jsonnet":
+        remedy = "render it with `jsonnet --tla-str NAME=VALUE`, and import what that prints"
+        raise Fault(f"{file.name}: is a Jsonnet template; {remedy}")
+    try:
+        made = list(_json(text))
+    except ValueError:
+        try:
+            made = list(yaml.safe_load_all(text))
+        except yaml.YAMLError as error:
+            mark = getattr(error, "problem_mark", None)
+            where = f", line {mark.line + 1}" if mark else ""
+            problem = getattr(error, "problem", None) or "it is not YAML"
+            raise Fault(f"{file.name}{where}: is neither JSON nor YAML: {problem}; correct it") from None
+    for one in made:
+        if isinstance(one, list):
+            yield from one
+        elif one is not None:
+            yield one
+
+
+def _json(text: str) -> Iterator[Any]:
+    """JSON documents one after the other, with or without `---` between them. Raises ValueError."""
+    decoder = json.JSONDecoder()
+    at = 0
+    while (at := _after_blank(text, at)) < len(text):
+        made, at = decoder.raw_decode(text, at)
+        yield made
+
+
+def _after_blank(text: str, at: int) -> int:
+    blank = _BETWEEN.match(text, at)
+    return blank.end() if blank else at
+
+
+def _spec(document: Any, at: str) -> Spec:
+    # `pachctl inspect pipeline --raw` has most of a spec in `details`.
+    if isinstance(document, dict) and isinstance(document.get("details"), dict):
+        document = {"pipeline": document.get("pipeline"), **document["details"]}
+        for key in _OF_A_RUNNING_ONE & document.keys():
+            del document[key]
+    try:
+        made = Spec.model_validate(document)
+    except ValidationError as error:
+        raise Fault(*(f"{at}: {_line(one)}" for one in error.errors())) from None
+    if made.input and _PLACEHOLDER.search(made.name):
+        raise Fault(f"{at}: pipeline.name: {made.name!r} is a variable of a template; fill it in first")
+    return made
+
+
+_OF_A_RUNNING_ONE = frozenset({"createdAt", "created_at", "recentError", "unclaimedTasks", "workersRequested"})
+"""Fields of a pipeline that runs, which are in no spec."""
+
+
+def _line(error: Any) -> str:
+    where = ".".join(str(part) for part in error["loc"]) or "spec"
+    return f"{where}: {error['msg'][0].lower()}{error['msg'][1:]}; see Pachyderm's pipeline specification"

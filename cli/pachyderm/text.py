@@ -1,0 +1,73 @@
+"""Imported pipelines as the text of settings."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+from cli.pachyderm.convert import Imported
+
+_WIDTH = 110
+_COMMENT = 100
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes what has nothing inside it on one line, and texts of several lines as such."""
+
+
+class _Lines(dict[str, Any]):
+    """A map whose keys have a line each."""
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+def _list(dumper: yaml.SafeDumper, items: list[Any]) -> yaml.Node:
+    return dumper.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=_is_short(items))
+
+
+def _map(dumper: yaml.SafeDumper, items: Mapping[str, Any]) -> yaml.Node:
+    return dumper.represent_mapping("tag:yaml.org,2002:map", items, flow_style=_is_short(list(items.values())))
+
+
+def _is_short(values: list[Any]) -> bool:
+    plain = all(not isinstance(one, dict | list) and "\n" not in f"{one}" for one in values)
+    return plain and sum(len(f"{one}") for one in values) < _WIDTH
+
+
+_Dumper.add_representer(str, _text)
+_Dumper.add_representer(list, _list)
+_Dumper.add_representer(dict, _map)
+_Dumper.add_representer(_Lines, lambda dumper, items: dumper.represent_mapping("tag:yaml.org,2002:map", items, False))
+
+
+def dumped(content: Mapping[str, Any]) -> str:
+    """A map as YAML in its order, each of its keys on a line."""
+    made: str = yaml.dump(_Lines(content), Dumper=_Dumper, sort_keys=False, width=_WIDTH, allow_unicode=True)
+    return made
+
+
+def settings(imported: Imported, sections: Mapping[str, Any]) -> str:
+    """The text of `config:`, with what the specs say about stages as comments. `sections`: those before the
+    workloads."""
+    parts = ["config:\n"]
+    for name, content in sections.items():
+        parts.append(f"  tensorplane:{name}:\n" + _indented(dumped(content), 4))
+    if imported.workloads:
+        parts.append("  tensorplane:workloads:\n")
+    for name, workload in imported.workloads.items():
+        head = {key: value for key, value in workload.items() if key != "stages"}
+        parts.append(f"    {name}:\n" + _indented(dumped(head), 6) + "      stages:\n")
+        for stage, content in workload["stages"].items():
+            about = textwrap.wrap(imported.about.get(stage, ""), _COMMENT)
+            comment = "".join(f"        # {line}\n" for line in about)
+            parts.append(f"{comment}        {stage}:\n" + _indented(dumped(content), 10))
+    return "".join(parts)
+
+
+def _indented(text: str, by: int) -> str:
+    return textwrap.indent(text, " " * by)

@@ -1,0 +1,91 @@
+"""What starts runs: every commit to an input, unless the spec says something else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cli.pachyderm import amounts
+from cli.pachyderm.inputs import Leaf
+from cli.pachyderm.names import label, unused
+from cli.pachyderm.note import Note
+from cli.pachyderm.spec import PfsInput, Trigger
+from components.base import cron
+
+_MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Source:
+    """An input of a pipeline that no stage of it makes."""
+
+    pipeline: str
+    """The name in its spec."""
+    leaf: Leaf
+    named: str
+    """DATASET, or DATASET@BRANCH."""
+
+    @property
+    def trigger(self) -> Trigger | None:
+        """The conditions of its spec."""
+        source = self.leaf.source
+        return source.trigger if isinstance(source, PfsInput) else None
+
+    @property
+    def starts_none(self) -> bool:
+        """Whether its commits start no runs."""
+        source = self.leaf.source
+        return isinstance(source, PfsInput) and bool(source.propagation_spec and source.propagation_spec.never)
+
+
+def convert(sources: Sequence[Source], notes: list[Note]) -> dict[str, dict[str, Any]]:
+    """The triggers of a pipeline with these inputs."""
+    made: dict[str, dict[str, Any]] = {}
+    at_once = [one.named for one in sources if not one.trigger and not one.starts_none]
+    every = {one.named for one in sources}
+    if at_once:
+        some = list(dict.fromkeys(at_once))
+        made["new"] = {} if {*some} == every else {"datasets": some}
+    for source in sources:
+        if source.trigger and source.named not in at_once:
+            for found in _conditions(source, source.trigger, notes):
+                if found not in made.values():
+                    made[unused(label(source.named), made)] = found
+    return made
+
+
+def _conditions(source: Source, trigger: Trigger, notes: list[Note]) -> Iterator[dict[str, Any]]:
+    counted: Mapping[str, Any] = {"datasets": [source.named]}
+    found: list[dict[str, Any]] = []
+    if trigger.commits:
+        found.append({**counted, "versions": trigger.commits})
+    size = amounts.size(trigger.size, decimal=False) if trigger.size else None
+    if size:
+        found.append({**counted, "mib": max(round(size / _MIB, 6), 1e-6)})
+    elif trigger.size:
+        notes.append(_note(source, "size", f"{trigger.size!r} is no size, and left out", "set mib of the trigger"))
+    for field, schedule in (("cronSpec", trigger.cron_spec), ("rateLimitSpec", trigger.rate_limit_spec)):
+        if schedule and cron.problem(schedule) is None:
+            found.append({"schedule": cron.MACROS.get(schedule, schedule)})
+        elif schedule:
+            problem = f"{schedule!r} is no schedule of five fields, and left out"
+            notes.append(_note(source, field, problem, "set schedule of the trigger"))
+    if trigger.all and len(found) > 1:
+        problem = "each condition starts runs by itself, not all together"
+        notes.append(_note(source, "all", problem, "remove the triggers that are too early"))
+    yield from found or [dict(counted)]
+
+
+def _note(source: Source, field: str, problem: str, remedy: str) -> Note:
+    return Note(source.pipeline, f"{source.leaf.at}.trigger.{field}", problem, remedy)
+
+
+def inside(pipeline: str, leaves: Sequence[Leaf]) -> Iterator[Note]:
+    """Notes of triggers of inputs that a stage of the same pipeline makes."""
+    for leaf in leaves:
+        if isinstance(leaf.source, PfsInput) and (leaf.source.trigger or leaf.source.propagation_spec):
+            field = "trigger" if leaf.source.trigger else "propagationSpec"
+            problem = "left out: a run works on all stages whose input is new"
+            remedy = "read a branch other than main, and move it with `tensorplane data branch`"
+            yield Note(pipeline, f"{leaf.at}.{field}", problem, remedy)
