@@ -51,7 +51,7 @@ class Glob:
         """The pattern for the shell, below a folder. Only valid if `is_known`."""
         literal = re.split(r"([*?]|\[[^]]*\])", self._plain.strip("/"))
         quoted = "".join(part if index % 2 else _quoted(part) for index, part in enumerate(literal))
-        return f"{shlex.quote(folder)}/{quoted}"
+        return f"{shlex.quote(folder)}/{quoted}{'/' if self.pattern.endswith('/') else ''}"
 
     def stem(self, captured: str | None) -> str | None:
         """What `joinOn` or `groupBy` refers to, relative to the path: `name` for the path without its ending, `folder`

@@ -35,10 +35,15 @@ def imported(
     sections = {section: content for section, content in sections.items() if content}
     found = text.settings(made, sections)
     wrong = _left(own, file, {**sections, "workloads": made.workloads})
-    end = "mistakes to correct: see above" if wrong else f"no mistakes found with {file.name}"
-    stages = sum(len(one["stages"]) for one in made.workloads.values())
-    summary = f"{len(made.workloads)} pipelines, {stages} stages; {len(made.notes)} notes about fields; {end}"
+    end = f"{_counted(len(wrong), 'mistake')} to correct" if wrong else f"no mistakes found with {file.name}"
+    stages = _counted(sum(len(one["stages"]) for one in made.workloads.values()), "stage")
+    fields = _counted(len(made.notes), "field")
+    summary = f"{_counted(len(made.workloads), 'pipeline')} of {stages}; {fields} without an equal; {end}"
     return found, [*(f"{note}" for note in made.notes), *wrong, summary], bool(wrong)
+
+
+def _counted(number: int, name: str) -> str:
+    return f"{number} {name}" if number == 1 else f"{number} {name}s"
 
 
 def _keys(own: Settings, section: str) -> list[str]:

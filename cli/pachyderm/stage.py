@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,7 @@ from cli.pachyderm.names import labels
 from cli.pachyderm.note import Note
 from cli.pachyderm.repos import Repos
 from cli.pachyderm.spec import Resources, Spec, Transform
+from embedded.fault import Fault
 
 DEFAULT_IMAGE = "docker.io/library/ubuntu:20.04"
 """The image of specs without one."""
@@ -44,7 +46,7 @@ class Converted:
 
 
 def convert(spec: Spec, repos: Repos, choice: Choice) -> Converted:
-    """The stages of a spec."""
+    """The stages of a spec. A Fault if it reads several inputs of one name."""
     made = Converted(notes=list(without_equal.notes(spec)))
     if spec.input is None or spec.service is not None or spec.spout is not None or spec.tf_job is not None:
         made.notes.append(_no_stage(spec, repos))
@@ -56,6 +58,8 @@ def convert(spec: Spec, repos: Repos, choice: Choice) -> Converted:
     name = repos.of_pipeline(spec)
     outputs = [name] if len(ways) == 1 else [repos.more(f"{name}-{number}") for number, _ in enumerate(ways, 1)]
     for leaves, output in zip(ways, outputs, strict=True):
+        if twice := [name for name, count in Counter(leaf.name for leaf in leaves).items() if count > 1]:
+            raise Fault(*(f"{spec.name}.input: several inputs have the name {one}; set name" for one in twice))
         names = labels(leaf.name for leaf in leaves)
         text = command.text_of(transform)
         planned = inputs.plan(

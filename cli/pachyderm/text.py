@@ -63,7 +63,7 @@ def settings(imported: Imported, sections: Mapping[str, Any]) -> str:
         head = {key: value for key, value in workload.items() if key != "stages"}
         parts.append(f"    {name}:\n" + _indented(dumped(head), 6) + "      stages:\n")
         for stage, content in workload["stages"].items():
-            about = textwrap.wrap(imported.about.get(stage, ""), _COMMENT)
+            about = textwrap.wrap(" ".join(imported.about.get(stage, "").split()), _COMMENT)
             comment = "".join(f"        # {line}\n" for line in about)
             parts.append(f"{comment}        {stage}:\n" + _indented(dumped(content), 10))
     return "".join(parts)

@@ -1,0 +1,136 @@
+"""Pipelines as Pachyderm's specs, one for each stage."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from cli import stack_config
+from cli.pachyderm import export_notes
+from cli.pachyderm.note import Note
+from cli.pachyderm.spec import MASTER
+from components.base.faults import did_you_mean
+from embedded.fault import Fault
+from workloads.manifests.stage_pods import OUT, path_of
+from workloads.settings.pipeline import PipelineSettings, named
+from workloads.settings.pipeline_input import MAIN, StageInput
+from workloads.settings.pipeline_stage import StageArgs
+
+_PFS = "/pfs"
+_GLOBS = {"whole": "/", "directory": "/*", "file": "/*"}
+_JOINED = {"directory": "/(*)", "file": "/(*).*"}
+_SKIPS = ["true"]
+
+
+def exported(pipelines: Sequence[str], stack: str) -> tuple[str, list[str]]:
+    """The specs as text, and a line for each setting that has no equal. A Fault for names that are no pipelines."""
+    declared = stack_config.load(stack_config.file(stack)).config.workloads
+    known = {name: one for name, one in declared.items() if isinstance(one, PipelineSettings)}
+    wrong = [name for name in pipelines if name not in known]
+    if wrong or not known:
+        listed = f"choose one of {', '.join(known)}" if known else f"the stack {stack} has no pipelines"
+        raise Fault(*(f"{name}: is no pipeline; {listed}{did_you_mean(name, known)}" for name in wrong or [stack]))
+    documents: list[str] = []
+    notes: list[Note] = []
+    for name in pipelines or known:
+        for made in specs(name, known[name], notes):
+            documents.append(json.dumps(made, indent=2, ensure_ascii=False) + "\n")
+    return "---\n".join(documents), [f"{note}" for note in notes]
+
+
+def specs(pipeline: str, settings: PipelineSettings, notes: list[Note]) -> Iterator[dict[str, Any]]:
+    """The specs of the stages, in their order. `notes` gets what has no equal."""
+    if not settings.triggers:
+        notes.append(
+            Note(pipeline, "triggers", "there are none, but Pachyderm runs at every commit", "commit to another branch")
+        )
+    for name, stage in settings.stages.items():
+        at = f"{pipeline}.stages.{name}"
+        if stage.job:
+            problem = "a training job has no equal, so this stage has no spec"
+            notes.append(Note(at, "job", problem, "train with one program in a pipeline, or with Determined"))
+            continue
+        notes += export_notes.of_stage(at, stage)
+        yield _spec(pipeline, settings, stage, notes)
+
+
+def _spec(pipeline: str, settings: PipelineSettings, stage: StageArgs, notes: list[Note]) -> dict[str, Any]:
+    made: dict[str, Any] = {"pipeline": {"name": stage.output}, "transform": _transform(stage)}
+    made["input"] = _input(pipeline, settings, stage, notes)
+    made |= _limits(stage)
+    if not stage.cache:
+        made["reprocessSpec"] = "every_job"
+    return made
+
+
+def _transform(stage: StageArgs) -> dict[str, Any]:
+    made: dict[str, Any] = {"image": stage.image} if stage.image else {}
+    moved = {path_of(name, one): f"{_PFS}/{name}" for name, one in stage.inputs.items()}
+    moved[stage.output_path or OUT] = f"{_PFS}/out"
+    other = {path: there for path, there in moved.items() if path != there}
+    folders = sorted({folder for path in other if (folder := path.rpartition("/")[0])})
+    links = [f"mkdir -p {' '.join(map(shlex.quote, folders))}"] if folders else []
+    links += [f"ln -sfn {shlex.quote(there)} {shlex.quote(path)}" for path, there in other.items()]
+    words = list(stage.command or ())
+    made["cmd"] = ["sh", "-c", "\n".join([*links, 'exec "$0" "$@"']), *words] if links else words
+    if stage.params:
+        made["env"] = dict(stage.params)
+    if stage.may_fail:
+        made["errCmd"] = list(_SKIPS)
+    return made
+
+
+def _limits(stage: StageArgs) -> dict[str, Any]:
+    asked = stage.program_resources
+    amounts: dict[str, Any] = {"cpu": asked.cpus, "memory": f"{round(asked.memory_gib * 1024)}Mi"}
+    limits: dict[str, Any] = {"memory": amounts["memory"]}
+    if asked.gpus:
+        limits["gpu"] = {"type": "nvidia.com/gpu", "number": asked.gpus}
+    made: dict[str, Any] = {"resourceRequests": amounts, "resourceLimits": limits, "datumTries": stage.retries + 1}
+    if any(not one.split.is_whole for one in stage.inputs.values()):
+        made["parallelismSpec"] = {"constant": stage.parallel}
+    if stage.timeout_seconds:
+        made["datumTimeout"] = f"{stage.timeout_seconds}s"
+    return made
+
+
+def _input(pipeline: str, settings: PipelineSettings, stage: StageArgs, notes: list[Note]) -> dict[str, Any]:
+    before = settings.before(stage)
+    joined = stage.join == "name"
+    apart = [name for name, one in stage.inputs.items() if joined and not one.split.is_whole]
+    found = {name: {"pfs": _pfs(name, one, joined=name in apart)} for name, one in stage.inputs.items()}
+    for name, one in stage.inputs.items():
+        if name not in before and (trigger := _trigger(pipeline, settings, one, notes)):
+            found[name]["pfs"]["trigger"] = trigger
+    members = [{"join": [found[name] for name in apart]}] if apart else []
+    members += [one for name, one in found.items() if name not in apart]
+    return members[0] if len(members) == 1 else {"cross": members}
+
+
+def _pfs(name: str, source: StageInput, *, joined: bool) -> dict[str, Any]:
+    by = source.split.by if source.split.batch is None else "file"
+    made = {"name": name, "repo": source.dataset, "branch": MASTER if source.branch == MAIN else source.branch}
+    if joined:
+        return {**made, "glob": _JOINED[by], "joinOn": "$1"}
+    return {**made, "glob": _GLOBS[by]}
+
+
+def _trigger(pipeline: str, settings: PipelineSettings, source: StageInput, notes: list[Note]) -> dict[str, Any]:
+    """The conditions of an input that no stage makes; empty for every commit."""
+    made: dict[str, Any] = {}
+    for name, trigger in settings.triggers.items():
+        counted = trigger.datasets is None or named(source) in trigger.datasets
+        if trigger.schedule:
+            made["cronSpec"] = trigger.schedule
+        elif counted and trigger.mib:
+            made["size"] = f"{max(1, round(trigger.mib * 1024))}K"
+        elif counted and (trigger.versions or 1) > 1:
+            made["commits"] = trigger.versions
+        notes += [note for note in export_notes.of_trigger(f"{pipeline}.triggers.{name}", trigger) if note not in notes]
+    if "cronSpec" in made and len(made) > 1:
+        del made["cronSpec"]
+        problem = "Pachyderm has a schedule alone or other conditions"
+        notes.append(Note(pipeline, "triggers", f"{problem}, so the schedule is left out", "use one of them"))
+    return made

@@ -1,0 +1,55 @@
+"""Settings of pipelines that Pachyderm has no equal for: what becomes of each, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cli.pachyderm.note import Note
+from workloads.settings.pipeline_input import StageInput
+from workloads.settings.pipeline_stage import StageArgs
+from workloads.settings.pipeline_trigger import TriggerArgs
+
+_SELECT = "set schedulingSpec.nodeSelector in the spec"
+
+
+def of_stage(at: str, stage: StageArgs) -> Iterator[Note]:
+    """Notes of a stage and its inputs. `at`: its path."""
+    if stage.image is None:
+        yield Note(at, "image", "is missing, and Pachyderm would take ubuntu:20.04", "set image")
+    if stage.files:
+        yield Note(at, "files", "left out: programs get no files", "build them into the image")
+    if stage.queue:
+        yield Note(at, "queue", "left out: Pachyderm has no queues", "set a quota of its namespace")
+    if stage.program_resources.accelerator is not None:
+        yield Note(at, "accelerator", "the number of GPUs is kept, and their model is left out", _SELECT)
+    if stage.resources.node_group is not None:
+        yield Note(at, "resources.nodeGroup", "left out", _SELECT)
+    if stage.resources.extended:
+        yield Note(at, "resources.extended", "left out", "set podPatch in the spec")
+    if stage.may_fail:
+        problem = "errCmd lets any number of datums fail"
+        yield Note(at, "mayFail", problem, "look at them with `pachctl list datum`")
+    if stage.reprocess == "new":
+        yield Note(at, "reprocess", "left out", "it is what `pachctl update pipeline` does without --reprocess")
+    for name, source in stage.inputs.items():
+        yield from _of_input(at, f"inputs.{name}", source)
+
+
+def _of_input(at: str, key: str, source: StageInput) -> Iterator[Note]:
+    if source.split.batch:
+        problem = "each file is a datum, because Pachyderm gives a program one at a time"
+        yield Note(at, f"{key}.split", problem, "let the program work on one file")
+    elif source.split.by == "file":
+        problem = "with glob /*, files in a folder are one datum"
+        yield Note(at, f"{key}.split", problem, "if all files are in folders, set glob to /*/*")
+    if source.columns:
+        yield Note(at, f"{key}.columns", "left out: repos have no schemas", "check them in the program")
+
+
+def of_trigger(at: str, trigger: TriggerArgs) -> Iterator[Note]:
+    """Notes of a trigger. `at`: its path."""
+    for key, value in (("files", trigger.files), ("windows", trigger.windows)):
+        if value:
+            yield Note(at, key, "left out: Pachyderm counts commits and bytes", "set versions or mib")
+    if trigger.quiet_seconds:
+        yield Note(at, "quietSeconds", "left out: Pachyderm does not wait", "put several files into a commit")

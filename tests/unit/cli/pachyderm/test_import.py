@@ -1,0 +1,402 @@
+"""Pachyderm's specs as pipelines: those of its public examples, and what each field becomes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cli import __main__ as commands
+from cli.pachyderm import command, convert, reading, text, without_equal
+from cli.pachyderm.convert import Imported
+from cli.pachyderm.spec import Spec, Transform
+from cli.pachyderm.stage import Choice
+from embedded.fault import Fault
+from tests.support.faults import faults_of
+from workloads.settings.pipeline import PipelineSettings
+
+SHAPES: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "shapes.yaml").read_text())
+_STACK: dict[str, Any] = {
+    "cluster": {"kind": "existing", "context": "team"},
+    "nodeGroups": {"gpus": {"accelerator": "t4", "perNode": 1, "min": 2, "max": 2}},
+    "volumes": {"data": {"sizeGib": 10, "backend": {"kind": "nfs", "server": "nas.example", "folder": "/data"}}},
+    "queues": {"research": {"gpus": {"t4": 2}}},
+}
+
+
+def _imported(*specs: dict[str, Any], choice: Choice = Choice("research", "t4"), **more: Any) -> Imported:  # noqa: B008
+    return convert.convert([Spec.model_validate(one) for one in specs], choice, **more)
+
+
+def _tree(made: Imported) -> dict[str, Any]:
+    """The settings as they are written, in a stack."""
+    datasets = {name: {"volume": "data"} for name in made.datasets}
+    config = yaml.safe_load(text.settings(made, {"datasets": datasets}))["config"]
+    return {**_STACK, **{key.removeprefix("tensorplane:"): value for key, value in config.items()}}
+
+
+def _spec(**more: Any) -> dict[str, Any]:
+    pfs = {"pfs": {"repo": "photos", "glob": "/*"}}
+    return {"pipeline": {"name": "a"}, "transform": {"image": "team/a:1", "cmd": ["a"]}, "input": pfs, **more}
+
+
+def _stage(*specs: dict[str, Any], name: str = "a") -> dict[str, Any]:
+    (workload,) = _imported(*specs).workloads.values()
+    found: dict[str, Any] = workload["stages"][name]
+    return found
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: str(shape["like"]))
+def test_specs_of_the_public_examples_become_pipelines_that_pass_the_checks(shape: dict[str, Any]) -> None:
+    made = _imported(*shape["specs"])
+    assert {name: list(one["stages"]) for name, one in made.workloads.items()} == shape["pipelines"]
+    assert sorted(f"{note.pipeline}.{note.field}" for note in made.notes) == sorted(shape["notes"])
+    assert faults_of(_tree(made)) == []
+
+
+def test_stages_read_what_the_image_expects_where_it_expects_it() -> None:
+    assert _stage(_spec(datumTimeout="1m30s", datumTries=1, parallelismSpec={"constant": 8})) == {
+        "image": "team/a:1",
+        "command": ["a"],
+        "parallel": 8,
+        "retries": 0,
+        "timeoutSeconds": 90,
+        "inputs": {"photos": {"dataset": "photos", "split": "directory", "path": "/pfs/photos"}},
+        "output": "a",
+        "outputPath": "/pfs/out",
+    }
+
+
+@pytest.mark.parametrize(
+    ("glob", "split"),
+    [("/", None), ("/*", "directory"), ("/*.csv", "directory"), ("/**", "file"), ("/*/*", "file"), ("/a.csv", None)],
+)
+def test_a_glob_is_a_split(glob: str, split: str | None) -> None:
+    stage = _stage(_spec(input={"pfs": {"repo": "photos", "glob": glob}}))
+    assert stage["inputs"]["photos"].get("split") == split
+
+
+def test_inputs_come_together_as_their_spec_says() -> None:
+    def pfs(repo: str, **more: Any) -> dict[str, Any]:
+        return {"pfs": {"repo": repo, "glob": "/*", **more}}
+
+    assert _stage(_spec(input={"cross": [pfs("x"), pfs("y")]}))["join"] == "cross"
+    assert "join" not in _stage(_spec(input={"cross": [pfs("x", glob="/"), pfs("y")]}))
+    joined = [pfs(repo, glob=f"/(*).{repo}", joinOn="$1") for repo in ("x", "y")]
+    stage = _stage(_spec(input={"cross": [{"join": joined}, pfs("z")]}))
+    assert stage["join"] == "name"
+    assert {name: one.get("split") for name, one in stage["inputs"].items()} == {
+        "x": "directory",
+        "y": "directory",
+        "z": None,
+    }
+    crossed = _imported(_spec(input={"cross": [{"union": [pfs("x"), pfs("y")]}, pfs("z", glob="/")]}))
+    assert [sorted(one["inputs"]) for one in crossed.workloads["a"]["stages"].values()] == [
+        ["x", "z"],
+        ["y", "z"],
+        ["a-1", "a-2"],
+    ]
+
+
+def test_one_name_in_two_projects_is_two_datasets() -> None:
+    made = _imported(
+        _spec(
+            input={"cross": [{"pfs": {"repo": "x", "glob": "/"}}, {"pfs": {"repo": "x", "name": "y", "project": "p"}}]}
+        )
+    )
+    assert made.datasets == ["x", "p-x", "a"]
+
+
+def test_names_that_are_no_labels_get_the_nearest_and_stay_apart() -> None:
+    first = _spec(pipeline={"name": "My_Stage"}, input={"pfs": {"repo": "RAW_DATA", "glob": "/"}})
+    second = _spec(pipeline={"name": "my-stage"}, input={"pfs": {"repo": "My_Stage", "glob": "/"}})
+    (workload,) = _imported(first, second).workloads.values()
+    assert {name: one["inputs"] for name, one in workload["stages"].items()} == {
+        "my-stage-2": {"raw-data": {"dataset": "raw-data", "path": "/pfs/RAW_DATA"}},
+        "my-stage": {"my-stage": {"dataset": "my-stage-2", "path": "/pfs/My_Stage"}},
+    }
+
+
+def test_a_branch_that_somebody_moves_stays_one() -> None:
+    drafts = _spec(outputBranch="dev")
+    late = _spec(pipeline={"name": "late"}, input={"pfs": {"repo": "a", "branch": "master", "glob": "/"}})
+    soon = _spec(pipeline={"name": "soon"}, input={"pfs": {"repo": "a", "branch": "dev", "glob": "/"}})
+    made = _imported(drafts, late, soon)
+    assert made.workloads["late"]["stages"]["late"]["inputs"]["a"]["branch"] == "master"
+    assert "branch" not in made.workloads["soon"]["stages"]["soon"]["inputs"]["a"]
+    assert list(made.workloads["soon"]["stages"]) == ["a", "soon"]
+
+
+@pytest.mark.parametrize(
+    ("trigger", "expected"),
+    [
+        (None, {"new": {}}),
+        ({"size": "3KB"}, {"photos": {"datasets": ["photos"], "mib": 0.00293}}),
+        ({"commits": 5}, {"photos": {"datasets": ["photos"], "versions": 5}}),
+        ({"cronSpec": "@daily"}, {"photos": {"schedule": "0 0 * * *"}}),
+        (
+            {"commits": 5, "rateLimitSpec": "0 3 * * *"},
+            {"photos": {"datasets": ["photos"], "versions": 5}, "photos-2": {"schedule": "0 3 * * *"}},
+        ),
+    ],
+)
+def test_a_trigger_of_an_input_is_one_of_the_pipeline(trigger: Any, expected: dict[str, Any]) -> None:
+    made = _imported(_spec(input={"pfs": {"repo": "photos", "glob": "/*", "trigger": trigger}}))
+    assert made.workloads["a"]["triggers"] == expected
+    assert (made.notes, faults_of(_tree(made))) == ([], [])
+
+
+def test_an_input_that_propagates_nothing_starts_no_run() -> None:
+    quiet = {"pfs": {"repo": "y", "glob": "/", "propagationSpec": {"never": True}}}
+    made = _imported(_spec(input={"cross": [{"pfs": {"repo": "x", "glob": "/"}}, quiet]}))
+    assert made.workloads["a"]["triggers"] == {"new": {"datasets": ["x"]}}
+
+
+def test_resources_are_what_is_reserved_and_the_limit_of_memory() -> None:
+    asked = {"resourceRequests": {"cpu": 0.5, "memory": "1Gi"}, "resourceLimits": {"cpu": 2, "memory": "2Gi"}}
+    assert _stage(_spec(**asked))["resources"] == {"cpus": 0.5, "memoryGib": 2.0}
+    stage = _stage(_spec(resourceLimits={"gpu": {"type": "nvidia.com/gpu", "number": 2}}))
+    assert (stage["resources"], stage["accelerator"], stage["queue"]) == ({"gpus": 2}, "t4", "research")
+    (amd,) = _imported(_spec(resourceLimits={"gpu": {"type": "amd.com/gpu", "number": 1}})).notes
+    assert f"{amd}" == "a.resourceLimits.gpu.type: amd.com/gpu is left out; use NVIDIA's GPUs, with resources.gpus"
+
+
+def test_gpus_without_a_queue_are_told() -> None:
+    made = _imported(_spec(resourceLimits={"gpu": {"number": 1}}), choice=Choice())
+    assert [f"{note}" for note in made.notes] == [
+        "a.resourceLimits.gpu: GPUs need a queue, and specs have none; import with --queue, or set queue"
+    ]
+
+
+def test_every_field_of_a_spec_has_an_equal_or_a_note() -> None:
+    def fields(model: Any, at: str = "") -> list[str]:
+        found = []
+        for name, field in model.model_fields.items():
+            path = f"{at}{field.alias or name}"
+            kinds = getattr(field.annotation, "__args__", (field.annotation,))
+            inner = [one for one in kinds if hasattr(one, "model_fields")]
+            found += fields(inner[0], f"{path}.") if inner and path != "input" else [path]
+        return found
+
+    known = {*without_equal.CONVERTED, *without_equal.WITHOUT_EQUAL}
+    assert [path for path in fields(Spec) if not any(f"{path}.".startswith(f"{one}.") for one in known)] == []
+
+
+def test_every_field_without_an_equal_has_a_note_that_says_what_to_do() -> None:
+    made = _imported(
+        _spec(
+            pipeline={"name": "a", "project": {"name": "p"}},
+            egress={"URL": "s3://bucket/folder"},
+            tolerations=[{"key": "gpu"}],
+            salt="abc",
+            podPatch="[]",
+            jobTimeout="1h",
+            colour="red",
+            metadata={"labels": {"a": "b"}},
+        )
+    )
+    fields = {note.field for note in made.notes}
+    assert fields == {
+        "pipeline.project",
+        "egress.URL",
+        "tolerations",
+        "salt",
+        "podPatch",
+        "jobTimeout",
+        "colour",
+        "metadata.labels",
+    }
+    assert all(note.fate and note.remedy for note in made.notes)
+
+
+@pytest.mark.parametrize(
+    ("transform", "files", "code", "out"),
+    [
+        ({"cmd": ["sh"], "stdin": ["cat $x/* > /pfs/out/all", "exit 3"], "acceptReturnCode": [3]}, ["d/a"], 0, "a"),
+        ({"cmd": ["sh"], "stdin": ["exit 4"], "acceptReturnCode": [3]}, ["d/a"], 4, None),
+        ({"cmd": ["sh", "-c", "exit 3"], "acceptReturnCode": [3, 5]}, ["d/a"], 0, None),
+        ({"cmd": ["tee", "/pfs/out/all"], "stdin": ["one 'two'", "$three"]}, ["d/a"], 0, "one 'two'\n$three\n"),
+        ({"cmd": ["cp", "d/a", "../out/all"], "workingDir": "/pfs/x"}, ["d/a"], 0, "a"),
+    ],
+)
+def test_the_program_runs_as_in_pachyderm(
+    transform: dict[str, Any], files: list[str], code: int, out: str | None, tmp_path: Path
+) -> None:
+    assert _run(_spec(transform=transform, input={"pfs": {"repo": "x", "glob": "/*"}}), files, tmp_path) == (code, out)
+
+
+@pytest.mark.parametrize(
+    ("glob", "file", "works"),
+    [
+        ("/*.csv", "a.csv", True),
+        ("/*.csv", "a.txt", False),
+        ("/it's*", "it's 1", True),
+        ("/*/*.csv", "d/a.csv", True),
+        ("/*/*.csv", "a.csv", False),
+        ("/(*)-[0-9].csv", "x-7.csv", True),
+        ("/*/", "d/a", True),
+        ("/*/", "a", False),
+    ],
+)
+def test_a_part_that_does_not_match_the_glob_is_not_worked_on(
+    glob: str, file: str, works: bool, tmp_path: Path
+) -> None:
+    spec = _spec(
+        transform={"cmd": ["sh"], "stdin": ["echo done > /pfs/out/all"]}, input={"pfs": {"repo": "x", "glob": glob}}
+    )
+    assert _run(spec, [file], tmp_path) == (0, "done\n" if works else None)
+
+
+def _run(spec: dict[str, Any], files: list[str], tmp_path: Path) -> tuple[int, str | None]:
+    """Run a stage's command on a part with these files: its exit code, and what it wrote."""
+    (tmp_path / "out").mkdir()
+    for file in files:
+        (tmp_path / "x" / file).parent.mkdir(parents=True)
+        (tmp_path / "x" / file).write_text(file.rpartition("/")[2])
+    words = [word.replace("/pfs", f"{tmp_path}") for word in _stage(spec)["command"]]
+    done = subprocess.run(words, cwd=tmp_path, stdin=subprocess.DEVNULL)
+    written = tmp_path / "out" / "all"
+    return done.returncode, written.read_text() if written.exists() else None
+
+
+def test_a_shell_that_reads_its_program_gets_it_as_an_argument() -> None:
+    assert command.command(Transform(cmd=["/bin/bash"], stdin=["a", "b"]), []) == ["/bin/bash", "-c", "a\nb"]
+    assert command.command(Transform(cmd=["a", "b"]), []) == ["a", "b"]
+    assert command.command(Transform(), []) is None
+
+
+def test_failed_datums_may_be_skipped() -> None:
+    skipping = {"image": "team/a:1", "cmd": ["a"], "errCmd": ["true"]}
+    assert _stage(_spec(transform=skipping))["mayFail"] == 1_000_000
+    (note,) = _imported(_spec(transform={**skipping, "errCmd": ["sh", "mend.sh"]})).notes
+    assert note.field == "transform.errCmd"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.json", json.dumps(_spec())),
+        ("a.json", f"{json.dumps(_spec())}\n---\n{json.dumps(_spec(pipeline={'name': 'b'}))}\n"),
+        ("a.json", f"{json.dumps(_spec(), indent=2)}{json.dumps(_spec(pipeline={'name': 'b'}))}"),
+        ("a.json", json.dumps([_spec(), _spec(pipeline={"name": "b"})])),
+        ("a.yaml", yaml.safe_dump_all([_spec(), _spec(pipeline={"name": "b"})])),
+        ("a.yaml", yaml.safe_dump([_spec(), _spec(pipeline={"name": "b"})])),
+        (
+            "a.json",
+            json.dumps({"pipeline": {"name": "a"}, "version": 3, "details": {**_spec(), "created_at": "now"}}),
+        ),
+    ],
+)
+def test_specs_are_read_in_every_form_that_pachctl_reads_or_writes(name: str, content: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(content)
+    found = reading.read([tmp_path / name])
+    assert [spec.name for spec in found] == ["a", "b"][: len(found)]
+    assert all(spec.transform and spec.transform.cmd == ["a"] for spec in found)
+    assert not any(spec.model_extra for spec in found)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "line"),
+    [
+        ("a.jsonnet", "function(x) {}", "a.jsonnet: is a Jsonnet template; render it"),
+        ("a.json", "{", "a.json, line 1: is neither JSON nor YAML"),
+        ("a.yaml", "", "a.yaml: has no pipeline spec"),
+        ("a.yaml", "transform: {}", "a.yaml: pipeline: field required"),
+        ("a.yaml", "{pipeline: {name: a}, input: {pfs: {glob: /}}}", "a.yaml: input.pfs.repo: field required"),
+        (
+            "a.yaml",
+            "{pipeline: {name: $NAME}, input: {pfs: {repo: b}}}",
+            "a.yaml: pipeline.name: '$NAME' is a variable",
+        ),
+        ("a.yaml", "pipeline: {name: a}\n---\npipeline: {name: a}", "a: is the name of several of the pipelines"),
+    ],
+)
+def test_files_that_are_no_specs_are_refused_in_a_line(name: str, content: str, line: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(Fault) as caught:
+        reading.read([tmp_path / name])
+    assert [one[: len(line)] for one in caught.value.lines] == [line]
+
+
+def test_two_pipelines_have_no_common_name() -> None:
+    other = _spec(pipeline={"name": "b"})
+    with pytest.raises(Fault, match="--name: the specs are 2 pipelines that do not feed each other"):
+        _imported(_spec(), other, name="both")
+    assert list(_imported(_spec(), name="mine", taken=["mine"]).workloads) == ["mine-2"]
+
+
+def test_the_command_prints_settings_and_on_standard_error_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.json").write_text(json.dumps(_spec(description="Makes\n a.", salt="x")))
+    assert commands.main(["import", "pachyderm", str(tmp_path / "a.json")]) == 0
+    shown = capsys.readouterr()
+    config = yaml.safe_load(shown.out)["config"]
+    assert config["tensorplane:datasets"] == {"photos": {"volume": "data"}, "a": {"volume": "data"}}
+    assert config["tensorplane:volumes"] == {"data": {"sizeGib": 100}}
+    assert "        # Makes a.\n        a:\n" in shown.out
+    assert shown.err.splitlines() == [
+        "a.salt: left out: image, command, params and contents decide what is worked on; nothing to do",
+        "1 pipeline of 1 stage; 1 field without an equal; no mistakes found with Pulumi.dev.yaml",
+    ]
+
+
+def test_what_the_checks_refuse_is_told_and_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.json").write_text(json.dumps(_spec(transform={"image": "team/a:1"})))
+    assert commands.main(["import", "pachyderm", str(tmp_path / "a.json"), "--volume", "models"]) == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert "tensorplane:workloads.a.stages.a.command: required setting is missing" in lines[1]
+    assert lines[-1].endswith("1 mistake to correct")
+
+
+_names = st.sampled_from(["a", "b", "c", "B", "x_y", "1z", "a-1"])
+_globs = st.sampled_from(["/", "/*", "/**", "/*/*", "/(*).csv", "/(*)/*", "/*_(*).csv", "/{a,b}", "/a.csv", "/a/*.b"])
+_pfs = st.fixed_dictionaries(
+    {"repo": _names, "glob": _globs},
+    optional={
+        "name": _names,
+        "branch": st.sampled_from(["master", "dev"]),
+        "project": st.sampled_from(["default", "p"]),
+        "joinOn": st.sampled_from(["$1", "$2"]),
+        "groupBy": st.just("$1"),
+        "trigger": st.fixed_dictionaries(
+            {}, optional={"commits": st.just(2), "size": st.just("1K"), "all": st.booleans()}
+        ),
+    },
+).map(lambda pfs: {"pfs": pfs})
+_cron = st.just({"cron": {"name": "tick", "spec": "@every 1m"}})
+_inputs = st.recursive(
+    _pfs | _cron,
+    lambda inner: st.tuples(
+        st.sampled_from(["cross", "join", "group", "union"]), st.lists(inner, min_size=1, max_size=3)
+    ).map(lambda made: {made[0]: made[1]}),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(_names, _inputs), min_size=1, max_size=3, unique_by=lambda one: one[0]))
+def test_whatever_a_spec_reads_comes_out_as_settings_that_are_valid(pipelines: list[tuple[str, Any]]) -> None:
+    try:
+        made = _imported(*(_spec(pipeline={"name": name}, input=read) for name, read in pipelines))
+    except Fault as fault:
+        assert all("several inputs have the name" in line for line in fault.lines)
+        return
+    for workload in made.workloads.values():
+        stages = {key: value for key, value in workload.items() if key != "kind"}
+        PipelineSettings.model_validate(stages)
+        for stage in stages["stages"].values():
+            split = [one for one in stage["inputs"].values() if "split" in one]
+            assert ("join" in stage) == (len(split) > 1)
+    used = {name for one in made.workloads.values() for stage in one["stages"].values() for name in _used(stage)}
+    assert used <= {*made.datasets}
+
+
+def _used(stage: dict[str, Any]) -> list[str]:
+    return [stage["output"], *(one["dataset"] for one in stage["inputs"].values())]
