@@ -15,9 +15,7 @@ def command() -> None:
 
 
 @command.command("pachyderm")
-@click.argument(
-    "files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, dir_okay=False)
-)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @options.stack
 @click.option("--name", help="Name of the pipeline (default: that of its last stage).")
 @click.option("--volume", default="data", show_default=True, help="Volume of the datasets.")

@@ -12,6 +12,7 @@ from cli.pachyderm import export_notes
 from cli.pachyderm.note import Note
 from cli.pachyderm.spec import MASTER
 from components.base.faults import did_you_mean
+from components.catalog.rows import GPU_RESOURCE
 from embedded.fault import Fault
 from workloads.manifests.stage_pods import OUT, path_of
 from workloads.settings.pipeline import PipelineSettings, named
@@ -87,7 +88,7 @@ def _limits(stage: StageArgs) -> dict[str, Any]:
     amounts: dict[str, Any] = {"cpu": asked.cpus, "memory": f"{round(asked.memory_gib * 1024)}Mi"}
     limits: dict[str, Any] = {"memory": amounts["memory"]}
     if asked.gpus:
-        limits["gpu"] = {"type": "nvidia.com/gpu", "number": asked.gpus}
+        limits["gpu"] = {"type": GPU_RESOURCE, "number": asked.gpus}
     made: dict[str, Any] = {"resourceRequests": amounts, "resourceLimits": limits, "datumTries": stage.retries + 1}
     if any(not one.split.is_whole for one in stage.inputs.values()):
         made["parallelismSpec"] = {"constant": stage.parallel}

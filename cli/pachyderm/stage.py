@@ -13,6 +13,7 @@ from cli.pachyderm.names import labels
 from cli.pachyderm.note import Note
 from cli.pachyderm.repos import Repos
 from cli.pachyderm.spec import Resources, Spec, Transform
+from components.catalog.rows import GPU_RESOURCE
 from embedded.fault import Fault
 
 DEFAULT_IMAGE = "docker.io/library/ubuntu:20.04"
@@ -20,7 +21,6 @@ DEFAULT_IMAGE = "docker.io/library/ubuntu:20.04"
 _GIB = 1 << 30
 _MOST_PARALLEL = 1000
 _DEFAULT_TRIES = 3
-_NVIDIA = "nvidia.com/gpu"
 _LEAST_GIB = 0.03125
 _ALL = 1_000_000
 
@@ -155,13 +155,13 @@ def _gpus(spec: Spec) -> tuple[str, str, int]:
     """Where the spec asks for GPUs, their type and number."""
     for field_of, asked in (("resourceLimits", spec.resource_limits), ("resourceRequests", spec.resource_requests)):
         if asked and asked.gpu and asked.gpu.number:
-            return f"{field_of}.gpu", asked.gpu.type or _NVIDIA, asked.gpu.number
+            return f"{field_of}.gpu", asked.gpu.type or GPU_RESOURCE, asked.gpu.number
     return "", "", 0
 
 
 def _gpu(spec: Spec, choice: Choice) -> Iterator[Note]:
     where, kind, _ = _gpus(spec)
-    if where and kind != _NVIDIA:
+    if where and kind != GPU_RESOURCE:
         yield Note(spec.name, f"{where}.type", f"{kind} is left out", "use NVIDIA's GPUs, with resources.gpus")
     elif where and choice.queue is None:
         yield Note(spec.name, where, "GPUs need a queue, and specs have none", "import with --queue, or set queue")
@@ -169,7 +169,7 @@ def _gpu(spec: Spec, choice: Choice) -> Iterator[Note]:
 
 def _accelerator(spec: Spec, choice: Choice) -> dict[str, Any]:
     _, kind, count = _gpus(spec)
-    return {"accelerator": choice.accelerator, "queue": choice.queue} if count and kind == _NVIDIA else {}
+    return {"accelerator": choice.accelerator, "queue": choice.queue} if count and kind == GPU_RESOURCE else {}
 
 
 def _resources(spec: Spec, choice: Choice) -> dict[str, Any]:
@@ -179,6 +179,6 @@ def _resources(spec: Spec, choice: Choice) -> dict[str, Any]:
     found = {
         "cpus": requests.cpu or limits.cpu,
         "memoryGib": max(round(memory / _GIB, 4), _LEAST_GIB) if memory else None,
-        "gpus": count if kind == _NVIDIA and (count > 1 or not choice.accelerator) else None,
+        "gpus": count if kind == GPU_RESOURCE and (count > 1 or not choice.accelerator) else None,
     }
     return {key: value for key, value in found.items() if value}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cli import __main__ as commands
-from cli.pachyderm import command, convert, reading, text, without_equal
+from cli.pachyderm import convert, text, without_equal
 from cli.pachyderm.convert import Imported
-from cli.pachyderm.spec import Spec, Transform
+from cli.pachyderm.spec import Spec
 from cli.pachyderm.stage import Choice
 from embedded.fault import Fault
 from tests.support.faults import faults_of
@@ -215,113 +214,11 @@ def test_every_field_without_an_equal_has_a_note_that_says_what_to_do() -> None:
     assert all(note.fate and note.remedy for note in made.notes)
 
 
-@pytest.mark.parametrize(
-    ("transform", "files", "code", "out"),
-    [
-        ({"cmd": ["sh"], "stdin": ["cat $x/* > /pfs/out/all", "exit 3"], "acceptReturnCode": [3]}, ["d/a"], 0, "a"),
-        ({"cmd": ["sh"], "stdin": ["exit 4"], "acceptReturnCode": [3]}, ["d/a"], 4, None),
-        ({"cmd": ["sh", "-c", "exit 3"], "acceptReturnCode": [3, 5]}, ["d/a"], 0, None),
-        ({"cmd": ["tee", "/pfs/out/all"], "stdin": ["one 'two'", "$three"]}, ["d/a"], 0, "one 'two'\n$three\n"),
-        ({"cmd": ["cp", "d/a", "../out/all"], "workingDir": "/pfs/x"}, ["d/a"], 0, "a"),
-    ],
-)
-def test_the_program_runs_as_in_pachyderm(
-    transform: dict[str, Any], files: list[str], code: int, out: str | None, tmp_path: Path
-) -> None:
-    assert _run(_spec(transform=transform, input={"pfs": {"repo": "x", "glob": "/*"}}), files, tmp_path) == (code, out)
-
-
-@pytest.mark.parametrize(
-    ("glob", "file", "works"),
-    [
-        ("/*.csv", "a.csv", True),
-        ("/*.csv", "a.txt", False),
-        ("/it's*", "it's 1", True),
-        ("/*/*.csv", "d/a.csv", True),
-        ("/*/*.csv", "a.csv", False),
-        ("/(*)-[0-9].csv", "x-7.csv", True),
-        ("/*/", "d/a", True),
-        ("/*/", "a", False),
-    ],
-)
-def test_a_part_that_does_not_match_the_glob_is_not_worked_on(
-    glob: str, file: str, works: bool, tmp_path: Path
-) -> None:
-    spec = _spec(
-        transform={"cmd": ["sh"], "stdin": ["echo done > /pfs/out/all"]}, input={"pfs": {"repo": "x", "glob": glob}}
-    )
-    assert _run(spec, [file], tmp_path) == (0, "done\n" if works else None)
-
-
-def _run(spec: dict[str, Any], files: list[str], tmp_path: Path) -> tuple[int, str | None]:
-    """Run a stage's command on a part with these files: its exit code, and what it wrote."""
-    (tmp_path / "out").mkdir()
-    for file in files:
-        (tmp_path / "x" / file).parent.mkdir(parents=True)
-        (tmp_path / "x" / file).write_text(file.rpartition("/")[2])
-    words = [word.replace("/pfs", f"{tmp_path}") for word in _stage(spec)["command"]]
-    done = subprocess.run(words, cwd=tmp_path, stdin=subprocess.DEVNULL)
-    written = tmp_path / "out" / "all"
-    return done.returncode, written.read_text() if written.exists() else None
-
-
-def test_a_shell_that_reads_its_program_gets_it_as_an_argument() -> None:
-    assert command.command(Transform(cmd=["/bin/bash"], stdin=["a", "b"]), []) == ["/bin/bash", "-c", "a\nb"]
-    assert command.command(Transform(cmd=["a", "b"]), []) == ["a", "b"]
-    assert command.command(Transform(), []) is None
-
-
 def test_failed_datums_may_be_skipped() -> None:
     skipping = {"image": "team/a:1", "cmd": ["a"], "errCmd": ["true"]}
     assert _stage(_spec(transform=skipping))["mayFail"] == 1_000_000
     (note,) = _imported(_spec(transform={**skipping, "errCmd": ["sh", "mend.sh"]})).notes
     assert note.field == "transform.errCmd"
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("a.json", json.dumps(_spec())),
-        ("a.json", f"{json.dumps(_spec())}\n---\n{json.dumps(_spec(pipeline={'name': 'b'}))}\n"),
-        ("a.json", f"{json.dumps(_spec(), indent=2)}{json.dumps(_spec(pipeline={'name': 'b'}))}"),
-        ("a.json", json.dumps([_spec(), _spec(pipeline={"name": "b"})])),
-        ("a.yaml", yaml.safe_dump_all([_spec(), _spec(pipeline={"name": "b"})])),
-        ("a.yaml", yaml.safe_dump([_spec(), _spec(pipeline={"name": "b"})])),
-        (
-            "a.json",
-            json.dumps({"pipeline": {"name": "a"}, "version": 3, "details": {**_spec(), "created_at": "now"}}),
-        ),
-    ],
-)
-def test_specs_are_read_in_every_form_that_pachctl_reads_or_writes(name: str, content: str, tmp_path: Path) -> None:
-    (tmp_path / name).write_text(content)
-    found = reading.read([tmp_path / name])
-    assert [spec.name for spec in found] == ["a", "b"][: len(found)]
-    assert all(spec.transform and spec.transform.cmd == ["a"] for spec in found)
-    assert not any(spec.model_extra for spec in found)
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "line"),
-    [
-        ("a.jsonnet", "function(x) {}", "a.jsonnet: is a Jsonnet template; render it"),
-        ("a.json", "{", "a.json, line 1: is neither JSON nor YAML"),
-        ("a.yaml", "", "a.yaml: has no pipeline spec"),
-        ("a.yaml", "transform: {}", "a.yaml: pipeline: field required"),
-        ("a.yaml", "{pipeline: {name: a}, input: {pfs: {glob: /}}}", "a.yaml: input.pfs.repo: field required"),
-        (
-            "a.yaml",
-            "{pipeline: {name: $NAME}, input: {pfs: {repo: b}}}",
-            "a.yaml: pipeline.name: '$NAME' is a variable",
-        ),
-        ("a.yaml", "pipeline: {name: a}\n---\npipeline: {name: a}", "a: is the name of several of the pipelines"),
-    ],
-)
-def test_files_that_are_no_specs_are_refused_in_a_line(name: str, content: str, line: str, tmp_path: Path) -> None:
-    (tmp_path / name).write_text(content)
-    with pytest.raises(Fault) as caught:
-        reading.read([tmp_path / name])
-    assert [one[: len(line)] for one in caught.value.lines] == [line]
 
 
 def test_two_pipelines_have_no_common_name() -> None:

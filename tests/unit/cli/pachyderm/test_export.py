@@ -1,0 +1,146 @@
+"""Pipelines as Pachyderm's specs, for those who stay."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli import __main__ as commands
+from cli.pachyderm import convert, export, reading
+from cli.pachyderm.note import Note
+from cli.pachyderm.spec import Spec
+from cli.pachyderm.stage import Choice
+from cli.stack_config import load
+from tests.support.rendering import PROJECT
+from workloads.settings.pipeline import PipelineSettings
+
+_STAGES: dict[str, Any] = {
+    "draw": {
+        "image": "team/draw:2",
+        "command": ["draw"],
+        "inputs": {"photos": {"dataset": "raw", "branch": "new", "split": "directory", "path": "/pfs/photos"}},
+        "output": "outlines",
+        "outputPath": "/pfs/out",
+        "params": {"SIZE": 7},
+        "parallel": 8,
+        "retries": 0,
+        "timeoutSeconds": 90,
+        "cache": False,
+    },
+    "match": {
+        "image": "team/match:1",
+        "command": ["match"],
+        "inputs": {
+            "x": {"dataset": "outlines", "split": "file"},
+            "y": {"dataset": "raw", "split": "file"},
+            "all": "raw",
+        },
+        "join": "name",
+        "output": "pairs",
+        "resources": {"cpus": 2, "memoryGib": 4, "gpus": 2},
+    },
+}
+
+
+def _specs(stages: Any = _STAGES, **more: Any) -> tuple[dict[str, dict[str, Any]], list[Note]]:
+    settings = PipelineSettings.model_validate({"stages": stages, "triggers": {"new": {}}, **more})
+    notes: list[Note] = []
+    return {one["pipeline"]["name"]: one for one in export.specs("photos", settings, notes)}, notes
+
+
+def test_a_stage_is_a_spec_with_the_name_of_its_dataset() -> None:
+    made, _ = _specs()
+    assert made["outlines"] == {
+        "pipeline": {"name": "outlines"},
+        "transform": {"image": "team/draw:2", "cmd": ["draw"], "env": {"SIZE": "7"}},
+        "input": {"pfs": {"name": "photos", "repo": "raw", "branch": "new", "glob": "/*"}},
+        "resourceRequests": {"cpu": 1, "memory": "2048Mi"},
+        "resourceLimits": {"memory": "2048Mi"},
+        "datumTries": 1,
+        "parallelismSpec": {"constant": 8},
+        "datumTimeout": "90s",
+        "reprocessSpec": "every_job",
+    }
+    assert made["pairs"]["resourceLimits"]["gpu"] == {"type": "nvidia.com/gpu", "number": 2}
+    joined, all_files = made["pairs"]["input"]["cross"]
+    assert [one["pfs"]["joinOn"] for one in joined["join"]] == ["$1", "$1"]
+    assert all_files == {"pfs": {"name": "all", "repo": "raw", "branch": "master", "glob": "/"}}
+
+
+def test_a_program_finds_its_folders_by_links() -> None:
+    made, _ = _specs()
+    first, *words = made["pairs"]["transform"]["cmd"][2:]
+    assert words == ["match"]
+    assert first.splitlines() == [
+        "mkdir -p /in",
+        "ln -sfn /pfs/x /in/x",
+        "ln -sfn /pfs/y /in/y",
+        "ln -sfn /pfs/all /in/all",
+        "ln -sfn /pfs/out /out",
+        'exec "$0" "$@"',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("trigger", "expected"),
+    [
+        ({"versions": 3}, {"commits": 3}),
+        ({"mib": 0.5}, {"size": "512K"}),
+        ({"schedule": "0 2 * * *"}, {"cronSpec": "0 2 * * *"}),
+        ({"versions": 3, "datasets": ["raw"]}, None),
+    ],
+)
+def test_a_trigger_is_one_of_the_inputs_that_no_stage_makes(trigger: Any, expected: Any) -> None:
+    made, _ = _specs(triggers={"some": trigger})
+    assert made["outlines"]["input"]["pfs"].get("trigger") == expected
+    assert "trigger" not in made["pairs"]["input"]["cross"][0]["join"][0]["pfs"]
+
+
+def test_what_has_no_equal_is_told_with_what_to_do() -> None:
+    stages = {"draw": {**_STAGES["draw"], "queue": "research", "accelerator": "t4", "mayFail": 3, "reprocess": "new"}}
+    _, notes = _specs(stages, triggers={"many": {"files": 10, "quietSeconds": 5}})
+    assert {note.field for note in notes} == {
+        "queue",
+        "accelerator",
+        "mayFail",
+        "reprocess",
+        "files",
+        "quietSeconds",
+    }
+    assert f"{notes[0]}" == "photos.stages.draw.queue: left out: Pachyderm has no queues; set a quota of its namespace"
+    _, notes = _specs(triggers={})
+    assert notes[0].field == "triggers"
+
+
+def test_a_training_job_has_no_spec() -> None:
+    job = {"strategy": {"kind": "single"}, "command": ["train"]}
+    made, (note,) = _specs({"train": {"inputs": {"photos": "raw"}, "output": "model", "job": job}})
+    assert (made, note.field) == ({}, "job")
+
+
+def test_what_is_exported_can_be_imported_again(tmp_path: Path) -> None:
+    made, _ = _specs()
+    (tmp_path / "a.json").write_text("\n---\n".join(json.dumps(one) for one in made.values()))
+    again = convert.convert(reading.read([tmp_path / "a.json"]), Choice())
+    stages = again.workloads["pairs"]["stages"]
+    assert stages["outlines"]["inputs"] == _STAGES["draw"]["inputs"]
+    assert stages["outlines"]["timeoutSeconds"] == 90
+    assert (stages["pairs"]["join"], stages["pairs"]["inputs"]["all"]["dataset"]) == ("name", "raw")
+    assert again.workloads["pairs"]["triggers"] == {"new": {}}
+
+
+def test_the_command_prints_the_specs_of_a_stack(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    example = load(PROJECT / "examples" / "pipeline.yaml")
+    monkeypatch.setattr("cli.stack_config.load", lambda _: example)
+    assert commands.main(["export", "pachyderm"]) == 0
+    shown = capsys.readouterr()
+    names = [Spec.model_validate(json.loads(one)).name for one in shown.out.split("---\n")]
+    assert names == ["prepared", "model"]
+    assert "photos.stages.train.queue: left out" in shown.err
+    assert commands.main(["export", "pachyderm", "photo"]) == 1
+    assert capsys.readouterr().err == "photo: is no pipeline; choose one of photos (did you mean photos?)\n"

@@ -1,0 +1,74 @@
+"""Commands of imported stages, run by a shell as a pod would run them."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.pachyderm import command, convert
+from cli.pachyderm.spec import Spec, Transform
+from cli.pachyderm.stage import Choice
+
+
+def _command(transform: dict[str, Any], glob: str = "/*") -> list[str]:
+    spec = {"pipeline": {"name": "a"}, "transform": transform, "input": {"pfs": {"repo": "x", "glob": glob}}}
+    made = convert.convert([Spec.model_validate(spec)], Choice())
+    found: list[str] = made.workloads["a"]["stages"]["a"]["command"]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("transform", "files", "code", "out"),
+    [
+        ({"cmd": ["sh"], "stdin": ["cat $x/* > /pfs/out/all", "exit 3"], "acceptReturnCode": [3]}, ["d/a"], 0, "a"),
+        ({"cmd": ["sh"], "stdin": ["exit 4"], "acceptReturnCode": [3]}, ["d/a"], 4, None),
+        ({"cmd": ["sh", "-c", "exit 3"], "acceptReturnCode": [3, 5]}, ["d/a"], 0, None),
+        ({"cmd": ["tee", "/pfs/out/all"], "stdin": ["one 'two'", "$three"]}, ["d/a"], 0, "one 'two'\n$three\n"),
+        ({"cmd": ["cp", "d/a", "../out/all"], "workingDir": "/pfs/x"}, ["d/a"], 0, "a"),
+    ],
+)
+def test_the_program_runs_as_in_pachyderm(
+    transform: dict[str, Any], files: list[str], code: int, out: str | None, tmp_path: Path
+) -> None:
+    assert _run(_command(transform), files, tmp_path) == (code, out)
+
+
+@pytest.mark.parametrize(
+    ("glob", "file", "works"),
+    [
+        ("/*.csv", "a.csv", True),
+        ("/*.csv", "a.txt", False),
+        ("/it's*", "it's 1", True),
+        ("/*/*.csv", "d/a.csv", True),
+        ("/*/*.csv", "a.csv", False),
+        ("/(*)-[0-9].csv", "x-7.csv", True),
+        ("/*/", "d/a", True),
+        ("/*/", "a", False),
+    ],
+)
+def test_a_part_that_does_not_match_the_glob_is_not_worked_on(
+    glob: str, file: str, works: bool, tmp_path: Path
+) -> None:
+    program = _command({"cmd": ["sh"], "stdin": ["echo done > /pfs/out/all"]}, glob)
+    assert _run(program, [file], tmp_path) == (0, "done\n" if works else None)
+
+
+def _run(program: list[str], files: list[str], tmp_path: Path) -> tuple[int, str | None]:
+    """Run a command on a part with these files: its exit code, and what it wrote."""
+    (tmp_path / "out").mkdir()
+    for file in files:
+        (tmp_path / "x" / file).parent.mkdir(parents=True)
+        (tmp_path / "x" / file).write_text(file.rpartition("/")[2])
+    words = [word.replace("/pfs", f"{tmp_path}") for word in program]
+    done = subprocess.run(words, cwd=tmp_path, stdin=subprocess.DEVNULL)
+    written = tmp_path / "out" / "all"
+    return done.returncode, written.read_text() if written.exists() else None
+
+
+def test_a_shell_that_reads_its_program_gets_it_as_an_argument() -> None:
+    assert command.command(Transform(cmd=["/bin/bash"], stdin=["a", "b"]), []) == ["/bin/bash", "-c", "a\nb"]
+    assert command.command(Transform(cmd=["a", "b"]), []) == ["a", "b"]
+    assert command.command(Transform(), []) is None
