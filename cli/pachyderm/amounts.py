@@ -27,4 +27,4 @@ def size(text: str, *, decimal: bool = True) -> int | None:
         return None
     number, prefix, binary = found.groups()
     base = _THOUSAND if decimal and not binary else _1024
-    return math.ceil(float(number) * base ** _PREFIXES.index(prefix.upper()))
+    return math.ceil(float(number) * pow(float(base), _PREFIXES.index(prefix.upper())))

@@ -28,15 +28,18 @@ _SKIPS = ["true"]
 def exported(pipelines: Sequence[str], stack: str) -> tuple[str, list[str]]:
     """The specs as text, and a line for each setting that has no equal. A Fault for names that are no pipelines."""
     declared = stack_config.load(stack_config.file(stack)).config.workloads
-    known = {name: one for name, one in declared.items() if isinstance(one, PipelineSettings)}
-    wrong = [name for name in pipelines if name not in known]
-    if wrong or not known:
-        listed = f"choose one of {', '.join(known)}" if known else f"the stack {stack} has no pipelines"
-        raise Fault(*(f"{name}: is no pipeline; {listed}{did_you_mean(name, known)}" for name in wrong or [stack]))
+    known: dict[str, PipelineSettings] = {
+        name: one for name, one in declared.items() if isinstance(one, PipelineSettings)
+    }
+    if not known:
+        raise Fault(f"Pulumi.{stack}.yaml: has no pipelines; name another stack with --stack")
+    if wrong := [name for name in pipelines if name not in known]:
+        listed = ", ".join(known)
+        raise Fault(*(f"{one}: is no pipeline; choose one of {listed}{did_you_mean(one, known)}" for one in wrong))
     documents: list[str] = []
     notes: list[Note] = []
-    for name in pipelines or known:
-        for made in specs(name, known[name], notes):
+    for name, settings in known.items():
+        for made in specs(name, settings, notes) if name in (pipelines or known) else ():
             documents.append(json.dumps(made, indent=2, ensure_ascii=False) + "\n")
     return "---\n".join(documents), [f"{note}" for note in notes]
 
@@ -105,7 +108,7 @@ def _input(pipeline: str, settings: PipelineSettings, stage: StageArgs, notes: l
     for name, one in stage.inputs.items():
         if name not in before and (trigger := _trigger(pipeline, settings, one, notes)):
             found[name]["pfs"]["trigger"] = trigger
-    members = [{"join": [found[name] for name in apart]}] if apart else []
+    members: list[dict[str, Any]] = [{"join": [found[name] for name in apart]}] if apart else []
     members += [one for name, one in found.items() if name not in apart]
     return members[0] if len(members) == 1 else {"cross": members}
 

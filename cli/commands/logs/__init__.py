@@ -7,7 +7,7 @@ import click
 from cli import options
 
 
-@click.command("logs")
+@click.command("logs", short_help="What the pods of a training job or of a stage print.")
 @click.argument("job", metavar="JOB|PIPELINE/STAGE")
 @options.stack
 @options.team
