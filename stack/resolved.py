@@ -16,6 +16,7 @@ from stack.settings import StackConfig
 from workloads import model_sources, tiers
 from workloads.base import WorkloadArgs
 from workloads.platform_settings import PlatformSettings
+from workloads.settings.model_server import ServerSettings
 from workloads.settings.mounts import Location
 
 
@@ -93,6 +94,7 @@ class ResolvedStack:
             self.rooms,
             self.models,
             self.model_names,
+            self.tried,
             {name: args.namespace or name for name, args in config.teams.items()},
             config.controllers,
             self.project,
@@ -115,6 +117,17 @@ class ResolvedStack:
             for name, one in self.config.workloads.items()
             for model in one.models_served
         }
+
+    @property
+    def tried(self) -> frozenset[str]:
+        """The models whose new versions a canary tries, by the keys of `models`."""
+        return frozenset(
+            name if len(one.served) == 1 else f"{name}/{model}"
+            for name, one in self.config.workloads.items()
+            if isinstance(one, ServerSettings)
+            for model, served in one.served.items()
+            if served.canary
+        )
 
     @property
     def gpus_without_queue(self) -> dict[str, dict[Key, int]]:

@@ -154,9 +154,9 @@ class WorkloadArgs(Variant, family=True):
         return None
 
     @property
-    def publishes_to(self) -> str | None:
-        """The model server to whose folder it also writes models."""
-        return None
+    def publishes_to(self) -> Mapping[str, Key]:
+        """The model servers to whose folders it also writes models, with the key that names each."""
+        return {}
 
     @property
     def trained(self) -> JobSettings | None:
@@ -187,8 +187,22 @@ class WorkloadArgs(Variant, family=True):
         raise NotImplementedError
 
     def mounts(self) -> Mapping[str, Key]:
-        """The volumes that its pods mount, with the key of each mount relative to the workload."""
+        """The volumes that its settings mount, with the key of each mount relative to the workload."""
         return {}
+
+    def datasets_used(self) -> Mapping[str, Key]:
+        """The datasets that its pods read or write, with the key that names each relative to the workload."""
+        return {}
+
+    def mounted(self, datasets: Mapping[str, DatasetArgs | None]) -> dict[str, Key]:
+        """The volumes that its pods mount, those of datasets included, with the key that needs each."""
+        used = {args.volume: at for name, at in self.datasets_used().items() if (args := datasets.get(name))}
+        return {**used, **self.mounts()}
+
+    def together_on(self, volume: str, datasets: Mapping[str, DatasetArgs | None]) -> list[tuple[Key, list[PodSet]]]:
+        """Groups of pods that mount a volume at the same time, with the key that needs it."""
+        found = self.mounted(datasets)
+        return [(found[volume], self.pod_sets())] if volume in found else []
 
     def queues(self) -> Mapping[str, Key]:
         """The queue that its pods wait in, with the key that names it relative to the workload."""

@@ -157,9 +157,9 @@ class Owner:
         """Allow clients to connect to these ports. `sources`: peers of a NetworkPolicy; by default all."""
         return self._policy(objects.allow_clients(self.identity, ports, sources))
 
-    def allow_server(self, server: str, port: int) -> "k8s.networking.v1.NetworkPolicy":
-        """Allow connections of the pods to those of another workload."""
-        return self._policy(objects.allow_server(self.identity, server, port))
+    def allow_servers(self, servers: Sequence[str], port: int) -> "k8s.networking.v1.NetworkPolicy":
+        """Allow connections of the pods to those of other workloads."""
+        return self._policy(objects.allow_servers(self.identity, servers, port))
 
     def allow_api_server(self) -> "k8s.networking.v1.NetworkPolicy":
         """Allow connections of the pods to Kubernetes' API server."""

@@ -7,8 +7,9 @@ from components.node_groups import placement
 from components.queues import job_labels
 from workloads import job_facts, packages, references, sources
 from workloads.manifests.files import bundle
+from workloads.manifests.model_server import model_url
 from workloads.manifests.pipeline import Facts
-from workloads.manifests.stage_pods import StageFacts, Stored
+from workloads.manifests.stage_pods import Server, StageFacts, Stored
 from workloads.platform_settings import PlatformSettings
 from workloads.settings.pipeline import PipelineSettings
 from workloads.settings.pipeline_stage import StageArgs
@@ -31,25 +32,38 @@ def facts_of(name: str, settings: PipelineSettings, platform: PlatformSettings) 
 def _image(stage: StageArgs, platform: PlatformSettings) -> str:
     """The image of a stage's program. Without one, the checks refuse it."""
     images = platform.cluster.images
-    if stage.job is None:
+    if stage.training is None:
         return stage.image or images.training(stage.program_resources.gpus) or ""
-    image = images.training(max(role.resources.gpus for role in stage.job.roles()))
-    default = packages.image(image, stage.job.packages) if image and images.built_here else image
-    return str(stage.job.image or default)
+    image = images.training(max(role.resources.gpus for role in stage.training.roles()))
+    default = packages.image(image, stage.training.packages) if image and images.built_here else image
+    return str(stage.training.image or default)
 
 
 def _stage(job: str, account: str, stage: StageArgs, platform: PlatformSettings) -> StageFacts:
     """`job`: the name of the stage's job, if it is one. `account`: the service account of its pods."""
-    if stage.job:
-        known = replace(job_facts.facts_of(job, stage.job, platform), account=account)
+    if stage.training:
+        known = replace(job_facts.facts_of(job, stage.training, platform), account=account)
         return StageFacts(_image(stage, platform), job=known)
+    if stage.publish:
+        return StageFacts("", server=_server(stage.publish, platform))
     where = placement.spec(platform.fleet, stage.program_resources, interruptible=True, queued=stage.queue is not None)
     return StageFacts(
         _image(stage, platform),
         where,
         job_labels(platform.namespace, stage.queue) if stage.queue else {},
         sources.read(stage.files, platform.project),
+        server=_server(stage.server, platform) if stage.server else None,
     )
+
+
+def _server(target: str, platform: PlatformSettings) -> Server:
+    """A model server, by `SERVER` or `SERVER/MODEL`."""
+    name, model = target.partition("/")[0], platform.model_names[target]
+    url = model_url(name, platform.namespace, model)
+    if (folder := platform.models.get(target)) is None:
+        return Server(name, model, url)
+    volume = references.mountable(folder.volume, platform)
+    return Server(name, model, url, volume, folder.path, gated=target in platform.tried)
 
 
 def stored(name: str, platform: PlatformSettings) -> Stored:

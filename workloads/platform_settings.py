@@ -1,6 +1,6 @@
 """The stack's settings that workloads refer to."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,6 +31,8 @@ class PlatformSettings:
     """The folders of the model servers, by server."""
     model_names: Mapping[str, str]
     """Names of the models for clients, by the same keys."""
+    tried: Collection[str]
+    """The models whose new versions a canary tries, by the same keys."""
     teams: Mapping[str, str]
     """The namespaces of the teams, by team."""
     prometheus: PrometheusArgs

@@ -67,10 +67,14 @@ def library() -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in modules}
 
 
+_OF_STEPS = ("checkpoints/__init__.py", "checkpoints/disk.py", "lazy.py", "numbered.py")
+
+
 def steps() -> dict[str, bytes]:
-    """The part of the library that the steps of pipelines run: datasets and stages alone."""
+    """The part of the library that the steps of pipelines run: datasets, stages, versions of models."""
     folder = PROJECT / "runtime" / "tensorplane"
     modules = [path for part in ("datasets", "stages") for path in (folder / part).glob("*.py")]
+    modules += [folder / path for path in _OF_STEPS]
     found = {f"tensorplane/{path.relative_to(folder)}": path.read_bytes() for path in modules}
     return {"tensorplane/__init__.py": b"", **found}
 

@@ -35,8 +35,8 @@ from tensorplane import first_step, gpus, lineage, on_success, published  # noqa
 from tensorplane.checkpoints.run_folder import RUN, RunFolder, TakenOver  # noqa: E402
 from tensorplane.failures import MOST, Failure, Failures, reason_in  # noqa: E402
 from tensorplane.kept_log import SUCCEEDED, KeptLog  # noqa: E402
+from tensorplane.numbered import is_superseded  # noqa: E402
 from tensorplane.on_success import OnSuccess  # noqa: E402
-from tensorplane.publish import is_superseded  # noqa: E402
 from tensorplane.run_deadline import RunDeadline  # noqa: E402
 from tensorplane.stop import EXIT_SAVED  # noqa: E402
 from tensorplane.version import __version__  # noqa: E402

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tensorplane import lineage
-from tensorplane.publish import copy_newest, newest
+from tensorplane.numbered import newest
+from tensorplane.publish import copy_newest
 
 COMMAND, PUBLISH = "--on-success", "--publish-to"
 """The launcher's options: a number of words that follow, and a folder."""

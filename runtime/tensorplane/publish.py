@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import shutil
@@ -12,10 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, overload
 
-from tensorplane import code_archive, content, lineage, of_job
-from tensorplane.checkpoints import disk
-
-_RUN = Path("assets.extra") / "run"
+from tensorplane import code_archive, content, lineage, numbered, of_job
 
 
 @overload
@@ -77,7 +73,7 @@ def _published(write: Callable[[Path], object], base: Path, run: str, metrics: M
         code_archive.write(draft / lineage.CODE)
         _describe_content(draft)
 
-    return _next(described, base, run)
+    return numbered.add(described, base, run)
 
 
 def _describe_content(draft: Path) -> None:
@@ -96,70 +92,13 @@ def copy_newest(base: Path, target: Path, *, run: str | None) -> int:
     `run` is the publisher. If it already published the newest version there, that version is returned. Raises
     FileNotFoundError without a version, and ValueError if the newest one is another run's and the run has none.
     """
-    version = newest(base)
+    version = numbered.newest(base)
     if not version:
         raise FileNotFoundError(f"{base} has no version of the model")
-    owner = _published_by(base / str(version))
+    owner = numbered.published_by(base / str(version))
     if run and owner not in (None, run):
-        if not (own := [each for each in _versions(base) if _published_by(base / str(each)) == run]):
+        if not (own := [each for each in numbered.versions(base) if numbered.published_by(base / str(each)) == run]):
             raise ValueError(f"{base / str(version)} is a version of run {owner}, not of {run}")
         version = max(own)
     source = base / str(version)
-    return _next(lambda draft: shutil.copytree(source, draft), target, run or owner or uuid.uuid4().hex)
-
-
-def _next(write: Callable[[Path], object], base: Path, run: str) -> int:
-    """The number of the run's version below `base`: the newest if the run published it, else the next one."""
-    base.mkdir(parents=True, exist_ok=True)
-    last = newest(base)
-    if last and _published_by(base / str(last)) == run:
-        return last
-    # Servers only load folders with a numeric name, so they ignore this one.
-    draft = base / f".draft-{run}"
-    shutil.rmtree(draft, ignore_errors=True)
-    write(draft)
-    (draft / _RUN).parent.mkdir(exist_ok=True)
-    (draft / _RUN).write_text(run)
-    _flush(draft)
-    version = _renamed(draft, base, last + 1)
-    disk.flush(base)
-    return version
-
-
-def _renamed(draft: Path, base: Path, version: int) -> int:
-    """Make the draft this version, or a later one if another run publishes at the same time."""
-    while True:
-        try:
-            # A rename never replaces a folder with content.
-            draft.rename(base / str(version))
-        except OSError as error:
-            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-                raise
-            version += 1
-        else:
-            return version
-
-
-def is_superseded(base: Path, *, run: str) -> bool:
-    """Whether another run has published the newest version below `base`."""
-    last = newest(base)
-    return bool(last) and _published_by(base / str(last)) not in (None, run)
-
-
-def newest(base: Path) -> int:
-    """The number of the newest version below `base`; 0 without one."""
-    return max(_versions(base), default=0)
-
-
-def _versions(base: Path) -> list[int]:
-    return [int(path.name) for path in base.iterdir() if path.name.isdecimal()] if base.is_dir() else []
-
-
-def _published_by(folder: Path) -> str | None:
-    marker = folder / _RUN
-    return marker.read_text() if marker.exists() else None
-
-
-def _flush(folder: Path) -> None:
-    for path in (*folder.rglob("*"), folder):
-        disk.flush(path)
+    return numbered.add(lambda draft: shutil.copytree(source, draft), target, run or owner or uuid.uuid4().hex)

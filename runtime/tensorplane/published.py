@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tensorplane import lineage
-from tensorplane.publish import newest
+from tensorplane.numbered import newest
 
 MESSAGE = Path("/dev/termination-log")
 """The file whose content Kubernetes keeps in the pod's status, up to 4 KiB."""

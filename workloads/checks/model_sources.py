@@ -33,9 +33,9 @@ def _fault(at: Key, reason: str, job: str, *, is_known: bool) -> Fault:
 
 def _published_to_uris(workloads: Mapping[Key, WorkloadArgs], by_name: Mapping[str, WorkloadArgs]) -> Iterator[Fault]:
     for at, job in workloads.items():
-        target = job.publishes_to
-        if target and (model := model_sources.served(target, by_name)) and model.uri:
-            reason = f"{target} serves a model from a URI, to which nothing can be published"
-            remedy = "give its model a volume and a path"
-            given = (("workloads", target.partition("/")[0]),)
-            yield Fault((*at, "onSuccess", "publish"), f"{reason}; {remedy}", given=given)
+        for target, key in job.publishes_to.items():
+            if (model := model_sources.served(target, by_name)) and model.uri:
+                reason = f"{target} serves a model from a URI, to which nothing can be published"
+                remedy = "give its model a volume and a path"
+                given = (("workloads", target.partition("/")[0]),)
+                yield Fault((*at, *key), f"{reason}; {remedy}", given=given)

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from components.base.faults import Fault, Key, did_you_mean
+from components.base.faults import Fault, Key
 from workloads.base import Declared
+from workloads.checks import servers
 from workloads.manifests import launcher
 from workloads.settings.mounts import Location
 from workloads.settings.training_job import JobSettings
@@ -20,15 +21,11 @@ def faults(settings: JobSettings, at: Key, declared: Declared) -> Iterator[Fault
     if (server := settings.on_success.publish) is None:
         return
     publish = (*where, "publish")
-    if server not in declared.models:
-        known = sorted(declared.models)
-        remedy = f"choose one of {', '.join(known)}{did_you_mean(server, known)}" if known else "declare one"
-        reason = f"no model server is named {server!r}; {remedy}"
-        yield Fault(publish, reason, given=(("workloads",),), lacks=("workloads", server), by_names=True)
-    elif settings.model is None:
+    yield from servers.unknown(server, publish, declared)
+    if server in declared.models and settings.model is None:
         reason = f"is {server}, but model is not set, so there is no version to publish"
         yield Fault(publish, f"{reason}; set model", given=((*at, "model"),))
-    elif folder := declared.models[server]:
+    elif settings.model and (folder := declared.models.get(server)):
         yield from _folder(server, folder, settings.model, settings, (publish, at))
 
 

@@ -21,7 +21,7 @@ def faults(workloads: Mapping[Key, WorkloadArgs], declared: Declared) -> Iterato
         return
     for volume, args in declared.volumes.items():
         if args and args.backend_on(declared.cluster).is_on(declared.cluster) and args.for_one_node(declared.cluster):
-            mounting = {at: one for at, one in workloads.items() if volume in one.mounts()}
+            mounting = {at: one for at, one in workloads.items() if volume in one.mounted(declared.datasets)}
             yield from _of_volume(volume, mounting, declared)
 
 
@@ -29,23 +29,24 @@ def _of_volume(volume: str, mounting: Mapping[Key, WorkloadArgs], declared: Decl
     """Faults of one volume. Jobs may use it one after the other, but servers mount it all the time."""
     fleet, servers, remedy = declared.fleet, dict[Key, Pods](), _remedy(declared.volumes[volume], declared.cluster)
     for at, workload in sorted(mounting.items(), key=lambda item: not item[1].stays):
-        own, where = workload.pod_sets(), (*at, *workload.mounts()[volume])
-        if not all(_groups(pods, fleet) for pods in own):
-            continue  # reported by another check
-        asked: tuple[Key, ...] = tuple((*one, "resources") for one in (at, *servers))
-        given = (("volumes", volume), ("nodeGroups",), *asked)
-        of_servers = [pods for one in servers.values() for pods in one]
-        if not _fit(own, fleet):
-            reason = (
-                f"volume {volume} is ReadWriteOnce, so the {sum(pods.count for pods in own)} pods must share a node"
-            )
-            yield Fault(where, f"{reason}, but {_apart(own, fleet, remedy)}", given=given)
-        elif not _fit([*own, *of_servers], fleet):
-            others = " and ".join(one[-1] for one in servers)
-            reason = f"volume {volume} is ReadWriteOnce, but no node has room for these pods and those of {others}"
-            yield Fault(where, f"{reason}, which also mounts it; {remedy}", given=given)
-        elif workload.stays:
-            servers[at] = own
+        for key, own in workload.together_on(volume, declared.datasets):
+            if not all(_groups(pods, fleet) for pods in own):
+                continue  # reported by another check
+            where = (*at, *key)
+            asked: tuple[Key, ...] = tuple((*one, "resources") for one in (at, *servers))
+            given = (("volumes", volume), ("nodeGroups",), *asked)
+            of_servers = [pods for one in servers.values() for pods in one]
+            if not _fit(own, fleet):
+                reason = (
+                    f"volume {volume} is ReadWriteOnce, so the {sum(pods.count for pods in own)} pods must share a node"
+                )
+                yield Fault(where, f"{reason}, but {_apart(own, fleet, remedy)}", given=given)
+            elif not _fit([*own, *of_servers], fleet):
+                others = " and ".join(one[-1] for one in servers)
+                reason = f"volume {volume} is ReadWriteOnce, but no node has room for these pods and those of {others}"
+                yield Fault(where, f"{reason}, which also mounts it; {remedy}", given=given)
+            elif workload.stays:
+                servers[at] = own
 
 
 def _apart(own: Pods, fleet: Fleet, remedy: str) -> str:

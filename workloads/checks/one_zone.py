@@ -27,7 +27,7 @@ def faults(workloads: Mapping[Key, WorkloadArgs], declared: Declared) -> Iterato
     clones = [(name, args.source.volume) for name, args in disks.items() if args.source and args.source.volume in disks]
     pairs: list[tuple[Key, Key]] = [(("volumes", name), ("volumes", str(origin))) for name, origin in clones]
     for at, workload in workloads.items():
-        pairs += [(at, ("volumes", disk)) for disk in workload.mounts() if disk in disks]
+        pairs += [(at, ("volumes", disk)) for disk in workload.mounted(declared.datasets) if disk in disks]
     placed = {name: _known(args.placement.zones, declared) for name, args in disks.items() if args.placement}
     for together in _connected(pairs):
         wishes = [
@@ -37,7 +37,7 @@ def faults(workloads: Mapping[Key, WorkloadArgs], declared: Declared) -> Iterato
         ]
         for at in together:
             if at in workloads and (found := _zones(workloads[at], declared)):
-                disk = next(key for disk, key in workloads[at].mounts().items() if disk in disks)
+                disk = next(key for disk, key in workloads[at].mounted(declared.datasets).items() if disk in disks)
                 wishes.append(Wish((*at, *disk), f"the pods of {at[-1]} are", found))
         yield from _without_a_common_zone(wishes)
 

@@ -15,6 +15,7 @@ from workloads.checks import (
     mounts,
     queueing,
     resources,
+    stage_server,
     tensorflow_image,
     training_job,
     triggers,
@@ -30,7 +31,6 @@ _NAME_LIMIT = NAME_LIMIT - len("-") - HASH
 """Its runs, whose names are labels of their pods, have a hash after it."""
 _OF_PROGRAMS = frozenset(
     {
-        "accelerator",
         "command",
         "files",
         "image",
@@ -41,6 +41,7 @@ _OF_PROGRAMS = frozenset(
         "queue",
         "resources",
         "retries",
+        "server",
         "timeout_seconds",
     }
 )
@@ -63,12 +64,15 @@ def faults(
             yield Fault(where, f"{reason} stay valid")
         yield from _datasets(args, name, where, declared)
         yield from _paths(args, where)
-        if args.job:
-            yield from _job(args, args.job, f"{name}-{stage}", where, declared)
+        yield from stage_server.faults(args, name, where, declared)
+        if args.publish:
+            continue
+        if args.training:
+            yield from _job(args, args.training, name, stage, where, declared)
             continue
         yield from _splits(args, where)
         if args.command is None:
-            yield Fault((*where, "command"), "required setting is missing: program of each pod; set it, or job")
+            yield Fault((*where, "command"), "required setting is missing: program of each pod; set it, job or publish")
         else:
             yield from _program(args, args.command, where, declared)
         yield from _resources(args, at, where, pods[stage], declared)
@@ -161,22 +165,26 @@ def _names(settings: PipelineSettings, at: Key) -> Iterator[Fault]:
             yield Fault((*at, "stages", stage), "is also the name of a step of the pipeline; use another name")
 
 
-def _job(stage: StageArgs, job: JobSettings, name: str, at: Key, declared: Declared) -> Iterator[Fault]:
-    """Faults of a stage that is a job. `name`: that of the job."""
-    given = ((*at, "job"),)
+def _job(stage: StageArgs, job: JobSettings, pipeline: str, key: str, at: Key, declared: Declared) -> Iterator[Fault]:
+    """Faults of a stage that is a job."""
+    given, name = ((*at, "job"),), f"{pipeline}-{key}"
     for field in sorted(stage.model_fields_set & _OF_PROGRAMS):
         key = StageArgs.model_fields[field].alias or field
         instead = "set it in job" if field in type(job).model_fields else "remove it"
         yield Fault((*at, key), f"is about the pods of a command, and this stage is a job; {instead}", given=given)
-    for key, source in stage.inputs.items():
+    for source_name, source in stage.inputs.items():
         if not source.split.is_whole:
             reason = "is set, but this stage is a job, whose pods work on all files together; remove it"
-            yield Fault((*at, "inputs", key, "split"), reason, given=given)
+            yield Fault((*at, "inputs", source_name, "split"), reason, given=given)
     if name in declared.workloads:
         yield Fault(at, f"its job has the name {name}, as a workload has; use another name")
     if not isinstance(job.image, str | None):
         yield Fault((*at, "job", "image"), "comes from another resource, whose name is not known here; set its name")
-    yield from training_job.faults(job, name, (*at, "job"), declared)
+    if stage.accelerator is not None and stage.job and stage.job.resources.accelerator is not None:
+        yield Fault((*at, "accelerator"), "conflicts with job.resources.accelerator; remove one of them", given=given)
+        return
+    for fault in training_job.faults(job, name, (*at, "job"), declared, account=pipeline):
+        yield _named(fault, stage, (*at, "job"), at)
 
 
 def _program(stage: StageArgs, program: list[str], at: Key, declared: Declared) -> Iterator[Fault]:
@@ -211,7 +219,7 @@ def _resources(stage: StageArgs, at: Key, where: Key, pods: PodSet, declared: De
         reason = "conflicts with resources.accelerator; remove one of them"
         yield Fault((*where, "accelerator"), reason, given=((*where, "resources"),))
         return
-    found = [_named(fault, stage, where) for fault in resources.faults([pods], at, declared)]
+    found = [_named(fault, stage, where, where) for fault in resources.faults([pods], at, declared)]
     yield from found
     yield from gpu_support.faults([pods], stage.image, at, declared)
     if stage.queue is None:
@@ -227,12 +235,12 @@ def _resources(stage: StageArgs, at: Key, where: Key, pods: PodSet, declared: De
         yield from queueing.never_admitted(where, room, [replace(pods, count=1)])
 
 
-def _named(fault: Fault, stage: StageArgs, at: Key) -> Fault:
-    """A fault of the accelerator, where the settings have it."""
+def _named(fault: Fault, stage: StageArgs, at: Key, stage_at: Key) -> Fault:
+    """A fault of the accelerator, where the settings have it. `at`: the path of the pods' resources."""
     inside = (*at, "resources", "accelerator")
     if stage.accelerator is None or fault.path != inside:
         return fault
-    return replace(fault, path=(*at, "accelerator"))
+    return replace(fault, path=(*stage_at, "accelerator"))
 
 
 def _outputs(settings: PipelineSettings, at: Key) -> Iterator[Fault]:

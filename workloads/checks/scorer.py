@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from components.base.faults import Fault, Key, did_you_mean
+from components.base.faults import Fault, Key
 from components.queues.room import PodSet
 from components.streams.settings import StreamArgs
 from workloads.base import Declared, WorkloadArgs
-from workloads.checks import topics, without_gpus
+from workloads.checks import servers, topics, without_gpus
 from workloads.settings.model_server import ServerSettings
 from workloads.settings.scorer import LagScalingArgs, ScorerSettings
 
@@ -23,12 +23,7 @@ def faults(settings: ScorerSettings, at: Key, pod_sets: Sequence[PodSet], declar
         remedy="install runtime/requirements-streams.txt in an image with Python",
         uses_none="a scorer does not use GPUs, its model server does",
     )
-    if settings.server not in declared.models:
-        known = sorted(declared.models)
-        remedy = f"choose one of {', '.join(known)}{did_you_mean(settings.server, known)}" if known else "declare one"
-        reason = f"no model server is named {settings.server!r}; {remedy}"
-        lacks = ("workloads", settings.server)
-        yield Fault((*at, "server"), reason, given=(("workloads",),), lacks=lacks, by_names=True)
+    yield from servers.unknown(settings.server, (*at, "server"), declared)
     yield from topics.faults(
         settings.input.stream, settings.input.topic, settings.input.use, (*at, "input"), declared.streams
     )

@@ -29,8 +29,10 @@ from workloads.manifests import job_set
 from workloads.settings.training_job import JobSettings
 
 
-def faults(settings: JobSettings, name: str, at: Key, declared: Declared) -> Iterator[Fault]:
-    """Every fault. `name`: of the job and its service account. `at`: the path of its settings."""
+def faults(
+    settings: JobSettings, name: str, at: Key, declared: Declared, *, account: str | None = None
+) -> Iterator[Fault]:
+    """Every fault. `name`: of the job. `at`: the path of its settings. `account`: of its pods, by default its name."""
     longest = job_set.longest_name(settings.roles())
     if len(name) > longest:
         yield Fault(
@@ -50,7 +52,9 @@ def faults(settings: JobSettings, name: str, at: Key, declared: Declared) -> Ite
         yield from resources.count_faults(without_tpus, at, declared)
         yield from resources.kinds_faults(without_tpus, at)
     yield from _program(settings, at, declared)
-    yield from mounts.check(settings.volumes, (*at, "volumes"), declared.volumes, declared.records, account=name)
+    yield from mounts.check(
+        settings.volumes, (*at, "volumes"), declared.volumes, declared.records, account=account or name
+    )
     yield from streams.check(settings.streams, (*at, "streams"), declared.streams)
     places = {"model": settings.model, "checkpoints": settings.checkpoints, "tensorboard": settings.tensorboard}
     for key, place in places.items():

@@ -11,7 +11,7 @@ from workloads.settings.mounts import Location
 def notes(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Note]:
     """A note for each server whose folder no job writes to, although jobs write to its volume."""
     written: dict[str, set[str]] = {}
-    published = {workload.publishes_to for workload in workloads.values()}
+    published = {server for workload in workloads.values() for server in workload.publishes_to}
     for workload in workloads.values():
         if place := workload.models_written:
             written.setdefault(place.volume, set()).add(place.path)

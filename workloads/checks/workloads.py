@@ -20,6 +20,7 @@ from workloads.checks import (
     one_zone,
     scorer,
     server_room,
+    stage_server,
     stream_names,
     topics,
     triggers,
@@ -51,6 +52,7 @@ def faults(
     yield from own
     yield from exposure.faults_between(workloads)
     yield from scorer.faults_between(workloads)
+    yield from stage_server.faults_between(workloads)
     yield from topics.faults_between(workloads)
     yield from triggers.faults_between(workloads)
     yield from model_sources.faults(workloads, declared.workloads)

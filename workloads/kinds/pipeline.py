@@ -11,11 +11,13 @@ from components import versions
 from components.base import facts as registered
 from components.base import faults
 from components.base.faults import Fault, Key
+from components.datasets.settings import DatasetArgs
 from components.queues.room import PodSet
 from workloads import executor, pod_sets, triggers
 from workloads.base import Declared, Platform, Workload, WorkloadArgs, created
 from workloads.checks import pipeline as checks
 from workloads.manifests import pipeline as manifests
+from workloads.manifests.model_server import REST_PORT
 from workloads.owner import Owner
 from workloads.pipeline_facts import facts_of
 from workloads.settings.pipeline import PipelineSettings
@@ -33,6 +35,17 @@ class PipelineArgs(PipelineSettings, WorkloadArgs):
         jobs = any(stage.job for stage in self.stages.values())
         return frozenset({"argo_workflows", *(["jobset"] if jobs else [])})
 
+    @property
+    def publishes_to(self) -> Mapping[str, Key]:
+        found: dict[str, Key] = {}
+        for name, stage in self.stages.items():
+            then = stage.job.on_success if stage.job else None
+            if then and then.publish:
+                found[then.publish] = ("stages", name, "job", "onSuccess", "publish")
+            if stage.publish:
+                found[stage.publish] = ("stages", name, "publish")
+        return found
+
     def pod_sets(self) -> list[PodSet]:
         return [pods for _, found in self._by_stage() for pods in found]
 
@@ -45,12 +58,41 @@ class PipelineArgs(PipelineSettings, WorkloadArgs):
     def _by_stage(self) -> Iterator[tuple[str, list[PodSet]]]:
         for name, stage in self.stages.items():
             at = ("stages", name)
-            if stage.job:
+            if stage.training:
                 inside = (*at, "job")
-                found = pod_sets.of(stage.job)
+                found = pod_sets.of(stage.training)
                 yield name, [replace(one, at=(*inside, *one.at), count_at=(*inside, *one.count_at)) for one in found]
-            else:
+            elif not stage.publish:
                 yield name, [_pods(name, stage, at)]
+
+    def mounts(self) -> Mapping[str, Key]:
+        return {
+            volume: ("stages", name, "job", "volumes", volume)
+            for name, stage in self.stages.items()
+            if stage.job
+            for volume in stage.job.volumes
+        }
+
+    def datasets_used(self) -> Mapping[str, Key]:
+        return {name: at for stage in reversed(self.stages) for name, at in self._datasets_of(stage).items()}
+
+    def together_on(self, volume: str, datasets: Mapping[str, DatasetArgs | None]) -> list[tuple[Key, list[PodSet]]]:
+        found = []
+        for name, pods in self._by_stage():
+            stage = self.stages[name]
+            used = {args.volume: at for one, at in self._datasets_of(name).items() if (args := datasets.get(one))}
+            if stage.job:
+                used = {**{one: ("stages", name, "job", "volumes", one) for one in stage.job.volumes}, **used}
+            if volume in used:
+                # Parts wait for each other where there is no room, but the pods of a job do not.
+                found.append((used[volume], pods if stage.job else [replace(each, count=1) for each in pods]))
+        return found
+
+    def _datasets_of(self, name: str) -> dict[str, Key]:
+        """The datasets of a stage, with the key that names each."""
+        stage, at = self.stages[name], ("stages", name)
+        inputs = {one.dataset: (*at, "inputs", key, "dataset") for key, one in stage.inputs.items()}
+        return {stage.output: (*at, "output"), **inputs}
 
     def queues(self) -> Mapping[str, Key]:
         queues = {name: stage.queue_of_pods for name, stage in self.stages.items()}
@@ -94,7 +136,7 @@ class Pipeline(Workload):
         _refuse_encrypted(args, at, platform)
         gpus = sum(pods.gpus for pods in args.pod_sets())
         known = facts_of(name, args, platform.settings)
-        images = sorted({each.image for each in known.stages.values()})
+        images = sorted({each.image for each in known.stages.values() if each.image})
         props = registered.Pipeline(
             stages=list(args.stages), images=platform.guarded(at, images), datasets=args.datasets, gpus=gpus
         )
@@ -104,12 +146,14 @@ class Pipeline(Workload):
         jobs = [stage.job for stage in args.stages.values() if stage.job]
         volumes = {volume for job in jobs for volume in job.volumes}
         volumes |= {platform.settings.datasets[dataset].volume for dataset in args.datasets}
+        volumes |= {platform.settings.models[server].volume for server in args.published_to}
         needed: list[pulumi.Resource] = [
             *(owner.config_map(content) for content in manifests.code(args, known)),
             owner.service_account(),
             *executor.declare(owner, known.executor, jobs="jobset" in args.controllers),
             *_of_jobs(self, name, args, platform),
             owner.allow_api_server(),
+            *([owner.allow_servers(args.servers, REST_PORT)] if args.servers else []),
             *created(platform.volumes, volumes),
             *created(platform.streams, {stream for job in jobs for stream in job.streams}),
             *created(platform.queues, args.queues()),

@@ -1,6 +1,6 @@
 """Recorders: a Deployment that makes versions of a dataset of the records of a topic."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Literal
 
 import pulumi
@@ -37,6 +37,9 @@ class RecorderArgs(RecorderSettings, WorkloadArgs):
 
     def pod_sets(self) -> list[PodSet]:
         return [PodSet("recorder", 1, self.resources, together=False, interruptible=True)]
+
+    def datasets_used(self) -> Mapping[str, Key]:
+        return {self.dataset: ("dataset",)}
 
     def unqueued(self) -> list[PodSet]:
         return self.pod_sets()

@@ -77,7 +77,7 @@ class Scorer(Workload):
         needed = [
             owner.service_account(),
             owner.config_map(code),
-            owner.allow_server(server, REST_PORT),
+            owner.allow_servers([server], REST_PORT),
             owner.allow_clients([manifests.METRICS_PORT]),
             *created(platform.streams, {args.input.stream, args.output.stream}),
         ]

@@ -58,8 +58,9 @@ class TrainingJobArgs(JobSettings, WorkloadArgs):
         return self.model
 
     @property
-    def publishes_to(self) -> str | None:
-        return self.on_success.publish if self.on_success else None
+    def publishes_to(self) -> Mapping[str, Key]:
+        server = self.on_success.publish if self.on_success else None
+        return {server: ("onSuccess", "publish")} if server else {}
 
     def unqueued(self) -> list[PodSet]:
         return [] if self.queue else self.pod_sets()

@@ -125,9 +125,13 @@ def _job(name: str, steps: Steps) -> None:
 def _pods(name: str, steps: Steps) -> list[models.Template]:
     stage, given = steps.stage, _of_item(steps)
     if stage.job:
-        work = [_resource(f"{name}-job", steps, given), _pod(f"{name}-keep", steps.keep(), _TRIES, given)]
+        work = [
+            _resource(f"{name}-job", steps, given),
+            _pod(f"{name}-keep", steps.keep(), _TRIES, given, is_step=False),
+        ]
     else:
-        work = [_pod(f"{name}-work", steps.work(), stage.retries, given, deadline=stage.timeout_seconds)]
+        is_step, deadline = stage.publish is not None, stage.timeout_seconds
+        work = [_pod(f"{name}-work", steps.work(), stage.retries, given, is_step=is_step, deadline=deadline)]
     return [
         _pod(f"{name}-plan", steps.plan(), _TRIES, sorted(stage.inputs), (ITEMS, SUMMARY)),
         *work,
@@ -163,9 +167,13 @@ def _pod(
     inputs: Sequence[str],
     outputs: Sequence[str] = (),
     *,
+    is_step: bool = True,
     deadline: int | None = None,
 ) -> models.Template:
-    """The template of a pod. One with several containers runs them one after the other. `outputs`: files of a step."""
+    """The template of a pod. One with several containers runs them one after the other.
+
+    `outputs`: files of a step. `is_step`: whether the library runs in it, which says when no further try helps.
+    """
     spec = pod["spec"]
     first, *others = spec["containers"]
     ways: dict[str, Any] = {"container": first}
@@ -175,7 +183,7 @@ def _pod(
         ]
         ways = {"containerSet": {"containers": [first, *after]}}
     patch = {key: value for key, value in spec.items() if key not in (*_IN_TEMPLATE, *_OF_ARGO)}
-    unless = {"expression": _UNLESS_REFUSED} if outputs else {}
+    unless = {"expression": _UNLESS_REFUSED} if is_step else {}
     told = [{"name": each, "valueFrom": {"path": f"{STEP_OUT}/{each}"}} for each in outputs]
     return models.Template.model_validate(
         {

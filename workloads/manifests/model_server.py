@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
+from urllib.parse import quote
 
 from components.base.labels import HOSTNAME, ZONE
 from workloads.manifests import fetched_model, pod, serving_config
@@ -49,6 +50,11 @@ class ConfigFiles:
     """Name of the ConfigMap with the model config file. It is changed in place."""
     once: Bundle
     """The files that the server reads at its start; other files are another ConfigMap, and so other pods."""
+
+
+def model_url(server: str, namespace: str, model: str) -> str:
+    """Where the Service of a server answers for a model, in TensorFlow Serving's REST API."""
+    return f"http://{server}.{namespace}.svc:{REST_PORT}/v1/models/{quote(model)}"
 
 
 def config_files(owner: Identity, settings: ServerSettings) -> ConfigFiles:

@@ -101,10 +101,10 @@ def allow_clients(
     return _policy(owner, "clients", ["Ingress"], {"ingress": [] if sources == [] else [rule]})
 
 
-def allow_server(owner: Identity, server: str, port: int) -> Manifest:
-    """Allows connections of the pods to those of another workload of the namespace."""
-    to = {"podSelector": {"matchLabels": {NAME: server}}}
-    rule = {"to": [to], "ports": [{"protocol": "TCP", "port": port}]}
+def allow_servers(owner: Identity, servers: Sequence[str], port: int) -> Manifest:
+    """Allows connections of the pods to those of other workloads of the namespace."""
+    to = [{"podSelector": {"matchLabels": {NAME: server}}} for server in servers]
+    rule = {"to": to, "ports": [{"protocol": "TCP", "port": port}]}
     return _policy(owner, "server", ["Egress"], {"egress": [rule]})
 
 

@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote
 
 from components.base.labels import PROMETHEUS_PORT, PROMETHEUS_SCRAPE
 from workloads.manifests import pod
 from workloads.manifests.files import Bundle, bundle
-from workloads.manifests.model_server import REST_PORT
+from workloads.manifests.model_server import model_url
 from workloads.manifests.objects import Identity
 from workloads.manifests.streams import Client, in_pod
 from workloads.settings.scorer import ScorerSettings
@@ -33,7 +32,7 @@ def for_prometheus() -> dict[str, str]:
 
 def predict_url(server: str, namespace: str, model: str) -> str:
     """Where the Service of a server answers for a model."""
-    return f"http://{server}.{namespace}.svc:{REST_PORT}/v1/models/{quote(model)}:predict"
+    return f"{model_url(server, namespace, model)}:predict"
 
 
 def pods(

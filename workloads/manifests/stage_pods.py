@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -66,6 +66,23 @@ class Stored:
 
 
 @dataclass(frozen=True)
+class Server:
+    """A model server of a stage."""
+
+    name: str
+    model: str
+    """The model's name for clients."""
+    url: str
+    """Of the model, in TensorFlow Serving's REST API."""
+    volume: Mountable | None = None
+    """The volume of its versions; None for a model from elsewhere."""
+    folder: str = ""
+    """Their folder, from the volume's root."""
+    gated: bool = False
+    """Whether a canary tries each version first."""
+
+
+@dataclass(frozen=True)
 class StageFacts:
     """Facts of the platform for one stage."""
 
@@ -78,6 +95,8 @@ class StageFacts:
     """The contents of its files, by path in the pod."""
     job: training_job.Facts | None = None
     """Those of its job, if it is one."""
+    server: Server | None = None
+    """The model server that it publishes to, or that its program asks."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +127,8 @@ class Steps:
         if job := self._job():
             program = self.stage.job.program if self.stage.job else []
             return {"image": self.facts.image, "command": program, "job": job.run.decisive, **self._paths}
+        if self.stage.publish:
+            return {"publish": self.stage.publish}
         code = bundles("code", self.facts.files)
         return {
             "image": self.facts.image,
@@ -115,6 +136,7 @@ class Steps:
             "params": dict(sorted(self.stage.params.items())),
             "code": [part.name for part in code],
             **self._paths,
+            **({"server": self.stage.server} if self.stage.server else {}),
         }
 
     @property
@@ -143,10 +165,24 @@ class Steps:
             "rules": output.rules,
             "others": output.roots_of_others,
             "join": self.stage.join,
-            "cache": self.stage.cache,
+            # What the server has meanwhile decides whether it gets the model again.
+            "cache": self.stage.cache and not self.stage.publish,
             "reprocess": self.stage.reprocess,
             "may_fail": self.stage.may_fail,
             "shared_out": self.stage.job is not None,
+            **({"publish": self._published()} if self.stage.publish else {}),
+        }
+
+    def _published(self) -> dict[str, Any]:
+        """The server for its step (the library's `stages/publish.py`)."""
+        if (server := self.facts.server) is None or server.volume is None:
+            raise ValueError(f"stage {self.name} publishes to no folder: the checks refuse that")
+        return {
+            "server": server.name,
+            "model": server.model,
+            "folder": f"{_VOLUMES}/{server.volume.claim}/{server.folder}",
+            "url": server.url,
+            "gated": server.gated,
         }
 
     def _described(self, name: str, one: StageInput) -> dict[str, Any]:
@@ -171,13 +207,15 @@ class Steps:
 
     def work(self) -> dict[str, Any]:
         """The pod that works on one item: the stage's program, and then the container that keeps its result."""
+        if self.stage.publish:
+            return self._publish()
         code = self.code
         archived = not fits_one(self.facts.files)
         program = pod.Container(
             image=self.facts.image,
             resources=self.stage.program_resources,
             command=self.stage.command or (),
-            env=pod.variables(dict(sorted(self.stage.params.items()))),
+            env=pod.variables({**dict(sorted(self.stage.params.items())), **self._asked()}),
             volumes=[self._mounted(name, one) for name, one in sorted(self.stage.inputs.items())],
             files={pod.APP: code[0]} if code and not archived else {},
             archives={pod.APP: code} if archived else {},
@@ -188,12 +226,33 @@ class Steps:
         keeper = self._container(KEEP, _RUN, _input(ITEM), self._out, volumes=[self.stage.output], resources=KEEPER)
         return _with_keeper(made, self._template(keeper, {}), shared=("tmp", pod.folder_name(self._out)))
 
+    def _asked(self) -> dict[str, str]:
+        """The variable with the model that the program asks."""
+        return {"MODEL_URL": self.facts.server.url} if self.facts.server else {}
+
+    def _publish(self) -> dict[str, Any]:
+        """The pod that publishes a model, waits until the server serves it, and keeps that as the result."""
+        ((name, one),) = self.stage.inputs.items()
+        folder = self._mounted(name, one)
+        step = self._container(
+            "publish", _RUN, _input(ITEM), folder.path, OUT, volumes=[self.stage.output], resources=_HELPER
+        )
+        more = [folder, *self._of_server([each.claim for each in step.volumes])]
+        return self._template(replace(step, volumes=[*step.volumes, *more]), self.placement)
+
+    def _of_server(self, mounted: Collection[str]) -> list[pod.VolumeMount]:
+        """The volume of the server's versions, if it is not that of a dataset."""
+        volume = self.facts.server.volume if self.facts.server else None
+        if volume is None or volume.claim in mounted:
+            return []
+        return [volume.at(f"{_VOLUMES}/{volume.claim}", read_only=False)]
+
     def _job(self) -> JobManifest | None:
         """The stage's job, whose name has the item's."""
-        if self.stage.job is None or self.facts.job is None:
+        if self.stage.training is None or self.facts.job is None:
             return None
         name = Recorded(f"{self.facts.job.name}-{_input(ID)}")
-        return training_job.plan(self.stage.job, self.facts.job, image=self.facts.image, recorded=name)
+        return training_job.plan(self.stage.training, self.facts.job, image=self.facts.image, recorded=name)
 
     def job_set(self) -> Manifest:
         """The JobSet of a stage that is a job, with its inputs and a folder for its results."""

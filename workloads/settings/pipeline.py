@@ -49,6 +49,17 @@ class PipelineSettings(Model):
         return [name for name, one in self.sources.items() if asked is None or named(one) in asked]
 
     @property
+    def published_to(self) -> list[str]:
+        """The model servers that get models of its stages, as `SERVER` or `SERVER/MODEL`."""
+        return sorted({stage.publish for stage in self.stages.values() if stage.publish})
+
+    @property
+    def servers(self) -> list[str]:
+        """The names of the model servers that its pods ask."""
+        found = {server for stage in self.stages.values() for server in (stage.publish, stage.server) if server}
+        return sorted({each.partition("/")[0] for each in found})
+
+    @property
     def datasets(self) -> list[str]:
         """All datasets that its stages read and write."""
         stages = self.stages.values()

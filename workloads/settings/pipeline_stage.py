@@ -8,6 +8,7 @@ from components.base.image import Image
 from components.base.model import Accelerator, Argument, Model, Name, Resources
 from components.base.mount_path import MountPath
 from workloads.settings.files import Source, Target
+from workloads.settings.on_success import ServerModel
 from workloads.settings.pipeline_input import StageInput
 from workloads.settings.training_job import JobSettings, Text, Variable
 
@@ -28,10 +29,17 @@ class StageArgs(Model):
     output_path: MountPath | None = None
     """Folder to which the program writes, if that is not `/out`."""
     command: Annotated[list[Argument], Field(min_length=1)] | None = None
-    """Program of each pod. Either this or `job` is required."""
+    """Program of each pod. This, `job` or `publish` is required."""
     job: JobSettings | None = None
     """Instead of `command`, a training job of any strategy, with an image, files, resources and a queue of its own. Its
     pods have the inputs in `/in`, and share `/out`, which stays when the job restarts."""
+    publish: ServerModel | None = None
+    """Instead of `command`, a model server of the stack, as `SERVER/MODEL` if it has several models, that gets the
+    SavedModel in the only input as its next version. The stage succeeds once the server serves it, and fails if the
+    gate of its `canary` rolls it back. /out gets served.json: `{"server": …, "model": …, "version": 3}`."""
+    server: ServerModel | None = None
+    """Model server of the stack that `command` asks, in the variable MODEL_URL:
+    `http://…/v1/models/MODEL`, to which it appends `:predict`, or `/versions/3:predict`."""
     image: Image | None = None
     """Container image, of any language; by default that of training jobs. Name it by digest: results of another image
     with the same tag are not told apart."""
@@ -42,7 +50,8 @@ class StageArgs(Model):
     resources: Resources = Resources()
     """Resources of each pod."""
     accelerator: Accelerator | None = None
-    """Moves the stage to GPUs: pods have one of this model, or as many as `resources` says. It requires `queue`."""
+    """Moves the stage to GPUs: pods, also those of a `job`, have one of this model, or as many as `resources` says. It
+    requires `queue`."""
     queue: Name | None = None
     """Queue that admits each pod. Without one, pods start immediately."""
     join: Literal["cross", "name"] | None = None
@@ -64,6 +73,13 @@ class StageArgs(Model):
     results."""
 
     @property
+    def training(self) -> JobSettings | None:
+        """Its job, with the GPUs that `accelerator` asks for."""
+        if self.job is None or self.accelerator is None:
+            return self.job
+        return self.job.model_copy(update={"resources": self._with_accelerator(self.job.resources)})
+
+    @property
     def queue_of_pods(self) -> str | None:
         """The queue that admits its pods."""
         return self.job.queue if self.job else self.queue
@@ -71,9 +87,12 @@ class StageArgs(Model):
     @property
     def program_resources(self) -> Resources:
         """The resources of its program in each pod, with the GPU that `accelerator` asks for."""
+        return self._with_accelerator(self.resources)
+
+    def _with_accelerator(self, own: Resources) -> Resources:
         if self.accelerator is None:
-            return self.resources
-        return self.resources.model_copy(update={"gpus": self.resources.gpus or 1, "accelerator": self.accelerator})
+            return own
+        return own.model_copy(update={"gpus": own.gpus or 1, "accelerator": self.accelerator})
 
     @property
     def pod_resources(self) -> Resources:

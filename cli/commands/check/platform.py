@@ -34,7 +34,7 @@ def faults(resolved: ResolvedStack, api: Kube) -> Iterator[Fault]:
         namespace = _namespace(workload, resolved)
         have = {kind: _names(path, namespace, api) for kind, path in (("queue", _QUEUES), ("volume", _CLAIMS))}
         used = [("queue", queue, at) for queue, at in workload.queues().items()]
-        used += [("volume", volume, at) for volume, at in workload.mounts().items()]
+        used += [("volume", volume, at) for volume, at in workload.mounted(resolved.config.datasets).items()]
         for kind, one, at in used:
             if one not in have[kind]:
                 reason = f"{platform} declares {kind} {one}, but namespace {namespace} does not have it"

@@ -2,6 +2,7 @@
 
 plan OUT RUN INPUT=COMMIT…    OUT/items gets the items that need a pod, OUT/summary how many are skipped, in JSON
 keep RUN ITEM FOLDER          the files in FOLDER are the result of an item
+publish RUN ITEM FOLDER OUT   the SavedModel in FOLDER becomes a version of a model server; the result is its number
 commit OUT RUN                OUT/version gets the commit, OUT/summary how many items were done, skipped and failed
 """
 
@@ -19,6 +20,7 @@ from tensorplane.stages.commit import commit, counts_of
 from tensorplane.stages.description import Stage
 from tensorplane.stages.keep import keep
 from tensorplane.stages.plan import Plan, path_of, plan
+from tensorplane.stages.publish import published, served
 
 
 def _plan(stage: Stage, out: str, run: str, *versions: str) -> None:
@@ -30,6 +32,14 @@ def _plan(stage: Stage, out: str, run: str, *versions: str) -> None:
 
 def _keep(stage: Stage, run: str, item: str, folder: str) -> None:
     _say(stage, item=item, files=keep(stage, run, int(item), Path(folder)))
+
+
+def _publish(stage: Stage, run: str, item: str, folder: str, out: str) -> None:
+    version = published(stage, run, Path(folder))
+    _say(stage, published=version)
+    served(stage, version, Path(out))
+    _say(stage, served=version)
+    _keep(stage, run, item, out)
 
 
 def _commit(stage: Stage, out: str, run: str) -> None:
@@ -51,7 +61,7 @@ def _say(stage: Stage, **facts: Any) -> None:
 
 REFUSED = 65
 """Exit status of what no further try changes."""
-STEPS: Mapping[str, Callable[..., None]] = {"plan": _plan, "keep": _keep, "commit": _commit}
+STEPS: Mapping[str, Callable[..., None]] = {"plan": _plan, "keep": _keep, "publish": _publish, "commit": _commit}
 
 if __name__ == "__main__":
     _, step, *arguments = sys.argv

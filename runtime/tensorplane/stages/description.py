@@ -63,6 +63,8 @@ class Stage:
     """What happens to inputs that a former form of the stage has worked on: `all` or `new`."""
     may_fail: int = 0
     """Parts that may have no result."""
+    publish: Mapping[str, Any] | None = None
+    """The model server that gets the input as its next version (`publish.py`)."""
     shared_out: bool = False
     """Whether several pods work on an item and write to one folder, on the output's volume."""
 

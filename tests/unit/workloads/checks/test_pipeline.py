@@ -167,7 +167,7 @@ def test_a_pipeline_that_works_has_no_faults() -> None:
         (
             "prepare",
             {"command": None},
-            "prepare.command: required setting is missing: program of each pod; set it, or job",
+            "prepare.command: required setting is missing: program of each pod; set it, job or publish",
         ),
         (
             "prepare",

@@ -1,0 +1,133 @@
+"""The end of a pipeline: a SavedModel becomes the next version of a model server, whose gate decides if it answers.
+
+The server's folder decides what is new: a model that is its newest version already is not published again, also where a
+result of the stage says that it was served once. So a pipeline that goes back to earlier data serves its model again.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any
+
+from tensorplane import numbered
+from tensorplane.datasets import Refused
+from tensorplane.stages.description import Stage
+from tensorplane.stages.plan import Plan, path_of
+
+SERVED = "served.json"
+"""File of the stage's output: `{"server": …, "model": …, "version": 3}`."""
+_LINEAGE = Path("assets.extra") / "lineage.json"
+"""As of models that jobs publish (the library's `lineage.py`)."""
+_SECONDS = 5.0
+"""Time for one answer of the server."""
+
+
+@dataclass(frozen=True)
+class Server:
+    """A model server as seen by the stage."""
+
+    server: str
+    model: str
+    """The model's name for clients."""
+    folder: Path
+    """Of its versions."""
+    url: str
+    """Of the model, in TensorFlow Serving's REST API."""
+    gated: bool
+    """Whether a canary tries each version first."""
+
+    @classmethod
+    def of(cls, stage: Stage) -> Server:
+        """The server to which a stage publishes."""
+        found = dict(stage.publish or {})
+        return cls(**{**found, "folder": Path(found["folder"])})
+
+
+def published(stage: Stage, run: str, model: Path) -> int:
+    """Publish the SavedModel in a folder; its number. Raises Refused for another folder."""
+    server = Server.of(stage)
+    if not (model / "saved_model.pb").is_file():
+        raise Refused(f"{model}: has no saved_model.pb; let the stage before write a SavedModel to /out")
+    (source,) = Plan.read(path_of(stage, run)).inputs
+    record = {
+        "pipeline": stage.pipeline,
+        "stage": stage.name,
+        "run": run,
+        "inputs": [{key: source[key] for key in ("dataset", "version", "commit")}],
+        "published": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
+    publisher = f"{source['dataset']}@{source['version']}"
+    return numbered.add(lambda draft: _copied(model, draft, record), server.folder, publisher)
+
+
+def served(stage: Stage, version: int, out: Path, pause: Callable[[], object] = lambda: time.sleep(1)) -> None:
+    """Wait until the server serves a version, and write SERVED to a folder. `pause`: between two looks at the server.
+
+    Raises Refused if the server refuses the version.
+    """
+    server = Server.of(stage)
+    while not _is_served(server, version):
+        pause()
+    about = {"server": server.server, "model": server.model, "version": version}
+    (out / SERVED).write_text(json.dumps(about, sort_keys=True) + "\n")
+
+
+def _copied(model: Path, draft: Path, record: Mapping[str, Any]) -> None:
+    """Copy the model's files. Not their modes: those of a dataset's version are read-only, and so are its folders."""
+    draft.mkdir()
+    for path in sorted(model.rglob("*")):
+        target = draft / path.relative_to(model)
+        target.mkdir() if path.is_dir() else shutil.copyfile(path, target)
+    (draft / _LINEAGE).parent.mkdir(exist_ok=True)
+    (draft / _LINEAGE).write_text(json.dumps(record, indent=2) + "\n")
+
+
+def _is_served(server: Server, version: int) -> bool:
+    """Whether clients get this version. Raises Refused once they never will."""
+    if server.gated and not _is_decided(server, version):
+        return False
+    state = _state(server, version)
+    if not server.gated and state.get("state") == "END" and (reason := state.get("status", {}).get("error_message")):
+        raise Refused(f"{server.server}: cannot load version {version}: {reason}")
+    return state.get("state") == "AVAILABLE"
+
+
+def _is_decided(server: Server, version: int) -> bool:
+    """Whether the gate has let the version through."""
+    decisions = list(_decisions(server))
+    of_version = [one for one in decisions if one["version"] == version]
+    last = of_version[-1] if of_version else {}
+    if last.get("action") in ("RolledBack", "NotServed"):
+        raise Refused(f"{server.server}: version {version} is not served: {last['reason']}")
+    if not last and any(one["version"] > version for one in decisions):
+        raise Refused(f"{server.server}: version {version} was not tried: a newer one was published meanwhile")
+    return last.get("action") in ("Promoted", "Pinned")
+
+
+def _decisions(server: Server) -> Iterator[Mapping[str, Any]]:
+    """The decisions on record, without a line that is being written."""
+    file = server.folder / ".rollouts" / f"{server.server}.jsonl"
+    for line in file.read_text().splitlines() if file.exists() else ():
+        try:
+            found = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(found, dict) and isinstance(found.get("version"), int):
+            yield found
+
+
+def _state(server: Server, version: int) -> Mapping[str, Any]:
+    """What the server says of a version; empty if it does not answer for it."""
+    try:
+        with urllib.request.urlopen(f"{server.url}/versions/{version}", timeout=_SECONDS) as answer:  # noqa: S310
+            found = json.load(answer)["model_version_status"]
+    except (OSError, HTTPException, ValueError, KeyError):
+        return {}
+    return dict(found[0]) if found else {}
