@@ -78,6 +78,7 @@ LATER = {
     "canary",
     "datasets",
     "gke-tpu-jobs",
+    "image-classification",
     "mirrored",
     "notebook",
     "parameter-server",
