@@ -176,7 +176,7 @@ def test_a_version_that_was_refused_is_waited_for_if_it_is_tried_again(serving: 
 
 def test_a_model_that_the_server_cannot_load_fails_the_stage(serving: _Serving, tmp_path: Path) -> None:
     serving.states[1] = {"state": "END", "status": {"error_message": "no graph"}}
-    with pytest.raises(Refused, match="^digits-server: cannot load version 1: no graph$"):
+    with pytest.raises(Refused, match=r"^digits-server: cannot load version 1: no graph$"):
         served(serving.stage(), 1, tmp_path, lambda: pytest.fail("waits"))
 
 
@@ -184,7 +184,7 @@ def test_what_is_no_saved_model_is_not_published(serving: _Serving) -> None:
     folder = serving.models.parents[1] / "weights"
     folder.mkdir()
     (folder / "weights.npz").write_text("")
-    with pytest.raises(Refused, match="has no saved_model.pb"):
+    with pytest.raises(Refused, match=r"has no saved_model\.pb"):
         serving.publish(serving.source.commit(folder, whole=True).id)
     assert not serving.models.exists()
 

@@ -237,10 +237,11 @@ def _resources(stage: StageArgs, at: Key, where: Key, pods: PodSet, declared: De
 
 def _named(fault: Fault, stage: StageArgs, at: Key, stage_at: Key) -> Fault:
     """A fault of the accelerator, where the settings have it. `at`: the path of the pods' resources."""
-    inside = (*at, "resources", "accelerator")
-    if stage.accelerator is None or fault.path != inside:
+    inside, outside = (*at, "resources", "accelerator"), (*stage_at, "accelerator")
+    if stage.accelerator is None:
         return fault
-    return replace(fault, path=(*stage_at, "accelerator"))
+    cause = [outside] if any(inside[: len(each)] == each for each in fault.given) else []
+    return replace(fault, path=outside if fault.path == inside else fault.path, given=(*fault.given, *cause))
 
 
 def _outputs(settings: PipelineSettings, at: Key) -> Iterator[Fault]:

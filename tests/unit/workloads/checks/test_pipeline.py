@@ -225,6 +225,41 @@ def test_a_volume_whose_writers_do_not_include_the_pipeline_is_refused() -> None
     assert len(lines) == 4
 
 
+_JOB_ON_GPUS = {**_JOB, "strategy": {"kind": "multiWorkerMirrored", "workers": 2}, "queue": "research"}
+
+
+@pytest.mark.parametrize(
+    ("accelerator", "resources", "lines"),
+    [
+        ("t4", {}, []),
+        ("t44", {}, ["train.accelerator: no node group has 't44'; choose one of t4 (did you mean t4?)"]),
+        (
+            "t4",
+            {"gpus": 1, "accelerator": "t4"},
+            ["train.accelerator: conflicts with job.resources.accelerator; remove one of them"],
+        ),
+    ],
+)
+def test_one_parameter_moves_a_job_to_gpus(accelerator: str, resources: dict[str, Any], lines: list[str]) -> None:
+    job = {**_JOB_ON_GPUS, "resources": resources}
+    found = _faults("train", command=None, image=None, queue=None, accelerator=accelerator, job=job)
+    assert found == [f"{_AT}.{line}" for line in lines]
+
+
+def test_the_gpus_of_a_job_count_in_its_queue() -> None:
+    job = {**_JOB_ON_GPUS, "strategy": {"kind": "multiWorkerMirrored", "workers": 3}}
+    (line,) = _faults("train", command=None, image=None, queue=None, accelerator="t4", job=job)
+    assert line.startswith(f"{_AT}.train.job.queue: 3 worker pods of 1 GPU")
+
+
+def test_a_jobs_volume_lets_in_the_pipelines_account() -> None:
+    tree = copy.deepcopy(_TREE)
+    tree["volumes"]["data"]["writers"] = ["photos"]
+    stages = tree["workloads"]["photos"]["stages"]
+    stages["train"] = {"job": {**_JOB, "volumes": {"data": "/data"}}, "inputs": {"photos": "raw"}, "output": "model"}
+    assert faults_of(tree) == []
+
+
 def test_a_stage_that_is_a_job_has_the_settings_of_one() -> None:
     job = {
         **_JOB,

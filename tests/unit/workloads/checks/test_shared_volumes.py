@@ -71,6 +71,30 @@ def test_workers_that_fill_several_nodes_cannot_share_a_disk(backend: dict[str, 
     ]
 
 
+def pipeline(**stage: Any) -> dict[str, Any]:
+    """A pipeline with one stage between datasets of the volume."""
+    return {"kind": "pipeline", "stages": {"train": {"inputs": {"photos": "raw"}, "output": "made", **stage}}}
+
+
+def _with_datasets(**workloads: Any) -> dict[str, Any]:
+    return {**stack(**workloads), "datasets": {"raw": {"volume": "data"}, "made": {"volume": "data"}}}
+
+
+def test_the_pods_of_a_stage_that_is_a_job_share_a_disk_as_those_of_other_jobs() -> None:
+    gang = {key: value for key, value in job(4, **GPUS).items() if key not in ("kind", "volumes")}
+    assert faults_of(_with_datasets(photos=pipeline(job=gang))) == [
+        "tensorplane:workloads.photos.stages.train.inputs.photos.dataset: volume data is ReadWriteOnce, so the 4 pods "
+        f"must share a node, but a node has room for 1 of them; {SHARING}, or use larger nodes"
+    ]
+
+
+def test_parts_of_a_stage_wait_for_each_other_where_a_disk_has_room_for_one() -> None:
+    parts = {"command": ["a"], "image": "team/stage:1", "resources": {"cpus": 6, "memoryGib": 1}, "parallel": 4}
+    assert faults_of(_with_datasets(photos=pipeline(**parts))) == []
+    (line,) = faults_of(_with_datasets(photos=pipeline(**parts), other=server(cpus=4)))
+    assert line.endswith(f"no node has room for these pods and those of other, which also mounts it; {SHARING}")
+
+
 def test_what_could_be_shared_and_is_not_is_told_how() -> None:
     volume = {"backend": {"kind": "efs"}, "accessModes": ["ReadWriteOnce"]}
     (line,) = faults_of(stack({"data": volume}, train=job(4, **GPUS)))

@@ -13,7 +13,7 @@ from workloads.manifests import pipeline, training_job
 from workloads.manifests.files import bundle
 from workloads.manifests.mounts import Mountable
 from workloads.manifests.pipeline import Facts
-from workloads.manifests.stage_pods import StageFacts, Stored
+from workloads.manifests.stage_pods import Server, StageFacts, Stored
 from workloads.manifests.training_job import Placement
 from workloads.settings.pipeline import PipelineSettings
 from workloads.settings.training_job import JobSettings
@@ -207,6 +207,63 @@ def test_a_stage_can_be_a_job_with_the_stages_folders() -> None:
     assert keep[-3:] == ["{{workflow.name}}", "{{inputs.parameters.item}}", "/volumes/data/{{inputs.parameters.out}}"]
     given = {one["name"] for one in templates["train-work"]["inputs"]["parameters"]}
     assert given == {"item", "id", "out", "in-photos"}
+
+
+_LIVE: dict[str, Any] = {
+    "serve": {"publish": "classifier", "inputs": {"model": "model"}, "output": "live", "timeoutSeconds": 600},
+    "infer": {"command": ["infer"], "inputs": {"live": "live"}, "server": "classifier", "output": "answers"},
+}
+
+
+def _with_server(volume: Mountable = _VOLUME, **server: Any) -> dict[str, Any]:
+    known = Server("classifier", "digits", "http://classifier:8501/v1/models/digits", volume, "served/digits", **server)
+    stages = {
+        **_facts().stages,
+        "serve": StageFacts("", server=known),
+        "infer": StageFacts("team/infer:1", server=known),
+    }
+    names = ("raw", "prepared", "model", "live", "answers")
+    stored = {name: Stored(_VOLUME, f"datasets/{name}", {}) for name in names}
+    return _templates(settings={**_SETTINGS, **_LIVE}, facts=_facts(stages=stages, datasets=stored))
+
+
+def _step(template: dict[str, Any]) -> dict[str, Any]:
+    variables = {one["name"]: one["value"] for one in template["container"]["env"]}
+    found: dict[str, Any] = json.loads(variables["STAGE"])
+    return found
+
+
+def test_a_stage_that_publishes_has_one_pod_with_the_model_and_the_servers_folder() -> None:
+    work = _with_server(gated=True)["serve-work"]
+    command = work["container"]["command"]
+    item = "{{inputs.parameters.item}}"
+    assert command[2:] == ["tensorplane.stages", "publish", "{{workflow.name}}", item, "/in/model", "/out"]
+    mounts = _mounts(work["container"])
+    assert (mounts["/in/model"]["readOnly"], mounts["/volumes/data"]["readOnly"]) == (True, False)
+    assert _step(work)["publish"] == {
+        "server": "classifier",
+        "model": "digits",
+        "folder": "/volumes/data/served/digits",
+        "url": "http://classifier:8501/v1/models/digits",
+        "gated": True,
+    }
+    assert work["activeDeadlineSeconds"] == 600
+    assert work["retryStrategy"]["expression"] == "asInt(lastRetry.exitCode) != 65"
+
+
+def test_models_on_another_volume_are_mounted_too() -> None:
+    work = _with_server(Mountable("models"))["serve-work"]
+    assert {"/volumes/data", "/volumes/models", "/in/model"} <= set(_mounts(work["container"]))
+
+
+def test_what_the_server_has_decides_whether_a_model_is_published_again() -> None:
+    templates = _with_server()
+    assert [_step(templates[f"{stage}-plan"])["cache"] for stage in ("serve", "prepare")] == [False, True]
+
+
+def test_a_program_that_asks_a_server_has_its_address() -> None:
+    program, _ = _with_server()["infer-work"]["containerSet"]["containers"]
+    assert {"name": "MODEL_URL", "value": "http://classifier:8501/v1/models/digits"} in program["env"]
 
 
 def test_code_too_large_for_one_config_map_is_unpacked() -> None:
