@@ -16,7 +16,6 @@ from stack.settings import StackConfig
 from workloads import model_sources, tiers
 from workloads.base import WorkloadArgs
 from workloads.platform_settings import PlatformSettings
-from workloads.settings.model_server import ServerSettings
 from workloads.settings.mounts import Location
 
 
@@ -121,13 +120,8 @@ class ResolvedStack:
     @property
     def tried(self) -> frozenset[str]:
         """The models whose new versions a canary tries, by the keys of `models`."""
-        return frozenset(
-            name if len(one.served) == 1 else f"{name}/{model}"
-            for name, one in self.config.workloads.items()
-            if isinstance(one, ServerSettings)
-            for model, served in one.served.items()
-            if served.canary
-        )
+        named = {key: model_sources.served(key, self.config.workloads) for key in self.model_names}
+        return frozenset(key for key, model in named.items() if model and model.canary)
 
     @property
     def gpus_without_queue(self) -> dict[str, dict[Key, int]]:

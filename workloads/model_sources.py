@@ -53,7 +53,10 @@ def served(target: str, workloads: Mapping[str, WorkloadArgs]) -> ServedModel | 
     found = workloads.get(server)
     if not isinstance(found, ServerSettings):
         return None
-    return found.served.get(model) if model else found.model
+    if not model and len(found.served) == 1:
+        (only,) = found.served.values()
+        return only
+    return found.served.get(model)
 
 
 def resolved(workloads: Mapping[str, W]) -> dict[str, W]:

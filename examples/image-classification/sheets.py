@@ -36,7 +36,8 @@ def digits_on(sheet: Path) -> np.ndarray:
     ink = (1 - paper / white) * _INK
     blocks = ink.reshape(rows // _SCALE, _SCALE, columns // _SCALE, _SCALE).mean(axis=(1, 3))
     cells = blocks.reshape(blocks.shape[0] // SIZE, SIZE, blocks.shape[1] // SIZE, SIZE).swapaxes(1, 2)
-    return cells.reshape(-1, SIZE, SIZE).round().astype(np.uint8)
+    digits: np.ndarray = cells.reshape(-1, SIZE, SIZE).round().astype(np.uint8)
+    return digits
 
 
 def scan(images: np.ndarray) -> bytes:
