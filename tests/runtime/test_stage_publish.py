@@ -111,7 +111,7 @@ def test_the_newest_version_is_not_published_again_and_an_earlier_model_is(servi
 
 
 def test_the_result_is_the_version_once_the_server_answers_for_it(serving: _Serving, tmp_path: Path) -> None:
-    looks = []
+    looks: list[int] = []
 
     def pause() -> None:
         looks.append(len(looks))
