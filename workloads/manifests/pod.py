@@ -164,8 +164,28 @@ def _spec(name: str, container: Container, grace_seconds: int, restart_policy: s
         "securityContext": pod_security.pod(),
         **({"initContainers": before} if before else {}),
         "containers": [{**_container(container), **_last_words(restart_policy)}],
-        "volumes": _volumes(container),
+        "volumes": agreeing(_volumes(container)),
     }
+
+
+def agreeing(volumes: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """A pod's volumes, where those of one claim are read-only only if all of them are.
+
+    The kubelet mounts a claim once for a pod, as one of its volumes says: which one is a matter of chance. Read-only
+    mounts of containers stay so.
+    """
+    writable = {
+        name for each in volumes if (name := _claim(each)) and not each["persistentVolumeClaim"].get("readOnly")
+    }
+    return [
+        {**each, "persistentVolumeClaim": {"claimName": name}} if (name := _claim(each)) in writable else {**each}
+        for each in volumes
+    ]
+
+
+def _claim(volume: Mapping[str, Any]) -> str:
+    name: str = volume.get("persistentVolumeClaim", {}).get("claimName", "")
+    return name
 
 
 def _last_words(restart_policy: str) -> dict[str, str]:

@@ -30,7 +30,7 @@ def _pod(template: Mapping[str, Any], mounts: Sequence[VolumeMount]) -> dict[str
     volumes = [{"name": name, "persistentVolumeClaim": {"claimName": one.claim}} for name, one in named]
     spec = template["spec"]
     containers = [{**each, "volumeMounts": [*each["volumeMounts"], *mounted]} for each in spec["containers"]]
-    made = {**spec, "containers": containers, "volumes": [*spec["volumes"], *volumes]}
+    made = {**spec, "containers": containers, "volumes": pod.agreeing([*spec["volumes"], *volumes])}
     return {"metadata": _metadata(template["metadata"], mounts), "spec": {**made, **_affinity(template, mounts)}}
 
 

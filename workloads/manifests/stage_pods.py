@@ -337,7 +337,7 @@ def _with_keeper(made: dict[str, Any], keeper: dict[str, Any], shared: Collectio
         "spec": {
             **spec,
             "containers": [*spec["containers"], container],
-            "volumes": [*spec["volumes"], *more],
+            "volumes": pod.agreeing([*spec["volumes"], *more]),
             **({"affinity": affinity} if (affinity := _affinity(made, keeper)) else {}),
         },
     }

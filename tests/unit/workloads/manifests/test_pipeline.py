@@ -92,6 +92,7 @@ def test_a_program_sees_its_inputs_and_nothing_else_of_the_volumes() -> None:
     assert {mount["name"] for each in (program, keeper) for mount in each["volumeMounts"]} == set(names)
 
 
+
 def test_a_program_has_its_folders_where_its_image_expects_them() -> None:
     stage = {**_SETTINGS["train"], "inputs": {"photos": {"dataset": "raw", "path": "/pfs/photos"}}}
     program, keeper = _templates(settings={"train": {**stage, "outputPath": "/pfs/out"}})["train-work"]["containerSet"][
@@ -102,6 +103,13 @@ def test_a_program_has_its_folders_where_its_image_expects_them() -> None:
     assert mounts["/pfs/photos"]["subPath"] == "{{inputs.parameters.in-photos}}"
     assert _mounts(keeper)["/pfs/out"]["name"] == mounts["/pfs/out"]["name"]
     assert keeper["command"][-1] == "/pfs/out"
+
+
+def test_volumes_of_one_claim_are_all_writable_where_one_is() -> None:
+    """The kubelet mounts the claim once, as any of them says."""
+    claims = [one for one in _templates()["prepare-work"]["volumes"] if "persistentVolumeClaim" in one]
+    assert len(claims) == 3
+    assert not any(one["persistentVolumeClaim"].get("readOnly") for one in claims)
 
 
 def test_no_pod_has_a_token_and_all_meet_pod_security() -> None:
