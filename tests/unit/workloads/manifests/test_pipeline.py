@@ -92,7 +92,6 @@ def test_a_program_sees_its_inputs_and_nothing_else_of_the_volumes() -> None:
     assert {mount["name"] for each in (program, keeper) for mount in each["volumeMounts"]} == set(names)
 
 
-
 def test_a_program_has_its_folders_where_its_image_expects_them() -> None:
     stage = {**_SETTINGS["train"], "inputs": {"photos": {"dataset": "raw", "path": "/pfs/photos"}}}
     program, keeper = _templates(settings={"train": {**stage, "outputPath": "/pfs/out"}})["train-work"]["containerSet"][
