@@ -26,9 +26,11 @@ export LC_ALL := C.UTF-8
 help: ## List the commands.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+# POLICIES=skip deploys what the policies refuse; the history of the stack and `make status` tell it.
 # REFRESH=1 reads every resource first, and repairs what somebody changed outside of Pulumi.
 up: $(VENV)/.bootstrapped ## Deploy a stack: build what is missing, start the embedded cluster if it is there: make up STACK=dev
-	@$(BIN)/python -m driver up --stack $(STACK) $(if $(REFRESH),--refresh)
+	@$(BIN)/python -m driver up --stack $(STACK) $(if $(REFRESH),--refresh) \
+		$(if $(POLICIES),--policies $(POLICIES))
 
 down: $(VENV)/.bootstrapped ## Stop the embedded cluster. Data, tools and images stay.
 	@$(BIN)/python -m driver down $(NAMED)
@@ -84,8 +86,9 @@ test-unit: $(VENV)/.tested ## The unit tests alone: no engine, no cluster, under
 # a scorer's and of a recorder's pods and broker in 10,000 records, 50 swaps of a served version, 50 kills of servers,
 # 20 evictions of all replicas, 20 canaries promoted and 20 rolled back, 1,000 malformed requests, 10,000 calls of the
 # CSI driver, 500 snapshots of a training, 100 changes of claims, 500 jobs in queues, 200 rounds of gangs, 10,000 specs
-# of jobs, 300 kills of committers of a dataset and 10,000 operations on datasets; and in each shard a canary behind a
-# Gateway, KEDA's scaling, every strategy, 500 jobs at once and 500 mutants of settings, fresh ones.
+# of jobs, 300 kills of committers of a dataset, 10,000 operations on datasets and 1,000 valid stacks that the policies
+# judge; and in each shard a canary behind a Gateway, KEDA's scaling, every strategy, 500 jobs at once and 500 mutants
+# of settings, fresh ones.
 test-nightly: tools-test ## The heavier counts, in shards: make test-nightly SHARD=1/10
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_KILLS=$$((100 / $${SHARD#*/})) \
 		$(BIN)/python -m pytest tests/e2e/test_update_killed.py tests/e2e/test_run_killed.py --timeout 0
@@ -130,6 +133,8 @@ test-nightly: tools-test ## The heavier counts, in shards: make test-nightly SHA
 		$(BIN)/python -m pytest tests/unit/stack/test_fresh_mutants.py tests/unit/stack/test_refused_mistakes.py --timeout 0
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_SPECS=$$((10000 / $${SHARD#*/})) \
 		$(BIN)/python -m pytest tests/properties/test_jobs.py --timeout 0
+	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_VALID_STACKS=$$((1000 / $${SHARD#*/})) \
+		$(BIN)/python -m pytest tests/policies/test_valid_stacks.py --timeout 0
 
 # An environment of its own: TensorFlow's GPU build, NVIDIA's libraries, and what the training image has beside them. The
 # link is that of embedded/images/cusolver.py.

@@ -18,6 +18,13 @@ def stack(command: _Command) -> _Command:
     return click.option("--stack", default="dev", show_default=True, help=text, shell_complete=_stacks)(command)
 
 
+def policies(command: _Command) -> _Command:
+    """`--policies`, as the parameter `policies`: run or skip."""
+    text = "Whether the policies judge the update. The stack's history and `make status` tell that they were skipped."
+    choice = click.Choice(["run", "skip"])
+    return click.option("--policies", type=choice, default="run", show_default=True, help=text)(command)
+
+
 def _stacks(_: click.Context, __: click.Parameter, begun: str) -> list[str]:
     from driver.stack_settings import stack_names
 

@@ -7,6 +7,7 @@ import os
 import sys
 
 from driver import down, exit_codes, purge, status, tools, up
+from driver.policies import Policies
 from driver.stack_settings import STACK
 from driver.target import Target
 from embedded.paths import Instance
@@ -20,6 +21,13 @@ def _parser() -> argparse.ArgumentParser:
     for command in (up, status):
         command.add_argument("--stack", default=STACK, help=f"name of a Pulumi.<stack>.yaml (default: {STACK})")
     up.add_argument("--refresh", action="store_true", help="read every resource first, and repair what has drifted")
+    up.add_argument(
+        "--policies",
+        type=Policies,
+        choices=list(Policies),
+        default=Policies.RUN,
+        help="whether the policies judge the update (default: run); the stack's history tells that they were skipped",
+    )
     down = commands.add_parser("down", help="stop the embedded cluster; data stays")
     purge = commands.add_parser("purge", help="stop the embedded cluster and delete its data")
     purge.add_argument("--yes", action="store_true", help="do not ask for confirmation")
@@ -39,7 +47,7 @@ def _run(args: argparse.Namespace) -> None:
     context = os.environ.get("TENSORPLANE_CONTEXT", "")
     match args.command:
         case "up":
-            up.up(context, args.stack, refresh=args.refresh)
+            up.up(context, args.stack, args.policies, refresh=args.refresh)
         case "status":
             status.status(context, args.stack)
         case "down":

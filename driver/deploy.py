@@ -17,10 +17,12 @@ from driver import (
     locks,
     missing_claims,
     pending_operations,
+    policies,
     protected,
     retained_volumes,
 )
 from driver.kube import Kube
+from driver.policies import Policies
 from driver.runs import may_change, steps
 from driver.runs import words as runs
 from driver.runs.steps import STREAMED
@@ -78,21 +80,25 @@ class Stack:
         *,
         previewed: bool = False,
         refresh: bool = False,
+        judged: Policies = Policies.SKIP,
     ) -> dict[str, int]:
         """`pulumi up`; returns the number of resources per operation (`same`, `create`, …).
 
         With the cluster's API, claims that somebody deleted are created again; `show` prints a line for each.
-        `previewed`: the caller has shown what the update does. `refresh`: read every resource first.
+        `previewed`: the caller has shown what the update does, and its policies passed. `judged`: whether the policies
+        judge the update, so that a refusal comes before any change. `refresh`: read every resource first.
         """
         state = json.loads(self._call("stack", "export"))
         if api:
             self._forget_gone_claims(state, api, step, show)
         volumes = {f"{self.settings.namespace}/{name}" for name in self.settings.section("volumes")}
         # A preview takes seconds, and a refusal in it comes before any change. Without it, the update stops half-way.
-        preview = not previewed and retained_volumes.undeclared(state, volumes)
-        if not (previewed or preview) and self._may_delete_or_restart(state):
-            preview = not self._print_consequences(state, api, step, show)
-        self._update(["up", *(["--refresh"] if refresh else [])], step, preview=preview)
+        refuses = not previewed and retained_volumes.undeclared(state, volumes)
+        preview = refuses or (judged is Policies.RUN and not previewed)
+        if not (previewed or refuses) and self._may_delete_or_restart(state):
+            preview = not self._print_consequences(state, api, step, show, judged)
+        more = [*(["--refresh"] if refresh else ()), *policies.of_update(judged, self.settings.name)]
+        self._update(["up", *more], step, preview=preview)
         history = json.loads(self._call("stack", "history", "--json", "--page-size", "1"))
         changes = dict(history[0].get("resourceChanges") or {})
         # Resources that the program only reads, such as the stack's own outputs, do not count as changes.
@@ -134,11 +140,12 @@ class Stack:
         return differ | {"namespace"} if renamed else differ
 
     def _print_consequences(
-        self, state: dict[str, Any], api: Kube | None, step: Step, show: Callable[[str], None]
+        self, state: dict[str, Any], api: Kube | None, step: Step, show: Callable[[str], None], judged: Policies
     ) -> bool:
         """Print what happens to each run and to data; False if the preview failed. A Fault if data is at risk."""
+        pack = policies.pack(self.settings.name) if judged is Policies.RUN else []
         try:
-            shown = self._run(["preview", "--json"], step, watch=lambda line: None, more=STREAMED)
+            shown = self._run(["preview", "--json", *pack], step, watch=lambda line: None, more=STREAMED)
         except Stopped:
             raise
         except Fault:
@@ -163,6 +170,10 @@ class Stack:
         # The program takes the snapshots before a volume is deleted.
         self._update(["destroy", "--run-program"], step)
 
+    def skipped_policies(self) -> bool:
+        """Whether the last update of the stack was not judged by the policies."""
+        return policies.skipped(json.loads(self._call("stack", "history", "--json", "--page-size", "1")))
+
     def outputs(self) -> dict[str, Any]:
         """The stack's outputs, secrets shown: for use in this process, not for printing."""
         outputs: dict[str, Any] = json.loads(self._call("stack", "output", "--json", "--show-secrets"))
@@ -179,6 +190,8 @@ class Stack:
             output = log.read_text().rpartition(f" $ {self.pulumi} ")[2]
             if held := locks.refusal(output, self.settings.name):
                 raise held from None
+            if refused := policies.refusals(output):
+                raise Fault(*refused, f"  log: {log}") from None
             errors = diagnostics(output)
             raise Fault(*errors, f"  log: {log}") if errors else fault from None
 

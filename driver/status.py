@@ -6,11 +6,13 @@ import datetime
 
 from rich.console import RenderableType
 
-from driver import missing_claims, status_tables, terminal
+from driver import advice, missing_claims, status_tables, terminal
+from driver.deploy import open_stack
 from driver.kube import START, Kube
 from driver.stack_settings import STACK, StackSettings
 from driver.target import Target
 from embedded import cluster
+from embedded.fault import Fault
 from embedded.paths import Instance
 
 
@@ -25,8 +27,21 @@ def status(context: str, stack: str = STACK) -> None:
         return
     api = target.api()
     console.print(report(api, embedded=target.embedded))
+    if skipped := _skipped_policies(target):
+        console.print(skipped, markup=False, soft_wrap=True)
     for line in missing_claims.missing(settings.section("volumes"), settings.namespace, api, stack):
         console.print(line, markup=False, soft_wrap=True)
+
+
+def _skipped_policies(target: Target) -> str:
+    """A line if the last update was not judged by the policies."""
+    try:
+        skipped = open_stack(target).skipped_policies()
+    except Fault:  # neither the tools nor the stack need to be here to look at a cluster
+        return ""
+    if not skipped:
+        return ""
+    return f"The last update skipped the policies; judge the stack with: {advice.make('preview', target.stack)}"
 
 
 def report_embedded(instance: Instance) -> RenderableType:

@@ -9,8 +9,10 @@ from cli import options
 
 @click.command("up")
 @options.stack
-def command(stack: str) -> int:
+@options.policies
+def command(stack: str, policies: str) -> int:
     """Deploy a stack, with its embedded cluster if it has one."""
     from driver import exit_codes, up
+    from driver.policies import Policies
 
-    return exit_codes.run(lambda: up.up(options.context(), stack))
+    return exit_codes.run(lambda: up.up(options.context(), stack, Policies(policies)))

@@ -9,7 +9,7 @@ import pytest
 
 from components import versions
 from tests.policies.conftest import PACK, Judge, Violations
-from tests.policies.stacks import Resource, flat
+from tests.policies.stacks import Resource, flat, registered
 from tests.support import goldens
 
 CHARTS = {name: chart for name, chart in vars(versions).items() if isinstance(chart, versions.Chart)}
@@ -19,24 +19,8 @@ TPU_CHIPS = {"gke-tpu-jobs": 4 * 4 + 8}
 
 
 def _resources(name: str) -> tuple[list[Resource], int]:
-    made = [
-        {
-            **row,
-            "parent": row.get("options", {}).get("parent", ""),
-            "protect": row.get("options", {}).get("protect", False),
-            "props": _written(row["inputs"]),
-        }
-        for row in goldens.rows(name)
-    ]
-    # The engine tells components before what they made.
-    made.sort(key=lambda row: not row["type"].startswith("tensorplane:"))
-    return made, int(goldens.exports(name).get("gpus", 0)) + TPU_CHIPS.get(name, 0)
-
-
-def _written(inputs: dict[str, Any]) -> dict[str, Any]:
-    """Goldens keep the keys of a ConfigMap, not its texts."""
-    files = ("data", "binaryData") if inputs.get("kind") == "ConfigMap" else ()
-    return {key: dict.fromkeys(value, "") if key in files else value for key, value in inputs.items()}
+    gpus = int(goldens.exports(name).get("gpus", 0)) + TPU_CHIPS.get(name, 0)
+    return registered(goldens.rows(name)), gpus
 
 
 @pytest.mark.parametrize("name", goldens.STACKS)

@@ -41,13 +41,18 @@ def of(rendered: Rendered) -> dict[str, str]:
     """The goldens of a stack by file name. They leave out what follows from the content of code."""
     parts: dict[str, list[Row]] = {}
     for each in rendered.resources:
-        row = {"type": each.type, "name": each.name, "inputs": _neutral(each.inputs), "options": dict(each.options)}
-        parts.setdefault(_file(each.component), []).append(row)
+        parts.setdefault(_file(each.component), []).append(row_of(each))
     return {
         **{name: _text(part) for name, part in parts.items()},
         _EXPORTS: _text(_neutral(rendered.exports)),
         _SUMMARY: "".join(f"- {_line(each)}\n" for each in rendered.resources),
     }
+
+
+def row_of(registered: Registered) -> Row:
+    """A resource as the goldens have it."""
+    inputs = _neutral(registered.inputs)
+    return {"type": registered.type, "name": registered.name, "inputs": inputs, "options": dict(registered.options)}
 
 
 def read(stack: str) -> dict[str, str]:

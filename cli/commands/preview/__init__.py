@@ -11,6 +11,7 @@ from cli import options
 
 @click.command("preview")
 @options.stack
+@options.policies
 @click.option(
     "--report", type=Path, default="preview.md", show_default=True, metavar="FILE", help="Path of the Markdown report."
 )
@@ -20,9 +21,10 @@ from cli import options
     metavar="REVISION",
     help="Where the stack's state cannot be read: compare with the merge base of HEAD and this revision.",
 )
-def command(stack: str, report: Path, base: str) -> int:
+def command(stack: str, policies: str, report: Path, base: str) -> int:
     """What `pulumi up` would change, with the policies' verdicts."""
     from cli.commands.preview import show
     from driver import terminal
+    from driver.policies import Policies
 
-    return show.run(stack, options.context(), base, report, terminal.console())
+    return show.run(stack, options.context(), base, report, terminal.console(), Policies(policies))

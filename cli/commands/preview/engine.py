@@ -18,9 +18,10 @@ from cli.commands.preview import events
 from cli.commands.preview.events import Event
 from cli.commands.preview.report import Report
 from cli.jobs import durations
-from driver import missing_claims
+from driver import missing_claims, policies
 from driver.data_at_risk import Facts, risks
 from driver.kube import Kube
+from driver.policies import Policies
 from driver.runs import words as runs
 from driver.runs.steps import STREAMED, planned
 from driver.stack_settings import StackSettings, call
@@ -30,14 +31,12 @@ from embedded.children import Children
 from embedded.fault import Fault
 from embedded.hosts import stand_ins
 from embedded.hosts.environment import pulumi_environment
-from embedded.paths import PROJECT
 
 _MODE = {
     **STREAMED,
     # Objects in a cluster that does not exist yet have their inputs as outputs; else policies would pass on empty ones.
     "PULUMI_LEGACY_PROVIDER_PREVIEW": "1",
 }
-_PACK = PROJECT / "policies"
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ class Preview:
     settings: StackSettings
     pulumi: Path
     environment: Mapping[str, str]
-    pack: Path | None = _PACK
+    pack: Path | None = policies.PACK
     """The policy pack; None: no policy is evaluated."""
     refresh: bool = False
     """Whether every resource is read first."""
@@ -136,15 +135,11 @@ class Preview:
         command += ["--stack", self.settings.name, "--config-file", str(self.settings.file)]
         if self.refresh:
             command.append("--refresh")
-        if self.pack is None:
-            return command
-        command += ["--policy-pack", str(self.pack)]
-        quota = self.pack / f"config.{self.settings.name}.json"
-        return [*command, "--policy-pack-config", str(quota)] if quota.exists() else command
+        return [*command, *(policies.pack(self.settings.name, self.pack) if self.pack else ())]
 
 
 @contextmanager
-def opened(stack: str, context: str) -> Iterator[Preview]:
+def opened(stack: str, context: str, judged: Policies = Policies.RUN) -> Iterator[Preview]:
     """The preview of a stack, on the cluster of its file or of `context`. Its temporary files are removed afterwards.
 
     A stack that does not exist gets a temporary state.
@@ -165,7 +160,9 @@ def opened(stack: str, context: str) -> Iterator[Preview]:
         needed = stand_ins.needed()
         path = passing.enter_context(stand_ins.on_path(needed, environment["PATH"]))
         api = None if target.cloud else target.api()
-        yield Preview(settings, pulumi, {**environment, "PATH": path}, stand_ins=needed, api=api, stays=stays)
+        pack = policies.PACK if judged is Policies.RUN else None
+        environment = {**environment, "PATH": path}
+        yield Preview(settings, pulumi, environment, pack, stand_ins=needed, api=api, stays=stays)
 
 
 def _compare(settings: StackSettings, target: Target) -> None:

@@ -11,6 +11,7 @@ import pytest
 from rich.console import Console
 
 from driver import showcase, stack_settings, up, watch
+from driver.policies import Policies
 from driver.target import Target
 from embedded.fault import Fault
 from embedded.paths import PROJECT, Instance
@@ -41,8 +42,10 @@ def test_a_preview_that_refuses_stops_the_update(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(up, "_tensorplane", refuses)
     with pytest.raises(Fault, match="A policy refuses this update"):
-        up._previewed(CLOUD)
-    assert asked == [("prod", "preview")]
+        up._previewed(CLOUD, Policies.RUN)
+    with pytest.raises(Fault):
+        up._previewed(CLOUD, Policies.SKIP)
+    assert asked == [("prod", "preview", "--policies", "run"), ("prod", "preview", "--policies", "skip")]
 
 
 def test_a_cluster_in_a_cloud_that_does_not_answer_stops_no_update(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,7 +30,7 @@ def markdown(report: Report) -> Iterator[str]:
         passed = _passed(report)
         yield table(("policy", "verdict"), [*rows, *([(passed, "passed")] if passed else [])])
     else:
-        yield "Not evaluated: the preview ended before the policies saw the whole stack."
+        yield "Not evaluated: the preview ended before the policies saw the whole stack, or skipped them."
 
 
 def _passed(report: Report) -> str:

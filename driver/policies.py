@@ -1,0 +1,59 @@
+"""The policy pack in previews and updates, and updates that skip it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from embedded.paths import PROJECT
+
+PACK = PROJECT / "policies"
+_SKIPPED = "policies: skipped"
+# The engine's section of violated policies: a pack, then each violation with the rule's description and its message.
+_SECTION = re.compile(r"^Policies:\n(.*?)(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
+_VIOLATION = re.compile(r"^ +- \[(?P<level>\w+)\].*?  (?P<name>[a-z][a-z0-9-]+)  \(.*\)$")
+
+
+class Policies(StrEnum):
+    """Whether an update is judged."""
+
+    RUN = "run"
+    SKIP = "skip"
+    """The stack's history records it: `make status` shows it until an update is judged."""
+
+
+def pack(stack: str, folder: Path = PACK) -> list[str]:
+    """Arguments of the CLI: the pack, and the stack's configuration of it."""
+    config = folder / f"config.{stack}.json"
+    return ["--policy-pack", str(folder), *(["--policy-pack-config", str(config)] if config.exists() else ())]
+
+
+def of_update(policies: Policies, stack: str) -> list[str]:
+    """Arguments of `pulumi up`."""
+    return pack(stack) if policies is Policies.RUN else ["--message", _SKIPPED]
+
+
+def skipped(history: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the last update of a stack skipped the policies, from its history, newest first."""
+    return bool(history) and history[0].get("message") == _SKIPPED
+
+
+def refusals(output: str) -> list[str]:
+    """The violations of mandatory rules in the CLI's output, a line each."""
+    return [line for section in _SECTION.findall(output) for line in _violations(section.splitlines())]
+
+
+def _violations(lines: Sequence[str]) -> Iterator[str]:
+    level = name = ""
+    told: list[str] = []
+    for line in [*lines, ""]:
+        found = _VIOLATION.match(line)
+        if found or not line.strip():
+            # The first line repeats the rule's description.
+            yield from (f"policy {name}: {each}" for each in told[1:] if level == "mandatory")
+            told, level, name = [], *((found["level"], found["name"]) if found else ("", ""))
+        elif name:
+            told.append(line.strip())

@@ -1,0 +1,66 @@
+"""Ways to hide GPUs from the quota, each in a namespace of its own, so that all are judged in one stack."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tests.policies.stacks import UNKNOWN_NUMBER, Resource
+from tests.policies.test_counted_tricks import COUNTED
+from tests.policies.test_gpu_quota import RAW, UNCOUNTABLE
+from tests.policies.test_tricks import REFUSED
+
+
+@dataclass(frozen=True)
+class Trick:
+    """Resources that request GPUs, or may."""
+
+    name: str
+    resources: list[Resource]
+    gpus: int | None
+    """How many are counted; None if the trick is refused because they cannot be."""
+
+
+def tricks() -> list[Trick]:
+    """All of them. What is counted is also tried with each of its numbers hidden until the update."""
+    counted = {**COUNTED, **{name: ([resource], gpus) for name, (resource, gpus) in RAW.items()}}
+    found = [Trick(name, stack, gpus) for name, (stack, gpus) in counted.items()]
+    found += [Trick(name, stack, None) for name, (stack, _) in REFUSED.items()]
+    found += [Trick(name, [resource], None) for name, resource in UNCOUNTABLE.items()]
+    found += [Trick(f"{one.name}, {path} hidden", stack, None) for one in list(found) for path, stack in _hidden(one)]
+    return [_apart(each, f"trick-{number}") for number, each in enumerate(found)]
+
+
+def _hidden(trick: Trick) -> Iterator[tuple[str, list[Resource]]]:
+    if trick.gpus is None:
+        return
+    for path in _numbers(trick.resources):
+        stack = copy.deepcopy(trick.resources)
+        owner: Any = stack
+        for key in path[:-1]:
+            owner = owner[key]
+        owner[path[-1]] = UNKNOWN_NUMBER
+        yield ".".join(map(str, path)), stack
+
+
+def _numbers(node: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    entries = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    for key, value in entries:
+        # A request of CPUs hides no GPU.
+        if isinstance(value, int | float) and not isinstance(value, bool) and key != "cpu":
+            yield *path, key
+        yield from _numbers(value, (*path, key))
+
+
+def _apart(trick: Trick, namespace: str) -> Trick:
+    """The trick in its own namespace, under names that no other has."""
+    stack = copy.deepcopy(trick.resources)
+    for resource in stack:
+        resource["name"] = f"{namespace}-{resource['name']}"
+        resource["parent"] = f"{namespace}-{resource['parent']}" if resource.get("parent") else ""
+        if resource["type"].startswith("kubernetes:"):
+            metadata = {**(resource["props"].get("metadata") or {}), "namespace": namespace}
+            resource["props"] = {**resource["props"], "metadata": {"name": "x", **metadata}}
+    return Trick(trick.name, stack, trick.gpus)

@@ -1,0 +1,118 @@
+"""A violating and a compliant case of each rule through the real engine: many in one state, judged by `policy analyze`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.hosts.engine import Engine
+from tests.policies import cases_of
+from tests.policies.cases_of import Case
+from tests.policies.conftest import PACK, Judge
+from tests.policies.stacks import UNKNOWN_OBJECT, Resource
+
+MOST_BATCHES = 6
+
+
+def chosen(violating: bool) -> list[Case]:
+    """The first case of each rule whose values are all known: a state has no others."""
+    found: dict[str, Case] = {}
+    for case in cases_of.load():
+        if bool(case.says) == violating and UNKNOWN_OBJECT not in json.dumps(case.resources):
+            found.setdefault(case.rule, case)
+    return list(found.values())
+
+
+def together(cases: Sequence[Case]) -> tuple[list[Resource], dict[str, Any]]:
+    """The cases in one stack, under names of their own, and the configuration of their rules."""
+    resources = [
+        {**one, "name": f"{case.rule}-{one['name']}", "parent": f"{case.rule}-{one['parent']}" if one["parent"] else ""}
+        for case in cases
+        for one in case.resources
+        if one["name"] != "bystander"
+    ]
+    return resources, {case.rule: dict(case.config) for case in cases}
+
+
+def agree(judge: Judge, cases: Sequence[Case]) -> bool:
+    """Whether each case says in this company what it says alone."""
+    told = judge("*", *together(cases))
+    return all(
+        len(told[case.rule]) == len(case.says)
+        and all(any(_without_name(said) in one for one in told[case.rule]) for said in case.says)
+        for case in cases
+    )
+
+
+def _without_name(said: str) -> str:
+    """What a message says after the name of its resource."""
+    name, kind, rest = said.partition("): ")
+    return rest if kind and "(" in name and " " not in name.partition(" (")[0] else said
+
+
+def batches(judge: Judge, cases: Sequence[Case]) -> Iterator[list[Case]]:
+    """The cases in as few stacks as need be."""
+    left = list(cases)
+    while left:
+        batch: list[Case] = []
+        for case in left:
+            if agree(judge, [*batch, case]):
+                batch.append(case)
+        assert batch, left
+        left = [case for case in left if case not in batch]
+        yield batch
+
+
+@pytest.fixture(scope="module")
+def engine(pack_environment: None, tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    return Engine.at(tmp_path_factory.mktemp("engine"))
+
+
+def analyze(engine: Engine, folder: Path, cases: Sequence[Case]) -> str:
+    """What the engine prints of a state with these cases."""
+    resources, config = together(cases)
+    project = engine.project(folder).started()
+    (project.folder / "state.json").write_text(json.dumps(_state(resources)))
+    (project.folder / "policies.json").write_text(json.dumps(config))
+    project.run("stack", "import", "--stack", "dev", "--file", "state.json")
+    judged = project.start(
+        *("policy", "analyze", "--stack", "dev", "--policy-pack", str(PACK), "--policy-pack-config", "policies.json")
+    )
+    return judged.communicate()[0]
+
+
+def _state(resources: Sequence[Resource]) -> dict[str, Any]:
+    root = "urn:pulumi:dev::tiny::pulumi:pulumi:Stack::tiny-dev"
+    urns = {one["name"]: f"urn:pulumi:dev::tiny::{one['type']}::{one['name']}" for one in reversed(resources)}
+    made = [
+        {
+            "urn": f"urn:pulumi:dev::tiny::{one['type']}::{one['name']}",
+            "custom": False,
+            "type": one["type"],
+            "outputs": one["props"],
+            "parent": urns[one["parent"]] if one["parent"] else root,
+            "protect": bool(one.get("protect")),
+        }
+        for one in resources
+    ]
+    stack = {"urn": root, "custom": False, "type": "pulumi:pulumi:Stack"}
+    manifest = {"time": "2026-01-01T00:00:00Z", "magic": "", "version": "v3"}
+    return {"version": 3, "deployment": {"manifest": manifest, "resources": [stack, *made]}}
+
+
+@pytest.mark.parametrize("violating", [True, False], ids=["violating", "compliant"])
+def test_a_case_of_each_rule_in_few_batches(judge: Judge, engine: Engine, tmp_path: Path, violating: bool) -> None:
+    cases = chosen(violating)
+    found = list(batches(judge, cases))
+    assert len(found) <= MOST_BATCHES
+    for number, batch in enumerate(found):
+        printed = analyze(engine, tmp_path / f"batch-{number}", batch)
+        assert "tensorplane@v" in printed, printed
+        for case in batch:
+            assert (f"  {case.rule}  (" in printed) == violating, f"{case}\n{printed}"
+            missing = [said for said in case.says if _without_name(said) not in printed]
+            assert missing == [], f"{case}\n{printed}"

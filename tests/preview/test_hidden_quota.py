@@ -1,0 +1,93 @@
+"""200 ways to hide GPUs from the quota, in one preview of the real engine: all are counted or refused before any change.
+
+`make test` tries a tenth of them. What can be counted is registered twice, the second time with its numbers as secrets.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import pytest
+
+from tests.policies import hidden
+from tests.policies.hidden import Trick
+from tests.policies.stacks import UNKNOWN_NUMBER, UNKNOWN_OBJECT
+from tests.preview.conftest import Previewed
+
+_PROGRAM = """
+import asyncio
+import json
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+unset = asyncio.Future()
+unset.set_result(None)
+no = asyncio.Future()
+no.set_result(False)
+later = pulumi.Output(set(), unset, no)
+provider = k8s.Provider("cluster", kubeconfig=later)
+made = {}
+
+
+class Component(pulumi.ComponentResource):
+    def __init__(self, token, name, props, opts):
+        super().__init__(token, name, {}, opts)
+        self.register_outputs(props)
+
+
+def given(value, secret):
+    if isinstance(value, dict):
+        return {key: given(each, secret) for key, each in value.items()}
+    if isinstance(value, list):
+        return [given(each, secret) for each in value]
+    if value in UNKNOWN:
+        return later
+    if secret and isinstance(value, (int, float)) and not isinstance(value, bool):
+        return pulumi.Output.secret(value)
+    return value
+
+
+def register(resource, secret):
+    token, name = resource["type"], resource["name"] + ("-secret" if secret else "")
+    parent = made.get(resource["parent"] + ("-secret" if secret else ""))
+    props = resource["props"]
+    if token.startswith("tensorplane:") or ":yaml" in token:
+        made.setdefault(name, Component(token, name, given(props, secret), pulumi.ResourceOptions(parent=parent)))
+        return
+    module, kind = token.split(":")[1:]
+    if module.partition("/")[0] != "helm.sh":
+        typed = {"apiVersion": module.removeprefix("core/"), "kind": kind.removesuffix("Patch")}
+        props = {**typed, **props}
+    if secret:
+        props = {**props, "metadata": {**props["metadata"], "namespace": props["metadata"]["namespace"] + "-secret"}}
+    opts = pulumi.ResourceOptions(parent=parent, provider=provider)
+    made.setdefault(name, pulumi.CustomResource(token, name, given(props, secret), opts))
+
+
+for trick in json.loads(TRICKS):
+    for secret in (False, True) if trick["gpus"] is not None else (False,):
+        for resource in trick["resources"]:
+            register(resource, secret)
+"""
+
+
+def _program(tricks: Sequence[Trick]) -> str:
+    listed = json.dumps([{"gpus": each.gpus, "resources": each.resources} for each in tricks])
+    return f"TRICKS = {listed!r}\nUNKNOWN = {[UNKNOWN_NUMBER, UNKNOWN_OBJECT]!r}\n{_PROGRAM}"
+
+
+@pytest.mark.parametrize("part", [10, pytest.param(1, marks=pytest.mark.nightly)])
+def test_every_trick_is_counted_or_refused(previewed: Previewed, part: int) -> None:
+    tricks = hidden.tricks()[::part]
+    found = previewed(_program(tricks))
+    assert found.faults == ()
+    assert found.refused
+    (quota,) = [verdict for verdict in found.verdicts if verdict.policy == "gpu-quota"]
+    told = "\n".join(quota.messages)
+    assert f"request {2 * sum(each.gpus or 0 for each in tricks)} GPUs; the quota is 0" in told
+    refused = [each for each in tricks if each.gpus is None]
+    more = [message for message in quota.messages if message.startswith("and ")]
+    assert more, told
+    assert int(more[0].split()[1]) + 5 >= len(refused)

@@ -1,0 +1,54 @@
+"""The pack's arguments, what a refusal of the engine says, and whether an update was judged."""
+
+from __future__ import annotations
+
+import pytest
+
+from driver import policies
+from driver.policies import PACK, Policies
+
+_REFUSED = """\
+Previewing update (dev):
+ +  pulumi:pulumi:Stack tiny-dev create error: preview failed
+Policies:
+    ❌ tensorplane@v0.1.0 (local: /x/policies)
+        - [mandatory] [severity: high]  gpu-quota  (pulumi:pulumi:Stack: tiny-dev)
+          Workloads request at most `maxGpus` GPUs.
+          The workloads request 6 GPUs; the quota is 0.
+        - [advisory] [severity: medium]  image-digests  (kubernetes:apps/v1:Deployment: web)
+          Every image has a digest.
+          web (Deployment): no digest; add one
+        - [mandatory] [severity: critical]  pod-privileges  (kubernetes:apps/v1:Deployment: web)
+          No container is privileged.
+          web (Deployment): it is privileged; remove it
+
+Diagnostics:
+  pulumi:pulumi:Stack (tiny-dev):
+    error: preview failed
+"""
+
+
+def test_what_mandatory_rules_found_is_a_line_each() -> None:
+    assert policies.refusals(_REFUSED) == [
+        "policy gpu-quota: The workloads request 6 GPUs; the quota is 0.",
+        "policy pod-privileges: web (Deployment): it is privileged; remove it",
+    ]
+
+
+def test_output_without_violations_has_none() -> None:
+    assert policies.refusals("Updating (dev):\nDiagnostics:\n    error: update failed\n") == []
+    assert policies.refusals("Policies:\n    ✅ tensorplane@v0.1.0 (local: /x/policies)\n\nResources:\n") == []
+
+
+@pytest.mark.parametrize(("stack", "configured"), [("prod", True), ("mine", False)])
+def test_a_stack_is_judged_by_its_own_configuration(stack: str, configured: bool) -> None:
+    arguments = policies.of_update(Policies.RUN, stack)
+    assert arguments[:2] == ["--policy-pack", str(PACK)]
+    assert (arguments[2:] == ["--policy-pack-config", str(PACK / f"config.{stack}.json")]) == configured
+
+
+def test_an_update_that_skips_them_is_recorded_in_the_history() -> None:
+    _, message = policies.of_update(Policies.SKIP, "prod")
+    assert policies.skipped([{"message": message}, {"message": ""}])
+    assert not policies.skipped([{"message": "Raise the quota"}, {"message": message}])
+    assert not policies.skipped([])
