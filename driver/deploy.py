@@ -19,6 +19,7 @@ from driver import (
     pending_operations,
     policies,
     protected,
+    recorded_usage,
     retained_volumes,
 )
 from driver.kube import Kube
@@ -232,7 +233,8 @@ def open_stack(target: Target) -> Stack:
     """A target's stack, its state in the target's home."""
     settings = StackSettings(target.stack, target.home)
     make_pulumi_work_here()
-    return Stack(settings, toolchain.tools().path("pulumi"), target.environment())
+    environment = {**target.environment(), **recorded_usage.variables(settings, target)}
+    return Stack(settings, toolchain.tools().path("pulumi"), environment)
 
 
 def _value(entry: dict[str, Any] | None) -> Any:

@@ -67,7 +67,7 @@ def tree(resolved: ResolvedStack, team: str) -> dict[str, Any]:
     for name, args in found.get("teams", {}).items():
         if name != team:
             # They name people, and volumes that this team does not have.
-            for private in ("members", "volumes"):
+            for private in ("budget", "members", "volumes"):
                 args.pop(private, None)
     return {**{key: value for key, value in found.items() if value != {}}, "namespace": config.namespace_name}
 

@@ -21,7 +21,7 @@ from components.streams.create import streams_of
 from components.volumes import teams as team_volumes
 from components.volumes.component import Volume
 from components.volumes.create import volumes_of
-from stack import checks, published, team_members, team_servers, workload_stack
+from stack import budgets, checks, published, team_members, team_servers, workload_stack
 from stack.resolved import ResolvedStack
 from stack.settings import StackConfig
 from workloads import deployed_runs
@@ -62,7 +62,8 @@ def build(resolved: ResolvedStack) -> Mapping[str, Any]:
     workloads = {
         name: args.build(name, ("workloads", name), platform, inside) for name, args in config.workloads.items()
     }
-    return _outputs(cluster, namespace, workloads)
+    usage = {"usage": found} if (found := budgets.of(resolved)) else {}
+    return {**_outputs(cluster, namespace, workloads), **usage}
 
 
 def _gpu_runtime(config: StackConfig, cluster: Cluster, inside: pulumi.ResourceOptions) -> None:
@@ -133,7 +134,14 @@ def _scheduling(
         QuotaReturn(cluster=cluster, namespace=namespace, teams=teams, opts=after)
     if spaces.gpus:
         named = {name: args.namespace or name for name, args in config.teams.items()}
-        Usage(cluster=cluster, namespace=namespace, spaces=named, teams=teams, opts=after)
+        Usage(
+            cluster=cluster,
+            namespace=namespace,
+            spaces=named,
+            teams=teams,
+            budgets=budgets.of(resolved),
+            opts=after,
+        )
     if config.controllers.kueue_dashboard:
         dashboard.declare(list(config.queues), everywhere, namespace, inside)
     of_teams = {name: Space(args.namespace or name, teams[name], claims[name]) for name, args in config.teams.items()}

@@ -9,10 +9,29 @@ class QuotaReturn(TypedDict):
     teams: list[str]
 
 
+class TeamBudget(TypedDict):
+    """The budget of a team for a month, and what it has used of it."""
+
+    gpuHours: float
+    used: float | None
+    """GPU-hours this month; None where the cluster was not asked, or did not answer."""
+    month: str
+    """As 2026-11; empty where `used` is None."""
+    gpus: int
+    """The most that pods of the team can hold."""
+
+
 class Usage(TypedDict):
     """The agent that records GPU-hours."""
 
     teams: list[str]
+
+
+class UsageOutputs(TypedDict):
+    """The budgets that the records are compared with. Outputs: use is no change of the stack."""
+
+    budgets: dict[str, TeamBudget]
+    """By team."""
 
 
 class CephMirrors(TypedDict):

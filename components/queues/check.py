@@ -181,6 +181,9 @@ def _team_gpus(
         if args.gpus is not None and args.gpus > most:
             reason = f"is {args.gpus}, but the queues of team {name} offer {most}; set {most} or less, or remove it"
             yield Fault(("teams", name, "gpus"), reason, given=(*_NO_GROUPS, ("queues",)))
+        if args.budget and not most:
+            reason = f"is set, but the queues of team {name} have no GPUs; give a queue of the team GPUs, or remove it"
+            yield Fault(("teams", name, "budget"), reason, given=(*_NO_GROUPS, ("queues",)))
 
 
 def _cohorts(cohorts: Mapping[str, CohortArgs]) -> Iterator[Fault]:

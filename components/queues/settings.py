@@ -87,6 +87,14 @@ TeamAccess = Literal["readOnly", "readWrite"]
 """What a team's pods may do with a volume of the stack."""
 
 
+class BudgetArgs(Model):
+    """What a team may use in a month."""
+
+    gpu_hours: Annotated[float, Field(gt=0, le=1_000_000_000)]
+    """GPU-hours per calendar month, in UTC, of all flavors together, as `tensorplane usage` counts them. The policy
+    `team-budget` refuses updates while a team has used more and still gets GPUs."""
+
+
 class TeamArgs(Model):
     """Settings of a team: a namespace with queues."""
 
@@ -106,6 +114,8 @@ class TeamArgs(Model):
     gpus: Annotated[int, Field(ge=0, le=_MOST_GPUS)] | None = None
     """The most GPUs that pods of the namespace hold at a time, of all flavors together; by default all that its queues
     offer."""
+    budget: BudgetArgs | None = None
+    """What jobs of the team may use in a month; unlimited by default. Running jobs are never stopped for it."""
     retain: bool = True
     """Whether deletion of a created namespace is refused. Set it to false and deploy before you remove the team; the
     namespace is then deleted with everything in it."""

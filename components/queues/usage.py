@@ -28,6 +28,7 @@ class Usage(pulumi.ComponentResource):
         namespace: Namespace,
         spaces: Mapping[str, str],
         teams: Mapping[str, pulumi.Input[str]],
+        budgets: Mapping[str, agent_facts.TeamBudget],
         opts: pulumi.ResourceOptions,
     ) -> None:
         """`teams`: the teams' namespaces, by the teams' names; `spaces`: their names."""
@@ -54,4 +55,4 @@ class Usage(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions(parent=self),
         )
         agent.deployment(agent.pod([namespace.name, namespace.name, *teams.values()]))
-        self.register_outputs({})
+        self.register_outputs(dict(agent_facts.UsageOutputs(budgets=dict(budgets))))

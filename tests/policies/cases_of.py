@@ -23,7 +23,7 @@ _PODS: Mapping[str, str] = {
     "DaemonSet": "kubernetes:apps/v1:DaemonSet",
     "Job": "kubernetes:batch/v1:Job",
 }
-_OURS = frozenset({"Cluster", "NodeGroup", "Queue", "TrainingJob", "ModelServer", "Volume"})
+_OURS = frozenset({"Cluster", "NodeGroup", "Queue", "TrainingJob", "ModelServer", "Usage", "Volume"})
 _BYSTANDERS: list[Resource] = [
     {"type": "aws:ec2/vpc:Vpc", "name": "bystander", "props": {"cidrBlock": "10.0.0.0/16", "tags": {"team": "ml"}}},
     {

@@ -18,7 +18,7 @@ from cli.commands.preview import events
 from cli.commands.preview.events import Event
 from cli.commands.preview.report import Report
 from cli.jobs import durations
-from driver import missing_claims, policies
+from driver import missing_claims, policies, recorded_usage
 from driver.data_at_risk import Facts, risks
 from driver.kube import Kube
 from driver.policies import Policies
@@ -150,7 +150,7 @@ def opened(stack: str, context: str, judged: Policies = Policies.RUN) -> Iterato
     # The API server checks what would be applied, so a preview needs it.
     target.check_running()
     _compare(settings, target)
-    environment = target.environment()
+    environment = {**target.environment(), **recorded_usage.variables(settings, target)}
     with ExitStack() as passing:
         # The kubeconfig of a platform in a cloud is in the backend that has its stack.
         stays = settings.has_stack(pulumi, environment) or (bool(target.cloud) and settings.of_platform != settings)

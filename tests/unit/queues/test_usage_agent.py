@@ -5,7 +5,11 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+import pulumi
+import pytest
+
 import stack
+from components.base.recorded_usage import VARIABLE, Used
 from components.base.settings import Settings
 from components.queues import usage
 from tests.support import rendering
@@ -49,3 +53,32 @@ def test_it_may_write_its_records_and_nothing_else() -> None:
 def test_it_does_not_run_without_gpus_in_queues() -> None:
     made = _made(nodeGroups={"cores": {"max": 2}}, queues={"research": {"cpus": 2, "memoryGib": 4}})
     assert usage.ACCOUNT not in [one.name for one in made.all("Deployment")]
+
+
+_BUDGET = {"teams": {"vision": {"gpus": 2, "budget": {"gpuHours": 100}}, "speech": {}}}
+
+
+def _budgets(made: rendering.Rendered) -> Any:
+    return made.exports.get("usage")
+
+
+def test_a_budget_is_registered_with_what_the_cluster_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    unknown = {"gpuHours": 100, "used": None, "month": "", "gpus": 2}
+    assert _budgets(_made(**_BUDGET)) == {"vision": unknown}
+    monkeypatch.setenv(VARIABLE, Used("2026-11", {"vision": 120.5}).written())
+    assert _budgets(_made(**_BUDGET)) == {"vision": {"gpuHours": 100, "used": 120.5, "month": "2026-11", "gpus": 2}}
+    monkeypatch.setenv(VARIABLE, Used("2026-11", {}).written())
+    assert _budgets(_made(**_BUDGET))["vision"]["used"] == 0
+
+
+def test_without_budgets_the_stack_exports_no_usage() -> None:
+    assert _budgets(_made()) is None
+
+
+def test_a_budget_of_a_team_without_gpus_is_refused() -> None:
+    with pytest.raises(pulumi.RunError) as refused:
+        _made(teams={"vision": {}, "speech": {"budget": {"gpuHours": 1}}})
+    assert str(refused.value) == (
+        "tensorplane:teams.speech.budget: is set, but the queues of team speech have no GPUs; give a queue of the team "
+        "GPUs, or remove it"
+    )

@@ -1,0 +1,42 @@
+"""Reads from the cluster what teams with a budget have used, for the stack's program."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from components.base.recorded_usage import VARIABLE, Used
+from driver.kube import Kube
+from driver.stack_settings import StackSettings
+from driver.target import Target
+from embedded.fault import Fault
+
+_RECORD = "/api/v1/namespaces/{}/configmaps/usage.{}"
+"""What the agent of `agents/usage` writes."""
+
+
+def variables(settings: StackSettings, target: Target) -> dict[str, str]:
+    """The variable for `pulumi`; none if no team has a budget, or the cluster does not answer."""
+    teams = {name: args for name, args in settings.section("teams").items() if isinstance(args, Mapping)}
+    namespaces = {name: args.get("namespace") or name for name, args in teams.items() if args.get("budget")}
+    if not namespaces:
+        return {}
+    try:
+        return {VARIABLE: used(target.api(), settings.namespace, namespaces, datetime.now(UTC)).written()}
+    except Fault:
+        # The policy says that the budget could not be compared.
+        return {}
+
+
+def used(api: Kube, home: str, namespaces: Mapping[str, str], now: datetime) -> Used:
+    """The GPU-hours of this month. `home`: the stack's namespace. `namespaces`: those of the teams."""
+    month = f"{now:%Y-%m}"
+    records = {team: api.get(_RECORD.format(home, namespace)) for team, namespace in namespaces.items()}
+    return Used(month, {team: _hours(record, month) for team, record in records.items() if record})
+
+
+def _hours(record: Mapping[str, Any], month: str) -> float:
+    queues = json.loads((record.get("data") or {}).get("usage") or "{}").get(month, {})
+    return round(sum(seconds for flavors in queues.values() for seconds in flavors.values()) / 3600, 2)

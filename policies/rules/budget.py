@@ -1,0 +1,58 @@
+"""The GPU-hours that teams have used this month, as the cluster recorded them, against their budgets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pulumi_policy import EnforcementLevel, Severity
+from stack_view.finding import Finding
+from stack_view.rule import Config, of_each, rule
+from stack_view.view import Seen, View, known
+
+_USAGE = "tensorplane:index:Usage"
+
+
+def _budgets(seen: Seen) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """By team. Raises UncountableError if they are unknown."""
+    if seen.type == _USAGE:
+        yield from sorted((known(seen.body, "budgets") or {}).items())
+
+
+def _spent(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+    for team, budget in _budgets(seen):
+        used, allowed = budget["used"], budget["gpuHours"]
+        if used is not None and used > allowed and budget["gpus"]:
+            problem = f"team {team} has used {used:,.12g} GPU-hours in {budget['month']}; its budget is {allowed:,.12g}"
+            remedy = f"raise `teams.{team}.budget.gpuHours`, or set `teams.{team}.gpus` to 0 until the month ends"
+            yield Finding(problem, remedy, used - allowed)
+
+
+def _known(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+    for team, budget in _budgets(seen):
+        if budget["used"] is None:
+            problem = f"it is unknown what team {team} has used of its {budget['gpuHours']:,.12g} GPU-hours"
+            yield Finding(
+                problem, "run `make preview` where the cluster answers, or set TENSORPLANE_USAGE (docs/cost.md)"
+            )
+
+
+POLICIES = [
+    rule(
+        of_each(_spent),
+        name="team-budget",
+        description="No team that gets GPUs has used more GPU-hours this month than its budget.",
+        remedy="Raise the team's budget, or give it no GPUs until the month ends.",
+        severity=Severity.HIGH,
+        tags=["cost", "gpu"],
+    ),
+    rule(
+        of_each(_known),
+        name="team-budget-known",
+        description="It is known what teams with a budget have used this month.",
+        remedy="Preview where the cluster answers, or hand the program what teams have used.",
+        severity=Severity.LOW,
+        tags=["cost", "gpu"],
+        level=EnforcementLevel.ADVISORY,
+    ),
+]
