@@ -4,7 +4,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components import versions
-from components.base import facts
+from components.base import encrypted, facts
 from components.base.labels import NAMESPACE_NAME, PART_OF, TENSORPLANE, labels
 
 MANAGED = {PART_OF: TENSORPLANE[PART_OF]}
@@ -52,7 +52,7 @@ class Namespace(pulumi.ComponentResource):
         self.name = namespace.metadata["name"]
         self._policy("default-deny", {"pod_selector": {}, "policy_types": ["Ingress", "Egress"]})
         self._policy("allow-dns", {"pod_selector": {}, "policy_types": ["Egress"], "egress": [DNS]})
-        self.register_outputs(dict(facts.Namespace(name=self.name)))
+        self.register_outputs(encrypted.concealed(dict(facts.Namespace(name=self.name))))
 
     def _policy(self, name: str, spec: "k8s.networking.v1.NetworkPolicySpecArgsDict") -> None:
         k8s.networking.v1.NetworkPolicy(

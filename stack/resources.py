@@ -7,7 +7,7 @@ import pulumi
 
 from components import gpu_runtime
 from components import queues as queue
-from components.base import facts
+from components.base import encrypted, facts
 from components.clusters.component import Cluster
 from components.controllers import registry as controllers
 from components.controllers.base import Demand
@@ -31,6 +31,7 @@ from workloads.base import Platform, Space, Workload
 def build(resolved: ResolvedStack) -> Mapping[str, Any]:
     """Create the stack's resources and return its outputs. Notes appear as warnings of the preview or update."""
     config = resolved.config
+    encrypted.keep(resolved.words)
     for note in checks.notes(resolved):
         pulumi.log.warn(str(note))
     if config.platform:
@@ -188,7 +189,7 @@ def _outputs(cluster: Cluster, namespace: Namespace, workloads: Mapping[str, Wor
         **fleet_facts,
         **access,
         "cluster": cluster.args.kind,
-        "namespace": namespace.name,
+        "namespace": encrypted.concealed(namespace.name),
         "gpus": sum(workload.gpus for workload in workloads.values()),
-        "workloads": {name: dict(workload.outputs) for name, workload in workloads.items()},
+        "workloads": {name: encrypted.concealed(dict(workload.outputs)) for name, workload in workloads.items()},
     }

@@ -5,7 +5,7 @@ from typing import Any
 
 import pulumi
 
-from components.base import facts
+from components.base import encrypted, facts
 from components.base.labels import STACK
 from components.clusters.component import Cluster
 from stack.resolved import ResolvedStack
@@ -31,7 +31,7 @@ def build(resolved: ResolvedStack, platform: str) -> Mapping[str, Any]:
         "cluster": config.cluster.kind,
         "namespace": known.namespace,
         "gpus": sum(workload.gpus for workload in workloads.values()),
-        "workloads": {name: dict(workload.outputs) for name, workload in workloads.items()},
+        "workloads": {name: encrypted.concealed(dict(workload.outputs)) for name, workload in workloads.items()},
     }
 
 

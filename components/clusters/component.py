@@ -2,7 +2,7 @@
 
 import pulumi
 
-from components.base import facts
+from components.base import encrypted, facts
 from components.clusters.settings import ClusterArgs
 from components.node_groups.fleet import Fleet
 
@@ -37,7 +37,7 @@ class Cluster(pulumi.ComponentResource):
         self.kubeconfig = connection.kubeconfig
         self.native = connection.native
         made: facts.ClusterOutputs = {**registered, "kubeconfig": self.kubeconfig}
-        self.register_outputs(dict(made))
+        self.register_outputs(encrypted.concealed(dict(made)))
 
     @property
     def network_resources(self) -> frozenset[str]:

@@ -5,7 +5,7 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base import facts
+from components.base import encrypted, facts
 from components.clusters.component import Cluster
 from components.versions import Chart
 
@@ -39,7 +39,7 @@ class Controller(pulumi.ComponentResource):
             timeout=_SECONDS_TO_READY,
             opts=pulumi.ResourceOptions(parent=self),
         )
-        self.register_outputs(dict(facts.Controller(version=chart.version)))
+        self.register_outputs(encrypted.concealed(dict(facts.Controller(version=chart.version))))
 
 
 def image(chart: Chart) -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import cast
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base import facts
+from components.base import encrypted, facts
 from components.base.family import Variant, load_family
 from components.base.faults import Fault, did_you_mean
 from components.base.labels import POD_SECURITY_ENFORCE, TENSORPLANE
@@ -55,7 +55,7 @@ class GpuRuntime(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions(parent=self),
         )
         args.install(cluster, pulumi.ResourceOptions(parent=self, depends_on=[namespace]))
-        self.register_outputs(dict(props))
+        self.register_outputs(encrypted.concealed(dict(props)))
 
 
 load_family(__name__, __path__)

@@ -2,7 +2,7 @@
 
 import pulumi
 
-from components.base import facts
+from components.base import encrypted, facts
 from components.base.labels import NO_ACCELERATOR
 from components.cost import groups
 from components.node_groups.shape import Shape
@@ -18,7 +18,7 @@ class NodeGroup(pulumi.ComponentResource):
     def done(self, native: pulumi.Resource | None = None) -> None:
         """Mark the component as complete."""
         self.native = native
-        self.register_outputs(dict(_facts(self.shape)))
+        self.register_outputs(encrypted.concealed(dict(_facts(self.shape))))
 
 
 def _facts(shape: Shape) -> facts.NodeGroup:

@@ -8,7 +8,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components import versions
-from components.base import facts
+from components.base import encrypted, facts
 from components.base.custom_resource import TopLevelResource
 from components.base.labels import NAMESPACE_NAME, NODE_PRICES, PRIORITY_LABEL, QUEUE_LABEL, labels
 from components.namespace import Namespace
@@ -83,7 +83,7 @@ class Queue(pulumi.ComponentResource):
                 opts=pulumi.ResourceOptions(parent=self, depends_on=[cluster_queue]),
             )
         made = facts.QueueOutputs(name=name, gpus=sum(each.guaranteed.gpus for each in quotas))
-        self.register_outputs(dict(made))
+        self.register_outputs(encrypted.concealed(dict(made)))
 
 
 def registered(args: QueueArgs, quotas: Sequence[Quota], flavors: Mapping[str, Flavor]) -> facts.Queue:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base import facts
+from components.base import encrypted, facts
 from components.clusters.component import Cluster
 from components.namespace import Namespace
 from components.streams.broker import Request
@@ -40,4 +40,4 @@ class Stream(pulumi.ComponentResource):
         request = Request(name, namespace, args, cluster, disk, retain, needed, autoscaled)
         broker.declare(request, pulumi.ResourceOptions(parent=self))
         made = facts.StreamOutputs(topics=sorted(args.topics), groups=sorted(args.groups))
-        self.register_outputs(dict(made))
+        self.register_outputs(encrypted.concealed(dict(made)))

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base import facts
+from components.base import encrypted, facts
 from components.clusters.component import Cluster
 from components.namespace import Namespace
 from components.volumes import access, source
@@ -71,7 +71,7 @@ class Volume(pulumi.ComponentResource):
                 opts=pulumi.ResourceOptions(parent=self),
             )
         made = facts.VolumeOutputs(claimName=self.claim.metadata["name"], sizeGib=args.size_gib, retain=args.retain)
-        self.register_outputs(dict(made))
+        self.register_outputs(encrypted.concealed(dict(made)))
 
 
 def _data_source(args: VolumeArgs, origin: Volume | None) -> "k8s.core.v1.TypedLocalObjectReferenceArgsDict | None":

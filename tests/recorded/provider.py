@@ -91,6 +91,9 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
     def Update(self, request: Any, context: Any) -> Any:  # noqa: N802
         return provider_pb2.UpdateResponse(properties=encode({**decode(request.olds), **decode(request.news)}))
 
+    def Delete(self, request: Any, context: Any) -> Any:  # noqa: N802
+        return empty_pb2.Empty()
+
     def Invoke(self, request: Any, context: Any) -> Any:  # noqa: N802
         return provider_pb2.InvokeResponse(**{"return": encode(computed.ANSWERED[request.tok])})
 

@@ -40,25 +40,26 @@ class Stacks:
         if settings:
             # A copy: Pulumi writes the passphrase's salt into it.
             shutil.copyfile(settings, self.folder / f"Pulumi.{stack}.yaml")
-        self._run("stack", "init", stack, "--no-select")
+        self.run("stack", "init", stack, "--no-select")
 
     def deploy(self, stack: str) -> dict[str, Any]:
         """The state after an update, secrets in plain text."""
-        self._run("up", "--yes", "--skip-preview", "--stack", stack)
-        exported: dict[str, Any] = json.loads(self._run("stack", "export", "--show-secrets", "--stack", stack))
+        self.run("up", "--yes", "--skip-preview", "--stack", stack)
+        exported: dict[str, Any] = json.loads(self.run("stack", "export", "--show-secrets", "--stack", stack))
         return dict(exported["deployment"])
 
     def restore(self, stack: str, state: Mapping[str, Any]) -> None:
         """Gives the stack a state."""
         file = self.folder / f"{stack}.json"
         file.write_text(json.dumps(state))
-        self._run("stack", "import", "--file", str(file), "--stack", stack)
+        self.run("stack", "import", "--file", str(file), "--stack", stack)
 
     def preview(self, stack: str) -> list[Step]:
         """What an update would do, resource by resource."""
-        return list(json.loads(self._run("preview", "--json", "--show-sames", "--stack", stack))["steps"])
+        return list(json.loads(self.run("preview", "--json", "--show-sames", "--stack", stack))["steps"])
 
-    def _run(self, *arguments: str) -> str:
+    def run(self, *arguments: str) -> str:
+        """Output of one command of the CLI, which must succeed."""
         done = subprocess.run(
             ["pulumi", *arguments, "--non-interactive", "--color=never"],
             cwd=self.folder,

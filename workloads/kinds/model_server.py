@@ -8,6 +8,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components import model_page, versions
+from components.base import encrypted
 from components.base import facts as registered
 from components.base.faults import Fault, Key
 from components.queues.room import PodSet
@@ -108,7 +109,7 @@ class ModelServer(Workload):
             self.outputs["outside"] = outside
         if args.page:
             self.outputs["page"] = _show(args.page, serving)
-        self.register_outputs(dict(self.outputs))
+        self.register_outputs(encrypted.concealed(dict(self.outputs)))
 
 
 def _expose(serving: Serving) -> "tuple[k8s.core.v1.Service, Sequence[pulumi.Resource]]":

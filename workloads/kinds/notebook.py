@@ -6,6 +6,7 @@ from typing import Any, Literal
 import pulumi
 
 from components import versions
+from components.base import encrypted
 from components.base import facts as registered
 from components.base.faults import Fault, Key
 from components.queues.room import PodSet
@@ -63,4 +64,4 @@ class Notebook(Workload):
         super().__init__(registered.NOTEBOOK, name, dict(props), opts)
         self.gpus = gpus
         self.outputs = registered.NotebookOutputs(kind=args.kind, queue=args.queue, gpus=gpus)
-        self.register_outputs(dict(self.outputs))
+        self.register_outputs(encrypted.concealed(dict(self.outputs)))

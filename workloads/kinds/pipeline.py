@@ -8,8 +8,8 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components import versions
+from components.base import encrypted, faults
 from components.base import facts as registered
-from components.base import faults
 from components.base.faults import Fault, Key
 from components.datasets.settings import DatasetArgs
 from components.queues.room import PodSet
@@ -176,7 +176,7 @@ class Pipeline(Workload):
             stages=list(args.stages),
             gpus=gpus,
         )
-        self.register_outputs(dict(self.outputs))
+        self.register_outputs(encrypted.concealed(dict(self.outputs)))
 
 
 def _of_jobs(parent: Pipeline, pipeline: str, args: PipelineArgs, platform: Platform) -> Iterator[pulumi.Resource]:

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal
 import pulumi
 
 from components import versions
+from components.base import encrypted
 from components.base import facts as registered
 from components.base.faults import Fault, Key
 from components.node_groups import placement as node_placement
@@ -106,7 +107,7 @@ class Scorer(Workload):
             output=f"{args.output.stream}/{args.output.topic}",
             gpus=0,
         )
-        self.register_outputs(dict(self.outputs))
+        self.register_outputs(encrypted.concealed(dict(self.outputs)))
 
 
 def _pods(

@@ -7,6 +7,7 @@ from typing import Any, Literal, cast
 import pulumi
 
 from components import sweep_controller, versions
+from components.base import encrypted
 from components.base import facts as registered
 from components.base.faults import Fault, Key
 from components.base.image import Image
@@ -146,7 +147,7 @@ class Sweep(Workload):
         self.outputs = registered.SweepOutputs(
             kind=args.kind, run=run, queue=trial.queue, trials=props["trials"], gpus=props["gpus"]
         )
-        self.register_outputs(dict(self.outputs))
+        self.register_outputs(encrypted.concealed(dict(self.outputs)))
 
 
 def template_settings(args: SweepArgs) -> JobSettings:

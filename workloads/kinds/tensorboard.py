@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal
 import pulumi
 
 from components import versions
+from components.base import encrypted
 from components.base import facts as registered
 from components.base.faults import Fault, Key
 from components.node_groups import placement as node_placement
@@ -82,4 +83,4 @@ class TensorBoard(Workload):
         self.outputs = registered.TensorBoardOutputs(
             kind=args.kind, deployment=deployment.metadata["name"], volume=args.logs.volume, gpus=0
         )
-        self.register_outputs(dict(self.outputs))
+        self.register_outputs(encrypted.concealed(dict(self.outputs)))

@@ -7,6 +7,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components import versions
+from components.base import encrypted
 from components.base import facts as registered
 from components.base.faults import Fault, Key
 from components.base.model import Name
@@ -140,7 +141,7 @@ class TrainingJob(Workload):
             pods=props["pods"],
             gpus=props["gpus"],
         )
-        self.register_outputs(dict(self.outputs))
+        self.register_outputs(encrypted.concealed(dict(self.outputs)))
 
 
 def _props(args: TrainingJobArgs, image: pulumi.Input[str], platform: Platform) -> registered.TrainingJob:
