@@ -26,7 +26,7 @@ export LC_ALL := C.UTF-8
 help: ## List the commands.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-# POLICIES=skip deploys what the policies refuse; the history of the stack and `make status` tell it.
+# POLICIES=skip deploys without the policies; the stack's history records it, and `make status` says so.
 # REFRESH=1 reads every resource first, and repairs what somebody changed outside of Pulumi.
 up: $(VENV)/.bootstrapped ## Deploy a stack: build what is missing, start the embedded cluster if it is there: make up STACK=dev
 	@$(BIN)/python -m driver up --stack $(STACK) $(if $(REFRESH),--refresh) \

@@ -20,7 +20,7 @@ def stack(command: _Command) -> _Command:
 
 def policies(command: _Command) -> _Command:
     """`--policies`, as the parameter `policies`: run or skip."""
-    text = "Whether the policies judge the update. The stack's history and `make status` tell that they were skipped."
+    text = "Whether the policies run. An update that skips them is recorded in the stack's history."
     choice = click.Choice(["run", "skip"])
     return click.option("--policies", type=choice, default="run", show_default=True, help=text)(command)
 

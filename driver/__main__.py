@@ -7,7 +7,7 @@ import os
 import sys
 
 from driver import down, exit_codes, purge, status, tools, up
-from driver.policies import Policies
+from driver.policy_pack import Policies
 from driver.stack_settings import STACK
 from driver.target import Target
 from embedded.paths import Instance
@@ -23,10 +23,9 @@ def _parser() -> argparse.ArgumentParser:
     up.add_argument("--refresh", action="store_true", help="read every resource first, and repair what has drifted")
     up.add_argument(
         "--policies",
-        type=Policies,
-        choices=list(Policies),
-        default=Policies.RUN,
-        help="whether the policies judge the update (default: run); the stack's history tells that they were skipped",
+        choices=[each.value for each in Policies],
+        default=Policies.RUN.value,
+        help="whether the policies run (default: run); an update that skips them is recorded in the stack's history",
     )
     down = commands.add_parser("down", help="stop the embedded cluster; data stays")
     purge = commands.add_parser("purge", help="stop the embedded cluster and delete its data")
@@ -47,7 +46,7 @@ def _run(args: argparse.Namespace) -> None:
     context = os.environ.get("TENSORPLANE_CONTEXT", "")
     match args.command:
         case "up":
-            up.up(context, args.stack, args.policies, refresh=args.refresh)
+            up.up(context, args.stack, Policies(args.policies), refresh=args.refresh)
         case "status":
             status.status(context, args.stack)
         case "down":

@@ -17,13 +17,13 @@ from driver import (
     locks,
     missing_claims,
     pending_operations,
-    policies,
+    policy_pack,
     protected,
     recorded_usage,
     retained_volumes,
 )
 from driver.kube import Kube
-from driver.policies import Policies
+from driver.policy_pack import Policies
 from driver.runs import may_change, steps
 from driver.runs import words as runs
 from driver.runs.steps import STREAMED
@@ -81,13 +81,13 @@ class Stack:
         *,
         previewed: bool = False,
         refresh: bool = False,
-        judged: Policies = Policies.SKIP,
+        policies: Policies = Policies.SKIP,
     ) -> dict[str, int]:
         """`pulumi up`; returns the number of resources per operation (`same`, `create`, …).
 
         With the cluster's API, claims that somebody deleted are created again; `show` prints a line for each.
-        `previewed`: the caller has shown what the update does, and its policies passed. `judged`: whether the policies
-        judge the update, so that a refusal comes before any change. `refresh`: read every resource first.
+        `previewed`: the caller has previewed the update, with the policies. `policies`: whether they run, first in a
+        preview, so that a violation stops the update before any change. `refresh`: read every resource first.
         """
         state = json.loads(self._call("stack", "export"))
         if api:
@@ -95,10 +95,10 @@ class Stack:
         volumes = {f"{self.settings.namespace}/{name}" for name in self.settings.section("volumes")}
         # A preview takes seconds, and a refusal in it comes before any change. Without it, the update stops half-way.
         refuses = not previewed and retained_volumes.undeclared(state, volumes)
-        preview = refuses or (judged is Policies.RUN and not previewed)
+        preview = refuses or (policies is Policies.RUN and not previewed)
         if not (previewed or refuses) and self._may_delete_or_restart(state):
-            preview = not self._print_consequences(state, api, step, show, judged)
-        more = [*(["--refresh"] if refresh else ()), *policies.of_update(judged, self.settings.name)]
+            preview = not self._print_consequences(state, api, step, show, policies)
+        more = [*(["--refresh"] if refresh else ()), *policy_pack.of_update(policies, self.settings.name)]
         self._update(["up", *more], step, preview=preview)
         history = json.loads(self._call("stack", "history", "--json", "--page-size", "1"))
         changes = dict(history[0].get("resourceChanges") or {})
@@ -141,10 +141,10 @@ class Stack:
         return differ | {"namespace"} if renamed else differ
 
     def _print_consequences(
-        self, state: dict[str, Any], api: Kube | None, step: Step, show: Callable[[str], None], judged: Policies
+        self, state: dict[str, Any], api: Kube | None, step: Step, show: Callable[[str], None], policies: Policies
     ) -> bool:
         """Print what happens to each run and to data; False if the preview failed. A Fault if data is at risk."""
-        pack = policies.pack(self.settings.name) if judged is Policies.RUN else []
+        pack = policy_pack.arguments(self.settings.name) if policies is Policies.RUN else []
         try:
             shown = self._run(["preview", "--json", *pack], step, watch=lambda line: None, more=STREAMED)
         except Stopped:
@@ -172,8 +172,8 @@ class Stack:
         self._update(["destroy", "--run-program"], step)
 
     def skipped_policies(self) -> bool:
-        """Whether the last update of the stack was not judged by the policies."""
-        return policies.skipped(json.loads(self._call("stack", "history", "--json", "--page-size", "1")))
+        """Whether the last update of the stack skipped the policies."""
+        return policy_pack.skipped(json.loads(self._call("stack", "history", "--json")))
 
     def outputs(self) -> dict[str, Any]:
         """The stack's outputs, secrets shown: for use in this process, not for printing."""
@@ -191,8 +191,8 @@ class Stack:
             output = log.read_text().rpartition(f" $ {self.pulumi} ")[2]
             if held := locks.refusal(output, self.settings.name):
                 raise held from None
-            if refused := policies.refusals(output):
-                raise Fault(*refused, f"  log: {log}") from None
+            if violated := policy_pack.violations(output):
+                raise Fault(*violated, f"  log: {log}") from None
             errors = diagnostics(output)
             raise Fault(*errors, f"  log: {log}") if errors else fault from None
 

@@ -34,14 +34,13 @@ def status(context: str, stack: str = STACK) -> None:
 
 
 def _skipped_policies(target: Target) -> str:
-    """A line if the last update was not judged by the policies."""
+    """A line if the last update skipped the policies."""
     try:
         skipped = open_stack(target).skipped_policies()
     except Fault:  # neither the tools nor the stack need to be here to look at a cluster
         return ""
-    if not skipped:
-        return ""
-    return f"The last update skipped the policies; judge the stack with: {advice.make('preview', target.stack)}"
+    preview = advice.make("preview", target.stack, target.context)
+    return f"The last update skipped the policies; run them with: {preview}" if skipped else ""
 
 
 def report_embedded(instance: Instance) -> RenderableType:

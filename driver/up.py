@@ -13,7 +13,7 @@ from typing import Any
 from driver import advice, live_volumes, missing_claims, next_steps, package_sets, showcase, terminal, watch
 from driver.deploy import Stack, open_stack
 from driver.kube import Kube
-from driver.policies import Policies
+from driver.policy_pack import Policies
 from driver.stack_settings import STACK, StackSettings
 from driver.target import Target
 from embedded import cluster, images, preflight, toolchain
@@ -25,10 +25,10 @@ from embedded.step import Step
 from embedded.tasks import Task, run_all
 
 
-def up(context: str, name: str = STACK, judged: Policies = Policies.RUN, *, refresh: bool = False) -> None:
+def up(context: str, name: str = STACK, policies: Policies = Policies.RUN, *, refresh: bool = False) -> None:
     """Deploy a stack, follow its example to the end, and show the result. Running it again changes nothing.
 
-    `judged`: whether the policies judge the update first. An update that skips them is recorded. `refresh`: read every
+    `policies`: whether they run before any change; an update that skips them is recorded. `refresh`: read every
     resource first, so that what somebody changed outside of Pulumi is repaired.
     """
     began = time.monotonic()
@@ -38,14 +38,14 @@ def up(context: str, name: str = STACK, judged: Policies = Policies.RUN, *, refr
     if target.embedded:
         preflight.check(target.instance)
     with Progress(console) as progress:
-        run_all(_tasks(target, judged), progress)
+        run_all(_tasks(target, policies), progress)
         stack = open_stack(target)
         show = partial(console.print, markup=False, highlight=False, soft_wrap=True)
         if target.cloud:
             with progress.step("preview"):
-                show(_previewed(target, judged))
+                show(_previewed(target, policies))
         with progress.step("pulumi up") as step, stack.alone():
-            changes = _update(target, stack, step, show, judged, refresh)
+            changes = _update(target, stack, step, show, policies, refresh)
         outputs = stack.outputs()
         served = _follow(target, outputs, stack.settings.section("workloads"), progress)
     if served:
@@ -69,7 +69,7 @@ def _next_steps(target: Target, settings: StackSettings, outputs: dict[str, Any]
 
 
 def _update(
-    target: Target, stack: Stack, step: Step, show: Callable[[str], None], judged: Policies, refresh: bool
+    target: Target, stack: Stack, step: Step, show: Callable[[str], None], policies: Policies, refresh: bool
 ) -> dict[str, int]:
     """Deploy if the settings fit the cluster's volumes; returns the number of resources per operation."""
     api, settings = _api(target), stack.settings
@@ -77,7 +77,7 @@ def _update(
     if api and (_meets_others(target, settings) or live_volumes.decide(settings.section("volumes"), claims)):
         _checked(target, "--cluster")
     stack.prepare(step)
-    return stack.up(step, api, show, previewed=bool(target.cloud), judged=judged, refresh=refresh)
+    return stack.up(step, api, show, previewed=bool(target.cloud), policies=policies, refresh=refresh)
 
 
 def _meets_others(target: Target, settings: StackSettings) -> bool:
@@ -125,7 +125,7 @@ def _follow(
         return outputs, showcase.ask(api, outputs) if asks else None
 
 
-def _tasks(target: Target, judged: Policies = Policies.RUN) -> list[Task]:
+def _tasks(target: Target, policies: Policies) -> list[Task]:
     simulated, streams = target.embedded and _simulates_nodes(target), _has_streams(target)
     optional = _controllers(target) if target.embedded else set()
     tasks = toolchain.tasks(
@@ -136,7 +136,7 @@ def _tasks(target: Target, judged: Policies = Policies.RUN) -> list[Task]:
         controllers=optional,
     )
     check = Task("settings", partial(_check_settings, target), after=("python packages",))
-    if judged is Policies.RUN:
+    if policies is Policies.RUN:
         tasks.append(policy_environment.task())
     if not target.embedded:
         return [*tasks, check]
@@ -212,9 +212,9 @@ def _checked(target: Target, *more: str) -> None:
         raise Fault(*checked.stderr.strip().splitlines())
 
 
-def _previewed(target: Target, judged: Policies) -> str:
-    """The report of the preview, which runs the policies; a Fault with the report if one refuses."""
-    shown = _tensorplane(target, "preview", "--policies", judged)
+def _previewed(target: Target, policies: Policies) -> str:
+    """The report of the preview; a Fault with the report if a mistake or a policy stops it."""
+    shown = _tensorplane(target, "preview", "--policies", policies)
     if shown.returncode:
         raise Fault(*f"{shown.stdout}{shown.stderr}".strip().splitlines())
     return shown.stdout

@@ -54,7 +54,7 @@ def _checked(own: Settings, project: Path | None, joined: Joined | None = None) 
             beyond = consequences.of_default((key,), beyond)
     wrong = consequences.own_causes(found, beyond)
     words = settings.secret_words()
-    resolved = replace(resolved, words=frozenset(words))
+    resolved = replace(resolved, secret_words=frozenset(words))
     if joined:
         between: Iterable[Fault] = joined.faults
     else:

@@ -52,7 +52,7 @@ class ResolvedStack:
     """The folder that the paths of workloads' files are relative to; None: this project."""
     on: PlatformStack | None = None
     """Of a workload stack: the stack of its platform. None for a stack with its own platform."""
-    words: frozenset[str] = frozenset()
+    secret_words: frozenset[str] = frozenset()
     """Every text in the encrypted settings, which the state must not have in plain."""
 
     @classmethod

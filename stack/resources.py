@@ -31,7 +31,7 @@ from workloads.base import Platform, Space, Workload
 def build(resolved: ResolvedStack) -> Mapping[str, Any]:
     """Create the stack's resources and return its outputs. Notes appear as warnings of the preview or update."""
     config = resolved.config
-    encrypted.keep(resolved.words)
+    encrypted.keep(resolved.secret_words)
     for note in checks.notes(resolved):
         pulumi.log.warn(str(note))
     if config.platform:

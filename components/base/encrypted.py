@@ -25,6 +25,8 @@ def keep(words: Iterable[str]) -> None:
 
 def concealed(value: Any) -> Any:
     """The value, with `pulumi.Output.secret` around every part that has a text of an encrypted setting."""
+    if not _words:
+        return value
     if isinstance(value, str):
         return pulumi.Output.secret(value) if _is_secret(value) else value
     if isinstance(value, list):

@@ -7,7 +7,7 @@ import pulumi_kubernetes as k8s
 
 from agents.usage.record import PREFIX
 from components.agent import TO_API_SERVER, Agent, Resources, Rights
-from components.base import agent_facts, facts
+from components.base import agent_facts, encrypted, facts
 from components.clusters.component import Cluster
 from components.namespace import Namespace
 
@@ -55,4 +55,5 @@ class Usage(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions(parent=self),
         )
         agent.deployment(agent.pod([namespace.name, namespace.name, *teams.values()]))
-        self.register_outputs(dict(agent_facts.UsageOutputs(budgets=dict(budgets))))
+        made = agent_facts.UsageOutputs(budgets=dict(budgets))
+        self.register_outputs(encrypted.concealed(dict(made)))

@@ -10,9 +10,11 @@ import pytest
 from driver import linked_project
 from driver.deploy import Stack, open_stack
 from driver.kube import Kube
+from driver.policy_pack import Policies
 from driver.target import Target
 from driver.watch import Outputs
 from embedded import cluster
+from embedded.hosts import policy_environment
 from embedded.paths import PROJECT, Instance
 from embedded.step import Step
 from tests.support import cluster_fixture, controllers
@@ -49,8 +51,9 @@ def deployed(instance: Instance) -> Deployed:
     """The dev stack, as `make up` deploys it; its job may still be running."""
     stack = open_stack(Target("", instance))
     step = Step("pulumi up")
+    policy_environment.make(step)
     stack.prepare(step)
-    stack.up(step)
+    stack.up(step, policies=Policies.RUN)
     outputs = Outputs.of(stack.outputs())
     return Deployed(instance, stack, outputs, Kube.of(instance.kubeconfig))
 

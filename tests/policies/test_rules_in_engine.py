@@ -1,4 +1,4 @@
-"""A violating and a compliant case of each rule through the real engine: many in one state, judged by `policy analyze`."""
+"""A violating and a compliant case of each rule through the real engine: many in one state, by `policy analyze`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""200 ways to hide GPUs from the quota, in one preview of the real engine: all are counted or refused before any change.
+"""200 ways to hide GPUs from the quota, in one preview of the real engine: all are counted or refused.
 
 `make test` tries a tenth of them. What can be counted is registered twice, the second time with its numbers as secrets.
 """

@@ -21,7 +21,7 @@ from components.clusters.settings import ClusterArgs
 from driver import protected
 from driver.acknowledged import Asked, Risk
 from driver.data_at_risk import risks
-from driver.policies import Policies
+from driver.policy_pack import Policies
 from driver.runs import words as runs
 from driver.runs.steps import planned
 from driver.stack_settings import StackSettings
@@ -117,10 +117,10 @@ def replaces(token: str, path: str) -> bool:
 
 
 @contextmanager
-def opened(stack: str, context: str, base: str, judged: Policies = Policies.RUN) -> Iterator[Preview | Comparison]:
+def opened(stack: str, context: str, base: str, policies: Policies = Policies.RUN) -> Iterator[Preview | Comparison]:
     """The preview of a stack: against its state, if there is one, else against the merge base with revision `base`."""
     if (StackSettings(stack, Path()).project / f"Pulumi.{stack}.yaml").exists():
-        with engine.opened(stack, context, judged) as after:
+        with engine.opened(stack, context, policies) as after:
             if after.stays:
                 yield after
                 return

@@ -18,10 +18,10 @@ from cli.commands.preview import events
 from cli.commands.preview.events import Event
 from cli.commands.preview.report import Report
 from cli.jobs import durations
-from driver import missing_claims, policies, recorded_usage
+from driver import missing_claims, policy_pack, recorded_usage
 from driver.data_at_risk import Facts, risks
 from driver.kube import Kube
-from driver.policies import Policies
+from driver.policy_pack import Policies
 from driver.runs import words as runs
 from driver.runs.steps import STREAMED, planned
 from driver.stack_settings import StackSettings, call
@@ -64,7 +64,7 @@ class Preview:
     settings: StackSettings
     pulumi: Path
     environment: Mapping[str, str]
-    pack: Path | None = policies.PACK
+    pack: Path | None = policy_pack.PACK
     """The policy pack; None: no policy is evaluated."""
     refresh: bool = False
     """Whether every resource is read first."""
@@ -135,11 +135,11 @@ class Preview:
         command += ["--stack", self.settings.name, "--config-file", str(self.settings.file)]
         if self.refresh:
             command.append("--refresh")
-        return [*command, *(policies.pack(self.settings.name, self.pack) if self.pack else ())]
+        return [*command, *(policy_pack.arguments(self.settings.name, self.pack) if self.pack else ())]
 
 
 @contextmanager
-def opened(stack: str, context: str, judged: Policies = Policies.RUN) -> Iterator[Preview]:
+def opened(stack: str, context: str, policies: Policies = Policies.RUN) -> Iterator[Preview]:
     """The preview of a stack, on the cluster of its file or of `context`. Its temporary files are removed afterwards.
 
     A stack that does not exist gets a temporary state.
@@ -160,7 +160,7 @@ def opened(stack: str, context: str, judged: Policies = Policies.RUN) -> Iterato
         needed = stand_ins.needed()
         path = passing.enter_context(stand_ins.on_path(needed, environment["PATH"]))
         api = None if target.cloud else target.api()
-        pack = policies.PACK if judged is Policies.RUN else None
+        pack = policy_pack.PACK if policies is Policies.RUN else None
         environment = {**environment, "PATH": path}
         yield Preview(settings, pulumi, environment, pack, stand_ins=needed, api=api, stays=stays)
 

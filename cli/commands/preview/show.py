@@ -14,18 +14,18 @@ from cli.commands.preview.comparison import Comparison
 from cli.commands.preview.engine import Preview
 from cli.commands.preview.events import Event
 from cli.commands.preview.report import Report
-from driver.policies import Policies
+from driver.policy_pack import Policies
 from embedded.fault import Fault
 
 
-def run(stack: str, context: str, base: str, file: Path, console: Console, judged: Policies) -> int:
+def run(stack: str, context: str, base: str, file: Path, console: Console, policies: Policies) -> int:
     """Previews, prints the table, writes the Markdown to `file`. Returns 0 if an update may proceed, else 1.
 
     The picture is beside it, with the ending `.svg`. `base`: the revision to compare with if there is no deployed
     state; empty for a comparison with nothing.
     """
     try:
-        found = _previewed(stack, context, base, console, judged)
+        found = _previewed(stack, context, base, console, policies)
     except Fault as fault:
         # What the report says is what a reviewer sees: it must not be that of an earlier preview.
         _write(file, render.markdown(Report(stack, faults=tuple(fault.lines), failed=True)))
@@ -42,9 +42,9 @@ def run(stack: str, context: str, base: str, file: Path, console: Console, judge
     return 1 if found.stopped else 0
 
 
-def _previewed(stack: str, context: str, base: str, console: Console, judged: Policies) -> Report:
+def _previewed(stack: str, context: str, base: str, console: Console, policies: Policies) -> Report:
     seen: set[str] = set()
-    with _opened(stack, context, base, judged) as preview, console.status(f"previewing {stack}") as status:
+    with _opened(stack, context, base, policies) as preview, console.status(f"previewing {stack}") as status:
 
         def watch(event: Event) -> None:
             if step := event.get("resourcePreEvent"):
@@ -55,8 +55,9 @@ def _previewed(stack: str, context: str, base: str, console: Console, judged: Po
 
 
 @contextmanager
-def _opened(stack: str, context: str, base: str, judged: Policies) -> Iterator[Preview | Comparison]:
-    with comparison.opened(stack, context, base, judged) if base else engine.opened(stack, context, judged) as preview:
+def _opened(stack: str, context: str, base: str, policies: Policies) -> Iterator[Preview | Comparison]:
+    compared = comparison.opened(stack, context, base, policies) if base else engine.opened(stack, context, policies)
+    with compared as preview:
         yield preview
 
 

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from driver import showcase, stack_settings, up, watch
-from driver.policies import Policies
+from driver.policy_pack import Policies
 from driver.target import Target
 from embedded.fault import Fault
 from embedded.paths import PROJECT, Instance

@@ -27,8 +27,8 @@ def shapes() -> dict[str, Any]:
     return {name: value for name, value in vars(facts).items() if is_typeddict(value)}
 
 
-def literal_registrations(root: Path) -> list[str]:
-    """Components that register under a token, or with keys, that they spell themselves."""
+def wrong_registrations(root: Path) -> list[str]:
+    """Components that spell their token or their keys themselves, or whose outputs may show secrets."""
     return sorted(
         f"{module}: {problem}"
         for module, path in imports.modules(root).items()
@@ -43,17 +43,23 @@ def _problems(tree: ast.Module) -> Iterator[str]:
             yield str(node.value)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             registers = node.func.attr == "register_outputs"
+            if registers and any(map(_may_show_secrets, node.args)):
+                yield "outputs that are not `encrypted.concealed`"
             begins = node.func.attr == "__init__" and any(map(_is_token, node.args))
             if registers or begins:
                 yield from ("a literal key" for given in node.args if isinstance(given, ast.Dict) and given.keys)
+
+
+def _may_show_secrets(node: ast.expr) -> bool:
+    return not isinstance(node, ast.Dict) and not ast.unparse(node).startswith("encrypted.concealed(")
 
 
 def _is_token(node: ast.expr) -> bool:
     return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.attr.isupper()
 
 
-def test_no_component_spells_its_token_or_its_keys_itself() -> None:
-    assert literal_registrations(PROJECT) == []
+def test_components_register_with_shared_names_and_without_secrets() -> None:
+    assert wrong_registrations(PROJECT) == []
 
 
 @pytest.mark.parametrize(
@@ -62,12 +68,13 @@ def test_no_component_spells_its_token_or_its_keys_itself() -> None:
         ("super().__init__('tensorplane:index:Thing', name, {}, opts)", "tensorplane:index:Thing"),
         ("super().__init__(facts.QUEUE, name, {'gpus': 1}, opts)", "a literal key"),
         ("self.register_outputs({'gpus': 1})", "a literal key"),
+        ("self.register_outputs(made)", "outputs that are not `encrypted.concealed`"),
     ],
 )
-def test_a_planted_literal_is_found(tmp_path: Path, text: str, found: str) -> None:
+def test_a_planted_registration_is_found(tmp_path: Path, text: str, found: str) -> None:
     (tmp_path / "components").mkdir()
     (tmp_path / "components/thing.py").write_text(text)
-    assert literal_registrations(tmp_path) == [f"components.thing: {found}"]
+    assert wrong_registrations(tmp_path) == [f"components.thing: {found}"]
 
 
 def test_every_token_that_policies_and_the_driver_name_is_registered() -> None:

@@ -1,4 +1,4 @@
-"""`make up` through the real engine: policies refuse before any change, and an update that skips them is recorded."""
+"""`make up` through the real engine: a violation stops it before any change; skipping the policies is recorded."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from driver.deploy import Stack
-from driver.policies import Policies
+from driver.policy_pack import Policies
 from driver.stack_settings import StackSettings
 from embedded.fault import Fault
 from embedded.hosts import policy_environment
@@ -34,11 +34,11 @@ def test_a_refused_update_changes_nothing_and_a_skipped_one_is_told(engine: Engi
     settings = StackSettings("dev", tmp_path / "home", project.folder)
     stack = Stack(settings, Path(programs) / "pulumi", project.environment)
 
-    def deploy(gpus: int, judged: Policies) -> dict[str, int]:
+    def deploy(gpus: int, policies: Policies) -> dict[str, int]:
         file.write_text(f"config:\n  tiny:gpus: {gpus}\n")
         settings.refresh()
         stack.prepare(Step("prepare"))
-        return stack.up(Step("pulumi up"), judged=judged)
+        return stack.up(Step("pulumi up"), policies=policies)
 
     with pytest.raises(Fault) as refused:
         deploy(2, Policies.RUN)

@@ -18,14 +18,14 @@ _VIOLATION = re.compile(r"^ +- \[(?P<level>\w+)\].*?  (?P<name>[a-z][a-z0-9-]+) 
 
 
 class Policies(StrEnum):
-    """Whether an update is judged."""
+    """Whether the policies run on an update."""
 
     RUN = "run"
     SKIP = "skip"
-    """The stack's history records it: `make status` shows it until an update is judged."""
+    """The stack's history records it, and `make status` says so until they run on an update."""
 
 
-def pack(stack: str, folder: Path = PACK) -> list[str]:
+def arguments(stack: str, folder: Path = PACK) -> list[str]:
     """Arguments of the CLI: the pack, and the stack's configuration of it."""
     config = folder / f"config.{stack}.json"
     return ["--policy-pack", str(folder), *(["--policy-pack-config", str(config)] if config.exists() else ())]
@@ -33,15 +33,16 @@ def pack(stack: str, folder: Path = PACK) -> list[str]:
 
 def of_update(policies: Policies, stack: str) -> list[str]:
     """Arguments of `pulumi up`."""
-    return pack(stack) if policies is Policies.RUN else ["--message", _SKIPPED]
+    return arguments(stack) if policies is Policies.RUN else ["--message", _SKIPPED]
 
 
 def skipped(history: Sequence[Mapping[str, Any]]) -> bool:
     """Whether the last update of a stack skipped the policies, from its history, newest first."""
-    return bool(history) and history[0].get("message") == _SKIPPED
+    updates = (entry for entry in history if entry["kind"] == "update")
+    return next(updates, {}).get("message") == _SKIPPED
 
 
-def refusals(output: str) -> list[str]:
+def violations(output: str) -> list[str]:
     """The violations of mandatory rules in the CLI's output, a line each."""
     return [line for section in _SECTION.findall(output) for line in _violations(section.splitlines())]
 

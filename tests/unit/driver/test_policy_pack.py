@@ -1,11 +1,11 @@
-"""The pack's arguments, what a refusal of the engine says, and whether an update was judged."""
+"""The pack's arguments, the violations that the engine prints, and whether an update skipped the policies."""
 
 from __future__ import annotations
 
 import pytest
 
-from driver import policies
-from driver.policies import PACK, Policies
+from driver import policy_pack
+from driver.policy_pack import PACK, Policies
 
 _REFUSED = """\
 Previewing update (dev):
@@ -29,26 +29,28 @@ Diagnostics:
 
 
 def test_what_mandatory_rules_found_is_a_line_each() -> None:
-    assert policies.refusals(_REFUSED) == [
+    assert policy_pack.violations(_REFUSED) == [
         "policy gpu-quota: The workloads request 6 GPUs; the quota is 0.",
         "policy pod-privileges: web (Deployment): it is privileged; remove it",
     ]
 
 
 def test_output_without_violations_has_none() -> None:
-    assert policies.refusals("Updating (dev):\nDiagnostics:\n    error: update failed\n") == []
-    assert policies.refusals("Policies:\n    ✅ tensorplane@v0.1.0 (local: /x/policies)\n\nResources:\n") == []
+    assert policy_pack.violations("Updating (dev):\nDiagnostics:\n    error: update failed\n") == []
+    assert policy_pack.violations("Policies:\n    ✅ tensorplane@v0.1.0 (local: /x/policies)\n\nResources:\n") == []
 
 
 @pytest.mark.parametrize(("stack", "configured"), [("prod", True), ("mine", False)])
-def test_a_stack_is_judged_by_its_own_configuration(stack: str, configured: bool) -> None:
-    arguments = policies.of_update(Policies.RUN, stack)
+def test_a_stack_has_a_configuration_of_its_own(stack: str, configured: bool) -> None:
+    arguments = policy_pack.of_update(Policies.RUN, stack)
     assert arguments[:2] == ["--policy-pack", str(PACK)]
     assert (arguments[2:] == ["--policy-pack-config", str(PACK / f"config.{stack}.json")]) == configured
 
 
 def test_an_update_that_skips_them_is_recorded_in_the_history() -> None:
-    _, message = policies.of_update(Policies.SKIP, "prod")
-    assert policies.skipped([{"message": message}, {"message": ""}])
-    assert not policies.skipped([{"message": "Raise the quota"}, {"message": message}])
-    assert not policies.skipped([])
+    _, message = policy_pack.of_update(Policies.SKIP, "prod")
+    skipped, other = ({"kind": "update", "message": text} for text in (message, "Raise the quota"))
+    assert policy_pack.skipped([skipped, other])
+    assert policy_pack.skipped([{"kind": "refresh", "message": ""}, skipped])
+    assert not policy_pack.skipped([other, skipped])
+    assert not policy_pack.skipped([])
