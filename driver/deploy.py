@@ -24,6 +24,7 @@ from driver import (
 )
 from driver.kube import Kube
 from driver.policy_pack import Policies
+from driver.policy_verdict import Verdict
 from driver.runs import may_change, steps
 from driver.runs import words as runs
 from driver.runs.steps import STREAMED
@@ -86,8 +87,9 @@ class Stack:
         """`pulumi up`; returns the number of resources per operation (`same`, `create`, …).
 
         With the cluster's API, claims that somebody deleted are created again; `show` prints a line for each.
-        `previewed`: the caller has previewed the update, with the policies. `policies`: whether they run, first in a
-        preview, so that a violation stops the update before any change. `refresh`: read every resource first.
+        `previewed`: the caller has previewed the update, with the policies. `policies`: whether they run; unless they
+        have passed before, in a preview too, so that a violation stops the update before any change. `refresh`: read
+        every resource first.
         """
         state = json.loads(self._call("stack", "export"))
         if api:
@@ -95,11 +97,14 @@ class Stack:
         volumes = {f"{self.settings.namespace}/{name}" for name in self.settings.section("volumes")}
         # A preview takes seconds, and a refusal in it comes before any change. Without it, the update stops half-way.
         refuses = not previewed and retained_volumes.undeclared(state, volumes)
-        preview = refuses or (policies is Policies.RUN and not previewed)
+        verdict = Verdict.of(self.settings, self.environment) if policies is Policies.RUN else None
+        preview = refuses or bool(verdict and not (previewed or verdict.passed))
         if not (previewed or refuses) and self._may_delete_or_restart(state):
             preview = not self._print_consequences(state, api, step, show, policies)
         more = [*(["--refresh"] if refresh else ()), *policy_pack.of_update(policies, self.settings.name)]
         self._update(["up", *more], step, preview=preview)
+        if verdict:
+            verdict.remember()
         history = json.loads(self._call("stack", "history", "--json", "--page-size", "1"))
         changes = dict(history[0].get("resourceChanges") or {})
         # Resources that the program only reads, such as the stack's own outputs, do not count as changes.

@@ -26,7 +26,7 @@ _PROGRAM = """
 """
 
 
-def test_a_refused_update_changes_nothing_and_a_skipped_one_is_told(engine: Engine, tmp_path: Path) -> None:
+def test_a_refused_update_changes_nothing_and_a_skipped_one_is_recorded(engine: Engine, tmp_path: Path) -> None:
     policy_environment.make(Step("policy environment"))
     project = engine.project(tmp_path / "tiny", _PROGRAM)
     file = project.folder / "Pulumi.dev.yaml"
@@ -34,21 +34,28 @@ def test_a_refused_update_changes_nothing_and_a_skipped_one_is_told(engine: Engi
     settings = StackSettings("dev", tmp_path / "home", project.folder)
     stack = Stack(settings, Path(programs) / "pulumi", project.environment)
 
-    def deploy(gpus: int, policies: Policies) -> dict[str, int]:
-        file.write_text(f"config:\n  tiny:gpus: {gpus}\n")
-        settings.refresh()
+    def deploy(policies: Policies) -> dict[str, int]:
         stack.prepare(Step("prepare"))
         return stack.up(Step("pulumi up"), policies=policies)
 
+    def log() -> str:
+        return (tmp_path / "home/logs/dev/pulumi-up.log").read_text()
+
+    file.write_text("config: {tiny:gpus: 2}\n")
     with pytest.raises(Fault) as refused:
-        deploy(2, Policies.RUN)
-    line, log = refused.value.lines
+        deploy(Policies.RUN)
+    line, where = refused.value.lines
     assert line.startswith("policy gpu-quota: The workloads request 2 GPUs; the quota is 0. digits (TrainingJob): 2.")
-    assert log.strip().startswith("log: ")
+    assert where.strip().startswith("log: ")
     assert "TrainingJob" not in project.run("stack", "export", "--stack", "dev")
 
-    assert deploy(2, Policies.SKIP)["create"] == 2
+    assert deploy(Policies.SKIP)["create"] == 2
     assert stack.skipped_policies()
 
-    assert deploy(0, Policies.RUN)["update"] == 1
+    file.write_text("config: {tiny:gpus: 0}\n")
+    assert deploy(Policies.RUN)["update"] == 1
     assert not stack.skipped_policies()
+    assert log().count("Previewing update") == 2
+
+    assert deploy(Policies.RUN) == {"same": 2}
+    assert log().count("Previewing update") == 2
