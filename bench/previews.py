@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import statistics
 import subprocess
@@ -61,11 +60,11 @@ def _compared(pairs: list[tuple[float, float]], one: str, other: str) -> Measure
 def _policies() -> Measured:
     """The production stack with many jobs, which all rules accept."""
     policy_environment.make(Step("policy environment"))
-    tree = copy.deepcopy(stack_file.read(PROJECT / f"Pulumi.{_STACK}.yaml").config)
-    tree["tensorplane:workloads"] = {f"job-{index}": _JOB for index in range(_JOBS)}
+    jobs = {f"job-{index}": _JOB for index in range(_JOBS)}
+    config = {**stack_file.read(PROJECT / f"Pulumi.{_STACK}.yaml").config, "tensorplane:workloads": jobs}
     with engine.opened(_STACK, "") as preview, tempfile.TemporaryDirectory(prefix="bench-previews-") as folder:
         stack = Stack(preview.settings, preview.pulumi, dict(preview.environment))
-        linked = linked_project.with_settings(stack, Path(folder), json.dumps({"config": tree}))
+        linked = linked_project.with_settings(stack, Path(folder), json.dumps({"config": config}))
         checked = replace(preview, settings=linked.settings)
         plain = replace(checked, pack=None)
         return _compared(_pairs(lambda: _accepted(checked), lambda: _accepted(plain)), "with policies", "without")
@@ -84,7 +83,7 @@ def _report() -> Measured:
         settings = preview.settings
         settings.make_stack(preview.pulumi, preview.environment, select=False)
         report = [sys.executable, "-m", "cli", "preview", "--stack", _STACK, "--report", f"{folder}/preview.md"]
-        plain = [preview.pulumi, "preview", "--stack", _STACK, "--config-file", settings.file]
+        plain: list[str | Path] = [preview.pulumi, "preview", "--stack", _STACK, "--config-file", settings.file]
 
         def reported() -> None:
             subprocess.run(report, cwd=PROJECT, check=True, stdout=subprocess.DEVNULL)

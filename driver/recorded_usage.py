@@ -39,4 +39,5 @@ def used(api: Kube, home: str, namespaces: Mapping[str, str], now: datetime) -> 
 
 def _hours(record: Mapping[str, Any], month: str) -> float:
     queues = json.loads((record.get("data") or {}).get("usage") or "{}").get(month, {})
-    return round(sum(seconds for flavors in queues.values() for seconds in flavors.values()) / 3600, 2)
+    seconds: float = sum(used for flavors in queues.values() for used in flavors.values())
+    return round(seconds / 3600, 2)

@@ -6,6 +6,7 @@ import copy
 import random
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pulumi
@@ -34,7 +35,7 @@ def stacks(count: int, seed: str) -> Iterator[tuple[str, Rendered]]:
         except (Fault, pulumi.RunError):
             continue
         made += 1
-        yield f"{file.stem}: {'; '.join(changes)}", rendering.run(lambda resolved=resolved: stack.build(resolved))
+        yield f"{file.stem}: {'; '.join(changes)}", rendering.run(partial(stack.build, resolved))
 
 
 def _changed(tree: Tree, chance: random.Random) -> str:
