@@ -5,12 +5,12 @@ They run in that update all the same.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from components.base import names
 from components.base.recorded_usage import VARIABLE
 from driver.policy_pack import PACK
 from driver.stack_settings import StackSettings
@@ -32,13 +32,11 @@ class Verdict:
     @classmethod
     def of(cls, settings: StackSettings, environment: Mapping[str, str]) -> Verdict:
         """Of an update as the files are now. `environment`: the variables of `pulumi`."""
-        found = hashlib.sha256(settings.file.read_bytes())
         given = {**os.environ, **environment}
-        found.update(repr([given.get(name) for name in ("TENSORPLANE_CONTEXT", VARIABLE)]).encode())
-        for path in (*_files(settings.project), *_files(PACK)):
-            about = path.stat()
-            found.update(f"{path}\0{about.st_size}\0{about.st_mtime_ns}\0".encode())
-        return cls(settings.folder / f"{settings.name}.policies", found.hexdigest())
+        seen = [given.get(name) for name in ("TENSORPLANE_CONTEXT", VARIABLE)]
+        files = {str(path): _version(path) for path in (*_files(settings.project), *_files(PACK))}
+        key = names.digest_of([settings.file.read_text(), seen, files], 64)
+        return cls(settings.folder / f"{settings.name}.policies", key)
 
     @property
     def passed(self) -> bool:
@@ -48,6 +46,11 @@ class Verdict:
     def remember(self) -> None:
         """They passed."""
         whole_file.write(self.file, self.key)
+
+
+def _version(path: Path) -> tuple[int, int]:
+    about = path.stat()
+    return about.st_size, about.st_mtime_ns
 
 
 def _files(folder: Path) -> Iterator[Path]:
