@@ -119,7 +119,7 @@ test-nightly: tools-test ## The heavier counts, in shards: make test-nightly SHA
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_KILLS=$$((50 / $${SHARD#*/})) \
 		$(BIN)/python -m pytest -m nightly tests/runtime/test_parameter_server_kills.py --timeout 0
 	@$(BIN)/python -m pytest tests/storage/test_destructive_diffs.py --timeout 0
-	@$(BIN)/python -m pytest -m nightly tests/preview tests/toolchain --timeout 0
+	@$(BIN)/python -m pytest -m nightly tests/policies tests/preview tests/toolchain --timeout 0
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_KILLS=$$((100 / $${SHARD#*/})) \
 		$(BIN)/python -m pytest -m nightly tests/runtime/test_fit_resume.py tests/runtime/test_fit_equal.py --timeout 0
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_SNAPSHOTS=$$((500 / $${SHARD#*/})) \

@@ -10,6 +10,8 @@ import pulumi
 
 _CONTAINED = 6
 """Shorter texts are only recognized as complete values: they occur by chance in others."""
+_SUBJECTS = ("group:", "user:")
+"""Prefixes of members of teams in the settings; the cluster knows them without."""
 _SIGNATURE = "4dabf18193072939515e22adb298388d"  # marks values that the engine knows as secrets, and assets
 
 _words: frozenset[str] = frozenset()
@@ -18,7 +20,7 @@ _words: frozenset[str] = frozenset()
 def keep(words: Iterable[str]) -> None:
     """From now on, the running program's resources store values with these texts encrypted."""
     global _words
-    _words = frozenset(words)
+    _words = frozenset(part for word in words for part in (word, *_subject(word)))
     if _words:
         pulumi.runtime.register_resource_transform(_encrypt_inputs)
 
@@ -50,6 +52,10 @@ def has_secret(value: Any) -> bool:
     if not isinstance(value, dict) or _SIGNATURE in value:
         return False
     return any(has_secret(item) for pair in value.items() for item in pair)
+
+
+def _subject(member: str) -> list[str]:
+    return [member.removeprefix(prefix) for prefix in _SUBJECTS if member.startswith(prefix)]
 
 
 def _is_secret(text: str) -> bool:

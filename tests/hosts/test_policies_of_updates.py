@@ -17,45 +17,62 @@ from tests.hosts.engine import Engine
 _PROGRAM = """
     import pulumi
 
-    class TrainingJob(pulumi.ComponentResource):
+    class Workload(pulumi.ComponentResource):
         def __init__(self, gpus):
-            super().__init__("tensorplane:index:TrainingJob", "digits", {"gpus": gpus})
-            self.register_outputs({"gpus": gpus})
+            super().__init__("tensorplane:index:{kind}", "digits", {{"gpus": gpus}})
+            self.register_outputs({{"gpus": gpus}})
 
-    TrainingJob(pulumi.Config().require_int("gpus"))
+    Workload(pulumi.Config().require_int("gpus"))
 """
 
 
-def test_a_refused_update_changes_nothing_and_a_skipped_one_is_recorded(engine: Engine, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("kind", "previews"),
+    [
+        # Its updates have a preview that only the policies need.
+        ("Notebook", 3),
+        # `make up` previews every update that may restart a job, and prints what it does.
+        ("TrainingJob", 2),
+    ],
+)
+def test_a_refused_update_changes_nothing_and_a_skipped_one_is_recorded(
+    engine: Engine, tmp_path: Path, kind: str, previews: int
+) -> None:
     policy_environment.make(Step("policy environment"))
-    project = engine.project(tmp_path / "tiny", _PROGRAM)
-    file = project.folder / "Pulumi.dev.yaml"
+    project = engine.project(tmp_path / "tiny", _PROGRAM.format(kind=kind))
     programs, _, _ = project.environment["PATH"].partition(":")
     settings = StackSettings("dev", tmp_path / "home", project.folder)
     stack = Stack(settings, Path(programs) / "pulumi", project.environment)
+
+    def request(gpus: int) -> None:
+        (project.folder / "Pulumi.dev.yaml").write_text(f"config: {{tiny:gpus: {gpus}}}\n")
 
     def deploy(policies: Policies) -> dict[str, int]:
         stack.prepare(Step("prepare"))
         return stack.up(Step("pulumi up"), policies=policies)
 
-    def log() -> str:
-        return (tmp_path / "home/logs/dev/pulumi-up.log").read_text()
+    def refused(message: str) -> None:
+        with pytest.raises(Fault) as found:
+            deploy(Policies.RUN)
+        line, log = found.value.lines
+        assert line.startswith(f"policy gpu-quota: {message}; the quota is 0. digits ({kind})")
+        assert log.strip().startswith("log: ")
 
-    file.write_text("config: {tiny:gpus: 2}\n")
-    with pytest.raises(Fault) as refused:
-        deploy(Policies.RUN)
-    line, where = refused.value.lines
-    assert line.startswith("policy gpu-quota: The workloads request 2 GPUs; the quota is 0. digits (TrainingJob): 2.")
-    assert where.strip().startswith("log: ")
-    assert "TrainingJob" not in project.run("stack", "export", "--stack", "dev")
+    request(2)
+    refused("The workloads request 2 GPUs")
+    assert kind not in project.run("stack", "export", "--stack", "dev")
 
     assert deploy(Policies.SKIP)["create"] == 2
     assert stack.skipped_policies()
 
-    file.write_text("config: {tiny:gpus: 0}\n")
+    request(3)
+    refused("The workloads request 3 GPUs")
+    assert '"gpus": 2' in project.run("stack", "export", "--stack", "dev")
+    assert stack.skipped_policies()
+
+    request(0)
     assert deploy(Policies.RUN)["update"] == 1
     assert not stack.skipped_policies()
-    assert log().count("Previewing update") == 2
-
     assert deploy(Policies.RUN) == {"same": 2}
-    assert log().count("Previewing update") == 2
+    log = (tmp_path / "home/logs/dev/pulumi-up.log").read_text()
+    assert log.count("Previewing update") == previews

@@ -44,7 +44,10 @@ def _changed(tree: Tree, chance: random.Random) -> str:
 
 
 def _scaled(tree: Tree, chance: random.Random) -> str:
-    owner, key, path = chance.choice(list(_numbers(tree)))
+    numbers = list(_numbers(tree))
+    if not numbers:
+        return _repeated(tree, chance)
+    owner, key, path = chance.choice(numbers)
     owner[key] = max(1, int(owner[key] * chance.choice((0.5, 2, 3, 10))))
     return f"{path} = {owner[key]}"
 

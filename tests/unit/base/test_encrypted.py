@@ -90,3 +90,11 @@ def test_without_encrypted_settings_nothing_is_registered(monkeypatch: pytest.Mo
     monkeypatch.setattr(pulumi.runtime, "register_resource_transform", lambda _: pytest.fail("registered"))
     encrypted.keep([])
     assert encrypted.concealed("hunter2-server") == "hunter2-server"
+
+
+def test_members_are_recognized_as_the_cluster_names_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pulumi.runtime, "register_resource_transform", lambda _: None)
+    encrypted.keep(["user:ada@example.com", "group:ml-research"])
+    subjects = [{"kind": "User", "name": "ada@example.com"}, {"kind": "Group", "name": "ml-research"}]
+    hidden = [{"kind": "User", "name": "[secret]"}, {"kind": "Group", "name": "[secret]"}]
+    assert shown(lambda: encrypted.concealed(subjects)) == hidden
