@@ -16,8 +16,10 @@ import stack
 from cli.access import Access
 from cli.commands.data import remote, transfer
 from cli.commands.data.remote import Question
-from cli.commands.runs import listed, start
-from cli.commands.runs.listed import Run, state_of
+from cli.commands.runs import start
+from cli.pipelines import listed
+from cli.pipelines.listed import Run
+from cli.pipelines.workflow import state_of
 from components import versions
 from components.base.labels import QUEUE_LABEL
 from components.base.settings import Settings
