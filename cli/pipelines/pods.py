@@ -38,6 +38,14 @@ class PodOfStage:
         return self.role, self.index
 
     @property
+    def without_executor(self) -> Object:
+        """The pod with the states of its programs alone, each before what depends on it."""
+        status = self.pod.get("status") or {}
+        found = {one["name"]: one for one in status.get("containerStatuses") or ()}
+        names = [one["name"] for one in self.pod["spec"]["containers"] if one["name"] != _EXECUTOR or not self.of_argo]
+        return {**self.pod, "status": {**status, "containerStatuses": [found[name] for name in names if name in found]}}
+
+    @property
     def containers(self) -> list[str]:
         """Those that run programs and have started, in order."""
         statuses = (self.pod.get("status") or {}).get("containerStatuses") or ()

@@ -7,6 +7,7 @@ import json
 import zlib
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from graphlib import TopologicalSorter
 from typing import Any
 
 from cli.access import Access
@@ -64,14 +65,22 @@ def templates(workflow: Object) -> dict[str, Mapping[str, Any]]:
 
 
 def stages(workflow: Object) -> list[str]:
-    """Its stages: all of them once Argo has looked at it, in the order of the settings; else those that have begun."""
+    """Its stages, each after those that it waits for: all once Argo has looked at it, else those that have begun."""
     if entry := templates(workflow).get(pipeline_run.ENTRY):
-        return [task["name"] for task in entry["dag"]["tasks"]]
+        after = {task["name"]: before(task) for task in entry["dag"]["tasks"]}
+        # The checks refuse stages that wait for each other.
+        return list(TopologicalSorter(after).static_order())
     found = nodes(workflow).values()
     planned = {name.removesuffix("-plan") for one in found if (name := one.get("templateName", "")).endswith("-plan")}
     dags = [one for one in found if one["type"] == "DAG" and one.get("templateName") in planned]
     ordered = sorted(dags, key=lambda one: (one.get("startedAt") or "", one["name"]))
     return list(dict.fromkeys(one["templateName"] for one in ordered))
+
+
+def before(task: Mapping[str, Any]) -> list[str]:
+    """The stages that one waits for, by its task in the template of all."""
+    names = (task.get("depends") or "").split("&&")
+    return [name.strip().removesuffix(".Succeeded") for name in names if name]
 
 
 def step_of(node: Node, stage: str) -> str:
@@ -100,6 +109,11 @@ def seconds(about: Mapping[str, Any], now: datetime) -> float | None:
     """How long a node or Workflow has run so far, or did."""
     start, end = moment(about.get("startedAt")), moment(about.get("finishedAt"))
     return ((end or now) - start).total_seconds() if start else None
+
+
+def said_by_argo(line: str) -> bool:
+    """Whether a line of a log is by Argo's executor, which starts a container's program."""
+    return (line.startswith('time="') and " argo=true" in line) or line.startswith("Error: exit status ")
 
 
 def of_name(access: Access, name: str) -> list[Object]:

@@ -11,6 +11,10 @@ from typing import Any, NotRequired, TypedDict
 
 import pulumi
 
+from components.base.pipeline_facts import Pipeline as Pipeline
+from components.base.pipeline_facts import PipelineOutputs as PipelineOutputs
+from components.base.pipeline_facts import PipelineStage as PipelineStage
+
 VERSION = 1
 VERSION_KEY = "factsVersion"
 """Where the version is. A state without it is of version 1."""
@@ -171,27 +175,6 @@ class NotebookOutputs(TypedDict):
 
     kind: str
     queue: str | None
-    gpus: int
-
-
-class Pipeline(TypedDict):
-    """A pipeline. Its GPUs are the most that its pods use at once."""
-
-    stages: list[str]
-    images: pulumi.Input[Any]
-    """Of its stages' programs."""
-    datasets: list[str]
-    """That it reads and writes."""
-    gpus: int
-
-
-class PipelineOutputs(TypedDict):
-    """A pipeline once it exists."""
-
-    kind: str
-    workflowTemplate: str
-    """Of which each run is a Workflow."""
-    stages: list[str]
     gpus: int
 
 

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import yaml
 from rich.console import Console
 
-import stack
+from cli import stack_config
 from cli.access import Access
 from cli.commands.data import remote, transfer
 from cli.commands.data.remote import Question
-from cli.commands.runs import listed, start
-from cli.commands.runs.listed import Run, state_of
+from cli.commands.logs import query as logs
+from cli.commands.logs.pods import Choice
+from cli.commands.runs import start
+from cli.commands.runs.ask import Asker
+from cli.pipelines import listed
+from cli.pipelines.listed import Run
+from cli.pipelines.workflow import state_of
 from components import versions
 from components.base.labels import QUEUE_LABEL
-from components.base.settings import Settings
 from driver import linked_project
 from driver.kube import Kube
 from embedded.paths import PROJECT
@@ -121,6 +126,12 @@ class Pipeline:
         commits = start.newest(self.access, self.resolved, template, "default")
         return start.submit(self.access, pipeline_run.workflow(template, commits))
 
+    def logs(self, stage: str, choice: Choice | None = None, *, follows: bool = False) -> list[str]:
+        """What `tensorplane logs` prints."""
+        console = Console(file=io.StringIO(), width=300)
+        logs.run(self.access, stage, choice or Choice(), console, follows=follows)
+        return cast(io.StringIO, console.file).getvalue().splitlines()
+
     def run(self) -> Run:
         """Start, and wait for the end."""
         name = self.start().partition(":")[0]
@@ -148,7 +159,7 @@ def pipeline(deployed: Deployed, tmp_path_factory: pytest.TempPathFactory) -> It
     with_it = linked_project.with_settings(deployed.stack, folder, yaml.safe_dump(settings))
     with_it.prepare(Step("prepare"))
     with_it.up(Step("pulumi up"))
-    resolved = stack.load(Settings({**tree, **more}))
+    resolved = stack_config.load(with_it.settings.source())
     access = Access(deployed.kube, deployed.outputs.namespace, stack="dev", declared=resolved.config.workloads)
     yield Pipeline(access, resolved, tmp_path_factory.mktemp("texts"))
     deployed.stack.up(Step("pulumi up"))
@@ -163,6 +174,13 @@ def test_only_what_is_new_is_worked_on_and_a_part_that_fails_stops_no_other(pipe
     failed = pipeline.run()
     assert failed.state == "failed"
     assert _counts(failed) == [("upper", "failed", 3, 2, 0, 1)]
+    lines = pipeline.logs("words/upper")
+    assert lines[0].startswith(f"{failed.name}/upper: upper: 1 of 3 parts failed ('c.txt'), and mayFail is 0")
+    assert lines[1].endswith(": exit code 1")
+    assert any(line.startswith("plan   │ tensorplane: stage=upper parts=3") for line in lines)
+    kept = [line for line in lines if "tensorplane: stage=upper item=" in line]
+    assert len(kept) == 2, lines
+    assert pipeline.logs("words/upper", Choice(index=int(kept[0][5]), role="part")) == [kept[0].partition("│ ")[2]]
 
     pipeline.put(a="one two two", b="two three", c="cure")
     run = pipeline.run()
@@ -170,6 +188,7 @@ def test_only_what_is_new_is_worked_on_and_a_part_that_fails_stops_no_other(pipe
     assert pipeline.get("upper") == {"a.txt": "ONE TWO TWO", "b.txt": "TWO THREE", "c.txt": "CURE"}
     assert pipeline.get("counts") == {"counts.txt": "TWO 3\n"}
     assert "has finished already" in pipeline.start()
+    _described(pipeline, run)
 
     made = pipeline.newest("counts")["provenance"]
     assert (made["pipeline"], made["stage"], made["run"]) == ("words", "count", run.name)
@@ -183,6 +202,23 @@ def test_only_what_is_new_is_worked_on_and_a_part_that_fails_stops_no_other(pipe
     third = pipeline.run()
     assert _counts(third) == [("upper", "finished", 3, 1, 2, 0), ("count", "finished", 1, 1, 0, 0)], third
     _admitted(pipeline)
+
+
+def _described(pipeline: Pipeline, run: Run) -> None:
+    """What `tensorplane runs words` says is what Argo's Workflow says, of templates that are stored in it."""
+    found = Asker(pipeline.access).details("words", datetime.now(UTC))
+    upper, count = found.stages
+    assert (found.run.name, found.eta_seconds) == (run.name, 0)
+    assert upper.skipped == ["2 of 3 parts: same program, params and input as in an earlier run"]
+    assert (upper.about.command[0], upper.about.output, count.about.after) == ("sh", "upper", ("upper",))
+    assert count.about.inputs["texts"].commit == upper.run.version == pipeline.newest("upper")["id"]
+    assert [one.cost.missing for one in found.stages] == [
+        "the stack declares no node group with prices that its pods run on"
+    ] * 2
+    assert (
+        pipeline.logs("words/count", follows=True)[-1]
+        == f"{run.name}/count: finished; version {count.run.version[:12]}"
+    )
 
 
 def _admitted(pipeline: Pipeline) -> None:

@@ -10,6 +10,10 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
 
+from cli.pipelines.cost import Prices
+from components.clusters.eks import Eks
+from components.node_groups import fleet
+from components.node_groups.settings import NodeGroupArgs
 from workloads.manifests import pipeline
 from workloads.manifests.files import bundle
 from workloads.manifests.mounts import Mountable
@@ -140,9 +144,12 @@ def _of_type(run: Mapping[str, Any], kind: str) -> list[dict[str, Any]]:
 def _nodes(run: str, begin: datetime, stage: str, ran: Ran) -> Iterator[dict[str, Any]]:
     at = f"{run}.{stage}"
     outputs = {"version": ran.version} if ran.version else {}
-    yield _node(run, at, stage, "DAG", ran.phase, (begin, ran.start, ran.end), outputs=outputs)
+    when = (begin, ran.start, ran.end)
     if ran.phase == "Omitted":
+        yield _node(run, at, stage, "Skipped", ran.phase, when)
         return
+    inputs = dict.fromkeys(STAGES[stage]["inputs"], "8c1f2a7be01d")
+    yield _node(run, at, stage, "DAG", ran.phase, when, inputs=inputs, outputs=outputs)
     planned = {"summary": json.dumps({"parts": 0, **ran.summary}), "items": "[]"} if ran.summary else {}
     phase = "Succeeded" if ran.summary else "Running"
     until = ran.start + 4 if ran.summary else None
@@ -167,14 +174,18 @@ def _tries(
     message: str = "",
 ) -> Iterator[dict[str, Any]]:
     """The node that tries again, and that of each pod."""
-    own = {"inputs": inputs, "outputs": outputs, "message": message}
-    yield _node(run, name, made, "Retry", part.phase, (begin, part.start, part.end), **own)
+
+    def node(at: str, kind: str, phase: str, start: float, end: float | None) -> dict[str, Any]:
+        when = (begin, start, end)
+        return _node(run, at, made, kind, phase, when, inputs=inputs, outputs=outputs, message=message)
+
+    yield node(name, "Retry", part.phase, part.start, part.end)
     length = ((part.end or part.start) - part.start) / part.tries
     for number in range(part.tries):
         is_last = number == part.tries - 1
         start = part.start + number * length
         phase, end = (part.phase, part.end) if is_last else ("Failed", start + length)
-        yield _node(run, f"{name}({number})", made, "Pod", phase, (begin, start, end), **own)
+        yield node(f"{name}({number})", "Pod", phase, start, end)
 
 
 def _node(
@@ -265,10 +276,21 @@ def at(seconds: float) -> datetime:
     return BEGIN + timedelta(seconds=seconds)
 
 
+def prices() -> Prices:
+    """Of a stack with machines of AWS."""
+    groups = {
+        "cpu": NodeGroupArgs.model_validate({"machine": "m7i.2xlarge", "min": 1, "max": 4}),
+        "old": NodeGroupArgs.model_validate({"accelerator": "t4", "perNode": 1, "min": 0, "max": 4}),
+    }
+    machines, wrong = fleet.of(groups, Eks(region="us-west-2").site)
+    assert not wrong
+    return Prices(machines, PipelineSettings.model_validate({"stages": STAGES}).stages)
+
+
 FIRST = workflow(
     {
         "clean": Ran(0, 60, summary={"parts": 3, "new": 3}, parts={n: Part(5, 55) for n in range(3)}, version="a1b2c3"),
-        "count": Ran(60, 100, summary={"parts": 1, "new": 1}, parts={0: Part(65, 95)}, version="b2c3d4"),
+        "count": Ran(60, 160, summary={"parts": 1, "new": 1}, parts={0: Part(65, 155)}, version="b2c3d4"),
         "embed": Ran(60, 360, summary={"parts": 4, "new": 4}, parts={n: Part(65, 350) for n in range(4)}, version="c3"),
         "report": Ran(360, 380, summary={"parts": 1, "new": 1}, parts={0: Part(365, 375)}, version="d4e5f6"),
     },

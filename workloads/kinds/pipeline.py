@@ -11,6 +11,7 @@ from components import versions
 from components.base import encrypted, faults
 from components.base import facts as registered
 from components.base.faults import Fault, Key
+from components.base.names import digest_of
 from components.datasets.settings import DatasetArgs
 from components.queues.room import PodSet
 from workloads import executor, pod_sets, triggers
@@ -20,7 +21,7 @@ from workloads.manifests import pipeline as manifests
 from workloads.manifests.model_server import REST_PORT
 from workloads.owner import Owner
 from workloads.pipeline_facts import facts_of
-from workloads.settings.pipeline import PipelineSettings
+from workloads.settings.pipeline import PipelineSettings, named
 from workloads.settings.pipeline_stage import StageArgs
 
 
@@ -47,15 +48,16 @@ class PipelineArgs(PipelineSettings, WorkloadArgs):
         return found
 
     def pod_sets(self) -> list[PodSet]:
-        return [pods for _, found in self._by_stage() for pods in found]
+        return [pods for _, found in self.by_stage() for pods in found]
 
     def unqueued(self) -> list[PodSet]:
-        of_stages = [(self.stages[name], found) for name, found in self._by_stage()]
+        of_stages = [(self.stages[name], found) for name, found in self.by_stage()]
         unqueued = [(stage, found) for stage, found in of_stages if not stage.queue_of_pods]
         # The checks refuse programs with GPUs without a queue.
         return [pods for stage, found in unqueued for pods in found if stage.job or not pods.gpus]
 
-    def _by_stage(self) -> Iterator[tuple[str, list[PodSet]]]:
+    def by_stage(self) -> Iterator[tuple[str, list[PodSet]]]:
+        """The pods of each stage."""
         for name, stage in self.stages.items():
             at = ("stages", name)
             if stage.training:
@@ -78,7 +80,7 @@ class PipelineArgs(PipelineSettings, WorkloadArgs):
 
     def together_on(self, volume: str, datasets: Mapping[str, DatasetArgs | None]) -> list[tuple[Key, list[PodSet]]]:
         found = []
-        for name, pods in self._by_stage():
+        for name, pods in self.by_stage():
             stage = self.stages[name]
             used = {args.volume: at for one, at in self._datasets_of(name).items() if (args := datasets.get(one))}
             if stage.job:
@@ -100,7 +102,7 @@ class PipelineArgs(PipelineSettings, WorkloadArgs):
         return {queue: ("stages", name, *at[name]) for name, queue in queues.items() if queue}
 
     def check(self, name: str, at: Key, declared: Declared) -> Iterator[Fault]:
-        yield from checks.faults(self, name, at, {stage: pods[0] for stage, pods in self._by_stage()}, declared)
+        yield from checks.faults(self, name, at, {stage: pods[0] for stage, pods in self.by_stage()}, declared)
 
     def build(self, name: str, at: Key, platform: Platform, opts: pulumi.ResourceOptions) -> "Pipeline":
         return Pipeline(name, self, at=at, platform=platform, opts=opts)
@@ -138,7 +140,11 @@ class Pipeline(Workload):
         known = facts_of(name, args, platform.settings)
         images = sorted({each.image for each in known.stages.values() if each.image})
         props = registered.Pipeline(
-            stages=list(args.stages), images=platform.guarded(at, images), datasets=args.datasets, gpus=gpus
+            stages=list(args.stages),
+            dag=_dag(args, known),
+            images=platform.guarded(at, images),
+            datasets=args.datasets,
+            gpus=gpus,
         )
         super().__init__(registered.PIPELINE, name, dict(props), opts)
         owner = Owner(self, name, platform.namespace, manifests.PART)
@@ -177,6 +183,23 @@ class Pipeline(Workload):
             gpus=gpus,
         )
         self.register_outputs(encrypted.concealed(dict(self.outputs)))
+
+
+def _dag(args: PipelineArgs, known: manifests.Facts) -> dict[str, registered.PipelineStage]:
+    """The stages as reports draw them."""
+    gpus = {name: sum(pods.gpus for pods in found) for name, found in args.by_stage()}
+    return {
+        name: registered.PipelineStage(
+            after=sorted(set(args.before(stage).values())),
+            reads=sorted(named(one) for one in stage.inputs.values()),
+            writes=stage.output,
+            queue=stage.queue_of_pods or "",
+            gpus=gpus.get(name, 0),
+            parallel=stage.parallel,
+            program=digest_of(manifests.steps_of(args, known)[name].decisive),
+        )
+        for name, stage in args.stages.items()
+    }
 
 
 def _of_jobs(parent: Pipeline, pipeline: str, args: PipelineArgs, platform: Platform) -> Iterator[pulumi.Resource]:

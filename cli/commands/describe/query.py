@@ -13,7 +13,7 @@ from rich.text import Text
 
 from cli.access import Access
 from cli.api_values import Object, moment
-from cli.commands.logs import lines, pods
+from cli.commands.logs import lines
 from cli.commands.why import query as why
 from cli.commands.why.answer import Answer
 from cli.jobs import curves, in_cluster, listed
@@ -61,7 +61,7 @@ def ask(access: Access, job_set: Object, now: datetime) -> Described:
     """What a cluster knows of a job."""
     api, about, shown = access.api, job_set["metadata"], JobSet(job_set)
     inside = f"/api/v1/namespaces/{about['namespace']}/pods"
-    there = sorted(in_cluster.pods(api, job_set), key=pods.place)
+    there = sorted(in_cluster.pods(api, job_set), key=in_cluster.place)
     chief = next((pod["metadata"]["name"] for pod in there if pod["metadata"]["name"].startswith(shown.writer)), None)
     log = api.text(f"{inside}/{chief}/log").splitlines() if chief and shown.writer else []
     return Described(
@@ -79,7 +79,7 @@ def show(found: Described, console: Console, now: datetime) -> None:
     why.show(found.why, console)
     console.print("", table(("", ""), list(_facts(found).items())))
     if found.pods:
-        rows = [(lines.name(pods.place(pod)), *_pod(pod, now)) for pod in found.pods]
+        rows = [(lines.name(in_cluster.place(pod)), *_pod(pod, now)) for pod in found.pods]
         console.print("", table(("pod", "state", "node", "age"), rows))
     drawn = curves.draw(found.points, console.width)
     if drawn:

@@ -38,7 +38,7 @@ def until_end(api: Kube, job_set: Object, choice: Choice, console: Console) -> N
         ended = bool(in_cluster.ended(current))
         there = in_cluster.pods(api, current)
         started = [pod for pod in pods.chosen(there, choice) if pods.has_started(pod)]
-        followed.go_on(map(pods.source, started), lines.wide(map(pods.place, there)))
+        followed.go_on(map(pods.source, started), lines.wide(map(in_cluster.place, there)))
     followed.settle()
     _tell_end(current, there, console)
 

@@ -36,7 +36,8 @@ def show(api: Kube, job_set: Object, choice: Choice, console: Console, why: str,
     there = in_cluster.pods(api, job_set)
     around.reason(job_set, there, console)
     started = [pod for pod in pods.chosen(there, choice) if pods.has_started(pod)]
-    found = {} if choice.previous else {pods.place(pod): pods.source(pod).read(api, choice.query) for pod in started}
+    sources = () if choice.previous else map(pods.source, started)
+    found = {source.place: source.read(api, choice.query) for source in sources}
     if not found and reads_kept:
         found = kept.lines(api, job_set, choice)
     if not found:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from cli.pipelines.workflow import said_by_argo
 from driver.kube import Kube
 
 
@@ -38,8 +39,3 @@ class Source:
 
     def _is_shown(self, line: str) -> bool:
         return not (self.of_argo and said_by_argo(line))
-
-
-def said_by_argo(line: str) -> bool:
-    """Whether Argo's executor, which starts a container's program, wrote a line of its log."""
-    return (line.startswith('time="') and " argo=true" in line) or line.startswith("Error: exit status ")

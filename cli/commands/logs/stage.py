@@ -14,11 +14,10 @@ from cli.api_values import Object
 from cli.commands.logs import kept, lines, pods
 from cli.commands.logs.follow import Followed
 from cli.commands.logs.pods import Choice
-from cli.commands.logs.source import Source, said_by_argo
-from cli.commands.runs import listed
-from cli.commands.runs.listed import StageRun
+from cli.commands.logs.source import Source
+from cli.pipelines import listed, workflow
 from cli.pipelines import pods as of_pipelines
-from cli.pipelines import workflow
+from cli.pipelines.listed import StageRun
 from cli.pipelines.pods import PodOfStage
 from driver import failures
 from embedded.fault import Fault
@@ -160,8 +159,8 @@ def _reason(stage: Stage, asked: Sequence[PodOfStage], console: Console) -> None
         return
     if facts.why:
         console.print(Text(f"{stage.title}: {facts.why}", style="bold red"), soft_wrap=True)
-    for line in failures.first(one.pod for one in _latest(asked, Choice())):
-        if not said_by_argo(line.strip()):
+    for line in failures.first(one.without_executor for one in _latest(asked, Choice())):
+        if not workflow.said_by_argo(line.strip()):
             console.print(Text(line, style="red"), soft_wrap=True)
 
 

@@ -76,12 +76,17 @@ def _layers(report: Report) -> list[Layer]:
     for kind in workloads.values():
         for name, (old, new) in kind.items():
             asking.setdefault(str((new or old).get("queue")), []).append(name)
+    pipelines = report.registered("Pipeline")
+    for name, (old, new) in pipelines.items():
+        for queue in sorted({stage["queue"] for stage in (new or old).get("dag", {}).values()}):
+            asking.setdefault(queue, []).append(name)
     servers = {kind: report.registered(kind) for kind in ("ModelServer", "Scorer", "TensorBoard")}
     of_workloads = [
         _box(name, both, _pods(both))
         for kind in (*workloads.values(), *servers.values())
         for name, both in kind.items()
     ]
+    of_workloads += [_box(name, both, _stages(both)) for name, both in pipelines.items()]
     return [
         _layer("workloads", of_workloads),
         _layer("queues", [_box(name, both, _quota(both), asking.get(name, ())) for name, both in queues.items()]),
@@ -146,6 +151,16 @@ def _of_pods(workload: Facts) -> str:
     pods = workload.get("pods", workload.get("replicas", 1))
     text = f"{pods:g} pod{'' if pods == 1 else 's'}"
     return f"{text}, {workload['gpus']:g} GPUs" if workload.get("gpus") else text
+
+
+def _stages(both: tuple[Facts, Facts]) -> str:
+    return _changed(*(_of_pipeline(pipeline) if pipeline else "" for pipeline in both))
+
+
+def _of_pipeline(pipeline: Facts) -> str:
+    number = len(pipeline["stages"])
+    text = f"{number} stage{'' if number == 1 else 's'}"
+    return f"{text}, {pipeline['gpus']:g} GPUs" if pipeline.get("gpus") else text
 
 
 def _size(both: tuple[Facts, Facts]) -> str:

@@ -78,6 +78,8 @@ class Report:
     """Whether the stack's file no longer exists, so that everything it declared is deleted."""
     picture: str = ""
     """The path of the picture of the stack from the report's folder; empty without one."""
+    pipelines: str = ""
+    """The path of the picture of pipelines that change, likewise."""
     failed: bool = False
 
     @property

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from cli.commands.preview import comparison, engine, picture, render
+from cli.commands.preview import comparison, engine, picture, render, stages
 from cli.commands.preview.comparison import Comparison
 from cli.commands.preview.engine import Preview
 from cli.commands.preview.events import Event
@@ -21,8 +21,8 @@ from embedded.fault import Fault
 def run(stack: str, context: str, base: str, file: Path, console: Console, policies: Policies) -> int:
     """Previews, prints the table, writes the Markdown to `file`. Returns 0 if an update may proceed, else 1.
 
-    The picture is beside it, with the ending `.svg`. `base`: the revision to compare with if there is no deployed
-    state; empty for a comparison with nothing.
+    The picture is beside it, with the ending `.svg`, and that of pipelines that change, with `-pipelines.svg`. `base`:
+    the revision to compare with if there is no deployed state; empty for a comparison with nothing.
     """
     try:
         found = _previewed(stack, context, base, console, policies)
@@ -30,15 +30,16 @@ def run(stack: str, context: str, base: str, file: Path, console: Console, polic
         # What the report says is what a reviewer sees: it must not be that of an earlier preview.
         _write(file, render.markdown(Report(stack, faults=tuple(fault.lines), failed=True)))
         raise
-    drawn = picture.svg(found)
-    if drawn:
-        _write(file.with_suffix(".svg"), drawn)
-        found = replace(found, picture=file.with_suffix(".svg").name)
+    pictures = {"picture": (file.with_suffix(".svg"), picture.svg(found))}
+    pictures["pipelines"] = (file.with_name(f"{file.stem}-pipelines.svg"), stages.svg(found))
+    drawn = {key: (path, text) for key, (path, text) in pictures.items() if text}
+    for path, text in drawn.values():
+        _write(path, text)
+    found = replace(found, **{key: path.name for key, (path, _) in drawn.items()})
     console.print(render.terminal(found, console.width))
     _write(file, render.markdown(found))
-    console.print(
-        f"Report: {file}" + (f", picture: {file.with_suffix('.svg')}" if drawn else ""), style="dim", highlight=False
-    )
+    also = f", picture{'s' if len(drawn) > 1 else ''}: {', '.join(str(path) for path, _ in drawn.values())}"
+    console.print(f"Report: {file}" + (also if drawn else ""), style="dim", highlight=False)
     return 1 if found.stopped else 0
 
 

@@ -1,4 +1,4 @@
-"""`tensorplane runs`: runs of pipelines: what each stage has done, start one, cancel one."""
+"""`tensorplane runs`: runs of pipelines: list them, show one here or as a page, start one, cancel one."""
 
 from __future__ import annotations
 
@@ -7,13 +7,29 @@ import click
 from cli import options
 
 
-@click.group("runs", invoke_without_command=True, short_help="Runs of pipelines: list, start, cancel.")
+class _Runs(click.Group):
+    """The subcommands; what is none of them names a run or a pipeline to show."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        return super().resolve_command(ctx, args if args[0] in self.commands else ["show", *args])
+
+
+@click.group(
+    "runs",
+    cls=_Runs,
+    invoke_without_command=True,
+    short_help="Runs of pipelines: list, show, page, start, cancel.",
+    subcommand_metavar="[PIPELINE|RUN|COMMAND] [ARGS]...",
+)
 @options.stack
 @click.pass_context
 def command(ctx: click.Context, stack: str) -> None:
     """Runs of the pipelines of a stack.
 
-    Without a subcommand, it lists the newest runs of all pipelines.
+    Without a subcommand, it lists the newest runs of all pipelines. With the name of a pipeline or of a run, it shows
+    one run as `show` does.
     """
     if ctx.invoked_subcommand is None:
         _list_of(None, stack, everything=False, as_json=False)
@@ -36,6 +52,39 @@ def _list_of(pipeline: str | None, stack: str, *, everything: bool, as_json: boo
 
     access = Access.of(stack, None, options.context())
     tables.show(access, pipeline, terminal.console(), everything=everything, as_json=as_json)
+
+
+@command.command("show")
+@click.argument("name", metavar="PIPELINE|RUN")
+@options.stack
+@options.as_json()
+def _show(name: str, stack: str, as_json: bool) -> None:
+    """The newest run of a PIPELINE, or a RUN: progress, time, ETA and cost of each stage, what was skipped and why."""
+    from cli.access import Access
+    from cli.commands.runs import show
+    from driver import terminal
+
+    access = Access.of(stack, None, options.context())
+    show.run(access, name, terminal.console(), as_json=as_json)
+
+
+@command.command("page")
+@click.argument("name", metavar="PIPELINE|RUN")
+@options.stack
+@click.option("--port", type=click.IntRange(1, 65535), help="Port of this machine; by default a free one.")
+@click.option("--open", "opens", is_flag=True, help="Open it in a browser.")
+def _page(name: str, stack: str, port: int | None, opens: bool) -> None:
+    """Show the runs of a PIPELINE, or a RUN, as a page on a port of this machine, until Ctrl-C.
+
+    It draws the stages and refreshes itself. A click on a stage shows its image, command, inputs, output, times, cost,
+    and what was skipped and why.
+    """
+    from cli.access import Access
+    from cli.commands.runs import page
+    from driver import terminal
+
+    access = Access.of(stack, None, options.context())
+    page.run(access, name, terminal.console(), port=port, opens=opens)
 
 
 @command.command("start")

@@ -12,18 +12,23 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from cli.access import Access
-from cli.commands.runs import listed
-from cli.commands.runs.listed import Run, StageRun
 from cli.output.numbers import NOTHING
 from cli.output.tables import table
 from cli.output.times import age, duration
+from cli.pipelines import listed
+from cli.pipelines.listed import Run, StageRun
 from components.base.labels import NAME
 from workloads.manifests import pipeline_run
 
 _NEWEST = 5
 """Runs that are shown of each pipeline."""
 _HEADINGS = ("run", "stage", "state", "parts", "done", "skipped", "failed", "time", "age")
-_STYLES = {"running": "green", "waiting": "yellow", "failed": "red", **dict.fromkeys(("finished", "cancelled"), "dim")}
+STYLES = {
+    "running": "green",
+    "waiting": "yellow",
+    "failed": "red",
+    **dict.fromkeys(("finished", "cancelled", "omitted"), "dim"),
+}
 
 
 def show(access: Access, pipeline: str | None, console: Console, *, everything: bool, as_json: bool) -> None:
@@ -61,14 +66,15 @@ def newest(runs: Sequence[Run]) -> list[Run]:
 
 def plain(run: Run) -> dict[str, Any]:
     """Every fact, for programs."""
-    return {**asdict(run), "created": run.created and run.created.isoformat()}
+    stages = [{**asdict(stage), "began": stage.began and stage.began.isoformat()} for stage in run.stages]
+    return {**asdict(run), "created": run.created and run.created.isoformat(), "stages": stages}
 
 
 def render(runs: Sequence[Run], now: datetime) -> RenderableType:
     """The table, in the terminal's width: a line for each stage that has begun."""
     rows = [row for run in runs for row in _rows(run, now)]
     right = ("parts", "done", "skipped", "failed", "time", "age")
-    return table(_HEADINGS, rows, right=right, styles=_STYLES, least=("age", "parts", "time"))
+    return table(_HEADINGS, rows, right=right, styles=STYLES, least=("age", "parts", "time"))
 
 
 def reasons(run: Run) -> Iterator[str]:
@@ -83,10 +89,11 @@ def _rows(run: Run, now: datetime) -> Iterator[tuple[str, ...]]:
         yield (run.name, "", run.state, *[NOTHING] * 4, _time(run.seconds), age(run.created, now))
     for number, stage in enumerate(run.stages):
         first = number == 0
-        yield (run.name if first else "", *_cells(stage), age(run.created, now) if first else "")
+        yield (run.name if first else "", *cells(stage), age(run.created, now) if first else "")
 
 
-def _cells(stage: StageRun) -> tuple[str, ...]:
+def cells(stage: StageRun) -> tuple[str, ...]:
+    """Name, state, counts of parts, and time of a stage."""
     counts = (stage.done, stage.skipped, stage.failed)
     known = [str(count) if stage.parts is not None else NOTHING for count in counts]
     return (

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from cli.commands.logs import follow, kept, pods
 from cli.commands.logs.pods import Choice
+from cli.jobs import in_cluster
 from driver.kube import Kube
 from embedded.fault import Fault
 
@@ -27,7 +28,7 @@ PODS = [_pod("worker", 1, "running"), _pod("ps", 0, "waiting"), _pod("worker", 0
 
 
 def _places(choice: Choice) -> list[tuple[str, int]]:
-    return [pods.place(pod) for pod in pods.chosen(PODS, choice)]
+    return [in_cluster.place(pod) for pod in pods.chosen(PODS, choice)]
 
 
 def test_pods_come_by_role_and_index() -> None:

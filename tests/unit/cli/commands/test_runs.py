@@ -13,7 +13,8 @@ import pytest
 from rich.console import Console
 
 from cli.access import Access
-from cli.commands.runs import listed, start, tables
+from cli.commands.runs import start, tables
+from cli.pipelines import listed
 from components.base.labels import PIPELINE, SOURCES
 from driver.kube import Kube
 from embedded.fault import Fault
@@ -124,9 +125,13 @@ def test_stages_say_what_is_done_skipped_and_failed(packed: bool, capsys: pytest
         "parts": 5,
         "done": 2,
         "running": 0,
+        "pending": 0,
         "skipped": 2,
+        "former": 0,
         "failed": 1,
+        "began": "2026-11-26T12:00:00+00:00",
         "seconds": 90.0,
+        "working_seconds": None,
         "version": "c0ffee",
         "why": "",
     }

@@ -65,6 +65,17 @@ def test_a_stage_runs_after_those_whose_output_it_reads() -> None:
     assert photos["value"] == "{{tasks.prepare.outputs.parameters.version}}"
 
 
+def test_a_claim_that_is_written_has_no_read_only_volume_in_the_pod() -> None:
+    """The kubelet mounts a claim once for each pod, so that one such volume may make all of them read-only."""
+    work = _templates()["prepare-work"]
+    claims = [one["persistentVolumeClaim"] for one in work["volumes"] if "persistentVolumeClaim" in one]
+    assert claims == [{"claimName": "data"}] * len(claims)
+    assert len(claims) > 1
+    program, keep = work["containerSet"]["containers"]
+    assert _mounts(program)["/in/photos"]["readOnly"]
+    assert not _mounts(keep)["/volumes/data"].get("readOnly")
+
+
 def test_a_run_has_a_parameter_for_each_branch_that_it_begins_with() -> None:
     made = _made()
     assert [one["name"] for one in made["spec"]["arguments"]["parameters"]] == ["raw", "raw_a_db__c"]

@@ -1,0 +1,196 @@
+"""Steps that wait for others as a picture in SVG: what a step waits for is left of it. Pure."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from statistics import fmean
+
+_WIDTH, _GAP, _BETWEEN, MARGIN = 240, 60, 18, 20
+"""Of a box; between layers; between boxes of a layer; around all. In pixels."""
+_HEAD, _LINE, _FOOT = 28, 17, 9
+_LANE = 10
+"""Height of the place of an arrow that passes a layer."""
+_NAME_LETTERS, _LETTERS = 26, 34
+"""Of a name and of a line; longer ones are shortened."""
+_SWEEPS = 4
+_GRAY, _TEXT, _DARK = "#57606a", "#424a53", "#1f2328"
+
+_Pass = tuple[str, str]
+"""An arrow from one box to another, where it passes a layer between them."""
+_Slot = str | _Pass
+
+
+@dataclass(frozen=True)
+class Box:
+    """A step."""
+
+    name: str
+    lines: Sequence[str] = ()
+    after: Sequence[str] = ()
+    """Names of the boxes that it waits for."""
+    colors: tuple[str, str] = ("#f6f8fa", "#8c959f")
+    """Of its fill and its border."""
+    sign: str = ""
+    """Before its name."""
+    dashed: bool = False
+    attributes: Mapping[str, str] | None = None
+    """Of the group that draws it."""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A part of a picture."""
+
+    lines: tuple[str, ...]
+    width: float
+    height: float
+
+
+@dataclass(frozen=True)
+class _Place:
+    x: float
+    y: float
+    height: float
+
+    @property
+    def middle(self) -> float:
+        return self.y + self.height / 2
+
+
+def draw(boxes: Sequence[Box], *, top: float = 0) -> Drawing:
+    """The boxes and the arrows between them, from this height on. Names that no box has draw no arrow."""
+    by_name = {box.name: box for box in boxes}
+    columns = _ordered(_layers(by_name), by_name)
+    places, lanes = _places(columns, by_name, top)
+    arrows = [line for box in boxes for line in _arrows(box, places, lanes)]
+    drawn = [line for box in boxes for line in _box(box, places[box.name])]
+    width = MARGIN * 2 + len(columns) * (_WIDTH + _GAP) - _GAP
+    drawn_at = [*places.values(), *itertools.chain(*lanes.values())]
+    height = max((place.y + place.height for place in drawn_at), default=top) - top
+    return Drawing((*arrows, *drawn), width, height)
+
+
+def document(title: str, lines: Sequence[str], width: float, height: float) -> str:
+    """The picture with these lines."""
+    size = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}"'
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="system-ui, \'DejaVu Sans\', sans-serif" '
+        f'font-size="13" role="group" aria-label="{escape(title)}">'
+    )
+    arrow = (
+        '<defs><marker id="to" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" markerHeight="7" orient="auto">'
+        f'<path d="M0 0 L10 5 L0 10 z" fill="{_GRAY}"/></marker></defs>'
+    )
+    ground = f'<rect width="{width:.0f}" height="{height:.0f}" fill="#ffffff"/>'
+    return "\n".join([head, f"<title>{escape(title)}</title>", arrow, ground, *lines, "</svg>", ""])
+
+
+def heading(text: str, y: float) -> str:
+    """A line of text above boxes."""
+    return f'<text x="{MARGIN}" y="{y:.0f}" font-size="15" font-weight="600" fill="{_DARK}">{escape(text)}</text>'
+
+
+def _layers(boxes: Mapping[str, Box]) -> dict[str, int]:
+    """How many boxes are before each, on the longest way."""
+    found: dict[str, int] = {}
+
+    def depth(name: str, below: frozenset[str]) -> int:
+        if name not in found:
+            before = [each for each in boxes[name].after if each in boxes and each not in below]
+            found[name] = 1 + max((depth(each, below | {name}) for each in before), default=-1)
+        return found[name]
+
+    for name in boxes:
+        depth(name, frozenset({name}))
+    return found
+
+
+def _ordered(layers: Mapping[str, int], boxes: Mapping[str, Box]) -> list[list[_Slot]]:
+    """The slots of each column, with lanes for arrows that pass it; each is near what it is connected to."""
+    columns: list[list[_Slot]] = [[] for _ in range(max(layers.values(), default=-1) + 1)]
+    near: dict[_Slot, list[_Slot]] = {}
+    for name, column in layers.items():
+        columns[column].append(name)
+    for name, box in boxes.items():
+        for source in (each for each in box.after if each in boxes):
+            passes = range(layers[source] + 1, layers[name])
+            for column in passes:
+                columns[column].append((source, name))
+            lane: list[_Slot] = [(source, name)] if passes else []
+            for left, right in zip([source, *lane], [*lane, name], strict=True):
+                near.setdefault(left, []).append(right)
+                near.setdefault(right, []).append(left)
+    for _ in range(_SWEEPS):
+        for column in (*range(1, len(columns)), *reversed(range(len(columns) - 1))):
+            place = {slot: index / len(each) for each in columns for index, slot in enumerate(each)}
+            columns[column].sort(key=lambda slot: fmean([place[one] for one in near.get(slot, [slot])]))
+    return columns
+
+
+def _places(
+    columns: Sequence[Sequence[_Slot]], boxes: Mapping[str, Box], top: float
+) -> tuple[dict[str, _Place], dict[_Pass, list[_Place]]]:
+    """Where each box is, and the lanes of each arrow from left to right."""
+    sizes = [[_height(boxes[slot]) if isinstance(slot, str) else _LANE for slot in each] for each in columns]
+    heights = [sum(each) + _BETWEEN * (len(each) - 1) for each in sizes]
+    found: dict[str, _Place] = {}
+    lanes: dict[_Pass, list[_Place]] = {}
+    for column, (slots, own) in enumerate(zip(columns, sizes, strict=True)):
+        y = top + (max(heights) - heights[column]) / 2
+        for slot, height in zip(slots, own, strict=True):
+            place = _Place(MARGIN + column * (_WIDTH + _GAP), y, height)
+            if isinstance(slot, str):
+                found[slot] = place
+            else:
+                lanes.setdefault(slot, []).append(place)
+            y += height + _BETWEEN
+    return found, lanes
+
+
+def _height(box: Box) -> float:
+    return _HEAD + _LINE * len(box.lines) + _FOOT
+
+
+def _arrows(box: Box, places: Mapping[str, _Place], lanes: Mapping[_Pass, Sequence[_Place]]) -> Iterator[str]:
+    from_the_left = {each: [places[each], *lanes.get((each, box.name), ())] for each in box.after if each in places}
+    sources = sorted(from_the_left, key=lambda each: from_the_left[each][-1].middle)
+    for index, source in enumerate(sources):
+        end = places[box.name]
+        x, y = places[source].x + _WIDTH, places[source].middle
+        line = f"M{x:.0f} {y:.0f}"
+        for lane in from_the_left[source][1:]:
+            line += f"{_bend(x, y, lane.x, lane.middle)}H{lane.x + _WIDTH:.0f}"
+            x, y = lane.x + _WIDTH, lane.middle
+        line += _bend(x, y, end.x, end.y + end.height * (index + 1) / (len(sources) + 1))
+        yield f'<path d="{line}" fill="none" stroke="{_GRAY}" stroke-width="1.5" marker-end="url(#to)"/>'
+
+
+def _bend(x: float, y: float, to_x: float, to_y: float) -> str:
+    half = (x + to_x) / 2
+    return f"C{half:.0f} {y:.0f} {half:.0f} {to_y:.0f} {to_x:.0f} {to_y:.0f}"
+
+
+def _box(box: Box, place: _Place) -> Iterator[str]:
+    fill, stroke = box.colors
+    more = "".join(f' {name}="{escape(value)}"' for name, value in (box.attributes or {}).items())
+    dashed = ' stroke-dasharray="5 3"' if box.dashed else ""
+    tip = escape("\n".join([box.name, *box.lines]))
+    yield f"<g{more}><title>{tip}</title>"
+    yield (
+        f'<rect x="{place.x:.0f}" y="{place.y:.0f}" width="{_WIDTH}" height="{place.height:.0f}" rx="6" '
+        f'fill="{fill}" stroke="{stroke}"{dashed}/>'
+    )
+    x, y = place.x + 10, place.y + 20
+    name = _short(box.sign + box.name, _NAME_LETTERS)
+    yield f'<text x="{x:.0f}" y="{y:.0f}" font-weight="600" fill="{_DARK}">{name}</text>'
+    for index, line in enumerate(box.lines):
+        down = place.y + _HEAD + _LINE * index + 11
+        yield f'<text x="{x:.0f}" y="{down:.0f}" font-size="12" fill="{_TEXT}">{_short(line, _LETTERS)}</text>'
+    yield "</g>"
+
+
+def _short(text: str, letters: int) -> str:
+    return escape(text if len(text) <= letters else f"{text[: letters - 1]}…")
