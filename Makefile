@@ -86,9 +86,9 @@ test-unit: $(VENV)/.tested ## The unit tests alone: no engine, no cluster, under
 # a scorer's and of a recorder's pods and broker in 10,000 records, 50 swaps of a served version, 50 kills of servers,
 # 20 evictions of all replicas, 20 canaries promoted and 20 rolled back, 1,000 malformed requests, 10,000 calls of the
 # CSI driver, 500 snapshots of a training, 100 changes of claims, 500 jobs in queues, 200 rounds of gangs, 10,000 specs
-# of jobs, 300 kills of committers of a dataset, 10,000 operations on datasets and 1,000 valid stacks that the policies
-# judge; and in each shard a canary behind a Gateway, KEDA's scaling, every strategy, 500 jobs at once and 500 mutants
-# of settings, fresh ones.
+# of jobs, 300 kills of committers of a dataset, of a stage's steps and of pods of a pipeline, 10,000 operations on
+# datasets and 1,000 valid stacks that the policies judge; and in each shard a canary behind a Gateway, KEDA's scaling,
+# every strategy, 500 jobs at once and 500 mutants of settings, fresh ones.
 test-nightly: tools-test ## The heavier counts, in shards: make test-nightly SHARD=1/10
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_KILLS=$$((100 / $${SHARD#*/})) \
 		$(BIN)/python -m pytest tests/e2e/test_update_killed.py tests/e2e/test_run_killed.py --timeout 0
@@ -115,7 +115,10 @@ test-nightly: tools-test ## The heavier counts, in shards: make test-nightly SHA
 		$(BIN)/python -m pytest tests/runtime/test_faults.py tests/runtime/test_fit_silent.py --timeout 0
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_KILLS=$$((300 / $${SHARD#*/})) \
 		TENSORPLANE_DATA_OPERATIONS=$$((10000 / $${SHARD#*/})) \
-		$(BIN)/python -m pytest tests/runtime/test_dataset_kills.py tests/runtime/test_dataset_model.py --timeout 0
+		$(BIN)/python -m pytest tests/runtime/test_dataset_kills.py tests/runtime/test_dataset_model.py \
+		tests/runtime/test_stages.py --timeout 0
+	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_KILLS=$$((300 / $${SHARD#*/})) \
+		$(BIN)/python -m pytest tests/e2e/test_pipeline.py --timeout 0
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_KILLS=$$((50 / $${SHARD#*/})) \
 		$(BIN)/python -m pytest -m nightly tests/runtime/test_parameter_server_kills.py --timeout 0
 	@$(BIN)/python -m pytest tests/storage/test_destructive_diffs.py --timeout 0

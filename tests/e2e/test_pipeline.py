@@ -1,8 +1,14 @@
-"""A pipeline on the embedded cluster: parts in pods of a queue, one that fails, skipped work, provenance."""
+"""A pipeline on the embedded cluster: parts in pods of a queue, one that fails, skipped work, provenance, kills.
+
+`make test` kills a handful of pods; TENSORPLANE_KILLS is how many, and TENSORPLANE_SEED which and when.
+"""
 
 from __future__ import annotations
 
 import io
+import os
+import random
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -42,6 +48,12 @@ grep -q poison /in/texts/* && exit 1
 cd /in/texts
 for text in *; do tr a-z A-Z < "$text" > "/out/$text"; done
 """
+_SEED = os.environ.get("TENSORPLANE_SEED", "1")
+_KILLS = int(os.environ.get("TENSORPLANE_KILLS", "4"))
+_KILLS_PER_RUN = 2
+"""Fewer than tries of a step of the library."""
+_NEAR_SECONDS = 1.0
+"""How long after a pod was seen it is killed, at most."""
 _RESOURCES = {"cpus": 0.05, "memoryGib": 0.0625}
 _STAGES = {
     # A program that is not in Python. It gives up on a poisonous text.
@@ -68,9 +80,16 @@ _GREET = {
     "triggers": {"new": {}},
     "stages": {
         "greet": {
-            "command": ["sh", "-c", 'cd /in/names; for name in *; do echo "hello $(cat "$name")" > "/out/$name"; done'],
-            "inputs": {"names": {"dataset": "names", "split": "file"}},
+            # Its folders are where an image made for another system expects them.
+            "command": [
+                "sh",
+                "-c",
+                'cd /pfs/names; for one in *; do echo "hello $(cat "$one")" > "/pfs/out/$one"; done',
+            ],
+            "inputs": {"names": {"dataset": "names", "split": "file", "path": "/pfs/names"}},
             "output": "greetings",
+            "outputPath": "/pfs/out",
+            "retries": 100,
             "resources": _RESOURCES,
         }
     },
@@ -110,8 +129,13 @@ class Pipeline:
 
     def newest(self, name: str) -> dict[str, Any]:
         """The newest commit of a dataset."""
+        newest: dict[str, Any] = self.log(name)[0]["commit"]
+        return newest
+
+    def log(self, name: str) -> list[dict[str, Any]]:
+        """The commits of a dataset."""
         with self._dataset(name, read_only=True) as dataset:
-            found: dict[str, Any] = dataset.ask("log", {"limit": 1})[0]["commit"]
+            found: list[dict[str, Any]] = dataset.ask("log", {"limit": 10_000})
         return found
 
     def _dataset(self, name: str, *, read_only: bool) -> Any:
@@ -268,3 +292,54 @@ def test_a_trigger_starts_one_run_for_each_version_although_its_agent_is_killed(
 
 def _begins_with(run: dict[str, Any], commit: str) -> bool:
     return any(one["value"] == commit for one in run["spec"]["arguments"]["parameters"])
+
+
+def test_pods_and_controllers_that_are_killed_leave_each_result_once(pipeline: Pipeline) -> None:
+    chance = random.Random(f"pipeline {_SEED}")
+    killed = number = 0
+    while killed < _KILLS:
+        killed += _killed_run(pipeline, chance, number, most=min(_KILLS_PER_RUN, _KILLS - killed))
+        number += 1
+    made = [one["commit"]["provenance"]["run"] for one in pipeline.log("greetings")]
+    assert len(made) == len(set(made)), "one version for each run"
+
+
+def _killed_run(pipeline: Pipeline, chance: random.Random, number: int, *, most: int) -> int:
+    """A run, which a trigger starts, in spite of kills; how many there were."""
+    texts = {f"k{place}": f"{place}" if place == number % 3 else f"{number}-{place}" for place in range(3)}
+    commit = pipeline.put("names", **texts)
+    killed = sum(_kill(pipeline, chance, commit) for _ in range(most))
+    eventually(lambda: _state(pipeline, commit) == "finished", PATIENT_SECONDS, about=lambda: _run(pipeline, commit))
+    assert pipeline.get("greetings") == {f"{name}.txt": f"hello {text}\n" for name, text in texts.items()}
+    return killed
+
+
+def _kill(pipeline: Pipeline, chance: random.Random, commit: str) -> int:
+    """Kill a pod of a step of the run, of its triggers or of Argo; how many were there before the run had ended."""
+    kube, namespace = pipeline.access.api, pipeline.access.namespace
+    victim = chance.choice(("greet-plan", "greet-work", "greet-commit", "hello-triggers", "workflow-controller"))
+    wait = chance.uniform(0, _NEAR_SECONDS)
+
+    def found() -> list[dict[str, Any]] | str:
+        ended = "ended" if _state(pipeline, commit) in ("finished", "failed") else ""
+        pods = [one for one in kube.items("/api/v1/pods") if victim in one["metadata"]["name"]]
+        mine = [one for one in pods if victim != "hello-triggers" or one["metadata"]["namespace"] == namespace]
+        return ended or [one for one in mine if one["status"]["phase"] in ("Pending", "Running")]
+
+    pods = eventually(found, PATIENT_SECONDS, about=lambda: f"{victim}: {_run(pipeline, commit)}")
+    if isinstance(pods, str):
+        return 0
+    time.sleep(wait)
+    about = chance.choice(sorted(pods, key=lambda one: str(one["metadata"]["name"])))["metadata"]
+    kube.delete(f"/api/v1/namespaces/{about['namespace']}/pods/{about['name']}", gracePeriodSeconds="0")
+    return 1
+
+
+def _run(pipeline: Pipeline, commit: str) -> dict[str, Any] | None:
+    runs = pipeline.access.api.items(pipeline_run.path(pipeline_run.WORKFLOWS, pipeline.access.namespace))
+    return next((one for one in runs if _begins_with(one, commit)), None)
+
+
+def _state(pipeline: Pipeline, commit: str) -> str:
+    run = _run(pipeline, commit)
+    return state_of(run) if run else ""
