@@ -28,9 +28,7 @@ _SKIPS = ["true"]
 def exported(pipelines: Sequence[str], stack: str) -> tuple[str, list[str]]:
     """The specs as text, and a line for each setting that has no equal. A Fault for names that are no pipelines."""
     declared = stack_config.load(stack_config.file(stack)).config.workloads
-    known: dict[str, PipelineSettings] = {
-        name: one for name, one in declared.items() if isinstance(one, PipelineSettings)
-    }
+    known = {name: found for name, one in declared.items() if (found := _pipeline(one))}
     if not known:
         raise Fault(f"Pulumi.{stack}.yaml: has no pipelines; name another stack with --stack")
     if wrong := [name for name in pipelines if name not in known]:
@@ -42,6 +40,10 @@ def exported(pipelines: Sequence[str], stack: str) -> tuple[str, list[str]]:
         for made in specs(name, settings, notes) if name in (pipelines or known) else ():
             documents.append(json.dumps(made, indent=2, ensure_ascii=False) + "\n")
     return "---\n".join(documents), [f"{note}" for note in notes]
+
+
+def _pipeline(workload: object) -> PipelineSettings | None:
+    return workload if isinstance(workload, PipelineSettings) else None
 
 
 def specs(pipeline: str, settings: PipelineSettings, notes: list[Note]) -> Iterator[dict[str, Any]]:
