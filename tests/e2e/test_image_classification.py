@@ -78,6 +78,7 @@ def example(deployed: Deployed, tmp_path_factory: pytest.TempPathFactory) -> Ite
     runpy.run_path(str(PROJECT / "examples" / "image-classification" / "sheets.py"))["main"](drawn)
     tree = settings_of(PROJECT / "examples" / "image-classification.yaml").tree
     more = {section: tree[section] for section in _SECTIONS}
+    more["volumes"]["data"]["retain"] = False
     with with_pipelines(deployed, tmp_path_factory.mktemp("stack"), more) as pipelines:
         held_out = cp.Question(str(drawn / "held-out.jsonl"), "data:held-out/digits.jsonl", "dev")
         cp.copy(pipelines.access.api, pipelines.resolved, held_out, Console(quiet=True))
