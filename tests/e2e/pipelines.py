@@ -45,7 +45,7 @@ def with_pipelines(deployed: Deployed, folder: Path, more: Mapping[str, Any]) ->
     with_them = linked_project.with_settings(deployed.stack, folder, yaml.safe_dump(settings))
     with_them.prepare(Step("prepare"))
     with_them.up(Step("pulumi up"))
-    resolved = stack.load(Settings({**tree, **merged}))
+    resolved = stack.load(Settings({**tree, **merged, "namespace": deployed.outputs.namespace}))
     access = Access(deployed.kube, deployed.outputs.namespace, stack="dev", declared=resolved.config.workloads)
     yield Pipelines(access, resolved, folder)
     deployed.stack.up(Step("pulumi up"))
