@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cli.commands.runs.listed import state_of
+from cli.pipelines.workflow import state_of
 from components import versions
 from components.base.labels import QUEUE_LABEL
 from tests.e2e.conftest import Deployed
