@@ -63,6 +63,7 @@ def pipeline(deployed: Deployed, tmp_path_factory: pytest.TempPathFactory) -> It
         yield made
 
 
+@pytest.mark.nightly  # in `make test`, the example of images has most of it
 def test_only_what_is_new_is_worked_on_and_a_part_that_fails_stops_no_other(pipeline: Pipelines) -> None:
     pipeline.put("texts", a="one two two", b="two three", c="poison")
     failed = pipeline.run("words")
