@@ -147,6 +147,7 @@ def objects(with_workflows: Deployed) -> Iterator[_Objects]:
     made.remove()
 
 
+@pytest.mark.nightly  # in `make test`, pipelines run on the same controller and executor
 def test_a_workflow_runs_and_its_pods_of_a_queue_are_admitted_by_kueue(
     with_workflows: Deployed, objects: _Objects
 ) -> None:

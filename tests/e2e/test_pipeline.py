@@ -5,43 +5,24 @@
 
 from __future__ import annotations
 
-import io
 import os
 import random
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
-import yaml
-from rich.console import Console
 
-from cli import stack_config
-from cli.access import Access
-from cli.commands.data import remote, transfer
-from cli.commands.data.remote import Question
-from cli.commands.logs import query as logs
 from cli.commands.logs.pods import Choice
-from cli.commands.runs import start
 from cli.commands.runs.ask import Asker
-from cli.pipelines import listed
 from cli.pipelines.listed import Run
 from cli.pipelines.workflow import state_of
 from components import versions
 from components.base.labels import QUEUE_LABEL
-from driver import linked_project
-from driver.kube import Kube
-from embedded.paths import PROJECT
-from embedded.step import Step
-from stack import ResolvedStack
 from tests.e2e.conftest import Deployed
-from tests.support import controllers
-from tests.support.rendering import settings_of
+from tests.e2e.pipelines import Pipelines, begun_on, counts, with_pipelines
 from tests.support.waiting import PATIENT_SECONDS, eventually
-from workloads.manifests import pipeline_run
 
 _UPPER = """
 grep -q poison /in/texts/* && exit 1
@@ -96,108 +77,21 @@ _GREET = {
 }
 
 
-@dataclass(frozen=True)
-class Pipeline:
-    """A deployed pipeline, and what its users do."""
-
-    access: Access
-    resolved: ResolvedStack
-    folder: Path
-
-    @property
-    def _kube(self) -> Kube:
-        return self.access.api
-
-    def put(self, to: str = "texts", /, **texts: str) -> str:
-        """Commit these texts and no others to a dataset; the commit."""
-        source = self.folder / f"put-{len(list(self.folder.iterdir()))}"
-        source.mkdir()
-        for name, text in texts.items():
-            (source / f"{name}.txt").write_text(text)
-        about = {"branch": "main", "author": "ann", "message": "", "at": "", "add": False}
-        question = Question(to, "", "dev", "", "default")
-        with self._dataset(to, read_only=False) as dataset:
-            transfer.commit(dataset, question, source, about, Console(quiet=True))
-        return str(self.newest(to)["id"])
-
-    def get(self, name: str) -> dict[str, str]:
-        """The files of the newest version of a dataset."""
-        target = self.folder / f"get-{len(list(self.folder.iterdir()))}"
-        with self._dataset(name, read_only=True) as dataset:
-            transfer.checkout(dataset, Question(name, "", "dev", "", "default"), target, Console(quiet=True))
-        return {path.name: path.read_text() for path in target.iterdir()}
-
-    def newest(self, name: str) -> dict[str, Any]:
-        """The newest commit of a dataset."""
-        newest: dict[str, Any] = self.log(name)[0]["commit"]
-        return newest
-
-    def log(self, name: str) -> list[dict[str, Any]]:
-        """The commits of a dataset."""
-        with self._dataset(name, read_only=True) as dataset:
-            found: list[dict[str, Any]] = dataset.ask("log", {"limit": 10_000})
-        return found
-
-    def _dataset(self, name: str, *, read_only: bool) -> Any:
-        question = Question(name, "", "dev", "", "default")
-        args = remote.declared(self.resolved, name)
-        return remote.running(self._kube, self.resolved, question, args, read_only=read_only)
-
-    def start(self) -> str:
-        """What a start on the newest versions says."""
-        template = self._kube.get(pipeline_run.path(pipeline_run.TEMPLATES, self.access.namespace, "words"))
-        assert template
-        commits = start.newest(self.access, self.resolved, template, "default")
-        return start.submit(self.access, pipeline_run.workflow(template, commits))
-
-    def logs(self, stage: str, choice: Choice | None = None, *, follows: bool = False) -> list[str]:
-        """What `tensorplane logs` prints."""
-        console = Console(file=io.StringIO(), width=300)
-        logs.run(self.access, stage, choice or Choice(), console, follows=follows)
-        return cast(io.StringIO, console.file).getvalue().splitlines()
-
-    def run(self) -> Run:
-        """Start, and wait for the end."""
-        name = self.start().partition(":")[0]
-        path = pipeline_run.path(pipeline_run.WORKFLOWS, self.access.namespace, name)
-
-        def now() -> Run:
-            return listed.runs([self._kube.get(path) or {}], datetime.now(UTC))[0]
-
-        eventually(lambda: now().state in ("finished", "failed"), PATIENT_SECONDS, about=now)
-        return now()
-
-
 @pytest.fixture(scope="module")
-def pipeline(deployed: Deployed, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pipeline]:
-    """The dev stack with a pipeline."""
-    controllers.provide(deployed.instance, "argo-workflows")
-    tree = settings_of(PROJECT / "Pulumi.dev.yaml").tree
-    more = {
-        "datasets": {name: {"volume": "models"} for name in _DATASETS},
-        "workloads": {**tree["workloads"], "words": {"kind": "pipeline", "stages": _STAGES}, "hello": _GREET},
-    }
-    settings = yaml.safe_load((PROJECT / "Pulumi.dev.yaml").read_text())
-    settings["config"] |= {f"tensorplane:{section}": content for section, content in more.items()}
-    folder = tmp_path_factory.mktemp("pipeline")
-    with_it = linked_project.with_settings(deployed.stack, folder, yaml.safe_dump(settings))
-    with_it.prepare(Step("prepare"))
-    with_it.up(Step("pulumi up"))
-    resolved = stack_config.load(with_it.settings.source())
-    access = Access(deployed.kube, deployed.outputs.namespace, stack="dev", declared=resolved.config.workloads)
-    yield Pipeline(access, resolved, tmp_path_factory.mktemp("texts"))
-    deployed.stack.up(Step("pulumi up"))
+def pipeline(deployed: Deployed, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pipelines]:
+    """The dev stack with two pipelines."""
+    workloads = {"words": {"kind": "pipeline", "stages": _STAGES}, "hello": _GREET}
+    more = {"datasets": {name: {"volume": "models"} for name in _DATASETS}, "workloads": workloads}
+    with with_pipelines(deployed, tmp_path_factory.mktemp("pipeline"), more) as made:
+        yield made
 
 
-def _counts(run: Run) -> list[tuple[str, str, int | None, int, int, int]]:
-    return [(one.stage, one.state, one.parts, one.done, one.skipped, one.failed) for one in run.stages]
-
-
-def test_only_what_is_new_is_worked_on_and_a_part_that_fails_stops_no_other(pipeline: Pipeline) -> None:
-    pipeline.put(a="one two two", b="two three", c="poison")
-    failed = pipeline.run()
+@pytest.mark.nightly  # in `make test`, the example of images has most of it
+def test_only_what_is_new_is_worked_on_and_a_part_that_fails_stops_no_other(pipeline: Pipelines) -> None:
+    pipeline.put("texts", a="one two two", b="two three", c="poison")
+    failed = pipeline.run("words")
     assert failed.state == "failed"
-    assert _counts(failed) == [("upper", "failed", 3, 2, 0, 1)]
+    assert counts(failed) == [("upper", "failed", 3, 2, 0, 1)]
     lines = pipeline.logs("words/upper")
     assert lines[0].startswith(f"{failed.name}/upper: upper: 1 of 3 parts failed ('c.txt'), and mayFail is 0")
     assert lines[1].endswith(": exit code 1")
@@ -206,12 +100,12 @@ def test_only_what_is_new_is_worked_on_and_a_part_that_fails_stops_no_other(pipe
     assert len(kept) == 2, lines
     assert pipeline.logs("words/upper", Choice(index=int(kept[0][5]), role="part")) == [kept[0].partition("│ ")[2]]
 
-    pipeline.put(a="one two two", b="two three", c="cure")
-    run = pipeline.run()
-    assert _counts(run) == [("upper", "finished", 3, 1, 2, 0), ("count", "finished", 1, 1, 0, 0)], run
+    pipeline.put("texts", a="one two two", b="two three", c="cure")
+    run = pipeline.run("words")
+    assert counts(run) == [("upper", "finished", 3, 1, 2, 0), ("count", "finished", 1, 1, 0, 0)], run
     assert pipeline.get("upper") == {"a.txt": "ONE TWO TWO", "b.txt": "TWO THREE", "c.txt": "CURE"}
     assert pipeline.get("counts") == {"counts.txt": "TWO 3\n"}
-    assert "has finished already" in pipeline.start()
+    assert "has finished already" in pipeline.start("words")
     _described(pipeline, run)
 
     made = pipeline.newest("counts")["provenance"]
@@ -222,13 +116,13 @@ def test_only_what_is_new_is_worked_on_and_a_part_that_fails_stops_no_other(pipe
         {"name": "texts", "dataset": "upper", "version": source["version"], "commit": source["id"]}
     ]
 
-    pipeline.put(a="one two two", b="two three", d="four")
-    third = pipeline.run()
-    assert _counts(third) == [("upper", "finished", 3, 1, 2, 0), ("count", "finished", 1, 1, 0, 0)], third
+    pipeline.put("texts", a="one two two", b="two three", d="four")
+    third = pipeline.run("words")
+    assert counts(third) == [("upper", "finished", 3, 1, 2, 0), ("count", "finished", 1, 1, 0, 0)], third
     _admitted(pipeline)
 
 
-def _described(pipeline: Pipeline, run: Run) -> None:
+def _described(pipeline: Pipelines, run: Run) -> None:
     """What `tensorplane runs words` says is what Argo's Workflow says, of templates that are stored in it."""
     found = Asker(pipeline.access).details("words", datetime.now(UTC))
     upper, count = found.stages
@@ -245,7 +139,7 @@ def _described(pipeline: Pipeline, run: Run) -> None:
     )
 
 
-def _admitted(pipeline: Pipeline) -> None:
+def _admitted(pipeline: Pipelines) -> None:
     """Kueue has admitted the pods of the stage with a queue, and only these."""
     namespace = pipeline.access.namespace
     pods = pipeline.access.api.items(f"/api/v1/namespaces/{namespace}/pods", labelSelector=QUEUE_LABEL)
@@ -256,13 +150,12 @@ def _admitted(pipeline: Pipeline) -> None:
     assert of_stage <= owners
 
 
-def test_a_trigger_starts_one_run_for_each_version_although_its_agent_is_killed(pipeline: Pipeline) -> None:
+def test_a_trigger_starts_one_run_for_each_version_although_its_agent_is_killed(pipeline: Pipelines) -> None:
     kube, namespace = pipeline.access.api, pipeline.access.namespace
     pods = f"/api/v1/namespaces/{namespace}/pods"
-    runs = pipeline_run.path(pipeline_run.WORKFLOWS, namespace)
 
     def of_hello() -> list[dict[str, Any]]:
-        return [one for one in kube.items(runs) if one["metadata"]["name"].startswith("hello-")]
+        return pipeline.runs("hello")
 
     def kill() -> None:
         for pod in kube.items(pods, labelSelector="app.kubernetes.io/name=hello-triggers"):
@@ -278,11 +171,11 @@ def test_a_trigger_starts_one_run_for_each_version_although_its_agent_is_killed(
         commits.append(pipeline.put("names", **names))
         kill()
     eventually(
-        lambda: any(_begins_with(one, commits[-1]) and state_of(one) == "finished" for one in of_hello()),
+        lambda: any(commits[-1] in begun_on(one) and state_of(one) == "finished" for one in of_hello()),
         PATIENT_SECONDS,
         about=of_hello,
     )
-    begun = [commit for commit in commits for one in of_hello() if _begins_with(one, commit)]
+    begun = [commit for commit in commits for one in of_hello() if commit in begun_on(one)]
     assert sorted(begun) == sorted(set(begun))
     assert len(begun) == len(of_hello())
     assert pipeline.get("greetings") == {f"n{number}.txt": f"hello number {number}\n" for number in range(3)}
@@ -290,11 +183,7 @@ def test_a_trigger_starts_one_run_for_each_version_although_its_agent_is_killed(
     assert "RunStarted" in {one["reason"] for one in events}
 
 
-def _begins_with(run: dict[str, Any], commit: str) -> bool:
-    return any(one["value"] == commit for one in run["spec"]["arguments"]["parameters"])
-
-
-def test_pods_and_controllers_that_are_killed_leave_each_result_once(pipeline: Pipeline) -> None:
+def test_pods_and_controllers_that_are_killed_leave_each_result_once(pipeline: Pipelines) -> None:
     chance = random.Random(f"pipeline {_SEED}")
     killed = number = 0
     while killed < _KILLS:
@@ -304,7 +193,7 @@ def test_pods_and_controllers_that_are_killed_leave_each_result_once(pipeline: P
     assert len(made) == len(set(made)), "one version for each run"
 
 
-def _killed_run(pipeline: Pipeline, chance: random.Random, number: int, *, most: int) -> int:
+def _killed_run(pipeline: Pipelines, chance: random.Random, number: int, *, most: int) -> int:
     """A run, which a trigger starts, in spite of kills; how many there were."""
     texts = {f"k{place}": f"{place}" if place == number % 3 else f"{number}-{place}" for place in range(3)}
     commit = pipeline.put("names", **texts)
@@ -314,7 +203,7 @@ def _killed_run(pipeline: Pipeline, chance: random.Random, number: int, *, most:
     return killed
 
 
-def _kill(pipeline: Pipeline, chance: random.Random, commit: str) -> int:
+def _kill(pipeline: Pipelines, chance: random.Random, commit: str) -> int:
     """Kill a pod of a step of the run, of its triggers or of Argo; how many were there before the run had ended."""
     kube, namespace = pipeline.access.api, pipeline.access.namespace
     victim = chance.choice(("greet-plan", "greet-work", "greet-commit", "hello-triggers", "workflow-controller"))
@@ -335,11 +224,10 @@ def _kill(pipeline: Pipeline, chance: random.Random, commit: str) -> int:
     return 1
 
 
-def _run(pipeline: Pipeline, commit: str) -> dict[str, Any] | None:
-    runs = pipeline.access.api.items(pipeline_run.path(pipeline_run.WORKFLOWS, pipeline.access.namespace))
-    return next((one for one in runs if _begins_with(one, commit)), None)
+def _run(pipeline: Pipelines, commit: str) -> dict[str, Any] | None:
+    return next((one for one in pipeline.runs("hello") if commit in begun_on(one)), None)
 
 
-def _state(pipeline: Pipeline, commit: str) -> str:
+def _state(pipeline: Pipelines, commit: str) -> str:
     run = _run(pipeline, commit)
     return state_of(run) if run else ""

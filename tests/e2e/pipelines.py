@@ -1,0 +1,160 @@
+"""Deployed pipelines, and what their users do: commit files, start runs, read results."""
+
+from __future__ import annotations
+
+import io
+import itertools
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import yaml
+from rich.console import Console
+
+import stack
+from cli.access import Access
+from cli.commands.data import remote, transfer
+from cli.commands.data.remote import Question
+from cli.commands.logs import query as logs
+from cli.commands.logs.pods import Choice
+from cli.commands.runs import start
+from cli.pipelines import listed
+from cli.pipelines.listed import Run
+from components.base.settings import Settings
+from driver import linked_project
+from embedded.paths import PROJECT
+from embedded.step import Step
+from stack import ResolvedStack
+from tests.e2e.conftest import Deployed
+from tests.support import controllers
+from tests.support.rendering import settings_of
+from tests.support.waiting import PATIENT_SECONDS, eventually
+from workloads.manifests import pipeline_run
+
+_QUIET = Console(quiet=True)
+_NUMBERS = itertools.count()
+
+
+@contextmanager
+def with_pipelines(deployed: Deployed, folder: Path, more: Mapping[str, Any]) -> Iterator[Pipelines]:
+    """The dev stack with more entries in these sections, until the end of the block."""
+    controllers.provide(deployed.instance, "argo-workflows")
+    tree = settings_of(PROJECT / "Pulumi.dev.yaml").tree
+    merged = {section: {**tree.get(section, {}), **entries} for section, entries in more.items()}
+    settings = yaml.safe_load((PROJECT / "Pulumi.dev.yaml").read_text())
+    settings["config"] |= {f"tensorplane:{section}": content for section, content in merged.items()}
+    with_them = linked_project.with_settings(deployed.stack, folder, yaml.safe_dump(settings))
+    with_them.prepare(Step("prepare"))
+    with_them.up(Step("pulumi up"))
+    resolved = stack.load(Settings({**tree, **merged, "namespace": deployed.outputs.namespace}))
+    access = Access(deployed.kube, deployed.outputs.namespace, stack="dev", declared=resolved.config.workloads)
+    yield Pipelines(access, resolved, folder)
+    deployed.stack.up(Step("pulumi up"))
+
+
+@dataclass(frozen=True)
+class Pipelines:
+    """The stack with pipelines."""
+
+    access: Access
+    resolved: ResolvedStack
+    folder: Path
+
+    def commit(self, dataset: str, source: Path) -> str:
+        """Commit the files of a folder and no others; the commit."""
+        about = {"branch": "main", "author": "ann", "message": "", "at": "", "add": False}
+        with self._opened(dataset, read_only=False) as there:
+            transfer.commit(there, self._question(dataset), source, about, _QUIET)
+        return str(self.newest(dataset)["id"])
+
+    def put(self, dataset: str, /, **texts: str) -> str:
+        """Commit these texts, by the names of their files; the commit."""
+        source = self.new_folder()
+        source.mkdir()
+        for name, text in texts.items():
+            (source / f"{name}.txt").write_text(text)
+        return self.commit(dataset, source)
+
+    def get(self, dataset: str) -> dict[str, str]:
+        """The files of the newest version."""
+        target = self.new_folder()
+        with self._opened(dataset, read_only=True) as there:
+            transfer.checkout(there, self._question(dataset), target, _QUIET)
+        return {path.name: path.read_text() for path in target.iterdir()}
+
+    def newest(self, dataset: str) -> dict[str, Any]:
+        """The newest commit."""
+        newest: dict[str, Any] = self.log(dataset)[0]["commit"]
+        return newest
+
+    def log(self, dataset: str) -> list[dict[str, Any]]:
+        """Its commits, newest first."""
+        with self._opened(dataset, read_only=True) as there:
+            found: list[dict[str, Any]] = there.ask("log", {"limit": 10_000})
+        return found
+
+    def logs(self, stage: str, choice: Choice | None = None, *, follows: bool = False) -> list[str]:
+        """What `tensorplane logs` prints."""
+        printed = io.StringIO()
+        console = Console(file=printed, width=300)
+        logs.run(self.access, stage, choice or Choice(), console, follows=follows)
+        return printed.getvalue().splitlines()
+
+    def start(self, pipeline: str) -> str:
+        """What a start on the newest versions says."""
+        template = self.access.api.get(pipeline_run.path(pipeline_run.TEMPLATES, self.access.namespace, pipeline))
+        assert template
+        commits = start.newest(self.access, self.resolved, template, "default")
+        return start.submit(self.access, pipeline_run.workflow(template, commits))
+
+    def run(self, pipeline: str) -> Run:
+        """Start, and wait for the end."""
+        return self.ended(self.start(pipeline).partition(":")[0])
+
+    def runs(self, pipeline: str) -> list[dict[str, Any]]:
+        """The Workflows of a pipeline."""
+        found = self.access.api.items(pipeline_run.path(pipeline_run.WORKFLOWS, self.access.namespace))
+        return [one for one in found if one["metadata"]["name"].startswith(f"{pipeline}-")]
+
+    def run_on(self, pipeline: str, *commits: str) -> Run:
+        """The run that a trigger has started on these commits, at its end."""
+
+        def name() -> str:
+            here = [one for one in self.runs(pipeline) if set(commits) <= begun_on(one)]
+            return str(here[0]["metadata"]["name"]) if here else ""
+
+        return self.ended(eventually(name, about=lambda: self.runs(pipeline)))
+
+    def ended(self, name: str) -> Run:
+        """A run at its end."""
+        path = pipeline_run.path(pipeline_run.WORKFLOWS, self.access.namespace, name)
+
+        def now() -> Run:
+            return listed.runs([self.access.api.get(path) or {}], datetime.now(UTC))[0]
+
+        eventually(lambda: now().state in ("finished", "failed"), PATIENT_SECONDS, about=now)
+        return now()
+
+    def new_folder(self) -> Path:
+        """The path of a folder that does not exist yet."""
+        return self.folder / f"files-{next(_NUMBERS)}"
+
+    def _opened(self, dataset: str, *, read_only: bool) -> Any:
+        args = remote.declared(self.resolved, dataset)
+        return remote.running(self.access.api, self.resolved, self._question(dataset), args, read_only=read_only)
+
+    def _question(self, dataset: str) -> Question:
+        return Question(dataset, "", "dev", "", "default")
+
+
+def begun_on(run: Mapping[str, Any]) -> set[str]:
+    """The commits that a run has begun with."""
+    return {one["value"] for one in run["spec"]["arguments"]["parameters"]}
+
+
+def counts(run: Run) -> list[tuple[str, str, int | None, int, int, int]]:
+    """Of each stage: state, parts, and how many were done, skipped and failed."""
+    return [(one.stage, one.state, one.parts, one.done, one.skipped, one.failed) for one in run.stages]
