@@ -18,7 +18,7 @@ from cli.commands.cp import query as cp
 from cli.commands.lineage import graph, named
 from cli.commands.lineage.graph import Graph
 from cli.commands.lineage.volumes import Pods
-from cli.commands.runs.listed import Run
+from cli.pipelines.listed import Run
 from components.base.labels import QUEUE_LABEL
 from embedded.paths import PROJECT
 from tests.e2e.conftest import Deployed
