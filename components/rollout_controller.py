@@ -17,7 +17,8 @@ NAME_SUFFIX = "-rollout"
 STABLE_SUFFIX, CANARY_SUFFIX = "-stable", "-canary"
 """What the names of the objects of the stable pods alone and of the canary end with."""
 _DESCRIPTION = "/etc/tensorplane/rollout"
-_FILE = "rollout.json"
+FILE = "rollout.json"
+"""The key of the controller's settings in the ConfigMap that it mounts."""
 _TMP_MIB = 16
 
 
@@ -87,11 +88,11 @@ def declare(
             "labels": labels(request.server, "rollout"),
         },
         immutable=True,
-        data={_FILE: text},
+        data={FILE: text},
         opts=opts,
     )
     pod = agent.pod(
-        [f"{_DESCRIPTION}/{_FILE}", namespace],
+        [f"{_DESCRIPTION}/{FILE}", namespace],
         mounts=[
             Mount({"name": "rollout", "config_map": {"name": made.metadata["name"]}}, _DESCRIPTION),
             *(_mount(volume) for volume in request.volumes),

@@ -76,10 +76,21 @@ class Server:
 
     def pods(self) -> list[str]:
         """The paths of its ready pods in the API, those of a canary last."""
+        return [path for path, _ in self._pods()]
+
+    def canary_pods(self) -> list[str]:
+        """The paths of its canary's ready pods in the API."""
+        return [path for path, of_canary in self._pods() if of_canary]
+
+    def _pods(self) -> list[tuple[str, bool]]:
+        """Each ready pod's path, and whether it is a canary's, which come last."""
         inside = temporary_pod.pods_of(self.namespace)
-        found = self.api.items(inside, labelSelector=f"{NAME}={self.name}")
-        found.sort(key=lambda pod: (pod["metadata"].get("labels") or {}).get(TRACK) == CANARY)
-        return [f"{inside}/{pod['metadata']['name']}" for pod in found if condition(pod, "Ready").holds]
+        ready = [
+            (f"{inside}/{pod['metadata']['name']}", (pod["metadata"].get("labels") or {}).get(TRACK) == CANARY)
+            for pod in self.api.items(inside, labelSelector=f"{NAME}={self.name}")
+            if condition(pod, "Ready").holds
+        ]
+        return sorted(ready, key=lambda pod: pod[1])
 
     def ask(self, model: str, suffix: str = "", body: Any = None) -> Any:
         """What the REST API answers about a model. A Fault with the server's reason if that is an error.

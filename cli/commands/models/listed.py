@@ -15,7 +15,7 @@ from cli.access import Access
 from cli.commands.models import signatures
 from cli.output.numbers import NOTHING
 from cli.output.tables import table
-from cli.serving import rest, server, traffic
+from cli.serving import progress, rest, server, traffic
 from cli.serving.server import Server
 from cli.serving.traffic import Counts, Traffic
 from embedded.fault import Fault
@@ -26,7 +26,7 @@ _SECONDS = 3.0
 _AT_ONCE = 16
 _SHORT = 20
 _NUMBERS = ("ready", "requests/s", "p50", "p99")
-_LEAST = ("last decision", "p50", "labels", "requests/s", "p99")
+_LEAST = ("p50", "labels", "requests/s", "p99")
 """Columns that a narrow terminal leaves out, the least important first."""
 
 
@@ -47,6 +47,8 @@ class Row:
     """Which part of the requests each version gets, where a canary tries new ones."""
     decision: str = ""
     """The last decision of the canary's controller."""
+    waits: str = ""
+    """What the gates of a version that is tried still wait for."""
 
 
 def run(access: Access, target: str | None, console: Console, *, as_json: bool) -> None:
@@ -61,6 +63,8 @@ def run(access: Access, target: str | None, console: Console, *, as_json: bool) 
         console.print("There is no model server; declare a workload of kind modelServer.")
     else:
         console.print(render(rows))
+        for line in decisions(rows):
+            console.print(line)
         if of_one is not None:
             console.print("", signatures.render(of_one))
 
@@ -79,9 +83,10 @@ def ask(found: Sequence[tuple[Server, str]]) -> list[Row]:
                 one.models[model],
                 one.ready,
                 one.replicas,
-                None if (pods := looks[one.name]) is None else traffic.of(model, pods, _SECONDS),
+                None if (look := looks[one.name]) is None else traffic.of(model, *look),
                 one.rollout.shares if one.rollout else "",
                 one.rollout.last_decision if one.rollout else "",
+                progress.waits(one, model),
             )
             for (one, model), states in zip(found, versions, strict=True)
         ]
@@ -103,14 +108,17 @@ def _state(version: Mapping[str, Any]) -> str:
     return f"{version['state']}: {reason}" if reason else str(version["state"])
 
 
-def _looks(of: Server) -> list[tuple[dict[str, Counts], dict[str, Counts]]] | None:
-    """Two looks at the metrics of each ready pod; None if the user may not see the pods."""
+def _looks(of: Server) -> tuple[list[tuple[dict[str, Counts], dict[str, Counts]]], float] | None:
+    """Two looks at the metrics of each ready pod, and the seconds between them, in which the first look may have taken
+    the longest; None if the user may not see the pods.
+    """
     if of.replicas is None:
         return None
-    pods = of.pods()
+    pods, begun = of.pods(), time.monotonic()
     before = [_counts(of, pod) for pod in pods]
     time.sleep(_SECONDS if pods else 0)
-    return list(zip(before, [_counts(of, pod) for pod in pods], strict=True))
+    apart = time.monotonic() - begun
+    return list(zip(before, [_counts(of, pod) for pod in pods], strict=True)), apart
 
 
 def _counts(of: Server, pod: str) -> dict[str, Counts]:
@@ -129,19 +137,28 @@ def render(rows: Sequence[Row]) -> RenderableType:
         "model": [row.model for row in rows],
         "versions": ["\n".join(f"{number} {state}" for number, state in row.versions.items()) for row in rows],
         "labels": ["\n".join(f"{label}={number}" for label, number in row.labels.items()) for row in rows],
-        "traffic": [row.shares for row in rows],
+        "traffic": [row.shares.replace(", ", "\n") for row in rows],
         "ready": [NOTHING if row.ready is None else f"{row.ready}/{row.replicas}" for row in rows],
         "requests/s": [f"{row.traffic.requests_per_second:.1f}" if row.traffic else NOTHING for row in rows],
         "p50": [_milliseconds(row.traffic.p50_ms if row.traffic else None) for row in rows],
         "p99": [_milliseconds(row.traffic.p99_ms if row.traffic else None) for row in rows],
-        "last decision": [row.decision for row in rows],
     }
     shown = {name: [cell or NOTHING for cell in cells] for name, cells in columns.items()}
     kept = {name: cells for name, cells in shown.items() if set(cells) != {NOTHING}}
     cells = list(zip(*kept.values(), strict=True))
     # Of a version that cannot be loaded, the reason may be long.
     short = ("versions",) if max(map(len, "\n".join(shown["versions"]).splitlines()), default=0) <= _SHORT else ()
-    return table(tuple(kept), cells, right=_NUMBERS, unwrapped=(*_NUMBERS, *short, "labels"), least=_LEAST)
+    unwrapped, narrow = (*_NUMBERS, *short, "labels", "traffic"), any(row.shares for row in rows)
+    return table(tuple(kept), cells, right=_NUMBERS, unwrapped=unwrapped, least=_LEAST, narrow=narrow)
+
+
+def decisions(rows: Sequence[Row]) -> list[str]:
+    """Below the table, in whole at any width: what the canaries' controllers decided last, and wait for."""
+    return [
+        f"{row.server}: {row.decision}" + (f"; waits for {row.waits}" if row.waits else "")
+        for row in rows
+        if row.decision
+    ]
 
 
 def _milliseconds(value: float | None) -> str:

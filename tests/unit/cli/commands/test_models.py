@@ -10,6 +10,8 @@ import pytest
 from rich.console import Console
 
 from cli.commands.models import listed
+from cli.serving import server
+from cli.serving.traffic import Traffic
 from tests.support.served import Api, access, tunnelled
 from tests.unit.cli.serving.test_traffic import shown
 
@@ -45,6 +47,42 @@ def test_each_model_has_a_line() -> None:
     assert half == "vision half 4 END: no file canary=3 1/2 0.0 0.5 ms 0.99 ms"
     assert more == ["3 AVAILABLE stable=2", "2 AVAILABLE"], "a line for each version and label"
     assert other == "vision other - - 1/2 0.0 - -"
+
+
+def _row(**given: Any) -> listed.Row:
+    measured = Traffic(0.0, 67.5, 696.0)
+    return listed.Row("digits-server", "digits", {1: "AVAILABLE"}, {}, 3, 3, measured, **given)
+
+
+def test_a_canary_fits_eighty_columns_and_its_last_decision_is_whole_below() -> None:
+    row = _row(
+        shares="1: 75 %, canary 2: 25 %",
+        decision="CanaryStarted 2: tried beside version 1",
+        waits="errorRate: 187 of 200 requests",
+    )
+    console = Console(file=io.StringIO(), width=80, color_system=None)
+    console.print(listed.render([row]))
+    assert isinstance(console.file, io.StringIO)
+    lines = [" ".join(line.split()) for line in console.file.getvalue().splitlines()]
+    assert lines == [
+        "server model versions traffic ready requests/s p50 p99",
+        "digits-server digits 1 AVAILABLE 1: 75 % 3/3 0.0 67.5 ms 696 ms",
+        "canary 2: 25 %",
+    ]
+    assert listed.decisions([row, _row()]) == [
+        "digits-server: CanaryStarted 2: tried beside version 1; waits for errorRate: 187 of 200 requests"
+    ]
+
+
+def test_the_rate_counts_the_time_that_the_looks_took(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = iter((10.0, 14.0))
+    monkeypatch.setattr(listed.time, "monotonic", lambda: next(now))
+    monkeypatch.setattr(listed.time, "sleep", lambda seconds: None)
+    api = Api()
+    api.metrics = [shown(8, 8), shown(16, 16)]
+    (found,) = listed.ask([server.one(access(api), "vision/half")])
+    assert found.traffic
+    assert found.traffic.requests_per_second == 2.0, "8 requests in 4 seconds"
 
 
 def test_one_model_has_its_signatures() -> None:
