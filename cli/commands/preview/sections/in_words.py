@@ -12,8 +12,9 @@ from cli.output.markdown import bullets
 
 
 def terminal(report: Report, _: int) -> Iterator[Text]:
-    """A line each."""
-    yield from (Text(line) for line in words.lines(report))
+    """A line each, with the names in bold."""
+    for line in words.lines(report):
+        yield Text.assemble(*((part, "bold" if index % 2 else "") for index, part in enumerate(line.split("**"))))
 
 
 def markdown(report: Report) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import time
 from typing import Any
 
 import pytest
@@ -76,8 +77,8 @@ def test_a_canary_fits_eighty_columns_and_its_last_decision_is_whole_below() -> 
 
 def test_the_rate_counts_the_time_that_the_looks_took(monkeypatch: pytest.MonkeyPatch) -> None:
     now = iter((10.0, 14.0))
-    monkeypatch.setattr(listed.time, "monotonic", lambda: next(now))
-    monkeypatch.setattr(listed.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(time, "monotonic", lambda: next(now))
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)
     api = Api()
     api.metrics = [shown(8, 8), shown(16, 16)]
     (found,) = listed.ask([server.one(access(api), "vision/half")])

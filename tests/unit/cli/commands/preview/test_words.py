@@ -8,6 +8,7 @@ import pytest
 
 from cli.commands.preview import words
 from cli.commands.preview.report import Report
+from cli.commands.preview.sections import in_words
 from tests.hosts.preview_events import SECRET, UNKNOWN_TEXT, group, queue
 
 T4 = group("t4", "g4dn.xlarge", (0, 20), gpusMax=20, hourlyUsdMax=10.5)
@@ -43,6 +44,13 @@ def _said(kind: str, old: Any, new: Any) -> list[str]:
 )  # fmt: skip
 def test_a_change_is_one_line_in_the_terms_of_the_settings(kind: str, old: Any, new: Any, says: str) -> None:
     assert _said(kind, old, new) == [says]
+
+
+def test_a_terminal_shows_names_in_bold_without_the_stars_of_markdown() -> None:
+    report = Report("dev", components={"tensorplane:index:Volume": {"a": ({}, {"sizeGib": 1, "backend": "nfs"})}})
+    (line,) = in_words.terminal(report, 80)
+    assert line.plain == "new volume a: 1 GiB"
+    assert [line.plain[span.start : span.end] for span in line.spans] == ["a"]
 
 
 def test_what_changes_without_words_or_not_at_all_has_no_line() -> None:
