@@ -25,7 +25,7 @@ class _Api:
 
     def get(self, path: str) -> Any:
         rollout = {"replicas": 4, "canaryReplicas": 1, "gates": _GATES, "deadlineSeconds": 60}
-        plain = {"rollout": rollout | dict.fromkeys(("version", "pin", "percent")) | {"digest": ""}}
+        plain: dict[str, Any] = {"rollout": rollout | dict.fromkeys(("version", "pin", "percent")) | {"digest": ""}}
         plain |= {"server": "vision", "model": "half", "folder": "/models/half", "examples": None, "routes": {}}
         volumes = [{"emptyDir": {}}, {"configMap": {"name": "code"}}, {"configMap": {"name": "vision-rollout-1"}}]
         return {
