@@ -30,15 +30,19 @@ def run(stack: str, context: str, base: str, file: Path, console: Console, polic
         # What the report says is what a reviewer sees: it must not be that of an earlier preview.
         _write(file, render.markdown(Report(stack, faults=tuple(fault.lines), failed=True)))
         raise
-    pictures = {"picture": (file.with_suffix(".svg"), picture.svg(found))}
-    pictures["pipelines"] = (file.with_name(f"{file.stem}-pipelines.svg"), stages.svg(found))
-    drawn = {key: (path, text) for key, (path, text) in pictures.items() if text}
-    for path, text in drawn.values():
-        _write(path, text)
-    found = replace(found, **{key: path.name for key, (path, _) in drawn.items()})
+    of_stack, of_stages = file.with_suffix(".svg"), file.with_name(f"{file.stem}-pipelines.svg")
+    beside = {of_stack: picture.svg(found), of_stages: stages.svg(found)}
+    drawn = [path for path, text in beside.items() if text]
+    for path in drawn:
+        _write(path, beside[path])
+    found = replace(
+        found,
+        picture=of_stack.name if of_stack in drawn else "",
+        pipelines=of_stages.name if of_stages in drawn else "",
+    )
     console.print(render.terminal(found, console.width))
     _write(file, render.markdown(found))
-    also = f", picture{'s' if len(drawn) > 1 else ''}: {', '.join(str(path) for path, _ in drawn.values())}"
+    also = f", picture{'s' if len(drawn) > 1 else ''}: {', '.join(map(str, drawn))}"
     console.print(f"Report: {file}" + (also if drawn else ""), style="dim", highlight=False)
     return 1 if found.stopped else 0
 
