@@ -49,7 +49,8 @@ def with_pipelines(deployed: Deployed, folder: Path, more: Mapping[str, Any]) ->
     access = Access(deployed.kube, deployed.outputs.namespace, stack="dev", declared=resolved.config.workloads)
     yield Pipelines(access, resolved, folder)
     gone = sorted(merged.get("volumes", {}).keys() - tree["volumes"].keys())
-    before = (PROJECT / "Pulumi.dev.yaml").read_text() + f"  tensorplane:acknowledge: {{deleteVolume: {gone}}}\n"
+    acknowledged = f"  tensorplane:acknowledge: {{deleteVolume: {gone}}}\n" if gone else ""
+    before = (PROJECT / "Pulumi.dev.yaml").read_text() + acknowledged
     without = linked_project.with_settings(deployed.stack, folder, before)
     without.prepare(Step("prepare"))
     without.up(Step("pulumi up"))
