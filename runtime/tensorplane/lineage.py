@@ -16,6 +16,8 @@ A model's version has it in `assets.extra/lineage.json`, a dataset's commit in i
                list of digests
     command    what the container ran, a list of words
     params     parameters of a pipeline's stage
+    training   of a stage that is a training job, a hash of each part of its settings that decides the result
+    publish    the model server to which a stage publishes its input
     settings   a training job's settings as below `workloads: NAME:`, without its files
     packages   a hash of the versions of the packages that the settings name
     data       what a training job mounts and reads: `volumes`, `streams`, and `dataset`, the fingerprint of a cache

@@ -52,7 +52,12 @@ def with_pipelines(deployed: Deployed, folder: Path, more: Mapping[str, Any]) ->
     resolved = stack.load(Settings({**tree, **merged, "namespace": deployed.outputs.namespace}))
     access = Access(deployed.kube, deployed.outputs.namespace, stack="dev", declared=resolved.config.workloads)
     yield Pipelines(access, resolved, folder)
-    deployed.stack.up(Step("pulumi up"))
+    gone = sorted(merged.get("volumes", {}).keys() - tree["volumes"].keys())
+    acknowledged = f"  tensorplane:acknowledge: {{deleteVolume: {gone}}}\n" if gone else ""
+    before = (PROJECT / "Pulumi.dev.yaml").read_text() + acknowledged
+    without = linked_project.with_settings(deployed.stack, folder, before)
+    without.prepare(Step("prepare"))
+    without.up(Step("pulumi up"))
 
 
 @dataclass(frozen=True)

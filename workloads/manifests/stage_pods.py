@@ -126,7 +126,7 @@ class Steps:
         """What decides the stage's results besides its input."""
         if job := self._job():
             program = self.stage.job.program if self.stage.job else []
-            return {"image": self.facts.image, "command": program, "job": job.run.decisive, **self._paths}
+            return {"image": self.facts.image, "command": program, "training": job.run.decisive, **self._paths}
         if self.stage.publish:
             return {"publish": self.stage.publish}
         code = bundles("code", self.facts.files)

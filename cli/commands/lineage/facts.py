@@ -53,6 +53,8 @@ def _by_what(node: Node) -> Iterator[str]:
         yield f"code {', '.join(str(each).removeprefix('code-') for each in digests)}"
     if command := record.get("command") or record.get("settings", {}).get("command"):
         yield f"command {shlex.join(map(str, command)) if isinstance(command, list) else command}"
+    if server := record.get("publish"):
+        yield f"published to {server}"
     if before := record.get("reproduces"):
         yield f"made again from {before.get('model')}@{before.get('version')}"
 
