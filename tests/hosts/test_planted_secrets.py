@@ -262,7 +262,7 @@ def test_they_were_in_use(everything: Planted) -> None:
 
 
 @pytest.mark.xfail(
-    reason="policies name the image of a job, and the client of Kubernetes leaves a kubeconfig's key in a temporary file",
+    reason="policies name the image of a job, and a kubeconfig's key stays in a temporary file of the program",
     strict=False,
 )
 def test_none_comes_out(everything: Planted) -> None:
