@@ -86,15 +86,16 @@ def _limits(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
             resources = part(one, "resources", pod.path)
             requests, limits = known(resources, "requests") or {}, known(resources, "limits") or {}
             for name in filter(accelerators.is_asked, sorted({*requests, *limits})):
-                limit, request = _written(limits.get(name)), _written(requests.get(name, limits.get(name)))
+                limit = _written(limits.get(name, "none"))
+                request = _written(requests[name]) if name in requests else limit
                 if limit != request:
                     problem = f"`{where}.resources` requests {request} {name} with a limit of {limit}"
                     yield Finding(problem, "write the number into `limits` alone: both must be equal")
 
 
-def _written(number: object) -> str:
-    """A number as Kubernetes writes it; the engine hands over 1 as 1.0."""
-    return f"{number:g}" if isinstance(number, float) else str(number)
+def _written(quantity: Any) -> str:
+    """As in a manifest: the engine makes 1.0 of the number 1."""
+    return f"{quantity:.12g}" if isinstance(quantity, float) else str(quantity)
 
 
 def _daemons(seen: Seen, view: View, config: Config) -> Iterator[Finding]:

@@ -56,7 +56,9 @@ def _digests(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
     for where, image in _images(seen):
         trusted = any(fnmatchcase(full_name(image), each) for each in config["tagsOf"])
         if not (trusted or _DIGEST.fullmatch(image)):
-            remedy = f"add its digest (NAME@sha256:…), or trust the tags of {full_name(image)} in `tagsOf`"
+            # Without the image's name, which may be a part of an encrypted setting: the engine hides the whole alone.
+            trust = "trust its tags: add its full name, as docker.io/library/python, to `tagsOf`"
+            remedy = f"add its digest (NAME@sha256:…), or {trust}"
             yield Finding(f"`{where}.image` {image} has no digest", f"{remedy} in {view.config}")
 
 

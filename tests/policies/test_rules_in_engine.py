@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -102,8 +103,10 @@ def _state(resources: Sequence[Resource]) -> dict[str, Any]:
         for one in resources
     ]
     stack = {"urn": root, "custom": False, "type": "pulumi:pulumi:Stack"}
-    # A checksum of the CLI's version; without a version there is none.
-    manifest = {"time": "2026-01-01T00:00:00Z", "magic": "", "version": ""}
+    version = "v3"
+    # The engine takes a state without this for a corrupted one.
+    magic = hashlib.sha256(version.encode()).hexdigest()
+    manifest = {"time": "2026-01-01T00:00:00Z", "magic": magic, "version": version}
     return {"version": 3, "deployment": {"manifest": manifest, "resources": [stack, *made]}}
 
 

@@ -29,8 +29,10 @@ def markdown(report: Report) -> Iterator[str]:
         rows = [(f"{each.policy} ({each.pack})", _verdict(each)) for each in report.verdicts if each.messages]
         passed = _passed(report)
         yield table(("policy", "verdict"), [*rows, *([(passed, "passed")] if passed else [])])
+    elif report.failed:
+        yield "Not evaluated: the preview ended before the policies saw the whole stack."
     else:
-        yield "Not evaluated: the preview ended before the policies saw the whole stack, or skipped them."
+        yield "Not evaluated: this preview skipped them."
 
 
 def _passed(report: Report) -> str:
