@@ -264,10 +264,6 @@ def test_they_were_in_use(everything: Planted) -> None:
     assert missing == {_IN_CONFIG_MAP}
 
 
-@pytest.mark.xfail(
-    reason="policies name the image of a job, and a kubeconfig's key stays in a temporary file of the program",
-    strict=False,
-)
 def test_none_comes_out(everything: Planted) -> None:
     assert len(everything.texts) > 20
     assert _found(everything, everything.secrets) == []
