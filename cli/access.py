@@ -59,13 +59,15 @@ class Access:
     def items(self, group: str, kind: str, **query: str) -> list[Object]:
         """All objects of a kind, for a team those of its namespace. `group`: the path of the API's group. `query`:
         further parameters of the list."""
-        inside = f"/namespaces/{self.namespace}" if self.team else ""
-        return self.api.items(f"{group}{inside}/{kind}", **query)
+        return self.api.items(self._path(group, kind), **query)
 
     def metadata(self, group: str, kind: str) -> list[Object]:
         """The same with their metadata alone."""
+        return self.api.metadata(self._path(group, kind))
+
+    def _path(self, group: str, kind: str) -> str:
         inside = f"/namespaces/{self.namespace}" if self.team else ""
-        return self.api.metadata(f"{group}{inside}/{kind}")
+        return f"{group}{inside}/{kind}"
 
     def job(self, name: str, *, alive: bool = False) -> Object:
         """The JobSet that a name means; of several runs the newest, with `alive` one that has not ended if there is

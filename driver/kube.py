@@ -53,13 +53,7 @@ class Kube:
 
     def get(self, path: str, **query: str) -> dict[str, Any] | None:
         """One object or list; None if it does not exist."""
-        try:
-            answer: dict[str, Any] = json.loads(self._call("GET", path, query).data)
-        except client.ApiException as error:
-            if error.status == 404:
-                return None
-            raise Fault(f"GET {path}: {_message(error)}") from None
-        return answer
+        return self._read(path, query, _JSON)
 
     def items(self, path: str, **query: str) -> list[dict[str, Any]]:
         """The items of a list; empty if the kind does not exist."""
@@ -69,13 +63,18 @@ class Kube:
     def metadata(self, path: str, **query: str) -> list[dict[str, Any]]:
         """The items of a list with their metadata alone, which costs the server a tenth; empty if the kind does not
         exist."""
+        answer = self._read(path, query, _METADATA)
+        return answer["items"] if answer else []
+
+    def _read(self, path: str, query: dict[str, str], accept: str) -> dict[str, Any] | None:
+        """What is at a path, in a form; None if it does not exist."""
         try:
-            answer = self._call("GET", path, query, accept=_METADATA)
+            answer: dict[str, Any] = json.loads(self._call("GET", path, query, accept=accept).data)
         except client.ApiException as error:
             if error.status == 404:
-                return []
+                return None
             raise Fault(f"GET {path}: {_message(error)}") from None
-        return list(json.loads(answer.data)["items"])
+        return answer
 
     def text(self, path: str, **query: str) -> str:
         """The text at a path (logs); empty if it cannot be read now."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from confluent_kafka import Producer
@@ -11,6 +12,8 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from components.streams.brokers.embedded import deployment
+from embedded.step import Step
+from embedded.toolchain import kafka
 from tests.support.ports import free_ports
 from tests.support.waiting import PATIENT_SECONDS, eventually
 
@@ -70,3 +73,14 @@ class Broker:
 
     def _java(self, *words: str) -> list[str]:
         return [*JAVA, "-cp", f"{self._jars}/*", *words]
+
+
+@contextmanager
+def running(folder: Path) -> Iterator[Broker]:
+    """A broker with its data in this folder, until the end of the block."""
+    folder.mkdir(exist_ok=True)
+    started = Broker(kafka.obtain(Step("kafka")), folder)
+    try:
+        yield started
+    finally:
+        started.kill()

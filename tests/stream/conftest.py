@@ -7,31 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from embedded.step import Step
-from embedded.toolchain import kafka
+from tests.stream import broker as broker_process
 from tests.stream.broker import Broker
 
 
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     """A broker that runs."""
-    running = Broker(kafka.obtain(Step("kafka")), tmp_path_factory.mktemp("kafka"))
-    try:
-        yield running
-    finally:
-        running.kill()
+    with broker_process.running(tmp_path_factory.mktemp("kafka")) as one:
+        yield one
 
 
 @pytest.fixture
 def own_broker(tmp_path: Path) -> Iterator[Broker]:
     """A broker that the test may kill."""
-    folder = tmp_path / "kafka"
-    folder.mkdir()
-    running = Broker(kafka.obtain(Step("kafka")), folder)
-    try:
-        yield running
-    finally:
-        running.kill()
+    with broker_process.running(tmp_path / "kafka") as one:
+        yield one
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from components.streams.brokers.strimzi.mirror_maker import mirror_maker_spec
 from components.streams.mirror import MirrorArgs
 from embedded.step import Step
 from embedded.toolchain import kafka
+from tests.stream import broker as broker_process
 from tests.stream import mirror_maker
 from tests.stream.broker import Broker
 from tests.support.waiting import eventually
@@ -24,13 +25,8 @@ _NUMBERS = 60
 @pytest.fixture
 def other(tmp_path: Path) -> Iterator[Broker]:
     """Another Kafka."""
-    folder = tmp_path / "other"
-    folder.mkdir()
-    running = Broker(kafka.obtain(Step("kafka")), folder)
-    try:
-        yield running
-    finally:
-        running.kill()
+    with broker_process.running(tmp_path / "other") as one:
+        yield one
 
 
 def _values(broker: Broker, topic: str, partition: int) -> list[str]:
