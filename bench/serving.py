@@ -102,6 +102,8 @@ class Servers:
     """Addresses by server."""
     models: Path
     """The volume's folder."""
+    plain: str
+    """UID of the pod of the server `plain`."""
 
 
 @contextmanager
@@ -124,7 +126,9 @@ def _deployed() -> Iterator[Servers]:
             raise Fault("the cluster has ended")
         pool = alive.path(Places(instance.BENCH).pool)
         hosts = {name: url.split("/")[2].partition(":")[0] for name, url in urls.items()}
-        yield Servers(hosts, pool / "volumes" / volume["spec"]["csi"]["volumeHandle"])
+        (pod,) = bench.kube.items(f"/api/v1/namespaces/{_NAMESPACE}/pods", labelSelector="app.kubernetes.io/name=plain")
+        folder_of_volume = pool / "volumes" / volume["spec"]["csi"]["volumeHandle"]
+        yield Servers(hosts, folder_of_volume, pod["metadata"]["uid"])
 
 
 def _value(url: str) -> float | None:
@@ -208,7 +212,7 @@ def _all() -> tuple[Rounds, Rounds, list[float], Swapped]:
     """All measurements, in one deployment."""
     with _deployed() as servers:
         plain = (servers.hosts["plain"], 8501, _MODEL)
-        with by_hand(servers.models / _MODEL, _MODEL) as port:
+        with by_hand(servers.models / _MODEL, _MODEL, servers.plain) as port:
             against_hand = _compared(plain, ("127.0.0.1", port, _MODEL))
         batching = _compared((servers.hosts["batched"], 8501, "batched"), plain)
         alone = [_swap(servers, _copy(servers, number)) for number in range(2, _SWAPS + 2)]
