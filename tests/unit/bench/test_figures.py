@@ -92,6 +92,8 @@ def test_every_goal_has_a_figure() -> None:
         "fit-to-legacy": ">= 1.0",
         "parameter-server": ">= 0.98",
         "check": "<= 1.0",
+        "policies-in-preview": "<= 1.1",
+        "report-to-preview": "<= 2",
         "stack-start": "<= 1.5",
         "graph-exponent": "<= 1.1",
         "graph-to-plain": "<= 1.5",
