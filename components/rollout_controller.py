@@ -11,14 +11,9 @@ import pulumi_kubernetes as k8s
 from components.agent import TO_API_SERVER, Agent, Mount, Resources, Rights
 from components.base.labels import NAME, labels
 from components.base.names import digest
+from components.rollout_shape import FILE, NAME_SUFFIX
 
-NAME_SUFFIX = "-rollout"
-"""What the names of the controller's objects end with, after the server's name."""
-STABLE_SUFFIX, CANARY_SUFFIX = "-stable", "-canary"
-"""What the names of the objects of the stable pods alone and of the canary end with."""
 _DESCRIPTION = "/etc/tensorplane/rollout"
-FILE = "rollout.json"
-"""The key of the controller's settings in the ConfigMap that it mounts."""
 _TMP_MIB = 16
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from driver import advice
+from driver import advice, canaries
 from driver.kube import Kube
 from driver.watch import MODEL_SERVER, TRAINING_JOB
 
@@ -20,7 +20,8 @@ def of_servers(api: Kube | None, outputs: Mapping[str, Any], declared: Mapping[s
         if one["kind"] != MODEL_SERVER:
             continue
         if api is None or _is_ready(api, outputs["namespace"], one["deployment"]):
-            yield f"Server {name}: {advice.tensorplane(f'models {name}', stack)}"
+            tried = canaries.tried(api, outputs["namespace"], one["deployment"]) if api else ""
+            yield f"Server {name}{tried and f' tries {tried}'}: {advice.tensorplane(f'models {name}', stack)}"
         elif job := _publisher(name, declared):
             yield f"Server {name} waits for the model of {job}: {advice.tensorplane(f'logs -f {job}', stack)}"
         else:

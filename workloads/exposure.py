@@ -9,7 +9,7 @@ import pulumi_kubernetes as k8s
 from components.base.facts import Outside
 from components.base.labels import BACKENDS, WAIT_FOR
 from components.clusters.settings import ClusterArgs
-from components.rollout_controller import CANARY_SUFFIX, STABLE_SUFFIX
+from components.rollout_shape import CANARY_SUFFIX, STABLE_SUFFIX
 from workloads.manifests import exposure as manifests
 from workloads.manifests.model_server import GRPC_PORT, REST_PORT
 from workloads.manifests.objects import Manifest

@@ -7,6 +7,7 @@ import pulumi
 
 from components import rollout_controller
 from components.base.labels import NAME
+from components.rollout_shape import NAME_SUFFIX
 from workloads import references
 from workloads.base import Platform
 from workloads.manifests.exposure import routes
@@ -47,7 +48,7 @@ def declare(
 
 def source(server: str) -> dict[str, Any]:
     """The controller as a peer of a NetworkPolicy: it asks the pods for their versions and metrics."""
-    return {"podSelector": {"matchLabels": {NAME: f"{server}{rollout_controller.NAME_SUFFIX}"}}}
+    return {"podSelector": {"matchLabels": {NAME: f"{server}{NAME_SUFFIX}"}}}
 
 
 def _volume(claim: Mountable, path: str, *, read_only: bool) -> rollout_controller.Volume:

@@ -9,7 +9,7 @@ import pulumi_kubernetes as k8s
 
 from components.base.labels import SKIP_AWAIT
 from components.node_groups import placement as node_placement
-from components.rollout_controller import CANARY_SUFFIX
+from components.rollout_shape import CANARY_SUFFIX
 from workloads import references
 from workloads import rollout as rollouts
 from workloads.base import created

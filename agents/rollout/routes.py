@@ -12,7 +12,7 @@ PLURALS = {"HTTPRoute": "httproutes", "GRPCRoute": "grpcroutes"}
 BACKENDS = "tensorplane.dev/backends"
 """Annotation of the routes whose backends the controller writes; the platform removes it together with the canary."""
 STABLE_SUFFIX, CANARY_SUFFIX = "-stable", "-canary"
-"""What the names of the Services of the stable pods and of the canary end with, after the server's name."""
+"""What the names of the objects of the stable pods alone and of the canary end with, after the server's name."""
 _WHOLE = 100
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 
@@ -16,3 +17,21 @@ def before_after(before: Sequence[str], after: Sequence[str]) -> tuple[str, ...]
     if not (before and after):
         return tuple(before or after)
     return tuple(old if old == new else f"{old} → {new}" for old, new in zip(before, after, strict=True))
+
+
+def folded(text: str, width: int) -> list[str]:
+    """Lines of at most `width` characters, wrapped between words; a longer word is broken after a `.`, `/`, `:`, `-`
+    or `=`, or before a `[`, and where it has none of these, at the width.
+    """
+    lines = [""]
+    for word in text.split(" "):
+        if len(lines[-1]) + 1 + len(word) <= width:
+            lines[-1] += f" {word}" if lines[-1] else word
+        else:
+            lines += _broken(word, width)
+    return [line for line in lines if line]
+
+
+def _broken(word: str, width: int) -> list[str]:
+    # The longest part that ends at a joint, or else as much as fits.
+    return re.findall(rf".{{1,{width}}}(?:(?<=[-./:=])|(?=\[)|$)|.{{{width}}}", word)

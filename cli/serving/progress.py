@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 from agents.rollout import metrics
-from agents.rollout.described import Described
 from agents.rollout.gates import ACCURACY, Gate, Verdict, verdict
 from cli.serving import rest
 from cli.serving.server import Server
-from components.rollout_controller import FILE, NAME_SUFFIX
+from driver import canaries
 from embedded.fault import Fault
 
 
@@ -23,14 +20,8 @@ def waits(of: Server, model: str) -> str:
 
 def _gates(of: Server) -> list[Gate]:
     """Those that count requests; of the accuracy, the controller alone knows the examples' answers."""
-    inside = f"/api/v1/namespaces/{of.namespace}/configmaps"
-    controller = of.api.get(f"/apis/apps/v1/namespaces/{of.namespace}/deployments/{of.name}{NAME_SUFFIX}") or {}
-    mounted = controller.get("spec", {}).get("template", {}).get("spec", {}).get("volumes", ())
-    for name in (one["configMap"]["name"] for one in mounted if one.get("configMap")):
-        found = of.api.get(f"{inside}/{name}") or {}
-        if text := (found.get("data") or {}).get(FILE):
-            return [gate for gate in Described.read(json.loads(text)).rollout.gates if gate.metric != ACCURACY]
-    return []
+    found = canaries.described(of.api, of.namespace, of.name)
+    return [gate for gate in found.rollout.gates if gate.metric != ACCURACY] if found else []
 
 
 def _metrics(of: Server) -> list[str]:

@@ -8,56 +8,23 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from agents.rollout import routes
-from agents.rollout.cluster import KEPT
-from agents.rollout.kept import Kept
 from cli import temporary_pod
 from cli.access import Access
 from cli.api_values import Object
 from cli.kueue.facts import condition
-from cli.serving import rest
+from cli.serving import rest, rollout
+from cli.serving.rollout import Rollout
 from components.base.labels import CANARY, COMPONENT, NAME, TRACK
-from components.rollout_controller import CANARY_SUFFIX, NAME_SUFFIX
 from driver.kube import Kube
 from embedded.fault import Fault
 from stack_file.nearest import did_you_mean
 from workloads.manifests import model_server as manifests
 from workloads.manifests import serving_config
 
+AVAILABLE = "AVAILABLE"
+"""The state of a version that is served, as TensorFlow Serving names it."""
 Labels = Mapping[str, Mapping[str, int]]
 """The versions of a model's labels, by label, by model."""
-
-
-@dataclass(frozen=True)
-class Rollout:
-    """A server whose new versions a canary tries."""
-
-    kept: Kept
-    stable: int
-    """Ready pods of the stable version."""
-    canary: int
-    weight: int | None = None
-    """The canary's percent of the requests of a Gateway; None if none divides them."""
-
-    @property
-    def shares(self) -> str:
-        """Which part of the requests each version gets; with a Gateway, of the Gateway's."""
-        whole = self.stable + self.canary
-        if self.kept.stable is None or not whole:
-            return ""
-        of_canary = 100 * self.canary / whole if self.weight is None else self.weight
-        of_stable = f"{self.kept.stable}: {100 - of_canary:.0f} %"
-        if not self.canary or self.kept.candidate is None:
-            return of_stable
-        return f"{of_stable}, canary {self.kept.candidate}: {of_canary:.0f} %"
-
-    @property
-    def last_decision(self) -> str:
-        """As its Event says it."""
-        if not self.kept.decisions:
-            return ""
-        last = self.kept.decisions[-1]
-        return f"{last.action} {last.version}: {last.reason}"
 
 
 @dataclass(frozen=True)
@@ -92,13 +59,14 @@ class Server:
         ]
         return sorted(ready, key=lambda pod: pod[1])
 
-    def ask(self, model: str, suffix: str = "", body: Any = None) -> Any:
+    def ask(self, model: str, suffix: str = "", body: Any = None, *, canary: bool = False) -> Any:
         """What the REST API answers about a model. A Fault with the server's reason if that is an error.
 
-        `suffix`: the end of the path, such as `:predict`; `body`: of a POST.
+        `suffix`: the end of the path, such as `:predict`; `body`: of a POST; `canary`: a pod of the canary is asked, if
+        one is ready.
         """
         path = f"/v1/models/{quote(model)}{suffix}"
-        status, answer = self._of_service(path, body) if self.replicas is None else self._of_pod(path, body)
+        status, answer = self._of_service(path, body) if self.replicas is None else self._of_pod(path, body, canary)
         if status == 200:
             return answer
         raise Fault(f"{self.name}/{model}: {_reason(answer) or f'the server answers with status {status}'}")
@@ -118,12 +86,25 @@ class Server:
             f" with tensorplane run … --publish {self.name}"
         )
 
-    def _of_pod(self, path: str, body: Any) -> tuple[int, Any]:
-        ready = self.pods()
+    def states(self, model: str, *, canary: bool = False) -> dict[int, str]:
+        """The states of a model's versions, as TensorFlow Serving names them, the newest first. A Fault if the server
+        does not answer.
+        """
+        found = self.ask(model, canary=canary)["model_version_status"]
+        return {int(one["version"]): _state(one) for one in sorted(found, key=lambda one: -int(one["version"]))}
+
+    def _of_pod(self, path: str, body: Any, canary: bool) -> tuple[int, Any]:
+        ready = (canary and self.canary_pods()) or self.pods()
         if not ready:
             raise self.without_pods()
         status, answer = rest.ask(self.api, ready[0], path, body)
         return status, json.loads(answer) if status == 200 else answer
+
+
+def _state(version: Mapping[str, Any]) -> str:
+    """With the reason if it could not be loaded."""
+    reason = " ".join((version.get("status") or {}).get("error_message", "").split())
+    return f"{version['state']}: {reason}" if reason else str(version["state"])
 
 
 def _reason(answer: Any) -> str:
@@ -151,7 +132,7 @@ def _deployed(access: Access, deployment: Object) -> Server:
     models = serving_config.labels(text) if text else {_first_model(deployment): {}}
     ready = (deployment.get("status") or {}).get("readyReplicas") or 0
     wanted = deployment["spec"].get("replicas", 1)
-    return Server(access.api, access.namespace, name, models, wanted, ready, _rollout(access, name, ready))
+    return Server(access.api, access.namespace, name, models, wanted, ready, rollout.of(access, name, ready))
 
 
 def _models_map(deployment: Object) -> str | None:
@@ -164,20 +145,6 @@ def _models_map(deployment: Object) -> str | None:
 def _data(access: Access, config_map: str) -> Mapping[str, str]:
     found = access.api.get(f"/api/v1/namespaces/{access.namespace}/configmaps/{config_map}") or {}
     return found.get("data") or {}
-
-
-def _rollout(access: Access, name: str, ready: int) -> Rollout | None:
-    if not (text := _data(access, f"{name}{NAME_SUFFIX}").get(KEPT)):
-        return None
-    path = f"/apis/apps/v1/namespaces/{access.namespace}/deployments/{name}{CANARY_SUFFIX}"
-    canary = ((access.api.get(path) or {}).get("status") or {}).get("readyReplicas") or 0
-    return Rollout(Kept.read(text), ready, canary, _weight(access, name))
-
-
-def _weight(access: Access, name: str) -> int | None:
-    inside = f"/{routes.API}/namespaces/{access.namespace}"
-    found = [access.api.get(f"{inside}/{plural}/{name}") for plural in routes.PLURALS.values()]
-    return next((routes.weight(route, name) for route in found if route), None)
 
 
 def _first_model(deployment: Object) -> str:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from components.base.faults import Fault, Key, Note
-from components.rollout_controller import CANARY_SUFFIX, NAME_SUFFIX, STABLE_SUFFIX
+from components.rollout_shape import CANARY_SUFFIX, NAME_SUFFIX, STABLE_SUFFIX
 from workloads.base import Declared, WorkloadArgs
 from workloads.checks import mounts
 from workloads.settings.canary import CanaryArgs

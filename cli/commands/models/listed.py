@@ -7,7 +7,6 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from rich.console import Console, RenderableType
 
@@ -95,17 +94,9 @@ def ask(found: Sequence[tuple[Server, str]]) -> list[Row]:
 def _versions(of: Server, model: str) -> dict[int, str]:
     """The states of the versions, the newest first. Those that were unloaded in peace are left out."""
     try:
-        states = of.ask(model)["model_version_status"]
+        return {version: state for version, state in of.states(model).items() if state != "END"}
     except Fault:
         return {}
-    found = {int(one["version"]): _state(one) for one in states}
-    return {version: found[version] for version in sorted(found, reverse=True) if found[version] != "END"}
-
-
-def _state(version: Mapping[str, Any]) -> str:
-    """With the reason if it could not be loaded."""
-    reason = " ".join((version.get("status") or {}).get("error_message", "").split())
-    return f"{version['state']}: {reason}" if reason else str(version["state"])
 
 
 def _looks(of: Server) -> tuple[list[tuple[dict[str, Counts], dict[str, Counts]]], float] | None:

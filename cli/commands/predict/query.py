@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from cli.access import Access
 from cli.serving import server
+from cli.serving.server import AVAILABLE, Server
 from embedded.fault import Fault
 
 
@@ -25,7 +26,27 @@ class Asked:
 def run(access: Access, asked: Asked, request: dict[str, Any]) -> None:
     """Prints the answer. A Fault with the server's reason if it refuses."""
     found, model = server.one(access, asked.target)
-    print(json.dumps(found.ask(model, f"{_which(asked)}:predict", request)))
+    # The canary's pods alone serve the version that it tries.
+    tried = found.rollout.kept.candidate if found.rollout else None
+    canary = asked.version is not None and asked.version == tried
+    try:
+        answer = found.ask(model, f"{_which(asked)}:predict", request, canary=canary)
+    except Fault:
+        if asked.version and (served := _served(found, model)) and asked.version not in served:
+            reason = f"{found.name}/{model} does not serve version {asked.version}"
+            raise Fault(f"--version: {reason}; choose one of {', '.join(map(str, served))}") from None
+        raise
+    print(json.dumps(answer))
+
+
+def _served(of: Server, model: str) -> list[int]:
+    """The versions that can be asked, the newest first, that of a canary included; none if the server is silent."""
+    try:
+        found = [of.states(model), *([of.states(model, canary=True)] if of.rollout else ())]
+    except Fault:
+        return []
+    available = {version for states in found for version, state in states.items() if state == AVAILABLE}
+    return sorted(available, reverse=True)
 
 
 def _which(asked: Asked) -> str:

@@ -12,7 +12,6 @@ import pytest
 
 from agents.rollout import cluster, examples, folder, metrics, record, routes, signatures
 from agents.rollout.kept import Decision, Kept
-from components import rollout_controller
 from components.base import labels
 
 _MAGIC = b"\x57\xfb\x80\x8b\x24\x75\x47\xdb"
@@ -133,8 +132,6 @@ def test_the_controller_and_the_manifests_use_the_same_labels() -> None:
     assert (cluster.TRACK, cluster.STABLE, cluster.CANARY) == (labels.TRACK, labels.STABLE, labels.CANARY)
     assert (cluster.ADMITTED, routes.BACKENDS) == (labels.ADMITTED, labels.BACKENDS)
     assert cluster.MANAGER == labels.ROLLOUT_MANAGER
-    suffixes = [(one.STABLE_SUFFIX, one.CANARY_SUFFIX) for one in (rollout_controller, routes)]
-    assert suffixes[0] == suffixes[1]
 
 
 def route(*backends: tuple[str, int]) -> dict[str, Any]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import pytest
 
+from agents.rollout.kept import Kept
 from driver import next_steps
 from driver.kube import Kube
 
@@ -19,15 +22,40 @@ OUTPUTS = {
 MODEL = {"volume": "models", "path": "digits"}
 
 
+SERVER = "/apis/apps/v1/namespaces/ml/deployments/digits-server"
+CONFIG_MAPS = "/api/v1/namespaces/ml/configmaps"
+
+
 class Api:
-    """A cluster whose Deployments have as many ready pods."""
+    """A cluster whose server has as many ready pods, and other objects by path."""
 
-    def __init__(self, ready: int) -> None:
-        self._ready = ready
+    def __init__(self, ready: int, objects: Mapping[str, Any] | None = None) -> None:
+        self._objects = {SERVER: {"status": {"readyReplicas": ready}}, **(objects or {})}
 
-    def get(self, path: str) -> dict[str, Any]:
-        assert path == "/apis/apps/v1/namespaces/ml/deployments/digits-server"
-        return {"status": {"readyReplicas": self._ready}}
+    def get(self, path: str) -> Any:
+        return self._objects.get(path)
+
+
+def canary(kept: Kept, gates: Sequence[Mapping[str, Any]], **rollout: Any) -> Api:
+    """A server whose canary's controller has this state and these settings."""
+    settings = {"replicas": 4, "canaryReplicas": 1, "gates": gates, "deadlineSeconds": 60, "digest": ""}
+    told = {**settings, **dict.fromkeys(("version", "pin", "percent")), **rollout}
+    plain = {"server": "digits-server", "model": "digits", "folder": "/models", "examples": None, "routes": {}}
+    mounted = [{"emptyDir": {}}, {"configMap": {"name": "code"}}, {"configMap": {"name": "settings"}}]
+    return Api(
+        4,
+        {
+            f"{CONFIG_MAPS}/digits-server-rollout": {"data": {"rollout.json": kept.text()}},
+            f"{SERVER}-rollout": {"spec": {"template": {"spec": {"volumes": mounted}}}},
+            f"{CONFIG_MAPS}/code": {"data": {"controller.py": ""}},
+            f"{CONFIG_MAPS}/settings": {"data": {"rollout.json": json.dumps({**plain, "rollout": told})}},
+        },
+    )
+
+
+ERRORS = {"metric": "errorRate", "threshold": 0.01, "minRequests": 200}
+ACCURACY = {"metric": "accuracy", "threshold": 0.9, "minRequests": 0}
+TRIED = Kept(stable=1, candidate=2)
 
 
 @pytest.mark.parametrize(
@@ -57,6 +85,31 @@ def test_a_server_is_asked_and_one_without_a_model_gets_one(ready: int, job: dic
         "digits-server": {"kind": "modelServer", "model": MODEL},
     }
     assert list(next_steps.of_servers(cast(Kube, Api(ready)), OUTPUTS, declared, "dev")) == [told]
+
+
+@pytest.mark.parametrize(
+    ("api", "told"),
+    [
+        (
+            canary(TRIED, [ERRORS]),
+            " tries version 2 with about 25 % of the requests; its gate waits for errorRate of 200 requests",
+        ),
+        (
+            canary(TRIED, [ERRORS, ACCURACY], percent=5),
+            " tries version 2 with 5 % of the Gateway's requests; its gate waits for errorRate of 200 requests and"
+            " accuracy on the held-out examples",
+        ),
+        (
+            canary(TRIED, [{**ERRORS, "minRequests": 0}], replicas=1),
+            " tries version 2 with about 50 % of the requests; its gate waits for errorRate of 1 request",
+        ),
+        (canary(Kept(stable=1), [ERRORS]), ""),
+        (canary(Kept(stable=1, candidate=2, promoting=True), [ERRORS]), ""),
+    ],
+)
+def test_a_version_that_is_tried_is_told_with_what_its_gate_waits_for(api: Api, told: str) -> None:
+    (line,) = next_steps.of_servers(cast(Kube, api), OUTPUTS, {}, "dev")
+    assert line == f"Server digits-server{told}: tensorplane models digits-server"
 
 
 def test_without_a_cluster_that_answers_servers_are_named_all_the_same() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -12,13 +12,15 @@ from rich.text import Text
 from cli.commands.preview.report import Change, Property, Report
 from cli.output import markdown as md
 from cli.output.tables import table
-from cli.output.texts import first
+from cli.output.texts import first, folded
 
 _HEADINGS = ("change", "resource", "properties")
 _MANY = 4
 """Resources of one type that are created or deleted without listed properties and share a row."""
 _NAMES = 3
 """Maximum names in a row on the terminal."""
+_GAP = 2
+"""Spaces between columns."""
 _STYLES = {"create": "green", "update": "yellow", "replace": "magenta", "delete": "red"}
 
 
@@ -44,10 +46,17 @@ def rows(changes: Iterable[Change]) -> Iterator[Row]:
             yield from (Row(operation, kind, (change.name,), change.properties) for change in several)
 
 
-def terminal(report: Report, _: int) -> Iterator[Table]:
-    """A table."""
-    if report.changes:
-        yield table(_HEADINGS, (_cells(row) for row in rows(report.changes)))
+def terminal(report: Report, width: int) -> Iterator[Table]:
+    """A table. Where the words of its columns do not fit side by side, properties are below their resource."""
+    if not report.changes:
+        return
+    found = list(rows(report.changes))
+    cells = [_cells(row) for row in found]
+    if _fits((_HEADINGS, *cells), width):
+        yield table(_HEADINGS, ((_operation(row), *texts) for row, (_, *texts) in zip(found, cells, strict=True)))
+    else:
+        room = width - _GAP - max(len(text) for text in (_HEADINGS[0], *(row.operation for row in found)))
+        yield table(_HEADINGS[:2], ((_operation(row), _stacked(row, room)) for row in found))
 
 
 def markdown(report: Report) -> Iterator[str]:
@@ -58,9 +67,28 @@ def markdown(report: Report) -> Iterator[str]:
         yield from md.details("The resources and their properties", [shown])
 
 
-def _cells(row: Row) -> tuple[Text, str, str]:
-    properties = "\n".join(_line(each) for each in row.properties)
-    return Text(row.operation, style=_STYLES.get(row.operation, "")), _resources(row), properties
+def _operation(row: Row) -> Text:
+    return Text(row.operation, style=_STYLES.get(row.operation, ""))
+
+
+def _cells(row: Row) -> tuple[str, str, str]:
+    return row.operation, _resources(row), "\n".join(_line(each) for each in row.properties)
+
+
+def _fits(texts: Iterable[Sequence[str]], width: int) -> bool:
+    """Whether the longest word of each column has room."""
+    longest = [max(len(word) for text in column for word in (*text.split(), "")) for column in zip(*texts, strict=True)]
+    return sum(longest) + _GAP * (len(longest) - 1) <= width
+
+
+def _stacked(row: Row, room: int) -> str:
+    """A resource and, indented below it, its properties."""
+    indent = " " * _GAP
+    lines = folded(_resources(row), room)
+    for each in row.properties:
+        head, *rest = folded(_line(each), room - 2 * _GAP)
+        lines += [indent + head, *(2 * indent + line for line in rest)]
+    return "\n".join(lines)
 
 
 def _resources(row: Row) -> str:

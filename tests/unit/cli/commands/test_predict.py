@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
+from agents.rollout.kept import Kept
 from cli.__main__ import main
 from cli.commands.predict import query
 from cli.commands.predict.query import Asked
-from cli.serving import server
+from cli.serving import rest, server
 from embedded.fault import Fault
-from tests.support.served import Api, access, tunnelled
+from tests.support.served import NAMESPACE, Api, access, tunnelled
 
 HALF = "/v1/models/half"
 
@@ -80,6 +81,65 @@ def test_an_error_of_the_server_is_one_line(answer: tuple[int, Any], told: str) 
     api.answers[f"{HALF}:predict"] = answer
     with pytest.raises(Fault, match=f"^{re.escape(told)}$"):
         query.run(access(api), Asked("vision/half"), {"instances": [[1, 2]]})
+
+
+def test_a_version_that_is_not_served_is_told_with_those_that_are() -> None:
+    api = Api()
+    told = "--version: vision/half does not serve version 4; choose one of 3, 2"
+    with pytest.raises(Fault, match=f"^{re.escape(told)}$"):
+        query.run(access(api), Asked("vision/half", version=4), {"instances": [1.0]})
+
+
+def test_an_error_of_a_version_that_is_served_is_the_servers() -> None:
+    api = Api()
+    api.answers[f"{HALF}/versions/2:predict"] = (400, {"error": "input x has shape [1, 2]"})
+    with pytest.raises(Fault, match=r"^vision/half: input x has shape \[1, 2\]$"):
+        query.run(access(api), Asked("vision/half", version=2), {"instances": [[1, 2]]})
+    api.answers[HALF] = (503, "")
+    with pytest.raises(Fault, match=r"^vision/half: Servable not found$"):
+        query.run(access(api), Asked("vision/half", version=9), {"instances": [1]})
+
+
+class _Tried(Api):
+    """A server whose canary tries version 5. `by` has the pod of each request."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        kept = Kept(stable=3, candidate=5).text()
+        self.objects[f"/api/v1/namespaces/{NAMESPACE}/configmaps/vision-rollout"] = {"data": {"rollout.json": kept}}
+        self.by: list[tuple[str, str]] = []
+
+    def items(self, path: str, labelSelector: str) -> Any:  # noqa: N803
+        found = super().items(path, labelSelector)
+        if labelSelector != "app.kubernetes.io/name=vision":
+            return found
+        labels = {"tensorplane.dev/track": "canary"}
+        return [*found, {"metadata": {"name": "vision-canary", "labels": labels}, "status": found[0]["status"]}]
+
+    def of_pod(self, pod: str, path: str) -> tuple[int, bytes]:
+        """The answer of one pod to a request."""
+        name = pod.rpartition("/")[2]
+        self.by.append((name, path))
+        served = 5 if name == "vision-canary" else 3
+        if path == HALF:
+            states = [{"version": str(served), "state": "AVAILABLE", "status": {"error_message": ""}}]
+            return 200, json.dumps({"model_version_status": states}).encode()
+        if path == f"{HALF}/versions/{served}:predict":
+            return 200, b'{"predictions": [1]}'
+        return 404, b'{"error": "Servable not found"}'
+
+
+def test_the_version_that_a_canary_tries_is_asked_of_its_pods(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    api = _Tried()
+    monkeypatch.setattr(rest, "ask", lambda api, pod, path, body=None: api.of_pod(pod, path))
+    for version, pod in ((5, "vision-canary"), (3, "vision-a")):
+        query.run(access(api), Asked("vision/half", version=version), {"instances": [1]})
+        assert api.by.pop() == (pod, f"{HALF}/versions/{version}:predict")
+        assert json.loads(capsys.readouterr().out) == {"predictions": [1]}
+    with pytest.raises(Fault, match=r"^--version: vision/half does not serve version 4; choose one of 5, 3$"):
+        query.run(access(api), Asked("vision/half", version=4), {"instances": [1]})
 
 
 def test_a_server_without_a_ready_pod_is_one_line() -> None:

@@ -9,7 +9,8 @@ import pytest
 
 from agents.rollout.kept import Kept
 from cli.serving import progress, rest
-from cli.serving.server import Rollout, Server
+from cli.serving.rollout import Rollout
+from cli.serving.server import Server
 from embedded.fault import Fault
 from tests.support.served import NAMESPACE
 

@@ -9,7 +9,7 @@ import pytest
 
 from agents.rollout.kept import Kept
 from cli.serving import server
-from cli.serving.server import Rollout
+from cli.serving.rollout import Rollout
 from embedded.fault import Fault
 from tests.support.served import NAMESPACE, Api, access
 
