@@ -40,7 +40,13 @@ def canary(kept: Kept, gates: Sequence[Mapping[str, Any]], **rollout: Any) -> Ap
     """A server whose canary's controller has this state and these settings."""
     settings = {"replicas": 4, "canaryReplicas": 1, "gates": gates, "deadlineSeconds": 60, "digest": ""}
     told = {**settings, **dict.fromkeys(("version", "pin", "percent")), **rollout}
-    plain = {"server": "digits-server", "model": "digits", "folder": "/models", "examples": None, "routes": {}}
+    plain: dict[str, Any] = {
+        "server": "digits-server",
+        "model": "digits",
+        "folder": "/models",
+        "examples": None,
+        "routes": {},
+    }
     mounted = [{"emptyDir": {}}, {"configMap": {"name": "code"}}, {"configMap": {"name": "settings"}}]
     return Api(
         4,
