@@ -24,6 +24,7 @@ from embedded.progress import Progress
 from embedded.step import Step
 from embedded.tasks import Task, command, run_all
 from workloads import sources
+from workloads.manifests import pod
 
 _APP = Path("opt/tensorplane/app")
 _LIBRARY = Path("opt/tensorplane/lib")
@@ -74,7 +75,7 @@ class Program:
             **training.ENVIRONMENT,
             **settings,
             "PATH": "/usr/bin:/bin",
-            "PYTHONPATH": f"/{_LIBRARY}",
+            "PYTHONPATH": f"/{_LIBRARY / pod.ARCHIVE}",
             "HOME": "/tmp",  # noqa: S108  # inside the image, as in a pod
             "USER": "tensorplane",
         }

@@ -99,7 +99,7 @@ def _rounds() -> list[Round]:
     with instance.running() as bench, tempfile.TemporaryDirectory(prefix="bench-pipelines-") as folder:
         cluster.load_images(instance.BENCH, step, controllers=argo)
         bench.deploy_with(settings, Path(folder))
-        resolved = stack.load(Settings(_SETTINGS))
+        resolved = stack.load(Settings({**_SETTINGS, "namespace": _NAMESPACE}))
         instance.settle(_PAUSE_SECONDS)
         # The first one fills caches.
         return [_round(bench.kube, resolved, number) for number in range(_ROUNDS + 1)][1:]

@@ -16,13 +16,13 @@ TENSORFLOW_PORT = 2222
 
 
 class Program(StrEnum):
-    """A program of tensorplane's library, by its file without `.py`."""
+    """A program of tensorplane's library, by its module."""
 
-    SERVER = "parameter_server/server"
+    SERVER = "parameter_server.server"
     """`tf.distribute.Server`, which computes what a coordinator sends."""
-    DISPATCHER = "data/dispatcher"
+    DISPATCHER = "data.dispatcher"
     """The dispatcher of tf.data service."""
-    DATA_WORKER = "data/worker"
+    DATA_WORKER = "data.worker"
     """A worker of tf.data service."""
 
 

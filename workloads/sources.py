@@ -1,10 +1,13 @@
 """Local files that are mounted into pods: those of the settings, and tensorplane's library."""
 
 import importlib.util
+import io
 import os
+import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from workloads.manifests import pod
 from workloads.settings.files import FOLDER, PACKAGE
 
 PROJECT = Path(__file__).resolve().parents[1]
@@ -61,22 +64,32 @@ def _is_junk(name: str) -> bool:
 
 
 def library() -> dict[str, bytes]:
-    """tensorplane's library, which every training pod can import, by path in the folder on PYTHONPATH."""
+    """tensorplane's library, which every training pod can import, by path in its folder: one archive."""
     folder = PROJECT / "runtime"
     modules = [*folder.glob("*.py"), *(folder / "tensorplane").rglob("*.py")]
-    return {str(path.relative_to(folder)): path.read_bytes() for path in modules}
+    return {pod.ARCHIVE: _zipped({str(path.relative_to(folder)): path.read_bytes() for path in modules})}
 
 
 _OF_STEPS = ("checkpoints/__init__.py", "checkpoints/disk.py", "lazy.py", "numbered.py")
 
 
 def steps() -> dict[str, bytes]:
-    """The part of the library that the steps of pipelines run: datasets, stages, versions of models."""
+    """The part of the library that the steps of pipelines run, as an archive: datasets, stages, versions of models."""
     folder = PROJECT / "runtime" / "tensorplane"
     modules = [path for part in ("datasets", "stages") for path in (folder / part).glob("*.py")]
     modules += [folder / path for path in _OF_STEPS]
     found = {f"tensorplane/{path.relative_to(folder)}": path.read_bytes() for path in modules}
-    return {"tensorplane/__init__.py": b"", **found}
+    return {pod.ARCHIVE: _zipped({"tensorplane/__init__.py": b"", **found})}
+
+
+def _zipped(files: Mapping[str, bytes]) -> bytes:
+    """An archive that depends on paths and contents only: it is not compressed, because another version of the
+    compressor would write other bytes, and restart the pods."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for path, content in sorted(files.items()):
+            archive.writestr(zipfile.ZipInfo(path), content)
+    return buffer.getvalue()
 
 
 def model_fetcher() -> bytes:

@@ -12,7 +12,9 @@ from workloads.own_variables import OWN
 _SELECTED = {"accelerator": ACCELERATOR, "node group": NODE_GROUP}
 """Labels in the pods' node selectors, with their names in messages."""
 _DEVICES = {"gpu": "GPUs per pod", "tpu": "TPUs per pod"}
-_LAUNCHERS = ("/tensorplane/launch.py", "/runtime/launch.py")  # the second of versions whose library was `runtime`
+_LIBRARY = "/tensorplane.zip"
+_EARLIER = ("/tensorplane/launch.py", "/runtime/launch.py")
+"""The launcher of versions whose library was no archive."""
 _SIGNATURE = "4dabf18193072939515e22adb298388d"  # marks what the engine masks, such as a secret
 
 Object = Mapping[str, Any]
@@ -43,8 +45,7 @@ class JobSet:
     @property
     def notes_its_end(self) -> bool:
         """Whether the launcher records in the run's folder that it has finished, and does not run it again."""
-        command = next(self._containers, {}).get("command") or ()
-        return "TENSORPLANE_RUN" in self._values and any(str(word).endswith(_LAUNCHERS) for word in command)
+        return "TENSORPLANE_RUN" in self._values and _launched(self._words) is not None
 
     @property
     def writer(self) -> str:
@@ -55,9 +56,12 @@ class JobSet:
     @property
     def command(self) -> tuple[str, ...]:
         """The command of the settings, without tensorplane's launcher before it."""
-        words = [str(word) for word in next(self._containers, {}).get("command") or ()]
-        starts = [at for at, word in enumerate(words) if word.endswith(_LAUNCHERS)]
-        return tuple(_without_launcher(words[starts[0] + 1 :]) if starts else words)
+        launched = _launched(self._words)
+        return tuple(self._words if launched is None else _without_options(launched))
+
+    @property
+    def _words(self) -> list[str]:
+        return [str(word) for word in next(self._containers, {}).get("command") or ()]
 
     def value(self, variable: str) -> str:
         """The value of a variable; empty if it is not set, or in a Secret."""
@@ -146,8 +150,18 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _without_launcher(words: list[str]) -> list[str]:
-    """The launcher's arguments without its own options (`workloads/manifests/launcher.py`)."""
+def _launched(words: list[str]) -> list[str] | None:
+    """The arguments of the launcher (`workloads/manifests/launcher.py`); None if the command does not start with it."""
+    for at, word in enumerate(words):
+        if word.endswith(_EARLIER):
+            return words[at + 1 :]
+        if word.endswith(_LIBRARY) and words[at + 1 : at + 2] == ["launch"]:
+            return words[at + 2 :]
+    return None
+
+
+def _without_options(words: list[str]) -> list[str]:
+    """The launcher's arguments without its own options."""
     while words and words[0] in ("--on-success", "--publish-to"):
         words = words[2 + (int(words[1]) if words[0] == "--on-success" else 0) :]
     return words

@@ -258,19 +258,21 @@ print("step", step + 1, flush=True)
 """
 
 
-def test_the_launcher_finds_its_package_where_a_config_map_is_mounted(tmp_path: Path) -> None:
-    """Each file and folder in it is a link into a folder of the content's own."""
+def test_the_launcher_and_its_command_find_the_library_where_a_config_map_is_mounted(tmp_path: Path) -> None:
+    """Each file in it is a link into a folder of the content's own."""
     mounted = tmp_path / "lib"
     content = mounted / "..2026_11_23"
-    for path, text in sources.library().items():
-        (content / path).parent.mkdir(parents=True, exist_ok=True)
-        (content / path).write_bytes(text)
+    content.mkdir(parents=True)
+    ((name, archive),) = sources.library().items()
+    (content / name).write_bytes(archive)
     (mounted / "..data").symlink_to(content.name)
-    for entry in content.iterdir():
-        (mounted / entry.name).symlink_to(f"..data/{entry.name}")
-    argv = [sys.executable, "-I", str(mounted / "tensorplane" / "launch.py"), sys.executable, "-c", "print('ran')"]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=PATIENT_SECONDS, cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (0, "ran\n"), done.stderr
+    (mounted / name).symlink_to(f"..data/{name}")
+    says = "import sitecustomize, tensorplane.stop as stop; print(sitecustomize.__file__, stop.__file__)"
+    argv = [sys.executable, "-I", str(mounted / name), "launch", sys.executable, "-c", says]
+    path = {**os.environ, "PYTHONPATH": str(mounted / name)}
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=PATIENT_SECONDS, cwd=tmp_path, env=path)
+    found = f"{mounted / name}/sitecustomize.py {mounted / name}/tensorplane/stop.py\n"
+    assert (done.returncode, done.stdout) == (0, found), done.stderr
 
 
 def test_a_finished_run_is_not_run_again(tmp_path: Path) -> None:

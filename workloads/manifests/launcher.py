@@ -9,7 +9,6 @@ from workloads.role import Role
 
 PYTHON = re.compile(r"(.*/)?python(3(\.\d+)?)?")
 """Programs that run Python."""
-_LAUNCH = f"{pod.LIBRARY}/tensorplane/launch.py"
 
 
 @dataclass(frozen=True)
@@ -33,14 +32,14 @@ def command_of(role: Role, command: Sequence[str], then: Then | None = None) -> 
         return launched(role.command or command, then)
     if not PYTHON.fullmatch(command[0]):
         raise ValueError(f"{role.name} pods run a program of the library, and {command[0]} is no Python interpreter")
-    return launched([command[0], "-I", f"{pod.LIBRARY}/tensorplane/{role.program}.py"])
+    return launched(pod.program(command[0], role.program))
 
 
 def launched(command: Sequence[str], then: Then | None = None) -> list[str]:
     """The command with the launcher. Only if it runs Python, because other images may not have it."""
     if not PYTHON.fullmatch(command[0]):
         return list(command)
-    return [command[0], "-I", _LAUNCH, *(then.options() if then else ()), *command]
+    return pod.program(command[0], "launch", *(then.options() if then else ()), *command)
 
 
 def python(command: Sequence[str]) -> str:

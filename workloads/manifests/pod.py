@@ -14,10 +14,13 @@ from workloads.manifests.files import Bundle
 APP = "/opt/tensorplane/app"
 """Directory of a workload's files, which is its working directory."""
 LIBRARY = "/opt/tensorplane/lib"
-"""Directory of tensorplane's library, on PYTHONPATH."""
+"""Directory of tensorplane's library."""
+ARCHIVE = "tensorplane.zip"
+"""The library's file: an archive, because a JobSet, its Workload and its pods list every file of a ConfigMap."""
+IMPORTED = f"{LIBRARY}/{ARCHIVE}"
+"""The library, on PYTHONPATH."""
 PACKAGES = "/opt/tensorplane/packages"
 """Directory of the requirements file of packages that the pods install."""
-_UNPACK, _INSTALL = f"{LIBRARY}/tensorplane/unpack.py", f"{LIBRARY}/tensorplane/packages.py"
 _GROUP_READS = 0o440
 _NONE: Mapping[str, str] = MappingProxyType({})
 MEETING = "volumes.tensorplane"
@@ -225,7 +228,7 @@ def _unpacking(container: Container) -> dict[str, Any]:
         "name": "unpack",
         "image": container.image,
         "imagePullPolicy": "IfNotPresent",
-        "command": [container.python, "-I", _UNPACK, *folders],
+        "command": program(container.python, "unpack", *folders),
         "env": _ENVIRONMENT,
         "resources": _compute(container.resources),
         "securityContext": pod_security.container(),
@@ -245,7 +248,9 @@ def _installing(container: Container, restart_policy: str) -> Iterator[dict[str,
             "name": "packages",
             "image": container.image,
             "imagePullPolicy": "IfNotPresent",
-            "command": [container.python, "-I", _INSTALL, container.packages.requirements, container.packages.folder],
+            "command": program(
+                container.python, "packages", container.packages.requirements, container.packages.folder
+            ),
             "env": [*_ENVIRONMENT, *container.packages.env],
             "resources": _compute(container.resources),
             "securityContext": pod_security.container(),
@@ -271,6 +276,11 @@ def _before(before: Before, container: Container) -> dict[str, Any]:
             *({"name": folder_name(at), "mountPath": at} for at in before.folders),
         ],
     }
+
+
+def program(python: str, module: str, *arguments: str) -> list[str]:
+    """A program of the library: one of its modules, isolated from the modules of the command."""
+    return [python, "-I", IMPORTED, module, *arguments]
 
 
 def variables(values: Mapping[str, str]) -> list[dict[str, str]]:

@@ -43,7 +43,7 @@ def pods(
         "rules": {**dataset.rules, "dataset": settings.dataset, "others": dataset.roots_of_others},
     }
     variables = {
-        "PYTHONPATH": pod.LIBRARY,
+        "PYTHONPATH": pod.IMPORTED,
         "RECORDER": json.dumps(asked, sort_keys=True),
         "TENSORPLANE_METRICS_PORT": str(METRICS_PORT),
     }

@@ -50,7 +50,7 @@ def pods(
     server, _, _ = settings.server.partition("/")
     of_streams = in_pod(streams)
     variables = {
-        "PYTHONPATH": pod.LIBRARY,
+        "PYTHONPATH": pod.IMPORTED,
         "PREDICT_URL": predict_url(server, owner.namespace, model),
         "BATCH": str(settings.batch),
         "INPUT_TOPIC": settings.input.topic,

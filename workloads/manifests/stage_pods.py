@@ -276,7 +276,7 @@ class Steps:
         return self._template(self._container(*arguments, volumes=used, resources=_HELPER), self.placement)
 
     def _container(self, *arguments: str, volumes: list[str], resources: Resources) -> pod.Container:
-        variables = {"PYTHONPATH": pod.LIBRARY, "STAGE": json.dumps(self.description, sort_keys=True)}
+        variables = {"PYTHONPATH": pod.IMPORTED, "STAGE": json.dumps(self.description, sort_keys=True)}
         mounted = {(one := self.datasets[name]).volume.claim: one.volume for name in volumes}
         return pod.Container(
             image=self.image,

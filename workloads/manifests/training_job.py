@@ -259,7 +259,7 @@ def _template(
 
 def _imported(image: str, settings: JobSettings, facts: Facts) -> list[str]:
     """The folders on PYTHONPATH."""
-    return [pod.LIBRARY, *([_packages_folder(image, settings, facts)] if facts.packages else [])]
+    return [pod.IMPORTED, *([_packages_folder(image, settings, facts)] if facts.packages else [])]
 
 
 def _packages_folder(image: str, settings: JobSettings, facts: Facts) -> str:

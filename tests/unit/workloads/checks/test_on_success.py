@@ -98,4 +98,4 @@ def test_the_first_role_publishes_to_the_folder_of_the_server(render: Render) ->
     (worker,) = made.one("JobSet", "digits").inputs["spec"]["replicatedJobs"]
     command = worker["template"]["spec"]["template"]["spec"]["containers"][0]["command"]
     then = ["--on-success", "3", "python3", "-c", "pass", "--publish-to", "/models/served/digits"]
-    assert command[3 : 3 + len(then)] == then
+    assert command[4 : 4 + len(then)] == then

@@ -295,7 +295,7 @@ def test_what_runs_python_is_watched_until_its_first_step(
     tree["workloads"]["digits"]["command"] = command
     (job,) = built(render, tree).one("JobSet").inputs["spec"]["replicatedJobs"]
     (container,) = job["template"]["spec"]["template"]["spec"]["containers"]
-    before = [command[0], "-I", "/opt/tensorplane/lib/tensorplane/launch.py"]
+    before = [command[0], "-I", "/opt/tensorplane/lib/tensorplane.zip", "launch"]
     assert container["command"] == ([*before, *command] if launched else command)
     files_of = next(one for one in container["volumeMounts"] if one["mountPath"] == "/opt/tensorplane/lib")
     assert files_of["readOnly"]

@@ -131,10 +131,10 @@ class TestPackages:
     def test_an_init_container_installs_them_where_python_finds_them(self) -> None:
         manifest = self.manifest(checkpoints={"volume": "work"}, env={"PIP_INDEX_URL": "https://pypi.example/simple"})
         (init,) = job(manifest)["template"]["spec"]["template"]["spec"]["initContainers"]
-        *_, program, requirements, folder = init["command"]
-        assert program == "/opt/tensorplane/lib/tensorplane/packages.py"
+        *_, library, program, requirements, folder = init["command"]
+        assert (library, program) == ("/opt/tensorplane/lib/tensorplane.zip", "packages")
         assert folder.startswith("/work/.tensorplane/packages/ml/")
-        assert variables(manifest)["PYTHONPATH"] == f"/opt/tensorplane/lib:{folder}"
+        assert variables(manifest)["PYTHONPATH"] == f"/opt/tensorplane/lib/tensorplane.zip:{folder}"
         assert {"name": "PIP_INDEX_URL", "value": "https://pypi.example/simple"} in init["env"]
         paths = {mount["mountPath"] for mount in init["volumeMounts"]}
         assert {"/work", "/opt/tensorplane/lib", str(Path(requirements).parent)} <= paths
@@ -154,7 +154,7 @@ class TestPackages:
         without = self.manifest(())
         assert without.run.decisive is not None and "packages" not in without.run.decisive
         assert len({each.run.name for each in (without, self.manifest(), self.manifest(self.LOCKED[:1]))}) == 3
-        assert variables(without)["PYTHONPATH"] == "/opt/tensorplane/lib"
+        assert variables(without)["PYTHONPATH"] == "/opt/tensorplane/lib/tensorplane.zip"
 
 
 class TestOnSuccess:
@@ -168,7 +168,7 @@ class TestOnSuccess:
         more = {"volumes": {"models": None}, "checkpoints": {"volume": "models"}, "strategy": strategy}
         manifest = planned(known, onSuccess={"command": self.COMMAND}, **more)
         launched = container(manifest, "chief")["command"]
-        assert launched[3:] == ["--on-success", "3", *self.COMMAND, "python3", "train.py"]
+        assert launched[4:] == ["--on-success", "3", *self.COMMAND, "python3", "train.py"]
         for role in ("worker", "ps", "evaluator"):
             assert "--on-success" not in container(manifest, role)["command"]
         assert manifest.run.name == planned(known, **more).run.name
@@ -177,7 +177,7 @@ class TestOnSuccess:
         served = Location(volume="served", path="digits")
         known = facts(volumes={"served": Mountable("served-claim", "/elsewhere")}, publish_to=served)
         manifest = planned(known, volumes={"served": "/served"}, onSuccess={"publish": "digits-server"})
-        assert container(manifest)["command"][3:] == ["--publish-to", "/served/digits", "python3", "train.py"]
+        assert container(manifest)["command"][4:] == ["--publish-to", "/served/digits", "python3", "train.py"]
 
 
 class TestDeadline:

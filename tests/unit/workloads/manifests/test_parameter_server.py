@@ -36,11 +36,10 @@ def test_only_the_chief_runs_the_command_and_decides() -> None:
     jobs = _jobs(manifest)
     assert {name: job["completions"] for name, job in jobs.items()} == {"chief": 1, "worker": 3, "ps": 2}
     assert manifest.job_set["spec"]["successPolicy"]["targetReplicatedJobs"] == ["chief"]
-    runs = {name: _container(job)["command"][3:] for name, job in jobs.items()}
+    runs = {name: _container(job)["command"][4:] for name, job in jobs.items()}
     assert runs["chief"][:2] == ["python3", "train.py"]
-    assert (
-        runs["worker"] == runs["ps"] == ["python3", "-I", "/opt/tensorplane/lib/tensorplane/parameter_server/server.py"]
-    )
+    server = ["python3", "-I", "/opt/tensorplane/lib/tensorplane.zip", "parameter_server.server"]
+    assert runs["worker"] == runs["ps"] == server
 
 
 def test_every_task_has_the_same_cluster() -> None:
@@ -68,7 +67,7 @@ def test_between_graph_every_pod_runs_the_command_and_the_workers_decide() -> No
     jobs = _jobs(manifest)
     assert set(jobs) == {"worker", "ps"}
     assert manifest.job_set["spec"]["successPolicy"]["targetReplicatedJobs"] == ["worker"]
-    assert all(_container(job)["command"][3:5] == ["python3", "train.py"] for job in jobs.values())
+    assert all(_container(job)["command"][4:6] == ["python3", "train.py"] for job in jobs.values())
     assert manifest.run.name != _manifest().run.name
 
 

@@ -56,10 +56,10 @@ class TestWhatRolesRun:
 
     def test_each_role_runs_what_it_states(self) -> None:
         manifest = self.manifest("/opt/venv/bin/python3.12", "train.py", "--ps_hosts=$(TF_PS_HOSTS)")
-        library = "/opt/tensorplane/lib/tensorplane"
-        launched = ["/opt/venv/bin/python3.12", "-I", f"{library}/launch.py", "/opt/venv/bin/python3.12"]
+        library = "/opt/tensorplane/lib/tensorplane.zip"
+        launched = ["/opt/venv/bin/python3.12", "-I", library, "launch", "/opt/venv/bin/python3.12"]
         assert container(manifest, "chief")["command"] == [*launched, "train.py", "--ps_hosts=$(TF_PS_HOSTS)"]
-        assert container(manifest, "ps")["command"] == [*launched, "-I", f"{library}/parameter_server/server.py"]
+        assert container(manifest, "ps")["command"] == [*launched, "-I", library, "parameter_server.server"]
         assert container(manifest, "evaluator")["command"][-2:] == ["python3", "evaluate.py"]
 
     def test_hosts_are_declared_before_variables_that_may_refer_to_them(self) -> None:
