@@ -39,7 +39,7 @@ def prepare(
         tests=tests,
     )
     if python is None:
-        tasks.append(policy_environment.task())
+        tasks += policy_environment.tasks()
     if everything:
         tasks += images.tasks(streams=True, controllers=_TESTED)
     with Progress(terminal.console()) as progress:

@@ -137,7 +137,7 @@ def _tasks(target: Target, policies: Policies) -> list[Task]:
     )
     check = Task("settings", partial(_check_settings, target), after=("python packages",))
     if policies is Policies.RUN:
-        tasks.append(policy_environment.task())
+        tasks += policy_environment.tasks()
     if not target.embedded:
         return [*tasks, check]
     packages = package_sets.locked(StackSettings(target.stack, target.home))
