@@ -11,10 +11,12 @@ from typing import Any
 
 import urllib3
 import yaml
-from kubernetes import client, config
+from kubernetes import client
+from kubernetes.config import ConfigException
 from kubernetes.stream import ws_client
 from websocket import WebSocket, WebSocketBadStatusException, WebSocketException
 
+from components.base import kubernetes_client
 from embedded.fault import Fault
 
 START = "Start it with: make up"
@@ -39,17 +41,19 @@ class Kube:
         `remedy`: what to do if it does not answer.
         """
         try:
-            return cls(config.new_client_from_config(str(kubeconfig) if kubeconfig else None, context or None), remedy)
-        except config.ConfigException as error:
+            api = kubernetes_client.of_file(str(kubeconfig) if kubeconfig else None, context or None)
+        except ConfigException as error:
             raise Fault(f"kubeconfig {kubeconfig or ''} context {context or '(current)'}: {error}") from None
+        return cls(api, remedy)
 
     @classmethod
     def of_text(cls, kubeconfig: str, *, remedy: str) -> Kube:
         """The cluster of a kubeconfig's content."""
         try:
-            return cls(config.new_client_from_config_dict(yaml.safe_load(kubeconfig)), remedy)
-        except config.ConfigException as error:
+            api = kubernetes_client.of_content(yaml.safe_load(kubeconfig))
+        except ConfigException as error:
             raise Fault(f"the stack's kubeconfig: {error}") from None
+        return cls(api, remedy)
 
     def get(self, path: str, **query: str) -> dict[str, Any] | None:
         """One object or list; None if it does not exist."""

@@ -2,15 +2,15 @@
 
 from typing import Any
 
+import yaml
+
+from components.base import kubernetes_client
+
 
 def connected(kubeconfig: str | None, context: str | None) -> Any:
     """An ApiClient. `kubeconfig`: a path or the content; None uses kubectl's own, with `context`."""
-    # Imported only where a volume is created or deleted.
-    import yaml
-    from kubernetes import config
-
     if not kubeconfig and not context:
         raise RuntimeError("the volume stays: its cluster is not known, and kubectl's own may be another")
     if kubeconfig and kubeconfig.lstrip().startswith(("{", "apiVersion", "clusters")):
-        return config.new_client_from_config_dict(yaml.safe_load(kubeconfig), context=context)
-    return config.new_client_from_config(kubeconfig, context)
+        return kubernetes_client.of_content(yaml.safe_load(kubeconfig), context)
+    return kubernetes_client.of_file(kubeconfig, context)

@@ -9,8 +9,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from kubernetes import config
-
 from embedded import toolchain
 from embedded.cluster import cgroups, configuration, csi, dns, kwok, network, processes, stopping, supervisor
 from embedded.cluster.configuration import Configuration
@@ -24,6 +22,7 @@ from embedded.cluster.readiness import Patient, Wait, api_is_ready
 from embedded.cluster.supervisor import Supervisor
 from embedded.fault import Fault
 from embedded.paths import Instance
+from embedded.provider import kubeconfig
 from embedded.provider.api import Api
 from embedded.step import Step
 
@@ -116,7 +115,7 @@ def _converge(at: Places, alive: Alive, wanted: Configuration, step: Step) -> No
         wait.until("the API server", lambda: api_is_ready(at), "kube-apiserver")
         supervised.start(wanted.of_stage(1))
         step.note("node and DNS")
-        api = Patient(Api(config.new_client_from_config(str(at.instance.kubeconfig))))
+        api = Patient(Api(kubeconfig.connect(kubeconfig.load(str(at.instance.kubeconfig)))))
         for manifest in (_kubelet_access(), *_of_parts(at), *dns.manifests(at.instance)):
             wait.until(f"{manifest['kind']} {manifest['metadata']['name']}", api.applied(manifest), "kube-apiserver")
         supervised.start(wanted.of_stage(2))
