@@ -174,3 +174,32 @@ def test_a_report_of_another_commit_or_of_no_pull_request_is_not_posted(tmp_path
     assert "comments" not in superseded.last
     forged = GitHub(tmp_path / "b").post("# Preview", number="7/../../x")
     assert (forged.returncode, forged.stdout) == (1, "the report names no pull request\n")
+
+
+@pytest.mark.parametrize(
+    ("notes", "asked"),
+    [
+        ("[]", "--request POST --header PRIVATE-TOKEN: t --data-urlencode body@body.md https://api/notes"),
+        (
+            '[{"id": 41, "body": "looks good"}, {"id": 42, "body": "<!-- tensorplane preview of prod -->\\n# Before"}]',
+            "--request PUT --header PRIVATE-TOKEN: t --data-urlencode body@body.md https://api/notes/42",
+        ),
+    ],
+    ids=["posted", "updated"],
+)
+def test_gitlab_gets_one_note_of_each_environment(notes: str, asked: str, tmp_path: Path) -> None:
+    program = tmp_path / "bin/curl"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/bash\necho "$*" >>calls\ncase "$*" in *--request*) ;; *) echo \'{notes}\' ;; esac\n')
+    program.chmod(0o755)
+    (tmp_path / "preview.md").write_text("# Preview of stack `prod`\n")
+    (script,) = yaml.safe_load(GITLAB.read_text())["preview"]["after_script"]
+    given = {"CI_API_V4_URL": "https://api", "CI_PROJECT_ID": "7", "CI_MERGE_REQUEST_IID": "3", "STACK": "prod"}
+    given["PATH"] = os.pathsep.join([str(program.parent), os.environ["PATH"]])
+    subprocess.run(["bash", "-c", script], cwd=tmp_path, env=given, check=True)
+    assert not (tmp_path / "calls").exists(), "a fork has no token"
+    subprocess.run(["bash", "-c", script], cwd=tmp_path, env={**given, "COMMENT_TOKEN": "t"}, check=True)
+    _, call = (tmp_path / "calls").read_text().splitlines()
+    expected = asked.replace("/notes", "/projects/7/merge_requests/3/notes")
+    assert call.removeprefix("--fail --silent --show-error --output /dev/null ") == expected
+    assert (tmp_path / "body.md").read_text() == "<!-- tensorplane preview of prod -->\n# Preview of stack `prod`\n"
