@@ -37,7 +37,7 @@ def _gpus(view: View, config: Config) -> Iterator[tuple[Seen | None, Finding]]:
         if limits and found > (limit := limits.get(accelerator, limits.get("*", 0))):
             problem = f"the node groups have {found} {accelerator} when they are full"
             remedy = f"lower `max` of a group, or raise byAccelerator.{accelerator} in {view.config}"
-            yield None, Finding(problem, f"allowed are {limit}: {remedy}", found)
+            yield None, Finding(problem, f"allowed are {limit:.12g}: {remedy}", found)
 
 
 def _cost(view: View, config: Config) -> Iterator[tuple[Seen | None, Finding]]:

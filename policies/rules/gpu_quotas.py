@@ -44,7 +44,7 @@ def _per(word: str, groups: Groups, view: View, config: Config) -> Iterator[tupl
             remedy = f"request fewer, or raise maxGpus.{group} in {view.config}"
             yield (
                 None,
-                Finding(problem, f"its quota is {limit} ({amounts.named(requests)}): {remedy}", requests.total()),
+                Finding(problem, f"its quota is {limit:.12g} ({amounts.named(requests)}): {remedy}", requests.total()),
             )
 
 

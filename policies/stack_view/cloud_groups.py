@@ -123,7 +123,7 @@ def _limited(spec: Mapping[str, Any], wanted: Mapping[Any, list[Any]]) -> int:
 
 def _accelerators(machine: str, family: re.Pattern[str], machines: Machines) -> int:
     if machine in machines:
-        return machines[machine]
+        return whole_number(machines[machine], ("machines", machine))
     if family.fullmatch(machine):
         problem = f"how many accelerators a {machine} has is not known here"
         raise UncountableError(problem, f'state it in the configuration of fleet-gpus: "machines": {{"{machine}": …}}')

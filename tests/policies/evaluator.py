@@ -19,10 +19,19 @@ from pulumi_policy import (
     StackValidationArgs,
 )
 from pulumi_policy.proxy import unknown_checking_proxy
-from rules import found  # type: ignore[import-not-found]
+from rules import found as found_rules  # type: ignore[import-not-found]
 
 ALL = "*"
 """A rule's name: all of them, each with its default configuration."""
+
+
+def told(value: Any) -> Any:
+    """A value as the engine tells it: every number is a float."""
+    if isinstance(value, dict):
+        return {key: told(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [told(each) for each in value]
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def stack(resources: Iterable[Mapping[str, Any]]) -> list[PolicyResource]:
@@ -32,7 +41,7 @@ def stack(resources: Iterable[Mapping[str, Any]]) -> list[PolicyResource]:
     for resource in resources:
         token, name = resource["type"], resource["name"]
         urn = f"urn:pulumi:dev::tensorplane::{token}::{name}"
-        props = unknown_checking_proxy(resource["props"])
+        props = unknown_checking_proxy(told(resource["props"]))
         parent = components.get(resource.get("parent", ""))
         options = PolicyResourceOptions(bool(resource.get("protect")), [], None, [], PolicyCustomTimeouts(0, 0, 0), [])
         made.append(PolicyResource(token, props, urn, name, options, None, parent, [], {}))
@@ -43,16 +52,15 @@ def stack(resources: Iterable[Mapping[str, Any]]) -> list[PolicyResource]:
 
 def reports(policy: Policy, resources: list[PolicyResource], config: Mapping[str, Any]) -> list[str]:
     """What a rule reports on the resources."""
-    told: list[str] = []
-    policy.validate(
-        StackValidationArgs(resources, config), lambda message, urn=None: told.append(message if urn else "")
-    )
-    return told
+    found: list[str] = []
+    args = StackValidationArgs(resources, told(config))
+    policy.validate(args, lambda message, urn=None: found.append(message if urn else ""))
+    return found
 
 
 def main() -> None:
     """Answer each line until there are no more."""
-    policies = {policy.name: policy for policy in found()}
+    policies = {policy.name: policy for policy in found_rules()}
     for line in sys.stdin:
         case = json.loads(line)
         resources = stack(case["resources"])
