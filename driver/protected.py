@@ -38,22 +38,22 @@ def line(urn: str, *, replaced: bool) -> str:
     *_, chain, name = urn.split("::", 3)
     owners = chain.split("$")
     kind = owners[-1].rpartition(":")[2]
-    what = "would be replaced" if replaced else "would be deleted"
+    blocked = f"its {'replacement' if replaced else 'deletion'} is blocked"
     if "tensorplane:index:Volume" in owners or "tensorplane:index:Stream" in owners:
         thing = f"volume {name}" if kind == "PersistentVolumeClaim" else f"{kind} {name}, which holds a volume's data,"
         remedy = "undo the change of its settings, or declare a second volume" if replaced else "declare it again"
-        return f"{thing} {what}, but the volume is retained; {remedy}. To delete it on purpose, see {_PAGE}"
+        return f"{thing} is protected (retain: true): {blocked}; {remedy}. To delete it on purpose, see {_PAGE}"
     if kind == "Namespace" and "tensorplane:index:Namespace" in owners:
         return (
-            f"namespace {name} {what}, but it has retained volumes; "
+            f"namespace {name} has protected volumes: {blocked}; "
             f"keep the stack's namespace and these volumes. To delete a volume on purpose, see {_PAGE}"
         )
     if kind == "Namespace":
         return (
-            f"namespace {name} {what}, but its team is retained; declare the team again, "
+            f"namespace {name} is protected (its team has retain: true): {blocked}; declare the team again, "
             "or deploy it with retain: false before you remove it"
         )
     return (
-        f"{kind} {name} {what}, but the settings protect it; undo the change, or before you remove it, deploy "
+        f"{kind} {name} is protected: {blocked}; undo the change, or before you remove it, deploy "
         "the volume on it with retain: false, or the cluster with deletionProtection: false"
     )

@@ -1,6 +1,7 @@
 """Side effects of updates of a cloud's resources, such as restarted nodes."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 ROLLED = "its nodes are replaced one by one, and their pods restart"
 
@@ -17,6 +18,8 @@ class Effect:
     """Whether it applies only if the property is removed."""
     unless: str | None = None
     """Type of resource whose change in the same update prevents it."""
+    stops_pods: bool = True
+    """Whether pods stop for it."""
 
 
 @dataclass(frozen=True)
@@ -31,3 +34,5 @@ class Effects:
     zones: str | None
     """Its property with the zones, if a change of it replaces the group; else None."""
     rules: tuple[Effect, ...]
+    lost: Mapping[str, str] = field(default_factory=dict)
+    """Types of resources whose deletion loses more than the resource, and what."""

@@ -59,5 +59,6 @@ def test_a_protected_resource_is_refused_with_the_setting_that_protects_it(engin
     with pytest.raises(Fault) as raised:
         stack.up(Step("pulumi up"))
     told = "\n".join(raised.value.lines)
-    assert "models, which holds a volume's data, would be deleted, but the volume is retained; declare it again" in told
+    says = "models, which holds a volume's data, is protected (retain: true): its deletion is blocked; declare it again"
+    assert says in told
     assert "unprotect" not in told

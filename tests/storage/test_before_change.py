@@ -69,7 +69,8 @@ def test_giving_up_a_retained_volume_is_refused_before_anything_is_changed(decla
     declared.up(models={"sizeGib": 1}, kept=UNRETAINED)
     stack = declared.stack(kept={**UNRETAINED, "sizeGib": 2})
     before = state(stack)
-    with pytest.raises(Fault, match="volume models would be deleted, but the volume is retained; declare it again"):
+    says = r"volume models is protected \(retain: true\): its deletion is blocked; declare it again"
+    with pytest.raises(Fault, match=says):
         stack.up(Step("pulumi up"))
     assert state(stack) == before
     declared.up(models={"sizeGib": 1, "retain": False}, kept=UNRETAINED)

@@ -75,7 +75,7 @@ def report(
 ) -> Report:
     """What the graph of `after` changes in that of `before`, the preview of the merge base `commit`.
 
-    `asked`: the losses of data that the settings acknowledge. `stand_ins`: the packages with a preview-only provider,
+    `removed`: whether the branch has no file of the stack, which then only an earlier change can complete. `asked`: the losses of data that the settings acknowledge. `stand_ins`: the packages with a preview-only provider,
     and why.
     """
     alone = events.report(name, after.events, failed=after.failed)
@@ -88,6 +88,8 @@ def report(
     steps = graphs.steps(before.events if whole else (), after.events, replaces)
     streamed = [*graphs.others(after.events), *(event for step in steps for event in step.events())]
     found = events.report(name, streamed, failed=after.failed, stand_ins=stand_ins)
+    if removed:
+        asked = replace(asked, file=f"{asked.file} in an earlier change that removes it and keeps the file")
     at_risk = risks(planned(streamed), asked)
     return after.explained(
         replace(

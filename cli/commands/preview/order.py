@@ -11,6 +11,7 @@ from cli.commands.preview.sections import (
     data_at_risk,
     faults,
     in_words,
+    interrupts,
     node_groups,
     pipelines,
     policies,
@@ -24,8 +25,9 @@ from cli.commands.preview.sections import (
 )
 
 MARKDOWN: tuple[Section, ...] = (
-    banner,
     summary,
+    interrupts,
+    banner,
     data_at_risk,
     faults,
     in_words,
@@ -47,6 +49,7 @@ TERMINAL: tuple[Section, ...] = (
     banner,
     changes,
     in_words,
+    interrupts,
     node_groups,
     queues,
     preemption,
@@ -54,6 +57,7 @@ TERMINAL: tuple[Section, ...] = (
     pipelines,
     runs,
     consequences,
+    interrupts,
     topology,
     values,
     warnings,

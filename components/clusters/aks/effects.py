@@ -20,4 +20,8 @@ EFFECTS = Effects(
             "the nodes of its system group are replaced one by one, and their pods restart",
         ),
     ),
+    {
+        "azure-native:keyvault:Key": "after 90 days nobody can decrypt what it encrypts: the cluster's etcd",
+        "azure-native:operationalinsights:Workspace": "the audit log is lost",
+    },
 )

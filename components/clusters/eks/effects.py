@@ -19,6 +19,7 @@ EFFECTS = Effects(
             r"addonVersion$",
             "keeps its version: none is pinned for this Kubernetes version; set one in cluster.addons",
             removed=True,
+            stops_pods=False,
         ),
         # Without a version, EKS does not update an add-on with the cluster.
         Effect(
@@ -26,6 +27,7 @@ EFFECTS = Effects(
             r"version$",
             "the add-ons keep their versions: none are pinned for this Kubernetes version; set them in cluster.addons",
             unless=_ADDON,
+            stops_pods=False,
         ),
         Effect(
             "karpenter.k8s.aws/v1:EC2NodeClass",
@@ -33,4 +35,8 @@ EFFECTS = Effects(
             "Karpenter replaces the pool's nodes one by one; with accelerators, only new nodes get the change",
         ),
     ),
+    {
+        "aws:kms/key:Key": "after 30 days nobody can decrypt what it encrypts: the cluster's Secrets",
+        "aws:cloudwatch/logGroup:LogGroup": "the control plane's logs are lost",
+    },
 )

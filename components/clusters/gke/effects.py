@@ -12,4 +12,5 @@ EFFECTS = Effects(
         Effect(_NODE_POOL, r"version$", ROLLED),
         Effect(_NODE_POOL, r"nodeLocations", "nodes in removed zones are deleted, and their pods restart elsewhere"),
     ),
+    {"gcp:kms/cryptoKey:CryptoKey": "nobody can decrypt what it encrypts: the cluster's Secrets"},
 )

@@ -31,17 +31,17 @@ def _replaced(urn: str) -> str:
 @pytest.mark.parametrize(
     ("said", "begins", "advises"),
     [
-        (_deleted(_MODELS), "volume models would be deleted, but the volume is retained", "declare it again"),
-        (_replaced(_MODELS), "volume models would be replaced, but", "undo the change"),
+        (_deleted(_MODELS), "volume models is protected (retain: true): its deletion is blocked", "declare it again"),
+        (_replaced(_MODELS), "volume models is protected (retain: true): its replacement is blocked", "undo the change"),
         (
             _deleted(f"{_STACK}tensorplane:index:Namespace$kubernetes:core/v1:Namespace::ml"),
-            "namespace ml would be deleted, but it has retained volumes",
+            "namespace ml has protected volumes: its deletion is blocked",
             "keep the stack's namespace",
         ),
-        (_deleted(f"{_STACK}kubernetes:core/v1:Namespace::vision"), "namespace vision would be deleted", "its team"),
+        (_deleted(f"{_STACK}kubernetes:core/v1:Namespace::vision"), "namespace vision is protected", "its team"),
         (
             _replaced(f"{_STACK}tensorplane:index:Cluster$azure-native:network:VirtualNetwork::cluster-vnet"),
-            "VirtualNetwork cluster-vnet would be replaced",
+            "VirtualNetwork cluster-vnet is protected: its replacement is blocked",
             "deletionProtection: false",
         ),
     ],
@@ -65,7 +65,7 @@ def test_a_failed_update_tells_it_so() -> None:
     output = f"x\nDiagnostics:\n  kubernetes:core/v1:PersistentVolumeClaim (models):\n{indented}\n\nResources:\n"
     heading, line = diagnostics(output)
     assert heading == "kubernetes:core/v1:PersistentVolumeClaim (models):"
-    assert line.startswith("  volume models would be deleted, but the volume is retained")
+    assert line.startswith("  volume models is protected (retain: true): its deletion is blocked")
 
 
 def test_a_preview_tells_it_so() -> None:
@@ -73,7 +73,7 @@ def test_a_preview_tells_it_so() -> None:
     found = events.report("dev", [event], failed=True)
     (risk,) = found.risks
     assert risk.stops
-    assert risk.text.startswith("volume models would be deleted, but the volume is retained")
+    assert risk.text.startswith("volume models is protected (retain: true): its deletion is blocked")
     assert found.faults == (), "it is said once"
 
 

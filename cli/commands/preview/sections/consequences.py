@@ -14,8 +14,12 @@ from components.clusters.settings import ClusterArgs
 from driver import advice
 from driver.stack_settings import STACK
 
-_NEW_POOL = "replaced: all of its nodes are deleted, and their pods restart elsewhere"
+_NEW_POOL = (
+    "replaced: all of its nodes are deleted and their pods stop; jobs in queues go on from their checkpoints on its new"
+    " nodes or on others that their queue allows, and wait until there are any"
+)
 _CLUSTER_QUEUE = ":ClusterQueue"
+_INDEX = re.compile(r"(\[\d+\])+$")
 _AGAIN = "the stack's jobs in queues restart from their checkpoints; other jobs keep running"
 
 
@@ -40,14 +44,41 @@ def of(changes: Iterable[Change], stack: str = STACK) -> tuple[str, ...]:
     return (*lines, *_placed(found))
 
 
+def emptied(changes: Iterable[Change]) -> Iterator[str]:
+    """The pods that stop because of what happens to their nodes, as a part of a sentence for each resource."""
+    found = list(changes)
+    clouds = [kind.effects for kind in ClusterArgs.kinds() if kind.effects]
+    changed = {change.type for change in found}
+    for change in found:
+        if change.operation in ("delete", "replace") and any(change.type == cloud.node_pool for cloud in clouds):
+            yield f"every pod on node group {change.name}"
+        elif any(effect.stops_pods for effect in _effects(change, clouds, changed)):
+            yield f"the pods on nodes of {_titled(change)}, one node after another"
+
+
+def lost(changes: Iterable[Change]) -> Iterator[str]:
+    """A line for each resource with which more is lost than the resource."""
+    words = {token: what for kind in ClusterArgs.kinds() if kind.effects for token, what in kind.effects.lost.items()}
+    for change in changes:
+        if change.operation in ("delete", "replace") and change.type in words:
+            yield f"{_titled(change)} is {change.operation}d: {words[change.type]}"
+
+
 def _lines(change: Change, clouds: Iterable[Effects], changed: Set[str], stack: str) -> Iterator[str]:
     for cloud in clouds:
         yield from _of_node_pool(change, cloud)
     yield from _of_queue(change, stack)
+    for follows in dict.fromkeys(each.follows for each in _effects(change, clouds, changed)):
+        yield f"{_titled(change)}: {follows}"
+
+
+def _titled(change: Change) -> str:
+    return f"{change.type.rpartition(':')[2]} {change.name}"
+
+
+def _effects(change: Change, clouds: Iterable[Effects], changed: Set[str]) -> Iterator[Effect]:
     rules = (each for cloud in clouds for each in cloud.rules)
-    effects = (each for each in rules if each.unless not in changed and _applies(each, change))
-    for follows in dict.fromkeys(each.follows for each in effects):
-        yield f"{change.type.rpartition(':')[2]} {change.name}: {follows}"
+    return (each for each in rules if each.unless not in changed and _applies(each, change))
 
 
 def _applies(effect: Effect, change: Change) -> bool:
@@ -60,7 +91,7 @@ def _of_node_pool(change: Change, cloud: Effects) -> Iterator[str]:
     if (change.type, change.operation) != (cloud.node_pool, "replace"):
         return
     causes = [each.path for each in change.properties if each.replaces]
-    because = f" (because of {', '.join(causes)})" if causes else ""
+    because = f" (because {', '.join(dict.fromkeys(_INDEX.sub('', cause) for cause in causes))} differ)" if causes else ""
     moves = cloud.zones is not None and any(cause.startswith(cloud.zones) for cause in causes)
     zones = "; set its zones in nodeGroups to keep it" if moves else ""
     yield f"node group {change.name} is {_NEW_POOL}{because}{zones}"
@@ -69,8 +100,8 @@ def _of_node_pool(change: Change, cloud: Effects) -> Iterator[str]:
 def _of_queue(change: Change, stack: str) -> Iterator[str]:
     if change.operation == "delete" and change.type.endswith(_CLUSTER_QUEUE):
         yield (
-            f"queue {change.name} is deleted after its running jobs end: the update waits for them, up to 10 minutes;"
-            " the stack's own jobs end or move first. To see whose they are, run: "
+            f"queue {change.name} is deleted after its running jobs end: the update waits for them for up to 10 minutes,"
+            " then fails and keeps the queue; the stack's own jobs end or move first. To see whose they are, run: "
             f"{advice.make('top', stack)}"
         )
 

@@ -28,11 +28,13 @@ def markdown(report: Report) -> Iterator[str]:
     """The outcome in bold."""
     if report.removed:
         yield (
-            f"**The file of this environment is removed.** The resources below are deleted only by `pulumi destroy "
-            f"--run-program --stack {report.stack}`, which somebody has to run."
+            "**Merging this deletes nothing.** It removes the environment's file; what was deployed goes on, and costs the"
+            f" same, until somebody runs `pulumi destroy --run-program --stack {report.stack}` on an earlier commit. All"
+            " below is what that would do."
         )
     if report.loses_data:
-        yield f"**This update is refused, because it would lose data:** {sentence(report)}."
+        what = "This change is refused, because that" if report.removed else "This update is refused, because it"
+        yield f"**{what} would lose data:** {sentence(report)}."
     elif not report.failed:
         yield f"**{sentence(report)}.**"
     elif report.refused:

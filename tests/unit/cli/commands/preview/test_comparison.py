@@ -80,7 +80,7 @@ def test_a_protected_volume_that_goes_is_one_risk_with_the_words_of_the_engines_
     found = _compared([storage, _made(_CLAIM, _claim(), protect=True)], [])
     (risk,) = found.risks
     assert risk.stops
-    assert risk.text.startswith("volume a would be deleted, but the volume is retained; declare it again")
+    assert risk.text.startswith("volume a is protected (retain: true): its deletion is blocked; declare it again")
 
 
 def test_an_unprotected_volume_needs_an_acknowledgement() -> None:

@@ -1,0 +1,22 @@
+"""What the update interrupts, in one line that is always there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cli.commands.preview import interruptions
+from cli.commands.preview.report import Report
+from cli.output.texts import first
+
+_MOST = 8
+
+
+def terminal(report: Report, _: int) -> Iterator[str]:
+    """Nothing: what restarts has lines of its own, at the end."""
+    yield from ()
+
+
+def markdown(report: Report) -> Iterator[str]:
+    """One line; none for a preview that failed before the first change."""
+    if report.changes or not report.failed:
+        yield f"**Interrupts:** {first(interruptions.of(report), _MOST, between='; ') or 'nothing'}."
