@@ -75,8 +75,8 @@ def report(
 ) -> Report:
     """What the graph of `after` changes in that of `before`, the preview of the merge base `commit`.
 
-    `removed`: whether the branch has no file of the stack, which then only an earlier change can complete. `asked`: the losses of data that the settings acknowledge. `stand_ins`: the packages with a preview-only provider,
-    and why.
+    `asked`: the losses of data that the settings acknowledge. `stand_ins`: the packages with a preview-only provider,
+    and why. `removed`: whether the branch has no file of the stack, so that only an earlier one can acknowledge losses.
     """
     alone = events.report(name, after.events, failed=after.failed)
     warnings = []

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from cli.commands.preview import property_path
-from cli.commands.preview.report import OPERATIONS, OURS, Change, Property, Report, Verdict
+from cli.commands.preview import properties
+from cli.commands.preview.report import OPERATIONS, OURS, Change, Report, Verdict
 from components.base import facts
 from driver import protected
 from driver.acknowledged import Risk
@@ -108,7 +108,7 @@ def _note_step(step: Event, changes: dict[str, Change], unchanged: set[str]) -> 
     if operation == "same":
         unchanged.add(urn)
     elif operation in OPERATIONS:
-        changes[urn] = Change(operation, _short(step["type"]), urn.rpartition("::")[2], tuple(_properties(step)))
+        changes[urn] = Change(operation, _short(step["type"]), urn.rpartition("::")[2], tuple(properties.of(step)))
 
 
 def _note_component(step: Event, components: dict[str, dict[str, tuple[Event, Event]]]) -> None:
@@ -123,42 +123,6 @@ def _too_new(components: Mapping[str, Mapping[str, tuple[Event, Event]]]) -> str
     """Why the deployed state cannot be read; None if it can."""
     deployed = (old.get(facts.VERSION_KEY) for old, _ in components.get(facts.CLUSTER, {}).values())
     return next(filter(None, map(facts.too_new, deployed)), None)
-
-
-def _properties(step: Event) -> Iterator[Property]:
-    old, new = step.get("old") or {}, step.get("new") or {}
-    is_secret = step["type"] == "kubernetes:core/v1:Secret"
-    for path, kind in _differences(step):
-        yield Property(
-            path=path,
-            old="" if kind.startswith("add") else _shown(old, path, is_secret),
-            new="" if kind.startswith("delete") else _shown(new, path, is_secret),
-            replaces=kind.endswith("-replace") or path in (step.get("keys") or ()),
-        )
-
-
-def _differences(step: Event) -> list[tuple[str, str]]:
-    """Path and kind of each change, from the providers; of components the engine only reports that they changed."""
-    if step["op"] in {"create", "delete"}:
-        return []
-    detailed = step.get("detailedDiff")
-    if detailed is not None:
-        return [(path, difference["diffKind"]) for path, difference in sorted(detailed.items())]
-    old, new = (
-        _explained(step["type"], state.get("inputs") or {}) for state in (step.get("old") or {}, step.get("new") or {})
-    )
-    return list(property_path.differences(old, new)) or [(name, "update") for name in step.get("diffs") or ()]
-
-
-def _explained(token: str, inputs: Event) -> Event:
-    """The inputs without those of our components that a section of the report shows."""
-    return {key: value for key, value in inputs.items() if key != "cost"} if token.startswith(OURS) else inputs
-
-
-def _shown(state: Event, path: str, is_secret: bool) -> str:
-    if is_secret and path.split(".")[0].split("[")[0] in {"data", "stringData"}:
-        return property_path.SECRET
-    return property_path.text(property_path.find(state.get("inputs") or {}, path))
 
 
 def _type(urn: str) -> str:

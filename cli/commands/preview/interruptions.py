@@ -26,7 +26,9 @@ _TEMPLATE = "spec.template"
 
 def of(report: Report) -> tuple[str, ...]:
     """A part of a sentence for each, the farthest-reaching first; empty if the update interrupts nothing."""
-    gone = {token: [n for n, (old, new) in report.registered(_name(token)).items() if old and not new] for token in _RUNNING}
+    gone = {
+        token: [n for n, (old, new) in report.registered(_name(token)).items() if old and not new] for token in _RUNNING
+    }
     deleted = (f"{_RUNNING[token]} {name} (deleted)" for token, names in gone.items() for name in sorted(names))
     groups = consequences.emptied(report.changes)
     changed = (text for change in report.changes for text in _of(change, gone[facts.TRAINING_JOB]))
@@ -38,7 +40,11 @@ def _name(token: str) -> str:
 
 
 def _of(change: Change, deleted_jobs: list[str]) -> Iterator[str]:
-    if change.type.endswith(":JobSet") and change.operation in ("replace", "delete") and change.name not in deleted_jobs:
+    if (
+        change.type.endswith(":JobSet")
+        and change.operation in ("replace", "delete")
+        and change.name not in deleted_jobs
+    ):
         yield f"the run of {change.name}"
     if change.type.endswith(_RELEASE) and change.operation in ("replace", "update"):
         yield f"the pods of Helm release {change.name}"

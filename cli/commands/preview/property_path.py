@@ -23,6 +23,8 @@ _UNKNOWN_VALUES = frozenset(
 )
 _STEP = re.compile(r"""\["(?P<quoted>(?:[^"\\]|\\.)*)"\]|\[(?P<index>\d+)\]|\.?(?P<name>[^.\[]+)""")
 _LIMIT = 60
+_AROUND = 20
+"""Characters that are shown of what is the same before and after a difference within long values."""
 
 
 class _Absent:
@@ -61,11 +63,47 @@ def differences(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, str]]
         yield path, "add" if old is ABSENT else "delete" if new is ABSENT else "update"
 
 
+def parsed(value: Any) -> Any:
+    """The object in a text of JSON; ABSENT if it is none."""
+    if not (isinstance(value, str) and value.startswith("{")):
+        return ABSENT
+    try:
+        return json.loads(value)
+    except ValueError:
+        return ABSENT
+
+
 def text(value: Any) -> str:
     """A value on one short line; secret and unknown values as such."""
-    if value is ABSENT:
-        return ""
-    line = json.dumps(_masked(value), ensure_ascii=False, sort_keys=True)
+    return _cut(_line(value))
+
+
+def texts(old: Any, new: Any) -> tuple[str, str]:
+    """Two values likewise; of long ones, the part that differs."""
+    before, after = _line(old), _line(new)
+    same = _alike(before, after)
+    if before == after or same < _LIMIT - _AROUND or max(len(before), len(after)) <= _LIMIT:
+        return _cut(before), _cut(after)
+    end = _alike(before[: same - 1 : -1], after[: same - 1 : -1])
+    first, second = (_excerpt(line, same - _AROUND, len(line) - end + _AROUND) for line in (before, after))
+    return first, second
+
+
+def _alike(one: str, other: str) -> int:
+    """How many characters both begin with."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((index for index, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _excerpt(line: str, start: int, end: int) -> str:
+    return _cut(f"…{line[start:end]}{'…' if end < len(line) else ''}")
+
+
+def _line(value: Any) -> str:
+    return "" if value is ABSENT else json.dumps(_masked(value), ensure_ascii=False, sort_keys=True)
+
+
+def _cut(line: str) -> str:
     return line if len(line) <= _LIMIT else line[: _LIMIT - 1] + "…"
 
 

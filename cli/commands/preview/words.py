@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from cli.commands.preview import property_path
+from cli.commands.preview import gates, mounts, property_path
 from cli.commands.preview.report import OURS, Facts, Report
 from cli.output.numbers import change
 from components.base import facts
@@ -31,12 +31,12 @@ _NAMES = {
 
 _UNITS = {
     "backend": "backend",
-    "cpus": "cores of all its pods",
-    "gpus": "GPUs of all its pods",
-    "image": "image",
-    "memoryGib": "GiB of memory of all its pods",
-    "parallel": "trials at a time",
     "pods": "pods",
+    "cpus": "cores",
+    "gpus": "GPUs",
+    "memoryGib": "GiB of memory",
+    "image": "image",
+    "parallel": "trials at a time",
     "priority": "priority",
     "queue": "queue",
     "replicas": "replicas at most",
@@ -46,11 +46,12 @@ _UNITS = {
     "version": "version",
 }
 """Facts that a line names, by key."""
+_OF_ALL_PODS = ("cpus", "gpus", "memoryGib")
 
 
 def lines(report: Report) -> list[str]:
     """A line for each component that comes, goes or changes; what goes comes first within its kind."""
-    return [line for token in _NAMES for line in _of_kind(token, report)]
+    return [*(line for token in _NAMES for line in _of_kind(token, report)), *mounts.lines(report)]
 
 
 def _of_kind(token: str, report: Report) -> Iterator[str]:
@@ -81,9 +82,18 @@ def _renamed(token: str, old: Facts, found: list[tuple[str, tuple[Facts, Facts]]
 def _described(old: Facts, new: Facts) -> str:
     """The facts that differ; of what comes or goes, all of them."""
     if not (old and new):
-        return ", ".join(f"{_value(value)} {_UNITS[key]}" for key, value in _told(new or old))
+        told = dict(_told(new or old))
+        return ", ".join(f"{_value(value)} {_UNITS[key]}" for key, value in told.items()) + _together(told, told)
     keys = [key for key in _UNITS if old.get(key) != new.get(key)]
-    return ", ".join(f"{_UNITS[key]} {_value(old.get(key))} → {_value(new.get(key))}" for key in keys)
+    changes = ", ".join(f"{_UNITS[key]} {_value(old.get(key))} → {_value(new.get(key))}" for key in keys)
+    return changes + _together(new, keys)
+
+
+def _together(given: Facts, keys: Collection[str]) -> str:
+    """What the sums are of; empty without sums."""
+    pods = given.get("pods")
+    several = isinstance(pods, int | float) and pods > 1
+    return f" (all {pods:g} pods together)" if several and any(key in keys for key in _OF_ALL_PODS) else ""
 
 
 def _told(given: Facts) -> Iterator[tuple[str, Any]]:
@@ -170,13 +180,15 @@ def _server(old: Facts, new: Facts) -> str:
         less, more = ([part for part in one if part not in other] for one, other in ((before, after), (after, before)))
         if less or more:
             parts.append(
-                f"serves {model}: {' → '.join(filter(None, ('; '.join(less), '; '.join(more))))}{_gated(after)}"
+                f"serves {model}: {' → '.join(filter(None, ('; '.join(less), '; '.join(more))))}{_gated(before, after)}"
             )
     return "; ".join(filter(None, (*parts, _described(old, new))))
 
 
-def _gated(serves: Sequence[str]) -> str:
-    return ", which a new version must meet before it gets all requests" if len(serves) > 1 else ""
+def _gated(before: Sequence[str], after: Sequence[str]) -> str:
+    if len(after) < 2:
+        return ""
+    return f", which a new version must meet before it gets all requests{gates.change(before, after)}"
 
 
 def _volume(old: Facts, new: Facts) -> str:

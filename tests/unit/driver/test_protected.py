@@ -32,7 +32,11 @@ def _replaced(urn: str) -> str:
     ("said", "begins", "advises"),
     [
         (_deleted(_MODELS), "volume models is protected (retain: true): its deletion is blocked", "declare it again"),
-        (_replaced(_MODELS), "volume models is protected (retain: true): its replacement is blocked", "undo the change"),
+        (
+            _replaced(_MODELS),
+            "volume models is protected (retain: true): its replacement is blocked",
+            "undo the change",
+        ),
         (
             _deleted(f"{_STACK}tensorplane:index:Namespace$kubernetes:core/v1:Namespace::ml"),
             "namespace ml has protected volumes: its deletion is blocked",

@@ -15,8 +15,8 @@ from driver import advice
 from driver.stack_settings import STACK
 
 _NEW_POOL = (
-    "replaced: all of its nodes are deleted and their pods stop; jobs in queues go on from their checkpoints on its new"
-    " nodes or on others that their queue allows, and wait until there are any"
+    "replaced: all of its nodes are deleted, and their pods stop; jobs in queues wait until other nodes that they may"
+    " use have room, and restart there from their checkpoints"
 )
 _CLUSTER_QUEUE = ":ClusterQueue"
 _INDEX = re.compile(r"(\[\d+\])+$")
@@ -91,7 +91,8 @@ def _of_node_pool(change: Change, cloud: Effects) -> Iterator[str]:
     if (change.type, change.operation) != (cloud.node_pool, "replace"):
         return
     causes = [each.path for each in change.properties if each.replaces]
-    because = f" (because {', '.join(dict.fromkeys(_INDEX.sub('', cause) for cause in causes))} differ)" if causes else ""
+    named = ", ".join(dict.fromkeys(_INDEX.sub("", cause) for cause in causes))
+    because = f" (because of {named})" if causes else ""
     moves = cloud.zones is not None and any(cause.startswith(cloud.zones) for cause in causes)
     zones = "; set its zones in nodeGroups to keep it" if moves else ""
     yield f"node group {change.name} is {_NEW_POOL}{because}{zones}"
@@ -100,9 +101,9 @@ def _of_node_pool(change: Change, cloud: Effects) -> Iterator[str]:
 def _of_queue(change: Change, stack: str) -> Iterator[str]:
     if change.operation == "delete" and change.type.endswith(_CLUSTER_QUEUE):
         yield (
-            f"queue {change.name} is deleted after its running jobs end: the update waits for them for up to 10 minutes,"
-            " then fails and keeps the queue; the stack's own jobs end or move first. To see whose they are, run: "
-            f"{advice.make('top', stack)}"
+            f"queue {change.name} is deleted after its running jobs end: the update waits for them for up to 10"
+            " minutes, then fails with everything else done; the stack's own jobs end or move first. To see whose they"
+            f" are, run: {advice.make('top', stack)}"
         )
 
 

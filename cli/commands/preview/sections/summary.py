@@ -28,9 +28,9 @@ def markdown(report: Report) -> Iterator[str]:
     """The outcome in bold."""
     if report.removed:
         yield (
-            "**Merging this deletes nothing.** It removes the environment's file; what was deployed goes on, and costs the"
-            f" same, until somebody runs `pulumi destroy --run-program --stack {report.stack}` on an earlier commit. All"
-            " below is what that would do."
+            "**Merging this deletes nothing.** It removes the environment's file; what was deployed goes on, and costs"
+            f" the same, until somebody runs `pulumi destroy --run-program --stack {report.stack}` on an earlier"
+            " commit. All below is what that would do."
         )
     if report.loses_data:
         what = "This change is refused, because that" if report.removed else "This update is refused, because it"

@@ -60,15 +60,16 @@ def test_tags_of_a_launch_template_restart_nothing(path: str) -> None:
 def test_a_group_that_moves_is_replaced_unless_its_zones_are_set() -> None:
     (line,) = consequences.of([changed(GROUP, "subnetIds[0]", replaces=True)])
     assert line == (
-        "node group gpu is replaced: all of its nodes are deleted, and their pods restart elsewhere "
-        "(because of subnetIds[0]); set its zones in nodeGroups to keep it"
+        "node group gpu is replaced: all of its nodes are deleted, and their pods stop; jobs in queues wait until "
+        "other nodes that they may use have room, and restart there from their checkpoints (because of subnetIds); "
+        "set its zones in nodeGroups to keep it"
     )
 
 
 def test_a_pool_on_aks_keeps_its_zones_if_the_settings_name_them() -> None:
     kind = "azure-native:containerservice:AgentPool"
     (line,) = consequences.of([changed(kind, "availabilityZones[0]", "1", "", replaces=True)])
-    assert line.endswith("(because of availabilityZones[0]); set its zones in nodeGroups to keep it")
+    assert line.endswith("(because of availabilityZones); set its zones in nodeGroups to keep it")
 
 
 @pytest.mark.parametrize(

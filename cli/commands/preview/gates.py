@@ -1,0 +1,63 @@
+"""Whether a change makes the gate of a model server's canary weaker, from what the server registers in words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+_GATE = re.compile(r"(?P<metric>\w+) at (?P<sign>most|least) (?P<threshold>\S+)(?: after (?P<requests>\d+) requests)?$")
+_SHARES = {"errorRate": "of the canary's requests may fail", "accuracy": "of the held-out examples must be right"}
+"""Metrics from 0 to 1, and what their threshold means."""
+_UNITS = {"latencyP99Millis": "ms for 99 % of the canary's requests"}
+
+
+@dataclass(frozen=True)
+class _Gate:
+    metric: str
+    most: bool
+    """Whether the threshold is the most that is allowed; else, the least."""
+    threshold: float
+    requests: int
+
+    @property
+    def shown(self) -> str:
+        """The threshold for people."""
+        return f"{self.threshold * 100:g} %" if self.metric in _SHARES else f"{self.threshold:g}"
+
+
+def change(before: Sequence[str], after: Sequence[str]) -> str:
+    """A sentence about what differs; empty without a gate on both sides. The parts of `serves`, before and after."""
+    old, new = _gates(before), _gates(after)
+    if not (old and new):
+        return ""
+    said = list(_compared(old, new))
+    weaker, stricter = ([text for way, text in said if way == each] for each in ("weaker", "stricter"))
+    found = [
+        f"**{word} gate**: {', '.join(texts)}" for word, texts in (("Weaker", weaker), ("Stricter", stricter)) if texts
+    ]
+    applies = "it applies to a running canary too, and versions that the former gate refused are tried again"
+    return f". {'. '.join(found)}; {applies}" if found else ""
+
+
+def _gates(parts: Sequence[str]) -> Mapping[str, _Gate]:
+    found = (match for part in parts if (match := _GATE.match(part)))
+    return {
+        one["metric"]: _Gate(one["metric"], one["sign"] == "most", float(one["threshold"]), int(one["requests"] or 0))
+        for one in found
+    }
+
+
+def _compared(old: Mapping[str, _Gate], new: Mapping[str, _Gate]) -> Iterator[tuple[str, str]]:
+    for metric in dict.fromkeys([*old, *new]):
+        was, now = old.get(metric), new.get(metric)
+        if was is None or now is None:
+            yield ("weaker", f"without {metric}") if now is None else ("stricter", f"{metric} too")
+            continue
+        if was.threshold != now.threshold:
+            meaning = _SHARES.get(metric) or _UNITS.get(metric, f"of {metric}")
+            looser = (now.threshold > was.threshold) == now.most
+            yield "weaker" if looser else "stricter", f"{now.shown} instead of {was.shown} {meaning}"
+        if was.requests != now.requests:
+            way = "weaker" if now.requests < was.requests else "stricter"
+            yield way, f"it decides after {now.requests} requests of the canary instead of {was.requests}"

@@ -1,0 +1,59 @@
+"""The properties that a step of the engine changes, as texts for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cli.commands.preview import property_path
+from cli.commands.preview.report import OURS, Property
+
+Step = Mapping[str, Any]
+
+_FEW = 6
+"""Maximum differences within a text of JSON that are listed one by one."""
+
+
+def of(step: Step) -> Iterator[Property]:
+    """One for each changed property, and for each difference within a property whose text is JSON."""
+    old, new = ((step.get(state) or {}).get("inputs") or {} for state in ("old", "new"))
+    is_secret = step["type"] == "kubernetes:core/v1:Secret"
+    for path, kind in _differences(step):
+        replaces = kind.endswith("-replace") or path in (step.get("keys") or ())
+        if is_secret and path.split(".")[0].split("[")[0] in {"data", "stringData"}:
+            found = [(path, property_path.SECRET, property_path.SECRET)]
+        else:
+            values = property_path.find(old, path), property_path.find(new, path)
+            found = list(_inside(path, *values)) or [(path, *property_path.texts(*values))]
+        for each, before, after in found:
+            came, went = kind.startswith("add"), kind.startswith("delete")
+            yield Property(each, "" if came else before, "" if went else after, replaces)
+
+
+def _differences(step: Step) -> list[tuple[str, str]]:
+    """Path and kind of each change, from the providers; of components the engine only reports that they changed."""
+    if step["op"] in {"create", "delete"}:
+        return []
+    detailed = step.get("detailedDiff")
+    if detailed is not None:
+        return [(path, difference["diffKind"]) for path, difference in sorted(detailed.items())]
+    old, new = (
+        _explained(step["type"], state.get("inputs") or {}) for state in (step.get("old") or {}, step.get("new") or {})
+    )
+    return list(property_path.differences(old, new)) or [(name, "update") for name in step.get("diffs") or ()]
+
+
+def _explained(token: str, inputs: Step) -> Step:
+    """The inputs without those of our components that a section of the report shows."""
+    return {key: value for key, value in inputs.items() if key != "cost"} if token.startswith(OURS) else inputs
+
+
+def _inside(path: str, old: Any, new: Any) -> Iterator[tuple[str, str, str]]:
+    """Path and texts of each difference between two texts of JSON; nothing if one is none, or if they are many."""
+    before, after = property_path.parsed(old), property_path.parsed(new)
+    if property_path.ABSENT in (before, after):
+        return
+    inner = [each for each, _ in property_path.differences(before, after)]
+    for each in inner if len(inner) <= _FEW else ():
+        values = property_path.find(before, each), property_path.find(after, each)
+        yield (f"{path}{'' if each.startswith('[') else '.'}{each}", *property_path.texts(*values))

@@ -1,0 +1,51 @@
+"""Values before and after: what differs is on the line, also within long texts and texts of JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from cli.commands.preview import properties, property_path
+from cli.commands.preview.report import Property
+from tests.hosts.preview_events import SECRET, detailed
+
+
+def _changed(old: Any, new: Any, token: str = "kubernetes:core/v1:ConfigMap") -> list[Property]:
+    states = {"old": {"inputs": {"data": old}}, "new": {"inputs": {"data": new}}}
+    return list(properties.of({"op": "update", "type": token, **states, "detailedDiff": detailed(data="update")}))
+
+
+def test_long_texts_show_the_part_that_differs() -> None:
+    (found,) = _changed("x" * 100 + "old" + "y" * 100, "x" * 100 + "newer" + "y" * 100)
+    assert found.old == f"…{'x' * 20}old{'y' * 20}…"
+    assert found.new == f"…{'x' * 20}newer{'y' * 20}…"
+
+
+def test_texts_that_differ_early_or_are_short_are_shown_from_their_start() -> None:
+    assert property_path.texts("a" * 10, "a" * 12) == ('"aaaaaaaaaa"', '"aaaaaaaaaaaa"')
+    before, after = property_path.texts("a" * 100, "b" * 100)
+    assert (before[:3], after[:3], len(before)) == ('"aa', '"bb', 60)
+
+
+def test_a_text_that_ends_earlier_shows_where() -> None:
+    before, after = property_path.texts("x" * 100, "x" * 100 + " and more")
+    assert before != after
+    assert "and more" in after
+
+
+def test_texts_of_json_show_each_difference_with_its_path() -> None:
+    old = {"gates": [{"threshold": 0.01}], "digest": "a"}
+    found = _changed(json.dumps(old), json.dumps({**old, "gates": [{"threshold": 0.05}]}))
+    assert found == [Property("data.gates[0].threshold", "0.01", "0.05", False)]
+
+
+def test_many_differences_within_a_text_are_one_line() -> None:
+    (found,) = _changed(json.dumps(dict.fromkeys("abcdefgh", 1)), json.dumps(dict.fromkeys("abcdefgh", 2)))
+    assert found.path == "data"
+
+
+def test_no_part_of_a_secret_is_shown() -> None:
+    (found,) = _changed('{"a": "s3cret"}', '{"a": "0ther"}', "kubernetes:core/v1:Secret")
+    assert (found.old, found.new) == ("[secret]", "[secret]")
+    (found,) = _changed(SECRET, '{"a": "plain"}')
+    assert found.old == '"[secret]"'
