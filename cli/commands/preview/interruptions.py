@@ -30,7 +30,8 @@ def of(report: Report) -> tuple[str, ...]:
         token: [n for n, (old, new) in report.registered(_name(token)).items() if old and not new] for token in _RUNNING
     }
     deleted = (f"{_RUNNING[token]} {name} (deleted)" for token, names in gone.items() for name in sorted(names))
-    groups = consequences.emptied(report.changes)
+    gone_groups = [name for name, (old, new) in report.registered(_name(facts.NODE_GROUP)).items() if old and not new]
+    groups = (*map(consequences.emptied_group, sorted(gone_groups)), *consequences.emptied(report.changes))
     changed = (text for change in report.changes for text in _of(change, gone[facts.TRAINING_JOB]))
     return tuple(dict.fromkeys([*groups, *deleted, *changed]))
 

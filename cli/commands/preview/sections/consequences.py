@@ -51,9 +51,14 @@ def emptied(changes: Iterable[Change]) -> Iterator[str]:
     changed = {change.type for change in found}
     for change in found:
         if change.operation in ("delete", "replace") and any(change.type == cloud.node_pool for cloud in clouds):
-            yield f"every pod on node group {change.name}"
+            yield emptied_group(change.name)
         elif any(effect.stops_pods for effect in _effects(change, clouds, changed)):
             yield f"the pods on nodes of {_titled(change)}, one node after another"
+
+
+def emptied_group(name: str) -> str:
+    """The part of a sentence for a node group that loses all of its nodes."""
+    return f"every pod on node group {name}"
 
 
 def lost(changes: Iterable[Change]) -> Iterator[str]:
