@@ -22,6 +22,12 @@ class Compared:
         one = self.after or self.before
         return one.name if one else ""
 
+    @property
+    def kind(self) -> Kind | None:
+        """What it is; None if it is neither before nor after."""
+        one = self.after or self.before
+        return one.kind if one else None
+
     def figures(self, name: str) -> tuple[Usd | None, Usd | None]:
         """A figure before and after; zero where it does not exist, None where it is unknown."""
         return _figure(self.before, name), _figure(self.after, name)

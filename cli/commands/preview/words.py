@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from cli.commands.preview import gates, mounts, property_path
+from cli.commands.preview import gates, property_path
 from cli.commands.preview.report import OURS, Facts, Report
 from cli.output.numbers import change
 from components.base import facts
@@ -51,7 +51,7 @@ _OF_ALL_PODS = ("cpus", "gpus", "memoryGib")
 
 def lines(report: Report) -> list[str]:
     """A line for each component that comes, goes or changes; what goes comes first within its kind."""
-    return [*(line for token in _NAMES for line in _of_kind(token, report)), *mounts.lines(report)]
+    return [line for token in _NAMES for line in _of_kind(token, report)]
 
 
 def _of_kind(token: str, report: Report) -> Iterator[str]:

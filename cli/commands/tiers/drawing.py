@@ -1,4 +1,4 @@
-"""Tiers as a drawing: blocks for each queue's share of each flavor, with the order of use."""
+"""Tiers as a drawing: blocks for each queue's share of each flavor, with the order of use and the amount."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from cli.commands.tiers.rows import Share, Tier, counted
 
 GUARANTEED, BORROWABLE, NEVER = "█", "░", "·"
-LEGEND = f"{GUARANTEED} guaranteed  {BORROWABLE} borrowable  {NEVER} never; the number is the order of use"
+LEGEND = f"{GUARANTEED} guaranteed  {BORROWABLE} borrowable  {NEVER} never; first the order of use, last the amount"
 _GAP = 2
 _LEAST_BLOCKS = 4
 _MOST_BLOCKS = 24
@@ -22,7 +22,7 @@ class Row:
 
     label: str
     cells: tuple[tuple[str, str], ...]
-    """For each flavor the order number, and the blocks."""
+    """For each flavor the order number, and the blocks with the amount."""
 
 
 @dataclass(frozen=True)
@@ -56,19 +56,22 @@ def drawings(found: Sequence[Tier], width: int) -> list[Drawing]:
     label = max(len(tier.name) for tier in found)
     names = [share.flavor for share in found[0].shares]
     blocks = {name: _blocks(name, found) for name in names}
+    amounts = {name: _longest_amount(name, found) for name in names}
     lists: list[list[str]] = [[]]
     room = left = max(width - label, 1)
     for name in names:
-        needed = _GAP + max(len(name), _ORDER + blocks[name])
+        needed = _GAP + max(len(name), _ORDER + blocks[name] + amounts[name])
         if needed > left and lists[-1]:
             lists.append([])
             left = room
         lists[-1].append(name)
         left -= needed
-    return [_drawing(found, flavors, label, blocks) for flavors in lists]
+    return [_drawing(found, flavors, label, blocks, amounts) for flavors in lists]
 
 
-def _drawing(found: Sequence[Tier], flavors: Sequence[str], label: int, blocks: dict[str, int]) -> Drawing:
+def _drawing(
+    found: Sequence[Tier], flavors: Sequence[str], label: int, blocks: dict[str, int], amounts: dict[str, int]
+) -> Drawing:
     units = {name: _unit(name, found, blocks[name]) for name in flavors}
     lines = tuple(
         Row(tier.name, tuple(_cell(share, units[share.flavor]) for share in tier.shares if share.flavor in units))
@@ -76,10 +79,10 @@ def _drawing(found: Sequence[Tier], flavors: Sequence[str], label: int, blocks: 
     )
     return Drawing(
         tuple(flavors),
-        tuple(max(len(name), _ORDER + blocks[name]) for name in flavors),
+        tuple(max(len(name), _ORDER + blocks[name] + amounts[name]) for name in flavors),
         label,
         lines,
-        tuple(f"{GUARANTEED} of {name} is {counted(name, unit)}" for name, unit in units.items() if unit > 1),
+        tuple(f"one block of {name} is {counted(name, unit)}" for name, unit in units.items() if unit > 1),
     )
 
 
@@ -103,4 +106,13 @@ def _cell(share: Share, unit: int) -> tuple[str, str]:
     if not share.order:
         return " " * _ORDER, NEVER * _LEAST_BLOCKS
     guaranteed, borrowable = -int(-share.guaranteed // unit), -int(-share.borrowable // unit)
-    return f"{share.order} ".ljust(_ORDER), GUARANTEED * guaranteed + BORROWABLE * borrowable
+    return f"{share.order} ".ljust(_ORDER), GUARANTEED * guaranteed + BORROWABLE * borrowable + _amount(share)
+
+
+def _amount(share: Share) -> str:
+    return f" {'+'.join(f'{each:g}' for each in (share.guaranteed, share.borrowable) if each)}"
+
+
+def _longest_amount(flavor: str, found: Iterable[Tier]) -> int:
+    shares = (share for tier in found for share in tier.shares if share.flavor == flavor and share.order)
+    return max((len(_amount(share)) for share in shares), default=0)

@@ -95,7 +95,7 @@ def by_team(found: Sequence[Tier]) -> dict[str, dict[str, tuple[float, float]]]:
 
 def counted(flavor: str, number: float) -> str:
     """An amount of a flavor for people: GPUs, or cores if it has none."""
-    return count(number, cores=flavor == CPU)
+    return count(number, cores=flavor == CPU) if number else "0"
 
 
 def _together(own: Sequence[Tier], lending: Lending[float]) -> dict[str, tuple[float, float]]:

@@ -54,12 +54,13 @@ def _head(tier: Tier | None) -> tuple[str, ...]:
 def _shares(was: Tier | None, now: Tier | None) -> Iterator[tuple[str, ...]]:
     """The rows of one queue: first what it uses or used, in its order."""
     given = [tier for tier in (now, was) if tier]
-    used = dict.fromkeys(share.flavor for tier in given for share in tier.in_order)
+    shares = sorted((share for tier in given for share in tier.in_order), key=lambda share: share.order)
+    used = dict.fromkeys(share.flavor for share in shares)
     for flavor in used:
         order, *amounts = before_after(*(_texts(_of(tier, flavor)) if tier else () for tier in (was, now)))
         yield (order, flavor, *amounts)
     if never := [flavor for flavor in given[0].never if flavor not in used]:
-        yield ("never", ", ".join(never), NOTHING, NOTHING)
+        yield ("never", ", ".join(never), "0", "0")
 
 
 def _of(tier: Tier, flavor: str) -> Share:
@@ -68,7 +69,7 @@ def _of(tier: Tier, flavor: str) -> Share:
 
 def _texts(share: Share) -> tuple[str, str, str]:
     if not share.order:
-        return ("never", NOTHING, NOTHING)
+        return ("never", "0", "0")
     lent = f" from {first(share.lenders, _NAMES) or 'no queue'}" if share.borrowable else ""
     return (
         str(share.order),

@@ -63,7 +63,7 @@ def markdown(report: Report) -> Iterator[str]:
     """A table that a click opens: a comment on a pull request stays short."""
     if report.changes:
         yield "## Every changed resource"
-        shown = md.table(_HEADINGS, (_markdown_cells(row) for row in rows(report.changes)))
+        shown = md.full_table(_HEADINGS, (_markdown_cells(row) for row in rows(report.changes)))
         yield from md.details("The resources and their properties", [shown])
 
 

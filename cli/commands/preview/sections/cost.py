@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from rich.console import RenderableType
 from rich.text import Text
 
+from cli.commands.preview import spending
 from cli.commands.preview.report import Facts, Report
 from cli.output import markdown as md
 from cli.output.numbers import NOTHING, change, dollars
@@ -72,27 +73,12 @@ def compared(report: Report) -> list[Compared]:
     return found if any(usd for each in found for one in _both(each) for usd in one.figures.values()) else []
 
 
-def sentence(found: Sequence[Compared]) -> str:
-    """How much more, or less, the full node groups cost per hour."""
-    groups = [each for each in found if _kind(each) == "group"]
-    known = [each for each in groups if each.change(MAX) is not None]
-    if not known:
-        return ""
-    old = total((each.before for each in known if each.before), MAX).usd
-    new = total((each.after for each in known if each.after), MAX).usd
-    before, after = f"${dollars(old)}", f"${dollars(new)}"
-    spans = after if before == after else f"{before} → {after}"
-    excluded = [each.name for each in groups if each not in known]
-    lacking = f", without {', '.join(excluded)}, whose price is unknown" if excluded else ""
-    return f"{change(new.high - old.high)} per hour at most ({spans}{lacking})"
-
-
 def terminal(report: Report, _: int) -> Iterator[RenderableType]:
     """A table for each kind."""
     found = compared(report)
     if not found:
         return
-    yield Text(f"cost: {sentence(found)}".removesuffix(": "), style="bold")
+    yield Text(f"cost: {spending.sentence(found)}".removesuffix(": "), style="bold")
     for each in _TABLES:
         if rows := _rows(each, found):
             yield table(_headings(each), rows, right=_headings(each)[1:])
@@ -107,11 +93,11 @@ def markdown(report: Report) -> Iterator[str]:
     if not found:
         return
     yield "## Cost"
-    if said := sentence(found):
-        yield f"**{said[0].upper()}{said[1:]}.**"
+    if said := spending.sentence(found):
+        yield f"**{said[0].upper()}{said[1:]}.**" + (f" {of_queues}." if (of_queues := spending.covered(found)) else "")
     for each in _TABLES:
         if rows := _rows(each, found):
-            yield md.table(_headings(each), ([md.cell(cell) for cell in row] for row in rows))
+            yield md.full_table(_headings(each), ([md.cell(cell) for cell in row] for row in rows))
     if lines := unknown(found):
         yield md.bullets(lines)
     yield notes(found)
@@ -141,10 +127,6 @@ def _estimate(kind: Kind, name: str, facts: Facts, seconds: float | None) -> Est
     return pods.lasting(found, seconds) if kind == "run" else found
 
 
-def _kind(one: Compared) -> Kind | None:
-    return next((each.kind for each in _both(one)), None)
-
-
 def _both(one: Compared) -> list[Estimate]:
     return [each for each in (one.before, one.after) if each]
 
@@ -154,7 +136,7 @@ def _headings(shown: _Table) -> tuple[str, ...]:
 
 
 def _rows(shown: _Table, found: Iterable[Compared]) -> list[tuple[str, ...]]:
-    mine = [each for each in found if _kind(each) == shown.kind]
+    mine = [each for each in found if each.kind == shown.kind]
     rows = [_row(shown, each) for each in mine]
     if shown.kind == "group" and len(mine) > 1:
         rows.append(_total(shown, mine))

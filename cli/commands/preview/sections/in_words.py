@@ -6,19 +6,24 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from cli.commands.preview import words
+from cli.commands.preview import flavors, mounts, words
 from cli.commands.preview.report import Report
 from cli.output.markdown import bullets
 
 
+def lines(report: Report) -> list[str]:
+    """Names are between two stars each, as in Markdown."""
+    return [*words.lines(report), *mounts.lines(report), *flavors.lines(report)]
+
+
 def terminal(report: Report, _: int) -> Iterator[Text]:
     """A line each, with the names in bold."""
-    for line in words.lines(report):
+    for line in lines(report):
         yield Text.assemble(*((part, "bold" if index % 2 else "") for index, part in enumerate(line.split("**"))))
 
 
 def markdown(report: Report) -> Iterator[str]:
     """A list."""
-    if found := words.lines(report):
+    if found := lines(report):
         yield "## What changes"
         yield bullets(found)

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from cli.commands.preview.report import Report
 from cli.output import markdown as md
-from cli.output.numbers import NOTHING, cost, count, span
+from cli.output.numbers import NOTHING, cost, span
 from cli.output.tables import table
 from cli.output.texts import before_after
 from components.base import facts
@@ -24,7 +24,7 @@ _PRICES = (
     " - means unknown."
 )
 _WIDTH_FOR_TAINTS = 110
-_NO_ACCELERATOR = "none"
+_NONE = "none"
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,8 @@ def markdown(report: Report) -> Iterator[str]:
     if not (found := groups(report)):
         return
     yield "## Node groups"
-    shown = [md.table(_HEADINGS, [*([*map(md.cell, group.cells)] for group in found), total(found)]), prices(found)]
+    rows = [*([*map(md.cell, group.cells)] for group in found), total(found)]
+    shown = [md.full_table(_HEADINGS, rows), prices(found)]
     marked = md.table(("node group", "taints", "labels"), map(_marked, found))
     if _differ(found):
         yield from shown
@@ -107,9 +108,9 @@ def total(groups: Iterable[Group]) -> tuple[str, ...]:
     there = [group.new for group in groups if group.new]
     hourly = [each.get("hourlyUsdMax") for each in there]
     known = sum(price for price in hourly if price is not None)
-    together = f"{'> ' if None in hourly else ''}{cost(known)}" if known else NOTHING
+    together = f"{'> ' if None in hourly else ''}{cost(known)}" if known or not hourly else NOTHING
     nodes = span((sum(each["minNodes"] for each in there), sum(each["maxNodes"] for each in there)))
-    return ("at maximum", "", "", "", nodes, count(sum(map(_accelerators, there))), together)
+    return ("at maximum", "", "", "", nodes, f"{sum(map(_accelerators, there)):g}", together)
 
 
 def without_price(groups: Iterable[Group]) -> str:
@@ -133,10 +134,10 @@ def _cells(group: facts.NodeGroup) -> tuple[str, ...]:
     per_node = int(_accelerators(group) // nodes)
     return (
         group.get("machine") or NOTHING,
-        NOTHING if accelerator == _NO_ACCELERATOR else f"{per_node} {accelerator}",
+        _NONE if accelerator == _NONE else f"{per_node} {accelerator}",
         group["labels"].get(PLUGIN_CONFIG, NOTHING),
         span((group["minNodes"], nodes)) + (" spot" if group["spot"] else ""),
-        count(_accelerators(group)),
+        f"{_accelerators(group):g}",
         cost(group.get("hourlyUsdMax")),
     )
 

@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from cli.commands.preview.report import Facts, Report
 from cli.commands.tiers import drawing, tables, text
 from cli.commands.tiers.rows import flavors, tiers
-from cli.output.markdown import details, table
+from cli.output.markdown import details, full_table, table
 from components.base import facts
 
 _WIDTH = 110
@@ -51,7 +51,7 @@ def markdown(report: Report) -> Iterator[str]:
 
 def _blocks(old: Mapping[str, facts.Queue], new: Mapping[str, facts.Queue]) -> Iterator[str]:
     planned = tiers(new)
-    yield table(text.HEADINGS, text.rows(tiers(old), planned))
+    yield full_table(text.HEADINGS, text.rows(tiers(old), planned))
     yield table(text.FLAVOR_HEADINGS, text.flavor_rows(flavors(old), flavors(new)))
     if teams := text.team_rows(planned):
         yield table(teams[0], teams[1:])

@@ -103,10 +103,10 @@ def test_machines_outside_the_catalog_count_as_cores_and_gpus() -> None:
         "b": {"mayBorrow": {"cpu": 4, "any": 1}},
     }
     assert list(text.rows([], tier_rows.tiers(registered(queues, {})))) == [
-        ("a", "normal", "-", "1", "cpu", "4 cores", "-"),
-        ("", "", "", "2", "any", "2", "-"),
-        ("b", "normal", "-", "1", "cpu", "-", "4 cores from a"),
-        ("", "", "", "2", "any", "-", "1 from a"),
+        ("a", "normal", "-", "1", "cpu", "4 cores", "0"),
+        ("", "", "", "2", "any", "2", "0"),
+        ("b", "normal", "-", "1", "cpu", "0", "4 cores from a"),
+        ("", "", "", "2", "any", "0", "1 from a"),
     ]
 
 
@@ -155,13 +155,13 @@ def test_a_change_shows_what_was() -> None:
     after = registered({"a": {"gpus": {"a100-80gb": 2, "t4": 4}}, "new": {"gpus": {"h100-80gb": 1}}})
     rows = list(text.rows(tier_rows.tiers(before), tier_rows.tiers(after)))
     assert rows == [
-        ("a", "high → normal", "-", "1", "t4", "2 → 4", "-"),
-        ("", "", "", "never → 2", "a100-80gb", "- → 2", "-"),
-        ("", "", "", "never", "cpu, h100-80gb", "-", "-"),
-        ("new", "normal", "-", "1", "h100-80gb", "1", "-"),
-        ("", "", "", "never", "cpu, t4, a100-80gb", "-", "-"),
-        ("gone (deleted)", "normal", "-", "1", "h100-80gb", "1", "-"),
-        ("", "", "", "never", "cpu, t4, a100-80gb", "-", "-"),
+        ("a", "high → normal", "-", "1", "t4", "2 → 4", "0"),
+        ("", "", "", "never → 2", "a100-80gb", "0 → 2", "0"),
+        ("", "", "", "never", "cpu, h100-80gb", "0", "0"),
+        ("new", "normal", "-", "1", "h100-80gb", "1", "0"),
+        ("", "", "", "never", "cpu, t4, a100-80gb", "0", "0"),
+        ("gone (deleted)", "normal", "-", "1", "h100-80gb", "1", "0"),
+        ("", "", "", "never", "cpu, t4, a100-80gb", "0", "0"),
     ]
     kinds = list(text.flavor_rows(tier_rows.flavors(before), tier_rows.flavors(after)))
     assert ("t4", "8", "2 → 4", "6 → 4") in kinds
@@ -176,7 +176,7 @@ def test_many_gpus_share_a_block_and_many_kinds_continue_below() -> None:
     assert [kind for each in drawn for kind in each.flavors] == [share.flavor for share in found[0].shares]
     assert len(drawn) > 1
     assert all(len(line) <= 60 for each in drawn for line in each.lines())
-    assert "█ of t4 is 34" in [note for each in drawn for note in each.scale]
+    assert "one block of t4 is 34" in [note for each in drawn for note in each.scale]
     assert drawing.drawings([], 60) == []
 
 

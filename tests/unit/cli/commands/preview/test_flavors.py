@@ -1,0 +1,43 @@
+"""GPUs that jobs in queues cannot use after an update."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cli.commands.preview import flavors
+from cli.commands.preview.report import Report
+from tests.hosts.preview_events import queue
+
+
+def _said(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+    return list(flavors.lines(Report("prod", components={"tensorplane:index:Queue": {"a": (old, new)}})))
+
+
+def _having(quota: float, **most: float) -> dict[str, Any]:
+    """A queue with this quota of T4s, in a stack with these GPUs."""
+    kinds: dict[str, tuple[float, float, float]] = {"t4": (quota, 0, 0)} if quota else {}
+    machines = [{"name": name, "gpus": True, "max": count} for name, count in most.items()]
+    return {**queue("low", kinds), "machines": machines}
+
+
+def test_more_gpus_without_quota_are_named_with_how_many_there_were() -> None:
+    (line,) = _said(_having(4, t4=8), _having(4, t4=16))
+    assert line.startswith("**no queue's quota covers 12 of 16 t4**, before 4 of 8: jobs in queues cannot use them")
+
+
+def test_a_new_flavor_without_quota_is_named() -> None:
+    (line,) = _said(_having(8, t4=8), _having(8, t4=8, l4=2))
+    assert line.startswith("**no queue's quota covers 2 of 2 l4**: ")
+
+
+def test_a_flavor_that_goes_strands_the_jobs_that_require_it() -> None:
+    assert _said(_having(0, t4=8, l4=2), _having(0, t4=8)) == [
+        "no node group has **l4** any more: jobs that require it never start"
+    ]
+
+
+def test_a_raised_quota_an_unknown_capacity_and_a_new_stack_say_nothing() -> None:
+    assert _said(_having(4, t4=8), _having(8, t4=8)) == []
+    unknown = {**_having(4, t4=8), "machines": [{"name": "t4", "gpus": True, "max": None}]}
+    assert _said(unknown, _having(4, t4=8)) == _said(_having(4, t4=8), unknown) == []
+    assert _said({}, _having(4, t4=8)) == _said(_having(4, t4=8), {}) == []

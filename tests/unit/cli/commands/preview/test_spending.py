@@ -1,0 +1,46 @@
+"""The sentences on cost: full groups, groups at their minimum, and what of that the queues' quotas cover."""
+
+from __future__ import annotations
+
+import pytest
+
+from cli.commands.preview import spending
+from components.base.price import Usd
+from components.cost.difference import Compared
+from components.cost.estimate import MAX, MIN, OWNED, Estimate
+
+
+def _group(least: float, most: float) -> Estimate:
+    return Estimate("group", "gpu", {MIN: Usd(least, least), MAX: Usd(most, most)}, "")
+
+
+def _queue(owned: float) -> Estimate:
+    return Estimate("queue", "research", {OWNED: Usd(owned, owned)}, "")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "says"),
+    [
+        (_group(0, 10), _group(0, 20), "+$10.00 per hour at most ($10.00 → $20.00)"),
+        (_group(0, 10), _group(2, 10), "same per hour at most ($10.00), +$2.00 at least ($0.00 → $2.00)"),
+        (_group(1, 10), None, "-$10.00 per hour at most ($10.00 → $0.00), -$1.00 at least ($1.00 → $0.00)"),
+    ],
+)
+def test_full_groups_and_changed_minimums_are_in_one_sentence(
+    before: Estimate | None, after: Estimate | None, says: str
+) -> None:
+    assert spending.sentence([Compared(before, after)]) == says
+
+
+def test_what_the_queues_cover_is_said_before_and_after() -> None:
+    group = Compared(_group(0, 10), _group(0, 20))
+    says = "The queues' guaranteed quotas cover nodes for "
+    assert spending.covered([group, Compared(_queue(4), _queue(4))]) == f"{says}$4.00 per hour, as before"
+    assert spending.covered([group, Compared(_queue(4), _queue(8))]) == f"{says}$4.00 → $8.00 per hour"
+
+
+def test_without_queues_or_with_an_unknown_quota_nothing_is_said() -> None:
+    assert spending.covered([Compared(_group(0, 10), _group(0, 20))]) == ""
+    unknown = Estimate("queue", "research", {}, "the price is unknown")
+    assert spending.covered([Compared(_queue(4), unknown)]) == ""
+    assert spending.covered([Compared(_queue(4), None)]) == "", "a stack that is deleted"
