@@ -59,12 +59,18 @@ def _of_kind(token: str, report: Report) -> Iterator[str]:
     kind, described = _NAMES[token], _DESCRIBED.get(token, _described)
     for name, (old, new) in found:
         if old and not new:
-            yield f"{kind} **{name}** is deleted{_ended(described(old, {}))}{_renamed(token, old, found)}"
+            said = _ended(described(old, {}))
+            fate = f"is no longer declared{said}; its deletion is blocked" if _protected(old) else f"is deleted{said}"
+            yield f"{kind} **{name}** {fate}{_renamed(token, old, found)}"
     for name, (old, new) in found:
         if new and not old:
             yield f"new {kind} **{name}**{_ended(described({}, new))}"
         elif old and new and old != new and (text := described(old, new)):
             yield f"{kind} **{name}**: {text}"
+
+
+def _protected(old: Facts) -> bool:
+    return bool(old.get("retain") or old.get("protect"))
 
 
 def _ended(text: str) -> str:

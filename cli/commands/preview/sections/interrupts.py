@@ -19,4 +19,5 @@ def terminal(report: Report, _: int) -> Iterator[str]:
 def markdown(report: Report) -> Iterator[str]:
     """One line; none for a preview that failed before the first change."""
     if report.changes or not report.failed:
-        yield f"**Interrupts:** {first(interruptions.of(report), _MOST, between='; ') or 'nothing'}."
+        when = ", once that is run" if report.removed else ""
+        yield f"**Interrupts{when}:** {first(interruptions.of(report), _MOST, between='; ') or 'nothing'}."

@@ -8,12 +8,25 @@ from rich.text import Text
 
 from cli.commands.preview.report import OPERATIONS, Report
 
+_FEW = 3
+
 
 def sentence(report: Report) -> str:
-    """`1 to delete, 2 to create, 7 unchanged`."""
-    counts = [f"{number} to {operation}" for operation in OPERATIONS if (number := report.count(operation))]
+    """`1 to delete, 1 to replace (JobSet digits), 7 unchanged`."""
+    counts = [
+        f"{number} to {operation}{_named(report, operation)}"
+        for operation in OPERATIONS
+        if (number := report.count(operation))
+    ]
     unchanged = f"{report.unchanged} unchanged"
     return ", ".join([*counts, unchanged]) if counts else f"no changes, {unchanged}"
+
+
+def _named(report: Report, operation: str) -> str:
+    """A few replaced resources, most of which a reader would take for more than they are."""
+    found = [each for each in report.changes if each.operation == operation == "replace"]
+    names = (f"{each.type.rpartition(':')[2]} {each.name}" for each in found)
+    return f" ({', '.join(names)})" if 0 < len(found) <= _FEW else ""
 
 
 def terminal(report: Report, _: int) -> Iterator[Text]:
