@@ -122,10 +122,15 @@ def test_the_command_asks_for_nothing_and_leaves_nothing(tmp_path: Path) -> None
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.startswith("Checked against the SDK's types, not by the cloud (aws: ")
-    assert report.read_text().splitlines()[2].startswith("> Checked against the SDK's types, not by the cloud (aws: ")
+    assert _banner(report.read_text()).startswith("> Checked against the SDK's types, not by the cloud (aws: ")
     assert list((tmp_path / "tmp").iterdir()) == []
     states = [path.relative_to(tmp_path) for path in (tmp_path / "state").rglob("*") if "prod" in path.name]
     assert states == []
+
+
+def _banner(report: str) -> str:
+    """The first line of what a report says about its own limits."""
+    return next(line for line in report.splitlines() if line.startswith("> "))
 
 
 def test_a_branch_is_compared_with_its_merge_base_where_the_state_is_out_of_reach(tmp_path: Path) -> None:
@@ -141,9 +146,10 @@ def test_a_branch_is_compared_with_its_merge_base_where_the_state_is_out_of_reac
     report = (fork.folder / "preview.md").read_text()
     assert done.returncode == 1, done.stdout + done.stderr
     base = fork.git("rev-parse", "origin/main")[:10]
-    assert report.splitlines()[2].startswith(f"> Compared with commit {base}, from which this branch parts")
+    assert _banner(report).startswith(f"> Compared with commit {base}, from which this branch parts")
     assert "- node group **new**: 4 more h100-80gb nodes at most (4 → 8), +$220.16/h at most" in report
     assert "**A policy refuses this update:** 6 to update, " in report
+    assert "**Interrupts:** nothing." in report
     assert (
         "| fleet-cost (tensorplane 0.1.0) | **violated** (mandatory): the node groups cost about 454.58 USD" in report
     )
@@ -157,6 +163,6 @@ def test_a_branch_is_compared_with_its_merge_base_where_the_state_is_out_of_reac
         "preview", "--stack", "prod", "--base", "origin/main", XDG_STATE_HOME=str(tmp_path / "state")
     )
     report = (fork.folder / "preview.md").read_text()
-    assert "**The file of this environment is removed.**" in report, done.stderr
+    assert "**Merging this deletes nothing.** It removes the environment's file" in report, done.stderr
     assert "- node group **new** is deleted: 4 fewer nodes at most (p5.48xlarge, 8 h100-80gb each)" in report
     assert {line.split(" | ")[0] for line in report.splitlines() if "eks/cluster" in line} == {"| delete"}
