@@ -163,8 +163,11 @@ def _queue(old: Facts, new: Facts) -> str:
             parts.append(f"guaranteed {word} {_value(before)} → {_value(after)}")
     if old and new and old["priority"] != new["priority"]:
         parts.append(f"priority {old['priority']} → {new['priority']}")
-    if old and new and old["teams"] != new["teams"]:
-        parts.append(f"teams {', '.join(old['teams']) or 'none'} → {', '.join(new['teams']) or 'none'}")
+    teams = (new or old).get("teams") or ()
+    if old and new and old["teams"] != teams:
+        parts.append(f"teams {', '.join(old['teams']) or 'none'} → {', '.join(teams) or 'none'}")
+    elif teams and parts:
+        parts.append(f"teams {', '.join(teams)}")
     return ", ".join(parts)
 
 

@@ -34,6 +34,8 @@ def _said(kind: str, old: Any, new: Any) -> list[str]:
          "queue **a**: borrowable t4 0 → 2 of 8, priority low → high, teams none → vision"),
         ("Volume", {"sizeGib": 1, "backend": "nfs", "retain": True}, {"sizeGib": 2, "backend": "nfs", "retain": False},
          "volume **a**: GiB 1 → 2, deletion is no longer refused"),
+        ("Queue", queue("low", {"t4": (4, 0, 4)}, "vision"), queue("low", {"t4": (8, 0, 4)}, "vision"),
+         "queue **a**: guaranteed t4 4 → 8 of 8, teams vision"),
         ("Volume", {"sizeGib": 1, "backend": "nfs", "retain": True}, {},
          "volume **a** is no longer declared: 1 GiB; its deletion is blocked"),
         ("Volume", {"sizeGib": 1, "backend": "nfs", "retain": False}, {}, "volume **a** is deleted: 1 GiB"),
