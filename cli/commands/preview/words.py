@@ -163,11 +163,11 @@ def _queue(old: Facts, new: Facts) -> str:
             parts.append(f"guaranteed {word} {_value(before)} → {_value(after)}")
     if old and new and old["priority"] != new["priority"]:
         parts.append(f"priority {old['priority']} → {new['priority']}")
-    teams = (new or old).get("teams") or ()
-    if old and new and old["teams"] != teams:
-        parts.append(f"teams {', '.join(old['teams']) or 'none'} → {', '.join(teams) or 'none'}")
-    elif teams and parts:
-        parts.append(f"teams {', '.join(teams)}")
+    had, have = (", ".join(queue.get("teams") or ()) for queue in (old, new))
+    if old and new and had != have:
+        parts.append(f"teams {had or 'none'} → {have or 'none'}")
+    elif parts and (teams := have or had):
+        parts.append(f"teams {teams}")
     return ", ".join(parts)
 
 
