@@ -53,7 +53,7 @@ def emptied(changes: Iterable[Change]) -> Iterator[str]:
         if change.operation in ("delete", "replace") and any(change.type == cloud.node_pool for cloud in clouds):
             yield emptied_group(change.name)
         elif any(effect.stops_pods for effect in _effects(change, clouds, changed)):
-            yield f"the pods on nodes of {_titled(change)}, one node after another"
+            yield f"pods on nodes of {_titled(change)}"
 
 
 def emptied_group(name: str) -> str:

@@ -32,7 +32,7 @@ def _updated(kind: str, path: str, name: str = "a") -> Change:
         ),
         (Change("replace", "jobset.x-k8s.io/v1alpha2:JobSet", "a"), "the run of a"),
         (Change("replace", POOL, "a"), "every pod on node group a"),
-        (_updated(POOL, "version"), "the pods on nodes of NodeGroup a, one node after another"),
+        (_updated(POOL, "version"), "pods on nodes of NodeGroup a"),
         (_updated("helm.sh/v3:Release", "version"), "the pods of Helm release a"),
     ],
 )
