@@ -84,7 +84,7 @@ def markdown(report: Report) -> Iterator[str]:
     marked = md.table(("node group", "taints", "labels"), map(_marked, found))
     if _differ(found):
         yield from shown
-        yield from md.details("Taints and labels", [marked])
+        yield from md.details("Taints and labels, without the cloud's own", [marked])
     else:
         yield from md.details("Unchanged", [*shown, marked])
 
