@@ -44,10 +44,10 @@ def covered(found: Sequence[Compared]) -> str:
 def _sums(found: Sequence[Compared], figure: str) -> tuple[float, float] | None:
     """The sum of a figure before and after; None if there is none, or if one is unknown."""
     both = [each.figures(figure) for each in found]
-    if not both or any(one is None for pair in both for one in pair):
+    known = [(before.high, after.high) for before, after in both if before is not None and after is not None]
+    if not both or len(known) < len(both):
         return None
-    old, new = (sum(pair[side].high for pair in both if pair[side]) for side in (0, 1))
-    return old, new
+    return sum(before for before, _ in known), sum(after for _, after in known)
 
 
 def _from_to(before: float, after: float) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from cli.commands.preview import mounts
-from cli.commands.preview.report import Change, Property, Report
+from cli.commands.preview.report import Change, Components, Property, Report
 
-NEW = {"tensorplane:index:Volume": {"weights": ({}, {"sizeGib": 1})}}
+NEW: Components = {"tensorplane:index:Volume": {"weights": ({}, {"sizeGib": 1})}}
 
 
 def _workload(name: str, *claims: tuple[str, str]) -> Change:
