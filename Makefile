@@ -98,7 +98,7 @@ test-nightly: tools-test ## The heavier counts, in shards: make test-nightly SHA
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_MODELS=$$((50 / $${SHARD#*/})) \
 		$(BIN)/python -m pytest tests/e2e/test_reproduce.py --timeout 0
 	@$(BIN)/python -m pytest -m nightly tests/e2e/test_gateway.py tests/e2e/test_scaled_by_metrics.py \
-		tests/e2e/test_pull_request.py tests/e2e/test_argo.py tests/e2e/test_pipeline.py --timeout 0
+		tests/e2e/test_pull_request.py tests/e2e/test_argo.py tests/e2e/pipelines --timeout 0
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_REQUESTS=$$((1000 / $${SHARD#*/})) \
 		$(BIN)/python -m pytest tests/serving/test_malformed.py --timeout 0
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_KILLS=$$((100 / $${SHARD#*/})) \
@@ -118,7 +118,7 @@ test-nightly: tools-test ## The heavier counts, in shards: make test-nightly SHA
 		$(BIN)/python -m pytest tests/runtime/test_dataset_kills.py tests/runtime/test_dataset_model.py \
 		tests/runtime/test_stages.py --timeout 0
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_KILLS=$$((300 / $${SHARD#*/})) \
-		$(BIN)/python -m pytest tests/e2e/test_pipeline.py --timeout 0
+		$(BIN)/python -m pytest tests/e2e/pipelines/test_pipeline.py --timeout 0
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_KILLS=$$((50 / $${SHARD#*/})) \
 		$(BIN)/python -m pytest -m nightly tests/runtime/test_parameter_server_kills.py --timeout 0
 	@$(BIN)/python -m pytest tests/storage/test_destructive_diffs.py --timeout 0

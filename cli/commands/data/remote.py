@@ -109,13 +109,19 @@ def running(
     pod = volume_pod.of(resolved, args.volume, question.account, read_only=read_only, env=env, sources=sources)
     with temporary_pod.running(api, pod) as found:
         path = f"{temporary_pod.pods_of(found['metadata']['namespace'])}/{found['metadata']['name']}"
-        folders = {
-            name: f"{volume_pod.ROOT}/{one.folder(name)}"
-            for name, one in resolved.config.datasets.items()
-            if one.volume == args.volume
-        }
-        root = folders.pop(question.dataset)
-        yield Remote(api, path, root, args, tuple(sorted(folders.values())))
+        yield in_pod(api, path, resolved, question.dataset)
+
+
+def in_pod(api: Kube, pod: str, resolved: ResolvedStack, name: str) -> Remote:
+    """A dataset in a running pod that mounts its volume. `pod`: its path in the API. A Fault for an unknown dataset."""
+    args = declared(resolved, name)
+    folders = {
+        each: f"{volume_pod.ROOT}/{one.folder(each)}"
+        for each, one in resolved.config.datasets.items()
+        if one.volume == args.volume
+    }
+    root = folders.pop(name)
+    return Remote(api, pod, root, args, tuple(sorted(folders.values())))
 
 
 def declared(resolved: ResolvedStack, name: str) -> DatasetArgs:

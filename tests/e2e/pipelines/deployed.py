@@ -1,11 +1,15 @@
-"""Deployed pipelines, and what their users do: commit files, start runs, read results."""
+"""Deployed pipelines, and what their users do: commit files, start runs, read results.
+
+Each command of a person starts a pod that mounts the dataset's volume, which takes seconds. Here one pod for each
+volume answers them all.
+"""
 
 from __future__ import annotations
 
 import io
 import itertools
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,10 +21,10 @@ from rich.console import Console
 import stack
 from cli.access import Access
 from cli.commands.data import remote, transfer
-from cli.commands.data.remote import Question
+from cli.commands.data.remote import Question, Remote
 from cli.commands.logs import query as logs
 from cli.commands.logs.pods import Choice
-from cli.commands.runs import start
+from cli.commands.runs import start, tables
 from cli.pipelines import listed
 from cli.pipelines.listed import Run
 from components.base.settings import Settings
@@ -48,16 +52,28 @@ def with_pipelines(deployed: Deployed, folder: Path, more: Mapping[str, Any]) ->
     settings["config"] |= {f"tensorplane:{section}": content for section, content in merged.items()}
     with_them = linked_project.with_settings(deployed.stack, folder, yaml.safe_dump(settings))
     with_them.prepare(Step("prepare"))
-    with_them.up(Step("pulumi up"))
+    # Previews of what tests change and delete would only take time.
+    with_them.up(Step("pulumi up"), previewed=True)
     resolved = stack.load(Settings({**tree, **merged, "namespace": deployed.outputs.namespace}))
     access = Access(deployed.kube, deployed.outputs.namespace, stack="dev", declared=resolved.config.workloads)
-    yield Pipelines(access, resolved, folder)
-    gone = sorted(merged.get("volumes", {}).keys() - tree["volumes"].keys())
-    acknowledged = f"  tensorplane:acknowledge: {{deleteVolume: {gone}}}\n" if gone else ""
-    before = (PROJECT / "Pulumi.dev.yaml").read_text() + acknowledged
-    without = linked_project.with_settings(deployed.stack, folder, before)
-    without.prepare(Step("prepare"))
-    without.up(Step("pulumi up"))
+    with ExitStack() as running:
+        yield Pipelines(access, resolved, folder, _pods(access, resolved, running))
+    deployed.stack.prepare(Step("prepare"))
+    deployed.stack.up(Step("pulumi up"), previewed=True)
+
+
+def _pods(access: Access, resolved: ResolvedStack, running: ExitStack) -> dict[str, str]:
+    """A pod for each volume with datasets, until the end of a block: their paths in the API."""
+    found: dict[str, str] = {}
+    for name, args in resolved.config.datasets.items():
+        if args.volume not in found:
+            opened = remote.running(access.api, resolved, _question(name), args, read_only=False)
+            found[args.volume] = running.enter_context(opened).pod
+    return found
+
+
+def _question(dataset: str) -> Question:
+    return Question(dataset, "", "dev", "", "default")
 
 
 @dataclass(frozen=True)
@@ -67,12 +83,13 @@ class Pipelines:
     access: Access
     resolved: ResolvedStack
     folder: Path
+    pods: Mapping[str, str]
+    """The pods that mount the volumes of datasets, by volume: their paths in the API."""
 
     def commit(self, dataset: str, source: Path) -> str:
         """Commit the files of a folder and no others; the commit."""
         about = {"branch": "main", "author": "ann", "message": "", "at": "", "add": False}
-        with self._opened(dataset, read_only=False) as there:
-            transfer.commit(there, self._question(dataset), source, about, _QUIET)
+        transfer.commit(self._dataset(dataset), _question(dataset), source, about, _QUIET)
         return str(self.newest(dataset)["id"])
 
     def put(self, dataset: str, /, **texts: str) -> str:
@@ -86,8 +103,7 @@ class Pipelines:
     def get(self, dataset: str) -> dict[str, str]:
         """The files of the newest version."""
         target = self.new_folder()
-        with self._opened(dataset, read_only=True) as there:
-            transfer.checkout(there, self._question(dataset), target, _QUIET)
+        transfer.checkout(self._dataset(dataset), _question(dataset), target, _QUIET)
         return {path.name: path.read_text() for path in target.iterdir()}
 
     def newest(self, dataset: str) -> dict[str, Any]:
@@ -97,8 +113,7 @@ class Pipelines:
 
     def log(self, dataset: str) -> list[dict[str, Any]]:
         """Its commits, newest first."""
-        with self._opened(dataset, read_only=True) as there:
-            found: list[dict[str, Any]] = there.ask("log", {"limit": 10_000})
+        found: list[dict[str, Any]] = self._dataset(dataset).ask("log", {"limit": 10_000})
         return found
 
     def logs(self, stage: str, choice: Choice | None = None, *, follows: bool = False) -> list[str]:
@@ -106,6 +121,12 @@ class Pipelines:
         printed = io.StringIO()
         console = Console(file=printed, width=300)
         logs.run(self.access, stage, choice or Choice(), console, follows=follows)
+        return printed.getvalue().splitlines()
+
+    def listed(self, pipeline: str) -> list[str]:
+        """What `tensorplane runs list` prints."""
+        printed = io.StringIO()
+        tables.show(self.access, pipeline, Console(file=printed, width=300), everything=True, as_json=False)
         return printed.getvalue().splitlines()
 
     def start(self, pipeline: str) -> str:
@@ -147,12 +168,9 @@ class Pipelines:
         """The path of a folder that does not exist yet."""
         return self.folder / f"files-{next(_NUMBERS)}"
 
-    def _opened(self, dataset: str, *, read_only: bool) -> Any:
-        args = remote.declared(self.resolved, dataset)
-        return remote.running(self.access.api, self.resolved, self._question(dataset), args, read_only=read_only)
-
-    def _question(self, dataset: str) -> Question:
-        return Question(dataset, "", "dev", "", "default")
+    def _dataset(self, name: str) -> Remote:
+        volume = remote.declared(self.resolved, name).volume
+        return remote.in_pod(self.access.api, self.pods[volume], self.resolved, name)
 
 
 def begun_on(run: Mapping[str, Any]) -> set[str]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,70 +19,15 @@ from cli.pipelines.listed import Run
 from cli.pipelines.workflow import state_of
 from components import versions
 from components.base.labels import QUEUE_LABEL
-from tests.e2e.conftest import Deployed
-from tests.e2e.pipelines import Pipelines, begun_on, counts, with_pipelines
+from tests.e2e.pipelines.deployed import Pipelines, begun_on, counts
 from tests.support.waiting import PATIENT_SECONDS, eventually
 
-_UPPER = """
-grep -q poison /in/texts/* && exit 1
-cd /in/texts
-for text in *; do tr a-z A-Z < "$text" > "/out/$text"; done
-"""
 _SEED = os.environ.get("TENSORPLANE_SEED", "1")
 _KILLS = int(os.environ.get("TENSORPLANE_KILLS", "4"))
 _KILLS_PER_RUN = 2
 """Fewer than tries of a step of the library."""
 _NEAR_SECONDS = 1.0
 """How long after a pod was seen it is killed, at most."""
-_RESOURCES = {"cpus": 0.05, "memoryGib": 0.0625}
-_STAGES = {
-    # A program that is not in Python. It gives up on a poisonous text.
-    "upper": {
-        "command": ["sh", "-c", _UPPER],
-        "inputs": {"texts": {"dataset": "texts", "split": "file"}},
-        "output": "upper",
-        "queue": "training",
-        "retries": 0,
-        "resources": _RESOURCES,
-    },
-    "count": {
-        "command": ["python3", "count.py"],
-        "files": {"count.py": "tests/e2e/programs/count_words.py"},
-        "inputs": {"texts": "upper"},
-        "output": "counts",
-        "params": {"LEAST": 2},
-        "resources": _RESOURCES,
-    },
-}
-_DATASETS = ("texts", "upper", "counts", "names", "greetings")
-_GREET = {
-    "kind": "pipeline",
-    "triggers": {"new": {}},
-    "stages": {
-        "greet": {
-            # Its folders are where an image made for another system expects them.
-            "command": [
-                "sh",
-                "-c",
-                'cd /pfs/names; for one in *; do echo "hello $(cat "$one")" > "/pfs/out/$one"; done',
-            ],
-            "inputs": {"names": {"dataset": "names", "split": "file", "path": "/pfs/names"}},
-            "output": "greetings",
-            "outputPath": "/pfs/out",
-            "retries": 100,
-            "resources": _RESOURCES,
-        }
-    },
-}
-
-
-@pytest.fixture(scope="module")
-def pipeline(deployed: Deployed, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pipelines]:
-    """The dev stack with two pipelines."""
-    workloads = {"words": {"kind": "pipeline", "stages": _STAGES}, "hello": _GREET}
-    more = {"datasets": {name: {"volume": "models"} for name in _DATASETS}, "workloads": workloads}
-    with with_pipelines(deployed, tmp_path_factory.mktemp("pipeline"), more) as made:
-        yield made
 
 
 @pytest.mark.nightly  # in `make test`, the example of images has most of it

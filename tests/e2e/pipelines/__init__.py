@@ -1,0 +1,1 @@
+"""Pipelines on the embedded cluster: all of them in one update of the dev stack."""
