@@ -57,6 +57,8 @@ _GREET = {
 def sections() -> dict[str, dict[str, Any]]:
     """Entries of the stack's sections: two pipelines on the dev stack's volume, and the example of images."""
     example = settings_of(PROJECT / "examples" / "image-classification.yaml").tree
+    # As many as its gates need.
+    example["workloads"]["classify"]["stages"]["train"]["job"]["env"] = {"EPOCHS": 10}
     workloads = {"words": {"kind": "pipeline", "stages": _STAGES}, "hello": _GREET}
     return {
         "volumes": {"data": {**example["volumes"]["data"], "retain": False}},

@@ -107,6 +107,7 @@ def _finished(**stages: tuple[int, int, int]) -> list[tuple[str, str, int | None
     return [(stage, "finished", *found, 0) for stage, found in stages.items()]
 
 
+@pytest.mark.nightly  # half a run more; unit tests have what is said of a stage that failed
 def test_a_model_that_learned_wrong_labels_is_refused_and_the_server_keeps_the_former(example: Example) -> None:
     before = example.live()
     run = example.commit(sheets=3, labels=3, wrong=1)

@@ -23,7 +23,7 @@ from tests.e2e.pipelines.deployed import Pipelines, begun_on, counts
 from tests.support.waiting import PATIENT_SECONDS, eventually
 
 _SEED = os.environ.get("TENSORPLANE_SEED", "1")
-_KILLS = int(os.environ.get("TENSORPLANE_KILLS", "4"))
+_KILLS = int(os.environ.get("TENSORPLANE_KILLS", "2"))
 _KILLS_PER_RUN = 2
 """Fewer than tries of a step of the library."""
 _NEAR_SECONDS = 1.0
