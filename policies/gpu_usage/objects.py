@@ -6,6 +6,7 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from gpu_usage import injected, multipliers, pods_in, shown, spark
@@ -83,6 +84,7 @@ def _texts(body: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
                     yield field, key, decoded
 
 
+@cache
 def _decoded(value: str) -> str:
     try:
         return base64.b64decode(value, validate=True).decode()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any
 
 import yaml
@@ -16,8 +17,9 @@ _HINTS = re.compile(
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
+@cache
 def may_hold(value: str) -> bool:
-    """Whether a text is worth parsing."""
+    """Whether a text is worth parsing. Many workloads mount the same long texts, such as tensorplane's library."""
     return _HINTS.search(value) is not None or accelerators.named_in(value)
 
 

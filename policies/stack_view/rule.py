@@ -71,7 +71,7 @@ def rule(
 
     def validate(args: StackValidationArgs, report: ReportViolation) -> None:
         view = view_of(args)
-        if needs_facts and facts_version.too_new(args.resources):
+        if needs_facts and facts_version.too_new(view.resources):
             return
         given = {**defaults, **args.get_config()}
         tell(view, list(check(view, given)), report)
@@ -90,9 +90,11 @@ def rule(
 
 
 def view_of(args: StackValidationArgs) -> View:
-    """The view of these resources, which the rules of one evaluation share."""
-    if not (_last and [id(one.props) for one in _last[0].resources] == [id(one.props) for one in args.resources]):
-        _last[:] = [View(list(args.resources))]
+    """The view of these resources, which the rules of one evaluation share: only the first is given any
+    (`serving_once`)."""
+    if args.resources:
+        _last.clear()  # if this view cannot be made, no rule judges an earlier one
+        _last.append(View(list(args.resources)))
     return _last[0]
 
 
