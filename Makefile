@@ -118,7 +118,7 @@ test-nightly: tools-test ## The heavier counts, in shards: make test-nightly SHA
 		$(BIN)/python -m pytest tests/runtime/test_dataset_kills.py tests/runtime/test_dataset_model.py \
 		tests/runtime/test_stages.py --timeout 0
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_KILLS=$$((300 / $${SHARD#*/})) \
-		$(BIN)/python -m pytest tests/e2e/pipelines/test_pipeline.py --timeout 0
+		$(BIN)/python -m pytest tests/e2e/pipelines/test_each_result_once.py --timeout 0
 	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_KILLS=$$((50 / $${SHARD#*/})) \
 		$(BIN)/python -m pytest -m nightly tests/runtime/test_parameter_server_kills.py --timeout 0
 	@$(BIN)/python -m pytest tests/storage/test_destructive_diffs.py --timeout 0
