@@ -67,7 +67,8 @@ def library() -> dict[str, bytes]:
     """tensorplane's library, which every training pod can import, by path in its folder: one archive."""
     folder = PROJECT / "runtime"
     modules = [*folder.glob("*.py"), *(folder / "tensorplane").rglob("*.py")]
-    return {pod.ARCHIVE: _zipped({str(path.relative_to(folder)): path.read_bytes() for path in modules})}
+    found = {str(path.relative_to(folder)): path.read_bytes() for path in modules}
+    return {pod.ARCHIVE: _zipped({"__main__.py": b"import tensorplane.__main__\n", **found})}
 
 
 _OF_STEPS = ("checkpoints/__init__.py", "checkpoints/disk.py", "lazy.py", "numbered.py")
