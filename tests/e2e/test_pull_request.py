@@ -13,6 +13,7 @@ from kubernetes import client, config
 
 from cli.commands.drift.query import DRIFTED
 from driver.deploy import Stack
+from driver.policy_pack import Policies
 from embedded.paths import PROJECT
 from embedded.step import Step
 from tests.e2e.conftest import Deployed
@@ -64,7 +65,7 @@ def stack(deployed: Deployed, clones: tuple[Clone, Clone]) -> Iterator[Stack]:
 
 def _deployed(stack: Stack, *, refresh: bool = False) -> None:
     stack.prepare(Step("prepare"))
-    stack.up(Step("pulumi up"), refresh=refresh)
+    stack.up(Step("pulumi up"), refresh=refresh, policies=Policies.RUN)
 
 
 def _previewed(clone: Clone) -> tuple[int, str]:
