@@ -117,7 +117,7 @@ def test_a_change_is_reviewed_merged_deployed_and_repaired(
     assert (drift.returncode, drift.stdout) == (0, "No drift.\n"), drift.stderr
     deployed.kube.delete(_POLICY)
     apps = client.AppsV1Api(config.new_client_from_config(str(deployed.instance.kubeconfig)))
-    patch = {"spec": {"template": {"spec": {"terminationGracePeriodSeconds": 5}}}}
+    patch = {"spec": {"template": {"spec": {"terminationGracePeriodSeconds": 20}}}}
     apps.patch_namespaced_deployment("server", NAMESPACE, patch)
     drift = ci.tensorplane("drift", "--stack", NAME)
     assert drift.returncode == DRIFTED, drift.stdout + drift.stderr
