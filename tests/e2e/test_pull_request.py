@@ -58,7 +58,7 @@ def stack(deployed: Deployed, clones: tuple[Clone, Clone]) -> Iterator[Stack]:
     settings = replace(deployed.stack.settings, name=NAME, project=clones[1].folder)
     made = replace(deployed.stack, settings=settings)
     yield made
-    clones[1].commit("tidy", {FILE: BEFORE})
+    (settings.project / FILE).write_text(BEFORE)
     made.prepare(Step("prepare"))
     made.destroy(Step("destroy"))
 
