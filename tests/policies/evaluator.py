@@ -31,7 +31,8 @@ def told(value: Any) -> Any:
         return {key: told(each) for key, each in value.items()}
     if isinstance(value, list):
         return [told(each) for each in value]
-    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    # From its text: an integer of 400 digits is infinite then.
+    return float(str(value)) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def stack(resources: Iterable[Mapping[str, Any]]) -> list[PolicyResource]:
