@@ -37,6 +37,8 @@ from embedded.fault import Fault
 from embedded.step import Step
 from embedded.tasks import command
 
+_TAKE_OVER = {"PULUMI_K8S_ENABLE_PATCH_FORCE": "true"}
+"""Lets Pulumi's Kubernetes provider write fields that belong to whoever changed them."""
 _HEADING = re.compile(r"^  \S.*:$")
 _NOISE = re.compile(r"^    (warning: using pulumi-\S+ from \$PATH|error: update failed$)")
 
@@ -89,7 +91,7 @@ class Stack:
         With the cluster's API, claims that somebody deleted are created again; `show` prints a line for each.
         `previewed`: the caller has previewed the update, with the policies. `policies`: whether they run; unless they
         have passed before, in a preview too, so that a violation stops the update before any change. `refresh`: read
-        every resource first.
+        every resource first, and restore what somebody changed.
         """
         state = json.loads(self._call("stack", "export"))
         if api:
@@ -102,7 +104,9 @@ class Stack:
         if not (previewed or refuses) and self._may_delete_or_restart(state):
             preview = not self._print_consequences(state, api, step, show, policies)
         more = [*(["--refresh"] if refresh else ()), *policy_pack.of_update(policies, self.settings.name)]
-        self._update(["up", *more], step, preview=preview)
+        # A new stack has nothing to restore, and its state would keep the variable.
+        restore = refresh and bool(state["deployment"].get("resources"))
+        self._update(["up", *more], step, preview=preview, variables=_TAKE_OVER if restore else MappingProxyType({}))
         if verdict:
             verdict.remember()
         history = json.loads(self._call("stack", "history", "--json", "--page-size", "1"))
@@ -185,9 +189,17 @@ class Stack:
         outputs: dict[str, Any] = json.loads(self._call("stack", "output", "--json", "--show-secrets"))
         return outputs
 
-    def _update(self, arguments: list[str], step: Step, *, preview: bool = False) -> None:
+    def _update(
+        self,
+        arguments: list[str],
+        step: Step,
+        *,
+        preview: bool = False,
+        variables: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        words = [*arguments, *([] if preview else ["--skip-preview"]), "--yes", "--suppress-outputs"]
         try:
-            self._run([*arguments, *([] if preview else ["--skip-preview"]), "--yes", "--suppress-outputs"], step)
+            self._run(words, step, more=variables)
         except Stopped:
             raise
         except Fault as fault:

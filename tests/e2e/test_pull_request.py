@@ -13,6 +13,7 @@ from kubernetes import client, config
 
 from cli.commands.drift.query import DRIFTED
 from driver.deploy import Stack
+from driver.policy_pack import Policies
 from embedded.paths import PROJECT
 from embedded.step import Step
 from tests.e2e.conftest import Deployed
@@ -57,14 +58,14 @@ def stack(deployed: Deployed, clones: tuple[Clone, Clone]) -> Iterator[Stack]:
     settings = replace(deployed.stack.settings, name=NAME, project=clones[1].folder)
     made = replace(deployed.stack, settings=settings)
     yield made
-    clones[1].commit("tidy", {FILE: BEFORE})
+    (settings.project / FILE).write_text(BEFORE)
     made.prepare(Step("prepare"))
     made.destroy(Step("destroy"))
 
 
 def _deployed(stack: Stack, *, refresh: bool = False) -> None:
     stack.prepare(Step("prepare"))
-    stack.up(Step("pulumi up"), refresh=refresh)
+    stack.up(Step("pulumi up"), refresh=refresh, policies=Policies.RUN)
 
 
 def _previewed(clone: Clone) -> tuple[int, str]:
@@ -116,7 +117,7 @@ def test_a_change_is_reviewed_merged_deployed_and_repaired(
     assert (drift.returncode, drift.stdout) == (0, "No drift.\n"), drift.stderr
     deployed.kube.delete(_POLICY)
     apps = client.AppsV1Api(config.new_client_from_config(str(deployed.instance.kubeconfig)))
-    patch = {"spec": {"template": {"spec": {"terminationGracePeriodSeconds": 5}}}}
+    patch = {"spec": {"template": {"spec": {"terminationGracePeriodSeconds": 20}}}}
     apps.patch_namespaced_deployment("server", NAMESPACE, patch)
     drift = ci.tensorplane("drift", "--stack", NAME)
     assert drift.returncode == DRIFTED, drift.stdout + drift.stderr

@@ -10,6 +10,7 @@ import pytest
 
 from driver.deploy import Stack, diagnostics
 from driver.stack_settings import StackSettings
+from embedded.step import Step
 
 _FAILED = """\
 Updating (dev):
@@ -46,6 +47,9 @@ def test_an_update_that_ended_before_its_first_resource_has_none() -> None:
     assert diagnostics("error: could not load the current stack: no such passphrase\n") == []
 
 
+_FORCE = "PULUMI_K8S_ENABLE_PATCH_FORCE"
+
+
 @pytest.mark.parametrize(
     ("before", "result", "deployed", "looks"),
     [
@@ -74,3 +78,21 @@ def test_an_update_is_previewed_where_settings_differ_that_volumes_or_jobs_follo
     monkeypatch.setattr("driver.runs.may_change.code_differs", lambda *_: False)
     stack = Stack(StackSettings("dev", tmp_path, tmp_path), Path("pulumi"), {})
     assert stack._may_delete_or_restart({"deployment": {"resources": deployed}}) == looks
+
+
+@pytest.mark.parametrize(
+    ("refresh", "deployed", "takes_over"),
+    [(True, [VOLUME], True), (True, [], False), (False, [VOLUME], False)],
+    ids=["a repair", "a new stack", "another update"],
+)
+def test_only_a_repair_takes_over_fields_that_somebody_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refresh: bool, deployed: list[dict[str, Any]], takes_over: bool
+) -> None:
+    (tmp_path / "Pulumi.dev.yaml").write_text("config:\n  tensorplane:volumes: {models: {sizeGib: 2}}\n")
+    answers = {"export": {"deployment": {"resources": deployed}}, "history": [{}]}
+    monkeypatch.setattr(Stack, "_call", lambda self, *words: json.dumps(answers[words[1]]))
+    monkeypatch.setattr(Stack, "_may_delete_or_restart", lambda *_: False)
+    given: list[tuple[str, bool]] = []
+    monkeypatch.setattr(Stack, "_run", lambda self, words, step, more: given.append((words[0], _FORCE in more)))
+    Stack(StackSettings("dev", tmp_path, tmp_path), Path("pulumi"), {}).up(Step("up"), refresh=refresh)
+    assert given == [("up", takes_over)]
