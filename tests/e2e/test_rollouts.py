@@ -120,6 +120,11 @@ class Serving:
             about=self.kept,
         )
 
+    def ended(self) -> None:
+        """Wait until no pod of a canary is left: one that ends answers until its address is known to be gone."""
+        selector = "app.kubernetes.io/name=half,tensorplane.dev/track=canary"
+        eventually(lambda: not self.deployed.kube.items(f"{_INSIDE}/pods", labelSelector=selector))
+
     def publish(self, draft: str, model: str, version: int) -> float:
         """Publish a draft by renaming a copy. Returns when."""
         copy = self.volume / f".draft-{model}-{version}"
@@ -222,6 +227,7 @@ def test_a_canary_is_promoted_or_rolled_back_by_its_gate(serving: Serving, numbe
         _kill_controller(serving, chance)
         assert "errors in" in serving.decided("RolledBack", bad)["reason"]
         serving.settled(good)
+        serving.ended()
         at = time.monotonic()
         _answers(clients, number + 3.0)
     assert not [each for each in clients.failed if each.at > at]
