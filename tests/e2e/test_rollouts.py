@@ -18,10 +18,14 @@ from typing import Any
 
 import pytest
 
-from driver import linked_project
+from cli.access import Access
+from cli.commands.predict import query
+from cli.commands.predict.query import Asked
+from driver import canaries, linked_project
 from driver.deploy import Stack
 from embedded.cluster import processes
 from embedded.cluster.places import Places
+from embedded.fault import Fault
 from embedded.step import Step
 from tests.e2e.conftest import Deployed
 from tests.e2e.small_jobs import SMALL, Running
@@ -120,6 +124,11 @@ class Serving:
             about=self.kept,
         )
 
+    def ended(self) -> None:
+        """Wait until no pod of a canary is left: one that ends answers until its address is known to be gone."""
+        selector = "app.kubernetes.io/name=half,tensorplane.dev/track=canary"
+        eventually(lambda: not self.deployed.kube.items(f"{_INSIDE}/pods", labelSelector=selector))
+
     def publish(self, draft: str, model: str, version: int) -> float:
         """Publish a draft by renaming a copy. Returns when."""
         copy = self.volume / f".draft-{model}-{version}"
@@ -210,6 +219,8 @@ def test_a_canary_is_promoted_or_rolled_back_by_its_gate(serving: Serving, numbe
     good, bad = 5 + 2 * number, 6 + 2 * number
     with Clients(serving.urls["half"], _ASKED) as clients:
         serving.publish(f"good-{number + 2}", "half", good)
+        tried = eventually(lambda: canaries.tried(serving.deployed.kube, _NAMESPACE, "half"))
+        assert tried == f"version {good} with about 50 % of the requests; its gate waits for errorRate of 40 requests"
         serving.decided("CanaryStarted", good)
         _kill_controller(serving, chance)
         assert serving.decided("Promoted", good)["measured"]["errorRate"] == 0
@@ -222,6 +233,7 @@ def test_a_canary_is_promoted_or_rolled_back_by_its_gate(serving: Serving, numbe
         _kill_controller(serving, chance)
         assert "errors in" in serving.decided("RolledBack", bad)["reason"]
         serving.settled(good)
+        serving.ended()
         at = time.monotonic()
         _answers(clients, number + 3.0)
     assert not [each for each in clients.failed if each.at > at]
@@ -265,6 +277,9 @@ def test_a_pinned_version_is_served_without_a_new_pod(serving: Serving) -> None:
         serving.decided("Pinned", 1)
         _answers(clients, 2.0)
     assert not clients.failed
+    access = Access(serving.deployed.kube, _NAMESPACE, stack="rollouts")
+    with pytest.raises(Fault, match=r"^--version: half/half does not serve version 99; choose one of 1$"):
+        query.run(access, Asked("half", version=99), _ASKED)
     assert {pod["metadata"]["uid"] for pod in serving.pods("half")} == before
     record = (serving.volume / "half" / ".rollouts" / "half.jsonl").read_text().splitlines()
     numbers = [json.loads(line)["number"] for line in record]

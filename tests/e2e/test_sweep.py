@@ -35,9 +35,9 @@ from tests.support import sweep_world
 from tests.support.waiting import PATIENT_SECONDS, eventually
 
 _KILLS = int(os.environ.get("TENSORPLANE_KILLS", "4"))
-_STEP_SECONDS = 0.2 + 0.05 * max(_KILLS - 4, 0)
-"""More kills need longer trials to hit."""
-_LEAST_KILLS = min(_KILLS, 3)
+_STEP_SECONDS = 0.2 + 0.12 * max(_KILLS - 4, 0)
+"""More kills need longer trials to hit: each takes some seconds, until the next controller runs."""
+_LEAST_KILLS = _KILLS - 1
 """Kills that must hit the sweep before its end."""
 _PARALLEL, _TRIALS = 3, 12
 _NAMESPACE, _NAME, _SERVER = "tensorplane-sweep", "search", "best"
