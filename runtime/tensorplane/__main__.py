@@ -1,4 +1,4 @@
-"""Runs a program of the library: `python3 -m tensorplane launch python3 train.py`, or `python3 tensorplane.zip launch …`."""
+"""Runs a program of the library: `python3 -m tensorplane launch python3 train.py`, also of its archive."""
 
 import runpy
 import sys

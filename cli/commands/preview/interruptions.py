@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from cli.commands.preview.report import OURS, Change, Report
 from cli.commands.preview.sections import consequences
 from components.base import facts
-from components.rollout_controller import NAME_SUFFIX
+from components.rollout_shape import NAME_SUFFIX
 
 _RUNNING = {
     facts.MODEL_SERVER: "model server",
