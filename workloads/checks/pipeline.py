@@ -72,7 +72,8 @@ def faults(
             continue
         yield from _splits(args, where)
         if args.command is None:
-            yield Fault((*where, "command"), "required setting is missing: program of each pod; set it, job or publish")
+            reason = "required setting is missing: program of each pod; set it, job or publish"
+            yield Fault((*where, "command"), reason, given=((*where, "job"), (*where, "publish")))
         else:
             yield from _program(args, args.command, where, declared)
         yield from _resources(args, at, where, pods[stage], declared)

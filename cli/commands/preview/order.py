@@ -49,7 +49,6 @@ TERMINAL: tuple[Section, ...] = (
     banner,
     changes,
     in_words,
-    interrupts,
     node_groups,
     queues,
     preemption,
