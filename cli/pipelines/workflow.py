@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import zlib
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -27,6 +28,8 @@ _STATES = {
     "Failed": "failed",
     "Error": "failed",
 }
+_END_OF_ARGO = re.compile(r'Error: exit status |(Error: )?dependency "[^"]*" exited with non-zero code: ')
+"""How a program, or the one that its container waits for, has ended."""
 ENDS = frozenset({"finished", "failed", "cancelled", "omitted"})
 """States that do not change any more."""
 
@@ -113,7 +116,7 @@ def seconds(about: Mapping[str, Any], now: datetime) -> float | None:
 
 def said_by_argo(line: str) -> bool:
     """Whether a line of a log is by Argo's executor, which starts a container's program."""
-    return (line.startswith('time="') and " argo=true" in line) or line.startswith("Error: exit status ")
+    return (line.startswith('time="') and " argo=true" in line) or _END_OF_ARGO.match(line) is not None
 
 
 def of_name(access: Access, name: str) -> list[Object]:

@@ -19,6 +19,7 @@ from tests.support import pipeline_runs
 from tests.support.pipeline_runs import FIRST, RUN, SECOND, Part, Ran
 from workloads.manifests import pipeline_run
 
+_NOT_RUN = 'dependency "main" exited with non-zero code: 1'
 _OF_ARGO = 'time="2026-11-26T12:00:01" level=info msg="sub-process exited" argo=true error="<nil>"'
 
 
@@ -40,7 +41,8 @@ class _Cluster:
         return [one for one in found if all(one["metadata"]["labels"].get(key) == value for key, value in selected)]
 
     def text(self, path: str, *, container: str, **_: str) -> str:
-        return f"{_OF_ARGO}\n{container} of {path.split('/')[-2].rpartition('-')[0]}\nError: exit status 1\n"
+        of_program = f"{container} of {path.split('/')[-2].rpartition('-')[0]}"
+        return "\n".join((_OF_ARGO, of_program, "Error: exit status 1", f"Error: {_NOT_RUN}", _NOT_RUN))
 
     def lines(self, path: str, **query: str) -> Iterator[str]:
         yield from self.text(path, container=query["container"]).splitlines()
