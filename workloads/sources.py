@@ -5,6 +5,7 @@ import io
 import os
 import zipfile
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 from workloads.manifests import pod
@@ -65,10 +66,15 @@ def _is_junk(name: str) -> bool:
 
 def library() -> dict[str, bytes]:
     """tensorplane's library, which every training pod can import, by path in its folder: one archive."""
-    folder = PROJECT / "runtime"
+    return {pod.ARCHIVE: _library(PROJECT / "runtime")}
+
+
+@cache
+def _library(folder: Path) -> bytes:
+    """Made once: a stack may have hundreds of jobs."""
     modules = [*folder.glob("*.py"), *(folder / "tensorplane").rglob("*.py")]
     found = {str(path.relative_to(folder)): path.read_bytes() for path in modules}
-    return {pod.ARCHIVE: _zipped({"__main__.py": b"import tensorplane.__main__\n", **found})}
+    return _zipped({"__main__.py": b"import tensorplane.__main__\n", **found})
 
 
 _OF_STEPS = ("checkpoints/__init__.py", "checkpoints/disk.py", "lazy.py", "numbered.py")

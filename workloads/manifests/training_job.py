@@ -258,7 +258,7 @@ def _template(
 
 
 def _imported(image: str, settings: JobSettings, facts: Facts) -> list[str]:
-    """The folders on PYTHONPATH."""
+    """The entries of PYTHONPATH: the library, and the folder of the job's packages."""
     return [pod.IMPORTED, *([_packages_folder(image, settings, facts)] if facts.packages else [])]
 
 
