@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from cli import stack_config
-from cli.pachyderm import export_notes
+from cli.pachyderm import creation, export_notes
 from cli.pachyderm.note import Note
 from cli.pachyderm.spec import MASTER
 from components.base.faults import did_you_mean
@@ -34,12 +34,15 @@ def exported(pipelines: Sequence[str], stack: str) -> tuple[str, list[str]]:
     if wrong := [name for name in pipelines if name not in known]:
         listed = ", ".join(known)
         raise Fault(*(f"{one}: is no pipeline; choose one of {listed}{did_you_mean(one, known)}" for one in wrong))
-    documents: list[str] = []
     notes: list[Note] = []
-    for name, settings in known.items():
-        for made in specs(name, settings, notes) if name in (pipelines or known) else ():
-            documents.append(json.dumps(made, indent=2, ensure_ascii=False) + "\n")
-    return "---\n".join(documents), [f"{note}" for note in notes]
+    chosen = {name: settings for name, settings in known.items() if name in (pipelines or known)}
+    made = creation.ordered([one for name, settings in chosen.items() for one in specs(name, settings, notes)])
+    documents = [json.dumps(one, indent=2, ensure_ascii=False) + "\n" for one in made]
+    lines = [f"{note}" for note in notes]
+    if repos := creation.needed(made):
+        create = "create each first with `pachctl create repo NAME`"
+        lines.append(f"repos: no spec writes {', '.join(repos)}; {create}")
+    return "---\n".join(documents), lines
 
 
 def _pipeline(workload: object) -> PipelineSettings | None:
@@ -47,16 +50,18 @@ def _pipeline(workload: object) -> PipelineSettings | None:
 
 
 def specs(pipeline: str, settings: PipelineSettings, notes: list[Note]) -> Iterator[dict[str, Any]]:
-    """The specs of the stages, in their order. `notes` gets what has no equal."""
+    """The specs of the stages that have one, in their order. `notes` gets what has no equal."""
     if not settings.triggers:
         notes.append(
             Note(pipeline, "triggers", "there are none, but Pachyderm runs at every commit", "commit to another branch")
         )
+    if any(stage.command and stage.cache and stage.reprocess == "all" for stage in settings.stages.values()):
+        problem = "all has no equal: after an update, Pachyderm skips inputs that it had already"
+        notes.append(Note(pipeline, "reprocess", problem, "use `pachctl update pipeline --reprocess`"))
     for name, stage in settings.stages.items():
         at = f"{pipeline}.stages.{name}"
-        if stage.job:
-            problem = "a training job has no equal, so this stage has no spec"
-            notes.append(Note(at, "job", problem, "train with one program in a pipeline, or with Determined"))
+        if without := export_notes.of_no_spec(at, stage):
+            notes.append(without)
             continue
         notes += export_notes.of_stage(at, stage)
         yield _spec(pipeline, settings, stage, notes)

@@ -12,6 +12,17 @@ from workloads.settings.pipeline_trigger import TriggerArgs
 _SELECT = "set schedulingSpec.nodeSelector in the spec"
 
 
+def of_no_spec(at: str, stage: StageArgs) -> Note | None:
+    """The note of a stage that becomes no spec; None for one that does. `at`: its path."""
+    if stage.job:
+        problem = "a training job has no equal, so this stage has no spec"
+        return Note(at, "job", problem, "train with one program in a pipeline, or with Determined")
+    if stage.publish:
+        problem = "a model server has no equal, so this stage has no spec"
+        return Note(at, "publish", problem, "serve what is in the repo of its input with a server of your own")
+    return None
+
+
 def of_stage(at: str, stage: StageArgs) -> Iterator[Note]:
     """Notes of a stage and its inputs. `at`: its path."""
     if stage.image is None:
@@ -29,8 +40,9 @@ def of_stage(at: str, stage: StageArgs) -> Iterator[Note]:
     if stage.may_fail:
         problem = "errCmd lets any number of datums fail"
         yield Note(at, "mayFail", problem, "look at them with `pachctl list datum`")
-    if stage.reprocess == "new":
-        yield Note(at, "reprocess", "left out", "it is what `pachctl update pipeline` does without --reprocess")
+    if stage.server:
+        problem = "left out: nothing sets MODEL_URL"
+        yield Note(at, "server", problem, "set it in transform.env to the address of a server of your own")
     for name, source in stage.inputs.items():
         yield from _of_input(at, f"inputs.{name}", source)
 

@@ -98,11 +98,18 @@ def _stage(spec: Spec, transform: Transform, planned: Planned, output: str, choi
     return {
         "image": transform.image or DEFAULT_IMAGE,
         **{key: value for key, value in optional.items() if value or (key == "retries" and value == 0)},
-        **({"cache": False} if spec.reprocess_spec == "every_job" else {}),
+        **_skipped(spec),
         "inputs": planned.inputs,
         "output": output,
         "outputPath": f"{PFS}/out",
     }
+
+
+def _skipped(spec: Spec) -> dict[str, Any]:
+    """Which datums are skipped: without a wish of the spec, an update leaves the results of those that are done."""
+    if spec.reprocess_spec == "every_job":
+        return {"cache": False}
+    return {} if spec.reprocess else {"reprocess": "new"}
 
 
 def _together(members: list[str], output: str) -> dict[str, Any]:

@@ -87,5 +87,5 @@ def inside(pipeline: str, leaves: Sequence[Leaf]) -> Iterator[Note]:
         if isinstance(leaf.source, PfsInput) and (leaf.source.trigger or leaf.source.propagation_spec):
             field = "trigger" if leaf.source.trigger else "propagationSpec"
             problem = "left out: a run works on all stages whose input is new"
-            remedy = "read a branch other than main, and move it with `tensorplane data branch`"
+            remedy = "read a branch made by `tensorplane data branch`, which `tensorplane data rollback --branch` moves"
             yield Note(pipeline, f"{leaf.at}.{field}", problem, remedy)

@@ -210,6 +210,17 @@ def test_rollback_is_a_commit_of_the_earlier_version(dataset: Dataset) -> None:
     ]
 
 
+def test_rollback_moves_a_branch_to_the_newest_version_of_another(dataset: Dataset) -> None:
+    put(dataset, a="1")
+    dataset.branch("ready")
+    put(dataset, a="2", b="1")
+    assert text(dataset, "ready") == {"a": "1"}
+    made = dataset.rollback("main", branch="ready")
+    assert (made.version, text(dataset, "ready")) == (dataset.resolve("main").version, {"a": "2", "b": "1"})
+    assert [each.id for each in dataset.log("ready")][:1] == [made.id]
+    assert dataset.rollback("main", branch="ready").id == made.id
+
+
 def test_checkout_of_some_paths(dataset: Dataset, tmp_path: Path) -> None:
     put(dataset, a="1", b__c="2", b__d="3", e="4")
     dataset.checkout("main", tmp_path / "some", only=["a", "b"])

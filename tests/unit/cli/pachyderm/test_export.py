@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cli import __main__ as commands
-from cli.pachyderm import convert, export, reading
+from cli.pachyderm import convert, creation, export, reading
 from cli.pachyderm.note import Note
 from cli.pachyderm.spec import Spec
 from cli.pachyderm.stage import Choice
@@ -100,25 +100,55 @@ def test_a_trigger_is_one_of_the_inputs_that_no_stage_makes(trigger: Any, expect
 
 
 def test_what_has_no_equal_is_told_with_what_to_do() -> None:
-    stages = {"draw": {**_STAGES["draw"], "queue": "research", "accelerator": "t4", "mayFail": 3, "reprocess": "new"}}
+    own = {"queue": "research", "accelerator": "t4", "mayFail": 3, "server": "digits", "cache": True}
+    stages = {"draw": {**_STAGES["draw"], **own}}
     _, notes = _specs(stages, triggers={"many": {"files": 10, "quietSeconds": 5}})
     assert {note.field for note in notes} == {
         "queue",
         "accelerator",
         "mayFail",
+        "server",
         "reprocess",
         "files",
         "quietSeconds",
     }
-    assert f"{notes[0]}" == "photos.stages.draw.queue: left out: Pachyderm has no queues; set a quota of its namespace"
+    assert f"{notes[1]}" == "photos.stages.draw.queue: left out: Pachyderm has no queues; set a quota of its namespace"
     _, notes = _specs(triggers={})
     assert notes[0].field == "triggers"
 
 
-def test_a_training_job_has_no_spec() -> None:
-    job = {"strategy": {"kind": "single"}, "command": ["train"]}
-    made, (note,) = _specs({"train": {"inputs": {"photos": "raw"}, "output": "model", "job": job}})
-    assert (made, note.field) == ({}, "job")
+@pytest.mark.parametrize(
+    "instead", [{"job": {"strategy": {"kind": "single"}, "command": ["train"]}}, {"publish": "digits"}]
+)
+def test_a_stage_that_is_no_program_has_no_spec(instead: dict[str, Any]) -> None:
+    made, (note,) = _specs({"train": {"inputs": {"photos": "raw"}, "output": "model", **instead}})
+    assert (made, note.field) == ({}, *instead)
+
+
+def test_an_update_skips_what_was_done_in_pachyderm_which_is_told_once() -> None:
+    fields = [
+        [note.field for note in _specs({name: {**stage, **more} for name, stage in _STAGES.items()})[1]]
+        for more in ({"cache": True}, {"cache": True, "reprocess": "new"}, {"cache": False})
+    ]
+    assert [found.count("reprocess") for found in fields] == [1, 0, 0]
+
+
+def test_specs_come_after_those_whose_output_they_read() -> None:
+    stages = {
+        "last": {"command": ["a"], "inputs": {"x": "middle", "y": "raw"}, "output": "last"},
+        "middle": {"command": ["a"], "inputs": {"x": "first", "y": "labels"}, "output": "middle"},
+        "first": {
+            "command": ["a"],
+            "inputs": {"x": "raw", "y": {"dataset": "last", "branch": "kept"}},
+            "output": "first",
+        },
+        "other": {"command": ["a"], "inputs": {"x": "raw"}, "output": "other"},
+    }
+    made = list(_specs(stages)[0].values())
+    assert [creation.written(one) for one in creation.ordered(made[1:])] == ["first", "middle", "other"]
+    # A branch that somebody moves may lead back to an earlier stage.
+    assert len(creation.ordered(made)) == len(made)
+    assert creation.needed(made) == ["labels", "raw"]
 
 
 def test_what_is_exported_can_be_imported_again(tmp_path: Path) -> None:
@@ -141,6 +171,7 @@ def test_the_command_prints_the_specs_of_a_stack(
     shown = capsys.readouterr()
     names = [Spec.model_validate(json.loads(one)).name for one in shown.out.split("---\n")]
     assert names == ["prepared", "model"]
+    assert shown.err.endswith("repos: no spec writes raw; create each first with `pachctl create repo NAME`\n")
     assert "photos.stages.train.queue: left out" in shown.err
     assert commands.main(["export", "pachyderm", "photo"]) == 1
     assert capsys.readouterr().err == "photo: is no pipeline; choose one of photos (did you mean photos?)\n"

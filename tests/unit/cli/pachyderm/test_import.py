@@ -66,10 +66,27 @@ def test_stages_read_what_the_image_expects_where_it_expects_it() -> None:
         "parallel": 8,
         "retries": 0,
         "timeoutSeconds": 90,
+        "reprocess": "new",
         "inputs": {"photos": {"dataset": "photos", "split": "directory", "path": "/pfs/photos"}},
         "output": "a",
         "outputPath": "/pfs/out",
     }
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, {"reprocess": "new"}),
+        ({"reprocessSpec": "until_success"}, {"reprocess": "new"}),
+        ({"reprocess": True}, {}),
+        ({"reprocessSpec": "every_job"}, {"cache": False}),
+    ],
+)
+def test_an_update_leaves_results_of_datums_that_are_done_unless_the_spec_says_otherwise(
+    given: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    stage = _stage(_spec(**given))
+    assert {key: value for key, value in stage.items() if key in ("cache", "reprocess")} == expected
 
 
 @pytest.mark.parametrize(
@@ -149,6 +166,13 @@ def test_a_trigger_of_an_input_is_one_of_the_pipeline(trigger: Any, expected: di
     made = _imported(_spec(input={"pfs": {"repo": "photos", "glob": "/*", "trigger": trigger}}))
     assert made.workloads["a"]["triggers"] == expected
     assert (made.notes, faults_of(_tree(made))) == ([], [])
+
+
+def test_a_trigger_of_what_another_stage_makes_says_how_a_branch_is_moved() -> None:
+    trigger = {"pfs": {"repo": "a", "glob": "/", "trigger": {"commits": 5}}}
+    (note,) = _imported(_spec(), _spec(pipeline={"name": "b"}, input=trigger)).notes
+    assert note.field == "input.pfs.trigger"
+    assert note.remedy.endswith("`tensorplane data rollback --branch` moves")
 
 
 def test_an_input_that_propagates_nothing_starts_no_run() -> None:
@@ -239,7 +263,7 @@ def test_the_command_prints_settings_and_on_standard_error_what_to_do(
     assert config["tensorplane:volumes"] == {"data": {"sizeGib": 100}}
     assert "        # Makes a.\n        a:\n" in shown.out
     assert shown.err.splitlines() == [
-        "a.salt: left out: image, command, params and contents decide what is worked on; nothing to do",
+        "a.salt: left out: results are kept by stage and input; to work on all inputs again, set reprocess: all",
         "1 pipeline of 1 stage; 1 field without an equal; no mistakes found with Pulumi.dev.yaml",
     ]
 
