@@ -9,6 +9,7 @@ from driver import advice, canaries
 from driver.kube import Kube
 from driver.watch import MODEL_SERVER, TRAINING_JOB
 
+_PIPELINE = "pipeline"
 _DEPLOYMENT = "/apis/apps/v1/namespaces/{}/deployments/{}"
 
 
@@ -24,6 +25,8 @@ def of_servers(api: Kube | None, outputs: Mapping[str, Any], declared: Mapping[s
             yield f"Server {name}{tried and f' tries {tried}'}: {advice.tensorplane(f'models {name}', stack)}"
         elif job := _publisher(name, declared):
             yield f"Server {name} waits for the model of {job}: {advice.tensorplane(f'logs -f {job}', stack)}"
+        elif pipeline := _pipeline(name, declared):
+            yield f"Server {name} waits for the model of {pipeline}: {advice.tensorplane(f'runs {pipeline}', stack)}"
         else:
             words = f"run --publish {name} … -- python train.py"
             yield f"Server {name} waits for a model: {advice.tensorplane(words, stack)}"
@@ -50,6 +53,16 @@ def _publisher(server: str, declared: Mapping[str, Any]) -> str | None:
         if isinstance(args, dict) and args.get("kind") == TRAINING_JOB:
             publishes = (args.get("onSuccess") or {}).get("publish") == server
             if publishes or _folder(args.get("model")) in folders:
+                return name
+    return None
+
+
+def _pipeline(server: str, declared: Mapping[str, Any]) -> str | None:
+    """The first pipeline of the settings with a stage that publishes to the server."""
+    for name, args in declared.items():
+        if isinstance(args, dict) and args.get("kind") == _PIPELINE:
+            stages = (args.get("stages") or {}).values()
+            if any(f"{stage.get('publish')}".partition("/")[0] == server for stage in stages):
                 return name
     return None
 

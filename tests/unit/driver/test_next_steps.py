@@ -93,6 +93,17 @@ def test_a_server_is_asked_and_one_without_a_model_gets_one(ready: int, job: dic
     assert list(next_steps.of_servers(cast(Kube, Api(ready)), OUTPUTS, declared, "dev")) == [told]
 
 
+@pytest.mark.parametrize("publish", ["digits-server", "digits-server/digits"])
+def test_a_server_without_a_model_waits_for_the_pipeline_that_publishes_to_it(publish: str) -> None:
+    declared = {
+        "digits-server": {"kind": "modelServer", "model": MODEL},
+        "other": {"kind": "pipeline", "stages": {"serve": {"publish": "other-server"}, "infer": {}}},
+        "classify": {"kind": "pipeline", "stages": {"train": {}, "serve": {"publish": publish}}},
+    }
+    told = "Server digits-server waits for the model of classify: tensorplane runs classify"
+    assert list(next_steps.of_servers(cast(Kube, Api(0)), OUTPUTS, declared, "dev")) == [told]
+
+
 @pytest.mark.parametrize(
     ("api", "told"),
     [
