@@ -12,7 +12,7 @@ from cli import options
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-@click.group("data", short_help="Datasets: log, diff, get, put, branch, label, rollback.")
+@click.group("data", short_help="Datasets: log, files, diff, get, put, branch, label, rollback.")
 def command() -> None:
     """Datasets of a stack: versioned collections of files on its volumes.
 
@@ -62,6 +62,22 @@ def _diff(dataset: str, before: str | None, stack: str, account: str, as_json: b
     from cli.commands.data.remote import Question
 
     history.diff(Question.of(dataset, stack, account), before, as_json=as_json)
+
+
+@command.command("files")
+@click.argument("dataset")
+@click.argument("pattern", default="*")
+@_common
+@options.as_json()
+def _files(dataset: str, pattern: str, stack: str, account: str, as_json: bool) -> None:
+    """Files of a DATASET's version, with their sizes: all, or those whose path matches PATTERN.
+
+    In a PATTERN, * is any text, also over several folders, and ? is one character. Quote it for the shell.
+    """
+    from cli.commands.data import history
+    from cli.commands.data.remote import Question
+
+    history.files(Question.of(dataset, stack, account), pattern, as_json=as_json)
 
 
 @command.command("put")

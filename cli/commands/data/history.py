@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -59,6 +60,27 @@ def commits(found: Iterable[Mapping[str, Any]]) -> Table:
 def _changed(changed: Mapping[str, int]) -> str:
     signs = (("+", "added"), ("~", "changed"), ("-", "removed"))
     return " ".join(f"{sign}{changed[key]:,}" for sign, key in signs if changed[key]) or "none"
+
+
+def files(question: Question, pattern: str, *, as_json: bool) -> None:
+    """Prints the files of a version whose paths match the pattern."""
+    with remote.opened(question, read_only=True) as dataset:
+        found = dataset.ask("files", {"reference": question.reference or _MAIN})["files"]
+    chosen = {path: found[path] for path in sorted(found) if fnmatch.fnmatchcase(path, pattern)}
+    if as_json:
+        print(json.dumps(chosen, indent=2))
+        return
+    for line in listed(chosen):
+        terminal.console().print(Text(line), soft_wrap=True)
+
+
+def listed(found: Mapping[str, Sequence[Any]]) -> list[str]:
+    """A line per file with its size, and one with how many there are."""
+    sizes = {path: quantities.size(each[1]) for path, each in found.items()}
+    width = max(map(len, sizes.values()), default=0)
+    total = f"{len(found):,} {'file' if len(found) == 1 else 'files'}"
+    total += f", {quantities.size(sum(each[1] for each in found.values()))}"
+    return [*(f"{size:>{width}}  {legible(path)}" for path, size in sizes.items()), total]
 
 
 def diff(question: Question, before: str | None, *, as_json: bool) -> None:

@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +157,25 @@ def test_history_as_people_read_it(dataset: Remote, folder: Path, capsys: pytest
     assert "+2" in first
     assert history.lines(dataset.ask("diff", {"before": "main~1"})) == ["- 1 (3 MiB)", "+ 2 (3 B)"]
     assert history.lines([]) == ["no file differs"]
+
+
+def test_the_files_of_a_version_are_listed_with_their_sizes(
+    dataset: Remote, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _put(dataset, folder, capsys)
+    (folder / "2").write_text("two")
+    _put(dataset, folder, capsys)
+    monkeypatch.setattr(remote, "opened", lambda *_, **__: nullcontext(dataset))
+
+    def listed(reference: str, pattern: str = "*", *, as_json: bool = False) -> str:
+        history.files(replace(_QUESTION, reference=reference), pattern, as_json=as_json)
+        return capsys.readouterr().out
+
+    assert listed("").splitlines() == ["3 MiB  1", "  3 B  2", "  4 B  a/0", "3 files, 3 MiB"]
+    assert listed("main~1", "a/*").splitlines() == ["4 B  a/0", "1 file, 4 B"]
+    assert listed("", "?") == "3 MiB  1\n  3 B  2\n2 files, 3 MiB\n"
+    assert listed("", "b*") == "0 files, 0 B\n"
+    assert list(json.loads(listed("", as_json=True))) == ["1", "2", "a/0"]
 
 
 @pytest.mark.parametrize(
