@@ -91,13 +91,15 @@ class Agent:
         *,
         env: "Sequence[k8s.core.v1.EnvVarArgsDict]" = (),
         mounts: Sequence[Mount] = (),
+        imports: Sequence[str] = (),
         tmp_mib: int | None = None,
         http_port: int | None = None,
     ) -> "k8s.core.v1.PodSpecArgsDict":
         """A pod that runs the program.
 
-        `tmp_mib`: size of an in-memory /tmp, also HOME; none by default. `http_port`: where it answers GET / once it is
-        ready; by default it is ready at once.
+        `imports`: paths of `mounts` from which it imports besides the agents' code. `tmp_mib`: size of an in-memory
+        /tmp, also HOME; none by default. `http_port`: where it answers GET / once it is ready; by default it is ready
+        at once.
         """
         home: list[k8s.core.v1.EnvVarArgsDict] = [{"name": "HOME", "value": _TMP}] if tmp_mib else []
         every = [self._code, *mounts, *([_tmp(tmp_mib)] if tmp_mib else [])]
@@ -106,7 +108,7 @@ class Agent:
             "image": self._image,
             "image_pull_policy": "IfNotPresent",
             "command": [*command(self._program), *arguments],
-            "env": [*home, *_FIND_CODE, *env],
+            "env": [*home, *_find_code(imports), *env],
             "resources": {
                 "requests": {"cpu": self._resources.cpu, "memory": self._resources.memory},
                 "limits": {"memory": self._resources.memory_limit},
@@ -131,11 +133,14 @@ class Agent:
         pod: "k8s.core.v1.PodSpecArgsDict",
         *,
         pod_labels: Mapping[str, str] | None = None,
+        pod_annotations: Mapping[str, str] | None = None,
         needed: Sequence[pulumi.Resource] = (),
     ) -> "k8s.apps.v1.Deployment":
         """Run one pod at all times. It gets no time to stop: its state must be in the cluster."""
         selector = labels(self._name, self._component)
         template: k8s.meta.v1.ObjectMetaArgsDict = {"labels": {**selector, **(pod_labels or {})}}
+        if pod_annotations:
+            template["annotations"] = pod_annotations
         return k8s.apps.v1.Deployment(
             self._resource_name,
             # An update does not wait for it: workloads run without it.
@@ -289,10 +294,11 @@ class Agent:
         )
 
 
-_FIND_CODE: "tuple[k8s.core.v1.EnvVarArgsDict, ...]" = (
-    {"name": "PYTHONPATH", "value": _CODE},
-    {"name": "PYTHONDONTWRITEBYTECODE", "value": "1"},
-)
+def _find_code(imports: Sequence[str]) -> "list[k8s.core.v1.EnvVarArgsDict]":
+    return [
+        {"name": "PYTHONPATH", "value": ":".join([_CODE, *imports])},
+        {"name": "PYTHONDONTWRITEBYTECODE", "value": "1"},
+    ]
 
 
 def _mounted(mount: Mount) -> "k8s.core.v1.VolumeMountArgsDict":

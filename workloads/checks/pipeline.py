@@ -7,6 +7,7 @@ from components.base.faults import Fault, Key, did_you_mean, unknown_name
 from components.base.model import NAME_LIMIT
 from components.datasets.settings import DatasetArgs
 from components.queues.room import PodSet
+from components.step_agent import NAME_SUFFIX
 from workloads.base import Declared
 from workloads.checks import (
     command,
@@ -93,14 +94,15 @@ def _datasets(stage: StageArgs, name: str, at: Key, declared: Declared) -> Itera
 
 
 def _dataset(dataset: str, name: str, at: Key, declared: Declared) -> Iterator[Fault]:
-    """Faults of a dataset that is not declared, or on whose volume the pods may not write: the steps keep there which
+    """Faults of a dataset that is not declared, or on whose volume pods and agent may not write: they keep there which
     parts they have worked on."""
     if dataset not in declared.datasets:
         yield unknown_name(at, "dataset", dataset, declared.datasets)
     elif args := declared.datasets[dataset]:
         given = (("datasets", dataset),)
-        for fault in mounts.check_access(name, args.volume, at, declared.volumes, read_only=False):
-            yield replace(fault, given=(*fault.given, *given))
+        for account in (name, f"{name}{NAME_SUFFIX}"):
+            for fault in mounts.check_access(account, args.volume, at, declared.volumes, read_only=False):
+                yield replace(fault, given=(*fault.given, *given))
 
 
 def _paths(stage: StageArgs, at: Key) -> Iterator[Fault]:

@@ -6,6 +6,7 @@ from components.base.faults import Fault, Key, Note
 from components.clusters.settings import ClusterArgs
 from components.model_page import NAME_SUFFIX as PAGE_SUFFIX
 from components.node_groups.fleet import Fleet
+from components.step_agent import NAME_SUFFIX as STEPS_SUFFIX
 from components.streams.settings import StreamArgs
 from components.sweep_shape import NAME_SUFFIX as CONTROLLER_SUFFIX
 from workloads.base import Declared, WorkloadArgs
@@ -43,6 +44,9 @@ def faults(
         sweep = at[-1].removesuffix(CONTROLLER_SUFFIX)
         if sweep != at[-1] and (other := workloads.get((*at[:-1], sweep))) and other.kind == "sweep":
             yield Fault(at, f"is also the name of the controller of sweep {sweep}; use another name")
+        pipeline = at[-1].removesuffix(STEPS_SUFFIX)
+        if pipeline != at[-1] and (other := workloads.get((*at[:-1], pipeline))) and other.kind == "pipeline":
+            yield Fault(at, f"is also the name of the agent of pipeline {pipeline}; use another name")
         yield from canary.name_faults(at, workloads)
         server = at[-1].removesuffix(PAGE_SUFFIX)
         if server != at[-1] and _has_page(workloads.get((*at[:-1], server))):

@@ -14,7 +14,7 @@ from components.base.faults import Fault, Key
 from components.base.names import digest_of
 from components.datasets.settings import DatasetArgs
 from components.queues.room import PodSet
-from workloads import executor, pod_sets, triggers
+from workloads import executor, pod_sets, steps, triggers
 from workloads.base import Declared, Platform, Workload, WorkloadArgs, created
 from workloads.checks import pipeline as checks
 from workloads.manifests import pipeline as manifests
@@ -153,14 +153,17 @@ class Pipeline(Workload):
         volumes = {volume for job in jobs for volume in job.volumes}
         volumes |= {platform.settings.datasets[dataset].volume for dataset in args.datasets}
         volumes |= {platform.settings.models[server].volume for server in args.published_to}
+        on_volumes = created(platform.volumes, volumes)
+        library = owner.config_map(known.library)
         needed: list[pulumi.Resource] = [
+            library,
             *(owner.config_map(content) for content in manifests.code(args, known)),
             owner.service_account(),
             *executor.declare(owner, known.executor, jobs="jobset" in args.controllers),
             *_of_jobs(self, name, args, platform),
             owner.allow_api_server(),
             *([owner.allow_servers(args.servers, REST_PORT)] if args.servers else []),
-            *created(platform.volumes, volumes),
+            *on_volumes,
             *created(platform.streams, {stream for job in jobs for stream in job.streams}),
             *created(platform.queues, args.queues()),
             *platform.controllers,
@@ -173,8 +176,9 @@ class Pipeline(Workload):
             spec=platform.guarded(at, made["spec"]),
             opts=pulumi.ResourceOptions(parent=self, depends_on=needed),
         )
+        steps.declare(owner, known, needed=[library, *on_volumes])
         if args.triggers:
-            triggers.declare(owner, args, known, needed=[template, *created(platform.volumes, volumes)])
+            triggers.declare(owner, args, known, needed=[template, *on_volumes])
         self.gpus = gpus
         self.outputs = registered.PipelineOutputs(
             kind=args.kind,

@@ -10,9 +10,11 @@ import yaml
 from hera.workflows import DAG, Parameter, Task, WorkflowTemplate, models
 
 from components.base import pod_security
+from components.base.labels import STAGE
 from workloads.manifests.pipeline_run import ENTRY
-from workloads.manifests.stage_pods import FOLDER_OUT, ID, ITEM, ITEMS, STEP_OUT, SUMMARY, VERSION, Steps, folder_of
+from workloads.manifests.stage_pods import FOLDER_OUT, ID, ITEM, ITEMS, SUMMARY, VERSION, Steps, folder_of
 from workloads.settings.pipeline import PipelineSettings, parameter
+from workloads.settings.pipeline_stage import StageArgs
 
 # Hera's import changes how PyYAML writes text of several lines, everywhere: digests of what others write must not
 # depend on whether the stack has a pipeline.
@@ -20,12 +22,12 @@ for _dumper in (yaml.Dumper, yaml.representer.SafeRepresenter):
     _dumper.add_representer(str, yaml.representer.SafeRepresenter.represent_str)
 
 _TRIES = 3
-"""How often a step that failed, or whose pod was lost, is tried again."""
+"""How often a pod that waits for a job is tried again after it was lost."""
 _IN_TEMPLATE = ("affinity", "initContainers", "nodeSelector", "securityContext", "tolerations", "volumes")
 _OF_ARGO = ("containers", "restartPolicy", "serviceAccountName", "automountServiceAccountToken")
 _HOUR = "1h"
 _UNLESS_REFUSED = "asInt(lastRetry.exitCode) != 65"
-"""Steps are not tried again where that changes nothing (the library's `stages/__main__.py`)."""
+"""Programs of the library are not tried again where that changes nothing (the library's `stages/__main__.py`)."""
 _FINISHED = "work.Succeeded || work.Skipped || work.Failed || work.Errored"
 """Parts that failed do not keep the others from being committed: how many may, the commit's step decides."""
 
@@ -54,7 +56,7 @@ def workflow_template(
             _stage(name, one)
             if one.stage.job:
                 _job(name, one)
-    made.templates = [*made.templates, *(pod for name, one in steps.items() for pod in _pods(name, one))]
+    made.templates = [*made.templates, *(each for name, one in steps.items() for each in _inside(name, one))]
     return dict(made.to_dict())
 
 
@@ -84,6 +86,7 @@ def _stage(name: str, steps: Steps) -> None:
     inputs = sorted(steps.stage.inputs)
     with DAG(
         name=name,
+        annotations={STAGE: json.dumps(steps.description, sort_keys=True)},
         inputs=[Parameter(name=each) for each in inputs],
         outputs=[Parameter(name=VERSION, value_from=models.ValueFrom(parameter=_output("commit", VERSION)))],
         fail_fast=False,
@@ -115,28 +118,36 @@ def _of_item(steps: Steps) -> list[str]:
 
 
 def _job(name: str, steps: Steps) -> None:
-    """An item of a stage that is a job: the job, and then a pod that keeps its result."""
+    """An item of a stage that is a job: the job, and then what keeps its result."""
     given = [Parameter(name=each, value=f"{{{{inputs.parameters.{each}}}}}") for each in _of_item(steps)]
     with DAG(name=f"{name}-work", inputs=[Parameter(name=each) for each in _of_item(steps)]):
         Task(name="job", template=f"{name}-job", arguments=given)
         Task(name="keep", template=f"{name}-keep", arguments=given, depends="job.Succeeded")
 
 
-def _pods(name: str, steps: Steps) -> list[models.Template]:
+def _inside(name: str, steps: Steps) -> list[models.Template]:
     stage, given = steps.stage, _of_item(steps)
     if stage.job:
-        work = [
-            _resource(f"{name}-job", steps, given),
-            _pod(f"{name}-keep", steps.keep(), _TRIES, given, is_step=False),
-        ]
+        work = [_resource(f"{name}-job", steps, given), _step(f"{name}-keep", given)]
     else:
-        is_step, deadline = stage.publish is not None, stage.timeout_seconds
-        work = [_pod(f"{name}-work", steps.work(), stage.retries, given, is_step=is_step, deadline=deadline)]
+        work = [_pod(f"{name}-work", steps.work(), stage, given)]
     return [
-        _pod(f"{name}-plan", steps.plan(), _TRIES, sorted(stage.inputs), (ITEMS, SUMMARY)),
+        _step(f"{name}-plan", sorted(stage.inputs), (ITEMS, SUMMARY)),
         *work,
-        _pod(f"{name}-commit", steps.commit(), _TRIES, (), (VERSION, SUMMARY)),
+        _step(f"{name}-commit", (), (VERSION, SUMMARY)),
     ]
+
+
+def _step(name: str, inputs: Sequence[str], outputs: Sequence[str] = ()) -> models.Template:
+    """A step for which the run waits until the pipeline's agent has taken it (`agents/steps`): it needs no pod."""
+    return models.Template.model_validate(
+        {
+            "name": name,
+            "suspend": {},
+            "inputs": {"parameters": [{"name": each} for each in inputs]},
+            "outputs": {"parameters": [{"name": each, "valueFrom": {"supplied": {}}} for each in outputs]},
+        }
+    )
 
 
 def _resource(name: str, steps: Steps, inputs: Sequence[str]) -> models.Template:
@@ -160,20 +171,8 @@ def _resource(name: str, steps: Steps, inputs: Sequence[str]) -> models.Template
     )
 
 
-def _pod(
-    name: str,
-    pod: Mapping[str, Any],
-    tries: int,
-    inputs: Sequence[str],
-    outputs: Sequence[str] = (),
-    *,
-    is_step: bool = True,
-    deadline: int | None = None,
-) -> models.Template:
-    """The template of a pod. One with several containers runs them one after the other.
-
-    `outputs`: files of a step. `is_step`: whether the library runs in it, which says when no further try helps.
-    """
+def _pod(name: str, pod: Mapping[str, Any], stage: StageArgs, inputs: Sequence[str]) -> models.Template:
+    """The template of a pod. One with several containers runs them one after the other."""
     spec = pod["spec"]
     first, *others = spec["containers"]
     ways: dict[str, Any] = {"container": first}
@@ -183,8 +182,8 @@ def _pod(
         ]
         ways = {"containerSet": {"containers": [first, *after]}}
     patch = {key: value for key, value in spec.items() if key not in (*_IN_TEMPLATE, *_OF_ARGO)}
-    unless = {"expression": _UNLESS_REFUSED} if is_step else {}
-    told = [{"name": each, "valueFrom": {"path": f"{STEP_OUT}/{each}"}} for each in outputs]
+    # Only the library says when no further try helps.
+    unless = {"expression": _UNLESS_REFUSED} if stage.publish else {}
     return models.Template.model_validate(
         {
             "name": name,
@@ -192,10 +191,9 @@ def _pod(
             **{key: spec[key] for key in _IN_TEMPLATE if key in spec},
             **ways,
             "inputs": {"parameters": [{"name": each} for each in inputs]},
-            "outputs": {"parameters": told},
             # A pod that was preempted, or whose node was lost, is an error and no failure.
-            "retryStrategy": {"limit": tries, "retryPolicy": "Always", **unless},
+            "retryStrategy": {"limit": stage.retries, "retryPolicy": "Always", **unless},
             "podSpecPatch": json.dumps(patch, sort_keys=True),
-            **({"activeDeadlineSeconds": deadline} if deadline else {}),
+            **({"activeDeadlineSeconds": stage.timeout_seconds} if stage.timeout_seconds else {}),
         }
     )

@@ -26,11 +26,11 @@ class Facts:
     datasets: Mapping[str, Stored]
     """The datasets that the settings name."""
     image: str
-    """Of steps: any with Python 3.9 or newer."""
+    """Of the agents and the library's programs: any with Python 3.9 or newer."""
     library: Bundle
-    """The part of tensorplane's library that the steps run."""
+    """The part of tensorplane's library that stages need."""
     placement: Mapping[str, Any]
-    """The parts of a step's spec that select nodes."""
+    """The parts of the spec of a pod without a program of the user that select nodes."""
 
     @property
     def identity(self) -> Identity:
@@ -61,8 +61,8 @@ def steps_of(settings: PipelineSettings, facts: Facts) -> dict[str, Steps]:
 
 
 def code(settings: PipelineSettings, facts: Facts) -> list[Bundle]:
-    """The ConfigMaps that the pods mount."""
-    return [facts.library, *(part for one in steps_of(settings, facts).values() for part in one.code)]
+    """The ConfigMaps with the stages' files."""
+    return [part for one in steps_of(settings, facts).values() for part in one.code]
 
 
 def template(settings: PipelineSettings, facts: Facts) -> Manifest:

@@ -1,6 +1,6 @@
 """Pod specs that pass Pod Security `restricted`, as plain data in Kubernetes' own spelling."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -23,7 +23,7 @@ PACKAGES = "/opt/tensorplane/packages"
 """Directory of the requirements file of packages that the pods install."""
 _GROUP_READS = 0o440
 _NONE: Mapping[str, str] = MappingProxyType({})
-MEETING = "volumes.tensorplane"
+_MEETING = "volumes.tensorplane"
 """Prefix of the labels for the affinity of pods that share a ReadWriteOnce volume."""
 
 
@@ -135,7 +135,7 @@ def template(
     The service account is the workload's own and its token is not mounted.
     """
     spec = {**_spec(name, container, grace_seconds, restart_policy), **placement}
-    meeting = {f"{MEETING}/{mount.claim}": "mounted" for mount in container.volumes if mount.one_node}
+    meeting = meeting_of(container.volumes)
     if meeting:
         together = {"requiredDuringSchedulingIgnoredDuringExecution": on_one_node(meeting)}
         spec["affinity"] = {**spec.get("affinity", {}), "podAffinity": together}
@@ -145,6 +145,11 @@ def template(
     if all_annotations := {**annotations, **of_mounts}:
         metadata["annotations"] = all_annotations
     return {"metadata": metadata, "spec": spec}
+
+
+def meeting_of(mounts: Iterable[VolumeMount]) -> dict[str, str]:
+    """Labels of pods that must be on one node, because of these mounts."""
+    return {f"{_MEETING}/{mount.claim}": "mounted" for mount in mounts if mount.one_node}
 
 
 def on_one_node(meeting: Mapping[str, str]) -> list[dict[str, Any]]:

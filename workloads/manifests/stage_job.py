@@ -35,7 +35,7 @@ def _pod(template: Mapping[str, Any], mounts: Sequence[VolumeMount]) -> dict[str
 
 
 def _metadata(metadata: Mapping[str, Any], mounts: Sequence[VolumeMount]) -> dict[str, Any]:
-    labels = {**_meeting(mounts), **{key: value for mount in mounts for key, value in mount.labels.items()}}
+    labels = {**pod.meeting_of(mounts), **{key: value for mount in mounts for key, value in mount.labels.items()}}
     annotations = {key: value for mount in mounts for key, value in mount.annotations.items()}
     all_annotations = {**metadata.get("annotations", {}), **annotations}
     made = {**metadata, "labels": {**metadata["labels"], **labels}}
@@ -44,13 +44,9 @@ def _metadata(metadata: Mapping[str, Any], mounts: Sequence[VolumeMount]) -> dic
 
 def _affinity(template: Mapping[str, Any], mounts: Sequence[VolumeMount]) -> dict[str, Any]:
     """The affinity to other pods with the same volumes of one node; empty if the pod has it already."""
-    missing = {key: value for key, value in _meeting(mounts).items() if key not in template["metadata"]["labels"]}
+    missing = {key: value for key, value in pod.meeting_of(mounts).items() if key not in template["metadata"]["labels"]}
     if not missing:
         return {}
     affinity = template["spec"].get("affinity", {})
     before = affinity.get("podAffinity", {}).get(_REQUIRED, [])
     return {"affinity": {**affinity, "podAffinity": {_REQUIRED: [*before, *pod.on_one_node(missing)]}}}
-
-
-def _meeting(mounts: Sequence[VolumeMount]) -> dict[str, str]:
-    return {f"{pod.MEETING}/{mount.claim}": "mounted" for mount in mounts if mount.one_node}

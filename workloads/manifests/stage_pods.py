@@ -1,4 +1,4 @@
-"""The pods of a pipeline's stage: what plans a run, the program with what keeps its result, what commits."""
+"""The pods of a pipeline's stage: the program with what keeps its result, or the job."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -18,10 +18,8 @@ from workloads.settings.pipeline_stage import KEEPER, StageArgs
 
 IN, OUT = "/in", "/out"
 """Folders of a stage's program by default: its inputs, each in a folder of its name, and its results."""
-STEP_OUT = "/tmp/step"  # noqa: S108  # a volume of the pod's own
-"""Folder of a step with what it tells Argo, a file for each output (the library's `stages/__main__.py`)."""
 ITEMS, SUMMARY, VERSION = "items", "summary", "version"
-"""Outputs of steps: the items that need a pod, counts, the commit."""
+"""Outputs of steps (the library's `stages/steps.py`): the items that need a pod, counts, the commit."""
 ITEM, ID, FOLDER_OUT = "item", "id", "out"
 """Parameters of a pod: the number of its item, a name that no other item has, and for a job the folder of its results.
 Those with the folders of its inputs have `folder_of` names."""
@@ -109,10 +107,10 @@ class Steps:
     facts: StageFacts
     datasets: Mapping[str, Stored]
     image: str
-    """Of steps: any with Python 3.9 or newer."""
+    """Of the library's programs: any with Python 3.9 or newer."""
     library: Bundle
     placement: Mapping[str, Any]
-    """The parts of a step's spec that select nodes."""
+    """The parts of the spec of a pod without a program of the user that select nodes."""
 
     @property
     def code(self) -> list[Bundle]:
@@ -196,15 +194,6 @@ class Steps:
             "batch": one.split.batch,
         }
 
-    def plan(self) -> dict[str, Any]:
-        """The pod that finds out what a run has to do."""
-        versions = [f"{name}={_input(name)}" for name in sorted(self.stage.inputs)]
-        return self._step("plan", STEP_OUT, _RUN, *versions)
-
-    def commit(self) -> dict[str, Any]:
-        """The pod that makes the version."""
-        return self._step("commit", STEP_OUT, _RUN)
-
     def work(self) -> dict[str, Any]:
         """The pod that works on one item: the stage's program, and then the container that keeps its result."""
         if self.stage.publish:
@@ -262,18 +251,8 @@ class Steps:
         inputs = [self._mounted(name, one) for name, one in sorted(self.stage.inputs.items())]
         return stage_job.with_folders(job.job_set, [*inputs, output])
 
-    def keep(self) -> dict[str, Any]:
-        """The pod that keeps the result of a job."""
-        folder = self.datasets[self.stage.output].in_pod(_input(FOLDER_OUT))
-        keeper = self._container(KEEP, _RUN, _input(ITEM), folder, volumes=[self.stage.output], resources=KEEPER)
-        return self._template(keeper, self.placement)
-
     def _mounted(self, name: str, one: StageInput) -> pod.VolumeMount:
         return self.datasets[one.dataset].volume.at(path_of(name, one), read_only=True, folder=_input(folder_of(name)))
-
-    def _step(self, *arguments: str) -> dict[str, Any]:
-        used = [*(one.dataset for one in self.stage.inputs.values()), self.stage.output]
-        return self._template(self._container(*arguments, volumes=used, resources=_HELPER), self.placement)
 
     def _container(self, *arguments: str, volumes: list[str], resources: Resources) -> pod.Container:
         variables = {"PYTHONPATH": pod.IMPORTED, "STAGE": json.dumps(self.description, sort_keys=True)}

@@ -79,3 +79,7 @@ class Stage:
     def output(self) -> Dataset:
         """The dataset that it writes."""
         return Dataset(self.root)
+
+    def on_volume(self, path: str) -> Path:
+        """A path from the root of its output's volume."""
+        return Path(str(self.root).removesuffix(self.folder)) / path

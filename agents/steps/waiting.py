@@ -1,0 +1,84 @@
+"""Steps that the runs of a pipeline wait for, as Argo's Workflows tell: nodes of type Suspend, whose outputs are
+supplied from outside."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+STAGE = "tensorplane.dev/stage"
+"""Annotation of the template of a stage: what its steps have to know, as the library's `stages/description.py` reads
+it."""
+STEPS = ("plan", "keep", "commit")
+
+Workflow = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step that a run waits for."""
+
+    run: str
+    node: str
+    """Id of the Workflow's node."""
+    name: str
+    """One of STEPS."""
+    stage: str
+    """The description of its stage, in JSON."""
+    inputs: Mapping[str, str]
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """Run and node."""
+        return self.run, self.node
+
+
+def of(workflow: Workflow) -> Iterator[Step]:
+    """The steps that a run waits for; none of one that is cancelled."""
+    if workflow["spec"].get("shutdown"):
+        return
+    templates = _templates(workflow)
+    for node, about in nodes(workflow).items():
+        if is_waiting(about) and (found := templates.get(about["templateName"])):
+            given = (about.get("inputs") or {}).get("parameters") or ()
+            inputs = {one["name"]: str(one.get("value", "")) for one in given}
+            yield Step(workflow["metadata"]["name"], node, *found, inputs)
+
+
+def is_waiting(node: Mapping[str, Any]) -> bool:
+    """Whether a node waits for somebody to supply its outputs."""
+    return (node["type"], node["phase"]) == ("Suspend", "Running")
+
+
+def nodes(workflow: Workflow) -> dict[str, Any]:
+    """Its nodes by id. Argo compresses those of large Workflows."""
+    status = workflow.get("status") or {}
+    if packed := status.get("compressedNodes"):
+        found: dict[str, Any] = json.loads(gzip.decompress(base64.b64decode(packed)))
+        return found
+    return dict(status.get("nodes") or {})
+
+
+def with_node(workflow: Workflow, node: str, change: Mapping[str, Any]) -> dict[str, Any]:
+    """The merge patch that changes a node, if the Workflow is as it was read."""
+    if (workflow.get("status") or {}).get("compressedNodes"):
+        there = nodes(workflow)
+        text = json.dumps({**there, node: {**there[node], **change}})
+        status: dict[str, Any] = {"compressedNodes": base64.b64encode(gzip.compress(text.encode())).decode()}
+    else:
+        status = {"nodes": {node: change}}
+    return {"metadata": {"resourceVersion": workflow["metadata"]["resourceVersion"]}, "status": status}
+
+
+def _templates(workflow: Workflow) -> dict[str, tuple[str, str]]:
+    """The templates of steps that the run began with: the step, and the description of its stage."""
+    stored = (workflow.get("status") or {}).get("storedWorkflowTemplateSpec") or {}
+    found = {}
+    for one in stored.get("templates") or ():
+        if text := ((one.get("metadata") or {}).get("annotations") or {}).get(STAGE):
+            found |= {f"{one['name']}-{step}": (step, text) for step in STEPS}
+    return found

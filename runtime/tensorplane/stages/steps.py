@@ -1,0 +1,67 @@
+"""The steps of a stage besides its program, each with what Argo's node of it puts out.
+
+plan     `items`, those that need a pod, and `summary`, how many are skipped and why, both in JSON
+keep     nothing; the files in a folder are the result of an item
+commit   `version`, the commit, and `summary`, how many items were done, skipped and failed
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tensorplane.stages.commit import commit, counts_of
+from tensorplane.stages.description import Stage
+from tensorplane.stages.keep import keep
+from tensorplane.stages.plan import Plan, path_of, plan
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A step that was taken."""
+
+    said: str
+    """Facts for people: `name=value`, with spaces between them."""
+    outputs: Mapping[str, str] = field(default_factory=dict)
+
+
+def take(step: str, stage: Stage, run: str, inputs: Mapping[str, str]) -> Taken:
+    """Take a step of a run, also one that was taken or begun before.
+
+    `inputs`: parameters of Argo's node of the step; of a plan, the commits by the names of the stage's inputs.
+    Raises Refused for what no further try changes, and OSError if a volume does not answer.
+    """
+    if step == "plan":
+        return _plan(stage, run, {each.name: inputs[each.name] for each in stage.inputs})
+    if step == "keep":
+        return kept(stage, run, inputs["item"], stage.on_volume(inputs["out"]))
+    if step == "commit":
+        return _commit(stage, run)
+    raise ValueError(f"{step!r} is no step")
+
+
+def kept(stage: Stage, run: str, item: str, folder: Path) -> Taken:
+    """Keep the files of a folder as the result of an item."""
+    return Taken(words(item=item, files=keep(stage, run, int(item), folder)))
+
+
+def words(**facts: Any) -> str:
+    """Facts for people."""
+    return " ".join(f"{name}={value}" for name, value in facts.items())
+
+
+def _plan(stage: Stage, run: str, versions: Mapping[str, str]) -> Taken:
+    todo = plan(stage, run, versions)
+    found = Plan.read(path_of(stage, run))
+    said = words(**found.summary, left_out=found.left_out)
+    return Taken(said, {"items": json.dumps(todo), "summary": json.dumps(found.summary)})
+
+
+def _commit(stage: Stage, run: str) -> Taken:
+    made = commit(stage, run)
+    counts = counts_of(made)
+    said = words(committed=f"{stage.dataset}@{made.id[:12]}", **counts)
+    return Taken(said, {"version": made.id, "summary": json.dumps(counts)})
