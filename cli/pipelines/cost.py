@@ -101,4 +101,4 @@ def _pods(run: Object, stage: str, template: str, args: StageArgs | None) -> Pod
     of_program = args.program_resources if args and gpus else Resources()
     resources = of_program.model_copy(update={**sizes, "gpus": gpus})
     retried = args is None or args.retries > 0
-    return PodSet(stage, 1, resources, together=False, interruptible=retried or not template.endswith("-work"))
+    return PodSet(stage, 1, resources, together=False, interruptible=retried)

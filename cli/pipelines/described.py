@@ -10,9 +10,8 @@ from typing import Any
 from cli.api_values import Object
 from cli.kueue import workloads
 from cli.pipelines import workflow
+from components.base.labels import STAGE
 from workloads.manifests import pipeline_run
-
-_VARIABLE = "STAGE"
 
 
 @dataclass(frozen=True)
@@ -55,8 +54,7 @@ def of(run: Object, stage: str) -> Described:
     templates = workflow.templates(run)
     task = _named((templates.get(pipeline_run.ENTRY) or {"dag": {"tasks": ()}})["dag"]["tasks"], stage)
     after = tuple(workflow.before(task))
-    plan = (templates.get(f"{stage}-plan") or {}).get("container") or {}
-    text = _named(plan.get("env") or (), _VARIABLE).get("value")
+    text = ((templates.get(stage) or {}).get("metadata") or {}).get("annotations", {}).get(STAGE)
     if not text:
         return Described(after)
     about = json.loads(text)

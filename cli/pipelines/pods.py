@@ -1,4 +1,4 @@
-"""The pods of a stage's run: of its steps, of the program on each part, and of its jobs."""
+"""The pods of a stage's run: of the program on each part, or of its jobs."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from driver.kube import Kube
 
 PART = "part"
 """Role of the pods that run the stage's program."""
-_ROLES = {"plan": "plan", "work": PART, "keep": "keep", "commit": "commit"}
-"""By step. The pod of the step `job` only waits for the job's own ones."""
 _WORKFLOW, _NODE = "workflows.argoproj.io/workflow", "workflows.argoproj.io/node-id"
 _EXECUTOR = "wait"
 """The container that Argo adds."""
@@ -25,9 +23,9 @@ class PodOfStage:
     """A pod, and what it does."""
 
     role: str
-    """plan, part, keep, commit, or the role of a job's pod."""
+    """part, or the role of a job's pod."""
     index: int
-    """The number of its part, or its index in the job's role; 0 for plan and commit."""
+    """The number of its part, or its index in the job's role."""
     pod: Object
     of_argo: bool = True
     """Whether Argo has created it."""
@@ -55,22 +53,21 @@ class PodOfStage:
 
 
 def of(api: Kube, run: Object, stage: str) -> list[PodOfStage]:
-    """The pods that there are: plan, parts, those of jobs, commit; of each place from old to new."""
+    """The pods that there are, of each place from old to new."""
     about = run["metadata"]
     there = api.items(f"/api/v1/namespaces/{about['namespace']}/pods", labelSelector=f"{_WORKFLOW}={about['name']}")
-    found = [*_of_steps(there, run, stage), *_of_jobs(api, run, stage)]
-    order = {"plan": 0, PART: 1, "keep": 3, "commit": 4}
-    return sorted(found, key=lambda one: (order.get(one.role, 2), *one.place, one.pod["metadata"]["creationTimestamp"]))
+    found = [*_of_parts(there, run, stage), *_of_jobs(api, run, stage)]
+    return sorted(found, key=lambda one: (*one.place, one.pod["metadata"]["creationTimestamp"]))
 
 
-def _of_steps(there: list[Object], run: Object, stage: str) -> Iterator[PodOfStage]:
+def _of_parts(there: list[Object], run: Object, stage: str) -> Iterator[PodOfStage]:
     nodes = workflow.nodes(run)
     for pod in there:
         # Argo may have created a pod of which the Workflow does not tell yet.
         node = nodes.get((pod["metadata"].get("annotations") or {}).get(_NODE, ""), {})
-        if role := _ROLES.get(workflow.step_of(node, stage)):
-            item = workflow.given(node, "item")
-            yield PodOfStage(role, int(item) if item.isdecimal() else 0, pod)
+        # The pod of the step `job` only waits for the job's own ones.
+        if workflow.step_of(node, stage) == "work":
+            yield PodOfStage(PART, int(workflow.given(node, "item")), pod)
 
 
 def job_sets(api: Kube, run: Object, stage: str) -> list[Object]:

@@ -15,7 +15,7 @@ from components.versions import ARGO_WORKFLOWS as CHART
 
 _DAY = 24 * 60 * 60
 _KEPT_SECONDS = {"secondsAfterSuccess": 7 * _DAY, "secondsAfterFailure": 30 * _DAY}
-_REQUEUE = {"name": "DEFAULT_REQUEUE_TIME", "value": "200ms"}
+_REQUEUE = {"name": "DEFAULT_REQUEUE_TIME", "value": "100ms"}
 """How long after a change the controller looks at a Workflow. By default ten seconds, for which each stage waits
 several times."""
 # An image of a stage may write to its own files, and the executor writes to its container's.

@@ -151,15 +151,17 @@ def _nodes(run: str, begin: datetime, stage: str, ran: Ran) -> Iterator[dict[str
     inputs = dict.fromkeys(STAGES[stage]["inputs"], "8c1f2a7be01d")
     yield _node(run, at, stage, "DAG", ran.phase, when, inputs=inputs, outputs=outputs)
     planned = {"summary": json.dumps({"parts": 0, **ran.summary}), "items": "[]"} if ran.summary else {}
-    phase = "Succeeded" if ran.summary else "Running"
-    until = ran.start + 4 if ran.summary else None
-    yield from _tries(run, f"{at}.plan", f"{stage}-plan", Part(ran.start, until, phase), begin, outputs=planned)
+    phase, until = ("Succeeded", ran.start + 4) if ran.summary else ("Running", None)
+    counts = " ".join(f"{name}={count}" for name, count in ran.summary.items())
+    when = (begin, ran.start, until)
+    yield _node(run, f"{at}.plan", f"{stage}-plan", "Suspend", phase, when, outputs=planned, message=counts)
     for number, part in ran.parts.items():
         name = f"{at}.work({number}:item:{number})"
         yield from _tries(run, name, f"{stage}-work", part, begin, inputs={"item": str(number)})
     if ran.end is not None:
-        one = Part(ran.end - 3, ran.end, "Failed" if ran.failure else "Succeeded")
-        yield from _tries(run, f"{at}.commit", f"{stage}-commit", one, begin, outputs=outputs, message=ran.failure)
+        name, made = f"{at}.commit", f"{stage}-commit"
+        phase, said = ("Failed", ran.failure) if ran.failure else ("Succeeded", f"committed={ran.version}")
+        yield _node(run, name, made, "Suspend", phase, (begin, ran.end - 3, ran.end), outputs=outputs, message=said)
 
 
 def _tries(
@@ -169,15 +171,12 @@ def _tries(
     part: Part,
     begin: datetime,
     *,
-    inputs: Mapping[str, str] | None = None,
-    outputs: Mapping[str, str] | None = None,
-    message: str = "",
+    inputs: Mapping[str, str],
 ) -> Iterator[dict[str, Any]]:
     """The node that tries again, and that of each pod."""
 
     def node(at: str, kind: str, phase: str, start: float, end: float | None) -> dict[str, Any]:
-        when = (begin, start, end)
-        return _node(run, at, made, kind, phase, when, inputs=inputs, outputs=outputs, message=message)
+        return _node(run, at, made, kind, phase, (begin, start, end), inputs=inputs)
 
     yield node(name, "Retry", part.phase, part.start, part.end)
     length = ((part.end or part.start) - part.start) / part.tries

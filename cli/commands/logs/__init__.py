@@ -32,8 +32,8 @@ def command(
     the lines of deleted pods on their volume.
 
     JOB is a training job of the stack, a JobSet's name, or NAMESPACE/NAME of a team's. PIPELINE/STAGE is a stage of a
-    pipeline's last run, RUN/STAGE of another one: first the lines of what plans its parts, then those of the program on
-    each part, then those of what commits the version.
+    pipeline's last run, RUN/STAGE of another one: first what was planned, then the lines of the program on each part,
+    then what was committed.
     """
     from cli.access import Access
     from cli.commands.logs import query

@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from rich.console import Console
 
@@ -65,6 +65,14 @@ class Followed:
         self._threads: dict[tuple[str, str], threading.Thread] = {}
         self._came: queue.SimpleQueue[_Line] = queue.SimpleQueue()
         self._prefixes = lines.Prefixes(0)
+        self._told: set[tuple[str, int]] = set()
+
+    def tell(self, said: Mapping[tuple[str, int], str]) -> None:
+        """Prints what was said without a pod, once by place, with the lines that come."""
+        for place, text in said.items():
+            if place not in self._told:
+                self._told.add(place)
+                self._came.put((place, text))
 
     def go_on(self, started: Iterable[Source], wide: int) -> None:
         """Follows those that are not followed yet, and prints what comes for a moment. `wide`: of the prefixes."""

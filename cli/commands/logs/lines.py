@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from rich.console import Console
 from rich.text import Text
 
-ONLY = frozenset({"plan", "commit"})
-"""Roles of which there is one pod."""
+from cli.pipelines import steps
+
 _COLORS = ("cyan", "magenta", "green", "yellow", "blue", "bright_cyan", "bright_magenta", "bright_green")
 
 
@@ -36,7 +36,7 @@ class Prefixes:
 def name(place: tuple[str, int]) -> str:
     """A pod's place in words: worker-0."""
     role, index = place
-    return role if role in ONLY else f"{role}-{index}"
+    return role if role in steps.ONLY else f"{role}-{index}"
 
 
 def wide(places: Iterable[tuple[str, int]]) -> int:

@@ -1,4 +1,5 @@
-"""Prints the logs of a pipeline's stage: of its plan, of its program on each part, and of what commits."""
+"""Prints the logs of a pipeline's stage: what was said of its plan, the lines of its program on each part, and what was
+said of the commit."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from cli.commands.logs import kept, lines, pods
 from cli.commands.logs.follow import Followed
 from cli.commands.logs.pods import Choice
 from cli.commands.logs.source import Source
-from cli.pipelines import listed, workflow
+from cli.pipelines import listed, steps, workflow
 from cli.pipelines import pods as of_pipelines
 from cli.pipelines.listed import StageRun
 from cli.pipelines.pods import PodOfStage
@@ -76,19 +77,25 @@ def named(access: Access, target: str) -> Stage | None:
 
 def show(access: Access, stage: Stage, choice: Choice, console: Console) -> None:
     """Prints why parts failed, then the lines that there are. A Fault if there are none."""
-    there = of_pipelines.of(access.api, stage.run, stage.name)
-    asked = _chosen(there, choice, stage)
+    there, said = of_pipelines.of(access.api, stage.run, stage.name), steps.said(stage.run, stage.name)
+    if there:
+        _check(choice, stage, [*(one.place for one in there), *said])
+    asked = [one for one in there if _matches(one.place, choice)]
     _reason(stage, asked, console)
-    found: dict[tuple[str, int], list[str]] = {}
+    of_pods: dict[tuple[str, int], list[str]] = {}
     for one in _latest(asked, choice):
         read = [line for source in _sources(one) for line in source.read(access.api, choice.query)]
         if one.containers:
-            found[one.place] = read
+            of_pods[one.place] = read
     if not any(not one.of_argo for one in there):
-        found |= _kept(access, stage, choice)
+        of_pods |= _kept(access, stage, choice)
+    of_steps = {} if choice.previous else {place: [text] for place, text in said.items() if _matches(place, choice)}
+    found = {**of_steps, **of_pods}
     if not found:
         raise Fault(_nothing(access, stage, choice, there))
-    lines.show(found, console)
+    lines.show(dict(sorted(found.items(), key=lambda item: steps.order(item[0]))), console)
+    if not of_pods and stage.facts and stage.facts.done and choice.role not in steps.ONLY:
+        console.print(Text(_nothing(access, stage, choice, there), style="yellow"), soft_wrap=True)
 
 
 def follow(access: Access, stage: Stage, choice: Choice, console: Console) -> None:
@@ -102,8 +109,11 @@ def follow(access: Access, stage: Stage, choice: Choice, console: Console) -> No
         ended = stage.ended
         there = of_pipelines.of(access.api, run, stage.name)
         # A part that nobody has worked on yet is no mistake in --index.
-        asked = [one for one in there if _matches(one, choice)]
-        followed.go_on([source for one in asked for source in _sources(one)], lines.wide(one.place for one in there))
+        asked = [one for one in there if _matches(one.place, choice)]
+        said = steps.said(run, stage.name)
+        followed.tell({place: text for place, text in said.items() if _matches(place, choice)})
+        wide = lines.wide([*said, *(one.place for one in there)])
+        followed.go_on([source for one in asked for source in _sources(one)], wide)
     followed.settle()
     if ended != "finished":
         _reason(stage, asked, console)
@@ -124,23 +134,21 @@ def _sources(one: PodOfStage) -> list[Source]:
     ]
 
 
-def _chosen(there: Sequence[PodOfStage], choice: Choice, stage: Stage) -> list[PodOfStage]:
-    """Those of a choice. A Fault if there are pods, but none of this role or index."""
-    roles = list(dict.fromkeys(one.role for one in there))
-    if choice.role and roles and choice.role not in roles:
+def _check(choice: Choice, stage: Stage, places: Sequence[tuple[str, int]]) -> None:
+    """A Fault if none of these places has this role or index."""
+    roles = list(dict.fromkeys(role for role, _ in sorted(places, key=steps.order)))
+    if choice.role and choice.role not in roles:
         remedy = f"choose one of {', '.join(roles)}{did_you_mean(choice.role, roles)}"
         raise Fault(f"--role: {stage.title} has no pod of role {choice.role}; {remedy}")
-    found = [one for one in there if _matches(one, choice)]
-    if there and not found:
-        have = sorted({one.index for one in there if one.role not in lines.ONLY})
+    if not any(_matches(place, choice) for place in places):
+        have = sorted({index for role, index in places if role not in steps.ONLY})
         worked = f"choose one of {', '.join(map(str, have))}" if have else "no part needed work"
         raise Fault(f"--index: {stage.title} has no pod of index {choice.index}; {worked}")
-    return found
 
 
-def _matches(one: PodOfStage, choice: Choice) -> bool:
-    is_indexed = one.role not in lines.ONLY
-    return choice.role in (None, one.role) and (choice.index is None or (is_indexed and one.index == choice.index))
+def _matches(place: tuple[str, int], choice: Choice) -> bool:
+    role, index = place
+    return choice.role in (None, role) and (choice.index is None or (role not in steps.ONLY and index == choice.index))
 
 
 def _latest(found: Sequence[PodOfStage], choice: Choice) -> list[PodOfStage]:

@@ -13,8 +13,8 @@ import pytest
 from components import agent_code
 from tests.support.rendering import PROJECT
 
-IMAGE_HOLDS = {"sweep": {"optuna"}, "topics": {"confluent_kafka"}}
-"""Packages of the images in which agents run, besides the standard library."""
+IMAGE_HOLDS = {"steps": {"tensorplane"}, "sweep": {"optuna"}, "topics": {"confluent_kafka"}}
+"""Packages in the pods of agents besides the standard library: of their images, and the library that `steps` mounts."""
 _BUILDER = Path("components/agent_code.py")
 
 

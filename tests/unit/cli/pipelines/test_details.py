@@ -19,6 +19,7 @@ from cli.pipelines.cost import Prices
 from cli.pipelines.details import Details, Stage
 from cli.pipelines.eta import Ahead
 from cli.pipelines.listed import StageRun
+from components.base.labels import STAGE
 from components.base.price import Usd
 from components.node_groups.fleet import Fleet
 from tests.support.pipeline_runs import FIRST, SECOND, Part, Ran, at, prices, workflow
@@ -62,10 +63,9 @@ def test_a_stage_is_described_as_the_run_has_it() -> None:
 def test_a_stage_that_publishes_has_no_program_and_says_where() -> None:
     run = copy.deepcopy(SECOND)
     specs = run["status"]["storedWorkflowTemplateSpec"]["templates"]
-    (plan,) = (one["container"] for one in specs if one["name"] == "report-plan")
-    (about,) = (one for one in plan["env"] if one["name"] == "STAGE")
+    (about,) = (one["metadata"]["annotations"] for one in specs if one["name"] == "report")
     decisive = {"publish": "digits-server", "paths": {"counts": "/data/counts"}}
-    about["value"] = json.dumps({**json.loads(about["value"]), "decisive": decisive})
+    about[STAGE] = json.dumps({**json.loads(about[STAGE]), "decisive": decisive})
     found = described.of(run, "report")
     assert (found.image, found.command, found.publishes_to) == ("", (), "digits-server")
     assert [one.path for one in found.inputs.values()] == ["/data/counts", "/in/vectors"]
@@ -221,10 +221,10 @@ def test_a_workflow_that_argo_wrote_is_read_like_that() -> None:
     run = json.loads((Path(__file__).parent / "failed_run.json").read_text())
     found = details.of(run, [run], prices(), datetime(2026, 11, 26, 20, 31, tzinfo=UTC))
     upper, count = found.stages
-    assert (upper.run.parts, upper.run.done, upper.run.failed, upper.run.seconds) == (3, 1, 2, 27)
+    assert (upper.run.parts, upper.run.done, upper.run.failed, upper.run.seconds) == (3, 1, 2, 10)
     assert upper.run.why.startswith("upper: 2 of 3 parts failed ('a.txt', 'c.txt'), and mayFail is 0; read their logs")
     assert upper.run.why.endswith("the others are not repeated")
-    assert upper.about.inputs["texts"].commit.startswith("ecfbb671")
+    assert upper.about.inputs["texts"].commit.startswith("a475174c")
     assert (count.run, count.about.after) == (StageRun("count", "omitted"), ("upper",))
     assert found.usd
     assert 0 < found.usd.low < 0.0001

@@ -220,9 +220,19 @@ def test_a_volume_whose_writers_do_not_include_the_pipeline_is_refused() -> None
     tree = copy.deepcopy(_TREE)
     tree["volumes"]["data"]["writers"] = ["other"]
     lines = faults_of(tree)
-    reason = "volume data does not allow photos to mount it; add it to the volume's writers"
-    assert f"{_AT}.prepare.inputs.photos.dataset: {reason}" in lines
-    assert len(lines) == 4
+    for account in ("photos", "photos-steps"):
+        reason = f"volume data does not allow {account} to mount it; add it to the volume's writers"
+        assert f"{_AT}.prepare.inputs.photos.dataset: {reason}" in lines
+    assert len(lines) == 8
+
+
+def test_a_workload_with_the_name_of_the_agent_is_refused() -> None:
+    tree = copy.deepcopy(_TREE)
+    tree["workloads"]["photos-steps"] = tree["workloads"]["photos"]
+    (line,) = faults_of(tree)
+    assert (
+        line == "tensorplane:workloads.photos-steps: is also the name of the agent of pipeline photos; use another name"
+    )
 
 
 _JOB_ON_GPUS = {**_JOB, "strategy": {"kind": "multiWorkerMirrored", "workers": 2}, "queue": "research"}
@@ -254,7 +264,7 @@ def test_the_gpus_of_a_job_count_in_its_queue() -> None:
 
 def test_a_jobs_volume_lets_in_the_pipelines_account() -> None:
     tree = copy.deepcopy(_TREE)
-    tree["volumes"]["data"]["writers"] = ["photos"]
+    tree["volumes"]["data"]["writers"] = ["photos", "photos-steps"]
     stages = tree["workloads"]["photos"]["stages"]
     stages["train"] = {"job": {**_JOB, "volumes": {"data": "/data"}}, "inputs": {"photos": "raw"}, "output": "model"}
     assert faults_of(tree) == []

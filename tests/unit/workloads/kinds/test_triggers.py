@@ -154,7 +154,7 @@ def test_windows_of_a_recorder_can_be_counted() -> None:
 
 def test_a_volume_with_readers_must_list_the_agent() -> None:
     tree = _tree(new={})
-    tree["volumes"]["more"]["writers"] = ["photos"]
+    tree["volumes"]["more"]["writers"] = ["photos", "photos-steps"]
     (line,) = faults_of(tree)
     assert line.startswith("tensorplane:workloads.photos.triggers: volume more does not allow photos-triggers to mount")
     tree["volumes"]["more"]["readers"] = ["photos-triggers"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from components.base.labels import PIPELINE, QUEUE_LABEL, SOURCES
+from components.base.labels import PIPELINE, QUEUE_LABEL, SOURCES, STAGE
 from workloads.manifests import pipeline, training_job
 from workloads.manifests.files import bundle
 from workloads.manifests.mounts import Mountable
@@ -126,11 +126,23 @@ def test_no_pod_has_a_token_and_all_meet_pod_security() -> None:
     made = _made()
     assert made["spec"]["automountServiceAccountToken"] is False
     assert made["spec"]["executor"] == {"serviceAccountName": "photos-executor"}
-    for name, template in _templates().items():
-        if not template.get("dag"):
-            assert template["securityContext"]["runAsNonRoot"], name
-            for one in template.get("containerSet", {}).get("containers") or [template["container"]]:
-                assert one["securityContext"]["capabilities"] == {"drop": ["ALL"]}, name
+    for name in ("prepare-work", "train-work"):
+        template = _templates()[name]
+        assert template["securityContext"]["runAsNonRoot"], name
+        for one in template["containerSet"]["containers"]:
+            assert one["securityContext"]["capabilities"] == {"drop": ["ALL"]}, name
+
+
+def test_only_parts_have_pods_and_the_run_waits_for_the_agent_s_steps() -> None:
+    templates = _templates()
+    kinds = {"dag": {"pipeline", "prepare", "train"}, "containerSet": {"prepare-work", "train-work"}}
+    kinds["suspend"] = {f"{stage}-{step}" for stage in ("prepare", "train") for step in ("plan", "commit")}
+    assert {kind: {name for name, one in templates.items() if kind in one} for kind in kinds} == kinds
+    plan = templates["prepare-plan"]
+    assert [one["name"] for one in plan["inputs"]["parameters"]] == ["labels", "photos"]
+    assert plan["outputs"]["parameters"] == [
+        {"name": name, "valueFrom": {"supplied": {}}} for name in ("items", "summary")
+    ]
 
 
 def test_kueue_admits_the_programs_pods_alone() -> None:
@@ -143,7 +155,6 @@ def test_limits_of_a_stage_are_argos() -> None:
     assert templates["prepare"]["parallelism"] == 7
     assert templates["prepare-work"]["activeDeadlineSeconds"] == 60
     assert templates["prepare-work"]["retryStrategy"] == {"limit": 5, "retryPolicy": "Always"}
-    assert templates["prepare-plan"]["retryStrategy"]["expression"] == "asInt(lastRetry.exitCode) != 65"
 
 
 def test_one_parameter_moves_a_stage_to_a_gpu() -> None:
@@ -154,11 +165,11 @@ def test_one_parameter_moves_a_stage_to_a_gpu() -> None:
 
 
 def test_pods_that_share_a_volume_of_one_node_meet_there() -> None:
-    for name, template in _templates().items():
-        if not template.get("dag"):
-            together = template["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
-            assert len(together) == 1, name
-            assert together[0]["labelSelector"]["matchLabels"].items() <= template["metadata"]["labels"].items(), name
+    for name in ("prepare-work", "train-work"):
+        template = _templates()[name]
+        together = template["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+        assert len(together) == 1, name
+        assert together[0]["labelSelector"]["matchLabels"].items() <= template["metadata"]["labels"].items(), name
 
 
 def _decisive(settings: dict[str, Any] = _SETTINGS, facts: Facts | None = None) -> str:
@@ -221,10 +232,9 @@ def test_a_stage_can_be_a_job_with_the_stages_folders() -> None:
     }
     assert pod["spec"]["serviceAccountName"] == "photos"
     assert len(pod["spec"]["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]) == 1
-    keep = templates["train-keep"]["container"]["command"]
-    assert keep[-3:] == ["{{workflow.name}}", "{{inputs.parameters.item}}", "/volumes/data/{{inputs.parameters.out}}"]
-    given = {one["name"] for one in templates["train-work"]["inputs"]["parameters"]}
-    assert given == {"item", "id", "out", "in-photos"}
+    assert templates["train-keep"]["suspend"] == {}
+    for name in ("train-work", "train-keep"):
+        assert {one["name"] for one in templates[name]["inputs"]["parameters"]} == {"item", "id", "out", "in-photos"}
 
 
 _LIVE: dict[str, Any] = {
@@ -245,9 +255,8 @@ def _with_server(volume: Mountable = _VOLUME, **server: Any) -> dict[str, Any]:
     return _templates(settings={**_SETTINGS, **_LIVE}, facts=_facts(stages=stages, datasets=stored))
 
 
-def _step(template: dict[str, Any]) -> dict[str, Any]:
-    variables = {one["name"]: one["value"] for one in template["container"]["env"]}
-    found: dict[str, Any] = json.loads(variables["STAGE"])
+def _described(template: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(template["metadata"]["annotations"][STAGE])
     return found
 
 
@@ -259,7 +268,8 @@ def test_a_stage_that_publishes_has_one_pod_with_the_model_and_the_servers_folde
     mounts = _mounts(work["container"])
     assert mounts["/in/model"]["readOnly"]
     assert "readOnly" not in mounts["/volumes/data"]
-    assert _step(work)["publish"] == {
+    variables = {one["name"]: one["value"] for one in work["container"]["env"]}
+    assert json.loads(variables["STAGE"])["publish"] == {
         "server": "classifier",
         "model": "digits",
         "folder": "/volumes/data/served/digits",
@@ -277,7 +287,7 @@ def test_models_on_another_volume_are_mounted_too() -> None:
 
 def test_what_the_server_has_decides_whether_a_model_is_published_again() -> None:
     templates = _with_server()
-    assert [_step(templates[f"{stage}-plan"])["cache"] for stage in ("serve", "prepare")] == [False, True]
+    assert [_described(templates[stage])["cache"] for stage in ("serve", "prepare")] == [False, True]
 
 
 def test_a_program_that_asks_a_server_has_its_address() -> None:
