@@ -77,7 +77,7 @@ def with_node(workflow: Workflow, node: str, change: Mapping[str, Any]) -> dict[
 def _templates(workflow: Workflow) -> dict[str, tuple[str, str]]:
     """The templates of steps that the run began with: the step, and the description of its stage."""
     stored = (workflow.get("status") or {}).get("storedWorkflowTemplateSpec") or {}
-    found = {}
+    found: dict[str, tuple[str, str]] = {}
     for one in stored.get("templates") or ():
         if text := ((one.get("metadata") or {}).get("annotations") or {}).get(STAGE):
             found |= {f"{one['name']}-{step}": (step, text) for step in STEPS}

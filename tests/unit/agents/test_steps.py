@@ -13,12 +13,13 @@ from typing import Any, cast
 
 import pytest
 
-from agents.steps import controller, waiting
+from agents.steps import waiting
 from agents.steps.cluster import Cluster
 from agents.steps.controller import TRIES, Controller
 from agents.steps.waiting import Step
 from components.base.labels import STAGE
 from tensorplane.datasets import Dataset
+from tensorplane.stages import steps
 from tests.support.pipeline_runs import RUN, SECOND, Ran, workflow
 from tests.unit.agents.fake_api_server import FakeApiServer
 
@@ -238,9 +239,9 @@ def test_a_step_that_is_being_taken_is_not_taken_again(monkeypatch: pytest.Monke
     def take(name: str, *_: Any) -> Any:
         begun.append(name)
         release.result(timeout=30)
-        return controller.steps.Taken("taken")
+        return steps.Taken("taken")
 
-    monkeypatch.setattr(controller.steps, "take", take)
+    monkeypatch.setattr(steps, "take", take)
     runs = _Runs(step)
     with ThreadPoolExecutor(2) as pool:
         work = Controller(cast(Any, runs), pool)
