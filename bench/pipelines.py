@@ -1,12 +1,16 @@
-"""A pipeline with a trigger: how long after a commit its first program runs, and what each further stage adds."""
+"""A pipeline with a trigger: how long after a commit its first program runs, what each further stage adds, and what a run
+costs after one file of many has changed."""
 
 from __future__ import annotations
 
 import itertools
 import json
+import os
 import statistics
 import tempfile
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -31,6 +35,10 @@ _STAGES = ("first", "second", "third")
 _PATIENT_SECONDS = 180.0
 _PAUSE_SECONDS = 3.0
 _MARK = "program ran:"
+_FILES, _FOLDERS, _BYTES, _BATCH = 10_000, 100, 10_000, 12
+"""With batches of 12 files, the first run has about as many parts as a run may have."""
+_RERUNS = 3
+_LONG_SECONDS = 3600.0
 _PROGRAM = f"""
 import pathlib, time
 began = time.time()
@@ -49,17 +57,82 @@ def _stage(source: str, output: str) -> dict[str, Any]:
     }
 
 
-_SETTINGS: dict[str, Any] = {
-    "volumes": {"work": {"sizeGib": 1, "accessModes": ["ReadWriteMany"], "retain": False}},
-    "datasets": {name: {"volume": "work"} for name in ("numbers", *_STAGES)},
-    "workloads": {
-        _PIPELINE: {
-            "kind": "pipeline",
-            "triggers": {"new": {}},
-            "stages": {name: _stage(source, name) for source, name in itertools.pairwise(("numbers", *_STAGES))},
+def _settings(datasets: Iterable[str], stages: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "volumes": {"work": {"sizeGib": 2, "accessModes": ["ReadWriteMany"], "retain": False}},
+        "datasets": {name: {"volume": "work"} for name in datasets},
+        "workloads": {_PIPELINE: {"kind": "pipeline", "triggers": {"new": {}}, "stages": dict(stages)}},
+    }
+
+
+_CHAIN = _settings(
+    ("numbers", *_STAGES), {name: _stage(source, name) for source, name in itertools.pairwise(("numbers", *_STAGES))}
+)
+_MANY = _settings(
+    ("numbers", "made"),
+    {
+        "copy": {
+            **_stage("numbers", "made"),
+            "inputs": {"numbers": {"dataset": "numbers", "split": {"batch": _BATCH}}},
+            "command": ["sh", "-c", "cp -r /in/numbers/. /out"],
+            "parallel": 16,
         }
     },
-}
+)
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """A pipeline on a cluster of its own."""
+
+    kube: Kube
+    resolved: ResolvedStack
+
+    def commit(self, files: Mapping[str, bytes], changed: Mapping[str, bytes] | None = None) -> dict[str, Any]:
+        """A version with these files, as it is committed on the volume. `changed`: those that are sent; all by default."""
+        question = Question("numbers", "", "dev", "", "default")
+        sent = files if changed is None else changed
+        about = {path: [names.digest(content, 64), len(content), False] for path, content in files.items()}
+        args = self.resolved.config.datasets["numbers"]
+        with remote.running(self.kube, self.resolved, question, args, read_only=False) as dataset:
+            program = dataset.start("put", {"files": about, "sent": list(sent)})
+            for content in sent.values():
+                program.write(content)
+            found: dict[str, Any] = remote.answer(program)
+        return found
+
+    def finished(self, commit: str, seconds: float) -> dict[str, Any]:
+        """The run that begins with a commit, once it has finished."""
+
+        def phase() -> str:
+            return str((self.run(commit) or {}).get("status", {}).get("phase", ""))
+
+        waiting.until(
+            lambda: phase() == "Succeeded", seconds, lambda: f"run of commit {commit[:12]}: {phase() or 'not started'}"
+        )
+        return self.run(commit) or {}
+
+    def run(self, commit: str) -> dict[str, Any] | None:
+        """The run that begins with a commit, if there is one."""
+        for one in self.kube.items(pipeline_run.path(pipeline_run.WORKFLOWS, _NAMESPACE)):
+            if any(each["value"] == commit for each in one["spec"]["arguments"]["parameters"]):
+                return one
+        return None
+
+
+@contextmanager
+def _deployed(settings: dict[str, Any]) -> Iterator[Deployed]:
+    """The pipeline of these settings on a new cluster with Argo Workflows."""
+    step, argo = Step("Argo Workflows"), ("argo-workflows",)
+    for task in (*toolchain.tasks(cluster=True, pulumi=False, controllers=argo), *images.tasks(controllers=argo)):
+        if task.name.removeprefix("image ") in argo:
+            task.run(step)
+    config = json.dumps({"config": {f"tensorplane:{key}": value for key, value in settings.items()}})
+    with instance.running() as bench, tempfile.TemporaryDirectory(prefix="bench-pipelines-") as folder:
+        cluster.load_images(instance.BENCH, step, controllers=argo)
+        bench.deploy_with(config, Path(folder))
+        instance.settle(_PAUSE_SECONDS)
+        yield Deployed(bench.kube, stack.load(Settings({**settings, "namespace": _NAMESPACE})))
 
 
 @dataclass(frozen=True)
@@ -91,57 +164,18 @@ def ran(log: str) -> tuple[float, float]:
 @cache
 def _rounds() -> list[Round]:
     """The runs of both figures."""
-    step, argo = Step("Argo Workflows"), ("argo-workflows",)
-    for task in (*toolchain.tasks(cluster=True, pulumi=False, controllers=argo), *images.tasks(controllers=argo)):
-        if task.name.removeprefix("image ") in argo:
-            task.run(step)
-    settings = json.dumps({"config": {f"tensorplane:{key}": value for key, value in _SETTINGS.items()}})
-    with instance.running() as bench, tempfile.TemporaryDirectory(prefix="bench-pipelines-") as folder:
-        cluster.load_images(instance.BENCH, step, controllers=argo)
-        bench.deploy_with(settings, Path(folder))
-        resolved = stack.load(Settings({**_SETTINGS, "namespace": _NAMESPACE}))
-        instance.settle(_PAUSE_SECONDS)
+    with _deployed(_CHAIN) as chain:
         # The first one fills caches.
-        return [_round(bench.kube, resolved, number) for number in range(_ROUNDS + 1)][1:]
+        return [_round(chain, number) for number in range(_ROUNDS + 1)][1:]
 
 
-def _round(kube: Kube, resolved: ResolvedStack, number: int) -> Round:
-    commit = _commit(kube, resolved, number)
-    waiting.until(
-        lambda: _phase(kube, commit["id"]) == "Succeeded",
-        _PATIENT_SECONDS,
-        lambda: f"run of commit {commit['id'][:12]}: {_phase(kube, commit['id']) or 'not started'}",
-    )
-    return Round(commit["time"], tuple(_of_stage(kube, commit["id"], stage) for stage in _STAGES))
+def _round(chain: Deployed, number: int) -> Round:
+    commit = chain.commit({"number.txt": f"{number}".encode()})
+    run = chain.finished(commit["id"], _PATIENT_SECONDS)
+    return Round(commit["time"], tuple(_of_stage(chain.kube, run["metadata"]["name"], stage) for stage in _STAGES))
 
 
-def _commit(kube: Kube, resolved: ResolvedStack, number: int) -> Mapping[str, Any]:
-    """A new version, as it is committed on the volume."""
-    question = Question("numbers", "", "dev", "", "default")
-    with remote.running(kube, resolved, question, resolved.config.datasets["numbers"], read_only=False) as dataset:
-        content = f"{number}".encode()
-        file = [names.digest(content, 64), len(content), False]
-        program = dataset.start("put", {"files": {"number.txt": file}, "sent": ["number.txt"]})
-        program.write(content)
-        found: dict[str, Any] = remote.answer(program)
-    return found
-
-
-def _workflow(kube: Kube, commit: str) -> dict[str, Any] | None:
-    path = pipeline_run.path(pipeline_run.WORKFLOWS, _NAMESPACE)
-    for one in kube.items(path):
-        if any(each["value"] == commit for each in one["spec"]["arguments"]["parameters"]):
-            return one
-    return None
-
-
-def _phase(kube: Kube, commit: str) -> str:
-    found = _workflow(kube, commit)
-    return str((found or {}).get("status", {}).get("phase", ""))
-
-
-def _of_stage(kube: Kube, commit: str, stage: str) -> tuple[float, float]:
-    run = (_workflow(kube, commit) or {})["metadata"]["name"]
+def _of_stage(kube: Kube, run: str, stage: str) -> tuple[float, float]:
     at = f"/api/v1/namespaces/{_NAMESPACE}/pods"
     pods = kube.items(at, labelSelector=f"workflows.argoproj.io/workflow={run}")
     (pod,) = [pod for pod in pods if f"-{stage}-work-" in pod["metadata"]["name"]]
@@ -158,7 +192,28 @@ def _overhead() -> Measured:
     return Measured(statistics.median(found), f"between {len(found)} stages, {min(found):.1f} to {max(found):.1f} s")
 
 
+def _rerun() -> Measured:
+    """A commit of one changed file and its run, the median, in percent of the first commit of all files and its run."""
+    files = {f"{number % _FOLDERS:02}/{number}.bin": os.urandom(_BYTES) for number in range(_FILES)}
+    with _deployed(_MANY) as many:
+        first, taken = _seconds(many, files), []
+        for number in range(_RERUNS):
+            path = f"{number:02}/{number}.bin"
+            changed = {path: os.urandom(_BYTES)}
+            taken.append(_seconds(many, {**files, **changed}, changed))
+            files |= changed
+    one = statistics.median(taken)
+    return Measured(one / first * 100, f"{one:.1f} s beside {first:.0f} s for {_FILES:,} files")
+
+
+def _seconds(many: Deployed, files: Mapping[str, bytes], changed: Mapping[str, bytes] | None = None) -> float:
+    began = time.monotonic()
+    many.finished(many.commit(files, changed)["id"], _LONG_SECONDS)
+    return time.monotonic() - began
+
+
 FIGURES = (
     Figure("trigger-to-first-line", "<= 5", "s", _to_first_line),
     Figure("stage-overhead", "<= 3", "s", _overhead),
+    Figure("pipeline-rerun", "<= 1", "%", _rerun),
 )
