@@ -1,5 +1,5 @@
-"""A pipeline with a trigger: how long after a commit its first program runs, what each further stage adds, and what a run
-costs after one file of many has changed."""
+"""A pipeline with a trigger: how long after a commit its first program runs, what each further stage adds, and what a
+run costs after one file of many has changed."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Deployed:
     resolved: ResolvedStack
 
     def commit(self, files: Mapping[str, bytes], changed: Mapping[str, bytes] | None = None) -> dict[str, Any]:
-        """A version with these files, as it is committed on the volume. `changed`: those that are sent; all by default."""
+        """A version with these files, as it is committed on the volume. `changed`: those that are sent, or all."""
         question = Question("numbers", "", "dev", "", "default")
         sent = files if changed is None else changed
         about = {path: [names.digest(content, 64), len(content), False] for path, content in files.items()}
