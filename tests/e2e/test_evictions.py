@@ -39,7 +39,7 @@ def test_an_eviction_loses_no_step(deployed: Deployed, tmp_path: Path, job: Job)
             time.sleep(chance.uniform(0, 3))
             log = pods.follow(chief["metadata"]["name"])
             victim = running.pods(job.name)[f"worker-{chance.randrange(2)}"]
-            pods.evict(victim["metadata"]["name"], grace_seconds=GRACE_SECONDS)
+            assert pods.evict(victim["metadata"]["name"], grace_seconds=GRACE_SECONDS)
             said = log.whole()
             saved, stopped = (_last(word, said) for word in ("saved", "stopped"))
             assert stopped is not None, f"it says at which step it stopped\n{said[-3000:]}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from http.client import TOO_MANY_REQUESTS
 from pathlib import Path
 
 from kubernetes import client, config
@@ -17,13 +18,19 @@ class Pods:
         self._api = client.CoreV1Api(config.new_client_from_config(str(kubeconfig)))
         self._namespace = namespace
 
-    def evict(self, name: str, *, grace_seconds: int) -> None:
-        """Ask the pod to stop, as long before it is killed."""
+    def evict(self, name: str, *, grace_seconds: int) -> bool:
+        """Ask the pod to stop, so long before it is killed. False if a disruption budget does not let it go yet."""
         body = client.V1Eviction(
             metadata=client.V1ObjectMeta(name=name, namespace=self._namespace),
             delete_options=client.V1DeleteOptions(grace_period_seconds=grace_seconds),
         )
-        self._api.create_namespaced_pod_eviction(name, self._namespace, body)
+        try:
+            self._api.create_namespaced_pod_eviction(name, self._namespace, body)
+        except client.ApiException as error:
+            if error.status != TOO_MANY_REQUESTS:
+                raise
+            return False
+        return True
 
     def follow(self, name: str) -> FollowedLog:
         """The pod's log from its beginning, read until its container ends."""
