@@ -4,9 +4,10 @@ import serving_once
 from pulumi_policy import EnforcementLevel, PolicyPack
 from rules import found
 
-serving_once.install()
+policies = found()
+serving_once.install(policies)
 PolicyPack(
     name="tensorplane",
     enforcement_level=EnforcementLevel.MANDATORY,
-    policies=found(),
+    policies=policies,
 )
