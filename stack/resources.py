@@ -24,7 +24,7 @@ from components.volumes.create import volumes_of
 from stack import budgets, checks, published, team_members, team_servers, workload_stack
 from stack.resolved import ResolvedStack
 from stack.settings import StackConfig
-from workloads import deployed_runs
+from workloads import deployed_runs, shared_library
 from workloads.base import Platform, Space, Workload
 
 
@@ -57,8 +57,20 @@ def build(resolved: ResolvedStack) -> Mapping[str, Any]:
         opts=inside,
     )
     runs = deployed_runs.recorded(config.workloads)
+    share = any(args.shares_library for args in config.workloads.values())
+    library = shared_library.create(namespace) if share else None
     platform = Platform(
-        cluster, namespace, volumes, streams, queues, teams, resolved.platform, needed_by_jobs, runs, resolved.secret
+        cluster,
+        namespace,
+        volumes,
+        streams,
+        queues,
+        teams,
+        resolved.platform,
+        needed_by_jobs,
+        runs,
+        resolved.secret,
+        library,
     )
     workloads = {
         name: args.build(name, ("workloads", name), platform, inside) for name, args in config.workloads.items()

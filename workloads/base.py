@@ -94,6 +94,9 @@ class Platform:
     """Runs of the last deployment, by job."""
     secret: frozenset[Key] = frozenset()
     """Paths of encrypted settings."""
+    library: pulumi.Resource | None = None
+    """The ConfigMap with tensorplane's library that training jobs in the namespace share. None where the namespace has
+    objects of several stacks: there, each job has its own."""
 
     def secret_env(self, at: Key, env: Mapping[str, Any]) -> set[str]:
         """Names of the variables that must stay secret: encrypted ones and Outputs. `at`: the path of the settings with
@@ -147,6 +150,11 @@ class WorkloadArgs(Variant, family=True):
     def default_image(self, images: versions.Images) -> str | None:
         """The default image; None if the workload must name its own."""
         return None
+
+    @property
+    def shares_library(self) -> bool:
+        """Whether its pods mount the library of the stack's namespace, if that has one."""
+        return False
 
     @property
     def models_written(self) -> Location | None:

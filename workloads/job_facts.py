@@ -16,10 +16,12 @@ def facts_of(
     in_secret: Collection[str] = (),
     *,
     team: str | None = None,
+    shares_library: bool = False,
 ) -> Facts:
     """Facts for the plan of a job of this name. It reads the job's files and tensorplane's library from this machine.
 
     `in_secret`: the variables whose values are in a Secret. `team`: in whose namespace it runs, instead of the stack's.
+    `shares_library`: whether it mounts the library of the stack's namespace, instead of one of its own.
     """
     room = platform.rooms.get(settings.queue or "")
     return Facts(
@@ -31,6 +33,7 @@ def facts_of(
         queue_labels=job_labels(platform.namespace, settings.queue) if settings.queue else {},
         files=sources.read(settings.sources, platform.project),
         library=sources.library(),
+        shares_library=shares_library,
         in_secret=in_secret,
         packages=() if platform.cluster.images.built_here else packages.locked(settings.packages),
         publish_to=platform.models.get(settings.on_success.publish or "") if settings.on_success else None,

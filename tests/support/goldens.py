@@ -18,7 +18,7 @@ _SUMMARY = "summary.yaml"
 _NO_COMPONENT = "stack.yaml"
 _SUMMARIZED = ("parent", "protect", "dependsOn")
 _HASHED = re.compile(r"(?<=-)[0-9a-f]{8}(?![0-9a-z])")
-_LIBRARY = re.compile(r"-runtime-(?:<hash>|[0-9a-f]{8})$")
+_LIBRARY = re.compile(r"-(?:runtime|library)-(?:<hash>|[0-9a-f]{8})$")
 """Names of the ConfigMaps that have tensorplane's library."""
 _FILES = "<runtime/>"
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")

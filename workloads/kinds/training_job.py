@@ -55,6 +55,10 @@ class TrainingJobArgs(JobSettings, WorkloadArgs):
         return self
 
     @property
+    def shares_library(self) -> bool:
+        return self.team is None
+
+    @property
     def models_written(self) -> Location | None:
         return self.model
 
@@ -105,7 +109,8 @@ class TrainingJob(Workload):
         hidden = platform.secret_env(at, args.env)
         values = {key: cast(pulumi.Input[str], args.env[key]) for key in sorted(hidden)}
         secret = owner.secret(f"{name}-env", values) if values else None
-        known = facts_of(name, args, platform.settings, hidden, team=args.team)
+        library = platform.library if args.shares_library else None
+        known = facts_of(name, args, platform.settings, hidden, team=args.team, shares_library=library is not None)
         recorded = platform.runs.apply(lambda runs: runs.get(name))
         made = pulumi.Output.all(image=image, secret=secret and secret.metadata["name"], recorded=recorded).apply(
             lambda resolved: plan(args, known, **resolved)
@@ -113,9 +118,14 @@ class TrainingJob(Workload):
         # A secret setting makes everything derived from it secret. The run's name does not reveal it; the
         # hashes of single settings stay secret, because a short value can be guessed from its hash.
         run = pulumi.Output.unsecret(made.apply(lambda manifest: manifest.run.name))
-        as_deployed = deployed_runs.unchanged(pulumi.Output.unsecret(made.apply(lambda manifest: manifest.run.kept)))
+        kept = pulumi.Output.unsecret(made.apply(lambda manifest: manifest.run.kept))
+        as_deployed = deployed_runs.unchanged(kept)
+        if library:
+            # The pods of a run that is kept mount the library that was deployed with it.
+            kept.apply(lambda kept: owner.config_map(known.own_library, as_deployed) if kept else None)
         needed: list[pulumi.Resource] = [
-            *(owner.config_map(content, as_deployed) for parts in known.bundles().values() for content in parts),
+            *([library] if library else []),
+            *(owner.config_map(content, as_deployed) for content in known.own_bundles()),
             owner.service_account(),
             owner.allow_peers(),
             *([owner.allow_egress(args.egress)] if args.egress else []),

@@ -50,6 +50,11 @@ def bundle(name: str, files: Mapping[str, bytes]) -> Bundle:
     return Bundle(f"{name}-{digest(b''.join(parts))}", content)
 
 
+def shared_library(files: Mapping[str, bytes]) -> Bundle:
+    """tensorplane's library for all training jobs of a stack in its namespace."""
+    return bundle("tensorplane-library", files)
+
+
 def fits_one(files: Mapping[str, bytes]) -> bool:
     """Whether one ConfigMap can have these files."""
     return len(files) <= _ONE_COUNT and sum(map(len, files.values())) <= _ONE_BYTES

@@ -29,7 +29,7 @@ from workloads.manifests import (
     tf_config,
     tpu,
 )
-from workloads.manifests.files import Bundle, bundle, bundles, fits_one
+from workloads.manifests.files import Bundle, bundle, bundles, fits_one, shared_library
 from workloads.manifests.mounts import Mountable
 from workloads.manifests.objects import Identity, Manifest
 from workloads.manifests.run import Decisive, Recorded
@@ -72,6 +72,9 @@ class Facts:
     """The contents of the settings' files, by path in the pod."""
     library: Mapping[str, bytes] = field(default_factory=dict)
     """tensorplane's library, by path in `pod.LIBRARY`."""
+    shares_library: bool = False
+    """Whether the pods mount the library that all jobs of the stack in this namespace share (`files.shared_library`),
+    instead of one of the job's own."""
     in_secret: Collection[str] = ()
     """Names of the settings' variables whose values are in a Secret, under the same names; the others are plain."""
     packages: Sequence[str] = ()
@@ -92,13 +95,30 @@ class Facts:
         """The owner of the job's objects."""
         return Identity(self.name, self.namespace, "training", self.managed_by)
 
+    @property
+    def mounted_library(self) -> Bundle:
+        """The library that the pods mount."""
+        return shared_library(self.library) if self.shares_library else self.own_library
+
+    @property
+    def own_library(self) -> Bundle:
+        """The library in a ConfigMap of the job's own."""
+        return bundle(f"{self.name}-runtime", self.library)
+
+    def own_bundles(self) -> list[Bundle]:
+        """The job's ConfigMaps, without the one that jobs share."""
+        found = self.bundles()
+        if self.shares_library:
+            found.pop(pod.LIBRARY, None)
+        return [part for parts in found.values() for part in parts]
+
     def bundles(self) -> dict[str, list[Bundle]]:
-        """The job's files, by mount path: one ConfigMap, or the parts of an archive."""
+        """The files of its pods, by mount path: one ConfigMap, or the parts of an archive."""
         text = "".join(f"{line}\n" for line in self.packages).encode()
         found = {
             pod.APP: bundles(f"{self.name}-files", self.files),
             # Always one, because the library unpacks the others.
-            pod.LIBRARY: [bundle(f"{self.name}-runtime", self.library)] if self.library else [],
+            pod.LIBRARY: [self.mounted_library] if self.library else [],
             pod.PACKAGES: [bundle(f"{self.name}-packages", {_REQUIREMENTS: text})] if text else [],
         }
         return {at: parts for at, parts in found.items() if parts}
@@ -157,7 +177,7 @@ def plan(
     manifest = _without_library(job_set_with(variables), facts)
     return JobManifest(
         service_account=objects.service_account(owner),
-        config_maps=[objects.config_map(owner, content) for parts in facts.bundles().values() for content in parts],
+        config_maps=[objects.config_map(owner, content) for content in facts.own_bundles()],
         network_policies=[
             objects.allow_peers(owner),
             *([objects.allow_egress(owner, settings.egress)] if settings.egress else []),
@@ -203,7 +223,7 @@ def _decisive(settings: JobSettings, facts: Facts, image: str, secret: str | Non
 
 def _without_library(job: Manifest, facts: Facts) -> str:
     """A hash of the JobSet that does not depend on the library's content and list of files."""
-    library, text = bundle(f"{facts.name}-runtime", facts.library), json.dumps(job, sort_keys=True)
+    library, text = facts.mounted_library, json.dumps(job, sort_keys=True)
     for of_library in (library.name, library.items):
         text = text.replace(json.dumps(of_library, sort_keys=True), "")
     return digest_of(text)

@@ -31,7 +31,9 @@ def jobs(resolved: ResolvedStack) -> Mapping[str, TrainingJobArgs]:
 def planned(name: str, args: TrainingJobArgs, resolved: ResolvedStack) -> JobManifest:
     image = args.image or args.default_image(resolved.config.cluster.images)
     assert isinstance(image, str)
-    return plan(args, facts_of(name, args, resolved.platform), image=image)
+    shares = args.shares_library and not resolved.config.platform
+    facts = facts_of(name, args, resolved.platform, team=args.team, shares_library=shares)
+    return plan(args, facts, image=image)
 
 
 def registered(rendered: Rendered, manifest: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -8,23 +8,25 @@ import pytest
 
 from driver.runs import may_change
 from workloads import sources
-from workloads.manifests.files import bundle
+from workloads.manifests.files import bundle, shared_library
 
 SOURCE = "examples/digits/train.py"
 FILES = {"train.py": SOURCE}
 
 
-def exported(*config_maps: str) -> dict[str, Any]:
+def exported(*config_maps: str, namespace: bool = True) -> dict[str, Any]:
     prefix = "urn:pulumi:dev::tensorplane::"
-    job = {"urn": f"{prefix}tensorplane:index:TrainingJob::digits", "type": "tensorplane:index:TrainingJob"}
+    kinds = ["TrainingJob", *(["Namespace"] if namespace else [])]
+    made = [{"urn": f"{prefix}tensorplane:index:{one}::digits", "type": f"tensorplane:index:{one}"} for one in kinds]
     kind = "kubernetes:core/v1:ConfigMap"
     deployed = [
         {"urn": f"{prefix}{kind}::{name}", "type": kind, "inputs": {"metadata": {"name": name}}} for name in config_maps
     ]
-    return {"deployment": {"resources": [job, *deployed]}}
+    return {"deployment": {"resources": [*made, *deployed]}}
 
 
-LIBRARY = bundle("digits-runtime", sources.library()).name
+LIBRARY = shared_library(sources.library()).name
+OWN_LIBRARY = bundle("digits-runtime", sources.library()).name
 CODE = bundle("digits-files", sources.read(FILES)).name
 
 
@@ -34,13 +36,25 @@ CODE = bundle("digits-files", sources.read(FILES)).name
         ([LIBRARY, CODE], FILES, False),
         ([LIBRARY], {}, False),
         ([LIBRARY, "digits-files-0a1b2c3d"], FILES, True),
-        (["digits-runtime-0a1b2c3d", CODE], FILES, True),
+        (["tensorplane-library-0a1b2c3d", CODE], FILES, True),
+        ([OWN_LIBRARY, CODE], FILES, True),
         ([LIBRARY, CODE], {"train.py": {"secure": "v1:x"}}, True),
     ],
-    ids=["the same", "none", "other files", "another library", "encrypted"],
+    ids=["the same", "none", "other files", "another library", "of a version without a shared one", "encrypted"],
 )
 def test_code_differs_by_its_content(deployed: list[str], files: dict[str, Any], differs: bool) -> None:
     assert may_change.code_differs(exported(*deployed), {"digits": {"files": files}}) == differs
+
+
+@pytest.mark.parametrize(
+    ("namespace", "team"), [(True, {"team": "vision"}), (False, {})], ids=["of a team", "of a workload stack"]
+)
+def test_a_job_that_shares_its_namespace_with_other_stacks_has_its_own_library(
+    namespace: bool, team: dict[str, str]
+) -> None:
+    deployed = {library: exported(library, namespace=namespace) for library in (LIBRARY, OWN_LIBRARY)}
+    differs = {library: may_change.code_differs(export, {"digits": team}) for library, export in deployed.items()}
+    assert differs == {LIBRARY: True, OWN_LIBRARY: False}
 
 
 def test_a_stack_without_training_jobs_has_none() -> None:
