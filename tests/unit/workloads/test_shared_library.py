@@ -1,4 +1,4 @@
-"""tensorplane's library is in a namespace once for all its jobs, and a run that is kept has the one that it started with."""
+"""tensorplane's library is in a namespace once for all its jobs; a run that is kept has the one it started with."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def a_tree() -> dict[str, Any]:
     return {"cluster": {"kind": "existing", "context": "c"}, "workloads": {"one": dict(JOB), "two": dict(JOB)}}
 
 
-def built(render: Render, tree: Mapping[str, Any]) -> Rendered:
+def built(render: Render, tree: dict[str, Any]) -> Rendered:
     return render(lambda: stack.build(stack.load(Settings(tree, frozenset()))))
 
 
